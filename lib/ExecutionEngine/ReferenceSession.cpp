@@ -149,25 +149,10 @@ static TokenCount countMore(TokenCount count, const RefTensor &ids, int64_t padd
   return count;
 }
 
-namespace {
-/// `transformer.default` of an argument.
-struct Default {
-  bool exists = false, running = false, zeros = false;
-  std::string source;
-  int64_t padding = 0;
-};
-} // namespace
-
-static Default defaultOf(func::FuncOp function, unsigned i) {
-  auto dictionary = function.getArgAttrOfType<DictionaryAttr>(i, TransformerDialect::defaultAttr);
-  if (!dictionary)
-    return {};
-  auto running = dictionary.getAs<StringAttr>("running_lengths_of");
-  auto zeros = dictionary.getAs<StringAttr>("zeros_of");
-  auto source = running ? running : zeros ? zeros : dictionary.getAs<StringAttr>("lengths_of");
-  auto padding = dictionary.getAs<IntegerAttr>("padding");
-  return {true, static_cast<bool>(running), static_cast<bool>(zeros), source.getValue().str(),
-          padding ? padding.getInt() : 0};
+/// `transformer.default` of an argument; kind None without one.
+static DefaultInput defaultOf(func::FuncOp function, unsigned i) {
+  return defaultFromAttr(function.getArgAttr(i, TransformerDialect::defaultAttr))
+      .value_or(DefaultInput());
 }
 
 static std::string argumentName(func::FuncOp function, unsigned i) {
@@ -185,8 +170,8 @@ static std::optional<unsigned> argumentNamed(func::FuncOp function, const std::s
 
 void StateChanges::countTokens(func::FuncOp function, const std::vector<Ref> &arguments) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    Default fallback = defaultOf(function, i);
-    if (fallback.running)
+    DefaultInput fallback = defaultOf(function, i);
+    if (fallback.kind == DefaultInput::Kind::RunningLengths)
       after.tokens[fallback.source] =
           countMore(before.tokens[fallback.source],
                     *arguments[*argumentNamed(function, fallback.source)], fallback.padding);
@@ -195,19 +180,20 @@ void StateChanges::countTokens(func::FuncOp function, const std::vector<Ref> &ar
 
 static Expected<RefTensor> completed(func::FuncOp function, unsigned i,
                                      const std::vector<Ref> &given, const SessionState &session) {
-  Default fallback = defaultOf(function, i);
+  using Kind = DefaultInput::Kind;
+  DefaultInput fallback = defaultOf(function, i);
   std::string name = argumentName(function, i);
-  if (!fallback.exists)
+  if (fallback.kind == Kind::None)
     return inputError(name + ": expected an input, found none");
   const Ref &source = given[*argumentNamed(function, fallback.source)];
   if (!source || source->shape.size() != 2)
     return inputError(name + ": expected ids of rank 2 in " + fallback.source +
                       " to take lengths from");
-  if (fallback.zeros)
+  if (fallback.kind == Kind::ZerosOf)
     return RefTensor{DType::I32, source->shape, std::vector<double>(source->size())};
   auto seen = session.tokens.find(fallback.source);
-  TokenCount before =
-      fallback.running && seen != session.tokens.end() ? seen->second : TokenCount();
+  bool isRunning = fallback.kind == Kind::RunningLengths && seen != session.tokens.end();
+  TokenCount before = isRunning ? seen->second : TokenCount();
   TokenCount count = countMore(before, *source, fallback.padding);
   return RefTensor{DType::I32, {source->shape[0]}, {count.lengths.begin(), count.lengths.end()}};
 }
@@ -317,11 +303,8 @@ RefTensor asCallersSee(func::FuncOp function, unsigned result, const RefTensor &
 static Expected<RefTensor> inFull(const std::string &name, const RefTensor &tensor,
                                   ArrayAttr broadcast, const Dimensions &sizes) {
   std::vector<int64_t> full;
-  for (Attribute size : broadcast) {
-    auto text = dyn_cast<StringAttr>(size);
-    SizeExpr parsed =
-        HEDDLE_TRY(text ? SizeExpr::parse(text.str()) : SizeExpr(cast<IntegerAttr>(size).getInt()));
-    Expected<int64_t> value = parsed.evaluate(sizes);
+  for (const SizeExpr &size : sizesFromAttr(broadcast)) {
+    Expected<int64_t> value = size.evaluate(sizes);
     full.push_back(value ? *value : -1);
   }
   std::vector<int64_t> given;

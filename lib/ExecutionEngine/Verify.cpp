@@ -154,8 +154,9 @@ public:
       : function(function), outlined(outlined), groups(groups), report(report) {
     for (const PackEntry &entry : program.pack)
       allow(formatOfWeights(entry.type));
-    outlined.walk([&](arith::TruncFOp round) {
-      allow(formatOfWeights(findDType(round.getType()).value_or(DType::F32)));
+    outlined.walk([&](Operation *op) {
+      if (transformer::isRounding(op))
+        allow(formatOfWeights(findDType(op->getResult(0).getType()).value_or(DType::F32)));
     });
     outlined.walk(
         [&](transformer::QuantizeOp op) { allow(formatOfRows(dtypeOf(op.getCodes().getType()))); });
@@ -165,8 +166,9 @@ public:
 
 private:
   void allow(const NumberFormat &format) { allowed = std::max(allowed, format.tolerance); }
-  Expected<int64_t> number(kernel::Size size, const Launch &launch, const Dimensions &dims) const;
-  Expected<StoredLayout> layout(kernel::LayoutAttr layout, const Launch &launch,
+  static Expected<int64_t> number(kernel::Size size, kernel::DefOp def, const Launch &launch,
+                                  const Dimensions &dims);
+  Expected<StoredLayout> layout(kernel::DefOp def, unsigned result, const Launch &launch,
                                 const Dimensions &dims) const;
   Expected<std::vector<double>> deviceValues(kernel::DefOp def, unsigned result,
                                              const RefTensor &expected, int64_t group,
@@ -183,33 +185,35 @@ private:
 };
 
 /// Value of a size in a layout: an integer, or a scalar of the launch.
-Expected<int64_t> Comparison::number(kernel::Size size, const Launch &launch,
-                                     const Dimensions &dims) const {
+Expected<int64_t> Comparison::number(kernel::Size size, kernel::DefOp def, const Launch &launch,
+                                     const Dimensions &dims) {
   if (size.isStatic())
     return size.value;
-  unsigned index = 0;
-  if (size.name.getValue().drop_front().getAsInteger(10, index) || index >= launch.scalars.size())
-    return deviceError("kernel " + launch.kernel +
-                       ": expected a scalar of the launch in its layout, found another name");
-  return launch.scalars[index].evaluate(dims);
+  if (ArrayAttr names = def.getScalarsAttr())
+    for (auto [name, value] : llvm::zip(names, launch.scalars))
+      if (name == size.name)
+        return value.evaluate(dims);
+  return deviceError("kernel " + launch.kernel +
+                     ": expected a scalar of the launch in its layout, found " + size.name.str());
 }
 
-Expected<StoredLayout> Comparison::layout(kernel::LayoutAttr layout, const Launch &launch,
+Expected<StoredLayout> Comparison::layout(kernel::DefOp def, unsigned index, const Launch &launch,
                                           const Dimensions &dims) const {
+  kernel::LayoutAttr layout = def.getResultLayout(index);
   StoredLayout result;
   kernel::ViewType view = layout.getView();
   std::vector<int64_t> pitches;
   for (const kernel::ViewDim &dim : view.getDims())
     for (auto [size, list] :
          {std::pair{dim.extent, &result.dims}, std::pair{dim.pitch, &pitches}}) {
-      list->push_back(HEDDLE_TRY(number(size, launch, dims)));
+      list->push_back(HEDDLE_TRY(number(size, def, launch, dims)));
     }
   bool isPadded =
       view.getDims().back().pitch == view.getDims().back().extent && !view.holdsIndices();
   result.pitch = isPadded ? padded(pitches.back()) : pitches.back();
   result.rows = pitches.size() < 2 ? 1 : pitches[pitches.size() - 2];
   result.panel = view.getPanel() != 0;
-  result.first = HEDDLE_TRY(number(layout.getAt(), launch, dims));
+  result.first = HEDDLE_TRY(number(layout.getAt(), def, launch, dims));
   return result;
 }
 
@@ -217,7 +221,7 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
                                                        const RefTensor &expected, int64_t group,
                                                        const Launch &launch, const Dimensions &dims,
                                                        const BufferReader &read) const {
-  StoredLayout stored = HEDDLE_TRY(layout(def.getResultLayout(result), launch, dims));
+  StoredLayout stored = HEDDLE_TRY(layout(def, result, launch, dims));
   stored.group = group;
   stored.type = formatOf(expected.type).isNarrow() ? expected.type : DType::F32;
   if (stored.first > 0) // the layout is of the whole cache, the values are its new rows

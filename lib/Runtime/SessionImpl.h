@@ -54,8 +54,8 @@ private:
 
   /// Data that the steps of a call hand to each other. All calls of a function share one, so that
   /// repeated shapes need no allocations.
-  struct Call {
-    explicit Call(const FunctionLayout &layout)
+  struct CallData {
+    explicit CallData(const FunctionLayout &layout)
         : layout(layout), function(*layout.function), inputs(layout),
           outputs(function.outputs.size()) {}
     void clear();
@@ -80,30 +80,30 @@ private:
   /// Error if a state dimension has no value yet: a starting function must run first.
   Status requireDims(const Function &function) const;
   /// The function's call data, cleared.
-  Call &callOf(const FunctionLayout &layout);
+  CallData &callOf(const FunctionLayout &layout);
   /// A kept plan for these dimensions, or the least recently used one, updated.
   Expected<Plan *> planFor(const FunctionLayout &layout, const Dimensions &dims, bool share);
 
   // In the order of a call.
-  Status checkCall(Call &call);       ///< the function's checks and computed sizes of inputs
-  Status placePersistent(Call &call); ///< states and tables; grows planned memory
-  Status placeBuffers(Call &call);    ///< scratch buffers; resolves the launches' addresses
-  Status upload(Call &call);          ///< moves and fills states, then copies inputs
-  Status launchAll(Call &call, CallWitness witness);
-  Status launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times);
-  Status observe(Call &call, int launch, const LaunchObserver &observer);
-  Status collect(Call &call, NamedTensors &outputs); ///< waits and copies outputs
-  void finishStates(const Call &call);               ///< commits states of a successful call
+  Status checkCall(CallData &call);       ///< the function's checks and computed sizes of inputs
+  Status placePersistent(CallData &call); ///< states and tables; grows planned memory
+  Status placeBuffers(CallData &call);    ///< scratch buffers; resolves the launches' addresses
+  Status upload(CallData &call);          ///< moves and fills states, then copies inputs
+  Status launchAll(CallData &call, CallWitness witness);
+  Status launchTimed(CallData &call, size_t launch, std::vector<LaunchTime> &times);
+  Status observe(CallData &call, int launch, const LaunchObserver &observer);
+  Status collect(CallData &call, NamedTensors &outputs); ///< waits and copies outputs
+  void finishStates(const CallData &call);               ///< commits states of a successful call
   void forgetSizes();
 
-  Status placeStates(Call &call);
-  Status placeState(Call &call, const StateUse &use);
-  Status explainMismatch(Call &call, const StateUse &use, int64_t held);
-  Status readParents(Call &call);
-  Status reorderState(Call &call, const StateUse &use);
-  static Expected<int64_t> bytesOfOne(Call &call, int buffer, const std::string &dim);
-  Status placeTable(Call &call, size_t buffer);
-  Status prepareStates(Call &call);
+  Status placeStates(CallData &call);
+  Status placeState(CallData &call, const StateUse &use);
+  Status explainMismatch(CallData &call, const StateUse &use, int64_t held);
+  Status readParents(CallData &call);
+  Status reorderState(CallData &call, const StateUse &use);
+  static Expected<int64_t> bytesOfOne(CallData &call, int buffer, const std::string &dim);
+  Status placeTable(CallData &call, size_t buffer);
+  Status prepareStates(CallData &call);
   Status makeFresh(const SessionMemory::Block &block);
 
   std::unique_ptr<Device> device;
@@ -111,8 +111,8 @@ private:
   RunningLengths running;
   /// The last few plans of each function, most recent first.
   std::vector<std::vector<std::unique_ptr<Plan>>> plans;
-  std::vector<std::unique_ptr<Call>> calls; ///< of each function that was called
-  std::vector<int64_t> dimValues;           ///< scratch of planFor
+  std::vector<std::unique_ptr<CallData>> calls; ///< of each function that was called
+  std::vector<int64_t> dimValues;               ///< scratch of planFor
 };
 
 } // namespace heddle

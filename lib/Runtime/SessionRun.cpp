@@ -28,7 +28,7 @@ Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options,
   calls.resize(plans.size());
 }
 
-void Session::Impl::Call::clear() {
+void Session::Impl::CallData::clear() {
   plan = nullptr;
   scratch = spareBytes = 0;
   places.assign(function.buffers.size(), 0);
@@ -37,10 +37,10 @@ void Session::Impl::Call::clear() {
   rowMoves.clear();
 }
 
-Session::Impl::Call &Session::Impl::callOf(const FunctionLayout &layout) {
+Session::Impl::CallData &Session::Impl::callOf(const FunctionLayout &layout) {
   auto &call = calls[&layout - model->layouts.data()];
   if (!call)
-    call = std::make_unique<Call>(layout);
+    call = std::make_unique<CallData>(layout);
   call->clear();
   return *call;
 }
@@ -59,7 +59,7 @@ Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, Name
   auto layout = HEDDLE_TRY(model->find(name));
   const Function &function = *(layout)->function;
   HEDDLE_TRY(requireDims(function));
-  Call &call = callOf(*layout);
+  CallData &call = callOf(*layout);
   HEDDLE_TRY(call.inputs.bind(inputs, sessionDims, running));
   call.plan = HEDDLE_TRY(planFor(*layout, call.inputs.dims(), witness.observer == nullptr));
   for (auto step : {&Impl::checkCall, &Impl::placePersistent, &Impl::placeBuffers, &Impl::upload})
@@ -115,7 +115,7 @@ static std::string replaced(std::string text, std::string_view what, int64_t val
   return text;
 }
 
-Status Session::Impl::checkCall(Call &call) {
+Status Session::Impl::checkCall(CallData &call) {
   for (size_t i = 0; i < call.function.checks.size(); ++i) {
     const Check &check = call.function.checks[i];
     int64_t left = call.plan->value(call.layout.checks[i].first),
@@ -137,7 +137,7 @@ static Expected<RowForm> formIn(const Port &port, std::span<const int64_t> shape
 }
 
 /// Evaluates output shapes, and the offsets of scratch buffers behind the session's blocks.
-Status Session::Impl::placeBuffers(Call &call) {
+Status Session::Impl::placeBuffers(CallData &call) {
   for (size_t i = 0; i < call.function.outputs.size(); ++i) {
     OutputForm &output = call.outputs[i];
     output.shape.clear();
@@ -156,7 +156,7 @@ Status Session::Impl::placeBuffers(Call &call) {
   return call.plan->resolve(call.layout, model->program(), call.places);
 }
 
-Status Session::Impl::upload(Call &call) {
+Status Session::Impl::upload(CallData &call) {
   HEDDLE_TRY(device->begin());
   HEDDLE_TRY(prepareStates(call));
   if (options.poison)
@@ -172,7 +172,7 @@ Status Session::Impl::upload(Call &call) {
   return {};
 }
 
-Status Session::Impl::launchAll(Call &call, CallWitness witness) {
+Status Session::Impl::launchAll(CallData &call, CallWitness witness) {
   std::span<const LaunchCall> launches = call.plan->launches();
   for (size_t i = 0; i < launches.size(); ++i) {
     if (witness.times)
@@ -186,7 +186,7 @@ Status Session::Impl::launchAll(Call &call, CallWitness witness) {
 }
 
 /// Finishes recorded work first, so that the time is this launch's alone.
-Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times) {
+Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<LaunchTime> &times) {
   std::span<const LaunchCall> launches = call.plan->launches();
   const LaunchCall &timed = launches[launch];
   const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];
@@ -204,7 +204,7 @@ Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchT
 
 /// Gives the observer a function that reads any buffer: a call of its own on the device for each
 /// read.
-Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &observer) {
+Status Session::Impl::observe(CallData &call, int launch, const LaunchObserver &observer) {
   HEDDLE_TRY(device->finish());
   BufferReader reader = [&](int buffer) -> Expected<std::vector<uint32_t>> {
     MemoryRange range{call.places[buffer], call.plan->bufferBytes(buffer)};
@@ -222,7 +222,7 @@ Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &obse
 }
 
 /// Requests all outputs, waits for the device once, then unpacks each to the caller's tensor.
-Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
+Status Session::Impl::collect(CallData &call, NamedTensors &outputs) {
   auto rangeOf = [&](size_t i) {
     int buffer = call.function.outputs[i].buffer;
     return MemoryRange{call.places[buffer], call.outputs[i].rows.elements() * 4};

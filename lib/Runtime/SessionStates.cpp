@@ -18,7 +18,7 @@ namespace heddle {
 static constexpr int64_t spareRow = -1;
 
 /// Bytes of a buffer if dimension `dim` were 1, that is, of one row.
-Expected<int64_t> Session::Impl::bytesOfOne(Call &call, int buffer, const std::string &dim) {
+Expected<int64_t> Session::Impl::bytesOfOne(CallData &call, int buffer, const std::string &dim) {
   for (const auto &[name, value] : call.inputs.dims())
     if (auto [known, isNew] = call.ofOne.try_emplace(name, value); !isNew)
       known->second = value;
@@ -27,7 +27,7 @@ Expected<int64_t> Session::Impl::bytesOfOne(Call &call, int buffer, const std::s
   return elements * 4;
 }
 
-Status Session::Impl::placePersistent(Call &call) {
+Status Session::Impl::placePersistent(CallData &call) {
   int64_t keep = memory.end();
   if (call.function.startsStates) {
     memory.forget(statePrefix);
@@ -41,7 +41,7 @@ Status Session::Impl::placePersistent(Call &call) {
   return device->resize(call.scratch + std::max(call.plan->scratchBytes(), call.spareBytes), keep);
 }
 
-Status Session::Impl::placeStates(Call &call) {
+Status Session::Impl::placeStates(CallData &call) {
   if (!call.function.reorderBy.empty())
     HEDDLE_TRY(readParents(call));
   for (size_t i = 0; i < call.function.states.size(); ++i) {
@@ -51,7 +51,7 @@ Status Session::Impl::placeStates(Call &call) {
   return {};
 }
 
-Status Session::Impl::placeState(Call &call, const StateUse &use) {
+Status Session::Impl::placeState(CallData &call, const StateUse &use) {
   const std::string &name = call.layout.blocks[use.buffer];
   int64_t bytes = call.plan->bufferBytes(use.buffer);
   if (const SessionMemory::Block *held = memory.find(name);
@@ -66,7 +66,7 @@ Status Session::Impl::placeState(Call &call, const StateUse &use) {
 
 /// Explains why a live cache of `held` bytes does not fit this call: an error if the dimension of
 /// an input differs from the caches', success if none does.
-Status Session::Impl::explainMismatch(Call &call, const StateUse &use, int64_t held) {
+Status Session::Impl::explainMismatch(CallData &call, const StateUse &use, int64_t held) {
   const Buffer &buffer = call.function.buffers[use.buffer];
   std::vector<std::string> names;
   buffer.elements.collectDims(names);
@@ -83,7 +83,7 @@ Status Session::Impl::explainMismatch(Call &call, const StateUse &use, int64_t h
   return {};
 }
 
-Status Session::Impl::readParents(Call &call) {
+Status Session::Impl::readParents(CallData &call) {
   if (call.layout.rowDim.empty())
     return inputError(call.function.name + ": expected an input " + call.function.reorderBy +
                       " with a named dimension, found none");
@@ -96,7 +96,7 @@ Status Session::Impl::readParents(Call &call) {
 
 /// Plans the copies of a live state's rows. Parents are checked here, since only the state knows
 /// its number of rows.
-Status Session::Impl::reorderState(Call &call, const StateUse &use) {
+Status Session::Impl::reorderState(CallData &call, const StateUse &use) {
   const std::string &name = call.layout.blocks[use.buffer];
   const SessionMemory::Block *held = memory.find(name);
   if (!held || !held->live)
@@ -117,7 +117,7 @@ Status Session::Impl::reorderState(Call &call, const StateUse &use) {
   return {};
 }
 
-Status Session::Impl::placeTable(Call &call, size_t buffer) {
+Status Session::Impl::placeTable(CallData &call, size_t buffer) {
   const std::string &name = call.layout.blocks[buffer];
   int64_t bytes = call.plan->bufferBytes(static_cast<int>(buffer));
   const SessionMemory::Block *held = memory.find(name);
@@ -132,7 +132,7 @@ Status Session::Impl::placeTable(Call &call, size_t buffer) {
 }
 
 /// Moves blocks and rows, clears new states, fills new tables.
-Status Session::Impl::prepareStates(Call &call) {
+Status Session::Impl::prepareStates(CallData &call) {
   auto spare = [&](int64_t place) { return place == spareRow ? call.scratch : place; };
   const std::vector<Move> blocks = memory.takeMoves();
   for (const std::vector<Move> *moves : {&blocks, &std::as_const(call.rowMoves)})
@@ -167,7 +167,7 @@ void Session::Impl::forgetSizes() {
   });
 }
 
-void Session::Impl::finishStates(const Call &call) {
+void Session::Impl::finishStates(const CallData &call) {
   for (size_t number : call.fresh)
     memory[number].live = true;
   if (!call.function.reorderBy.empty())

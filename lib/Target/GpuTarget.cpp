@@ -8,6 +8,9 @@
 
 #include "heddle/Support/Text.h"
 
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Operation.h"
+
 using namespace heddle;
 
 const std::vector<GpuTarget> &heddle::gpuTargets() {
@@ -29,4 +32,12 @@ Expected<const GpuTarget *> heddle::findGpuTarget(int level) {
   auto levelOf = [](const GpuTarget &target) { return std::to_string(target.level); };
   return usageError("expected one of " + listText(gpuTargets(), levelOf) +
                     " as level of Vulkan devices, found " + std::to_string(level));
+}
+
+const GpuTarget *heddle::findGpuTarget(int level, mlir::Operation *op, std::string_view name) {
+  Expected<const GpuTarget *> target = findGpuTarget(level);
+  if (target)
+    return *target;
+  op->emitError() << name << ": " << target.error().message;
+  return nullptr;
 }

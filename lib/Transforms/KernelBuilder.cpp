@@ -26,8 +26,9 @@ KernelBuilder::Argument KernelBuilder::describe(kernel::LayoutAttr layout) {
   if (!layout.getView())
     return {layout, -1};
   types.push_back(layout.getView());
-  bool isWeight = layout.getStorage() == kernel::Storage::Weight;
-  storage.push_back(isWeight ? "weight" : "memory");
+  bool isWeight = layout.getStorage() == kernel::Storage::Weight; // a table is memory as others are
+  storage.push_back(kernel::StorageAttr::get(t.b.getContext(), isWeight ? kernel::Storage::Weight
+                                                                        : kernel::Storage::Memory));
   return {layout, static_cast<int64_t>(types.size()) - 1};
 }
 
@@ -99,7 +100,7 @@ kernel::FuncOp KernelBuilder::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int6
     scalars.push_back(name.getValue());
   func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes,
                                 gridTiles);
-  func.setStorageAttr(t.b.getStrArrayAttr(storage));
+  func.setStorageAttr(t.b.getArrayAttr(storage));
   t.b.setInsertionPointToStart(&func.getBody().front());
   return func;
 }

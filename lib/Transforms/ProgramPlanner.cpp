@@ -252,21 +252,6 @@ LogicalResult ProgramPlanner::run() {
   return success();
 }
 
-/// `transformer.default` of an argument.
-static DefaultInput defaultOf(DictionaryAttr attribute) {
-  DefaultInput result;
-  if (auto padding = attribute.getAs<IntegerAttr>("padding"))
-    result.padding = padding.getInt();
-  for (auto [word, kind] : {std::pair("lengths_of", DefaultInput::Kind::LengthsOf),
-                            {"running_lengths_of", DefaultInput::Kind::RunningLengths},
-                            {"zeros_of", DefaultInput::Kind::ZerosOf}})
-    if (auto source = attribute.getAs<StringAttr>(word)) {
-      result.kind = kind;
-      result.source = source.str();
-    }
-  return result;
-}
-
 /// Whether callers see the first two dimensions of an argument or result transposed.
 static bool isTransposed(DictionaryAttr attributes) {
   if (!attributes)
@@ -313,11 +298,6 @@ LogicalResult ProgramPlanner::planArguments() {
     if (!type && !argument.getType().isInteger(32))
       return func.emitError() << "argument \"" << port.name
                               << "\": expected a tensor or i32, found " << argument.getType();
-    Type element = getElementTypeOrSelf(argument.getType());
-    if (!element.isF32() && !element.isInteger(32) && !element.isInteger(1))
-      return func.emitError() << "argument \"" << port.name
-                              << "\": expected elements of f32, i32 or i1, found " << element
-                              << ", which is not supported yet";
     PlannedTensor place;
     place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
     place.rows = rowsOf(place.dims);
@@ -325,7 +305,7 @@ LogicalResult ProgramPlanner::planArguments() {
     place.buffer = bufferOf(
         {port.name, Buffer::Kind::Argument, elementsOf(place.dims, place.rows, place.dense, 4)});
     places[argument] = place;
-    port.type = dtypeOf(element);
+    port.type = dtypeOf(argument.getType());
     port.dense = place.dense;
     if (auto callers = func.getArgAttrOfType<ArrayAttr>(
             index, "transformer.port")) // they leave dimensions of 1 out
@@ -337,8 +317,8 @@ LogicalResult ProgramPlanner::planArguments() {
       port.broadcast = listOf(sizesFromAttr(broadcast));
     limitValues(port, ArgumentLimits(argument, shapes),
                 func.getArgAttrOfType<ArrayAttr>(index, TransformerDialect::rangeAttr));
-    if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
-      port.fallback = defaultOf(fallback);
+    port.fallback = defaultFromAttr(func.getArgAttr(index, TransformerDialect::defaultAttr))
+                        .value_or(DefaultInput());
     kernel::InputOp::create(b, func.getLoc(), kernel::PortAttr::get(b.getContext(), port),
                             place.buffer);
   }
@@ -426,14 +406,9 @@ LogicalResult ProgramPlanner::planResults() {
                                << ": expected a value that a kernel writes or an argument";
     const PlannedTensor &place = it->second;
     Shape shape = shapes.of(value);
-    Type element = cast<ShapedType>(value.getType()).getElementType();
-    if (isa<BFloat16Type, Float16Type>(element))
-      return ret.emitOpError() << "result " << name
-                               << ": expected elements of f32, i32 or i1, found " << element
-                               << ", which is not supported yet";
     Port port;
     port.name = name.str();
-    port.type = dtypeOf(element);
+    port.type = dtypeOf(value.getType());
     port.group = place.group;
     port.dense = isDense(value.getType());
     port.transposed = isTransposed(func.getResultAttrDict(index));

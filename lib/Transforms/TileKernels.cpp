@@ -27,21 +27,17 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
   void runOnOperation() override {
     const GpuTarget *gpu = nullptr;
     if (target == "vulkan") {
-      Expected<const GpuTarget *> known = findGpuTarget(level);
-      if (!known)
-        return refuse(known.error().message);
-      gpu = *known;
+      gpu = findGpuTarget(level, getOperation(), "tile-kernels");
+      if (!gpu)
+        return signalPassFailure();
     } else if (target != "cpu") {
-      return refuse("expected target to be cpu or vulkan, found '" + target.getValue() + "'");
+      getOperation().emitError() << "tile-kernels: expected target to be cpu or vulkan, found '"
+                                 << target.getValue() << "'";
+      return signalPassFailure();
     }
     for (auto def : llvm::make_early_inc_range(getOperation().getOps<kernel::DefOp>()))
       if (failed(tile(def, gpu)))
         return signalPassFailure();
-  }
-
-  void refuse(const std::string &message) {
-    getOperation().emitError() << "tile-kernels: " << message;
-    signalPassFailure();
   }
 
   LogicalResult tile(kernel::DefOp def, const GpuTarget *gpu) {

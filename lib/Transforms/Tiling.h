@@ -139,7 +139,7 @@ private:
 
   llvm::SmallVector<Argument> arguments, results;
   llvm::SmallVector<kernel::ViewType> types;
-  llvm::SmallVector<llvm::StringRef> storage;
+  llvm::SmallVector<mlir::Attribute> storage;
   unsigned resultStart = 0;
 };
 

@@ -13,7 +13,7 @@
 // CHECK-LABEL: kernel.func @linear(
 // CPU-SAME: grid(%[[I:.*]] = d0 by 128, %[[J:.*]] = 64 by 64)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 64, %[[J:.*]] = 64 by 64)
-// CHECK-SAME: storage = ["memory", "weight", "weight", "memory", "memory"]
+// CHECK-SAME: storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<weight>, #kernel.storage<memory>, #kernel.storage<memory>]
 // CHECK: %[[C:.*]] = kernel.contract %{{.*}}[%[[I]]], %{{.*}}[%[[J]]]
 // CHECK: kernel.load %{{.*}}[%[[J]]]
 // CHECK: arith.addf %[[C]]

@@ -129,13 +129,24 @@ namespace format_rows {
 /// after packing, as in f32. Sums in f16 are off by some 2^-10.
 // clang-format off
 inline constexpr NumberFormat numberFormats[] = {
-    // name    rows  weights sums others scales of, each sums tolerance error deep  peak
-    {"f32",     F32,  F32,   F32, F32,   0, 0,        0, 32,  1e-4, 1e-5,   1e-4, Arithmetic::F32},
-    {"bf16",    BF16, BF16,  F32, BF16,  0, 0,        0, 32,  3e-2, 3e-2,   1e-1, Arithmetic::BF16},
-    {"f16",     F32,  F16,   F32, F16,   0, 0,        0, 32,  4e-3, 4e-3,   1e-2, Arithmetic::F32},
-    {"f16-sum", F16,  F16,   F32, F16,   1, wholeRow, 1, 256, 1e-2, 1e-2,   0,    Arithmetic::F16},
-    {"int8",    I8,   I8,    I32, BF16,  2, wholeRow, 1, 32,  5e-2, 5e-2,   3e-1, Arithmetic::Int8},
-    {"int4",    I8,   I4,    F32, BF16,  1, 32,       2, 32,  5e-2, 2.5e-1, 0,    Arithmetic::Int8},
+    {.name = "f32", .rows = F32, .weights = F32, .sums = F32, .others = F32,
+     .scales = 0, .scaleGroup = 0, .groupScales = 0, .sumBlock = 32,
+     .tolerance = 1e-4, .error = 1e-5, .deepError = 1e-4, .peak = Arithmetic::F32},
+    {.name = "bf16", .rows = BF16, .weights = BF16, .sums = F32, .others = BF16,
+     .scales = 0, .scaleGroup = 0, .groupScales = 0, .sumBlock = 32,
+     .tolerance = 3e-2, .error = 3e-2, .deepError = 1e-1, .peak = Arithmetic::BF16},
+    {.name = "f16", .rows = F32, .weights = F16, .sums = F32, .others = F16,
+     .scales = 0, .scaleGroup = 0, .groupScales = 0, .sumBlock = 32,
+     .tolerance = 4e-3, .error = 4e-3, .deepError = 1e-2, .peak = Arithmetic::F32},
+    {.name = "f16-sum", .rows = F16, .weights = F16, .sums = F32, .others = F16,
+     .scales = 1, .scaleGroup = wholeRow, .groupScales = 1, .sumBlock = 256,
+     .tolerance = 1e-2, .error = 1e-2, .deepError = 0, .peak = Arithmetic::F16},
+    {.name = "int8", .rows = I8, .weights = I8, .sums = I32, .others = BF16,
+     .scales = 2, .scaleGroup = wholeRow, .groupScales = 1, .sumBlock = 32,
+     .tolerance = 5e-2, .error = 5e-2, .deepError = 3e-1, .peak = Arithmetic::Int8},
+    {.name = "int4", .rows = I8, .weights = I4, .sums = F32, .others = BF16,
+     .scales = 1, .scaleGroup = 32, .groupScales = 2, .sumBlock = 32,
+     .tolerance = 5e-2, .error = 2.5e-1, .deepError = 0, .peak = Arithmetic::Int8},
 };
 // clang-format on
 } // namespace format_rows

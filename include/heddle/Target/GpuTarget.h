@@ -11,6 +11,10 @@
 #include "heddle/Support/Program.h"
 #include "heddle/Target/TileSizes.h"
 
+namespace mlir {
+class Operation;
+} // namespace mlir
+
 namespace heddle {
 
 /// A level. A device runs the variant of a kernel with the highest level that it supports.
@@ -30,5 +34,7 @@ struct GpuTarget {
 /// All levels, the lowest first.
 const std::vector<GpuTarget> &gpuTargets();
 Expected<const GpuTarget *> findGpuTarget(int level);
+/// The same for the pass `name` over `op`; null, with the error at `op`, where there is none.
+const GpuTarget *findGpuTarget(int level, mlir::Operation *op, std::string_view name);
 
 } // namespace heddle

@@ -25,19 +25,17 @@ struct ConvertKernelToGpu : heddle::impl::ConvertKernelToGpuBase<ConvertKernelTo
   using ConvertKernelToGpuBase::ConvertKernelToGpuBase;
 
   void runOnOperation() override {
-    heddle::Expected<const heddle::GpuTarget *> target = heddle::findGpuTarget(level);
-    if (!target) {
-      getOperation().emitError() << "convert-kernel-to-gpu: " << target.error().message;
+    const heddle::GpuTarget *target =
+        heddle::findGpuTarget(level, getOperation(), "convert-kernel-to-gpu");
+    if (!target)
       return signalPassFailure();
-    }
     for (auto program :
          llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::ProgramOp>()))
       program.erase(); // generated code holds no launches
     OpBuilder builder(&getContext());
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::FuncOp>())) {
       FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func);
-      if (failed(placement) ||
-          failed(heddle::GpuEmitter(builder, func, **target, *placement).run()))
+      if (failed(placement) || failed(heddle::GpuEmitter(builder, func, *target, *placement).run()))
         return signalPassFailure(); // the error is reported at the op
       func.erase();
     }

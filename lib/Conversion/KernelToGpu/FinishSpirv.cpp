@@ -177,12 +177,10 @@ struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
   using FinishSpirvBase::FinishSpirvBase;
 
   void runOnOperation() override {
-    heddle::Expected<const heddle::GpuTarget *> target = heddle::findGpuTarget(level);
-    if (!target) {
-      getOperation().emitError() << "finish-spirv: " << target.error().message;
+    const heddle::GpuTarget *target = heddle::findGpuTarget(level, getOperation(), "finish-spirv");
+    if (!target)
       return signalPassFailure();
-    }
-    spirv::TargetEnvAttr environment = targetEnvironment(**target, &getContext());
+    spirv::TargetEnvAttr environment = targetEnvironment(*target, &getContext());
     SmallVector<ModuleOp> kernels(getOperation().getOps<ModuleOp>());
     for (ModuleOp kernel : kernels) {
       if (failed(convert(kernel, environment)))

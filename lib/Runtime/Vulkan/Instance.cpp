@@ -35,6 +35,10 @@ static const char *resultName(VkResult result) {
   }
 }
 
+Error noDriver(std::string_view missing) {
+  return inputError("vulkan: no Vulkan driver found (" + std::string(missing) + ")");
+}
+
 Status checked(std::string_view what, VkResult result) {
   if (result == VK_SUCCESS)
     return {};
@@ -61,7 +65,7 @@ static bool hasLayer() {
 
 Expected<std::unique_ptr<Instance>> Instance::create() {
   if (volkInitialize() != VK_SUCCESS)
-    return inputError("vulkan: no Vulkan driver found (there is no libvulkan.so.1)");
+    return noDriver("there is no libvulkan.so.1");
   bool validate = wantsValidation();
   if (validate && !hasLayer())
     return inputError(std::string("vulkan: HEDDLE_VULKAN_VALIDATION: expected the layer ") +
@@ -98,7 +102,7 @@ Status Instance::createInstance(bool validate) {
   }
   VkResult result = vkCreateInstance(&info, nullptr, &instance);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
-    return inputError("vulkan: no Vulkan driver found (the loader knows none)");
+    return noDriver("the loader knows none");
   HEDDLE_TRY(checked("creating an instance", result));
   volkLoadInstanceOnly(instance);
   return {};

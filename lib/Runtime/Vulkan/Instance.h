@@ -19,6 +19,9 @@ namespace heddle::vulkan {
 /// Success, or a device error "vulkan: `what`: `result`".
 Status checked(std::string_view what, VkResult result);
 
+/// The input error where nothing can run kernels, with what is missing.
+Error noDriver(std::string_view missing);
+
 /// A VkInstance of Vulkan 1.1, with a debug messenger if validation is on.
 class Instance {
 public:

@@ -14,7 +14,7 @@ Expected<std::unique_ptr<LogicalDevice>> LogicalDevice::open(int number) {
   auto instance = HEDDLE_TRY(Instance::create());
   std::vector<VkPhysicalDevice> all = instance->physicalDevices();
   if (all.empty())
-    return inputError("vulkan: no Vulkan driver found (there is no device)");
+    return noDriver("there is no device");
   if (static_cast<size_t>(number) >= all.size())
     return inputError("vulkan: expected a device number below " + std::to_string(all.size()) +
                       ", found " + std::to_string(number));

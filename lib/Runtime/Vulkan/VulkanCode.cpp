@@ -82,7 +82,7 @@ Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices() {
     infos.push_back(device.info());
   }
   if (infos.empty())
-    return inputError("vulkan: no Vulkan driver found (there is no device)");
+    return noDriver("there is no device");
   return infos;
 }
 

@@ -6,14 +6,14 @@
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --verify-diagnostics
 
-// expected-error @+1 {{C5: expected storage to be "memory" or "weight" for each of 1 views, found ["disk"]}}
-kernel.func @storage(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {storage = ["disk"]} {
+// expected-error @+1 {{C5: expected storage to be memory or weight for each of 1 views, found [#kernel.storage<table>]}}
+kernel.func @storage(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {storage = [#kernel.storage<table>]} {
 }
 
 // -----
 
 // expected-error @+1 {{expected weights to be read only, found a store to argument 0}}
-kernel.func @written_weight(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {storage = ["weight"]} {
+kernel.func @written_weight(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {storage = [#kernel.storage<weight>]} {
   %z = arith.constant 0 : index
   %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
   kernel.store %t, %x[%i, %z] : tensor<16x16xf32>, !kernel.view<[d0, 16], f32>

@@ -230,7 +230,7 @@ bool FuncOp::isWritten(int64_t i) {
 
 bool FuncOp::isWeight(int64_t i) {
   ArrayAttr storage = getStorageAttr();
-  return storage && cast<StringAttr>(storage[i]) == stringifyStorage(Storage::Weight);
+  return storage && cast<StorageAttr>(storage[i]).getValue() == Storage::Weight;
 }
 
 ScheduleAttr FuncOp::getScheduleOrDefault() {
@@ -274,11 +274,11 @@ static LogicalResult verifyGrid(FuncOp func) {
 /// C5 of func: `storage` names memory or weight for each view.
 static LogicalResult verifyStorage(FuncOp func) {
   ArrayAttr storage = func.getStorageAttr();
-  auto isKnown = [](StringAttr name) { return name == "memory" || name == "weight"; };
+  auto isTable = [](StorageAttr of) { return of.getValue() == Storage::Table; };
   if (!storage || (static_cast<int64_t>(storage.size()) == func.getNumViews() &&
-                   llvm::all_of(storage.getAsRange<StringAttr>(), isKnown)))
+                   llvm::none_of(storage.getAsRange<StorageAttr>(), isTable)))
     return success();
-  return func.emitOpError("C5: expected storage to be \"memory\" or \"weight\" for each of ")
+  return func.emitOpError("C5: expected storage to be memory or weight for each of ")
          << func.getNumViews() << " views, found " << storage;
 }
 

@@ -9,6 +9,8 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -42,6 +44,35 @@ Shape heddle::sizesFromAttr(ArrayAttr sizes) {
       if (auto parsed = SizeExpr::parse(text.str()))
         size = *parsed;
   return shape;
+}
+
+std::optional<DefaultInput> heddle::defaultFromAttr(Attribute attribute) {
+  using Kind = DefaultInput::Kind;
+  auto entries = dyn_cast_if_present<DictionaryAttr>(attribute);
+  if (!entries)
+    return std::nullopt;
+  DefaultInput result;
+  for (NamedAttribute entry : entries) {
+    Kind kind = llvm::StringSwitch<Kind>(entry.getName())
+                    .Case("lengths_of", Kind::LengthsOf)
+                    .Case("running_lengths_of", Kind::RunningLengths)
+                    .Case("zeros_of", Kind::ZerosOf)
+                    .Default(Kind::None);
+    auto source = dyn_cast<StringAttr>(entry.getValue());
+    auto padding = dyn_cast<IntegerAttr>(entry.getValue());
+    if (kind != Kind::None && source && result.kind == Kind::None) {
+      result.kind = kind;
+      result.source = source.str();
+    } else if (entry.getName() == "padding" && padding) {
+      result.padding = padding.getInt();
+    } else {
+      return std::nullopt;
+    }
+  }
+  bool hasLengths = result.kind == Kind::LengthsOf || result.kind == Kind::RunningLengths;
+  if (!hasLengths && (result.kind == Kind::None || entries.contains("padding")))
+    return std::nullopt;
+  return result;
 }
 
 Shape heddle::transformer::staticShape(Type type) {

@@ -236,29 +236,17 @@ static bool hasArgumentNamed(FunctionOpInterface function, StringRef name) {
 
 /// transformer.default: the argument from which lengths or zeros are made, and its padding id.
 static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, Type type) {
-  constexpr StringLiteral expected = "expected one of lengths_of, running_lengths_of and zeros_of "
-                                     "with a name, and an integer padding beside lengths, found ";
-  auto fallback = dyn_cast<DictionaryAttr>(attribute);
+  std::optional<heddle::DefaultInput> fallback = heddle::defaultFromAttr(attribute);
   if (!fallback)
-    return place.error(TransformerDialect::defaultAttr) << expected << attribute;
-  StringAttr source;
-  bool zeros = fallback.contains("zeros_of");
-  for (NamedAttribute entry : fallback) {
-    StringRef name = entry.getName();
-    bool isPadding = name == "padding" && isa<IntegerAttr>(entry.getValue()) && !zeros;
-    bool isSource = (name == "lengths_of" || name == "running_lengths_of" || name == "zeros_of") &&
-                    isa<StringAttr>(entry.getValue()) && !source;
-    if (!isPadding && !isSource)
-      return place.error(TransformerDialect::defaultAttr) << expected << attribute;
-    if (isSource)
-      source = cast<StringAttr>(entry.getValue());
-  }
-  if (!source)
-    return place.error(TransformerDialect::defaultAttr) << expected << attribute;
-  auto function = dyn_cast<FunctionOpInterface>(place.function);
-  if (function && !hasArgumentNamed(function, source.getValue()))
     return place.error(TransformerDialect::defaultAttr)
-           << "expected the name of an argument, found " << source;
+           << "expected one of lengths_of, running_lengths_of and zeros_of with a name, and an "
+              "integer padding beside lengths, found "
+           << attribute;
+  bool zeros = fallback->kind == heddle::DefaultInput::Kind::ZerosOf;
+  auto function = dyn_cast<FunctionOpInterface>(place.function);
+  if (function && !hasArgumentNamed(function, fallback->source))
+    return place.error(TransformerDialect::defaultAttr)
+           << "expected the name of an argument, found \"" << fallback->source << "\"";
   if (!isIntegerTensor(type) || cast<RankedTensorType>(type).getRank() != (zeros ? 2 : 1))
     return place.error(TransformerDialect::defaultAttr)
            << "expected a " << (zeros ? "tensor<?x?xi32>" : "tensor<?xi32>") << ", found " << type;

@@ -67,7 +67,13 @@ def Kernel_Storage : I32EnumAttr<"Storage", "the memory of an argument", [
     I32EnumAttrCase<"Memory", 0, "memory">,
     I32EnumAttrCase<"Weight", 1, "weight">,
     I32EnumAttrCase<"Table", 2, "table">]> {
+  let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::kernel";
+}
+
+def Kernel_StorageAttr : EnumAttr<Kernel_Dialect, Kernel_Storage, "storage"> {
+  let summary = "the memory of an argument";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 class Kernel_SizeParameter<string description> :

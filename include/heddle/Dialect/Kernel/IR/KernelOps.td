@@ -45,7 +45,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$scalars, ArrayAttr:$grid_sizes, DenseI64ArrayAttr:$grid_tiles,
-                       OptionalAttr<Kernel_ScheduleAttr>:$schedule, OptionalAttr<StrArrayAttr>:$storage);
+                       OptionalAttr<Kernel_ScheduleAttr>:$schedule, OptionalAttr<TypedArrayAttrBase<Kernel_StorageAttr, "memory of each view">>:$storage);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
   // Creates the block too: views first, then one index for each grid axis.

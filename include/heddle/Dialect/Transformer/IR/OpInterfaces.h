@@ -6,6 +6,7 @@
 // and the traits that passes use.
 #pragma once
 
+#include "heddle/Support/Program.h"
 #include "heddle/Support/SizeExpr.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -26,6 +27,9 @@ SizeExpr product(llvm::ArrayRef<SizeExpr> sizes);
 Shape dimsFromAttr(mlir::ArrayAttr dims);
 /// Like dimsFromAttr, for a list that may hold expressions too, such as `transformer.broadcast`.
 Shape sizesFromAttr(mlir::ArrayAttr sizes);
+/// The default of an argument that carries the attribute `transformer.default`; none for another
+/// form of the attribute, and for an argument without one.
+std::optional<DefaultInput> defaultFromAttr(mlir::Attribute attribute);
 
 /// A condition on dimensions that `what` relies on: left = right, or left <= right.
 struct ShapeEquality {

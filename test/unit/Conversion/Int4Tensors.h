@@ -134,7 +134,8 @@ inline std::string nibbleBody(int64_t features, int64_t outputs, int64_t rows, i
   return "kernel.func @nibbles(%x: " + x + ", %s: " + s + ", %w: " + w + ", %y: " + y +
          ") scalars(d0) grid(%i = d0 by " + text(rows) + ", %j = " + n + " by " + text(columns) +
          ") attributes {schedule = #kernel.schedule<" + schedule +
-         ">, storage = [\"memory\", \"memory\", \"weight\", \"memory\"]} {\n" +
+         ">, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, "
+         "#kernel.storage<memory>]} {\n" +
          "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
          "  %c = kernel.contract %x[%i], %w[%j] scales(%s : " + s + ") : " + x + ", " + w + " -> " +
          tile + "\n  kernel.store %c, %y[%i, %j] rows(%left) : " + tile + ", " + y + "\n}\n";

@@ -119,9 +119,9 @@ TEST_F(KernelToGpuHalf, AllNumbersAreWidenedExactly) {
 }
 
 TEST_F(KernelToGpuHalf, RoundsToRowsAndPanels) {
-  Shader words =
-      compile(roundingBody("f16", " attributes {schedule = #kernel.schedule<threads = "
-                                  "[8, 4]>, storage = [\"memory\", \"memory\", \"memory\"]}"));
+  Shader words = compile(roundingBody("f16", " attributes {schedule = #kernel.schedule<threads = "
+                                             "[8, 4]>, storage = [#kernel.storage<memory>, "
+                                             "#kernel.storage<memory>, #kernel.storage<memory>]}"));
   ASSERT_FALSE(words.empty());
   const int64_t n = 48;
   for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {300, 7}, {64, 16}}) {
