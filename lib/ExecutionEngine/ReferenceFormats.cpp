@@ -78,7 +78,7 @@ static void roundGroup(std::span<double> group) {
 }
 
 /// A matrix as what its codes of 4 bits stand for.
-static RefTensor inNibbles(RefTensor matrix) {
+static RefTensor inInt4(RefTensor matrix) {
   int64_t columns = matrix.shape.back(), group = formatOf(DType::I4).group;
   for (int64_t start = 0; start < matrix.size(); start += columns)
     for (int64_t first = 0; first < columns; first += group)
@@ -220,7 +220,7 @@ RefTensor scalesOfRows(const RefTensor &matrix) {
 RefTensor storedAs(DType type, RefTensor weight) {
   if (type == DType::I8)
     return quantizeToBytes(weight).codes;
-  return roundedTo(type, type == DType::I4 ? inNibbles(std::move(weight)) : std::move(weight));
+  return roundedTo(type, type == DType::I4 ? inInt4(std::move(weight)) : std::move(weight));
 }
 
 /// Of 32 columns of a panel there are 4 lines of codes and one of 16 scales and 16 minimums. A byte

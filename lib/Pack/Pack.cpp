@@ -7,7 +7,7 @@
 
 #include "heddle/Pack/Pack.h"
 
-#include "Nibbles.h"
+#include "Int4.h"
 #include "RowCodes.h"
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Parallel.h"
@@ -154,7 +154,7 @@ PanelWriter panelWriterOf(DType type) {
   case DType::I8:
     return {interleaveCodes, /*needsRowScales=*/true};
   case DType::I4:
-    return {writeAs<std::byte, writeNibbles>};
+    return {writeAs<std::byte, writeInt4>};
   default: // f32; validate() refuses other types
     return {writeAs<float, transposePanel>};
   }

@@ -16,7 +16,7 @@ using namespace heddle::test;
 
 namespace {
 
-/// Against PyTorch in f32 (the bits of int4 are held by NibblesTest and `--verify`).
+/// Against PyTorch in f32 (the bits of int4 are held by Int4Test and `--verify`).
 double toleranceOf(const std::string &dtype) {
   const NumberFormat *format = findFormat(dtype);
   return (format ? *format : numberFormats[0]).error;

@@ -1,4 +1,4 @@
-//===- NibblesTest.cpp - Weights of 4 bits against their definition -------===//
+//===- Int4Test.cpp - Weights of 4 bits against their definition -------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -129,7 +129,7 @@ void addInputCorners(Matrix &input) {
       input.at(row, input.columns / 2) = value;
 }
 
-class NibblesTest : public testing::TestWithParam<std::string> {
+class Int4Test : public testing::TestWithParam<std::string> {
 protected:
   bool onCpu() const { return GetParam() != "vulkan"; }
   bool isFused() const { return GetParam() != "x86-64-v2"; }
@@ -174,7 +174,7 @@ protected:
   }
 };
 
-TEST_P(NibblesTest, HaveTheBitsOfTheirDefinition) {
+TEST_P(Int4Test, HaveTheBitsOfTheirDefinition) {
   std::vector<std::array<int64_t, 3>> shapes = {{9, 64, 32},   {12, 37, 33}, {131, 48, 100},
                                                 {1, 1000, 17}, {9, 1, 2},    {5, 33, 2}};
   for (int64_t rows = 1; rows < 10; ++rows)
@@ -208,7 +208,7 @@ TEST_P(NibblesTest, HaveTheBitsOfTheirDefinition) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, NibblesTest,
+INSTANTIATE_TEST_SUITE_P(Targets, Int4Test,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
                                          "x86-64-v4-vnni", "native", "vulkan"),
                          targetName);

@@ -1,4 +1,4 @@
-//===- NibbleTensors.h - Products of groups of codes -----------*- C++ -*-===//
+//===- Int4Tensors.h - Products of groups of codes -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

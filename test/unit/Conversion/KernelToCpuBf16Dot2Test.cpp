@@ -1,4 +1,4 @@
-//===- KernelToCpuPairsTest.cpp - Products of bf16 against plain loops ----===//
+//===- KernelToCpuBf16Dot2Test.cpp - Products of bf16 against plain loops ----===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -24,7 +24,7 @@ float pair(float evenA, float evenB, float oddA, float oddB, float sum) {
   return fused(evenA, evenB, fused(oddA, oddB, sum));
 }
 
-class Pairs : public testing::TestWithParam<const char *> {
+class Bf16Dot2 : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
     if (isa() == "x86-64-v4-bf16" && !__builtin_cpu_supports("avx512bf16"))
@@ -49,7 +49,7 @@ dotPairs(const float *sums, const uint32_t *a, const uint32_t *b, float *results
                : "xmm0", "xmm1", "memory");
 }
 
-TEST(PairInstruction, IsTheDefinition) {
+TEST(Bf16Dot2Instruction, IsTheDefinition) {
   if (!__builtin_cpu_supports("avx512bf16"))
     GTEST_SKIP() << "no vdpbf16ps";
   uint64_t state = 1;
@@ -83,7 +83,7 @@ TEST(PairInstruction, IsTheDefinition) {
 
 //===- Products ----------------------------------------------------------===//
 
-TEST_P(Pairs, Linear) {
+TEST_P(Bf16Dot2, Linear) {
   for (auto [m, n, k] : {std::array<int64_t, 3>{1, 80, 5},
                          {37, 80, 40},
                          {37, 192, 33},
@@ -122,7 +122,7 @@ TEST_P(Pairs, Linear) {
 
 //===- Rounding ----------------------------------------------------------===//
 
-TEST_P(Pairs, RoundsToRowsAndPanels) { expectRounding<Halves>(isa(), "bf16", 0x8000); }
+TEST_P(Bf16Dot2, RoundsToRowsAndPanels) { expectRounding<Halves>(isa(), "bf16", 0x8000); }
 
 //===- Attention ---------------------------------------------------------===//
 
@@ -178,7 +178,7 @@ struct Attention {
 
 /// An odd number of keys ends in half a pair; behind it lies NaN. Without fused multiply-adds only
 /// the products are the same, not the powers of two.
-TEST_P(Pairs, Attention) {
+TEST_P(Bf16Dot2, Attention) {
   CompiledKernel kernel = compileKernel(attentionBody(), isa());
   CompiledKernel other =
       compileKernel(attentionBody(), isa() == "x86-64-v2" ? "x86-64-v2" : "x86-64-v3");
@@ -196,7 +196,7 @@ TEST_P(Pairs, Attention) {
   }
 }
 
-TEST_P(Pairs, AttentionLeavesOutHiddenValues) {
+TEST_P(Bf16Dot2, AttentionLeavesOutHiddenValues) {
   CompiledKernel kernel = compileKernel(attentionBody(), isa());
   Attention data(9, 40);
   int32_t length = 33;
@@ -213,7 +213,7 @@ TEST_P(Pairs, AttentionLeavesOutHiddenValues) {
   EXPECT_TRUE(sameBits(clean[4], infinite[4]));
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, Pairs,
+INSTANTIATE_TEST_SUITE_P(InstructionSets, Bf16Dot2,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16",
                                          "aarch64"),
                          isaName);

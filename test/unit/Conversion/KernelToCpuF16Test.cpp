@@ -1,4 +1,4 @@
-//===- KernelToCpuHalfTest.cpp - Products with f16 against those of f32 ---===//
+//===- KernelToCpuF16Test.cpp - Products with f16 against those of f32 ---===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,7 +17,7 @@ namespace {
 
 using Halves = NarrowTensor<floatFromHalf, halfFromFloat>;
 
-class Half : public testing::TestWithParam<const char *> {
+class F16 : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
     if (!CompiledKernel::runsHere(isa()))
@@ -37,7 +37,7 @@ Floats widePanels(Halves &rows, int64_t n, int64_t k) {
   return panels;
 }
 
-TEST_P(Half, LinearGivesTheBitsOfF32) {
+TEST_P(F16, LinearGivesTheBitsOfF32) {
   for (const LinearShape &s :
        {LinearShape{1, 80, 5}, LinearShape{37, 80, 40}, LinearShape{37, 192, 33},
         LinearShape{97, 16, 16}, LinearShape{128, 240, 71}, LinearShape{5, 64, 64},
@@ -65,7 +65,7 @@ TEST_P(Half, LinearGivesTheBitsOfF32) {
 
 /// Every number of f16 as a weight, in either half of a word, times 1 and times -1: what the
 /// activation leaves of both is its magnitude.
-TEST_P(Half, AllNumbersAreWidenedExactly) {
+TEST_P(F16, AllNumbersAreWidenedExactly) {
   constexpr int64_t n = 1 << 16, k = 2;
   CompiledKernel kernel = compileKernel(linearBody(n, k, "prefetch = 1", "f16"), isa());
   Floats b(n);
@@ -92,7 +92,7 @@ TEST_P(Half, AllNumbersAreWidenedExactly) {
 
 //===- Rounding ----------------------------------------------------------===//
 
-TEST_P(Half, RoundsToRowsAndPanels) { expectRounding<Halves>(isa(), "f16", 0x1000); }
+TEST_P(F16, RoundsToRowsAndPanels) { expectRounding<Halves>(isa(), "f16", 0x1000); }
 
 //===- Attention ---------------------------------------------------------===//
 
@@ -139,7 +139,7 @@ struct Attention {
   Halves k, v;
 };
 
-TEST_P(Half, AttentionGivesTheBitsOfF32) {
+TEST_P(F16, AttentionGivesTheBitsOfF32) {
   CompiledKernel half = compileKernel(attentionBody("f16"), isa()),
                  wide = compileKernel(attentionBody("f32"), isa());
   for (auto [queries, keys] :
@@ -152,7 +152,7 @@ TEST_P(Half, AttentionGivesTheBitsOfF32) {
   }
 }
 
-TEST_P(Half, AttentionLeavesOutHiddenValues) {
+TEST_P(F16, AttentionLeavesOutHiddenValues) {
   CompiledKernel kernel = compileKernel(attentionBody("f16"), isa());
   Attention data(9, 40);
   data.setLength(33);
@@ -168,7 +168,7 @@ TEST_P(Half, AttentionLeavesOutHiddenValues) {
   EXPECT_TRUE(sameBits(clean[4], infinite[4]));
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, Half,
+INSTANTIATE_TEST_SUITE_P(InstructionSets, F16,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"),
                          isaName);
 

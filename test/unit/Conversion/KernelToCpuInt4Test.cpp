@@ -1,18 +1,18 @@
-//===- KernelToCpuNibblesTest.cpp - Products with i4 against plain loops --===//
+//===- KernelToCpuInt4Test.cpp - Products with i4 against plain loops --===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every bit of the definition, on every instruction set, whatever it multiplies with.
 
+#include "Int4Tensors.h"
 #include "NarrowTensors.h"
-#include "NibbleTensors.h"
 
 using namespace heddle;
 using namespace heddle::test;
 
 namespace {
 
-class Nibbles : public testing::TestWithParam<const char *> {
+class Int4 : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
     if ((isa() == "x86-64-v4-vnni" && !__builtin_cpu_supports("avx512vnni")) ||
@@ -45,7 +45,7 @@ protected:
 };
 
 /// Features that end inside a word, a line, a group; few rows and many.
-TEST_P(Nibbles, LinearIsTheDefinition) {
+TEST_P(Int4, LinearIsTheDefinition) {
   for (int64_t k : {1, 5, 32, 33, 40, 71, 139, 224}) {
     CompiledKernel kernel = compile(k, 96);
     for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 37, 128})
@@ -54,13 +54,13 @@ TEST_P(Nibbles, LinearIsTheDefinition) {
 }
 
 /// The last tile of columns is not whole.
-TEST_P(Nibbles, ColumnsOfSeveralTiles) {
+TEST_P(Int4, ColumnsOfSeveralTiles) {
   CompiledKernel kernel = compile(64, 176);
   for (int64_t m : {1, 9, 100})
     check(kernel, {m, 64, 4}, {176, 64, 1});
 }
 
-TEST_P(Nibbles, InBlocksOfFeatures) {
+TEST_P(Int4, InBlocksOfFeatures) {
   for (int64_t k : {288, 339}) {
     CompiledKernel kernel = compile(k, 48, "prefetch = 1, kblock = 64");
     for (int64_t m : {1, 4, 21, 96})
@@ -69,7 +69,7 @@ TEST_P(Nibbles, InBlocksOfFeatures) {
 }
 
 /// The largest sums of both signs, and those that an unusual row may have.
-TEST_P(Nibbles, NothingSaturates) {
+TEST_P(Int4, NothingSaturates) {
   CompiledKernel kernel = compile(96, 48);
   for (int byte : {255, 1, 0})
     for (int64_t m : {1, 9}) {
@@ -83,7 +83,7 @@ TEST_P(Nibbles, NothingSaturates) {
 }
 
 /// Every finite number of f16 as a scale, and as a minimum.
-TEST_P(Nibbles, AllScalesAreExact) {
+TEST_P(Int4, AllScalesAreExact) {
   constexpr int64_t n = 0x7c00, k = 8;
   CompiledKernel kernel = compile(k, n);
   for (int64_t m : {1, 6}) {
@@ -100,7 +100,7 @@ TEST_P(Nibbles, AllScalesAreExact) {
 
 /// NaN in a group of a column is in its sum, NaN in a group of a row in all of the row's, and no others
 /// see them, not beside zeros either.
-TEST_P(Nibbles, NaNIsNotLost) {
+TEST_P(Int4, NaNIsNotLost) {
   const int64_t n = 64, k = 70;
   CompiledKernel kernel = compile(k, n);
   for (int64_t m : {1, 3, 40}) {
@@ -119,7 +119,7 @@ TEST_P(Nibbles, NaNIsNotLost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, Nibbles,
+INSTANTIATE_TEST_SUITE_P(InstructionSets, Int4,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
                                          "x86-64-v4-vnni", "aarch64"),
                          isaName);

@@ -1,4 +1,4 @@
-//===- KernelToCpuQuadsTest.cpp - Products of bytes against plain loops ---===//
+//===- KernelToCpuInt8Dot4Test.cpp - Products of bytes against plain loops ---===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -43,7 +43,7 @@ std::string body(int64_t features, int64_t outputs, const std::string &schedule)
          "  kernel.store %b, %q[%i, %j] rows(%left) : tensor<32x48xi8>, " + q + "\n}\n";
 }
 
-class Quads : public testing::TestWithParam<const char *> {
+class Int8Dot4 : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
     std::string isa = GetParam();
@@ -88,7 +88,7 @@ uint8_t anyByte(int64_t row, int64_t k, bool isLeft) {
   return static_cast<uint8_t>((row * 131 + k * 29 + (isLeft ? 7 : 90)) * 2654435761u >> 13);
 }
 
-TEST_P(Quads, SumsAreExact) {
+TEST_P(Int8Dot4, SumsAreExact) {
   for (auto [rows, features, outputs] : {std::array<int64_t, 3>{1, 64, 48},
                                          {1, 500, 96},
                                          {1, 37, 48},
@@ -99,17 +99,17 @@ TEST_P(Quads, SumsAreExact) {
     check(rows, features, outputs, anyByte);
 }
 
-TEST_P(Quads, NothingSaturates) {
+TEST_P(Int8Dot4, NothingSaturates) {
   check(5, 120, 48, [](int64_t, int64_t, bool isLeft) { return uint8_t(isLeft ? 255 : 127); });
   check(5, 120, 48, [](int64_t, int64_t, bool isLeft) { return uint8_t(isLeft ? 255 : 128); });
 }
 
-TEST_P(Quads, InBlocksOfFeatures) {
+TEST_P(Int8Dot4, InBlocksOfFeatures) {
   for (int64_t rows : {1, 21})
     check(rows, 200, 48, anyByte, "order = rows_outside, prefetch = 1, kblock = 64");
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, Quads,
+INSTANTIATE_TEST_SUITE_P(InstructionSets, Int8Dot4,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
                                          "x86-64-v4-vnni", "aarch64"),
                          [](const auto &info) {

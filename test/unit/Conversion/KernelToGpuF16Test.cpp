@@ -1,4 +1,4 @@
-//===- KernelToGpuHalfTest.cpp - f16 on a Vulkan device -------------------===//
+//===- KernelToGpuF16Test.cpp - f16 on a Vulkan device -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,7 +14,7 @@ using namespace heddle::test;
 
 namespace {
 
-class KernelToGpuHalf : public GpuTest {};
+class KernelToGpuF16 : public GpuTest {};
 
 /// A linear layer of one form of weights; the other form's numbers are the same.
 class Linear {
@@ -71,7 +71,7 @@ public:
   std::vector<float> result;
 };
 
-TEST_F(KernelToGpuHalf, LinearGivesTheBitsOfF32) {
+TEST_F(KernelToGpuF16, LinearGivesTheBitsOfF32) {
   for (auto [m, k, n, columns] : {std::array<int64_t, 4>{64, 64, 128, 128},
                                   {37, 71, 128, 128},
                                   {1, 1, 16, 16},
@@ -98,7 +98,7 @@ TEST_F(KernelToGpuHalf, LinearGivesTheBitsOfF32) {
 }
 
 /// In either half of a word, times 1 and times -1: the activation leaves the magnitude of both.
-TEST_F(KernelToGpuHalf, AllNumbersAreWidenedExactly) {
+TEST_F(KernelToGpuF16, AllNumbersAreWidenedExactly) {
   constexpr int64_t n = 1 << 16;
   for (int64_t place : {0, 1}) {
     Linear linear(2, 2, n, 128);
@@ -118,7 +118,7 @@ TEST_F(KernelToGpuHalf, AllNumbersAreWidenedExactly) {
   }
 }
 
-TEST_F(KernelToGpuHalf, RoundsToRowsAndPanels) {
+TEST_F(KernelToGpuF16, RoundsToRowsAndPanels) {
   Shader words = compile(roundingBody("f16", " attributes {schedule = #kernel.schedule<threads = "
                                              "[8, 4]>, storage = [#kernel.storage<memory>, "
                                              "#kernel.storage<memory>, #kernel.storage<memory>]}"));

@@ -1,18 +1,18 @@
-//===- KernelToGpuNibblesTest.cpp - i4 on a Vulkan device -----------------===//
+//===- KernelToGpuInt4Test.cpp - i4 on a Vulkan device -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every bit of the definition: products of groups of codes against plain loops.
 
 #include "GpuBodies.h"
-#include "NibbleTensors.h"
+#include "Int4Tensors.h"
 
 using namespace heddle;
 using namespace heddle::test;
 
 namespace {
 
-class KernelToGpuNibbles : public GpuTest {
+class KernelToGpuInt4 : public GpuTest {
 protected:
   void check(const NibbleRows &x, const NibbleMatrix &w, int64_t columns) {
     const size_t rowWords = x.bytes.size() / 4, outputs = x.m * stored(w.n);
@@ -52,7 +52,7 @@ struct Shape {
   int64_t m, k, n, columns;
 };
 
-TEST_F(KernelToGpuNibbles, LinearIsTheDefinition) {
+TEST_F(KernelToGpuInt4, LinearIsTheDefinition) {
   for (const Shape &s : {Shape{64, 64, 128, 128}, Shape{37, 71, 128, 128}, Shape{1, 1, 16, 16},
                          Shape{9, 18, 96, 48}, Shape{70, 133, 80, 16}, Shape{3, 32, 48, 48}})
     check({s.m, s.k, 4}, {s.n, s.k, 1}, s.columns);
@@ -60,7 +60,7 @@ TEST_F(KernelToGpuNibbles, LinearIsTheDefinition) {
     check({m, 45, 4}, {64, 45, 1}, 64);
 }
 
-TEST_F(KernelToGpuNibbles, SumsAreAsLargeAsTheyCanBe) {
+TEST_F(KernelToGpuInt4, SumsAreAsLargeAsTheyCanBe) {
   for (int byte : {255, 1, 0}) {
     NibbleRows x(5, 96, 4);
     NibbleMatrix w(48, 96, 1);
@@ -71,7 +71,7 @@ TEST_F(KernelToGpuNibbles, SumsAreAsLargeAsTheyCanBe) {
   }
 }
 
-TEST_F(KernelToGpuNibbles, NaNIsNotLost) {
+TEST_F(KernelToGpuInt4, NaNIsNotLost) {
   NibbleRows x(9, 70, 4);
   NibbleMatrix w(64, 70, 1);
   w.scales[17 * w.groups + 1] = w.minimums[17 * w.groups + 1] = 0x7e00;

@@ -1,4 +1,4 @@
-//===- NibblesTest.cpp - Scales, minimums and codes of a group ------------===//
+//===- Int4Test.cpp - Scales, minimums and codes of a group ------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,7 +6,7 @@
 // groups, zeros, scales that f16 rounds to a denormal or cannot hold, numbers that are
 // not finite.
 
-#include "../../../lib/Pack/Nibbles.h"
+#include "../../../lib/Pack/Int4.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ Group defined(const std::vector<float> &numbers) {
 
 void expectDefined(const std::vector<float> &numbers) {
   Group expected = defined(numbers);
-  Nibbles found = nibblesOf(numbers);
+  Int4Codes found = int4CodesOf(numbers);
   float scale = floatFromHalf(found.scale), minimum = floatFromHalf(found.minimum);
   if (std::isnan(expected.scale)) {
     ASSERT_TRUE(std::isnan(scale) && std::isnan(minimum)) << numbers.front();
@@ -85,7 +85,7 @@ struct Sequence {
   float unit() { return static_cast<float>((*this)()) * 0x1p-23f - 1; }
 };
 
-TEST(Nibbles, AreTheDefinition) {
+TEST(Int4, AreTheDefinition) {
   Sequence next;
   std::map<double, int> chosen;
   for (int round = 0; round < 40000; ++round) {
@@ -116,7 +116,7 @@ TEST(Nibbles, AreTheDefinition) {
 }
 
 /// A number next to the middle of two of f16 goes to the nearer one, though f32 lies between.
-TEST(Nibbles, ScalesAreRoundedOnce) {
+TEST(Int4, ScalesAreRoundedOnce) {
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
     double low = floatFromHalf(static_cast<uint16_t>(bits)),
            high = floatFromHalf(static_cast<uint16_t>(bits + 1)), middle = (low + high) / 2;
@@ -132,8 +132,8 @@ TEST(Nibbles, ScalesAreRoundedOnce) {
 }
 
 /// By hand: a scale of 1 above a minimum of -8, as GGUF's Q4_0 has them.
-TEST(Nibbles, OfCodesAreTheseCodes) {
-  Nibbles group = nibblesOf(std::vector<float>{-8, 7, -7, 0, 6, 3});
+TEST(Int4, OfCodesAreTheseCodes) {
+  Int4Codes group = int4CodesOf(std::vector<float>{-8, 7, -7, 0, 6, 3});
   EXPECT_EQ(floatFromHalf(group.scale), 1.0f);
   EXPECT_EQ(floatFromHalf(group.minimum), -8.0f);
   const int expected[] = {0, 15, 1, 8, 14, 11, 0};
@@ -142,14 +142,14 @@ TEST(Nibbles, OfCodesAreTheseCodes) {
 }
 
 /// Two numbers in the middle of two codes, among many that are codes: q rounds to even.
-TEST(Nibbles, RoundTiesToEven) {
+TEST(Int4, RoundTiesToEven) {
   for (auto [first, second, low, high] :
        {std::array<float, 4>{1.5f, 2.5f, 2, 2}, {4.5f, 11.5f, 4, 12}}) {
     std::vector<float> numbers = {first, second};
     while (numbers.size() < 32)
       numbers.push_back(static_cast<float>(numbers.size() % 16));
     expectDefined(numbers);
-    Nibbles group = nibblesOf(numbers);
+    Int4Codes group = int4CodesOf(numbers);
     ASSERT_EQ(floatFromHalf(group.scale), 1.0f);
     EXPECT_EQ(group.codes[0], low);
     EXPECT_EQ(group.codes[1], high);
@@ -157,7 +157,7 @@ TEST(Nibbles, RoundTiesToEven) {
 }
 
 /// Codes of any scale and minimum come back where both ends occur.
-TEST(Nibbles, OfTheirNumbersAreTheSame) {
+TEST(Int4, OfTheirNumbersAreTheSame) {
   Sequence next;
   for (int round = 0; round < 2000; ++round) {
     float scale = floatFromHalf(static_cast<uint16_t>(0x1000 + next() % 0x2000)),
@@ -165,7 +165,7 @@ TEST(Nibbles, OfTheirNumbersAreTheSame) {
     std::vector<float> numbers = {minimum, scale * 15 + minimum};
     while (numbers.size() < 32)
       numbers.push_back(scale * static_cast<float>(next() % 16) + minimum);
-    Nibbles group = nibblesOf(numbers);
+    Int4Codes group = int4CodesOf(numbers);
     ASSERT_EQ(floatFromHalf(group.scale), scale);
     ASSERT_EQ(floatFromHalf(group.minimum), minimum);
     for (size_t k = 0; k < 32; ++k)
@@ -173,9 +173,9 @@ TEST(Nibbles, OfTheirNumbersAreTheSame) {
   }
 }
 
-TEST(Nibbles, OneNumberIsItsMinimum) {
+TEST(Int4, OneNumberIsItsMinimum) {
   for (float number : {0.0f, -0.0f, 0.1f, -7.0f, 65504.0f, 1e-8f}) {
-    Nibbles group = nibblesOf(std::vector<float>{number, number, number});
+    Int4Codes group = int4CodesOf(std::vector<float>{number, number, number});
     EXPECT_EQ(group.scale, 0);
     EXPECT_EQ(group.minimum, number == 0 ? 0 : halfFromFloat(number));
     EXPECT_EQ(group.codes, (std::array<uint8_t, 32>{}));
@@ -183,14 +183,14 @@ TEST(Nibbles, OneNumberIsItsMinimum) {
 }
 
 /// A scale that was rounded down by a third leaves numbers beyond 15 scales: they are held.
-TEST(Nibbles, AreHeldWhereTheScaleIsADenormal) {
-  Nibbles group = nibblesOf(std::vector<float>{0, 0x1.4p-24f * 15});
+TEST(Int4, AreHeldWhereTheScaleIsADenormal) {
+  Int4Codes group = int4CodesOf(std::vector<float>{0, 0x1.4p-24f * 15});
   EXPECT_EQ(floatFromHalf(group.scale), 0x1p-24f);
   EXPECT_EQ(group.codes[1], 15);
   expectDefined({0, 0x1.4p-24f * 15, 0x1p-24f, 0x1.8p-24f, 0x1.8p-25f});
 }
 
-TEST(Nibbles, WhatF16CannotHoldIsNotANumber) {
+TEST(Int4, WhatF16CannotHoldIsNotANumber) {
   for (const std::vector<float> &numbers : {std::vector<float>{1, 1.2e6f},
                                             {-80000, 0},
                                             {INFINITY, 1},
@@ -198,19 +198,19 @@ TEST(Nibbles, WhatF16CannotHoldIsNotANumber) {
                                             {NAN, 1},
                                             {-INFINITY},
                                             {-3e38f, 3e38f}}) {
-    Nibbles group = nibblesOf(numbers);
+    Int4Codes group = int4CodesOf(numbers);
     EXPECT_TRUE(std::isnan(floatFromHalf(group.scale))) << numbers.back();
     EXPECT_TRUE(std::isnan(floatFromHalf(group.minimum))) << numbers.back();
     EXPECT_EQ(group.codes, (std::array<uint8_t, 32>{}));
   }
   // A smaller part of the range can be held.
-  EXPECT_FALSE(std::isnan(floatFromHalf(nibblesOf(std::vector<float>{-66000, 0, 100}).minimum)));
+  EXPECT_FALSE(std::isnan(floatFromHalf(int4CodesOf(std::vector<float>{-66000, 0, 100}).minimum)));
   expectDefined({-66000, 0, 100});
-  EXPECT_EQ(floatFromHalf(nibblesOf(std::vector<float>{0, 65504.0f * 15}).scale), 65504.0f);
+  EXPECT_EQ(floatFromHalf(int4CodesOf(std::vector<float>{0, 65504.0f * 15}).scale), 65504.0f);
 }
 
 /// Lines, halves of bytes, and the line of scales and minimums.
-TEST(Nibbles, LieInBlocks) {
+TEST(Int4, LieInBlocks) {
   float numbers[16][40];
   const float *rows[16];
   for (int row = 0; row < 16; ++row) {
@@ -218,18 +218,18 @@ TEST(Nibbles, LieInBlocks) {
     for (int k = 0; k < 40; ++k)
       numbers[row][k] = static_cast<float>((k * 5 + row) % 16 * (row + 1) - 3 * row);
   }
-  NibbleBlock blocks[2];
-  writeNibbles(rows, 40, reinterpret_cast<std::byte *>(blocks));
+  Int4Block blocks[2];
+  writeInt4(rows, 40, reinterpret_cast<std::byte *>(blocks));
   for (int row = 0; row < 16; ++row)
     for (int k = 0; k < 64; ++k) {
-      const NibbleBlock &block = blocks[k / 32];
+      const Int4Block &block = blocks[k / 32];
       uint32_t word = block.lines[k % 32 / 8][row],
                code = word >> (k % 4 * 8 + (k % 8 >= 4 ? 4 : 0)) & 15;
       if (k >= 40) {
         ASSERT_EQ(code, 0u);
         continue;
       }
-      Nibbles group = nibblesOf({rows[row] + k / 32 * 32, k < 32 ? size_t(32) : size_t(8)});
+      Int4Codes group = int4CodesOf({rows[row] + k / 32 * 32, k < 32 ? size_t(32) : size_t(8)});
       ASSERT_EQ(code, group.codes[k % 32]);
       ASSERT_EQ(block.scales[row], group.scale);
       ASSERT_EQ(block.minimums[row], group.minimum);

@@ -1,4 +1,4 @@
-//===- BodyHalves.cpp - f16 by integer arithmetic -*- C++ -*-===//
+//===- BodyF16.cpp - f16 by integer arithmetic -*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
