@@ -19,18 +19,18 @@ class Format:
 
 
 def read(text):
-    """By the names of --dtype. A row of elements is `{I8, Code, bits, …}`, a row of formats `{"int8", I8, I8, …}`."""
-    rows = [[field.strip() for field in row.split(",")] for row in re.findall(r"^    \{(.*)\},$", text, re.MULTILINE)]
+    """By the names of --dtype. A row of elements is `{I8, Code, bits, …}`, a row of formats `{.name = "int8", .rows = I8, …}`."""
+    rows = [[field.strip() for field in row.split(",")] for row in re.findall(r"^    \{([A-Z].*)\},$", text, re.MULTILINE)]
     elements = {row[0]: row for row in rows if row[1] in ("Float", "Index", "Code")}
+    formats = [dict(re.findall(r"\.(\w+) = ([^,]+?)(?:,|$)", " ".join(row.split())))
+               for row in re.findall(r"^    \{(\.name = .*?)\},$", text, re.MULTILINE | re.DOTALL)]
 
     def weight_bytes(element):  # a panel has 16 rows, a line 64 bytes
         columns, lines = int(elements[element][5]), int(elements[element][6])
         return lines * 64 / (columns * 16)
 
-    made = {}
-    for name, row_type, weights, _sums, _others, scales, _of, _each, _sum_block, _tolerance, error, deep, peak in (row for row in rows if row[0].startswith('"')):
-        made[name.strip('"')] = Format(row_type, weight_bytes(weights), 4 if int(scales) > 1 else 0, float(error), float(deep), peak.split("::")[1].lower())
-    return made
+    return {row["name"].strip('"'): Format(row["rows"], weight_bytes(row["weights"]), 4 if int(row["scales"]) > 1 else 0, float(row["error"]),
+                                           float(row["deepError"]), row["peak"].split("::")[1].lower()) for row in formats}
 
 
 FORMATS = read(TABLE.read_text())
