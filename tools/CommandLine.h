@@ -229,8 +229,8 @@ CLI::App *addTextCommand(CLI::App &app, const TextDriver &driver, Status &outcom
   return command;
 }
 
-/// Adds translate, generate and the commands on encoders; the chosen command leaves its status in `outcome`.
-inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
+/// Adds the commands on models that write text.
+inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto addDecoding = [&](const std::string &name, const std::string &about, auto addFlags,
                          auto decode) {
     return addTextCommand(
@@ -253,6 +253,11 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
               generateCommand)
       ->footer("Examples:\n" + start + "generate model.heddle \"once upon a\" --limit=20\n" +
                start + "generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
+}
+
+/// Adds the commands on encoders.
+inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome) {
+  const std::string start = "  " + driver.tool + " ";
   auto addEncoder = [&]<typename Command>(const std::string &name, const std::string &about,
                                           Command command, void (*addFlags)(CLI::App &, Command &),
                                           auto check, auto run, const std::string &examples) {
@@ -291,6 +296,12 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
   addEncoder("answer", "find the answer to a question in texts" + lines, AnswerCommand(),
              addAnswerFlags, checkRun, answerCommand,
              start + "answer model.heddle --question=\"who?\" \"a text\"");
+}
+
+/// Adds the commands on texts; the chosen one leaves its status in `outcome`.
+inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
+  addWriters(app, driver, outcome);
+  addReaders(app, driver, outcome);
 }
 
 /// Adds `tokenize`, which needs no session.
