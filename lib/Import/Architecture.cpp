@@ -369,7 +369,7 @@ Expected<Json> Architecture::branch(const Json &json, const std::string &key) {
 
 /// A value of the file with its expressions computed; discarded where an `if` leaves it out.
 Expected<Json> Architecture::evaluated(const Json &json, const std::string &key) {
-  constexpr int64_t mostValues = 1 << 20; // lists of lists of layers would take forever
+  constexpr int64_t mostValues = 1 << 17; // lists of lists of layers would take forever
   if (++made > mostValues)
     return error(key, "expected at most " + std::to_string(mostValues) + " values, found more");
   if (json.is_string()) {
