@@ -7,6 +7,8 @@
 // and not at what it was lowered to. Limits of a single op are checked by its
 // tiler (TileableOpInterface).
 
+#include "ProgramPlanner.h"
+
 #include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
@@ -100,7 +102,7 @@ static LogicalResult checkNames(func::FuncOp function, unsigned count, StringRef
   return success();
 }
 
-static LogicalResult checkSignature(func::FuncOp function) {
+LogicalResult heddle::checkSignature(func::FuncOp function) {
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
     if (std::string problem = problemOf(type); !problem.empty() && !type.isSignlessInteger(32))
       return function.emitOpError() << "argument " << i << ": " << problem;

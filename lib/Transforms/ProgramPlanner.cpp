@@ -245,7 +245,8 @@ LogicalResult ProgramPlanner::run() {
   program = kernel::ProgramOp::create(b, func.getLoc(), func.getSymNameAttr(),
                                       kernel::FunctionAttr::get(b.getContext(), Function()));
   b.createBlock(&program.getBody());
-  if (failed(planArguments()) || failed(planGroups()) || failed(planResults()))
+  if (failed(checkSignature(func)) || failed(planArguments()) || failed(planGroups()) ||
+      failed(planResults()))
     return failure();
   planSession();
   addChecks();
@@ -295,9 +296,6 @@ LogicalResult ProgramPlanner::planArguments() {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     Port port;
     port.name = argumentName(index);
-    if (!type && !argument.getType().isInteger(32))
-      return func.emitError() << "argument \"" << port.name
-                              << "\": expected a tensor or i32, found " << argument.getType();
     PlannedTensor place;
     place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
     place.rows = rowsOf(place.dims);

@@ -18,6 +18,10 @@
 
 namespace heddle {
 
+/// Rejects arguments and results of a function that callers cannot give or get. The pass
+/// check-supported does so before anything is planned, but tools may leave it out.
+mlir::LogicalResult checkSignature(mlir::func::FuncOp function);
+
 /// Plans one function.
 class ProgramPlanner {
 public:

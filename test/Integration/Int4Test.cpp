@@ -114,11 +114,7 @@ void addCorners(Matrix &weight) {
 }
 
 void addInputCorners(Matrix &input) {
-  auto fill = [&](int64_t row, std::initializer_list<float> values) {
-    if (row < input.rows)
-      for (int64_t k = 0; k < input.columns; ++k)
-        input.at(row, k) = values.begin()[k % values.size()];
-  };
+  auto fill = [&](int64_t row, std::initializer_list<float> values) { input.fill(row, values); };
   fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties: to even
   fill(2, {0.0f, -0.0f});
   fill(3, {0x1p-130f, -0x1.fp-119f}); // next to nothing

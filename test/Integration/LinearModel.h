@@ -20,6 +20,11 @@ struct Matrix {
   int64_t rows, columns;
   std::vector<float> values;
   float &at(int64_t row, int64_t column) { return values[row * columns + column]; }
+  /// Repeats `numbers` along a row, if the matrix has one of that number.
+  void fill(int64_t row, std::initializer_list<float> numbers) {
+    for (int64_t k = 0; row < rows && k < columns; ++k)
+      at(row, k) = numbers.begin()[k % numbers.size()];
+  }
 };
 
 /// Numbers between -1 and 1 from a fixed sequence.

@@ -66,12 +66,7 @@ std::pair<Matrix, std::vector<float>> inHalves(Matrix matrix) {
 
 /// Rows of the input that rounding, zeros and numbers without bounds decide on.
 void addCorners(Matrix &input) {
-  auto fill = [&](int64_t row, std::initializer_list<float> values) {
-    if (row >= input.rows)
-      return;
-    for (int64_t k = 0; k < input.columns; ++k)
-      input.at(row, k) = values.begin()[k % values.size()];
-  };
+  auto fill = [&](int64_t row, std::initializer_list<float> values) { input.fill(row, values); };
   fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties: to even
   fill(2, {0.0f, -0.0f});
   fill(3, {0x1p-130f, -0x1p-120f}); // next to nothing

@@ -59,10 +59,14 @@ class Server:
 
 
 def serve(make):
+    answer_all(lambda: Server(make(int(sys.argv[1]))))
+
+
+def answer_all(make):
     # Libraries print to standard output; it belongs to the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    server = Server(make(int(sys.argv[1])))
+    server = make()
     for line in sys.stdin:
         answers.write(json.dumps(server.answer(json.loads(line))) + "\n")
         answers.flush()

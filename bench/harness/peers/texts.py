@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Peers of bench/texts: a BERT with mean pooling and normalised vectors, from texts; sorted by length, in padded batches."""
 import json
-import os
-import sys
 import tempfile
-import traceback
 from pathlib import Path
 
 import numpy
 
 from .clock import timed
+from .serve import NotHere, Server, answer_all
 
 
 class Padded:
@@ -113,7 +111,7 @@ class OpenVino(Padded):
                 "PERFORMANCE_HINT": "LATENCY" if streams == 1 else "THROUGHPUT"})
         chosen = self.compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         if chosen != dtype:  # the plugin falls back in silence
-            raise ValueError(f"not offered: {dtype}")
+            raise NotHere(dtype)
         self.kernel = f"{chosen}, {self.compiled.get_property('NUM_STREAMS')} streams"
         self.request = self.compiled.create_infer_request()
         self.queue = openvino.AsyncInferQueue(self.compiled, streams) if streams > 1 else None
@@ -147,7 +145,9 @@ class SentenceTransformers:
         return self.model.encode(texts, batch_size=self.batch, convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False)
 
 
-class Server:
+class TextServer(Server):
+    """A request opens one contender, and times all texts."""
+
     def open(self, request):
         from ..texts import PEERS
         module, dtype, batch, streams = PEERS[request["name"]]
@@ -163,21 +163,5 @@ class Server:
         return {"seconds": seconds}
 
 
-def main():
-    # Libraries print to standard output; it belongs to the answers.
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    server = Server()
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = getattr(server, request.pop("do"))(request)
-        except Exception as error:  # a peer that fails is a line, not the end of the run
-            traceback.print_exc()
-            answer = {"error": f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:200]}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-
-
 if __name__ == "__main__":
-    main()
+    answer_all(lambda: TextServer(None))

@@ -80,13 +80,17 @@ struct ShapeTrace : testing::Test {
 const std::string part = R"(loc("e.0.attention"))", keys = R"(loc("e.0.attention"("keys")))",
                   values = R"(loc("e.0.attention"("values")))";
 
+/// Queries of x, keys and values of `memory`, and the attention over them.
+std::string attentionOver(const std::string &memory) {
+  return linear("q", "x", 16, 16, part) + heads("qh", "q", 2, 8, part) +
+         linear("k", memory, 16, 16, keys) + heads("kh", "k", 2, 8, keys) +
+         linear("v", memory, 16, 16, values) + heads("vh", "v", 2, 8, values) + attention(part);
+}
+
 } // namespace
 
 TEST_F(ShapeTrace, EqualKeysAndValuesHaveNoLine) {
-  EXPECT_THAT(traced(linear("q", "x", 16, 16, part) + heads("qh", "q", 2, 8, part) +
-                     linear("k", "x", 16, 16, keys) + heads("kh", "k", 2, 8, keys) +
-                     linear("v", "x", 16, 16, values) + heads("vh", "v", 2, 8, values) +
-                     attention(part) + linear("y", "m", 16, 16, part)),
+  EXPECT_THAT(traced(attentionOver("x") + linear("y", "m", 16, 16, part)),
               ElementsAre("e.0.attention: [B,T,16] [B,T,16] [B,2,T,8] [B,T,16]"));
 }
 
@@ -100,10 +104,7 @@ TEST_F(ShapeTrace, FewerKeysHaveOneThatStandsForValues) {
 }
 
 TEST_F(ShapeTrace, KeysOfOtherRowsHaveALine) {
-  EXPECT_THAT(traced(linear("q", "x", 16, 16, part) + heads("qh", "q", 2, 8, part) +
-                     linear("k", "z", 16, 16, keys) + heads("kh", "k", 2, 8, keys) +
-                     linear("v", "z", 16, 16, values) + heads("vh", "v", 2, 8, values) +
-                     attention(part) + linear("y", "m", 16, 16, part)),
+  EXPECT_THAT(traced(attentionOver("z") + linear("y", "m", 16, 16, part)),
               ElementsAre("e.0.attention: [B,T,16] [B,T,16] [B,2,T,8] [B,T,16]",
                           "e.0.attention, keys: [B,S,16] [B,S,16] [B,2,S,8]"));
 }
@@ -117,11 +118,7 @@ TEST_F(ShapeTrace, ThePartBeginsTheLineWhateverComesFirst) {
 }
 
 TEST_F(ShapeTrace, MergedHeadsEndAnAttentionWithoutProjection) {
-  EXPECT_THAT(traced(linear("q", "x", 16, 16, part) + heads("qh", "q", 2, 8, part) +
-                         linear("k", "x", 16, 16, keys) + heads("kh", "k", 2, 8, keys) +
-                         linear("v", "x", 16, 16, values) + heads("vh", "v", 2, 8, values) +
-                         attention(part) + linear("y", "m", 16, 24, R"(loc("classifier"))"),
-                     24),
+  EXPECT_THAT(traced(attentionOver("x") + linear("y", "m", 16, 24, R"(loc("classifier"))"), 24),
               ElementsAre("e.0.attention: [B,T,16] [B,T,16] [B,2,T,8] [B,T,16]",
                           "classifier: [B,T,16] [B,T,24]"));
 }
