@@ -7,11 +7,11 @@
 #pragma once
 
 #include "Models.h"
+#include "TemporaryFolder.h"
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Support/Artifact.h"
 
 #include <fstream>
-#include <unistd.h>
 
 namespace heddle::test {
 
@@ -79,17 +79,16 @@ struct LinearModel {
 
   /// A session of its code for `target`: "vulkan" or an instruction set.
   Expected<Session> open(const std::string &dtype, const std::string &target) const {
-    std::string base = testing::TempDir() + "heddle-linear-" + std::to_string(getpid());
-    std::ofstream(base + ".mlir") << text();
-    writeWeights(base + ".safetensors");
+    TemporaryFolder folder;
     CompileOptions options;
     options.dtype = dtype;
-    options.weights = base + ".safetensors";
+    options.weights = folder / "weights.safetensors";
+    writeWeights(options.weights);
     bool onCpu = target != "vulkan";
     options.targets = {onCpu ? "cpu" : "vulkan"};
     if (onCpu)
       options.cpus = {target};
-    Expected<Artifact> artifact = compileToMemory(base + ".mlir", options);
+    Expected<Artifact> artifact = compileToMemory(folder.write("linear.mlir", text()), options);
     if (!artifact)
       return artifact.takeError();
     return Session::fromArtifact(std::move(*artifact), {.device = onCpu ? "cpu" : "vulkan"});

@@ -5,6 +5,7 @@
 // The reference reads the text itself: what canonicalisation does to masks is
 // under test too.
 #include "MaskRun.h"
+#include "TemporaryFolder.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Support/Artifact.h"
@@ -15,9 +16,7 @@
 #include "mlir/Parser/Parser.h"
 
 #include <cmath>
-#include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -83,10 +82,9 @@ Expected<MaskModule> MaskModule::compile(const std::vector<Composition> &composi
   Expected<MaskModule> made = forReference(compositions, options.dtype);
   if (!made)
     return made;
-  std::string path = testing::TempDir() + "masks-" + std::to_string(getpid()) + ".mlir";
-  std::ofstream(path) << moduleText(compositions);
-  Expected<Session> session = openSession(path, options);
-  std::filesystem::remove(path);
+  TemporaryFolder folder;
+  Expected<Session> session =
+      openSession(folder.write("masks.mlir", moduleText(compositions)), options);
   if (!session)
     return session.takeError();
   made->impl->session.emplace(std::move(*session));

@@ -6,10 +6,8 @@
 // input gives the permuted output, and a vector that is the same everywhere
 // changes nothing about that. Sinusoids do.
 #include "Models.h"
+#include "TemporaryFolder.h"
 #include "heddle/ExecutionEngine/Jit.h"
-
-#include <fstream>
-#include <unistd.h>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -20,16 +18,14 @@ constexpr int64_t length = 6, size = 24;
 const std::vector<int32_t> permutation = {3, 0, 5, 1, 4, 2};
 
 /// An encoder of one layer on vectors; `position` is the value of that key.
-Expected<Session> encoder(const std::string &position, const std::string &name) {
-  const auto folder = std::filesystem::path(testing::TempDir()) /
-                      ("heddle-positions-" + name + "-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "model.json")
-      << R"({"heddle": 1, "kind": "encoder", "size": 24, "weights": {"seed": 1},
-    "source": {"vocabulary": null}, "position": )"
-      << position
-      << R"(, "attention": {"heads": 3}, "ffn": {"size": 32}, "encoder": {"layers": 1}})";
-  return jit(folder.string());
+Expected<Session> encoder(const std::string &position) {
+  TemporaryFolder folder;
+  return jit(folder.write(
+      "model.json",
+      R"({"heddle": 1, "kind": "encoder", "size": 24, "weights": {"seed": 1},
+    "source": {"vocabulary": null}, "position": )" +
+          position +
+          R"(, "attention": {"heads": 3}, "ffn": {"size": 32}, "encoder": {"layers": 1}})"));
 }
 
 /// Vectors of a sequence, plus the same number everywhere.
@@ -52,17 +48,17 @@ double order(Session &session, float constant) {
 }
 
 TEST(Positions, WithoutThemOrderIsLost) {
-  HEDDLE_ASSERT(session, encoder("null", "none"));
+  HEDDLE_ASSERT(session, encoder("null"));
   EXPECT_LE(order(session, 0.0f), 1e-5);
 }
 
 TEST(Positions, AConstantVectorKeepsNoOrder) {
-  HEDDLE_ASSERT(session, encoder("null", "constant"));
+  HEDDLE_ASSERT(session, encoder("null"));
   EXPECT_LE(order(session, 0.75f), 1e-5);
 }
 
 TEST(Positions, SinusoidsKeepOrder) {
-  HEDDLE_ASSERT(session, encoder(R"({"kind": "sinusoidal"})", "sinusoidal"));
+  HEDDLE_ASSERT(session, encoder(R"({"kind": "sinusoidal"})"));
   EXPECT_GE(order(session, 0.0f), 1e-2);
 }
 

@@ -6,6 +6,7 @@
 // kernel against those of a kernel that does nothing else; and bits of steps against
 // those of all positions at once.
 #include "LinearModel.h"
+#include "TemporaryFolder.h"
 #include "heddle/ExecutionEngine/Jit.h"
 
 #include <cmath>
@@ -28,7 +29,7 @@ struct Rotation {
 
 /// Whole heads and parts of them, by tiles (halves of 16, 32 and 48) and by elements (others).
 const Rotation rotations[] = {{64, 1, 10000}, {64, 0.5, 500000, 8}, {96, 1, 100}, {40, 0.8, 10000},
-                              {20, 1, 10000}, {38, 0.7, 1000, 2.5},   {5, 0.5, 1}};
+                              {20, 1, 10000}, {38, 0.7, 1000, 2.5}, {5, 0.5, 1}};
 
 class RotaryTest : public testing::TestWithParam<std::tuple<std::string, Rotation>> {
 protected:
@@ -55,8 +56,7 @@ protected:
     auto rotary = [&](const std::string &input) {
       return "  %y = transformer.rotary " + input + " {base = " + std::to_string(rotation.base) +
              " : f64, fraction = " + std::to_string(rotation.fraction) +
-             " : f64, factor = " + std::to_string(rotation.factor) + " : f64} : " + split +
-             "\n";
+             " : f64, factor = " + std::to_string(rotation.factor) + " : f64} : " + split + "\n";
     };
     return function("run", in, project("%h") + rotary("%h")) +
            function("project", in, project("%y")) + function("rotate", split, rotary("%x"));
@@ -64,16 +64,15 @@ protected:
 
   void SetUp() override {
     const auto &[target, rotation] = GetParam();
-    std::string base = testing::TempDir() + "heddle-rotary-" + std::to_string(getpid());
-    std::ofstream(base + ".mlir") << text(rotation);
-    LinearModel(1, features, heads * rotation.size).writeWeights(base + ".safetensors");
+    TemporaryFolder folder;
     CompileOptions options;
-    options.weights = base + ".safetensors";
+    options.weights = folder / "weights.safetensors";
+    LinearModel(1, features, heads * rotation.size).writeWeights(options.weights);
     bool onCpu = target != "vulkan";
     options.targets = {onCpu ? "cpu" : "vulkan"};
     if (onCpu)
       options.cpus = {target};
-    HEDDLE_ASSERT(artifact, compileToMemory(base + ".mlir", options));
+    HEDDLE_ASSERT(artifact, compileToMemory(folder.write("rotary.mlir", text(rotation)), options));
     auto opened = Session::fromArtifact(std::move(artifact), {.device = onCpu ? "cpu" : "vulkan"});
     if (!opened && LinearModel::isMissing(opened.error()))
       GTEST_SKIP() << opened.error().message;
@@ -101,8 +100,9 @@ TEST_P(RotaryTest, IsAProductOfComplexNumbers) {
     for (int64_t i = 0; i < half; ++i) {
       double theta =
           std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(rotated));
-      std::complex<double> expected = std::complex<double>(in[i], in[i + half]) *
-                                      std::polar(1.0, static_cast<double>(row % rows) / rotation.factor * theta);
+      std::complex<double> expected =
+          std::complex<double>(in[i], in[i + half]) *
+          std::polar(1.0, static_cast<double>(row % rows) / rotation.factor * theta);
       ASSERT_NEAR(out[i], expected.real(), 3e-7) << "row " << row << ", pair " << i;
       ASSERT_NEAR(out[i + half], expected.imag(), 3e-7) << "row " << row << ", pair " << i;
     }

@@ -6,6 +6,7 @@
 // devices: texts of different lengths (an empty one too), packed documents, and
 // more rows than the rounds of sixteen in which many are added.
 #include "LinearModel.h"
+#include "TemporaryFolder.h"
 #include "heddle/ExecutionEngine/Jit.h"
 
 #include <cmath>
@@ -43,9 +44,8 @@ const Pooling poolings[] = {
 };
 
 Expected<Session> open(const std::string &text, const std::string &device) {
-  std::string path = testing::TempDir() + "heddle-rows-" + std::to_string(getpid()) + ".mlir";
-  std::ofstream(path) << text;
-  return jit(path, {.device = device});
+  TemporaryFolder folder;
+  return jit(folder.write("rows.mlir", text), {.device = device});
 }
 
 /// Poolings side by side.

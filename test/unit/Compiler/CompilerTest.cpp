@@ -5,13 +5,13 @@
 // The façade: equal bytes, members, and one line for everything that is wrong.
 
 #include "heddle/Compiler/Compiler.h"
+#include "TemporaryFolder.h"
 #include "heddle/Support/Artifact.h"
 
 #include "gtest/gtest.h"
 
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -21,12 +21,10 @@ namespace {
 const std::string embedModel = HEDDLE_SOURCE_DIR "/examples/embed/model.json";
 
 struct Compiler : testing::Test {
-  fs::path folder = fs::path(testing::TempDir()) / ("heddle-compiler-" + std::to_string(getpid()));
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder); }
+  test::TemporaryFolder temporary;
+  fs::path folder = temporary.path();
   std::string write(const char *name, const std::string &text) {
-    std::ofstream(folder / name) << text;
-    return folder / name;
+    return temporary.write(name, text);
   }
 };
 

@@ -6,6 +6,7 @@
 // whatever lies in the folder, for each target its own.
 
 #include "KernelCache.h"
+#include "TemporaryFolder.h"
 
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Support/CacheFolder.h"
@@ -35,17 +36,14 @@ void write(const fs::path &path, const std::string &bytes) {
 }
 
 struct KernelCacheFolder : testing::Test {
-  fs::path home = fs::path(testing::TempDir()) / ("heddle-kernels-" + std::to_string(getpid()));
+  test::TemporaryFolder temporary;
+  fs::path home = temporary.path();
   fs::path output = home / "model.heddle";
   void SetUp() override {
-    fs::create_directories(home);
     setenv("XDG_CACHE_HOME", home.c_str(), 1);
     setenv("HEDDLE_CACHE_LIMIT", "64", 1);
   }
-  void TearDown() override {
-    fs::remove_all(home);
-    setenv("HEDDLE_CACHE_LIMIT", "0", 1);
-  }
+  void TearDown() override { setenv("HEDDLE_CACHE_LIMIT", "0", 1); }
 
   CompileReport compile(const std::vector<std::string> &cpus = {"x86-64-v3"},
                         const std::vector<std::string> &targets = {"cpu", "vulkan"}) {

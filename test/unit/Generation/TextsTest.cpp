@@ -3,13 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Texts come from arguments, a file or standard input, and errors say which one.
+#include "TemporaryFolder.h"
 #include "TextBatches.h"
 
-#include <filesystem>
-#include <fstream>
 #include <gmock/gmock.h>
 #include <sstream>
-#include <unistd.h>
 
 using namespace heddle;
 using testing::ElementsAre;
@@ -81,8 +79,8 @@ TEST(Texts, AReadErrorIsSaid) {
 }
 
 TEST(Texts, AFileSaysHowMuchIsRead) {
-  const std::string name = testing::TempDir() + "heddle-texts-" + std::to_string(getpid());
-  std::ofstream(name) << "12345678\n\n1234567890\n";
+  test::TemporaryFolder folder;
+  const std::string name = folder.write("texts.txt", "12345678\n\n1234567890\n");
   TextCommand command;
   command.input = name;
   std::istringstream in("not read\n");
@@ -94,7 +92,6 @@ TEST(Texts, AFileSaysHowMuchIsRead) {
   EXPECT_NEAR(*texts.share(), 9.0 / 21, 1e-9);
   EXPECT_THAT(allOf(texts), ElementsAre("", "1234567890"));
   EXPECT_TRUE(texts.finish());
-  std::filesystem::remove(name);
 }
 
 TEST(Texts, AMissingFileIsNamed) {

@@ -4,13 +4,12 @@
 //
 // test/images/make.py writes the images and what they are compared with.
 #include "heddle/Images/Image.h"
+#include "TemporaryFolder.h"
 
 #include "heddle/Runtime/Npy.h"
 #include "heddle/Support/MappedBytes.h"
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,10 +44,8 @@ float largestDifference(const auto &found, const std::vector<float> &expected) {
 }
 
 std::string failureOf(const std::string &name, const std::string &content) {
-  const std::string path = testing::TempDir() + name;
-  std::ofstream(path, std::ios::binary) << content;
-  auto image = readImage(path);
-  std::filesystem::remove(path);
+  test::TemporaryFolder folder;
+  auto image = readImage(folder.write(name, content));
   return image ? "no failure" : image.error().message;
 }
 
@@ -126,10 +123,8 @@ TEST(Image, DamagedFilesAreOneLine) {
 TEST(Image, BytesBeforeTheEndAreLeftOut) {
   std::string jpeg = contentOf("rgb.jpg");
   jpeg.insert(jpeg.size() - 2, "extra");
-  const std::string path = testing::TempDir() + "extra.jpg";
-  std::ofstream(path, std::ios::binary) << jpeg;
-  auto image = readImage(path);
-  std::filesystem::remove(path);
+  test::TemporaryFolder folder;
+  auto image = readImage(folder.write("extra.jpg", jpeg));
   ASSERT_TRUE(image) << image.error().message;
   EXPECT_EQ(image->pixels, imageOf("rgb.jpg").pixels);
 }

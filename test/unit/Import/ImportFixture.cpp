@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files live in a folder of the test program's own, removed at the end.
+// Files live in a folder of the test's own.
 
 #include "ImportFixture.h"
 
@@ -22,24 +22,12 @@ using namespace heddle::test;
 namespace fs = std::filesystem;
 
 ImportTest::ImportTest() {
-  const testing::TestInfo *info = testing::UnitTest::GetInstance()->current_test_info();
-  fs::path path = fs::temp_directory_path() /
-                  ("heddle-import-" + std::to_string(getpid()) + "-" + info->name());
-  fs::create_directories(path);
-  folder = path.string();
   context.loadDialect<transformer::TransformerDialect, mlir::arith::ArithDialect,
                       mlir::func::FuncDialect>();
 }
 
-ImportTest::~ImportTest() {
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
-}
-
 std::string ImportTest::write(const std::string &name, const std::string &text) {
-  std::string path = folder + "/" + name;
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
+  return temporary.write(name, text);
 }
 
 /// What is imported has to verify.

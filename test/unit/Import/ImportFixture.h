@@ -5,6 +5,8 @@
 // A test changes a small description in one place and looks at what import says.
 #pragma once
 
+#include "TemporaryFolder.h"
+
 #include "heddle/Import/Import.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -20,7 +22,6 @@ using Json = nlohmann::ordered_json;
 class ImportTest : public testing::Test {
 protected:
   ImportTest();
-  ~ImportTest() override;
 
   /// Writes a file into the test's own folder and returns its path.
   std::string write(const std::string &name, const std::string &text);
@@ -37,7 +38,8 @@ protected:
   /// Two layers each, size 12, ids in.
   static Json small();
 
-  std::string folder;
+  TemporaryFolder temporary;
+  std::string folder = temporary.path().string();
   mlir::MLIRContext context;
 };
 

@@ -4,11 +4,11 @@
 //
 // What is written is read again; what is damaged is refused with a reason.
 #include "heddle/Runtime/Npy.h"
+#include "TemporaryFolder.h"
 
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 using namespace heddle;
 using testing::HasSubstr;
@@ -39,11 +39,12 @@ TEST(NamedTensorsDeathTest, ANameThatIsNotThereEndsTheProgram) {
 }
 
 TEST(Npy, RoundTripOfEveryType) {
+  test::TemporaryFolder folder;
   for (DType type : {DType::F32, DType::F16, DType::I32, DType::I64, DType::Bool}) {
     Tensor tensor(type, {2, 3});
     for (std::byte &byte : tensor.bytes())
       byte = std::byte{1};
-    std::string path = testing::TempDir() + "round-trip-" + std::to_string(getpid()) + ".npy";
+    std::string path = folder / "round-trip.npy";
     ASSERT_TRUE(writeNpy(path, tensor));
     auto read = readNpy(path);
     ASSERT_TRUE(read) << read.error().message;

@@ -4,13 +4,13 @@
 //
 // The hand-built program, and the tools that turn it into an artifact.
 #include "Toy.h"
+#include "TemporaryFolder.h"
 
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <unistd.h>
 
 namespace heddle::test {
 
@@ -143,14 +143,13 @@ Program toyProgram() {
 }
 
 std::vector<char> compileC(const std::string &path) {
-  std::string object = testing::TempDir() + "heddle-test-" + std::to_string(getpid()) + ".so";
+  test::TemporaryFolder folder;
+  std::string object = folder / "toy.so";
   std::string command = std::string(HEDDLE_TEST_C_COMPILER) +
                         " -std=c99 -O2 -fPIC -shared -nostdlib -o " + object + " " + path;
   EXPECT_EQ(std::system(command.c_str()), 0);
   std::ifstream file(object, std::ios::binary);
-  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  std::remove(object.c_str());
-  return bytes;
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::vector<uint32_t> readSpirv(const std::string &kernel) {

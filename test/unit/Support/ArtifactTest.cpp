@@ -6,12 +6,11 @@
 // and damage are told apart.
 
 #include "heddle/Support/Artifact.h"
+#include "TemporaryFolder.h"
 #include "TestProgram.h"
 
 #include <cstring>
-#include <filesystem>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 using namespace heddle;
 using testing::AllOf;
@@ -35,10 +34,6 @@ ArtifactWriter testWriter() {
   return writer;
 }
 
-std::string scratchPath(const std::string &name) {
-  return testing::TempDir() + "heddle-" + std::to_string(getpid()) + "-" + name;
-}
-
 void expectContents(const Artifact &artifact) {
   EXPECT_EQ(toJson(artifact.program()), toJson(testProgram()));
   ASSERT_EQ(artifact.cpu().size(), 1u);
@@ -58,7 +53,8 @@ void expectContents(const Artifact &artifact) {
 }
 
 TEST(Artifact, FileAndMemoryHoldTheSame) {
-  std::string path = scratchPath("artifact");
+  test::TemporaryFolder folder;
+  std::string path = folder / "artifact";
   ASSERT_TRUE(testWriter().writeFile(path, fillWeights));
   auto file = readArtifact(path);
   ASSERT_TRUE(file) << file.error().message;
@@ -69,7 +65,6 @@ TEST(Artifact, FileAndMemoryHoldTheSame) {
   expectContents(*memory);
   EXPECT_EQ(memory->members().size(), moved.members().size());
   EXPECT_EQ(memory->members().back().crc, moved.members().back().crc);
-  std::filesystem::remove(path);
 }
 
 /// Reads a container that is made by hand.
@@ -137,7 +132,8 @@ TEST(Artifact, DamagedCodeIsFoundWhenLoadedAndDamagedWeightsWhenChecked) {
   auto good = testWriter().build("m.heddle", fillWeights);
   ASSERT_TRUE(good);
   uint64_t code = good->members()[2].offset, weights = good->members().back().offset;
-  std::string path = scratchPath("damaged");
+  test::TemporaryFolder folder;
+  std::string path = folder / "damaged";
   auto flip = [&](uint64_t offset) {
     EXPECT_TRUE(testWriter().writeFile(path, fillWeights));
     std::FILE *file = std::fopen(path.c_str(), "r+b");
@@ -150,7 +146,6 @@ TEST(Artifact, DamagedCodeIsFoundWhenLoadedAndDamagedWeightsWhenChecked) {
   auto loaded = flip(weights + 100);
   ASSERT_TRUE(loaded);
   EXPECT_THAT(loaded->check().error().message, HasSubstr("changed bytes in member weights.bin"));
-  std::filesystem::remove(path);
 }
 
 TEST(Artifact, BadProgramsAreNotWritten) {

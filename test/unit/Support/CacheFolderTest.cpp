@@ -4,11 +4,11 @@
 //
 // The folder does not grow without end, and what was used last stays.
 #include "heddle/Support/CacheFolder.h"
+#include "TemporaryFolder.h"
 
 #include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 namespace {
 
 struct CacheFolder : testing::Test {
-  fs::path home = fs::path(testing::TempDir()) / ("heddle-cache-" + std::to_string(getpid()));
+  test::TemporaryFolder temporary;
+  fs::path home = temporary.path() / "new";
   void SetUp() override { setenv("XDG_CACHE_HOME", home.c_str(), 1); }
-  void TearDown() override { fs::remove_all(home); }
 
   /// Keeps ten bytes that were used `hours` ago.
   std::string keep(const std::string &name, int hours) {

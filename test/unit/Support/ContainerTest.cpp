@@ -6,12 +6,11 @@
 // all, every single changed byte found, and members past 4 GiB.
 
 #include "heddle/Support/Container.h"
+#include "TemporaryFolder.h"
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 using namespace heddle;
 using testing::HasSubstr;
@@ -50,10 +49,6 @@ std::string problem(std::string_view file) {
   return reader->check().error().message;
 }
 
-std::string scratchPath(const std::string &name) {
-  return testing::TempDir() + "heddle-" + std::to_string(getpid()) + "-" + name;
-}
-
 TEST(Container, MembersComeBackAligned) {
   auto memory = smallContainer().writeMemory();
   ASSERT_TRUE(memory);
@@ -72,25 +67,25 @@ TEST(Container, MembersComeBackAligned) {
 }
 
 TEST(Container, FileAndMemoryAreTheSameBytes) {
-  std::string path = scratchPath("same");
+  test::TemporaryFolder folder;
+  std::string path = folder / "same";
   ASSERT_TRUE(smallContainer().writeFile(path));
   auto file = MappedBytes::openFile(path);
   ASSERT_TRUE(file);
   EXPECT_EQ(textOf(file->bytes()), smallFile());
   // Kernels read past the end of the weights.
   EXPECT_EQ(file->bytes().data()[file->bytes().size() + MappedBytes::slack - 1], std::byte(0));
-  std::filesystem::remove(path);
 }
 
 TEST(Container, MappedBytesBeginAtAHugePage) {
-  std::string path = scratchPath("aligned");
+  test::TemporaryFolder folder;
+  std::string path = folder / "aligned";
   ASSERT_TRUE(smallContainer().writeFile(path));
   auto file = MappedBytes::openFile(path);
   auto memory = MappedBytes::allocate(3 << 20);
   ASSERT_TRUE(file && memory);
   for (const MappedBytes *bytes : {&*file, &*memory})
     EXPECT_EQ(reinterpret_cast<uintptr_t>(bytes->bytes().data()) % (2 << 20), 0u);
-  std::filesystem::remove(path);
 }
 
 TEST(Container, EveryChangedByteIsFound) {
@@ -156,11 +151,8 @@ TEST(Container, HostileHeadersStayInside) {
 }
 
 TEST(Container, AnErrorLeavesTheOldFile) {
-  std::string directory = scratchPath("replace");
-  std::filesystem::remove_all(directory);
-  std::filesystem::create_directory(directory);
-  std::string path = directory + "/m.heddle";
-  std::ofstream(path) << "old";
+  test::TemporaryFolder folder;
+  std::string path = folder.write("m.heddle", "old");
   ContainerWriter failing;
   failing.add("a", 1000, [](std::span<std::byte>) -> Status { return inputError("no weights"); });
   EXPECT_EQ(failing.writeFile(path).error().message, "no weights");
@@ -168,8 +160,7 @@ TEST(Container, AnErrorLeavesTheOldFile) {
   EXPECT_TRUE(smallContainer().writeFile(path));
   EXPECT_EQ(textOf(MappedBytes::openFile(path)->bytes()), smallFile());
   // Nothing is left beside it.
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 1);
-  std::filesystem::remove_all(directory);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(Container, PathsThatCannotBeWrittenOrRead) {

@@ -5,6 +5,7 @@
 // The probe finds what the processor has, and a file that is damaged is worth
 // no more than none.
 #include "heddle/Support/CpuRates.h"
+#include "TemporaryFolder.h"
 
 #include "heddle/Support/CacheFolder.h"
 
@@ -12,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 using namespace heddle;
 
@@ -49,8 +49,8 @@ TEST(CpuRates, TextThereAndBack) {
 /// The first call of a process measures and writes; a place that cannot be written is no error.
 TEST(CpuRates, AreKeptInTheCacheFolder) {
   namespace fs = std::filesystem;
-  fs::path folder = fs::path(testing::TempDir()) / ("heddle-rates-" + std::to_string(getpid()));
-  fs::remove_all(folder);
+  test::TemporaryFolder home;
+  fs::path folder = home.path() / "new";
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);
   EXPECT_EQ(cacheDirectory(), (folder / "heddle").string());
   const CpuRates &rates = cpuRates();
@@ -62,7 +62,6 @@ TEST(CpuRates, AreKeptInTheCacheFolder) {
   }
   EXPECT_EQ(files, 1);
   EXPECT_EQ(&cpuRates(), &rates);
-  fs::remove_all(folder);
 }
 
 } // namespace

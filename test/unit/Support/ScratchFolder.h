@@ -2,22 +2,16 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A folder of its own for each process: tests that run at once do not meet in it.
+// For tests that count and compare what is written.
 #pragma once
 
-#include "gtest/gtest.h"
-
-#include <filesystem>
-#include <fstream>
-#include <unistd.h>
+#include "TemporaryFolder.h"
 
 namespace heddle {
 
 struct ScratchFolder : testing::Test {
-  std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("heddle-scratch-" + std::to_string(getpid()));
-  void SetUp() override { std::filesystem::create_directories(folder); }
-  void TearDown() override { std::filesystem::remove_all(folder); }
+  test::TemporaryFolder temporary;
+  std::filesystem::path folder = temporary.path();
 
   static std::string read(const std::filesystem::path &path) {
     std::ifstream file(path);

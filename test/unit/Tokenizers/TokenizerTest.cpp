@@ -5,10 +5,10 @@
 // Padding, questions about tokens, files in place of tokenizer.json, and files and
 // texts that are wrong.
 #include "heddle/Tokenizers/Tokenizer.h"
+#include "TemporaryFolder.h"
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <gmock/gmock.h>
 
 using namespace heddle;
@@ -268,19 +268,13 @@ TEST(Tokenizer, DeepNestingIsAnError) {
 /// A folder of this test, empty at its start.
 class OldFolder : public testing::Test {
 protected:
-  OldFolder() : folder(fs::path(testing::TempDir()) / "heddle-old-tokenizer") {
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-  }
-  ~OldFolder() override { fs::remove_all(folder); }
-  void write(const std::string &name, std::string_view text) {
-    std::ofstream(folder / name, std::ios::binary) << text;
-  }
+  void write(const std::string &name, std::string_view text) { temporary.write(name, text); }
   std::string error() {
     auto tokenizer = openTokenizer(folder.string());
     return tokenizer ? "no error" : tokenizer.error().message;
   }
-  fs::path folder;
+  test::TemporaryFolder temporary;
+  fs::path folder = temporary.path();
 };
 
 TEST_F(OldFolder, BertVocabulary) {

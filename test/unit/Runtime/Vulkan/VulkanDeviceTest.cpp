@@ -4,6 +4,7 @@
 //
 // Capabilities are masked by HEDDLE_VULKAN_LIMITS; results must not change, or
 // there must be one line that says why not.
+#include "TemporaryFolder.h"
 #include "Toy.h"
 
 #include "Vulkan/CommandRecorder.h"
@@ -16,7 +17,6 @@
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -259,9 +259,8 @@ static std::vector<std::filesystem::path> filesAfterSaving(const std::filesystem
 }
 
 TEST_F(VulkanTest, ADamagedPipelineCacheIsIgnored) {
-  std::filesystem::path home =
-      std::filesystem::path(testing::TempDir()) / ("heddle-cache-" + std::to_string(getpid()));
-  std::filesystem::remove_all(home);
+  test::TemporaryFolder temporary;
+  std::filesystem::path home = temporary.path() / "new";
   ScopedVariable cache("XDG_CACHE_HOME", home.string());
   EXPECT_TRUE(filesAfterSaving(home, 1, sizeof(VkPipelineCacheHeaderVersionOne)).empty());
   auto files = filesAfterSaving(home, 1, 4000);
@@ -276,7 +275,6 @@ TEST_F(VulkanTest, ADamagedPipelineCacheIsIgnored) {
   EXPECT_EQ(tripleUnder("minimum", 10), "");
   ScopedVariable nowhere("XDG_CACHE_HOME", "/proc/nowhere");
   EXPECT_EQ(tripleUnder("minimum", 10), "");
-  std::filesystem::remove_all(home);
 }
 
 TEST_F(VulkanTest, FactsOfAModule) {
