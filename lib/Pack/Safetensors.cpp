@@ -90,11 +90,15 @@ Status Safetensors::readHeader() {
   for (size_t i = 0; i < prefixSize; ++i)
     length |= static_cast<uint64_t>(bytes[i]) << (8 * i);
   uint64_t rest = bytes.size() - prefixSize;
-  if (length > largestHeader || length > rest)
+  const bool fits = length <= largestHeader && length <= rest;
+  std::string_view whole(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  std::string_view text = fits ? whole.substr(prefixSize, length) : std::string_view();
+  // The beginning of another format may be a plausible length, but no header follows it.
+  if (std::string_view kind = foreignFile(whole); !text.starts_with('{') && !kind.empty())
+    return fail("expected a safetensors file, found " + std::string(kind));
+  if (!fits)
     return fail("expected a header of at most " + std::to_string(std::min(rest, largestHeader)) +
                 " bytes, found a length of " + std::to_string(length));
-  // Eight bytes of another format (pickle, ZIP) rarely are a plausible length, but may be.
-  std::string_view text(reinterpret_cast<const char *>(bytes.data()) + prefixSize, length);
   if (!text.starts_with('{'))
     return fail("expected a header that begins with '{', found another file");
   auto json = HEDDLE_TRY(parseJson(text, path + ": header"));

@@ -7,6 +7,8 @@
 
 #include "heddle/Support/Json.h"
 
+#include "heddle/Support/MappedBytes.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -147,6 +149,8 @@ Expected<Json> parseJson(std::string_view text, const std::string &place) {
   size_t at = *builder.failedAt;
   std::string failure =
       builder.failure.empty() ? "expected valid JSON, found " + foundAt(text, at) : builder.failure;
+  if (std::string_view kind = foreignFile(text); !kind.empty())
+    failure = "expected valid JSON, found " + std::string(kind);
   return inputError(place + ":" + lineAndColumn(text, at) + ": " + failure);
 }
 

@@ -126,6 +126,22 @@ bool staysInFolder(const std::string &path) {
   return inner.is_relative() && (inner.empty() || *inner.begin() != "..");
 }
 
+std::string_view foreignFile(std::string_view contents) {
+  static constexpr std::pair<std::string_view, std::string_view> kinds[] = {
+      {"version https://git-lfs",
+       "a pointer of Git LFS, which `git lfs pull` replaces by the file"},
+      {"PK\x03\x04", "a ZIP archive, as checkpoints of PyTorch are"},
+      {"\x80\x02", "a pickle, as old checkpoints of PyTorch are"},
+      {"\x89HDF", "an HDF5 file, as checkpoints of Keras are"},
+      {"GGUF", "a GGUF file"},
+      {"<!", "an HTML page, perhaps of a download that failed"},
+      {"<html", "an HTML page, perhaps of a download that failed"}};
+  for (auto [beginning, kind] : kinds)
+    if (contents.starts_with(beginning))
+      return kind;
+  return {};
+}
+
 Expected<std::string> readTextFile(const std::string &path, int64_t most) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace heddle {
 
@@ -49,6 +50,10 @@ private:
 /// Whether a path that a file names stays in the folder of that file: a hostile one must not lead
 /// elsewhere.
 bool staysInFolder(const std::string &path);
+
+/// What a file that cannot be read is instead, by its first bytes: "a pointer of Git LFS, …"; empty:
+/// nobody knows. Downloads of models go wrong in few ways.
+std::string_view foreignFile(std::string_view contents);
 
 /// Reads a regular file; error beyond `most` bytes.
 Expected<std::string> readTextFile(const std::string &path, int64_t most);

@@ -4,16 +4,14 @@
 //
 // safetensors files, good and hostile, and the numbers that a seed gives.
 
+#include "TemporaryFolder.h"
 #include "heddle/Pack/NanWatch.h"
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Pack/SeededWeights.h"
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <gmock/gmock.h>
 #include <random>
-#include <unistd.h>
 
 using namespace heddle;
 using testing::ElementsAre;
@@ -29,11 +27,8 @@ std::string fileOf(const std::string &header, const std::string &data) {
 }
 
 Expected<std::unique_ptr<WeightSource>> openBytes(const std::string &bytes) {
-  std::string path = testing::TempDir() + "heddle-w-" + std::to_string(getpid()) + ".safetensors";
-  std::ofstream(path, std::ios::binary) << bytes;
-  auto source = openSafetensors(path);
-  std::filesystem::remove(path);
-  return source;
+  test::TemporaryFolder folder;
+  return openSafetensors(folder.write("w.safetensors", bytes)); // which stays mapped
 }
 
 std::vector<float> all(const WeightSource &source, const char *name) {
@@ -116,6 +111,28 @@ TEST(Safetensors, HostileHeadersAreErrors) {
   EXPECT_THAT(problem(R"({"a":3})", four), HasSubstr("other fields"));
   EXPECT_THAT(problem("{\"\xff\":1}", four), HasSubstr("header:1:3: expected valid JSON"));
   EXPECT_THAT(problem("[1]", four), HasSubstr("begins with '{'"));
+}
+
+/// A folder that was cloned without Git LFS, and checkpoints under the wrong name.
+TEST(Safetensors, OtherFilesAreNamed) {
+  auto found = [](const std::string &bytes) {
+    auto source = openBytes(bytes);
+    const std::string text = source ? "no error" : source.error().message;
+    return text.substr(text.find("found"));
+  };
+  EXPECT_EQ(found("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"),
+            "found a pointer of Git LFS, which `git lfs pull` replaces by the file");
+  EXPECT_EQ(found(std::string("PK\3\4\0\0\0\0", 8) + std::string(99, ' ')),
+            "found a ZIP archive, as checkpoints of PyTorch are");
+  EXPECT_EQ(found("\x80\2\x8a\nl\xfc\x9c\x46\xf9"),
+            "found a pickle, as old checkpoints of PyTorch are");
+  EXPECT_EQ(found("<!DOCTYPE html><html>"),
+            "found an HTML page, perhaps of a download that failed");
+  EXPECT_EQ(found("anything else"), "found a length of 7453010330696380001");
+  // A header of 640 bytes begins as a pickle does.
+  const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  auto source = openBytes(fileOf(header + std::string(640 - header.size(), ' '), "\1\2\3\4"));
+  EXPECT_TRUE(source) << source.error().message;
 }
 
 TEST(Safetensors, RefusesTypesItDoesNotKnowOnlyWhenTheyAreRead) {
