@@ -91,7 +91,7 @@ private:
     const std::vector<double> scores = scoresOf(row, opened);
     std::string lines;
     for (size_t best : bestOf(scores, all ? scores.size() : 1))
-      lines += prefix + label(best) + formatted("\t%.6f\n", scores[best]);
+      lines += prefix + label(best) + "\t" + scoreText(scores[best]) + "\n";
     return lines;
   }
   std::string label(size_t number) const {
@@ -180,7 +180,7 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
       return std::string(command.top ? "" : "\n");
     const double score = sigmoidal ? sigmoid(text.values[0]) : static_cast<double>(text.values[0]);
     if (!command.top)
-      return formatted("%.6f\t", score) + text.text + "\n";
+      return scoreText(score) + "\t" + text.text + "\n";
     if (ranked.size() <= text.number)
       ranked.resize(text.number + 1);
     ranked[text.number] = {score, text.text};
@@ -192,7 +192,7 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
   std::ranges::stable_sort(ranked, std::greater(), &std::pair<double, std::string>::first);
   for (size_t i = 0; command.top && i < ranked.size() && static_cast<int64_t>(i) < *command.top;
        ++i)
-    out << formatted("%.6f\t", ranked[i].first) << ranked[i].second << '\n';
+    out << scoreText(ranked[i].first) << '\t' << ranked[i].second << '\n';
   return written(out);
 }
 
@@ -222,8 +222,8 @@ Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command,
       lines += std::exchange(first, false) ? "" : "\n";
       for (size_t best : bestOf(scores, static_cast<size_t>(command.top))) {
         const int32_t ids[] = {static_cast<int32_t>(best)};
-        lines += HEDDLE_TRY(tokenizer.decode(ids, /*skipSpecial=*/false)) +
-                 formatted("\t%.6f\n", scores[best]);
+        lines += HEDDLE_TRY(tokenizer.decode(ids, /*skipSpecial=*/false)) + "\t" +
+                 scoreText(scores[best]) + "\n";
       }
     }
     if (!found)
@@ -279,7 +279,7 @@ Status heddle::answerCommand(Session &session, const AnswerCommand &command, std
     if (text.values.empty())
       return std::string("\n");
     const AnswerSpan span = bestSpan(text);
-    return formatted("%.6f\t", span.score) + text.text.substr(span.begin, span.end - span.begin) +
+    return scoreText(span.score) + "\t" + text.text.substr(span.begin, span.end - span.begin) +
            "\n";
   };
   TextContext context{.pair = command.question, .pairFirst = true};

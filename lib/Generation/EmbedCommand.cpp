@@ -79,7 +79,8 @@ private:
 std::string numbersOf(const Vector &vector, const char *separator) {
   std::string text;
   for (float value : vector)
-    text += (text.empty() ? "" : separator) + formatted("%.9g", static_cast<double>(value));
+    text += (text.empty() ? "" : separator) +
+            (std::isnan(value) ? "nan" : formatted("%.9g", static_cast<double>(value)));
   return text;
 }
 
@@ -178,7 +179,7 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
     const auto other = firsts.extract(first);
     if (vector.empty() || other.mapped().empty())
       return std::string("\n");
-    return formatted("%.6f\n", cosine(other.mapped(), vector));
+    return scoreText(cosine(other.mapped(), vector)) + "\n";
   };
   return encodeTexts(opened, run, *context, in, out, notes, answer);
 }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 #include <ostream>
 
@@ -139,6 +140,10 @@ Status heddle::openEncoder(Session &session, const EncoderCommand &command, Open
     return ofModel(session, encoder.takeError());
   opened.encoder = std::move(*encoder);
   return {};
+}
+
+std::string heddle::scoreText(double score) {
+  return std::isnan(score) ? "nan" : formatted("%.6f", score);
 }
 
 /// Images of a run at most: one has as many rows as a long text.

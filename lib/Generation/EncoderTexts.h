@@ -31,6 +31,9 @@ struct OpenedEncoder {
 /// Errors begin with the file of the session. The result must stay where it is.
 Status openEncoder(Session &session, const EncoderCommand &command, OpenedEncoder &opened);
 
+/// A score or a probability as commands print it; a NaN has no sign.
+std::string scoreText(double score);
+
 /// Answers all texts of a command, in order. Errors about a text end it, after the texts before it.
 Status encodeTexts(OpenedEncoder &opened, const EncoderCommand &command, const TextContext &context,
                    std::istream &in, std::ostream &out, std::ostream &notes,

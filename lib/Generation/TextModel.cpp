@@ -167,6 +167,8 @@ void readTask(const Json &facts, TextModel &model) {
     auto found = facts.find(key);
     return found != facts.end() && *found == value;
   };
+  if (model.source)
+    model.source->strip = is("strip", true);
   model.packed = is("packed", true);
   model.unitLength = is("unit-length", true);
   model.promptIsPooled = !is("pooled-prompt", false);
@@ -272,7 +274,7 @@ static Status checkLength(const TextSide &side, int64_t count, std::string_view 
   if (count <= room || side.cut)
     return {};
   return inputError(std::string(place) + ": expected at most " + std::to_string(room) +
-                    " tokens, found " + std::to_string(count));
+                    " tokens, found " + std::to_string(count) + "; --truncate cuts a text");
 }
 
 /// A row of ids as it is.
@@ -291,6 +293,29 @@ static Expected<EncodedText> givenIds(const TextSide &side, std::string_view lin
   return encoded;
 }
 
+/// A text without the blanks around it: those of Python's `strip`.
+static std::string_view stripped(std::string_view text) {
+  static constexpr std::string_view blanks[] = {
+      " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",
+      "\x1e",   "\x1f",   "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",
+      "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+      "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+  auto trim = [&](auto stands, auto remove) {
+    for (auto at = std::begin(blanks); at != std::end(blanks);)
+      if (stands(*at)) {
+        remove(at->size());
+        at = std::begin(blanks);
+      } else {
+        ++at;
+      }
+  };
+  trim([&](std::string_view blank) { return text.starts_with(blank); },
+       [&](size_t size) { text.remove_prefix(size); });
+  trim([&](std::string_view blank) { return text.ends_with(blank); },
+       [&](size_t size) { text.remove_suffix(size); });
+  return text;
+}
+
 /// Whether none of a row's tokens is one of the text itself, which begins `before` bytes behind the
 /// beginning of text number `own`.
 static bool isEmpty(const TokenEncoding &tokens, int8_t own, size_t before) {
@@ -303,7 +328,10 @@ static bool isEmpty(const TokenEncoding &tokens, int8_t own, size_t before) {
 /// By the tokenizer, which cuts a text between the tokens that it adds.
 static Expected<EncodedText> tokenized(const TextSide &side, std::string_view text,
                                        std::string_view place, const TextContext &context) {
-  const std::string whole = std::string(context.before) + std::string(text);
+  const std::string joined = std::string(context.before) + std::string(text);
+  const std::string_view whole = side.strip ? stripped(joined) : joined;
+  const size_t atFront = whole.empty() ? 0 : static_cast<size_t>(whole.data() - joined.data());
+  const size_t before = context.before.size() - std::min(atFront, context.before.size());
   auto encode = [&](const EncodeOptions &options) {
     if (!context.pair)
       return side.tokenizer->encode(whole, options, place);
@@ -312,7 +340,7 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
   };
   TokenEncoding tokens = HEDDLE_TRY(encode({}));
   EncodedText encoded;
-  encoded.empty = isEmpty(tokens, context.pair && context.pairFirst, context.before.size());
+  encoded.empty = isEmpty(tokens, context.pair && context.pairFirst, before);
   const int64_t count = static_cast<int64_t>(tokens.size());
   HEDDLE_TRY(checkLength(side, count, place));
   if (int64_t room = side.longest().value_or(count); count > room) {

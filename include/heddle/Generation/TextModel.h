@@ -56,6 +56,7 @@ struct TextSide {
   std::optional<int64_t> most;   ///< most ids: as many as learned positions, or for a prompt, as
                                  ///< fit into the caches beside the start token
   bool cut = false;              ///< longer text is cut instead of refused
+  bool strip = false;            ///< blanks around a text, prompt included, are left out
   int64_t limit = 256;           ///< tokens that generation may add
 
   /// Whether text can be given and not only ids.

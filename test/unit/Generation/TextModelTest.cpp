@@ -73,11 +73,35 @@ TEST(TextModel, StartAndEndAreAddedWhereAsked) {
   EXPECT_THAT(ids(R"(, "add": true, "end": null)", ""), ElementsAre(2));
 }
 
+/// Blanks are those of Python's `strip`, and a prompt belongs to the text.
+TEST(TextModel, BlanksAroundATextAreLeftOut) {
+  auto idsOf = [](const char *strip, const std::string &text, std::string_view before) {
+    auto model = readTextModel(
+        std::string(R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "strip": )") + strip +
+            "}",
+        [](const std::string &) -> Expected<std::string> {
+          return std::string(R"({"model": {"type": "WordLevel", "unk_token": "?",
+                                           "vocab": {"?": 0, "a b": 1, "q: a b": 2, "q:": 3}}})");
+        });
+    EXPECT_TRUE(model);
+    auto encoded = model->input().encode(text, "text", {.before = before});
+    EXPECT_TRUE(encoded) << encoded.error().message;
+    return std::pair(encoded->ids, encoded->empty);
+  };
+  using Ids = std::vector<int32_t>;
+  EXPECT_EQ(idsOf("true", " \ta b\r\u00a0\u3000", ""), std::pair(Ids{1}, false));
+  EXPECT_EQ(idsOf("false", "a b\r", ""), std::pair(Ids{0}, false));
+  EXPECT_EQ(idsOf("true", "a b ", " q: "), std::pair(Ids{2}, false));
+  EXPECT_EQ(idsOf("true", "  ", "q: "), std::pair(Ids{3}, true)); // the prompt alone
+  EXPECT_EQ(idsOf("true", " \n", ""), std::pair(Ids{}, true));
+}
+
 TEST(TextModel, LengthPadsRefusesOrCuts) {
   EXPECT_THAT(ids(R"(, "length": 5)", "我 是"), ElementsAre(4, 5, 0, 0, 0));
-  EXPECT_EQ(failure(R"(, "length": 2)", "我 是 谁"), "text: expected at most 2 tokens, found 3");
+  const std::string tooLong = "text: expected at most 2 tokens, found 3; --truncate cuts a text";
+  EXPECT_EQ(failure(R"(, "length": 2)", "我 是 谁"), tooLong);
   EXPECT_THAT(ids(R"(, "most": 5)", "我 是"), ElementsAre(4, 5));
-  EXPECT_EQ(failure(R"(, "most": 2)", "我 是 谁"), "text: expected at most 2 tokens, found 3");
+  EXPECT_EQ(failure(R"(, "most": 2)", "我 是 谁"), tooLong);
   auto facts = model(R"(, "length": 2, "too-long": "cut")");
   ASSERT_TRUE(facts) << facts.error().message;
   auto encoded = facts->source->encode("我 是 谁", "text");
