@@ -45,6 +45,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   importOptions.part = options.part;
   importOptions.pool = options.pool;
   importOptions.needsVectors = options.needsVectors;
+  importOptions.needsTexts = options.needsTexts;
   importOptions.weights = options.weights;
   importOptions.attentionWeights = options.attentionWeights;
   // A checkpoint that --weights names is always opened, so that a wrong name is an error.

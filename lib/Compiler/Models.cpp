@@ -47,6 +47,9 @@ Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileO
     CompileOptions withoutWeights = options;
     withoutWeights.needsWeights = false;
     parts->compilation = HEDDLE_TRY(Compilation::load(model, withoutWeights));
+    if (options.warning)
+      for (const std::string &warning : parts->compilation->warnings())
+        options.warning(warning);
     return OpenedModel(std::move(parts));
   }
   HEDDLE_TRY(checkCompiled(model, options));

@@ -27,6 +27,7 @@ CompileOptions compileOptions(const JitOptions &options) {
   result.part = options.part;
   result.pool = options.pool;
   result.needsVectors = options.needsVectors;
+  result.needsTexts = options.needsTexts;
   result.weights = options.weights;
   result.attentionWeights = options.attentionWeights;
   result.progress = options.progress;

@@ -241,6 +241,9 @@ Expected<Architecture> Architecture::fromJson(Json document, const std::string &
   Architecture made(folder, std::move(config));
   made.file = file;
   made.document = std::move(document);
+  Json own; // recipes that somebody wrote for this folder
+  if (made.document.is_object() && !file.starts_with(builtInWord))
+    own = made.document.value("tensors", Json());
   if (made.document.is_object() && made.document.contains("extends")) {
     Json base = made.document["extends"];
     if (!base.is_string())
@@ -264,6 +267,10 @@ Expected<Architecture> Architecture::fromJson(Json document, const std::string &
   for (const char *key : {"model", "tensors", "ignore"})
     if (made.document.contains(key))
       made.document[key] = renamed(made.document[key], stack, side);
+  own = renamed(own, stack, side);
+  for (const auto &[pattern, recipe] : own.items())
+    if (own.is_object() && !recipe.is_null())
+      made.unreadOwn[pattern];
   Json common = HEDDLE_TRY(parseJson(findBuiltIn(commonFile)->text, std::string(commonFile)));
   for (const auto &[name, table] : common["tables"].items())
     made.bound[name] = table;
@@ -414,17 +421,40 @@ Expected<int64_t> Architecture::integer(const Json &json, const std::string &key
 
 Status Architecture::checkRequirements() {
   for (const auto &[condition, message] : section(document, "require").items()) {
-    Json holds = HEDDLE_TRY(evaluated("=" + condition, "require"));
-    if (holds != true)
+    std::vector<std::string> found; // values of the keys that the condition asks for
+    auto asked = [&](const std::string &name) {
+      Expected<Json> made = value(name);
+      if (made && section(document, "config").contains(name))
+        if (std::string text = name + " = " + shown(*made); !llvm::is_contained(found, text))
+          found.push_back(std::move(text));
+      return made;
+    };
+    Expected<Json> holds = evaluateConfig(condition, asked);
+    if (!holds)
+      return error("require", holds.takeError().message);
+    if (*holds != true)
       return inputError(
           (fs::path(folder) / "config.json").string() + ": expected " +
-          printable(condition + ", found otherwise: " +
-                    (message.is_string() ? message.get<std::string>() : shown(message))));
+          printable(condition + ", found " + (found.empty() ? "otherwise" : listText(found)) +
+                    ": " + (message.is_string() ? message.get<std::string>() : shown(message))));
   }
   return {};
 }
 
 Expected<Json> Architecture::description() { return evaluated(document["model"], "model"); }
+
+Error Architecture::ofDescription(Error problem, const std::string &path) const {
+  llvm::StringRef message = problem.message;
+  if (!message.consume_front(path + ": "))
+    return problem;
+  auto [key, rest] = message.split(": ");
+  if (rest.empty() || key.contains(' '))
+    return problem;
+  const Json *given = at(document["model"], key);
+  const std::string from =
+      given && given->is_string() ? " (" + given->get<std::string>() + ")" : "";
+  return error("model." + key.str() + from, rest.str());
+}
 
 bool Architecture::matches(std::string_view pattern, std::string_view name) {
   llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(pattern);
@@ -432,6 +462,13 @@ bool Architecture::matches(std::string_view pattern, std::string_view name) {
     return glob->match(name);
   llvm::consumeError(glob.takeError());
   return pattern == name;
+}
+
+std::vector<std::string> Architecture::unreadRecipes() const {
+  std::vector<std::string> texts;
+  for (const auto &[pattern, taken] : unreadOwn)
+    texts.push_back(quotedText(pattern) + (taken.empty() ? "" : " behind " + quotedText(taken)));
+  return texts;
 }
 
 std::vector<std::string> Architecture::unreadKeys() const {

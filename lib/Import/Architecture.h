@@ -43,6 +43,12 @@ public:
   bool ignores(std::string_view tensor);
   /// Keys of the configuration that nothing reads and that are not known to be harmless.
   std::vector<std::string> unreadKeys() const;
+  /// Recipes of the folder's own heddle.json that no tensor took, quoted, and what stands in front
+  /// of them. Known once all tensors are made.
+  std::vector<std::string> unreadRecipes() const;
+  /// `error` of a key of the description, with the place in the file that gave the key its value.
+  /// `path` is that of config.json, with which the error begins.
+  Error ofDescription(Error error, const std::string &path) const;
 
   /// The head that the model has, of the file's heads; empty: none.
   const std::string &head() const { return headName; }
@@ -73,8 +79,11 @@ private:
   Status check() const;
   Status checkRequirements();
   Status choosePrefixes(const WeightSource &checkpoint);
+  void noteTaken(const std::string &pattern, const std::string &name);
 
   Error error(const std::string &key, const std::string &message) const;
+  Error missingTensor(const std::vector<std::string> &tried, const std::string &key,
+                      const WeightSource &checkpoint) const;
   Expected<Json> configValue(const std::string &name, const Json &entry);
   Expected<Json> evaluated(const Json &value, const std::string &key);
   Expected<Json> branch(const Json &value, const std::string &key);
@@ -109,6 +118,9 @@ private:
   std::map<std::string, Json, std::less<>> known; ///< values of configuration keys
   std::set<std::string, std::less<>> computing;   ///< keys whose default is being computed
   std::set<std::string, std::less<>> read;
+  /// Recipes of heddle.json itself that no tensor took yet, each with the recipe that was taken
+  /// in its place.
+  std::map<std::string, std::string, std::less<>> unreadOwn;
   int64_t made = 0; ///< values computed so far
   bool prefixesChosen = false;
 };

@@ -95,6 +95,11 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
       weight.setName(found->second);
   });
   model.tensors = std::move(kept);
+  if (std::vector<std::string> unread = architecture.unreadRecipes(); !unread.empty())
+    model.warnings.push_back(architecture.path() +
+                             ": tensors: expected only recipes that a tensor of the model takes, "
+                             "found " +
+                             firstText(unread, 5));
   std::vector<std::string> extra;
   for (const TensorInfo &tensor : checkpoint->tensors())
     if (!architecture.tensorsRead().contains(tensor.name) && !architecture.ignores(tensor.name))
@@ -112,9 +117,11 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
 
 /// Labels in the order of their numbers, a line each; empty where the configuration names none.
 static Expected<std::string> labelsOf(const Json &config, const std::string &path) {
-  if (!config.contains("id2label") || !config["id2label"].is_object())
+  const Json labels = config.value("id2label", Json());
+  if (labels.is_null())
     return std::string();
-  const Json &labels = config["id2label"];
+  if (!labels.is_object())
+    return inputError(path + ": id2label: expected an object of texts, found " + shown(labels));
   std::string text;
   for (size_t i = 0; i < labels.size(); ++i) {
     std::string key = std::to_string(i);
@@ -141,40 +148,63 @@ static Status addLabels(const Json &config, const std::string &path, const std::
   return {};
 }
 
-/// The folder's tokenizer, which the compiled model carries; a warning where it cannot be read: the
-/// model runs on ids without it.
-static void addTokenizer(const std::string &folder, Description &description) {
-  if (!description.source || description.source->vectors || !holdsTokenizer(folder))
-    return;
+/// A warning where an id of the tokenizer has no row in the model's table: a text with that token
+/// is an error.
+static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
+                            Description &description) {
+  constexpr int64_t gap = 1024; // ids may have gaps, and nobody asks for the last one
+  const int64_t rows = description.source->size;
+  for (int64_t id = rows; id < std::min<int64_t>(rows + gap, INT32_MAX); ++id)
+    if (std::optional<std::string> token = tokenizer.idToToken(static_cast<int32_t>(id))) {
+      description.warnings.push_back(file + ": expected ids below the model's " +
+                                     std::to_string(rows) + " tokens, found " + std::to_string(id) +
+                                     " of " + quotedText(*token));
+      return;
+    }
+}
+
+/// The folder's tokenizer, which the compiled model carries. Where it cannot be read, that is an
+/// error if texts will come, else a warning: the model runs on ids without it.
+static Status addTokenizer(const std::string &folder, bool needsTexts, Description &description) {
+  if (!description.source || description.source->vectors ||
+      (!needsTexts && !holdsTokenizer(folder)))
+    return {};
   Expected<TokenizerFile> file = readTokenizerFile(folder);
-  if (file)
-    if (Expected<Tokenizer> read = Tokenizer::fromJson(file->json, file->name); !read)
-      file = read.takeError();
-  if (!file) {
-    description.warnings.push_back(file.error().message + "; the model takes ids and no text");
-    return;
+  auto tokenizer =
+      file ? Tokenizer::fromJson(file->json, file->name) : Expected<Tokenizer>(file.takeError());
+  if (!tokenizer && needsTexts)
+    return tokenizer.takeError();
+  if (!tokenizer) {
+    description.warnings.push_back(tokenizer.error().message + "; the model takes ids and no text");
+    return {};
   }
+  checkVocabulary(*tokenizer, file->name, description);
   description.source->tokenizer = "source.tokenizer.json";
   description.files.push_back(file->name);
   description.texts[description.source->tokenizer] = std::move(file->json);
+  return {};
 }
 
-/// What the folder says of images, which the compiled model carries; a warning where it cannot be
-/// followed: the model takes numbers without it.
-static void addPreprocessor(const std::string &folder, Description &description) {
+/// What the folder says of images, which the compiled model carries. Where it cannot be followed,
+/// that is an error if files will come, else a warning: the model takes numbers without it.
+static Status addPreprocessor(const std::string &folder, bool needsFiles,
+                              Description &description) {
   std::string path = (fs::path(folder) / "preprocessor_config.json").string();
-  if (!description.source || !description.source->vectors || !fs::exists(path))
-    return;
+  if (!description.source || !description.source->vectors || (!needsFiles && !fs::exists(path)))
+    return {};
   Expected<std::string> text = readTextFile(path, 1 << 20);
   Expected<ImageProcessor> read =
       text ? ImageProcessor::fromJson(*text, path) : Expected<ImageProcessor>(text.takeError());
+  if (!read && needsFiles)
+    return read.takeError();
   if (!read) {
     description.warnings.push_back(read.error().message + "; the model takes no files of images");
-    return;
+    return {};
   }
   description.source->preprocessor = "source.preprocessor.json";
   description.files.push_back(path);
   description.texts[description.source->preprocessor] = std::move(*text);
+  return {};
 }
 
 /// Takes over what stands behind the model in modules.json. A prompt that is not pooled changes
@@ -205,11 +235,13 @@ static bool givesRowsOfTokens(const Json &json, const Architecture &architecture
 
 /// The description of a folder without modules.json, of which the caller may want one vector a text:
 /// `--pool` says how, else it is the mean where there is none yet, as Sentence-Transformers does it.
-static Status poolRows(const std::string &folder, Json config, const ImportOptions &options,
-                       Architecture &architecture, Json &json, std::vector<std::string> &warnings) {
+/// Whether it was pooled.
+static Expected<bool> poolRows(const std::string &folder, Json config, const ImportOptions &options,
+                               Architecture &architecture, Json &json,
+                               std::vector<std::string> &warnings) {
   const bool isAsked = !options.pool.empty();
   if (!isAsked && !(options.needsVectors && givesRowsOfTokens(json, architecture)))
-    return {};
+    return false;
   config.erase("architectures");
   architecture = HEDDLE_TRY(Architecture::load(folder, std::move(config), options.part));
   json = HEDDLE_TRY(architecture.description());
@@ -221,47 +253,23 @@ static Status poolRows(const std::string &folder, Json config, const ImportOptio
         (fs::path(folder) / "modules.json").string() +
         ": expected a pooling, found no such file: vectors are the mean of the rows "
         "of a text's tokens, as Sentence-Transformers takes it; --pool says another");
-  return {};
+  return true;
 }
 
-Expected<ImportedModel> heddle::importFolder(const std::string &folder,
-                                             const ImportOptions &options,
-                                             mlir::MLIRContext &context) {
-  if (!options.weights.empty())
-    return usageError("--weights: expected a .mlir model beside it, found " + folder +
-                      ", which has weights of its own");
-  std::string path = (fs::path(folder) / "config.json").string();
+/// config.json of a folder whose checkpoint can be read.
+static Expected<Json> readConfig(const std::string &path) {
   Json config = HEDDLE_TRY(readJsonFile(path));
   if (!config.is_object())
     return inputError(path + ": expected an object, found " + shown(config));
   if (config.contains("quantization_config"))
     return inputError(path + ": quantization_config: expected a checkpoint of f32, f16 or bf16, "
                              "found a quantised one, which is not supported");
-  std::vector<std::string> files;
-  std::optional<SentenceModules> modules = HEDDLE_TRY(readSentenceModules(folder, files));
-  if (modules && !options.pool.empty())
-    return usageError("--pool: expected a folder without modules.json, found " + folder);
-  if (modules) // vectors are asked for, whatever head the checkpoint was trained with
-    config.erase("architectures");
-  Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config, options.part));
-  Json json = HEDDLE_TRY(architecture.description());
-  std::vector<std::string> warnings;
-  if (modules)
-    addModules(*modules, json);
-  else
-    HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
-  json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
-  auto description = HEDDLE_TRY(readDescription(std::move(json), path, options.masks));
-  HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
-  addTokenizer(folder, description);
-  addPreprocessor(folder, description);
-  HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
-  if (modules && modules->longest)
-    description.source->most =
-        std::min(description.source->most.value_or(*modules->longest), *modules->longest);
-  ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
-  model.files.insert(model.files.end(), files.begin(), files.end());
-  model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
+  return config;
+}
+
+/// Warns of what the folder says and the model leaves out.
+static void warnOfRest(const Architecture &architecture, const std::string &path,
+                       const ImportOptions &options, ImportedModel &model) {
   if (std::vector<std::string> unread = architecture.unreadKeys(); !unread.empty())
     model.warnings.push_back(path + ": expected only keys that " + architecture.path() +
                              " reads, found " + listed(unread));
@@ -274,6 +282,50 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
     model.warnings.push_back(path + ": architectures: expected a head that " + architecture.path() +
                              " has, found " + quotedText(architecture.missingHead()) +
                              ", which is left out");
+}
+
+Expected<ImportedModel> heddle::importFolder(const std::string &folder,
+                                             const ImportOptions &options,
+                                             mlir::MLIRContext &context) {
+  if (!options.weights.empty())
+    return usageError("--weights: expected a .mlir model beside it, found " + folder +
+                      ", which has weights of its own");
+  std::string path = (fs::path(folder) / "config.json").string();
+  Json config = HEDDLE_TRY(readConfig(path));
+  std::vector<std::string> files;
+  std::optional<SentenceModules> modules = HEDDLE_TRY(readSentenceModules(folder, files));
+  if (modules && !options.pool.empty())
+    return usageError("--pool: expected a folder without modules.json, found " + folder);
+  if (modules) // vectors are asked for, whatever head the checkpoint was trained with
+    config.erase("architectures");
+  Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config, options.part));
+  Json json = HEDDLE_TRY(architecture.description());
+  std::vector<std::string> warnings;
+  bool givesVectors = modules.has_value();
+  if (modules) {
+    addModules(*modules, json);
+    warnings = modules->warnings;
+  } else {
+    givesVectors = HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
+  }
+  json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
+  auto read = readDescription(std::move(json), path, options.masks);
+  if (!read)
+    return architecture.ofDescription(read.takeError(), path);
+  Description description = std::move(*read);
+  HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
+  HEDDLE_TRY(addTokenizer(folder, options.needsTexts, description));
+  HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
+  HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
+  if (givesVectors) // as Sentence-Transformers does it
+    description.task["strip"] = true;
+  if (modules && modules->longest)
+    description.source->most =
+        std::min(description.source->most.value_or(*modules->longest), *modules->longest);
+  ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
+  model.files.insert(model.files.end(), files.begin(), files.end());
+  model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
+  warnOfRest(architecture, path, options, model);
   if (options.needsWeights) {
     auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, model.files));
     auto tensors = HEDDLE_TRY(ModuleTensors::open(modules, model.files));

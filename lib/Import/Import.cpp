@@ -9,11 +9,24 @@
 #include "DescriptionImport.h"
 #include "DialectText.h"
 #include "FolderImport.h"
+#include "Schema.h"
 
 #include <filesystem>
 
 using namespace heddle;
 namespace fs = std::filesystem;
+
+/// Whether a file is one of a Hugging Face folder, which is the model.
+static bool isOfFolder(const fs::path &path) {
+  std::error_code none;
+  const fs::path config = path.parent_path() / "config.json";
+  if (path.filename() == "tokenizer.json" || path.extension() == ".safetensors")
+    return fs::exists(config, none);
+  if (path.filename() != "config.json")
+    return false;
+  Expected<Json> json = readJsonFile(path.string());
+  return json && json->is_object() && json->contains("model_type");
+}
 
 Expected<ImportedModel> heddle::importModel(const std::string &path, const ImportOptions &options,
                                             mlir::MLIRContext &context) {
@@ -42,11 +55,16 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
     return usageError("--part: expected a Hugging Face folder beside it, found " + path);
   if (!options.pool.empty())
     return usageError("--pool: expected a Hugging Face folder beside it, found " + path);
+  if (isOfFolder(path))
+    return inputError(
+        path + ": expected a model, found a file of a Hugging Face folder: the folder " +
+        quotedText(fs::absolute(path, error).parent_path().filename().string()) + " is the model");
   if (extension == ".mlir" || extension == ".mlirbc")
     return importDialectText(path, options, context);
   if (extension == ".json")
     return importDescription(path, options, context);
   return inputError(path +
-                    ": expected a model (.json, .mlir, or a folder with model.json), found " +
+                    ": expected a model (a Hugging Face folder, a folder with model.json, .json, "
+                    ".mlir or .heddle), found " +
                     (extension.empty() ? "a file without extension" : "'" + extension + "'"));
 }

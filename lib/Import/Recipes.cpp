@@ -113,6 +113,17 @@ static Json withLeaf(const Json &recipe, const std::string &leaf) {
   return made;
 }
 
+/// The recipe `pattern` makes the tensor `name`: other recipes of that name stand behind it.
+void Architecture::noteTaken(const std::string &pattern, const std::string &name) {
+  unreadOwn.erase(pattern);
+  for (auto &[other, taken] : unreadOwn) {
+    std::map<std::string, Json, std::less<>> ignored;
+    std::string leaf;
+    if (bindNames(other, name, ignored, leaf))
+      taken = pattern;
+  }
+}
+
 Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
                                              const WeightSource &checkpoint) {
   HEDDLE_TRY(choosePrefixes(checkpoint));
@@ -121,6 +132,7 @@ Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
     bound.erase("layer");
     if (!bindNames(pattern, wanted.name, bound, leaf))
       continue;
+    noteTaken(pattern, wanted.name);
     std::string key = "tensors." + pattern;
     TensorViewRef view = HEDDLE_TRY(recipe(withLeaf(json, leaf), key, wanted.shape, checkpoint));
     // Dimensions of 1 come and go; any other difference is a wrong file or a wrong recipe.
@@ -156,9 +168,25 @@ Expected<TensorViewRef> Architecture::stored(const Json &names, const std::strin
     read.insert(info.name);
     return viewOf(checkpoint, index);
   }
+  return missingTensor(tried, key, checkpoint);
+}
+
+/// Names the tensors that lie nearest: those that begin with the most parts of a name in common.
+Error Architecture::missingTensor(const std::vector<std::string> &tried, const std::string &key,
+                                  const WeightSource &checkpoint) const {
+  std::string beginning = tried.empty() ? "" : tried.front();
+  std::vector<std::string> beside;
+  while (beside.empty() && !beginning.empty()) {
+    size_t dot = beginning.rfind('.', beginning.size() - 2);
+    beginning.resize(dot == std::string::npos || beginning.size() < 2 ? 0 : dot + 1);
+    for (const TensorInfo &tensor : checkpoint.tensors())
+      if (tensor.name.starts_with(beginning))
+        beside.push_back(tensor.name);
+  }
   return inputError(checkpoint.name() + ": expected a tensor " +
                     printable(listText(tried, {}, " or ") + " (" + key + " of ") + file +
-                    "), found none of this name");
+                    "), found none of this name" +
+                    (beside.empty() ? "" : " beside " + printable(firstText(beside, 3))));
 }
 
 /// Where a recipe's numbers come from.

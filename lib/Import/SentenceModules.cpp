@@ -27,6 +27,21 @@ static Expected<Json> readObject(const std::string &path, std::vector<std::strin
   return json;
 }
 
+/// Warns of keys that are neither read nor known to change nothing; "a*" is any key that begins so.
+static void warnOfOthers(const Json &config, const std::string &path,
+                         std::initializer_list<llvm::StringRef> known, SentenceModules &modules) {
+  std::vector<std::string> others;
+  for (const auto &[key, value] : config.items())
+    if (!value.is_null() &&
+        !llvm::any_of(known, [key = llvm::StringRef(key)](llvm::StringRef word) {
+          return word.consume_back("*") ? key.starts_with(word) : key == word;
+        }))
+      others.push_back(quotedText(key));
+  if (!others.empty())
+    modules.warnings.push_back(path + ": expected only " + listText(known, &llvm::StringRef::str) +
+                               ", found " + firstText(others, 5));
+}
+
 namespace {
 /// A pooling by its key in the configuration, and as the value of `pooling_mode`; without a word of
 /// ours it is not supported.
@@ -122,6 +137,9 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     modules.output.push_back("normalize");
   } else if (type == "Dense") {
     Json config = HEDDLE_TRY(readObject(path, files));
+    warnOfOthers(config, path,
+                 {"in_features", "out_features", "bias", "activation_function", "module_*"},
+                 modules);
     modules.folders[modules.output.size()] = folder;
     modules.output.push_back(HEDDLE_TRY(denseOf(config, path)));
   } else if (type == "Pooling") {
@@ -129,6 +147,10 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
       return inputError("type: expected one Pooling, before Dense and Normalize, found it behind "
                         "another module");
     Json config = HEDDLE_TRY(readObject(path, files));
+    warnOfOthers(
+        config, path,
+        {"word_embedding_dimension", "embedding_dimension", "pooling_mode*", "include_prompt"},
+        modules);
     modules.pool = HEDDLE_TRY(poolingsOf(config, path));
     const Json prompt = config.value("include_prompt", Json(true));
     if (!prompt.is_boolean())
@@ -147,6 +169,10 @@ static Status readLongest(const std::string &folder, SentenceModules &modules,
   if (std::error_code none; !fs::exists(path, none))
     return {};
   Json config = HEDDLE_TRY(readObject(path, files));
+  warnOfOthers(config, path, {"max_seq_length", "do_lower_case"}, modules);
+  if (const Json lower = config.value("do_lower_case", Json(false)); lower != false)
+    modules.warnings.push_back(path + ": do_lower_case: expected false, found " + shown(lower) +
+                               ": letters become small by the tokenizer alone");
   Json longest = config.value("max_seq_length", Json());
   if (longest.is_null())
     return {};

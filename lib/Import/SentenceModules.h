@@ -18,7 +18,8 @@ struct SentenceModules {
   Json output = Json::array();           ///< stages of `encoder.output`
   std::map<size_t, std::string> folders; ///< of the linear layers among them, by stage
   bool promptIsPooled = true;            ///< rows of a prompt count: include_prompt of the pooling
-  std::optional<int64_t> longest; ///< max_seq_length: tokens of a text, special ones included
+  std::optional<int64_t> longest;    ///< max_seq_length: tokens of a text, special ones included
+  std::vector<std::string> warnings; ///< settings that are not taken over
 };
 
 /// None where the folder has no modules.json. Appends files that are read to `files`.

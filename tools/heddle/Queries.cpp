@@ -101,6 +101,7 @@ Status drawGraph(const InspectFlags &flags, const Dimensions &dims) {
 
 Status inspect(InspectFlags &flags) {
   flags.options.outputs = {flags.graph};
+  flags.options.warning = [](const std::string &text) { printWarnings({text}); };
   auto dims = HEDDLE_TRY(parseDimensions(flags.dims));
   if (!flags.graph.empty())
     return drawGraph(flags, dims);

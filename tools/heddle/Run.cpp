@@ -41,6 +41,7 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
   options.part = compile.part;
   options.pool = compile.pool;
   options.needsVectors = compile.needsVectors;
+  options.needsTexts = compile.needsTexts;
   options.weights = compile.weights;
   options.dtype = compile.dtype;
   options.progress = [&](const std::string &phase) { progress.show(phase); };

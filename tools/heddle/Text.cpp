@@ -32,6 +32,7 @@ void addText(CLI::App &app, Status &outcome) {
       command.preparse_callback([flags](size_t) { flags->compile.needsVectors = true; });
   };
   auto open = [flags] {
+    flags->compile.needsTexts = true;
     flags->jit.attentionWeights = !flags->translate.attention.empty();
     flags->compile.outputs.push_back(flags->translate.attention);
     return openModel(flags->model, flags->jit, flags->compile);

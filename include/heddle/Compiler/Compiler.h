@@ -33,6 +33,7 @@ struct CompileOptions {
   std::string part;               ///< of a folder with several models; empty: the first
   std::string pool;               ///< of a Hugging Face folder, as `encoder.pool`; empty: its own
   bool needsVectors = false;      ///< a folder without a pooling takes the mean
+  bool needsTexts = false;        ///< a folder whose tokenizer cannot be read is an error
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
   /// Files to be written: error if the model is read from one of them.
   std::vector<std::string> outputs;
@@ -43,6 +44,8 @@ struct CompileOptions {
   bool needsWeights = true;
   /// Callback with a short phrase at the beginning of each phase.
   std::function<void(const std::string &phase)> progress;
+  /// Callback for warnings of models that are opened for a report; a compilation has a CompileReport.
+  std::function<void(const std::string &text)> warning;
   /// Callback behind the stage `tiled`, once a target: sees the kernels and may change them before
   /// code is generated.
   std::function<void(mlir::ModuleOp tiled)> onTiled;

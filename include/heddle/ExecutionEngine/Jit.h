@@ -24,6 +24,7 @@ struct JitOptions {
   std::string part;               ///< of a folder with several models; empty: the first
   std::string pool;               ///< of a Hugging Face folder, as `encoder.pool`; empty: its own
   bool needsVectors = false;      ///< a folder without a pooling takes the mean
+  bool needsTexts = false;        ///< a folder whose tokenizer cannot be read is an error
   std::string weights;            ///< checkpoint of a `.mlir` model
   bool attentionWeights = false;  ///< see CompileOptions
   /// Callback with a short phrase at the beginning of each phase of the compilation.

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One door for what the compiler reads: a model description (a .json file or a
-// folder with model.json), or dialect text (.mlir). The result is a module at the
-// transformer stage, the tensors that it expects, and where they come from.
+// One door for what the compiler reads: a Hugging Face folder (config.json), a model
+// description (a .json file or a folder with model.json), or dialect text (.mlir). The
+// result is a module at the transformer stage, the tensors that it expects, and where
+// they come from.
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"
@@ -28,6 +29,9 @@ struct ImportOptions {
   std::string pool;
   /// One vector a text is wanted: a folder that says no pooling takes the mean, with a warning.
   bool needsVectors = false;
+  /// Texts will come, or files of images: a folder whose tokenizer or steps for images cannot be read
+  /// is an error. Else it is a warning, and the model takes ids or numbers.
+  bool needsTexts = false;
   /// Safetensors file for dialect text; empty: none.
   std::string weights;
   /// A description's layers return the weights of each head, whatever "return-weights" says.
@@ -43,7 +47,7 @@ struct ImportedModel {
   std::vector<TensorInfo> tensors;
   /// Where they come from; one without tensors if the model needs none. Never null.
   std::unique_ptr<WeightSource> weights;
-  /// Text members of the artifact by name: vocabularies.
+  /// Text members of the artifact by name: vocabularies, tokenizers, labels.
   std::map<std::string, std::string> texts;
   /// Every file that the model is read from.
   std::vector<std::string> files;

@@ -19,7 +19,7 @@ class FolderImportTest : public ImportTest {
 protected:
   FolderImportTest() {
     config = Json::parse(R"({"model_type": "mine", "width": 8, "layers": 2, "kinds": ["a", "b"]})");
-    architecture = Json::parse(R"json({
+    architecture = Json::parse(R"x({
       "heddle-architecture": 1, "names": {"p": ["body.", ""]},
       "config": {"width": {}, "layers": {"default": 1}, "heads": {"or": ["n_head"], "default": "=width / 4"},
                  "kinds": {"default": null}},
@@ -27,29 +27,20 @@ protected:
         "position": null, "attention": {"heads": "=heads", "bias": {"output": false}},
         "ffn": {"size": 16, "bias": false}, "norm": {"kind": "rms"},
         "encoder": {"layers": {"each": "=layers", "layer":
-          {"if": "kinds != null && kinds[layer] == 'b'", "then": {"mask": "window({width - 7}, 0)"
-  }
-  , "else" : {}
-}
-}
-}
-}
-, "tensors" : {
-  "source.embedding.weight" : "{p}words",
-  "encoder.{layer}.attention.query.weight" : {"of" : "{p}{layer}.qkv", "rows" : [ 0, "=width" ]},
-  "encoder.{layer}.attention.key.weight" :
-      {"of" : "{p}{layer}.qkv", "view" : [ 3, "=width" ], "at" : [1]},
-  "encoder.{layer}.attention.value.weight" :
-      {"of" : "{p}{layer}.qkv", "rows" : [ "=2 * width", "=3 * width" ]},
-  "encoder.{layer}.attention.output.*" : {"of" : "{p}{layer}.o.*", "transpose" : true},
-  "encoder.{layer}.attention.norm.*" : {"of" : "{p}norm", "plus" : 1},
-  "encoder.{layer}.ffn.norm.*" : {"of" : "{p}norm", "plus" : 1},
-  "encoder.{layer}.ffn.in.weight" :
-      {"concat" : [ "{p}{layer}.half", {"of" : "{p}{layer}.half", "times" : 0.5} ]},
-  "encoder.{layer}.ffn.out.weight" : {"fill" : 0}
-},
-              "ignore" : ["*.inv_freq"]
-})json");
+          {"if": "kinds != null && kinds[layer] == 'b'", "then": {"mask": "window({width - 7}, 0)"}, "else": {}}}}},
+      "tensors": {
+        "source.embedding.weight": "{p}words",
+        "encoder.{layer}.attention.query.weight": {"of": "{p}{layer}.qkv", "rows": [0, "=width"]},
+        "encoder.{layer}.attention.key.weight": {"of": "{p}{layer}.qkv", "view": [3, "=width"], "at": [1]},
+        "encoder.{layer}.attention.value.weight": {"of": "{p}{layer}.qkv", "rows": ["=2 * width", "=3 * width"]},
+        "encoder.{layer}.attention.output.*": {"of": "{p}{layer}.o.*", "transpose": true},
+        "encoder.{layer}.attention.norm.*": {"of": "{p}norm", "plus": 1},
+        "encoder.{layer}.ffn.norm.*": {"of": "{p}norm", "plus": 1},
+        "encoder.{layer}.ffn.in.weight": {"concat": ["{p}{layer}.half", {"of": "{p}{layer}.half", "times": 0.5}]},
+        "encoder.{layer}.ffn.out.weight": {"fill": 0}
+      },
+      "ignore": ["*.inv_freq"]
+    })x");
     tensors = {{"body.words", "f32", {10, 8}}, {"body.norm", "f16", {8}}};
     for (const char *layer : {"body.0.", "body.1."})
       for (auto [name, rows] : {std::pair("qkv", 24), {"o.weight", 8}, {"half", 8}})
@@ -110,6 +101,87 @@ TEST_F(FolderImportTest, UnreadKeysAndTensorsAreWarnings) {
   EXPECT_THAT(model->warnings[1], HasSubstr("found 'body.extra'"));
 }
 
+/// A recipe that is misspelt, or that stands behind another, would otherwise do nothing.
+TEST_F(FolderImportTest, UnreadRecipesAreWarnings) {
+  architecture["tensors"]["source.embeding.weight"] = "{p}words";
+  architecture["tensors"]["encoder.1.ffn.norm.weight"] = "{p}words";
+  auto model = importFolder(tensors);
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_EQ(model->warnings.size(), 1u);
+  EXPECT_EQ(withoutFolder(model->warnings[0]),
+            "heddle.json: tensors: expected only recipes that a tensor of the model takes, found "
+            "'encoder.1.ffn.norm.weight' behind 'encoder.{layer}.ffn.norm.*', "
+            "'source.embeding.weight'");
+}
+
+/// What cannot be read is an error for commands that bring texts, and a warning for others.
+TEST_F(FolderImportTest, TokenizersThatCannotBeRead) {
+  ImportOptions texts;
+  texts.needsTexts = true;
+  ASSERT_TRUE(importFolder(tensors));
+  auto problem = [&] {
+    auto model = import(folder, texts);
+    return model ? "no error" : withoutFolder(model.error().message);
+  };
+  EXPECT_THAT(problem(), HasSubstr("expected a folder with one of tokenizer.json, vocab.txt"));
+  write("tokenizer.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  EXPECT_EQ(problem(), "tokenizer.json:1:1: expected valid JSON, found a pointer of Git LFS, which "
+                       "`git lfs pull` replaces by the file");
+  auto model = import(folder);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_THAT(model->warnings, ElementsAre(HasSubstr("the model takes ids and no text")));
+  const std::string words =
+      R"({"model": {"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0, "b": )";
+  write("tokenizer.json", words + "9}}}");
+  EXPECT_EQ(problem(), "no error");
+  write("tokenizer.json", words + "10}}}");
+  model = import(folder, texts);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_THAT(model->warnings, ElementsAre(HasSubstr("tokenizer.json: expected ids below the "
+                                                     "model's 10 tokens, found 10 of 'b'")));
+}
+
+TEST_F(FolderImportTest, SettingsOfModulesThatAreLeftOutAreWarnings) {
+  ASSERT_TRUE(importFolder(tensors));
+  std::filesystem::create_directory(folder + "/1_Pooling");
+  write("modules.json", R"([{"type": "sentence_transformers.models.Transformer", "path": ""},
+                            {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}])");
+  write("1_Pooling/config.json", R"({"word_embedding_dimension": 8, "layers": [1, 2]})");
+  write("sentence_bert_config.json", R"({"max_seq_length": 5, "do_lower_case": true, "stems": 1})");
+  auto model = import(folder);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_THAT(
+      model->warnings,
+      ElementsAre(HasSubstr("sentence_bert_config.json: expected only max_seq_length, "
+                            "do_lower_case, found 'stems'"),
+                  HasSubstr("do_lower_case: expected false, found true: letters become "
+                            "small by the tokenizer alone"),
+                  HasSubstr("1_Pooling/config.json: expected only word_embedding_dimension, "
+                            "embedding_dimension, pooling_mode*, include_prompt, found "
+                            "'layers'")));
+  EXPECT_THAT(model->facts, HasSubstr("\"strip\":true"));
+}
+
+TEST_F(FolderImportTest, LabelsThatAreNoObject) {
+  config["architectures"] = {"MineForSequenceClassification"};
+  config["id2label"] = {"a", "b"};
+  architecture["heads"]["ForSequenceClassification"] = {
+      {"model", {{"classifier", {{"size", 2}, {"bias", false}}}, {"encoder", {{"pool", "cls"}}}}},
+      {"tensors", {{"classifier.weight", {{"fill", 1}}}}}};
+  EXPECT_EQ(folderProblem(),
+            "config.json: id2label: expected an object of texts, found [\"a\",\"b\"]");
+}
+
+TEST_F(FolderImportTest, FilesOfAFolderAreNoModels) {
+  ASSERT_TRUE(importFolder(tensors));
+  for (const char *name : {"config.json", "model.safetensors"}) {
+    auto model = import(folder + "/" + name);
+    ASSERT_FALSE(model);
+    EXPECT_THAT(model.error().message,
+                HasSubstr("expected a model, found a file of a Hugging Face folder: the folder"));
+  }
+}
+
 TEST_F(FolderImportTest, TheFirstPrefixThatTheCheckpointHas) {
   for (TensorInfo &tensor : tensors)
     tensor.name.erase(0, 5);
@@ -121,7 +193,10 @@ TEST_F(FolderImportTest, TensorsMissingOrOfAnotherShape) {
   std::erase_if(tensors, [](const TensorInfo &t) { return t.name == "body.1.qkv"; });
   EXPECT_EQ(folderProblem(),
             "model.safetensors: expected a tensor body.1.qkv (tensors.encoder.{layer}.attention."
-            "query.weight of heddle.json), found none of this name");
+            "query.weight of heddle.json), found none of this name beside body.1.o.weight, "
+            "body.1.half");
+  tensors = {{"other", "f32", {1}}};
+  EXPECT_THAT(folderProblem(), HasSubstr("found none of this name beside other"));
   tensors = all;
   tensors[0].shape = {11, 8};
   EXPECT_EQ(folderProblem(), "model.safetensors: body.words: expected [10, 8] for "
@@ -168,8 +243,11 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
             "heddle.json: model.encoder.layers.each: expected 1 to 4096 layers, found 0");
   EXPECT_EQ(
       problemWithKey("/model/attention/headz", 3),
-      "config.json: attention.headz: expected a known key, found 'headz', the nearest known one is "
-      "'heads'");
+      "heddle.json: model.attention.headz: expected a known key, found 'headz', the nearest known "
+      "one is 'heads'");
+  EXPECT_EQ(problemWithKey("/model/attention/heads", "=heads + 1"),
+            "heddle.json: model.attention.heads (=heads + 1): expected a divisor of size 8, found "
+            "3");
   architecture["tensors"].erase("source.embedding.weight");
   EXPECT_EQ(folderProblem(), "heddle.json: tensors: expected a recipe for "
                              "'source.embedding.weight', found none");
@@ -262,7 +340,9 @@ TEST_F(FolderImportTest, ConfigurationsThatAreWrong) {
               HasSubstr("config.json: quantization_config: expected a checkpoint"));
   config.erase("quantization_config");
   architecture["require"] = {{"layers < 2", "one layer only"}};
-  EXPECT_EQ(folderProblem(), "config.json: expected layers < 2, found otherwise: one layer only");
+  EXPECT_EQ(folderProblem(), "config.json: expected layers < 2, found layers = 2: one layer only");
+  architecture["require"] = {{"false", "not at all"}};
+  EXPECT_EQ(folderProblem(), "config.json: expected false, found otherwise: not at all");
 }
 
 TEST_F(FolderImportTest, Checkpoints) {
