@@ -312,7 +312,10 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
                   "a compiled model, a folder with tokenizer.json, vocab.txt, vocab.json and "
                   "merges.txt or a SentencePiece model, or such a file")
       ->required();
-  own->add_option("TEXT", command->texts, "texts, one line of output each");
+  own->add_option("TEXT", command->texts.texts, "texts, one line of output each");
+  own->add_option("--input", command->texts.input,
+                  "a file with a text a line, in place of standard input")
+      ->type_name("FILE");
   own->add_option("--pair", command->pair, "the second text of each, as models for pairs take it")
       ->type_name("TEXT");
   own->add_flag("--no-special", command->noSpecial, "leave out what stands around the texts");
@@ -388,11 +391,30 @@ inline Error parseError(const CLI::ParseError &error) {
   return usageError(text.size() > most ? text.substr(0, most) + "..." : text);
 }
 
+/// Usage error for an option that the command has not, with the nearest name.
+inline Error unknownOptionError(const CLI::App &command, const std::string &argument) {
+  const std::string given = argument.substr(0, argument.find('='));
+  std::string nearest;
+  size_t distance = given.size() > 5 ? 3 : 2; // with its dashes
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &name : option->get_lnames())
+      if (size_t edits = editDistance(given, "--" + name); edits < distance) {
+        distance = edits;
+        nearest = name;
+      }
+  return usageError("expected an option of " + command.get_name() + ", found " +
+                    quotedText(argument) +
+                    (nearest.empty() ? "" : "; did you mean --" + nearest + "?"));
+}
+
 /// Usage error for the first argument that no option or command takes. CLI11's message would list
 /// all of them, last first. (A mark `--` is left over too, but is never at fault.)
 inline Error extraArgumentError(const CLI::App &app, const CLI::ParseError &error) {
+  const auto commands = app.get_subcommands();
   for (const std::string &argument : app.remaining(/*recurse=*/true))
-    if (argument != "--")
+    if (argument.starts_with("--") && argument != "--" && !commands.empty())
+      return unknownOptionError(*commands.front(), argument);
+    else if (argument != "--")
       return usageError("expected no further argument, found " + quotedText(argument));
   return parseError(error);
 }

@@ -17,6 +17,7 @@ using namespace heddle;
 namespace {
 
 Status checkTokenize(const TokenizeCommand &command) {
+  HEDDLE_TRY(checkTexts(command.texts));
   for (auto [given, flag] :
        {std::pair(command.pair.has_value(), "--pair"), {command.noSpecial, "--no-special"}})
     if (given && command.decode)

@@ -92,7 +92,7 @@ struct TranslateCommand {
 /// `tokenize`.
 struct TokenizeCommand {
   std::string model;               ///< a folder, or a tokenizer's file
-  std::vector<std::string> texts;  ///< empty: the lines of standard input
+  TextCommand texts;               ///< `texts` and `input` alone
   std::optional<std::string> pair; ///< the second text of each
   bool noSpecial = false;          ///< without the tokens that the template adds
   bool decode = false;             ///< ids to text
