@@ -49,7 +49,7 @@ Status openClasses(Session &session, const EncoderCommand &command, std::optiona
   const TextEncoder &encoder = *opened.encoder;
   if (!encoder.classifies())
     return ofModel(session,
-                   inputError("expected a model with a classifier, found one that gives vectors"));
+                   inputError("expected a model " + use + ", found one that gives vectors"));
   if (pooled && *pooled != encoder.pooled())
     return ofModel(session, inputError("expected a model " + use + ", found one with classes for " +
                                        (encoder.pooled() ? "whole texts" : "tokens")));
@@ -151,7 +151,7 @@ Status heddle::classifyCommand(Session &session, const ClassifyCommand &command,
                                std::ostream &out, std::ostream &notes) {
   HEDDLE_TRY(checkEncoder(command.run));
   OpenedEncoder opened;
-  HEDDLE_TRY(openClasses(session, command.run, std::nullopt, "", opened));
+  HEDDLE_TRY(openClasses(session, command.run, std::nullopt, "with a classifier", opened));
   const Classifier classifier(opened, command.all);
   if (Status checked = classifier.check(); !checked)
     return ofModel(session, checked.takeError());

@@ -163,25 +163,38 @@ static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
     }
 }
 
+/// The tokenizer of a folder and its file. A SentencePiece model alone is none: which tokens stand
+/// around a text, and XLM-R's own ids, are in tokenizer.json only.
+static Expected<std::pair<TokenizerFile, Tokenizer>> readTokenizer(const std::string &folder) {
+  TokenizerFile file = HEDDLE_TRY(readTokenizerFile(folder));
+  const std::string extension = fs::path(file.name).extension().string();
+  if (extension == ".model" || extension == ".spm")
+    return inputError(file.name +
+                      ": expected tokenizer.json beside it, which says what stands around a text, "
+                      "found none; Transformers writes it: "
+                      "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+  Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name));
+  return std::pair(std::move(file), std::move(tokenizer));
+}
+
 /// The folder's tokenizer, which the compiled model carries. Where it cannot be read, that is an
 /// error if texts will come, else a warning: the model runs on ids without it.
 static Status addTokenizer(const std::string &folder, bool needsTexts, Description &description) {
   if (!description.source || description.source->vectors ||
       (!needsTexts && !holdsTokenizer(folder)))
     return {};
-  Expected<TokenizerFile> file = readTokenizerFile(folder);
-  auto tokenizer =
-      file ? Tokenizer::fromJson(file->json, file->name) : Expected<Tokenizer>(file.takeError());
-  if (!tokenizer && needsTexts)
-    return tokenizer.takeError();
-  if (!tokenizer) {
-    description.warnings.push_back(tokenizer.error().message + "; the model takes ids and no text");
+  auto read = readTokenizer(folder);
+  if (!read && needsTexts)
+    return read.takeError();
+  if (!read) {
+    description.warnings.push_back(read.error().message + "; the model takes ids and no text");
     return {};
   }
-  checkVocabulary(*tokenizer, file->name, description);
+  auto &[file, tokenizer] = *read;
+  checkVocabulary(tokenizer, file.name, description);
   description.source->tokenizer = "source.tokenizer.json";
-  description.files.push_back(file->name);
-  description.texts[description.source->tokenizer] = std::move(file->json);
+  description.files.push_back(file.name);
+  description.texts[description.source->tokenizer] = std::move(file.json);
   return {};
 }
 
@@ -284,6 +297,16 @@ static void warnOfRest(const Architecture &architecture, const std::string &path
                              ", which is left out");
 }
 
+/// An error of the description that was made of a folder: of --pool, or of the file that gave the
+/// value.
+static Error ofFolder(Error problem, const std::string &path, const ImportOptions &options,
+                      const Architecture &architecture) {
+  llvm::StringRef message = problem.message;
+  if (!options.pool.empty() && message.consume_front(path + ": encoder.pool: "))
+    return usageError("--pool: " + message.str());
+  return architecture.ofDescription(std::move(problem), path);
+}
+
 Expected<ImportedModel> heddle::importFolder(const std::string &folder,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context) {
@@ -311,7 +334,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)
-    return architecture.ofDescription(read.takeError(), path);
+    return ofFolder(read.takeError(), path, options, architecture);
   Description description = std::move(*read);
   HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
   HEDDLE_TRY(addTokenizer(folder, options.needsTexts, description));

@@ -25,7 +25,8 @@ struct EncodedText {
   int64_t cut = 0;     ///< tokens that did not fit
   bool empty = false;  ///< the text has no tokens; all ids are special ones
   int64_t leftOut = 0; ///< ids at its beginning that are no part of its vector
-  /// What a tokenizer says of each id, `ids` apart; nothing from a vocabulary.
+  /// What a tokenizer says of each id, `ids` apart; nothing from a vocabulary. Spans are those in the
+  /// text with its prompt in front, without the blanks that `TextSide::strip` leaves out.
   TokenEncoding tokens;
 };
 
