@@ -217,7 +217,7 @@ Status Architecture::selectPart(const std::string &wanted) {
 
 Expected<Architecture> Architecture::load(const std::string &folder, Json config,
                                           const std::string &part) {
-  fs::path own = fs::path(folder) / "heddle.json";
+  fs::path own = fs::path(folder) / architectureFile;
   if (std::error_code none; fs::exists(own, none))
     return fromJson(HEDDLE_TRY(readJsonFile(own.string())), own.string(), folder, std::move(config),
                     part);

@@ -24,6 +24,9 @@ struct BuiltInArchitecture {
 };
 std::span<const BuiltInArchitecture> builtInArchitectures();
 
+/// The file of a folder that describes its architecture.
+inline constexpr std::string_view architectureFile = "heddle.json";
+
 class Architecture {
 public:
   /// The file of `folder`'s model: heddle.json in it, else the built-in one of `model_type`. `config`

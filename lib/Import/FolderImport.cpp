@@ -346,6 +346,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
     description.source->most =
         std::min(description.source->most.value_or(*modules->longest), *modules->longest);
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
+  files.push_back((fs::path(folder) / architectureFile).string()); // an output is none, ever
   model.files.insert(model.files.end(), files.begin(), files.end());
   model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
   warnOfRest(architecture, path, options, model);

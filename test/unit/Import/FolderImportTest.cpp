@@ -77,6 +77,9 @@ TEST_F(FolderImportTest, AFileInTheFolderIsEnough) {
   auto model = importFolder(tensors);
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_THAT(model->warnings, IsEmpty());
+  // An output must be none of these.
+  for (const char *file : {"/config.json", "/heddle.json", "/model.safetensors"})
+    EXPECT_THAT(model->files, testing::Contains(folder + file));
   EXPECT_GE(model->weights->find("encoder.1.attention.key.weight"), 0);
   // Both norms of both layers have one recipe.
   EXPECT_EQ(std::ranges::count_if(
