@@ -95,8 +95,7 @@ static Json renamed(const Json &value, const std::string &stack, const std::stri
 
 Error Architecture::error(const std::string &key, const std::string &message) const {
   // What a built-in file cannot make of a configuration is a matter of the folder.
-  const std::string place =
-      file.starts_with(builtInWord) ? (fs::path(folder) / "config.json").string() + ": " : "";
+  const std::string place = file.starts_with(builtInWord) ? configPath(folder) + ": " : "";
   // Keys and names are any text, and a message is one line.
   return inputError(place + file + ": " + printable((key.empty() ? "" : key + ": ") + message));
 }
@@ -177,9 +176,8 @@ Status Architecture::selectHead() {
     return {};
   }
   if (heads[wanted].is_string())
-    return inputError((fs::path(folder) / "config.json").string() +
-                      ": architectures: expected another head, found " + quotedText(wanted) + ": " +
-                      printable(heads[wanted].get<std::string>()));
+    return inputError(configPath(folder) + ": architectures: expected another head, found " +
+                      quotedText(wanted) + ": " + printable(heads[wanted].get<std::string>()));
   if (!heads[wanted].is_object())
     return error("heads." + wanted,
                  "expected an object, a text or null, found " + shown(heads[wanted]));
@@ -222,7 +220,7 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
     return fromJson(HEDDLE_TRY(readJsonFile(own.string())), own.string(), folder, std::move(config),
                     part);
   Architecture reader(folder, config);
-  reader.file = (fs::path(folder) / "config.json").string();
+  reader.file = configPath(folder);
   Json type = config.is_object() ? config.value("model_type", Json()) : Json();
   if (!type.is_string() || type == commonFile || !findBuiltIn(type.get<std::string>()))
     return reader.error("model_type",
@@ -434,7 +432,7 @@ Status Architecture::checkRequirements() {
       return error("require", holds.takeError().message);
     if (*holds != true)
       return inputError(
-          (fs::path(folder) / "config.json").string() + ": expected " +
+          configPath(folder) + ": expected " +
           printable(condition + ", found " + (found.empty() ? "otherwise" : listText(found)) +
                     ": " + (message.is_string() ? message.get<std::string>() : shown(message))));
   }

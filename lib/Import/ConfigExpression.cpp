@@ -10,6 +10,7 @@
 #include "ExpressionCursor.h"
 #include "Schema.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -149,7 +150,7 @@ Json Evaluator::arithmetic(llvm::StringRef word, const Json &x, const Json &y, s
   auto a = x.get<double>(), b = y.get<double>();
   bool divides = word == "/" || word == "%";
   if (divides && b == 0) {
-    in.report("expected a divisor that is not 0", where);
+    in.report("expected a divisor that is not 0, found 0", where);
     return {};
   }
   double result = word == "+"     ? a + b
@@ -163,7 +164,8 @@ Json Evaluator::arithmetic(llvm::StringRef word, const Json &x, const Json &y, s
   // Integers stay integers as far as a double holds them exactly.
   bool whole = x.is_number_integer() && y.is_number_integer() && result == std::floor(result);
   if (!std::isfinite(result) || (whole && std::abs(result) > exact)) {
-    in.report("expected a result that is finite and below 2^53", where);
+    in.report("expected a result that is finite and below 2^53, found " + formatted("%g", result),
+              where);
     return {};
   }
   return whole ? Json(static_cast<int64_t>(result)) : Json(result);
@@ -187,7 +189,6 @@ Json Evaluator::unary() {
 }
 
 Json Evaluator::value() {
-  size_t where = here();
   if (in.take("(")) {
     Json inner = choice();
     in.expect(")");
@@ -204,7 +205,7 @@ Json Evaluator::value() {
     return in.quoted('\'');
   if (in.atName())
     return named();
-  in.report("expected a number, a text, a name or '('", where);
+  in.fail("a number, a text, a name or '('");
   return {};
 }
 

@@ -271,9 +271,7 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
 
 /// config.json of a folder whose checkpoint can be read.
 static Expected<Json> readConfig(const std::string &path) {
-  Json config = HEDDLE_TRY(readJsonFile(path));
-  if (!config.is_object())
-    return inputError(path + ": expected an object, found " + shown(config));
+  Json config = HEDDLE_TRY(readJsonObject(path));
   if (config.contains("quantization_config"))
     return inputError(path + ": quantization_config: expected a checkpoint of f32, f16 or bf16, "
                              "found a quantised one, which is not supported");
@@ -313,7 +311,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   if (!options.weights.empty())
     return usageError("--weights: expected a .mlir model beside it, found " + folder +
                       ", which has weights of its own");
-  std::string path = (fs::path(folder) / "config.json").string();
+  const std::string path = configPath(folder);
   Json config = HEDDLE_TRY(readConfig(path));
   std::vector<std::string> files;
   std::optional<SentenceModules> modules = HEDDLE_TRY(readSentenceModules(folder, files));

@@ -22,9 +22,7 @@ static Expected<Json> readOptional(const std::string &folder, const char *name,
   std::string path = (fs::path(folder) / name).string();
   if (std::error_code none; !fs::exists(path, none))
     return Json::object();
-  Json json = HEDDLE_TRY(readJsonFile(path));
-  if (!json.is_object())
-    return inputError(path + ": expected an object, found " + shown(json));
+  Json json = HEDDLE_TRY(readJsonObject(path));
   files.push_back(path);
   return json;
 }
@@ -114,7 +112,7 @@ static Status addPrompts(const std::string &folder, const SentenceModules &modul
 
 Status heddle::addTask(const std::string &folder, const Json &config, const std::string &head,
                        const std::optional<SentenceModules> &modules, Description &description) {
-  std::string path = (fs::path(folder) / "config.json").string();
+  const std::string path = configPath(folder);
   if (!head.empty())
     description.task["head"] = head;
   if (head == "ForSequenceClassification") {

@@ -224,7 +224,9 @@ Expected<std::vector<int64_t>> Architecture::pickedRows(const Json &json, const 
                                                         int64_t rows) {
   const Json &view = json["view"], at = json.value("at", Json::array());
   if (!view.is_array() || !at.is_array() || at.size() > view.size())
-    return error(key + ".view", "expected a list of extents and at most as many places in `at`");
+    return error(key + ".view",
+                 "expected a list of extents and at most as many places in `at`, found " +
+                     shown(view) + " and " + shown(at));
   std::vector<int64_t> extents;
   int64_t count = 1;
   for (const Json &extent : view) {

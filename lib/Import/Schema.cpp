@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cmath>
+#include <filesystem>
 
 using namespace heddle;
 
@@ -54,6 +55,17 @@ static const Json &schemaOfDescriptions() {
 Expected<Json> heddle::readJsonFile(const std::string &path) {
   std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 26));
   return parseJson(text, path);
+}
+
+Expected<Json> heddle::readJsonObject(const std::string &path) {
+  Json json = HEDDLE_TRY(readJsonFile(path));
+  if (!json.is_object())
+    return inputError(path + ": expected an object, found " + shown(json));
+  return json;
+}
+
+std::string heddle::configPath(const std::string &folder) {
+  return (std::filesystem::path(folder) / "config.json").string();
 }
 
 //===- Errors ------------------------------------------------------------===//

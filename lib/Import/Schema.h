@@ -109,6 +109,10 @@ std::string modelDescriptionSchema();
 
 /// Reads and parses a JSON file.
 Expected<Json> readJsonFile(const std::string &path);
+/// The same; any value but an object is an error.
+Expected<Json> readJsonObject(const std::string &path);
+/// The configuration of a Hugging Face folder.
+std::string configPath(const std::string &folder);
 
 /// How an error shows a value: short, on one line.
 std::string shown(const Json &value);

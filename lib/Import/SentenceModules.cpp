@@ -21,10 +21,7 @@ namespace fs = std::filesystem;
 
 static Expected<Json> readObject(const std::string &path, std::vector<std::string> &files) {
   files.push_back(path);
-  Json json = HEDDLE_TRY(readJsonFile(path));
-  if (!json.is_object())
-    return inputError(path + ": expected an object, found " + shown(json));
-  return json;
+  return readJsonObject(path);
 }
 
 /// Warns of keys that are neither read nor known to change nothing; "a*" is any key that begins so.
@@ -132,7 +129,7 @@ static Expected<Json> denseOf(const Json &config, const std::string &path) {
 /// Adds one module behind the model.
 static Status addModule(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
                         std::vector<std::string> &files) {
-  std::string path = (fs::path(folder) / "config.json").string();
+  std::string path = configPath(folder);
   if (type == "Normalize") {
     modules.output.push_back("normalize");
   } else if (type == "Dense") {

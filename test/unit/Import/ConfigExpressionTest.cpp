@@ -68,7 +68,7 @@ TEST(ConfigExpression, SidesThatDoNotDecideAreNotComputed) {
 
 TEST(ConfigExpression, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(value("none + 1"), "column 1: expected a number, found null");
-  EXPECT_EQ(value("1 / (heads - 12)"), "column 1: expected a divisor that is not 0");
+  EXPECT_EQ(value("1 / (heads - 12)"), "column 1: expected a divisor that is not 0, found 0");
   EXPECT_EQ(value("missing"), "column 1: expected a name, found 'missing'");
   EXPECT_EQ(value("flag && act"), "column 9: expected true or false, found 'gelu'");
   EXPECT_EQ(value("kinds[2]"), "column 7: expected an index below 2, found 2");
@@ -76,11 +76,12 @@ TEST(ConfigExpression, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(value("heads heads"), "column 7: expected an operator or the end, found 'h'");
   EXPECT_EQ(value("'open"), "column 1: expected a text that ends with ', found the end");
   EXPECT_EQ(value("sqrt(-1)"), "column 1: expected a number of at least 0, found -1");
-  EXPECT_EQ(value("pow(10, 400)"), "column 1: expected a result that is finite and below 2^53");
+  EXPECT_EQ(value("pow(10, 400)"),
+            "column 1: expected a result that is finite and below 2^53, found inf");
   EXPECT_EQ(value("int(1e300)"), "column 1: expected a number up to 2^53, found 1e+300");
   EXPECT_EQ(value("exp(1)"),
             "column 1: expected abs, count, has, int, max, min, pow or sqrt, found 'exp'");
-  EXPECT_EQ(value(""), "column 1: expected a number, a text, a name or '('");
+  EXPECT_EQ(value(""), "column 1: expected a number, a text, a name or '(', found the end");
   EXPECT_THAT(value(std::string(100000, '(')), HasSubstr("expected at most 200 levels"));
 }
 

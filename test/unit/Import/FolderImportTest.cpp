@@ -231,8 +231,10 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
       problemWithKey("/model/size", "=wdth"),
       "heddle.json: model.size: column 1: expected a key of `config`, a table or a name bound "
       "here, found 'wdth'");
-  EXPECT_EQ(problemWithKey("/model/size", "=width +"),
-            "heddle.json: model.size: column 8: expected a number, a text, a name or '('");
+  EXPECT_EQ(
+      problemWithKey("/model/size", "=width +"),
+      "heddle.json: model.size: column 8: expected a number, a text, a name or '(', found the "
+      "end");
   EXPECT_EQ(problemWithKey("/config/layers", {{"default", "=layers"}}), "no error"); // it is given
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"of", "x"}, {"turn", 1}}),
