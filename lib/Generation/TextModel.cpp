@@ -234,12 +234,36 @@ Expected<std::string_view> TextModel::prompt(const std::optional<std::string> &w
   return std::string_view(found->second);
 }
 
+/// A text without the blanks around it: those of Python's `strip`.
+static std::string_view stripped(std::string_view text) {
+  static constexpr std::string_view blanks[] = {
+      " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",
+      "\x1e",   "\x1f",   "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",
+      "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+      "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+  auto trim = [&](auto stands, auto remove) {
+    for (auto at = std::begin(blanks); at != std::end(blanks);)
+      if (stands(*at)) {
+        remove(at->size());
+        at = std::begin(blanks);
+      } else {
+        ++at;
+      }
+  };
+  trim([&](std::string_view blank) { return text.starts_with(blank); },
+       [&](size_t size) { text.remove_prefix(size); });
+  trim([&](std::string_view blank) { return text.ends_with(blank); },
+       [&](size_t size) { text.remove_suffix(size); });
+  return text;
+}
+
 Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &wanted) const {
   TextContext context{.before = HEDDLE_TRY(prompt(wanted))};
   if (promptIsPooled || context.before.empty() || !input().tokenizer)
     return context;
   // As Sentence-Transformers counts them: all tokens of the prompt alone but a special one behind it.
-  TokenEncoding tokens = HEDDLE_TRY(input().tokenizer->encode(context.before, {}, "prompt"));
+  TokenEncoding tokens = HEDDLE_TRY(input().tokenizer->encode(
+      input().strip ? stripped(context.before) : context.before, {}, "prompt"));
   context.leftOut = static_cast<int64_t>(tokens.size());
   if (tokens.size() > 0 && tokens.special.back())
     --context.leftOut;
@@ -291,29 +315,6 @@ static Expected<EncodedText> givenIds(const TextSide &side, std::string_view lin
   encoded.cut = std::max<int64_t>(0, count - side.longest().value_or(count));
   encoded.ids.resize(static_cast<size_t>(count - encoded.cut));
   return encoded;
-}
-
-/// A text without the blanks around it: those of Python's `strip`.
-static std::string_view stripped(std::string_view text) {
-  static constexpr std::string_view blanks[] = {
-      " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",
-      "\x1e",   "\x1f",   "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",
-      "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
-      "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
-  auto trim = [&](auto stands, auto remove) {
-    for (auto at = std::begin(blanks); at != std::end(blanks);)
-      if (stands(*at)) {
-        remove(at->size());
-        at = std::begin(blanks);
-      } else {
-        ++at;
-      }
-  };
-  trim([&](std::string_view blank) { return text.starts_with(blank); },
-       [&](size_t size) { text.remove_prefix(size); });
-  trim([&](std::string_view blank) { return text.ends_with(blank); },
-       [&](size_t size) { text.remove_suffix(size); });
-  return text;
 }
 
 /// Whether none of a row's tokens is one of the text itself, which begins `before` bytes behind the

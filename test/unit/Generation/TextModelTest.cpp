@@ -96,6 +96,25 @@ TEST(TextModel, BlanksAroundATextAreLeftOut) {
   EXPECT_EQ(idsOf("true", " \n", ""), std::pair(Ids{}, true));
 }
 
+/// The blank that ends a prompt alone is none of the tokens that are left out of a vector.
+TEST(TextModel, RowsOfAPromptAreCountedWithoutItsBlanks) {
+  for (auto [strip, rows] : {std::pair("true", 1), {"false", 2}}) {
+    auto model = readTextModel(
+        std::string(R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "pool-parts": true,
+                        "pooled-prompt": false, "prompts": {"ask": "q: "}, "strip": )") +
+            strip + "}",
+        [](const std::string &) -> Expected<std::string> {
+          return std::string(R"({
+            "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "Isolated", "invert": false},
+            "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "q:": 1, " ": 2}}})");
+        });
+    ASSERT_TRUE(model) << model.error().message;
+    auto context = model->behindPrompt("ask");
+    ASSERT_TRUE(context) << context.error().message;
+    EXPECT_EQ(context->leftOut, rows);
+  }
+}
+
 TEST(TextModel, LengthPadsRefusesOrCuts) {
   EXPECT_THAT(ids(R"(, "length": 5)", "我 是"), ElementsAre(4, 5, 0, 0, 0));
   const std::string tooLong = "text: expected at most 2 tokens, found 3; --truncate cuts a text";
