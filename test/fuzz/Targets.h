@@ -21,6 +21,7 @@ void readText(std::string_view bytes);        ///< a text model, or a vocabulary
 void readTokenizer(std::string_view bytes);   ///< a tokenizer, and after a NUL a text to be cut
 void readPicture(std::string_view bytes);     ///< a PNG or JPEG file, or the steps for images
 void readSize(std::string_view bytes);        ///< a size expression
+void readTemplate(std::string_view bytes);    ///< a chat template, and after a NUL its variables
 
 #if HEDDLE_FUZZ_IMPORT
 void readArchitecture(
@@ -40,6 +41,7 @@ inline constexpr Target targets[] = {
     {"size", readSize},
     {"tokenizer", readTokenizer},
     {"picture", readPicture},
+    {"template", readTemplate},
 #if HEDDLE_FUZZ_IMPORT // where LLVM is
     {"architecture", readArchitecture},
 #endif

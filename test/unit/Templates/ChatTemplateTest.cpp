@@ -1,0 +1,123 @@
+//===- ChatTemplateTest.cpp - Templates of folders ----------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where a folder's template and its special tokens stand.
+#include "heddle/Templates/ChatTemplate.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace heddle;
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+class ChatTemplateTest : public testing::Test {
+protected:
+  ChatTemplateTest() { fs::create_directories(folder); }
+  ~ChatTemplateTest() override { fs::remove_all(folder); }
+
+  void write(const std::string &name, const std::string &text) const {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name) << text;
+  }
+  std::string render(const std::string &wanted = "default",
+                     const Json &variables = Json::object()) const {
+    auto chat = ChatTemplate::open(folder.string(), wanted);
+    if (!chat)
+      return chat.error().message;
+    auto text = chat->render({{{"role", "user"}, {"content", "Hi"}}}, true, variables);
+    return text ? *text : text.error().message;
+  }
+
+  fs::path folder = fs::temp_directory_path() / ("heddle-chat-" + std::to_string(getpid()));
+};
+
+TEST_F(ChatTemplateTest, ConfigHoldsTemplateAndTokens) {
+  write(
+      "tokenizer_config.json",
+      R"({"bos_token": "<s>", "eos_token": {"content": "</s>", "special": true}, "pad_token": null,
+            "chat_template": "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}{{ eos_token }}{{ pad_token is defined }}{{ tools is none }}{{ add_generation_prompt }}"})");
+  EXPECT_EQ(render(), "<s>Hi</s>FalseTrueTrue");
+  EXPECT_TRUE(ChatTemplate::isIn(folder.string()));
+}
+
+TEST_F(ChatTemplateTest, TokensMayStandInTheirOwnFile) {
+  write("chat_template.jinja", "{{ bos_token }}{{ eos_token }}{{ name }}");
+  write("tokenizer_config.json", R"({"bos_token": "<1>"})");
+  write("special_tokens_map.json", R"({"bos_token": "<2>", "eos_token": {"content": "<3>"}})");
+  EXPECT_EQ(render("default", {{"name", "x"}}), "<1><3>x");
+  EXPECT_EQ(render("default", {{"bos_token", "<own>"}}), "<own><3>");
+}
+
+TEST_F(ChatTemplateTest, FilesGoBeforeTheConfig) {
+  write("tokenizer_config.json", R"({"chat_template": "old"})");
+  write("chat_template.jinja", "new");
+  write("chat_templates/tool_use.jinja", "tools");
+  write("chat_templates/note.txt", "no template");
+  EXPECT_EQ(render(), "new");
+  EXPECT_EQ(render("tool_use"), "tools");
+  EXPECT_EQ(render("rag"), folder.string() +
+                               ": expected a chat template named 'rag', found default, "
+                               "tool_use");
+}
+
+TEST_F(ChatTemplateTest, ConfigMayHoldSeveral) {
+  write(
+      "tokenizer_config.json",
+      R"({"chat_template": [{"name": "default", "template": "a"}, {"name": "rag", "template": "b"}]})");
+  EXPECT_EQ(render(), "a");
+  EXPECT_EQ(render("rag"), "b");
+}
+
+TEST_F(ChatTemplateTest, ErrorsNameTheFile) {
+  EXPECT_FALSE(ChatTemplate::isIn(folder.string()));
+  EXPECT_EQ(render(), folder.string() + ": expected a chat template in chat_template.jinja, "
+                                        "chat_templates or tokenizer_config.json, found none");
+  write("tokenizer_config.json", R"({"chat_template": 5})");
+  EXPECT_EQ(render(), (folder / "tokenizer_config.json").string() +
+                          ": chat_template: expected a list, found 5");
+  write("tokenizer_config.json", R"({"chat_template": [{"name": "default"}]})");
+  EXPECT_EQ(render(), (folder / "tokenizer_config.json").string() +
+                          ": chat_template.0: expected a key template, found none");
+  write("tokenizer_config.json", R"({"chat_template": "\n{% if %}"})");
+  EXPECT_EQ(render(), (folder / "tokenizer_config.json").string() +
+                          ": chat_template:2: expected an expression, found `%}`");
+  write("chat_template.jinja", "{{ messages[0].content.text.x }}");
+  EXPECT_EQ(render(),
+            (folder / "chat_template.jinja").string() +
+                ":1: expected a value to take 'x' of, found 'text', which a string has not");
+  write("tokenizer_config.json", "[");
+  EXPECT_EQ(render(), (folder / "tokenizer_config.json").string() +
+                          ":1:2: expected valid JSON, found the end");
+}
+
+TEST_F(ChatTemplateTest, MessagesHaveRoles) {
+  auto chat = ChatTemplate::fromJson(
+      R"({"template": "{{ bos_token }}", "tokens": {"bos_token": "<s>"}})", "m");
+  ASSERT_TRUE(chat) << chat.error().message;
+  EXPECT_EQ(*chat->render(Json::array(), false, Json::object()), "<s>");
+  for (const Json &messages :
+       {Json{{"role", "user"}}, Json::array({1}), Json::array({Json::object()})})
+    EXPECT_EQ(chat->render(messages, false, Json::object()).error().message,
+              "m: expected messages as a list of objects with a role, found another value");
+}
+
+TEST_F(ChatTemplateTest, SurvivesTheCompiledFile) {
+  write("chat_template.jinja", "é{{ bos_token }}");
+  write("tokenizer_config.json", R"({"bos_token": "<s>"})");
+  auto chat = ChatTemplate::open(folder.string());
+  ASSERT_TRUE(chat) << chat.error().message;
+  auto again = ChatTemplate::fromJson(chat->toJson(), "member");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again->render(Json::array(), false, Json::object()), "é<s>");
+  EXPECT_EQ(ChatTemplate::fromJson(R"({"template": "", "tokens": {"a": 1}})", "m").error().message,
+            "m: tokens.a: expected a string, found 1");
+}
+
+} // namespace
