@@ -320,9 +320,18 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
       ->type_name("TEXT");
   own->add_flag("--no-special", command->noSpecial, "leave out what stands around the texts");
   own->add_flag("--decode", command->decode, "lines of ids to text, without special tokens");
+  own->add_flag("--chat", command->chat,
+                "texts are what a user says: the ids of the model's chat template");
+  own->add_option("--system", command->system, "with --chat: the message of the system before them")
+      ->type_name("TEXT");
+  own->add_flag(
+      "--json", command->json,
+      "with --chat: lines of input are JSON, a list of messages or an object with messages "
+      "and other variables of the template");
   const std::string start = "  " + tool + " tokenize model";
   own->footer("Examples:\n" + start + " \"a text\"\n" + start +
-              " --pair=\"another text\" < texts.txt\n" + start + " --decode \"101 2023 102\"");
+              " --pair=\"another text\" < texts.txt\n" + start + " --decode \"101 2023 102\"\n" +
+              start + " --chat \"Hello\"");
   own->callback([&outcome, command] { outcome = tokenizeCommand(*command, std::cin, std::cout); });
 }
 

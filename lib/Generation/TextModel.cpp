@@ -124,6 +124,10 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
     auto file = member->get<std::string>();
     std::string text = HEDDLE_TRY(readMember(file));
     side.tokenizer = HEDDLE_TRY(Tokenizer::fromJson(text, file));
+    if (auto chat = json.find("chat-template"); chat != json.end() && chat->is_string()) {
+      auto chatFile = chat->get<std::string>();
+      side.chat = HEDDLE_TRY(ChatTemplate::fromJson(HEDDLE_TRY(readMember(chatFile)), chatFile));
+    }
     return side;
   }
   auto file = json.find("vocabulary");

@@ -6,10 +6,12 @@
 #include "TextBatches.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Json.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 using namespace heddle;
@@ -22,27 +24,93 @@ Status checkTokenize(const TokenizeCommand &command) {
        {std::pair(command.pair.has_value(), "--pair"), {command.noSpecial, "--no-special"}})
     if (given && command.decode)
       return usageError(std::string(flag) + ": expected no --decode beside it, found both");
+  for (auto [given, flag] : {std::pair(command.decode, "--decode"),
+                             {command.pair.has_value(), "--pair"},
+                             {command.noSpecial, "--no-special"}})
+    if (given && command.chat)
+      return usageError(std::string(flag) + ": expected no --chat beside it, found both");
+  for (auto [given, flag] :
+       {std::pair(command.json, "--json"), {command.system.has_value(), "--system"}})
+    if (given && !command.chat)
+      return usageError(std::string(flag) + ": expected --chat beside it, found none");
+  if (command.json && !command.texts.empty()) // the command line takes lists in brackets apart
+    return usageError("--json: expected lines of input, found texts as arguments");
+  if (command.json && command.system)
+    return usageError("--system: expected no --json beside it, found both");
   return {};
 }
 
-/// The tokenizer of a compiled file: that of its source, or of the texts that it continues.
-Expected<Tokenizer> compiledTokenizer(const std::string &path) {
+struct Source {
+  Tokenizer tokenizer;
+  std::optional<ChatTemplate> chat;
+};
+
+/// Of a compiled file: that of its source, or of the texts that it continues.
+Expected<Source> compiledSource(const std::string &path) {
   const Artifact artifact = HEDDLE_TRY(readArtifact(path));
   TextModel model = HEDDLE_TRY(textModelOf(artifact));
   for (std::optional<TextSide> *side : {&model.source, &model.target})
     if (*side && (*side)->tokenizer)
-      return std::move(*(*side)->tokenizer);
+      return Source{std::move(*(*side)->tokenizer), std::move((*side)->chat)};
   return inputError(path + ": expected a compiled model with a tokenizer, found one without");
 }
 
-Expected<std::string> answerOf(const TokenizeCommand &command, const Tokenizer &tokenizer,
+Expected<Source> folderSource(const std::string &path) {
+  return Source{HEDDLE_TRY(openTokenizer(path)), std::nullopt};
+}
+
+Expected<Source> openSource(const TokenizeCommand &command) {
+  const bool isFolder = std::filesystem::is_directory(command.model);
+  const bool isCompiled =
+      !isFolder && std::filesystem::path(command.model).extension() == ".heddle";
+  Source source =
+      HEDDLE_TRY(isCompiled ? compiledSource(command.model) : folderSource(command.model));
+  if (command.chat && isFolder)
+    source.chat = HEDDLE_TRY(ChatTemplate::open(command.model));
+  if (command.chat && !source.chat)
+    return inputError(command.model +
+                      ": expected a folder or a compiled model with a chat template, "
+                      "found none");
+  return source;
+}
+
+/// The text of a conversation that a line gives: what a user says, or JSON.
+Expected<std::string> conversationOf(const TokenizeCommand &command, const ChatTemplate &chat,
+                                     const std::string &text, const std::string &place) {
+  using Json = nlohmann::ordered_json;
+  Json messages = Json::array(), variables = Json::object();
+  if (!command.json) {
+    if (command.system)
+      messages.push_back({{"role", "system"}, {"content", *command.system}});
+    messages.push_back({{"role", "user"}, {"content", text}});
+    return chat.render(messages, /*addGenerationPrompt=*/true, variables);
+  }
+  Json json = HEDDLE_TRY(parseJson(text, place));
+  if (json.is_object() && json.contains("messages")) {
+    messages = json["messages"];
+    variables = std::move(json);
+    variables.erase("messages");
+  } else if (json.is_array()) {
+    messages = std::move(json);
+  } else {
+    return inputError(place + ": expected a list of messages, or an object with messages, found "
+                              "another value");
+  }
+  return chat.render(messages, /*addGenerationPrompt=*/true, variables);
+}
+
+Expected<std::string> answerOf(const TokenizeCommand &command, const Source &source,
                                const std::string &text, const std::string &place) {
+  const Tokenizer &tokenizer = source.tokenizer;
   if (command.decode)
     return tokenizer.decode(HEDDLE_TRY(parseIds(text, tokenizer, place)));
-  const EncodeOptions options{.specialTokens = !command.noSpecial};
+  // A chat template wrote the special tokens itself.
+  const EncodeOptions options{.specialTokens = !command.noSpecial && !command.chat};
+  const std::string whole =
+      command.chat ? HEDDLE_TRY(conversationOf(command, *source.chat, text, place)) : text;
   const TokenEncoding tokens =
-      HEDDLE_TRY(command.pair ? tokenizer.encode(text, *command.pair, options, place)
-                              : tokenizer.encode(text, options, place));
+      HEDDLE_TRY(command.pair ? tokenizer.encode(whole, *command.pair, options, place)
+                              : tokenizer.encode(whole, options, place));
   std::string ids;
   for (int32_t id : tokens.ids)
     ids += (ids.empty() ? "" : " ") + std::to_string(id);
@@ -54,14 +122,11 @@ Expected<std::string> answerOf(const TokenizeCommand &command, const Tokenizer &
 Status heddle::tokenizeCommand(const TokenizeCommand &command, std::istream &in,
                                std::ostream &out) {
   HEDDLE_TRY(checkTokenize(command));
-  const bool compiled = std::filesystem::path(command.model).extension() == ".heddle" &&
-                        !std::filesystem::is_directory(command.model);
-  const Tokenizer tokenizer =
-      HEDDLE_TRY(compiled ? compiledTokenizer(command.model) : openTokenizer(command.model));
+  const Source source = HEDDLE_TRY(openSource(command));
   Texts texts(command.texts, in);
   for (std::string text; texts.next(text);) {
     if (!text.empty())
-      out << HEDDLE_TRY(answerOf(command, tokenizer, text, texts.place()));
+      out << HEDDLE_TRY(answerOf(command, source, text, texts.place()));
     out << '\n';
     HEDDLE_TRY(written(out));
   }

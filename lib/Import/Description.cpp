@@ -23,6 +23,8 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
                                             : Json(name + ".txt");
   if (!side.tokenizer.empty())
     facts["tokenizer"] = side.tokenizer;
+  if (!side.chatTemplate.empty())
+    facts["chat-template"] = side.chatTemplate;
   if (!side.preprocessor.empty())
     facts["preprocessor"] = side.preprocessor;
   facts["split"] = side.split;

@@ -32,6 +32,7 @@ struct SideDescription {
   std::string file = in.get<std::string>("vocabulary");
   std::string
       tokenizer; ///< member with a tokenizer.json that stands in the vocabulary's place; or empty
+  std::string chatTemplate; ///< member with how messages become one text; or empty
   std::string preprocessor; ///< member with a preprocessor_config.json, for images; or empty
   int64_t size = in.get<int64_t>("vocabulary"); ///< tokens
   int64_t padding = in.get<int64_t>("padding");

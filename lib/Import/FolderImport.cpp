@@ -22,6 +22,7 @@
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Templates/ChatTemplate.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -198,6 +199,21 @@ static Status addTokenizer(const std::string &folder, bool needsTexts, Descripti
   return {};
 }
 
+/// How the folder turns messages into one text, which goes with its tokenizer; a warning where that
+/// cannot be read.
+static void addChatTemplate(const std::string &folder, Description &description) {
+  if (!description.source || description.source->tokenizer.empty() || !ChatTemplate::isIn(folder))
+    return;
+  Expected<ChatTemplate> chat = ChatTemplate::open(folder);
+  if (!chat) {
+    description.warnings.push_back(chat.error().message +
+                                   "; the model takes texts and no messages");
+    return;
+  }
+  description.source->chatTemplate = "source.chat-template.json";
+  description.texts[description.source->chatTemplate] = chat->toJson();
+}
+
 /// What the folder says of images, which the compiled model carries. Where it cannot be followed,
 /// that is an error if files will come, else a warning: the model takes numbers without it.
 static Status addPreprocessor(const std::string &folder, bool needsFiles,
@@ -336,6 +352,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   Description description = std::move(*read);
   HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
   HEDDLE_TRY(addTokenizer(folder, options.needsTexts, description));
+  addChatTemplate(folder, description);
   HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
   HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
   if (givesVectors) // as Sentence-Transformers does it

@@ -129,9 +129,9 @@ bool ChatTemplate::isIn(const std::string &folder) {
     return true;
   auto config = readObject(path / configName);
   if (!config)
-    return false;
+    return true; // `open` says why it cannot be read
   auto found = templatesOf(path, *config);
-  return found && !found->empty();
+  return !found || !found->empty();
 }
 
 Expected<ChatTemplate> ChatTemplate::open(const std::string &folder, const std::string &wanted) {

@@ -61,8 +61,10 @@ std::optional<Value> Interpreter::method(const Value &object, std::string_view w
   std::span<const Function> table;
   if (object.isText())
     table = textMethods();
-  else if (object.is(Kind::List) || object.is(Kind::Tuple))
+  else if (object.is(Kind::List))
     table = listMethods();
+  else if (object.is(Kind::Tuple))
+    table = tupleMethods();
   else if (object.is(Kind::Dict))
     table = dictMethods();
   else if (object.is(Kind::Loop))
@@ -204,10 +206,8 @@ Expected<Value> Interpreter::evaluateSlice(const Expression &expression) {
     if (bound.isWhole())
       bounds[i] = bound.integer();
   }
-  if (object.isUndefined())
-    return inputError("expected a value to cut, found " + object.note());
   if (!object.isText() && !object.isIndexed())
-    return Value::undefined("a slice, which " + describe(object) + " has not");
+    return inputError("expected a string or a list to cut, found " + describe(object));
   if (object.isText()) {
     HEDDLE_TRY(budget.allocate(24 * object.text().size()));
     const std::vector<std::string_view> characters = charactersOf(object.text());

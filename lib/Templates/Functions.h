@@ -53,6 +53,7 @@ std::span<const Function> tests();
 std::span<const Function> globals();
 std::span<const Function> textMethods();
 std::span<const Function> listMethods();
+std::span<const Function> tupleMethods();
 std::span<const Function> dictMethods();
 std::span<const Function> loopMethods();
 /// Of filters(), which are the two.

@@ -72,7 +72,7 @@ Expected<Value> first(Call &call) {
 }
 
 Expected<Value> last(Call &call) {
-  if (call.self.is(Kind::Iterator) || call.self.isUndefined())
+  if (call.self.is(Kind::Iterator))
     return call.error("a list", call.self);
   const Values items = HEDDLE_TRY(elementsOf(call.self, call.budget));
   return items.empty() ? Value::undefined("the last of no elements") : items.back();

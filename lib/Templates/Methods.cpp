@@ -328,6 +328,8 @@ constexpr Function ofLoops[] = {
 
 std::span<const Function> textMethods() { return ofTexts; }
 std::span<const Function> listMethods() { return ofLists; }
+/// Those that ask; a tuple has no others.
+std::span<const Function> tupleMethods() { return std::span(ofLists).first(2); }
 std::span<const Function> dictMethods() { return ofDicts; }
 std::span<const Function> loopMethods() { return ofLoops; }
 

@@ -188,8 +188,11 @@ public:
       if (at < form.size())
         HEDDLE_TRY(readField());
     }
-    const bool isMapping = values.size() == 1 && values[0].is(Kind::Dict);
-    if (used < values.size() && !isMapping)
+    // What has items by a key may have more than the format takes.
+    const bool hasItems =
+        values.size() == 1 && (values[0].is(Kind::Dict) || values[0].is(Kind::List) ||
+                               values[0].is(Kind::Range) || values[0].isUndefined());
+    if (used < values.size() && !hasItems)
       return inputError("expected a place in the format for each value, found " +
                         std::to_string(values.size()) + " values for " + std::to_string(used));
     HEDDLE_TRY(budget.allocate(result.size()));

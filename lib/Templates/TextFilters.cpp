@@ -155,6 +155,8 @@ Expected<Value> toInteger(Call &call) {
   const int64_t base = HEDDLE_TRY(call.integer(1, 10));
   if (base != 0 && (base < 2 || base > 36))
     return call.error("a base from 2 to 36", call.value(1));
+  if (call.self.isUndefined())
+    return call.error("a value", call.self);
   if (call.self.isWhole())
     return Value(call.self.integer());
   if (call.self.isText()) {
@@ -172,6 +174,8 @@ Expected<Value> toInteger(Call &call) {
 
 Expected<Value> toReal(Call &call) {
   const Value otherwise = call.value(0, Value(0.0));
+  if (call.self.isUndefined())
+    return call.error("a value", call.self);
   if (call.self.isNumber())
     return Value(call.self.real());
   if (!call.self.isText())

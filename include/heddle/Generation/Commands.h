@@ -96,6 +96,9 @@ struct TokenizeCommand {
   std::optional<std::string> pair; ///< the second text of each
   bool noSpecial = false;          ///< without the tokens that the template adds
   bool decode = false;             ///< ids to text
+  bool chat = false;               ///< a text is what a user says: ids of the model's chat template
+  bool json = false; ///< with `chat`: a line is messages, or all that the template reads
+  std::optional<std::string> system; ///< with `chat`: what the first message says
 };
 
 /// Usage error for a batch below 1.

@@ -9,6 +9,7 @@
 
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Images/Image.h"
+#include "heddle/Templates/ChatTemplate.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
 #include <functional>
@@ -48,6 +49,7 @@ struct TextSide {
   std::string name;                     ///< "source", "target"
   std::optional<Vocabulary> vocabulary; ///< null beside a tokenizer
   std::optional<Tokenizer> tokenizer;   ///< which also says what is added before and after a text
+  std::optional<ChatTemplate> chat;     ///< how messages become one text
   std::optional<ImageProcessor> images; ///< the source is files of images instead
   Split split = Split::Space;
   int32_t padding = 0;

@@ -12,7 +12,7 @@ namespace heddle {
 
 class ChatTemplate {
 public:
-  /// Whether a folder has templates.
+  /// Whether a folder has templates, or files that cannot be read in their place.
   static bool isIn(const std::string &folder);
 
   /// The folder's template: chat_template.jinja, chat_templates/NAME.jinja, or the chat_template of
