@@ -9,6 +9,7 @@
 #include "heddle/Support/Text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace heddle::templates {
@@ -161,7 +162,9 @@ double rounded(double value, int64_t places) {
     return std::nearbyint(value / unit) * unit;
   }
   // Digits of the exact value, half to even.
-  return std::stod(formatted("%.*f", static_cast<int>(places), value));
+  const std::string digits = formatted("%.*f", static_cast<int>(places), value);
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
 }
 
 //===- Formats -------------------------------------------------------------===//

@@ -25,7 +25,7 @@ struct RenderOptions {
   /// What strftime_now tells; none: the time of the call.
   std::optional<std::tm> now;
   /// Expressions, statements and elements of lists that may be looked at.
-  int64_t steps = 5'000'000;
+  int64_t steps = 10'000'000;
   /// Bytes of all texts and lists that are made, the result among them.
   int64_t bytes = 256 << 20;
 };

@@ -81,4 +81,22 @@ TEST(TemplateGoldens, Chats) {
     }
 }
 
+/// The limits that a caller gets unasked leave room for what people say.
+TEST(TemplateGoldens, LongConversations) {
+  Json messages = Json::array();
+  for (int i = 0; i < 1000; ++i)
+    messages.push_back(
+        {{"role", i % 2 == 0 ? "user" : "assistant"},
+         {"content", std::string("<think>\na\n</think>\n\n") + std::string(500, 'b')}});
+  const Json variables = {
+      {"messages", messages}, {"tools", nullptr}, {"bos_token", "<s>"}, {"eos_token", "</s>"}};
+  for (const char *name : {"calls", "headers", "instructions", "turns", "types"}) {
+    auto read = Template::parse(textOf(folder / "chats" / (std::string(name) + ".jinja")), name);
+    ASSERT_TRUE(read) << read.error().message;
+    auto text = read->render(variables);
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_GT(text->size(), 500'000U);
+  }
+}
+
 } // namespace
