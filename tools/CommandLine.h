@@ -68,9 +68,24 @@ void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t 
       ->type_name("N");
 }
 
+/// Stands behind a text in brackets, which CLI11 would take apart as a list, while it is parsed. No
+/// argument of a program can hold it.
+inline constexpr char textMark = '\0';
+
+/// Adds texts.
+inline void addTexts(CLI::App &app, std::vector<std::string> &texts) {
+  app.add_option("TEXT", texts, "texts, one line of output each")
+      ->transform(CLI::Validator(
+          [](std::string &text) {
+            std::erase(text, textMark);
+            return std::string();
+          },
+          "", ""));
+}
+
 /// Adds texts and the flags of all text commands.
 inline void addTextFlags(CLI::App &app, TextCommand &command, const char *batchDefault = "1") {
-  app.add_option("TEXT", command.texts, "texts, one line of output each");
+  addTexts(app, command.texts);
   app.add_option("--input", command.input, "a file with a text a line, in place of standard input")
       ->type_name("FILE");
   addNumber(app, "--batch", command.batch, 1,
@@ -312,7 +327,7 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
                   "a compiled model, a folder with tokenizer.json, vocab.txt, vocab.json and "
                   "merges.txt or a SentencePiece model, or such a file")
       ->required();
-  own->add_option("TEXT", command->texts.texts, "texts, one line of output each");
+  addTexts(*own, command->texts.texts);
   own->add_option("--input", command->texts.input,
                   "a file with a text a line, in place of standard input")
       ->type_name("FILE");
@@ -469,11 +484,31 @@ inline Status checkCommand(const CLI::App &app, int argc, const char *const *arg
                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
+/// The arguments, texts in brackets marked: those that are not the value of an option.
+inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
+                                            const char *const *argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto commands = app.get_subcommands(
+      [&](const CLI::App *each) { return argc > 1 && each->get_name() == argv[1]; });
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const CLI::Option *before =
+        !commands.empty() && arguments[i - 1].starts_with("--") && arguments[i - 1] != "--"
+            ? commands.front()->get_option_no_throw(arguments[i - 1])
+            : nullptr;
+    const bool isValue = before && before->get_type_size_max() > 0;
+    if (arguments[i].starts_with('[') && arguments[i].ends_with(']') && !isValue)
+      arguments[i] += textMark;
+  }
+  return arguments;
+}
+
 /// Parses the command line and runs the command, or prints help or version.
 inline Status parse(CLI::App &app, int argc, const char *const *argv) {
   HEDDLE_TRY(checkCommand(app, argc, argv));
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = markedTexts(app, argc, argv);
+    std::ranges::reverse(arguments); // as CLI11 takes them
+    app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError &error) {
     return extraArgumentError(app, error);
   } catch (const CLI::ParseError &error) {

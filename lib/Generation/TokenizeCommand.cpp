@@ -33,8 +33,6 @@ Status checkTokenize(const TokenizeCommand &command) {
        {std::pair(command.json, "--json"), {command.system.has_value(), "--system"}})
     if (given && !command.chat)
       return usageError(std::string(flag) + ": expected --chat beside it, found none");
-  if (command.json && !command.texts.empty()) // the command line takes lists in brackets apart
-    return usageError("--json: expected lines of input, found texts as arguments");
   if (command.json && command.system)
     return usageError("--system: expected no --json beside it, found both");
   return {};
