@@ -435,11 +435,13 @@ inline Error unknownOptionError(const CLI::App &command, const std::string &argu
 /// all of them, last first. (A mark `--` is left over too, but is never at fault.)
 inline Error extraArgumentError(const CLI::App &app, const CLI::ParseError &error) {
   const auto commands = app.get_subcommands();
-  for (const std::string &argument : app.remaining(/*recurse=*/true))
+  for (std::string argument : app.remaining(/*recurse=*/true)) {
+    std::erase(argument, textMark);
     if (argument.starts_with("--") && argument != "--" && !commands.empty())
       return unknownOptionError(*commands.front(), argument);
-    else if (argument != "--")
+    if (argument != "--")
       return usageError("expected no further argument, found " + quotedText(argument));
+  }
   return parseError(error);
 }
 
@@ -495,7 +497,7 @@ inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
         !commands.empty() && arguments[i - 1].starts_with("--") && arguments[i - 1] != "--"
             ? commands.front()->get_option_no_throw(arguments[i - 1])
             : nullptr;
-    const bool isValue = before && before->get_type_size_max() > 0;
+    const bool isValue = before && before->get_items_expected_min() > 0;
     if (arguments[i].starts_with('[') && arguments[i].ends_with(']') && !isValue)
       arguments[i] += textMark;
   }
