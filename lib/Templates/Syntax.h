@@ -118,4 +118,12 @@ struct Statement {
 /// Errors begin with `name` and the line.
 Expected<Body> parseTemplate(std::string_view text, const std::string &name);
 
+/// Expressions in a list; braces would copy what cannot be copied.
+template <typename... Parts>
+std::vector<ExpressionPtr> listOf(Parts... parts) {
+  std::vector<ExpressionPtr> list;
+  (list.push_back(std::move(parts)), ...);
+  return list;
+}
+
 } // namespace heddle::templates

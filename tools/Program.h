@@ -1,0 +1,217 @@
+//===- Program.h - A tool from its arguments to its exit status -*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parses the command line, with errors in Heddle's form where CLI11's own say too much
+// or too little, and runs the tool between its standard streams.
+#pragma once
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
+#include <numeric>
+#include <span>
+#include <unistd.h>
+
+namespace heddle::driver {
+
+/// Stands behind a text in brackets, which CLI11 would take apart as a list, while it is parsed. No
+/// argument of a program can hold it.
+inline constexpr char textMark = '\0';
+
+/// Opens closed standard streams on /dev/null in the wrong direction. Otherwise the next file that
+/// is opened would get the number of a closed stream and be read or written as that stream.
+inline void occupyStandardStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) == -1)
+      open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // takes the lowest number
+}
+
+/// Flushes standard output at the end of a program; error if input could not be read or output not
+/// be written.
+inline Status finishStandardStreams() {
+  if (std::ferror(stdin))
+    return inputError("standard input: expected text, found a read error");
+  errno = 0;
+  bool arrived = static_cast<bool>(std::cout.flush());
+  if (std::fflush(stdout) == 0 && arrived)
+    return {};
+  return inputError(std::string("standard output: expected a path that can be written, found: ") +
+                    std::strerror(errno != 0 ? errno : EIO));
+}
+
+/// Levenshtein distance of two words.
+inline size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// Converts CLI11's message to "expected …, found …": it names what was there or what is missing,
+/// but not what was expected. Takes its first line only, cut if it repeats a long argument.
+inline Error parseError(const CLI::ParseError &error) {
+  constexpr size_t most = 200;
+  std::string text = error.what();
+  text = text.substr(0, text.find('\n'));
+  std::string place = text.substr(0, text.find(' '));
+  if (place.ends_with(':'))
+    place.pop_back();
+  constexpr std::string_view convert = "Could not convert: ";
+  if (size_t equals = text.find(" = "); text.starts_with(convert) && equals != text.npos)
+    return usageError(text.substr(convert.size(), equals - convert.size()) +
+                      ": expected a number in range, found " + quotedText(text.substr(equals + 3)));
+  if (text.starts_with("A subcommand is required"))
+    return usageError("expected a command, found none; --help names them");
+  if (text == place + " is required" || text.ends_with(" missing"))
+    return usageError(place + ": expected a value, found none");
+  return usageError(text.size() > most ? text.substr(0, most) + "..." : text);
+}
+
+/// Usage error for an option that the command has not, with the nearest name.
+inline Error unknownOptionError(const CLI::App &command, const std::string &argument) {
+  const std::string given = argument.substr(0, argument.find('='));
+  std::string nearest;
+  size_t distance = given.size() > 5 ? 3 : 2; // with its dashes
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &name : option->get_lnames())
+      if (size_t edits = editDistance(given, "--" + name); edits < distance) {
+        distance = edits;
+        nearest = name;
+      }
+  return usageError("expected an option of " + command.get_name() + ", found " +
+                    quotedText(argument) +
+                    (nearest.empty() ? "" : "; did you mean --" + nearest + "?"));
+}
+
+/// Usage error for the first argument that no option or command takes. CLI11's message would list
+/// all of them, last first. (A mark `--` is left over too, but is never at fault.)
+inline Error extraArgumentError(const CLI::App &app, const CLI::ParseError &error) {
+  const auto commands = app.get_subcommands();
+  for (std::string argument : app.remaining(/*recurse=*/true)) {
+    std::erase(argument, textMark);
+    if (argument.starts_with("--") && argument != "--" && !commands.empty())
+      return unknownOptionError(*commands.front(), argument);
+    if (argument != "--")
+      return usageError("expected no further argument, found " + quotedText(argument));
+  }
+  return parseError(error);
+}
+
+/// Usage error for --threads with a device that does not use it.
+inline Status checkThreads(std::string_view device, int threads) {
+  if (threads > 0 && device.starts_with("vulkan"))
+    return usageError("--threads: expected --device=cpu beside it, found " + quotedText(device));
+  return {};
+}
+
+/// Usage error for `--flag=` without a value, for which CLI11 would take the next argument.
+inline Status checkValues(int argc, const char *const *argv) {
+  for (std::string_view argument : std::span(argv, static_cast<size_t>(argc)).subspan(1)) {
+    if (argument == "--")
+      return {};
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1)
+      return usageError(std::string(argument.substr(0, argument.size() - 1)) +
+                        ": expected a value, found none");
+  }
+  return {};
+}
+
+/// Usage error for an unknown command, with the nearest name; CLI11 would only say that a command
+/// is missing.
+inline Status checkCommand(const CLI::App &app, int argc, const char *const *argv) {
+  HEDDLE_TRY(checkValues(argc, argv));
+  if (argc < 2 || argv[1][0] == '-')
+    return {};
+  std::string given = argv[1], known, nearest;
+  size_t distance = std::max<size_t>(3, given.size() / 2);
+  for (const CLI::App *command : app.get_subcommands({})) {
+    const std::string &name = command->get_name();
+    if (name == given)
+      return {};
+    known += (known.empty() ? "" : ", ") + name;
+    if (size_t edits = editDistance(given, name); edits < distance) {
+      distance = edits;
+      nearest = name;
+    }
+  }
+  return usageError("expected a command of " + known + ", found " + quotedText(given) +
+                    (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+}
+
+/// The arguments, texts in brackets marked: those that are not the value of an option.
+inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
+                                            const char *const *argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto commands = app.get_subcommands(
+      [&](const CLI::App *each) { return argc > 1 && each->get_name() == argv[1]; });
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const CLI::Option *before =
+        !commands.empty() && arguments[i - 1].starts_with("--") && arguments[i - 1] != "--"
+            ? commands.front()->get_option_no_throw(arguments[i - 1])
+            : nullptr;
+    const bool isValue = before && before->get_items_expected_min() > 0;
+    if (arguments[i].starts_with('[') && arguments[i].ends_with(']') && !isValue)
+      arguments[i] += textMark;
+  }
+  return arguments;
+}
+
+/// Parses the command line and runs the command, or prints help or version.
+inline Status parse(CLI::App &app, int argc, const char *const *argv) {
+  HEDDLE_TRY(checkCommand(app, argc, argv));
+  try {
+    std::vector<std::string> arguments = markedTexts(app, argc, argv);
+    std::ranges::reverse(arguments); // as CLI11 takes them
+    app.parse(std::move(arguments));
+  } catch (const CLI::ExtrasError &error) {
+    return extraArgumentError(app, error);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() != 0)
+      return parseError(error);
+    app.exit(error);
+  }
+  return {};
+}
+
+/// Prints "error: …" on one line, and for an error in a formula, the formula with a caret below.
+inline void printError(const Error &error) {
+  size_t end = error.message.find('\n');
+  bool formula = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
+  // No caret for an empty formula.
+  bool pointed =
+      formula && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
+  std::cerr << "error: " << printable(formula ? error.message.substr(0, end) : error.message)
+            << (pointed ? error.message.substr(end) : "") << "\n";
+}
+
+/// Main function of a tool: calls `run`, which returns a Status, checks the standard streams,
+/// prints an error and returns the exit status.
+template <typename Run>
+int runProgram(const Run &run) {
+  occupyStandardStreams();
+  std::ios::sync_with_stdio(false); // so that std::cin knows what is at hand
+  Status status = withinMemory(run);
+  if (status)
+    status = finishStandardStreams();
+  if (status)
+    return 0;
+  printError(status.error());
+  return static_cast<int>(status.error().kind);
+}
+
+} // namespace heddle::driver
