@@ -314,7 +314,8 @@ private:
   Status readBased(int base) {
     size_t end = at + 2 + (text[at + 2] == '_');
     auto isOne = [](char c) { return isDecimal(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); };
-    return addInteger(digits(end, isOne), base, end);
+    const std::string number = digits(end, isOne); // moves the end
+    return addInteger(number, base, end);
   }
   Status addInteger(const std::string &number, int base, size_t end) {
     int64_t value = 0;

@@ -19,7 +19,8 @@ namespace {
 Error tooLarge() { return inputError("expected whole numbers of 64 bits, found a larger result"); }
 Error zeroDivisor() { return inputError("expected a divisor other than 0, found 0"); }
 
-Expected<Value> fitting(bool overflows, int64_t result) {
+/// `result` is read once the operation that says `overflows` has written it.
+Expected<Value> fitting(bool overflows, const int64_t &result) {
   return overflows ? Expected<Value>(tooLarge()) : Value(result);
 }
 
