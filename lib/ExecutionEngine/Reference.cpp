@@ -162,7 +162,11 @@ Status FunctionRun::runState(Operation *op) {
     return {};
   }
   if (auto append = dyn_cast<transformer::CacheAppendOp>(op)) {
-    Ref value = HEDDLE_TRY(states.append(append, get(append.getRows())));
+    const RefTensor &rows = get(append.getRows());
+    Ref value = HEDDLE_TRY(
+        append.getAt() ? states.appendEach(append, rows, get(append.getAt()),
+                                           append.getCount() ? &get(append.getCount()) : nullptr)
+                       : states.append(append, rows));
     bind(append.getResult(), value);
     return {};
   }
@@ -224,7 +228,6 @@ Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTe
   NamedRefTensors results;
   for (auto [i, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
     results.emplace_back(resultName(function, i), asCallersSee(function, i, *call.at(value)));
-  call.states.countTokens(function, arguments);
   call.states.commit(*session);
   return results;
 }

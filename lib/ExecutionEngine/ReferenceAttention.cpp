@@ -70,13 +70,21 @@ static Expected<std::vector<Sequence>> documentsOf(transformer::MaskDocumentsOp 
   return documents;
 }
 
-static Expected<std::vector<Sequence>> sequencesOf(Value mask, int64_t batch, int64_t queries,
-                                                   int64_t keys, const Lookup &lookup) {
-  if (transformer::MaskDocumentsOp packed = transformer::packedDocumentsOf(mask))
+static Expected<std::vector<Sequence>> sequencesOf(transformer::ScoresOpInterface op, int64_t batch,
+                                                   int64_t queries, int64_t keys,
+                                                   const Lookup &lookup) {
+  if (transformer::MaskDocumentsOp packed = transformer::packedDocumentsOf(op.getMask()))
     return documentsOf(packed, batch, queries, keys, lookup);
+  Value given = op.getRules().keyCounts;
+  const RefTensor *counts = given ? &lookup(given) : nullptr;
   std::vector<Sequence> sequences;
-  for (int64_t b = 0; b < batch; ++b)
-    sequences.push_back({b, b, 0, 0, queries, keys});
+  for (int64_t b = 0; b < batch; ++b) {
+    auto exist = counts ? static_cast<int64_t>(counts->values[b]) : keys;
+    if (exist < 0 || exist > keys)
+      return errorAt(op, "expected counts of keys from 0 to " + std::to_string(keys) + ", found " +
+                             std::to_string(exist));
+    sequences.push_back({b, b, 0, 0, queries, exist});
+  }
   return sequences;
 }
 
@@ -129,8 +137,7 @@ Expected<Scores> Scores::create(OpT op, const Lookup &lookup) {
   made.softcap = numberOf(op.getSoftcapAttr());
   made.hidden = numberOf(op.getHiddenScoreAttr());
   made.sinks = op.getSinks() ? &lookup(op.getSinks()) : nullptr;
-  auto sequences =
-      HEDDLE_TRY(sequencesOf(op.getMask(), made.batch, made.queries, made.keys, lookup));
+  auto sequences = HEDDLE_TRY(sequencesOf(op, made.batch, made.queries, made.keys, lookup));
   made.sequences = sequences;
   Extents extents{static_cast<int64_t>(sequences.size()), made.heads, made.queries, made.keys};
   if (op.getMask()) {

@@ -122,13 +122,16 @@ static int64_t idAt(const RefTensor &ids, int64_t b, int64_t x) {
   return inside ? whole(ids, b * ids.shape[1] + x) : 0;
 }
 
-static Expected<Predicate> documents(MaskDocumentsOp op, const Lookup &lookup) {
+static Expected<Predicate> documents(MaskDocumentsOp op, const Extents &extents,
+                                     const Lookup &lookup) {
   if (op.getStarts()) // attention itself computes one document at a time
     return Predicate([](const Pair &) { return true; });
   const RefTensor &queries = lookup(op.getQueries()), &keys = lookup(op.getKeys());
-  int64_t first = op.getOffset() ? whole(lookup(op.getOffset()), 0) : 0;
+  Offset first = [](const Pair &) { return int64_t(0); };
+  if (op.getOffset())
+    first = HEDDLE_TRY(offsetOf(op, op.getOffset(), extents, lookup));
   return Predicate([&queries, &keys, first](const Pair &p) {
-    return idAt(queries, p.b, p.i + first) == idAt(keys, p.b, p.j);
+    return idAt(queries, p.b, p.i + first(p)) == idAt(keys, p.b, p.j);
   });
 }
 
@@ -189,7 +192,7 @@ Expected<Predicate> predicate(Value mask, const Extents &x, const Lookup &lookup
       .Case([&](MaskWindowOp op) { return window(op, x, lookup); })
       .Case([&](MaskLengthsOp op) { return below(op, lookup(op.getLengths()), x); })
       .Case([&](MaskPrefixOp op) { return below(op, lookup(op.getPrefix()), x); })
-      .Case([&](MaskDocumentsOp op) { return documents(op, lookup); })
+      .Case([&](MaskDocumentsOp op) { return documents(op, x, lookup); })
       .Case([&](MaskDenseOp op) { return dense(op, x, lookup); })
       .Case([&](MaskBlocksOp op) { return blocks(op, x, lookup); })
       .Case([&](MaskWhereOp op) { return where(op, lookup); })

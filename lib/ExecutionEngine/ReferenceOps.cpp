@@ -75,16 +75,20 @@ static Expected<RefTensor> meaning(EmbeddingOp op, const Lookup &get) {
   return result;
 }
 
-/// Position of row t: offset + t - start of the row's document, which is the last start that is at
-/// most t.
+/// Position of row t of sequence b: offset + t - start of the row's document, which is the last
+/// start that is at most t.
 template <typename Op>
-static int64_t positionOf(int64_t t, Op op, const Lookup &get) {
+static int64_t positionOf(int64_t b, int64_t t, Op op, const Lookup &get) {
   double first = 0;
   if (const RefTensor *starts = optional(op.getDocuments(), get))
     for (double start : starts->values)
       if (start <= static_cast<double>(t))
         first = start;
-  double offset = op.getOffset() ? get(op.getOffset()).values[0] : 0;
+  double offset = 0;
+  if (op.getOffset()) {
+    const RefTensor &offsets = get(op.getOffset());
+    offset = offsets.values[offsets.shape.empty() ? 0 : b];
+  }
   return static_cast<int64_t>(offset) + t - static_cast<int64_t>(first);
 }
 
@@ -94,7 +98,7 @@ static Expected<RefTensor> meaning(PositionLearnedOp op, const Lookup &get) {
   RefTensor result = input;
   int64_t rows = input.shape[1], columns = input.shape[2];
   for (int64_t n = 0; n < input.size(); ++n) {
-    int64_t position = positionOf(n / columns % rows, op, get);
+    int64_t position = positionOf(n / columns / rows, n / columns % rows, op, get);
     if (position >= table.shape[0])
       return errorAt(op, "expected positions below " + std::to_string(table.shape[0]) + ", found " +
                              std::to_string(position));
@@ -110,8 +114,9 @@ static RefTensor meaning(PositionSinusoidalOp op, const Lookup &get) {
   int64_t rows = input.shape[1], columns = input.shape[2];
   for (int64_t n = 0; n < input.size(); ++n) {
     int64_t e = n % columns;
-    double angle = static_cast<double>(positionOf(n / columns % rows, op, get)) /
-                   std::pow(10000.0, static_cast<double>(e / 2 * 2) / columns);
+    double angle =
+        static_cast<double>(positionOf(n / columns / rows, n / columns % rows, op, get)) /
+        std::pow(10000.0, static_cast<double>(e / 2 * 2) / columns);
     result.values[n] += scale * (e % 2 == 0 ? std::sin(angle) : std::cos(angle));
   }
   return result;
@@ -119,16 +124,17 @@ static RefTensor meaning(PositionSinusoidalOp op, const Lookup &get) {
 
 static RefTensor meaning(RotaryOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput());
-  int64_t rows = input.shape[2], features = input.shape[3];
+  int64_t heads = input.shape[1], rows = input.shape[2], features = input.shape[3];
   auto half = static_cast<int64_t>(op.getFraction().convertToDouble() * features) / 2;
   RefTensor result = input;
   for (int64_t n = 0; n < input.size(); ++n) {
     int64_t e = n % features;
     if (e >= 2 * half)
       continue;
-    double angle = static_cast<double>(positionOf(n / features % rows, op, get)) /
-                   op.getFactor().convertToDouble() *
-                   std::pow(op.getBase().convertToDouble(), -static_cast<double>(e % half) / half);
+    double angle =
+        static_cast<double>(positionOf(n / features / rows / heads, n / features % rows, op, get)) /
+        op.getFactor().convertToDouble() *
+        std::pow(op.getBase().convertToDouble(), -static_cast<double>(e % half) / half);
     double other = e < half ? -input.values[n + half] : input.values[n - half];
     result.values[n] = input.values[n] * std::cos(angle) + other * std::sin(angle);
   }

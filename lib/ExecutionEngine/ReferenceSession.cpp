@@ -7,6 +7,7 @@
 
 #include "ReferenceSession.h"
 
+#include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Support/Broadcast.h"
 #include "heddle/Support/SizeExpr.h"
 #include "heddle/Support/Try.h"
@@ -51,15 +52,16 @@ static RefTensor transposeFirstTwo(const RefTensor &value) {
   return result;
 }
 
-/// Gathers rows `parents` of dimension 0.
+/// Gathers rows `parents` of dimension 0; -1 gives zeros.
 static RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents) {
   std::vector<int64_t> shape = value.shape;
   shape[0] = static_cast<int64_t>(parents.size());
   RefTensor result = zeros(shape, value.type);
   int64_t row = value.shape[0] ? value.size() / value.shape[0] : 0;
   for (size_t r = 0; r < parents.size(); ++r)
-    std::copy_n(value.values.begin() + parents[r] * row, row,
-                result.values.begin() + static_cast<int64_t>(r) * row);
+    if (parents[r] >= 0)
+      std::copy_n(value.values.begin() + parents[r] * row, row,
+                  result.values.begin() + static_cast<int64_t>(r) * row);
   return result;
 }
 
@@ -97,35 +99,62 @@ Expected<Ref> StateChanges::append(transformer::CacheAppendOp op, const RefTenso
   return after.states[name] = std::make_shared<const RefTensor>(appendRows(content, rows));
 }
 
+Expected<Ref> StateChanges::appendEach(transformer::CacheAppendOp op, const RefTensor &rows,
+                                       const RefTensor &at, const RefTensor *counts) {
+  transformer::StateOp state = op.lookupState();
+  std::string name = op.getState().str(), length = state.getLengthName().str();
+  int64_t B = rows.shape[0], H = rows.shape[1], T = rows.shape[2], D = rows.shape[3], most = 0;
+  std::vector<int64_t> &after = this->after.rows[length];
+  after.clear();
+  for (int64_t b = 0; b < B; ++b) {
+    after.push_back(static_cast<int64_t>(at.values[b] + (counts ? counts->values[b] : T)));
+    most = std::max(most, after.back());
+  }
+  if (auto capacity = static_cast<int64_t>(*state.getCapacity()); most > capacity)
+    return errorAt(op, length + ": expected at most " + std::to_string(capacity) + " rows, found " +
+                           std::to_string(most));
+  RefTensor content = zeros({B, H, most, D}, rows.type);
+  auto found = this->after.states.find(name);
+  const RefTensor *old = found == this->after.states.end() ? nullptr : found->second.get();
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h) {
+      auto first = static_cast<int64_t>(at.values[b]);
+      auto to = content.values.begin() + (b * H + h) * most * D;
+      if (old)
+        std::copy_n(old->values.begin() + (b * H + h) * old->shape[2] * D, first * D, to);
+      std::copy_n(rows.values.begin() + (b * H + h) * T * D, (after[b] - first) * D,
+                  to + first * D);
+    }
+  this->after.lengthOf[name] = length;
+  return this->after.states[name] = std::make_shared<const RefTensor>(std::move(content));
+}
+
 Status StateChanges::clear(const std::string &length) {
   std::erase_if(after.states, [&](const auto &entry) {
     auto found = after.lengthOf.find(entry.first);
     return found != after.lengthOf.end() && found->second == length;
   });
   after.lengths[length] = 0;
-  after.tokens.clear();
+  after.rows.erase(length);
   return {};
 }
 
 Status StateChanges::reorder(transformer::CacheReorderOp op, const RefTensor &parents) {
   std::vector<int64_t> rows(parents.values.begin(), parents.values.end());
   auto inRange = [&](int64_t count) {
-    return llvm::all_of(rows, [&](int64_t row) { return row >= 0 && row < count; });
+    return llvm::all_of(rows, [&](int64_t row) { return row >= -1 && row < count; });
   };
   for (auto &[name, value] : after.states) {
     if (!inRange(value->shape[0]))
       return errorAt(op,
-                     name + ": expected parents in [0, " + std::to_string(value->shape[0]) + ")");
+                     name + ": expected parents in [-1, " + std::to_string(value->shape[0]) + ")");
     value = std::make_shared<const RefTensor>(takeRows(*value, rows));
   }
-  for (auto &[name, count] : after.tokens) {
-    if (!inRange(static_cast<int64_t>(count.lengths.size())))
-      return errorAt(op, name + ": expected parents in [0, " +
-                             std::to_string(count.lengths.size()) + ")");
+  for (auto &[length, each] : after.rows) {
     std::vector<int64_t> taken;
     for (int64_t row : rows)
-      taken.push_back(count.lengths[row]);
-    count.lengths = taken;
+      taken.push_back(row < 0 ? 0 : each[row]);
+    each = taken;
   }
   return {};
 }
@@ -137,16 +166,14 @@ int64_t StateChanges::lengthBefore(const std::string &length) const {
 
 //===- Defaults of inputs ------------------------------------------------===//
 
-/// Adds the tokens `ids` [B, T] to `count`.
-static TokenCount countMore(TokenCount count, const RefTensor &ids, int64_t padding) {
+/// Length of each row of ids [B, T]; padding behind the last id is not counted.
+static RefTensor lengthsOf(const RefTensor &ids, int64_t padding) {
   int64_t B = ids.shape[0], T = ids.shape[1];
-  if (static_cast<int64_t>(count.lengths.size()) != B)
-    count = {0, std::vector<int64_t>(B, 0)};
+  RefTensor lengths = zeros({B}, DType::I32);
   for (int64_t n = 0; n < B * T; ++n)
     if (ids.values[n] != static_cast<double>(padding))
-      count.lengths[n / T] = count.seen + n % T + 1;
-  count.seen += T;
-  return count;
+      lengths.values[n / T] = static_cast<double>(n % T + 1);
+  return lengths;
 }
 
 /// `transformer.default` of an argument; kind None without one.
@@ -168,34 +195,60 @@ static std::optional<unsigned> argumentNamed(func::FuncOp function, const std::s
   return std::nullopt;
 }
 
-void StateChanges::countTokens(func::FuncOp function, const std::vector<Ref> &arguments) {
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    DefaultInput fallback = defaultOf(function, i);
-    if (fallback.kind == DefaultInput::Kind::RunningLengths)
-      after.tokens[fallback.source] =
-          countMore(before.tokens[fallback.source],
-                    *arguments[*argumentNamed(function, fallback.source)], fallback.padding);
-  }
+/// The argument of the function that an op, perhaps in a group, reads as `value`.
+static unsigned argumentBehind(Value value) {
+  auto argument = cast<BlockArgument>(value);
+  Operation *parent = argument.getOwner()->getParentOp();
+  return isa<func::FuncOp>(parent) ? argument.getArgNumber()
+                                   : argumentBehind(parent->getOperand(argument.getArgNumber()));
+}
+
+/// Rows that each of `count` sequences has in caches before or after the call.
+static Expected<RefTensor> cachedRows(func::FuncOp function, const DefaultInput &fallback,
+                                      int64_t count, const std::vector<Ref> &given,
+                                      const SessionState &session) {
+  std::vector<double> rows(count);
+  if (auto kept = session.rows.find(fallback.source); kept != session.rows.end())
+    rows.assign(kept->second.begin(), kept->second.end());
+  Ref counts;
+  double each = 0;
+  function.walk([&](transformer::CacheAppendOp append) {
+    if (append.getCount())
+      counts = given[argumentBehind(append.getCount())];
+    else if (append.getAt())
+      each = static_cast<double>(cast<ShapedType>(append.getRows().getType()).getDimSize(2));
+  });
+  const bool after = fallback.kind == DefaultInput::Kind::RowsAfter;
+  if (after && (each < 0 || (counts && counts->values.size() != rows.size())))
+    return inputError("expected rows of a known number, or a number for each sequence");
+  for (size_t b = 0; after && b < rows.size(); ++b)
+    rows[b] += counts ? counts->values[b] : each;
+  return RefTensor{DType::I32, {static_cast<int64_t>(rows.size())}, std::move(rows)};
 }
 
 static Expected<RefTensor> completed(func::FuncOp function, unsigned i,
-                                     const std::vector<Ref> &given, const SessionState &session) {
+                                     const std::vector<Ref> &given, const Dimensions &sizes,
+                                     const SessionState &session) {
   using Kind = DefaultInput::Kind;
   DefaultInput fallback = defaultOf(function, i);
   std::string name = argumentName(function, i);
   if (fallback.kind == Kind::None)
     return inputError(name + ": expected an input, found none");
+  if (fallback.isKept()) {
+    auto dims = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr);
+    auto found = sizes.find(cast<StringAttr>(dims[0]).str());
+    if (found == sizes.end())
+      return inputError(name +
+                        ": expected an input that tells the number of sequences, found none");
+    return cachedRows(function, fallback, found->second, given, session);
+  }
   const Ref &source = given[*argumentNamed(function, fallback.source)];
   if (!source || source->shape.size() != 2)
     return inputError(name + ": expected ids of rank 2 in " + fallback.source +
                       " to take lengths from");
   if (fallback.kind == Kind::ZerosOf)
     return RefTensor{DType::I32, source->shape, std::vector<double>(source->size())};
-  auto seen = session.tokens.find(fallback.source);
-  bool isRunning = fallback.kind == Kind::RunningLengths && seen != session.tokens.end();
-  TokenCount before = isRunning ? seen->second : TokenCount();
-  TokenCount count = countMore(before, *source, fallback.padding);
-  return RefTensor{DType::I32, {source->shape[0]}, {count.lengths.begin(), count.lengths.end()}};
+  return lengthsOf(*source, fallback.padding);
 }
 
 //===- Checks of inputs --------------------------------------------------===//
@@ -345,6 +398,30 @@ static Dimensions sizesOf(func::FuncOp function, const std::vector<Ref> &argumen
   return sizes;
 }
 
+/// Sets ids behind those that a sequence appends to 0, as the runtime does: nobody reads them.
+static void clearUnread(func::FuncOp function, std::vector<Ref> &arguments) {
+  Ref counts;
+  SizeExpr rows = 0;
+  function.walk([&](transformer::CacheAppendOp append) {
+    if (!append.getCount())
+      return;
+    counts = arguments[argumentBehind(append.getCount())];
+    rows = ShapeExpressions(function).of(append.getRows())[2];
+  });
+  for (unsigned i = 0; counts && i < arguments.size(); ++i) {
+    auto dims = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr);
+    const Ref &ids = arguments[i];
+    if (!ids || !dims || dims.size() != 2 || !(dimsFromAttr(dims)[1] == rows) ||
+        formatOf(ids->type).isFloat() || ids->shape[0] != std::ssize(counts->values))
+      continue;
+    RefTensor cleared = *ids;
+    for (int64_t n = 0; n < cleared.size(); ++n)
+      if (static_cast<double>(n % ids->shape[1]) >= counts->values[n / ids->shape[1]])
+        cleared.values[n] = 0;
+    arguments[i] = std::make_shared<const RefTensor>(std::move(cleared));
+  }
+}
+
 Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTensors &inputs,
                                       const SessionState &session) {
   std::vector<Ref> arguments(function.getNumArguments());
@@ -361,12 +438,13 @@ Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTenso
         function.getArgAttrOfType<ArrayAttr>(*i, TransformerDialect::portAttr)));
     arguments[*i] = std::make_shared<const RefTensor>(std::move(own));
   }
+  clearUnread(function, arguments);
   Dimensions given = sizesOf(function, arguments);
   std::map<std::string, int64_t> sizes;
   for (unsigned i = 0; i < arguments.size(); ++i) {
     HEDDLE_TRY(broadcastArgument(function, i, arguments[i], given));
     if (!arguments[i]) {
-      RefTensor made = HEDDLE_TRY(completed(function, i, arguments, session));
+      RefTensor made = HEDDLE_TRY(completed(function, i, arguments, given, session));
       arguments[i] = std::make_shared<const RefTensor>(std::move(made));
     }
     std::string name = argumentName(function, i);

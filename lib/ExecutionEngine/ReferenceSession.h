@@ -16,19 +16,13 @@ class FuncOp;
 
 namespace heddle::reference {
 
-/// Tokens of one input over all calls: their number in each row, and the length of each row without
-/// padding at its end.
-struct TokenCount {
-  int64_t seen = 0;
-  std::vector<int64_t> lengths;
-};
-
 /// States of a session between calls.
 struct SessionState {
   std::map<std::string, Ref> states;
   std::map<std::string, int64_t> lengths;      ///< lengths of caches, by dimension
   std::map<std::string, std::string> lengthOf; ///< dimension of a cache, by state
-  std::map<std::string, TokenCount> tokens;    ///< by input
+  /// Rows of each sequence in caches that count them so, by dimension.
+  std::map<std::string, std::vector<int64_t>> rows;
 };
 
 /// States during one call; the session changes only on commit.
@@ -40,14 +34,15 @@ public:
   Status set(transformer::StateSetOp op, Ref value);
   /// Appends rows to a cache and returns its whole contents; error beyond its capacity.
   Expected<Ref> append(transformer::CacheAppendOp op, const RefTensor &rows);
+  /// The same from the place `at` of each sequence on, as many as `counts` says, by default all.
+  Expected<Ref> appendEach(transformer::CacheAppendOp op, const RefTensor &rows,
+                           const RefTensor &at, const RefTensor *counts);
   /// Empties all caches of the dimension `length`.
   Status clear(const std::string &length);
-  /// Gathers rows `parents` of every state and of the token counts.
+  /// Gathers rows `parents` of every state and its count.
   Status reorder(transformer::CacheReorderOp op, const RefTensor &parents);
   /// Length of caches before the call: `cache.length` does not count this call's rows.
   int64_t lengthBefore(const std::string &length) const;
-  /// Counts this call's tokens for inputs that default to running lengths.
-  void countTokens(mlir::func::FuncOp function, const std::vector<Ref> &arguments);
   void commit(SessionState &session) { session = std::move(after); }
 
 private:

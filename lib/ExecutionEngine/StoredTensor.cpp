@@ -62,13 +62,23 @@ float scaleOf(const Program &program, const PackEntry &codes, int64_t row,
 
 } // namespace
 
+int64_t sequenceOf(const StoredLayout &layout, int64_t row) {
+  int64_t perSequence = 1;
+  for (size_t d = 1; d + 1 < layout.dims.size(); ++d)
+    perSequence *= layout.dims[d];
+  return perSequence ? row / perSequence : 0;
+}
+
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
   int64_t c = inGroups(column, layout.group);
   if (layout.dims.size() < 2)
     return c;
   int64_t perMatrix = layout.dims[layout.dims.size() - 2];
   int64_t matrix = perMatrix ? row / perMatrix : 0,
-          r = layout.first + (perMatrix ? row % perMatrix : 0);
+          first = layout.firsts.empty()
+                      ? layout.first
+                      : layout.firsts[static_cast<size_t>(sequenceOf(layout, row))],
+          r = first + (perMatrix ? row % perMatrix : 0);
   int64_t start = matrix * layout.rows * layout.pitch;
   return start + (layout.panel ? inPanels(layout.type, r, c, layout.pitch) : r * layout.pitch + c);
 }

@@ -16,12 +16,18 @@ namespace heddle {
 struct StoredLayout {
   std::vector<int64_t> dims; ///< stored sizes; leading dimensions may be flattened
   int64_t first = 0;         ///< stored row of each matrix's first row
-  int64_t rows = 1;          ///< distance of matrices (the last two dimensions), in rows
-  int64_t pitch = 1;         ///< distance of rows, in elements
+  /// The same of each sequence (the first dimension), instead of `first`, and how many of its rows
+  /// are stored; empty: all.
+  std::vector<int64_t> firsts, counts;
+  int64_t rows = 1;  ///< distance of matrices (the last two dimensions), in rows
+  int64_t pitch = 1; ///< distance of rows, in elements
   bool panel = false;
   int64_t group = 0;       ///< size of heads in the last dimension, each padded; 0: no groups
   DType type = DType::F32; ///< in panels, a word of narrower elements holds several columns
 };
+
+/// The sequence that row `row` of all (leading dimensions flattened) belongs to.
+int64_t sequenceOf(const StoredLayout &layout, int64_t row);
 
 /// Position of element `column` of row `row` (all leading dimensions flattened), in elements.
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);

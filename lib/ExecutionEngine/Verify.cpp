@@ -168,8 +168,11 @@ private:
   void allow(const NumberFormat &format) { allowed = std::max(allowed, format.tolerance); }
   static Expected<int64_t> number(kernel::Size size, kernel::DefOp def, const Launch &launch,
                                   const Dimensions &dims);
+  static Expected<std::vector<int64_t>> eachSequence(kernel::DefOp def, int64_t index,
+                                                     const Launch &launch, const Dimensions &dims,
+                                                     const BufferReader &read);
   Expected<StoredLayout> layout(kernel::DefOp def, unsigned result, const Launch &launch,
-                                const Dimensions &dims) const;
+                                const Dimensions &dims, const BufferReader &read) const;
   Expected<std::vector<double>> deviceValues(kernel::DefOp def, unsigned result,
                                              const RefTensor &expected, int64_t group,
                                              const Launch &launch, const Dimensions &dims,
@@ -197,8 +200,30 @@ Expected<int64_t> Comparison::number(kernel::Size size, kernel::DefOp def, const
                      ": expected a scalar of the launch in its layout, found " + size.name.str());
 }
 
+/// The numbers in argument `index` of a kernel.
+Expected<std::vector<int64_t>> Comparison::eachSequence(kernel::DefOp def, int64_t index,
+                                                        const Launch &launch,
+                                                        const Dimensions &dims,
+                                                        const BufferReader &read) {
+  size_t place = 0; // scalars are no arguments of a launch
+  for (int64_t i = 0; i < index; ++i)
+    place += def.getArgLayout(static_cast<unsigned>(i)).getView() ? 1 : 0;
+  const LaunchArgument &argument = launch.arguments.at(place);
+  kernel::ViewType view = def.getArgLayout(static_cast<unsigned>(index)).getView();
+  int64_t count = HEDDLE_TRY(number(view.getDims().front().extent, def, launch, dims)),
+          offset = HEDDLE_TRY(argument.offset.evaluate(dims));
+  std::vector<uint32_t> memory = HEDDLE_TRY(read(argument.index));
+  if (offset + count > std::ssize(memory))
+    return deviceError("kernel " + launch.kernel + ": argument " + std::to_string(index) +
+                       " ends past its buffer");
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < count; ++i)
+    numbers.push_back(static_cast<int32_t>(memory[static_cast<size_t>(offset + i)]));
+  return numbers;
+}
+
 Expected<StoredLayout> Comparison::layout(kernel::DefOp def, unsigned index, const Launch &launch,
-                                          const Dimensions &dims) const {
+                                          const Dimensions &dims, const BufferReader &read) const {
   kernel::LayoutAttr layout = def.getResultLayout(index);
   StoredLayout result;
   kernel::ViewType view = layout.getView();
@@ -214,6 +239,10 @@ Expected<StoredLayout> Comparison::layout(kernel::DefOp def, unsigned index, con
   result.rows = pitches.size() < 2 ? 1 : pitches[pitches.size() - 2];
   result.panel = view.getPanel() != 0;
   result.first = HEDDLE_TRY(number(layout.getAt(), def, launch, dims));
+  for (auto [argument, list] : {std::pair{layout.getPlaces(), &result.firsts},
+                                std::pair{layout.getCounts(), &result.counts}})
+    if (argument >= 0)
+      *list = HEDDLE_TRY(eachSequence(def, argument, launch, dims, read));
   return result;
 }
 
@@ -221,10 +250,11 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
                                                        const RefTensor &expected, int64_t group,
                                                        const Launch &launch, const Dimensions &dims,
                                                        const BufferReader &read) const {
-  StoredLayout stored = HEDDLE_TRY(layout(def, result, launch, dims));
+  StoredLayout stored = HEDDLE_TRY(layout(def, result, launch, dims, read));
   stored.group = group;
   stored.type = formatOf(expected.type).isNarrow() ? expected.type : DType::F32;
-  if (stored.first > 0) // the layout is of the whole cache, the values are its new rows
+  if (stored.first > 0 ||
+      !stored.firsts.empty()) // the layout is of the whole cache, the values are its new rows
     stored.dims[stored.dims.size() - 2] = expected.shape[expected.shape.size() - 2];
   const LaunchArgument &argument =
       launch.arguments[launch.arguments.size() - def.getNumResults() + result];
@@ -236,6 +266,14 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
   std::vector<double> values(expected.values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     auto n = static_cast<int64_t>(i);
+    if (!stored.counts.empty()) {
+      int64_t rows = stored.dims[stored.dims.size() - 2];
+      if (n / columns % rows >=
+          stored.counts[static_cast<size_t>(sequenceOf(stored, n / columns))]) {
+        values[i] = expected.values[i]; // not stored
+        continue;
+      }
+    }
     int64_t index = storedIndex(stored, n / columns, n % columns), size = byteSize(stored.type);
     if (static_cast<size_t>((index + 1) * size) > words.size() * 4)
       return deviceError("kernel " + launch.kernel + ": result " + std::to_string(result) +

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace heddle;
 
@@ -40,7 +41,8 @@ double worthOf(double logProbability, int64_t tokens, const DecodingOptions &opt
 
 class Sequence {
 public:
-  Sequence(int32_t row, const DecodingOptions &options) : options(options) {
+  Sequence(int32_t row, const DecodingOptions &options)
+      : options(options), limit(limitOf(options, static_cast<size_t>(row))) {
     open.push_back({0, {}, row});
   }
 
@@ -85,7 +87,7 @@ private:
     std::vector<Hypothesis> next;
     for (size_t rank = 0; rank < continuations.size() && next.size() < beam; ++rank) {
       const auto &[candidate, from] = continuations[rank];
-      const bool ends = candidate.token == options.end;
+      const bool ends = endsSequence(options, candidate.token);
       if (ends && rank < beam)
         finish(from->tokens, candidate.logProbability,
                static_cast<int64_t>(from->tokens.size()) + 1);
@@ -95,7 +97,7 @@ private:
       next.back().tokens.push_back(candidate.token);
     }
     open = std::move(next);
-    if (open.empty() || static_cast<int64_t>(open[0].tokens.size()) == options.limit)
+    if (open.empty() || static_cast<int64_t>(open[0].tokens.size()) >= limit)
       finishAll();
     else if (isOvertaken())
       open.clear();
@@ -119,11 +121,12 @@ private:
   bool isOvertaken() const {
     const auto length = static_cast<int64_t>(open[0].tokens.size());
     const double kindest = std::max(worthOf(open[0].logProbability, length + 1, options),
-                                    worthOf(open[0].logProbability, options.limit, options));
+                                    worthOf(open[0].logProbability, limit, options));
     return bestWorth >= kindest;
   }
 
   const DecodingOptions &options;
+  int64_t limit;
   std::vector<Hypothesis> open; ///< best first
   TokenIds best;
   double bestWorth = -std::numeric_limits<double>::infinity();
@@ -160,16 +163,20 @@ Expected<std::vector<TokenIds>> heddle::beamSearch(StepModel &model, size_t coun
   std::vector<Sequence> sequences;
   for (size_t s = 0; s < count; ++s)
     sequences.emplace_back(static_cast<int32_t>(s), options);
+  std::vector<size_t> all(count);
+  std::iota(all.begin(), all.end(), size_t{0});
+  const std::vector<int32_t> none(count, -1);
   Batch batch;
-  batch.tokens = firstTokens(count, options);
-  while (!batch.tokens.empty()) {
-    const size_t rows = batch.tokens.size();
-    auto scores = HEDDLE_TRY(model.step(batch.tokens));
+  auto scores = HEDDLE_TRY(model.admit(none, all));
+  for (size_t rows = count; rows > 0; rows = batch.tokens.size()) {
     for (Sequence &sequence : sequences)
       HEDDLE_TRY(sequence.advance(scores, scores.size() / rows, model.givesProbabilities()));
     batch.take(sequences);
-    if (!batch.tokens.empty() && !batch.staysAsItIs(rows))
+    if (batch.tokens.empty())
+      break;
+    if (!batch.staysAsItIs(rows))
       HEDDLE_TRY(model.reorder(batch.parents));
+    scores = HEDDLE_TRY(model.step(batch.tokens));
   }
   std::vector<TokenIds> results;
   for (Sequence &sequence : sequences)

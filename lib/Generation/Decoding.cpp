@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks of the options, the choice of a search, and the loop of greedy decoding and
-// sampling. Each sequence is a row; once half of the rows have ended, the batch
-// shrinks, so that long sequences do not pay for short ones.
+// sampling. Each sequence is a row. Once some rows have ended, waiting sequences take
+// their place; where none wait, the batch shrinks once half of it has ended, so that
+// long sequences do not pay for short ones.
 #include "Search.h"
 
 #include "heddle/Support/Text.h"
@@ -13,69 +14,120 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 using namespace heddle;
 
 namespace {
 
-/// State of each row of the batch. Ended rows stay, unused, until the batch shrinks.
-struct Rows {
-  explicit Rows(std::vector<int32_t> first)
-      : tokens(std::move(first)), sequence(tokens.size()), ended(tokens.size()) {
-    std::iota(sequence.begin(), sequence.end(), size_t{0});
-  }
-
-  std::vector<int32_t> alive() const {
-    std::vector<int32_t> rows;
-    for (size_t r = 0; r < ended.size(); ++r)
-      if (!ended[r])
-        rows.push_back(static_cast<int32_t>(r));
-    return rows;
-  }
-
-  void keep(const std::vector<int32_t> &rows) {
-    for (size_t r = 0; r < rows.size(); ++r) {
-      tokens[r] = tokens[rows[r]];
-      sequence[r] = sequence[rows[r]];
-    }
-    tokens.resize(rows.size());
-    sequence.resize(rows.size());
-    ended.assign(rows.size(), false);
-  }
-
-  std::vector<int32_t> tokens;  ///< input of the next step
-  std::vector<size_t> sequence; ///< index into the sequences
-  std::vector<bool> ended;
+/// A row of the batch. An ended one stays, unused, until another sequence takes it or the batch
+/// shrinks.
+struct Row {
+  size_t sequence;
+  int32_t token; ///< input of the next step
+  bool ended;
 };
 
-/// Chooses the next token of every row that has not ended.
-Status advance(Rows &rows, std::span<const float> scores, int64_t step,
-               const DecodingOptions &options, const ChooseToken &choose,
-               std::vector<TokenIds> &sequences) {
-  const size_t classes = scores.size() / rows.tokens.size();
-  for (size_t r = 0; r < rows.tokens.size(); ++r) {
-    if (rows.ended[r])
-      continue;
-    const size_t sequence = rows.sequence[r];
-    auto token = HEDDLE_TRY(choose(scores.subspan(r * classes, classes), sequence, step));
-    rows.tokens[r] = token;
-    rows.ended[r] = token == options.end;
-    if (rows.ended[r])
-      continue;
-    sequences[sequence].push_back(token);
-    if (options.onToken)
-      HEDDLE_TRY(options.onToken(sequence, token));
+/// Greedy decoding or sampling of `count` sequences.
+class Walk {
+public:
+  Walk(StepModel &model, size_t count, const DecodingOptions &options, const ChooseToken &choose)
+      : model(model), options(options), choose(choose), sequences(count),
+        most(options.rows ? std::min(options.rows, count) : count) {}
+
+  Expected<std::vector<TokenIds>> run() {
+    HEDDLE_TRY(settle());
+    while (!rows.empty()) {
+      std::vector<int32_t> tokens;
+      for (const Row &row : rows)
+        tokens.push_back(row.token);
+      auto scores = HEDDLE_TRY(model.step(tokens));
+      for (size_t r = 0; r < rows.size(); ++r)
+        if (!rows[r].ended)
+          HEDDLE_TRY(advance(rows[r], rowOf(scores, r, rows.size())));
+      HEDDLE_TRY(settle());
+    }
+    return std::move(sequences);
   }
-  return {};
-}
+
+private:
+  static std::span<const float> rowOf(std::span<const float> scores, size_t row, size_t rows) {
+    const size_t classes = scores.size() / rows;
+    return scores.subspan(row * classes, classes);
+  }
+
+  /// Chooses the next token of a row.
+  Status advance(Row &row, std::span<const float> scores) {
+    TokenIds &said = sequences[row.sequence];
+    row.token = HEDDLE_TRY(choose(scores, row.sequence, std::ssize(said)));
+    row.ended = endsSequence(options, row.token);
+    if (row.ended)
+      return {};
+    said.push_back(row.token);
+    row.ended = std::ssize(said) >= limitOf(options, row.sequence);
+    return options.onToken ? options.onToken(row.sequence, row.token) : Status();
+  }
+
+  size_t alive() const { return static_cast<size_t>(std::ranges::count(rows, false, &Row::ended)); }
+
+  /// Fills places with waiting sequences, or shrinks the batch, whose copies of caches are worth it
+  /// once many rows have ended.
+  Status settle() {
+    while (waiting < sequences.size() && alive() * 4 <= most * 3)
+      HEDDLE_TRY(fill());
+    if (waiting == sequences.size() && alive() * 2 <= rows.size())
+      HEDDLE_TRY(shrink());
+    return {};
+  }
+
+  Status fill() {
+    std::vector<Row> next;
+    std::vector<int32_t> parents;
+    std::vector<size_t> joining, places;
+    for (size_t r = 0; r < most; ++r) {
+      const bool stays = r < rows.size() && !rows[r].ended;
+      if (!stays && waiting == sequences.size())
+        continue;
+      parents.push_back(stays ? static_cast<int32_t>(r) : -1);
+      next.push_back(stays ? rows[r] : Row{waiting, 0, false});
+      if (stays)
+        continue;
+      places.push_back(next.size() - 1);
+      joining.push_back(waiting++);
+    }
+    auto scores = HEDDLE_TRY(model.admit(parents, joining));
+    rows = std::move(next);
+    for (size_t i = 0; i < places.size(); ++i)
+      HEDDLE_TRY(advance(rows[places[i]], rowOf(scores, i, places.size())));
+    return {};
+  }
+
+  Status shrink() {
+    std::vector<int32_t> parents;
+    for (size_t r = 0; r < rows.size(); ++r)
+      if (!rows[r].ended)
+        parents.push_back(static_cast<int32_t>(r));
+    std::erase_if(rows, [](const Row &row) { return row.ended; });
+    return rows.empty() ? Status() : model.reorder(parents);
+  }
+
+  StepModel &model;
+  const DecodingOptions &options;
+  const ChooseToken &choose;
+  std::vector<TokenIds> sequences;
+  size_t most, waiting = 0; ///< rows of a batch; the first sequence that has not begun
+  std::vector<Row> rows;
+};
 
 } // namespace
 
 StepModel::~StepModel() = default;
 
-std::vector<int32_t> heddle::firstTokens(size_t sequences, const DecodingOptions &options) {
-  return options.first.empty() ? std::vector<int32_t>(sequences, options.start) : options.first;
+bool heddle::endsSequence(const DecodingOptions &options, int32_t token) {
+  return std::ranges::find(options.ends, token) != options.ends.end();
+}
+
+int64_t heddle::limitOf(const DecodingOptions &options, size_t sequence) {
+  return options.limits.empty() ? options.limit : std::min(options.limit, options.limits[sequence]);
 }
 
 Status heddle::checkDecoding(const DecodingOptions &options) {
@@ -104,29 +156,15 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
 Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
                                                  const DecodingOptions &options,
                                                  const ChooseToken &choose) {
-  std::vector<TokenIds> sequences(count);
-  Rows rows(firstTokens(count, options));
-  for (int64_t step = 0; step < options.limit; ++step) {
-    auto scores = HEDDLE_TRY(model.step(rows.tokens));
-    HEDDLE_TRY(advance(rows, scores, step, options, choose, sequences));
-    const std::vector<int32_t> alive = rows.alive();
-    if (alive.empty() || step + 1 == options.limit)
-      break;
-    // Shrinking copies the caches: worth it once half of the rows have ended.
-    if (alive.size() * 2 > rows.tokens.size())
-      continue;
-    HEDDLE_TRY(model.reorder(alive));
-    rows.keep(alive);
-  }
-  return sequences;
+  return Walk(model, count, options, choose).run();
 }
 
 Expected<std::vector<TokenIds>> heddle::decodeSequences(StepModel &model, size_t sequences,
                                                         const DecodingOptions &options) {
   HEDDLE_TRY(checkDecoding(options));
-  if (!options.first.empty() && options.first.size() != sequences)
-    return usageError("first: expected " + std::to_string(sequences) +
-                      " tokens, one a sequence, found " + std::to_string(options.first.size()));
+  if (!options.limits.empty() && options.limits.size() != sequences)
+    return usageError("limits: expected " + std::to_string(sequences) +
+                      " numbers, one a sequence, found " + std::to_string(options.limits.size()));
   if (sequences == 0 || options.limit <= 0)
     return std::vector<TokenIds>(sequences);
   if (options.beam > 1)

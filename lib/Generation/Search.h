@@ -11,8 +11,10 @@
 
 namespace heddle {
 
-/// First token that each sequence is fed.
-std::vector<int32_t> firstTokens(size_t sequences, const DecodingOptions &options);
+/// Whether a token ends a sequence.
+bool endsSequence(const DecodingOptions &options, int32_t token);
+/// Most tokens of a sequence.
+int64_t limitOf(const DecodingOptions &options, size_t sequence);
 
 /// Chooses the next token of a sequence from its row of scores.
 using ChooseToken =

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decoding uses the stateful functions of a description: decode_start takes the
-// encoder's memory, decode_step one token a row, decode_reorder the parents of rows. A
-// decoder-only model has no memory; it reads its prompt token by token. Results of a
-// row do not depend on its batch, so neither does a translation.
+// encoder's memory, decode_prompt the next tokens of each row, decode_step one token a
+// row, decode_reorder the parents of rows. Results of a row do not depend on its batch,
+// nor on how its prompt is cut, so neither does a translation.
 #include "heddle/Generation/TextDecoder.h"
 
 #include "TextInputs.h"
@@ -52,7 +52,8 @@ static Status checkSides(const TextModel &model) {
 
 /// Checks that the model has all functions of decoding, with no other required inputs.
 static Status checkFunctions(const Session &session, bool encodes) {
-  for (const char *function : {"encode", "decode_start", "decode_step", "decode_reorder"})
+  for (const char *function :
+       {"encode", "decode_start", "decode_prompt", "decode_step", "decode_reorder"})
     if ((encodes || function != std::string_view("encode")) &&
         !session.program().findFunction(function))
       return inputError(
@@ -60,6 +61,7 @@ static Status checkFunctions(const Session &session, bool encodes) {
   if (encodes)
     HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.lengths"}));
   HEDDLE_TRY(checkInputs(session, "decode_start", {"memory", "source.lengths"}));
+  HEDDLE_TRY(checkInputs(session, "decode_prompt", {"target", "target.lengths"}));
   return checkInputs(session, "decode_step", {"target"});
 }
 
@@ -90,31 +92,91 @@ Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
   return session->run("decode_start", startInputs, nothing);
 }
 
-/// Feeds all but the last token of each prompt, which becomes the first token of the search. The
-/// caches hold `limit` tokens in all, so the prompt lowers the search's limit.
-Status TextDecoder::readPrompts(const std::vector<TokenIds> &prompts, DecodingOptions &options) {
-  std::vector<TokenIds> columns;
-  if (model->target->start)
-    columns.emplace_back(prompts.size(), *model->target->start);
-  for (size_t i = 0; i < prompts[0].size(); ++i) {
-    TokenIds &column = columns.emplace_back();
-    for (const TokenIds &prompt : prompts) {
-      if (prompt.size() != prompts[0].size())
-        return usageError("prompts: expected " + std::to_string(prompts[0].size()) +
-                          " tokens in each, found " + std::to_string(prompt.size()));
-      column.push_back(prompt[i]);
-    }
+/// Takes the sources as prompts; each lowers its sequence's limit, since caches hold
+/// `target.limit` tokens in all, but for the last, which no step reads.
+Status TextDecoder::addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options) {
+  const int64_t room = model->target->limit;
+  prompts.clear();
+  options.limits.clear();
+  for (const TokenIds &source : sources) {
+    TokenIds &prompt = prompts.emplace_back();
+    if (model->target->start)
+      prompt.push_back(*model->target->start);
+    prompt.insert(prompt.end(), source.begin(), source.end());
+    if (prompt.empty())
+      return inputError("expected a prompt of at least one token, found none");
+    if (std::ssize(prompt) > room)
+      return inputError("prompt: expected at most " + std::to_string(room) +
+                        " tokens, the model's target.limit, found " +
+                        std::to_string(prompt.size()));
+    options.limits.push_back(room - std::ssize(prompt) + 1);
   }
-  if (columns.empty())
-    return inputError("expected a prompt of at least one token, found none");
-  options.first = std::move(columns.back());
-  columns.pop_back();
-  options.limit =
-      std::min(options.limit, model->target->limit - static_cast<int64_t>(columns.size()));
-  HEDDLE_TRY(session->run("decode_start", {}, nothing));
-  for (const TokenIds &column : columns)
-    HEDDLE_TRY(step(column));
   return {};
+}
+
+/// Reads the prompts of `sequences` into the rows without a parent. Memory of a call grows with its
+/// tokens, so that long prompts are cut.
+Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_t> parents,
+                                                          std::span<const size_t> sequences) {
+  constexpr size_t mostTokens = 512, mostColumns = 256, fewestColumns = 16;
+  const size_t chunk = std::clamp(mostTokens / parents.size(), fewestColumns, mostColumns);
+  size_t longest = 0;
+  for (size_t sequence : sequences)
+    longest = std::max(longest, prompts[sequence].size());
+  firstScores.clear();
+  for (size_t first = 0; first < longest; first += chunk) {
+    const size_t columns = std::min(chunk, longest - first);
+    std::vector<TokenIds> parts(parents.size());
+    std::vector<int32_t> counts(parents.size());
+    for (size_t r = 0, i = 0; r < parents.size(); ++r) {
+      if (parents[r] >= 0)
+        continue;
+      const TokenIds &prompt = prompts[sequences[i++]];
+      for (size_t t = first; t < std::min(first + columns, prompt.size()); ++t)
+        parts[r].push_back(prompt[t]);
+      counts[r] = static_cast<int32_t>(parts[r].size());
+      parts[r].resize(columns);
+    }
+    for (TokenIds &part : parts)
+      part.resize(columns);
+    const std::vector<int64_t> rows = {std::ssize(counts)};
+    HEDDLE_TRY(session->run("decode_prompt",
+                            {{"target", padRows(parts, 0, model->sequenceFirst)},
+                             {"target.lengths", Tensor::i32(rows, counts)}},
+                            results));
+    auto scores = HEDDLE_TRY(scoresOf(parents.size()));
+    const size_t classes = scores.size() / parents.size();
+    firstScores.resize(sequences.size() * classes);
+    for (size_t r = 0, i = 0; r < parents.size(); ++r) // a row's last chunk is the last to write
+      if (parents[r] < 0) {
+        if (counts[r] > 0)
+          std::ranges::copy(scores.subspan(r * classes, classes),
+                            firstScores.begin() + i * classes);
+        ++i;
+      }
+  }
+  return std::span<const float>(firstScores);
+}
+
+Expected<std::span<const float>> TextDecoder::admit(std::span<const int32_t> parents,
+                                                    std::span<const size_t> sequences) {
+  if (model->source)
+    return step(TokenIds(sequences.size(), *model->target->start));
+  HEDDLE_TRY(hasBatch ? reorder(parents) : session->run("decode_start", {}, nothing));
+  hasBatch = true;
+  return readPrompts(parents, sequences);
+}
+
+/// The scores of the last call, [rows, vocabulary].
+Expected<std::span<const float>> TextDecoder::scoresOf(size_t rows) const {
+  // [B, V], [B, 1, V] and [1, B, V] have the same memory layout.
+  const std::span<const float> values = results[scores].values<float>();
+  const size_t classes = values.size() / rows;
+  if (static_cast<int64_t>(classes) != model->target->vocabulary->size())
+    return inputError(model->target->vocabulary->name() + ": expected " + std::to_string(classes) +
+                      " tokens, one a class, found " +
+                      std::to_string(model->target->vocabulary->size()));
+  return values;
 }
 
 Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> tokens) {
@@ -122,14 +184,7 @@ Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> toke
   const std::vector<int64_t> shape =
       model->sequenceFirst ? std::vector<int64_t>{1, rows} : std::vector<int64_t>{rows, 1};
   HEDDLE_TRY(session->run("decode_step", {{"target", Tensor::i32(shape, tokens)}}, results));
-  // [B, 1, V] and [1, B, V] have the same memory layout.
-  const std::span<const float> values = std::as_const(results)[scores].values<float>();
-  const size_t classes = values.size() / tokens.size();
-  if (static_cast<int64_t>(classes) != model->target->vocabulary->size())
-    return inputError(model->target->vocabulary->name() + ": expected " + std::to_string(classes) +
-                      " tokens, one a class, found " +
-                      std::to_string(model->target->vocabulary->size()));
-  return values;
+  return scoresOf(tokens.size());
 }
 
 Status TextDecoder::reorder(std::span<const int32_t> parents) {
@@ -139,8 +194,8 @@ Status TextDecoder::reorder(std::span<const int32_t> parents) {
 
 DecodingOptions TextDecoder::defaults() const {
   DecodingOptions options;
-  options.start = model->target->start.value_or(options.start);
-  options.end = model->target->end;
+  if (model->target->end)
+    options.ends = {*model->target->end};
   options.limit = model->target->limit;
   return options;
 }
@@ -148,7 +203,10 @@ DecodingOptions TextDecoder::defaults() const {
 Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> &sources,
                                                     const DecodingOptions &chosen) {
   DecodingOptions options = chosen;
+  hasBatch = false;
+  if (model->source)
+    options.rows = 0; // a source that joins would need its own memory
   if (!sources.empty())
-    HEDDLE_TRY(model->source ? encode(sources) : readPrompts(sources, options));
+    HEDDLE_TRY(model->source ? encode(sources) : addPrompts(sources, options));
   return decodeSequences(*this, sources.size(), options);
 }

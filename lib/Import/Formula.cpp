@@ -288,8 +288,11 @@ Term FormulaParser::named(bool integers) {
     return {};
   }
   Value value = site.f ? site.f->b.getBlock()->getArgument(index) : Value();
-  return {Number::Integer,
-          site.offset && word == "i" ? create<arith::AddIOp>(value, site.offset) : value};
+  if (!site.offset || word != "i")
+    return {Number::Integer, value};
+  Value sequence = site.f->b.getBlock()->getArgument(0);
+  Value before = create<MaskLoadOp>(site.f->b.getI32Type(), site.offset, ValueRange{sequence});
+  return {Number::Integer, create<arith::AddIOp>(value, before)};
 }
 
 Term FormulaParser::call(const std::string &word, bool integers) {

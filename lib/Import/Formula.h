@@ -25,7 +25,8 @@ namespace heddle {
 /// inserts. Without `f` a formula is only checked.
 struct FormulaSite {
   FunctionBuilder *f = nullptr;
-  mlir::Value offset;    ///< added to i, if there is one: in the dialect i counts from this call
+  mlir::Value
+      offset; ///< added to i, a number a sequence, if there is one: in the dialect i counts from this call
   std::string sequences; ///< the dimension that b counts
 };
 

@@ -154,10 +154,10 @@ void FunctionBuilder::range(const std::string &name, const std::string &low,
 }
 
 void FunctionBuilder::setDefault(const std::string &name, llvm::StringRef rule,
-                                     const std::string &source, int64_t padding) {
+                                 const std::string &source, int64_t padding) {
   NamedAttrList attributes;
   attributes.append(rule, b.getStringAttr(source));
-  if (rule != "zeros_of")
+  if (rule == "lengths_of")
     attributes.append("padding", b.getI64IntegerAttr(padding));
   func.setArgAttr(indexOf(name), TransformerDialect::defaultAttr,
                   attributes.getDictionary(b.getContext()));
@@ -200,8 +200,10 @@ Value FunctionBuilder::add(Value x, Value y) { return arith::AddFOp::create(b, l
 Value FunctionBuilder::integer(int64_t value) {
   return arith::ConstantIntOp::create(b, loc, value, 32);
 }
-Value FunctionBuilder::cacheLength(llvm::StringRef dim) {
-  return CacheLengthOp::create(b, loc, b.getStringAttr(dim));
+Value FunctionBuilder::cachedRows(const std::string &name, llvm::StringRef rule) {
+  Value rows = input(name, tensor({-1}, b.getI32Type()), {"B"});
+  setDefault(name, rule, "P");
+  return rows;
 }
 
 Value FunctionBuilder::state(const std::string &name, RankedTensorType type) {
@@ -211,10 +213,11 @@ void FunctionBuilder::setState(const std::string &name, Value value) {
   StateSetOp::create(b, loc, name, value);
 }
 
-Value FunctionBuilder::append(const std::string &name, Value rows) {
+Value FunctionBuilder::append(const std::string &name, Value rows, Value counts) {
   SmallVector<int64_t> shape(cast<RankedTensorType>(rows.getType()).getShape());
   shape[2] = ShapedType::kDynamic;
-  return CacheAppendOp::create(b, loc, RankedTensorType::get(shape, b.getF32Type()), name, rows);
+  return CacheAppendOp::create(b, loc, RankedTensorType::get(shape, b.getF32Type()), name, rows,
+                               rowsBefore(), counts);
 }
 
 Status FunctionBuilder::finish(const std::string &file) {

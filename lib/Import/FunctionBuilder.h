@@ -80,11 +80,14 @@ public:
                    const NormDescription &norm);
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value integer(int64_t value);
-  mlir::Value cacheLength(llvm::StringRef dim);
+  /// Tokens of each sequence in the caches, before and after the call.
+  mlir::Value rowsBefore() { return cachedRows("target.before", "rows_before"); }
+  mlir::Value rowsAfter() { return cachedRows("target.after", "rows_after"); }
   mlir::Value state(const std::string &name, mlir::RankedTensorType type);
   void setState(const std::string &name, mlir::Value value);
-  /// Appends rows; the result is the whole cache.
-  mlir::Value append(const std::string &name, mlir::Value rows);
+  /// Appends rows, of each sequence as many as `counts` says, by default all; the result is the
+  /// whole cache.
+  mlir::Value append(const std::string &name, mlir::Value rows, mlir::Value counts);
 
   /// Ops built while it lives are located at this part of the model; `role`: what they make there,
   /// "keys" or "values".
@@ -116,6 +119,7 @@ public:
   Status inputsAgree(const std::string &file) const;
 
 private:
+  mlir::Value cachedRows(const std::string &name, llvm::StringRef rule);
   unsigned indexOf(const std::string &name) const { return arguments.lookup(name); }
   mlir::ArrayAttr attrs(llvm::ArrayRef<std::string> dims);
   /// The first two dimensions the other way round.

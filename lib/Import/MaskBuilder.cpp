@@ -33,14 +33,15 @@ bool MaskBuilder::crossUsesLengths() const {
 
 Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call call) const {
   std::string tokens = side == call.side() ? call.input() : side, input = tokens + ".lengths";
-  if (call.step && side == "source")
+  if (call.cached() && side == "source")
     return f.state(input, f.tensor({-1}, f.b.getI32Type()));
   const SideDescription &description = side == "source" ? *d.source : *d.target;
+  if (call.cached()) // an input of this name tells how many tokens each sequence adds
+    return f.rowsAfter();
   Value value = f.input(input, f.tensor({-1}, f.b.getI32Type()), {"B"});
   // A loss reads both sides.
   if ((side == call.side() || call.loss) && !description.vectors)
-    f.setDefault(input, call.step ? "running_lengths_of" : "lengths_of", tokens,
-                 description.padding);
+    f.setDefault(input, "lengths_of", tokens, description.padding);
   return value;
 }
 
@@ -58,9 +59,9 @@ static Value documents(const MaskPlace &site, const MaskCall &e) {
   auto ids = [&](size_t i, const std::string &dim) {
     return f.input(e.inputs[i], f.b.getI32Type(), {site.call.sequences(), dim});
   };
-  Value queries = ids(0, site.call.step ? site.call.keys(false) : site.call.rows()), offset;
-  if (site.call.step)
-    offset = f.cacheLength("P");
+  Value queries = ids(0, site.call.cached() ? site.call.keys(false) : site.call.rows()), offset;
+  if (site.call.cached())
+    offset = f.rowsBefore();
   return MaskDocumentsOp::create(f.b, f.loc, queries, ids(1, site.call.keys(site.cross)), offset,
                                  UnitAttr());
 }
@@ -84,7 +85,7 @@ static Value offset(const MaskPlace &site, const MaskCall &e) {
   }
   if (!e.offset && site.call.sizes)
     return {};
-  return e.offset ? f.integer(*e.offset) : site.call.step ? f.cacheLength("P") : f.integer(0);
+  return e.offset ? f.integer(*e.offset) : site.call.cached() ? f.rowsBefore() : f.integer(0);
 }
 
 Value MaskBuilder::starts(FunctionBuilder &f, const std::string &input) const {

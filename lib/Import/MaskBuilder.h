@@ -13,7 +13,9 @@ namespace heddle {
 
 /// What differs between encode, decode, decode_step and loss.
 struct Call {
-  bool decoder = false, step = false;
+  bool decoder = false;
+  bool step = false;   ///< one token of each text, keys and values from the session
+  bool prompt = false; ///< the same of the next tokens, of each text as many as an input says
   bool loss = false;   ///< the decoder reads a reference, shifted
   bool packed = false; ///< masks and rules count inside packed documents
   /// In encode_packed: the input that says where texts start. Lengths of the side count nothing
@@ -36,6 +38,7 @@ struct Call {
 
   /// The stack's own tokens: the side, the name of the input, of the dimension and its size (-1:
   /// dynamic).
+  bool cached() const { return step || prompt; }
   const char *side() const { return decoder ? "target" : "source"; }
   const char *input() const { return decoder && loss ? "reference" : side(); }
   std::string rows() const {
@@ -50,7 +53,7 @@ struct Call {
   std::string sequenceCount() const { return packed ? "documents.starts - 1" : sequences(); }
   /// Name of the dimension of keys. In a step callers may give more keys than there are tokens.
   std::string keys(bool cross) const {
-    return sizes ? sizes->keys : cross ? sourceRows() : step ? "target.keys" : rows();
+    return sizes ? sizes->keys : cross ? sourceRows() : cached() ? "target.keys" : rows();
   }
 };
 

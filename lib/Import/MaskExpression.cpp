@@ -18,6 +18,14 @@ using namespace heddle;
 using namespace heddle::transformer;
 using Kind = MaskCall::Kind;
 
+bool MaskExpression::hidesLater() const {
+  return conjunction && llvm::any_of(calls, [](const MaskCall &call) {
+           bool ofOwn = !call.offset && call.offsetInput.empty();
+           return ofOwn && (call.kind == Kind::Causal ||
+                            (call.kind == Kind::Window && call.numbers[1] == 0));
+         });
+}
+
 const MaskCall *MaskExpression::find(Kind wanted, std::string_view name) const {
   for (const MaskCall &call : calls)
     if (call.kind == wanted && (name.empty() || llvm::is_contained(call.inputs, name)))
@@ -207,7 +215,7 @@ Value Parser::where(const MaskCall &node) {
   Value value;
   OpBuilder::InsertPoint outside;
   if (site) {
-    inside = {&site->f, site->call.step ? site->f.cacheLength("P") : Value(),
+    inside = {&site->f, site->call.cached() ? site->f.rowsBefore() : Value(),
               site->call.sequences()};
     value = site->masks.write(*site, node, result.scoreRule);
     outside = site->f.b.saveInsertionPoint();

@@ -67,6 +67,8 @@ struct MaskExpression {
   /// The first call of a kind, with an input of that name if one is given; null if there is none.
   const MaskCall *find(Kind kind, std::string_view input = {}) const;
   bool uses(Kind kind, std::string_view input = {}) const { return find(kind, input); }
+  /// Whether a query surely sees no key behind itself, counted from the stack's own tokens.
+  bool hidesLater() const;
 };
 
 /// Parses `text`; the error's message shows the place with a caret.

@@ -10,7 +10,8 @@
 //           classifier
 //   loss: encode and decode of a reference, shifted, and what its ids cost
 //   decode_start: keys and values of the memory into the session
-//   decode_step: decode on one token, keys and values from the session
+//   decode_prompt: decode on the next tokens of each text, keys and values from the session
+//   decode_step: the same on one token of each
 
 #include "ModelBuilder.h"
 
@@ -49,6 +50,13 @@ Value ModelBuilder::imageRows(FunctionBuilder &f, const ImageDescription &image)
   if (rows == 1)
     stored.erase(stored.begin());
   return ConcatOp::create(f.b, f.loc, f.matrix("source.class-token", stored, rows), x);
+}
+
+/// How many of the tokens of a prompt each sequence adds.
+Value ModelBuilder::addedTokens(FunctionBuilder &f) {
+  Value counts = f.input("target.lengths", f.tensor({-1}, f.b.getI32Type()), {"B"});
+  f.range("target.lengths", "0", "T + 1");
+  return counts;
 }
 
 /// The vector of each token's segment.
@@ -162,6 +170,8 @@ Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
 /// What a model gives its caller: classes if it has a classifier.
 void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
   auto dims = [&](int64_t columns) -> SmallVector<std::string> {
+    if (call.prompt)
+      return {"B", std::to_string(columns)};
     if (stack(call).pool.empty() && !(d.classifier && !d.classifier->pool.empty()))
       return {"B", call.rows(), std::to_string(columns)};
     bool parts = stack(call).poolsParts && !call.documents.empty();
@@ -190,7 +200,7 @@ Value ModelBuilder::encoderRows(FunctionBuilder &f, Call call) {
 
 Value ModelBuilder::decoderRows(FunctionBuilder &f, Call call) {
   Value x = embed(f, call);
-  if (d.isEncoderDecoder() && !call.step)
+  if (d.isEncoderDecoder() && !call.cached())
     memory(f); // the second input, before those of masks
   for (size_t index = 0; index < d.decoder->layers.size(); ++index) {
     x = selfAttention(f, x, index, call);
@@ -198,6 +208,9 @@ Value ModelBuilder::decoderRows(FunctionBuilder &f, Call call) {
       x = crossAttention(f, x, index, call);
     x = feedForward(f, x, index, call);
   }
+  if (call.prompt)
+    x = PoolOp::create(f.b, f.loc, x, addedTokens(f), Value(),
+                       f.b.getArrayAttr(PoolingAttr::get(&context, Pooling::Last)));
   return finalNorm(f, x, call);
 }
 
@@ -222,9 +235,10 @@ Status ModelBuilder::encode(bool packed) {
   return f.finish(d.file);
 }
 
-Status ModelBuilder::decode(bool step) {
-  FunctionBuilder f = function(step ? "decode_step" : "decode");
-  Call call{true, step};
+Status ModelBuilder::decode(Call call) {
+  FunctionBuilder f = function(call.step     ? "decode_step"
+                               : call.prompt ? "decode_prompt"
+                                             : "decode");
   outcome(f, decoderRows(f, call), call);
   return f.finish(d.file);
 }
@@ -269,7 +283,7 @@ Status ModelBuilder::decodeStart() {
 Status ModelBuilder::decodeReorder() {
   FunctionBuilder f = function("decode_reorder");
   Value parents = f.input("parents", f.tensor({-1}, f.b.getI32Type()), {"rows"});
-  f.range("parents", "0", "B");
+  f.range("parents", "-1", "B");
   CacheReorderOp::create(f.b, f.loc, parents);
   return f.finish(d.file);
 }
@@ -309,7 +323,7 @@ Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
     HEDDLE_TRY(encode(/*packed=*/true));
   if (!d.decoder)
     return std::move(module);
-  Status status = decode(/*step=*/false);
+  Status status = decode({.decoder = true});
   if (status && d.classifier && d.classifier->loss)
     status = loss();
   if (!d.decoder->documents.empty()) // whole documents at once: there is no session
@@ -318,7 +332,9 @@ Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
   if (status)
     status = decodeStart();
   if (status)
-    status = decode(/*step=*/true);
+    status = decode({.decoder = true, .prompt = true});
+  if (status)
+    status = decode({.decoder = true, .step = true});
   if (status)
     status = decodeReorder();
   if (!status)

@@ -43,7 +43,7 @@ private:
   };
 
   Status encode(bool packed);
-  Status decode(bool step);
+  Status decode(Call call);
   Status loss();
   Status decodeStart();
   Status decodeReorder();
@@ -55,6 +55,7 @@ private:
   mlir::Value encoderRows(FunctionBuilder &f, Call call);
   mlir::Value decoderRows(FunctionBuilder &f, Call call);
   mlir::Value tokens(FunctionBuilder &f, Call call);
+  mlir::Value addedTokens(FunctionBuilder &f);
   mlir::Value embed(FunctionBuilder &f, Call call);
   mlir::Value imageRows(FunctionBuilder &f, const ImageDescription &image);
   mlir::Value typeRows(FunctionBuilder &f, int64_t types, Call call);
@@ -62,6 +63,7 @@ private:
   mlir::Value memory(FunctionBuilder &f);
   mlir::Value heads(FunctionBuilder &f, mlir::Value x, const AttentionDescription &a,
                     const std::string &prefix, llvm::StringRef which);
+  mlir::Value keysAtHand(FunctionBuilder &f, const Site &site);
   mlir::Value attend(FunctionBuilder &f, const Site &site, mlir::Value q, mlir::Value k,
                      mlir::Value v);
   mlir::Value selfAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);

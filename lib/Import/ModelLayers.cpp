@@ -28,7 +28,7 @@ Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   const PositionDescription &position = stack(call).position;
   if (position.kind.empty() || position.rotary())
     return x;
-  Value offset = call.step ? f.cacheLength("P") : Value();
+  Value offset = call.cached() ? f.rowsBefore() : Value();
   Value starts = documents(call).empty() ? Value() : masks.starts(f, documents(call));
   auto scale = f.b.getF32FloatAttr(static_cast<float>(position.scale));
   if (!position.learned())
@@ -69,6 +69,16 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
   return a.projectionNorm && !value ? f.norm(y, name + ".norm", size, *a.projectionNorm) : y;
 }
 
+/// The keys of each sequence that its cache holds; null where the mask hides all others: a step's
+/// token is its sequence's last, so that masks which hide later keys do.
+Value ModelBuilder::keysAtHand(FunctionBuilder &f, const Site &site) {
+  bool hides =
+      site.mask && ((site.call.step && site.mask->hidesLater()) ||
+                    (site.mask->conjunction && site.mask->uses(MaskCall::Kind::Lengths, "target")));
+  bool replaces = site.mask && site.attention.hiddenScore; // hidden keys count there
+  return hides && !replaces ? Value() : f.rowsAfter();
+}
+
 /// Attention and output projection; weights become a result where they are asked for.
 Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value k, Value v) {
   const AttentionDescription &a = site.attention;
@@ -82,7 +92,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
     mask = masks.build(f, *site.mask, site.cross, call);
   else if (!call.documents.empty())
     mask = masks.within(f, call.documents, {});
-  bool givesMore = !call.step && !call.loss;
+  bool givesMore = !call.cached() && !call.loss;
   bool returns = a.returnWeights != ReturnWeights::None && givesMore;
   bool average = a.returnWeights == ReturnWeights::Average;
   WeightsResult weights = !returns  ? WeightsResult::None
@@ -97,6 +107,8 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
     rules.hiddenScore = real(a.hiddenScore);
   if (a.bias)
     rules.bias = masks.build(f, *a.bias, site.cross, call);
+  if (call.cached() && !site.cross)
+    rules.keyCounts = keysAtHand(f, site);
   if (a.sinks)
     rules.sinks = f.weight(site.prefix + ".sinks", {a.heads});
   bool sums = a.returnLogSumExp && givesMore;
@@ -127,7 +139,7 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
     Value k = heads(f, in, a, prefix, "key");
     Value v = heads(f, in, a, prefix, "value");
     if (const PositionDescription &position = layer.position; position.rotary()) {
-      Value offset = call.step ? f.cacheLength("P") : Value();
+      Value offset = call.cached() ? f.rowsBefore() : Value();
       Value starts = documents(call).empty() ? Value() : masks.starts(f, documents(call));
       for (Value *rotated : {&q, &k})
         *rotated = RotaryOp::create(f.b, f.loc, rotated->getType(), *rotated, offset, starts,
@@ -135,9 +147,10 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
                                     f.b.getF64FloatAttr(position.fraction),
                                     f.b.getF64FloatAttr(position.factor));
     }
-    if (call.step) {
-      k = f.append(name + ".self.key", k);
-      v = f.append(name + ".self.value", v);
+    if (call.cached()) {
+      Value counts = call.prompt ? addedTokens(f) : Value();
+      k = f.append(name + ".self.key", k, counts);
+      v = f.append(name + ".self.value", v, counts);
     }
     Site site{a, layer.mask, prefix, name + ".", /*cross=*/false, call};
     return attend(f, site, q, k, v);
@@ -150,7 +163,7 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   const AttentionDescription &a = layer.cross;
   return sublayer(f, x, layer.place, layer.crossNorm, prefix, [&](Value in) {
     Value q = heads(f, in, a, prefix, "query"), k, v;
-    if (call.step) {
+    if (call.cached()) {
       k = f.state(prefix + ".key", f.tensor({-1, a.keyValueHeads, -1, a.headSize}));
       v = f.state(prefix + ".value", f.tensor({-1, a.keyValueHeads, -1, a.valueSize}));
     } else {

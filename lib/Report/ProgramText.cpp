@@ -16,16 +16,30 @@ namespace heddle {
 
 namespace {
 
+std::string defaultText(const DefaultInput &fallback) {
+  using Kind = DefaultInput::Kind;
+  switch (fallback.kind) {
+  case Kind::None:
+    return "";
+  case Kind::LengthsOf:
+    return ", optional, by default the lengths of " + fallback.source;
+  case Kind::ZerosOf:
+    return ", optional, by default 0";
+  case Kind::RowsBefore:
+    return ", kept: the rows of " + fallback.source + " before the call";
+  case Kind::RowsAfter:
+    return ", kept: the rows of " + fallback.source + " after the call";
+  }
+  return "";
+}
+
 void addPorts(const char *what, const std::vector<Port> &ports, std::string &text) {
   for (const Port &port : ports) {
     text += std::string("    ") + what + " " + port.name + " " + toString(port.type) + " " +
             shapeText(port.shape);
     if (port.range)
       text += ", " + port.range->first.str() + " <= value < " + port.range->second.str();
-    if (port.fallback.kind == DefaultInput::Kind::ZerosOf)
-      text += ", optional, by default 0";
-    else if (port.fallback.kind != DefaultInput::Kind::None)
-      text += ", optional, by default the lengths of " + port.fallback.source;
+    text += defaultText(port.fallback);
     text += "\n";
   }
 }

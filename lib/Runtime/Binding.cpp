@@ -17,87 +17,60 @@ namespace heddle {
 
 //===- Lengths -----------------------------------------------------------===//
 
-/// Calls body(row, length) for each row of ids; padding behind the last id is not counted.
-template <typename Body>
-static void forEachLength(const Tensor &ids, int64_t padding, Body &&body) {
-  int64_t columns = ids.rank() ? ids.shape().back() : 1;
-  int64_t rows = ids.rank() && ids.rank() > 1 ? ids.dim(0) : 1;
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t length = columns;
-    while (length > 0 && integerAt(ids, row * columns + length - 1) == padding)
-      --length;
-    body(static_cast<size_t>(row), length);
-  }
-}
-
+/// Length of each row of ids; padding behind the last id is not counted.
 static void lengthsOf(const Tensor &ids, int64_t padding, Tensor &lengths) {
+  const int64_t columns = ids.rank() ? ids.shape().back() : 1;
   const int64_t rows[] = {ids.rank() > 1 ? ids.dim(0) : 1};
   lengths.reset(DType::I32, rows);
   auto values = lengths.values<int32_t>();
-  forEachLength(ids, padding,
-                [&](size_t row, int64_t length) { values[row] = static_cast<int32_t>(length); });
-}
-
-void RunningLengths::begin(bool emptyCaches) {
-  for (auto &[name, entry] : entries)
-    entry.pending = false;
-  fresh = emptyCaches;
-}
-
-RunningLengths::Count &RunningLengths::start(const std::string &name) {
-  Entry &entry = entries[name];
-  entry.pending = true;
-  if (fresh) {
-    entry.next.lengths.clear();
-    entry.next.seen = 0;
-  } else {
-    entry.next = entry.kept;
-  }
-  return entry.next;
-}
-
-void RunningLengths::next(const std::string &name, const Tensor &source, int64_t padding,
-                          Tensor &lengths) {
-  Count &count = start(name);
-  count.lengths.resize(static_cast<size_t>(source.rank() > 1 ? source.dim(0) : 1));
-  forEachLength(source, padding, [&](size_t row, int64_t length) {
-    if (length > 0) // a row of padding only keeps its length
-      count.lengths[row] = static_cast<int32_t>(count.seen + length);
-  });
-  count.seen += source.rank() ? source.shape().back() : 1;
-  const int64_t rows[] = {static_cast<int64_t>(count.lengths.size())};
-  lengths.reset(DType::I32, rows);
-  std::ranges::copy(count.lengths, lengths.values<int32_t>().begin());
-}
-
-void RunningLengths::replace(const std::string &name, const Tensor &lengths, int64_t columns) {
-  Count &count = start(name);
-  count.lengths.resize(static_cast<size_t>(lengths.size()));
-  for (int64_t i = 0; i < lengths.size(); ++i)
-    count.lengths[i] = static_cast<int32_t>(integerAt(lengths, i));
-  count.seen += columns;
-}
-
-void RunningLengths::commit() {
-  for (auto &[name, entry] : entries) {
-    if (entry.pending) {
-      std::swap(entry.kept, entry.next);
-    } else if (fresh) {
-      entry.kept.lengths.clear();
-      entry.kept.seen = 0;
-    }
-    entry.pending = false;
+  for (int64_t row = 0; row < rows[0]; ++row) {
+    int64_t length = columns;
+    while (length > 0 && integerAt(ids, row * columns + length - 1) == padding)
+      --length;
+    values[row] = static_cast<int32_t>(length);
   }
 }
 
-void RunningLengths::permute(std::span<const int64_t> parents) {
-  for (auto &[name, entry] : entries) {
-    std::vector<int32_t> &lengths = entry.kept.lengths;
-    permuted.clear();
-    for (int64_t parent : parents)
-      permuted.push_back(static_cast<size_t>(parent) < lengths.size() ? lengths[parent] : 0);
-    std::swap(lengths, permuted);
+//===- Rows of the caches ------------------------------------------------===//
+
+void CachedRows::begin(bool emptyCaches) {
+  emptied = emptyCaches;
+  appended = false;
+}
+
+std::span<const int32_t> CachedRows::before(int64_t sequences) {
+  if (emptied || kept.empty())
+    first.assign(static_cast<size_t>(sequences), 0);
+  else
+    first = kept;
+  return first;
+}
+
+int64_t CachedRows::append(std::span<const int32_t> counts, int64_t each) {
+  next = first;
+  appended = true;
+  int64_t most = 0;
+  for (size_t row = 0; row < next.size(); ++row) {
+    int64_t added = counts.empty() ? each : row < counts.size() ? counts[row] : 0;
+    int64_t sum = std::clamp<int64_t>(next[row] + added, 0, std::numeric_limits<int32_t>::max());
+    next[row] = static_cast<int32_t>(sum);
+    most = std::max(most, sum);
   }
+  return most;
+}
+
+void CachedRows::commit() {
+  if (appended)
+    std::swap(kept, next);
+  else if (emptied)
+    kept.clear();
+}
+
+void CachedRows::permute(std::span<const int64_t> parents) {
+  next.clear();
+  for (int64_t parent : parents)
+    next.push_back(static_cast<size_t>(parent) < kept.size() ? kept[parent] : 0);
+  std::swap(kept, next);
 }
 
 //===- Binding -----------------------------------------------------------===//
@@ -107,15 +80,22 @@ static std::string dimensionText(const Port &port, size_t axis) {
   return port.shape[axis].isConstant() ? text : text + " (" + port.shape[axis].str() + ")";
 }
 
-Status BoundInputs::bind(const NamedInputs &inputs, const Dimensions &session,
-                         RunningLengths &running) {
-  running.begin(function->startsStates);
+Status BoundInputs::bind(const NamedInputs &inputs, const Dimensions &session, CachedRows &rows) {
+  rows.begin(function->startsStates);
   values.clear();
   binders.clear();
+  appended.clear();
   HEDDLE_TRY(match(inputs));
   HEDDLE_TRY(checkTypes());
-  HEDDLE_TRY(addDefaults(running));
-  return bindDims(session);
+  HEDDLE_TRY(addDefaults());
+  return bindDims(session, rows);
+}
+
+std::vector<Port> givenInputs(const Function &function) {
+  std::vector<Port> given;
+  std::ranges::copy_if(function.inputs, std::back_inserter(given),
+                       [](const Port &port) { return !port.fallback.isKept(); });
+  return given;
 }
 
 /// Assigns inputs to ports by name; each required port must be given, and none twice.
@@ -123,9 +103,9 @@ Status BoundInputs::match(const NamedInputs &inputs) {
   std::ranges::fill(tensors, nullptr);
   for (const NamedInput &input : inputs) {
     auto port = std::ranges::find(function->inputs, input.name(), &Port::name);
-    if (port == function->inputs.end())
+    if (port == function->inputs.end() || port->fallback.isKept())
       return inputError(std::string(input.name()) + ": expected an input of " + function->name +
-                        " (" + namesOf(function->inputs) + "), found another name");
+                        " (" + namesOf(givenInputs(*function)) + "), found another name");
     const Tensor *&tensor = tensors[port - function->inputs.begin()];
     if (tensor)
       return inputError(port->name + ": expected one value, found two");
@@ -153,16 +133,17 @@ Status BoundInputs::checkTypes() const {
   return {};
 }
 
-Status BoundInputs::addDefaults(RunningLengths &running) {
+Status BoundInputs::addDefaults() {
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (function->inputs[i].fallback.kind != DefaultInput::Kind::None)
-      HEDDLE_TRY(addDefault(i, running));
+    if (const DefaultInput &fallback = function->inputs[i].fallback;
+        fallback.kind != DefaultInput::Kind::None && !fallback.isKept())
+      HEDDLE_TRY(addDefault(i));
   return {};
 }
 
 /// Makes a default from the ids of its source, if the caller did not give the input. Given running
 /// lengths replace the session's counts.
-Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
+Status BoundInputs::addDefault(size_t index) {
   const Port &port = function->inputs[index];
   const DefaultInput &fallback = port.fallback;
   auto source = std::ranges::find(function->inputs, fallback.source, &Port::name);
@@ -172,17 +153,13 @@ Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
   if (!readable && !tensors[index])
     return inputError(port.name + ": expected a value, found none, and no ids " + fallback.source +
                       " to count");
-  if (fallback.kind == DefaultInput::Kind::RunningLengths && tensors[index] && ids)
-    running.replace(port.name, *tensors[index], ids->dim(source->transposed ? 0 : ids->rank() - 1));
   if (tensors[index])
     return {};
   const Tensor &rows = stored(at);
   if (fallback.kind == DefaultInput::Kind::ZerosOf)
     made[index] = Tensor(port.type, rows.shape());
-  else if (fallback.kind == DefaultInput::Kind::LengthsOf)
-    lengthsOf(rows, fallback.padding, made[index]);
   else
-    running.next(port.name, rows, fallback.padding, made[index]);
+    lengthsOf(rows, fallback.padding, made[index]);
   tensors[index] = &made[index];
   return {};
 }
@@ -191,13 +168,15 @@ const Tensor &BoundInputs::stored(size_t port) {
   return function->inputs[port].transposed ? turned[port].of(*tensors[port]) : *tensors[port];
 }
 
-Status BoundInputs::bindDims(const Dimensions &session) {
+Status BoundInputs::bindDims(const Dimensions &session, CachedRows &rows) {
   for (const std::string &name : function->stateDims)
-    if (auto it = session.find(name); it != session.end())
+    if (auto it = session.find(name); it != session.end() && name != function->appendsTo)
       values.add(name, it->second);
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (function->inputs[i].broadcast.empty())
+    if (function->inputs[i].broadcast.empty() && !function->inputs[i].fallback.isKept())
       HEDDLE_TRY(bindPort(i));
+  if (!function->appendsTo.empty())
+    HEDDLE_TRY(bindRows(rows));
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!function->inputs[i].broadcast.empty()) { // other inputs have bound the full sizes
       HEDDLE_TRY(broadcast(i));
@@ -208,6 +187,94 @@ Status BoundInputs::bindDims(const Dimensions &session) {
       return inputError(function->name + ": expected an input that gives dimension " + name +
                         ", found none");
   return {};
+}
+
+/// Binds the rows of the caches: those of each sequence before and after the call, and the most.
+Status BoundInputs::bindRows(CachedRows &rows) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (function->inputs[i].name == function->appendsBy)
+      readAppended(i);
+  int64_t sequences = -1;
+  for (const Port &port : function->inputs)
+    if (port.fallback.isKept())
+      if (auto size = port.shape[0].evaluate(dims()))
+        sequences = *size;
+  if (sequences < 0)
+    return inputError(function->name +
+                      ": expected an input that tells the number of sequences, found none");
+  auto before = rows.before(sequences);
+  if (std::ssize(before) != sequences)
+    return otherBatch(std::ssize(before), sequences);
+  auto most = HEDDLE_TRY(function->appends.evaluate(dims()));
+  values.add(function->appendsTo, rows.append(appended, most));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (const Port &port = function->inputs[i]; port.shape.size() == 2 &&
+                                                port.shape[!port.transposed] == function->appends &&
+                                                !appended.empty())
+      clearUnread(i);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const DefaultInput &fallback = function->inputs[i].fallback;
+    if (!fallback.isKept())
+      continue;
+    std::span<const int32_t> from =
+        fallback.kind == DefaultInput::Kind::RowsBefore ? before : rows.after();
+    const int64_t shape[] = {static_cast<int64_t>(from.size())};
+    made[i].reset(DType::I32, shape);
+    std::ranges::copy(from, made[i].values<int32_t>().begin());
+    tensors[i] = &made[i];
+    HEDDLE_TRY(bindPort(i));
+  }
+  return {};
+}
+
+/// The error of a call whose number of sequences is not that of the caches.
+Error BoundInputs::otherBatch(int64_t expected, int64_t found) const {
+  for (const Port &port : function->inputs)
+    if (port.fallback.isKept())
+      if (std::string place = binder(port.shape[0].dimName()); !place.empty())
+        return inputError(place + ": expected " + std::to_string(expected) +
+                          " as in the caches, found " + std::to_string(found));
+  return inputError(function->name + ": expected " + std::to_string(expected) +
+                    " sequences as in the caches, found " + std::to_string(found));
+}
+
+/// Sets ids behind those that a sequence appends to 0: kernels index tables by them, and nobody
+/// reads the results.
+void BoundInputs::clearUnread(size_t port) {
+  const Tensor &given = *tensors[port];
+  const bool transposed = function->inputs[port].transposed;
+  const int64_t sequences = static_cast<int64_t>(appended.size()), rows = given.dim(!transposed);
+  if (formatOf(given.dtype()).isFloat() || given.dim(transposed) != sequences ||
+      std::ranges::all_of(appended, [&](int32_t count) { return count >= rows; }))
+    return;
+  Tensor cleared = given;
+  const size_t size = cleared.bytes().size() / static_cast<size_t>(given.size());
+  for (int64_t b = 0; b < sequences; ++b)
+    for (int64_t t = std::max(appended[b], 0); t < rows; ++t)
+      std::ranges::fill(
+          cleared.bytes().subspan((transposed ? t * sequences + b : b * rows + t) * size, size),
+          std::byte(0));
+  made[port] = std::move(cleared);
+  tensors[port] = &made[port];
+}
+
+/// Values beyond i32 fail the check of ranges later.
+void BoundInputs::readAppended(size_t port) {
+  using Limits = std::numeric_limits<int32_t>;
+  for (int64_t i = 0; i < tensors[port]->size(); ++i)
+    appended.push_back(static_cast<int32_t>(
+        std::clamp<int64_t>(integerAt(*tensors[port], i), Limits::min(), Limits::max())));
+}
+
+void BoundInputs::clearIdle(Tensor &output) const {
+  if (appended.empty() || output.rank() == 0 ||
+      output.dim(0) != static_cast<int64_t>(appended.size()))
+    return;
+  std::span<std::byte> bytes = output.bytes();
+  size_t row = bytes.size() / appended.size();
+  for (size_t i = 0; i < appended.size(); ++i)
+    if (appended[i] == 0)
+      std::ranges::fill(bytes.subspan(i * row, row), std::byte(0));
 }
 
 /// Views an input in full rank, and repeats entries along the axes that the program reads in full.

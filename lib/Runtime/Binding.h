@@ -41,37 +41,29 @@ private:
   Map filled, waiting;
 };
 
-/// Lengths of each sequence in the caches, summed over all calls since they were emptied, one list
-/// an input. A call's changes count only once it succeeds (commit).
-class RunningLengths {
+/// Rows that each sequence has in the caches. A function that appends gives each its own number; a
+/// call's changes count only once it succeeds (commit).
+class CachedRows {
 public:
-  /// Adds the ids `source` of this call and writes the new totals to `lengths`.
-  void next(const std::string &name, const Tensor &source, int64_t padding, Tensor &lengths);
-  /// Takes totals that the caller gave; `columns` ids a row belong to this call.
-  void replace(const std::string &name, const Tensor &lengths, int64_t columns);
-  /// Begins a call and drops changes that a failed call did not commit. `emptyCaches`: this call
-  /// starts from empty caches.
+  /// Begins a call: all sequences are without rows if it starts from empty caches.
   void begin(bool emptyCaches);
+  /// Rows of `sequences` sequences before the call; the caches' own number of them if they hold any.
+  std::span<const int32_t> before(int64_t sequences);
+  /// Rows after the call. Sequence b appends `counts[b]`, or `each` without counts; returns the most.
+  int64_t append(std::span<const int32_t> counts, int64_t each);
+  std::span<const int32_t> after() const { return next; }
   /// Keeps the changes of the current call.
   void commit();
-  /// Row r becomes a copy of row parents[r], as in beam search.
+  /// Sequence r continues parents[r]; at -1 it is without rows.
   void permute(std::span<const int64_t> parents);
 
 private:
-  struct Count {
-    std::vector<int32_t> lengths;
-    int64_t seen = 0;
-  };
-  struct Entry {
-    Count kept, next;
-    bool pending = false; ///< commit keeps `next`
-  };
-  Count &start(const std::string &name);
-
-  std::map<std::string, Entry> entries;
-  std::vector<int32_t> permuted; ///< scratch of permute
-  bool fresh = false;            ///< the current call starts from empty caches
+  std::vector<int32_t> kept, first, next;
+  bool emptied = false, appended = false;
 };
+
+/// The inputs that callers may give.
+std::vector<Port> givenInputs(const Function &function);
 
 /// The inputs of one call, in the order of the function's ports.
 class BoundInputs {
@@ -82,7 +74,7 @@ public:
 
   /// Matches names, checks types and ranks, makes defaults and binds dimensions, beginning with
   /// those that the session keeps (`session`).
-  Status bind(const NamedInputs &inputs, const Dimensions &session, RunningLengths &running);
+  Status bind(const NamedInputs &inputs, const Dimensions &session, CachedRows &rows);
   /// Checks computed dimensions and ranges of integers, once the plan has evaluated them.
   Status check(const Plan &plan) const;
 
@@ -90,15 +82,21 @@ public:
   const Tensor &tensor(size_t port) const { return *tensors[port]; }
   /// The tensor as its buffer holds it: its first two dimensions transposed if the port says so.
   const Tensor &stored(size_t port);
+  /// Sets rows of an output to zero that belong to sequences which append nothing in this call.
+  void clearIdle(Tensor &output) const;
   /// The input and dimension that bound `dim` first, "source: dimension 0 (B)"; empty if none did.
   std::string binder(std::string_view dim) const;
 
 private:
   Status match(const NamedInputs &inputs);
   Status checkTypes() const;
-  Status addDefaults(RunningLengths &running);
-  Status addDefault(size_t port, RunningLengths &running);
-  Status bindDims(const Dimensions &session);
+  Status addDefaults();
+  Status addDefault(size_t port);
+  Status bindDims(const Dimensions &session, CachedRows &rows);
+  Status bindRows(CachedRows &rows);
+  Error otherBatch(int64_t expected, int64_t found) const;
+  void readAppended(size_t port);
+  void clearUnread(size_t port);
   Status bindPort(size_t port);
   Status bindDim(size_t port, size_t axis);
   Status broadcast(size_t port);
@@ -112,6 +110,7 @@ private:
   std::vector<Tensor> made; ///< defaults, and tensors that were broadcast
   std::vector<TransposedTensor> turned;
   std::vector<int64_t> full, sizes, wanted; ///< scratch of broadcast
+  std::vector<int32_t> appended;            ///< by sequence, of a call that says so
   RefilledMap<int64_t> values;
   RefilledMap<std::pair<size_t, size_t>> binders;
 };

@@ -82,7 +82,7 @@ static std::vector<PortInfo> infoOf(const std::vector<Port> &ports) {
 }
 
 Expected<std::vector<PortInfo>> Session::inputs(std::string_view function) const {
-  return infoOf(HEDDLE_TRY(impl->model->find(function))->function->inputs);
+  return infoOf(givenInputs(*HEDDLE_TRY(impl->model->find(function))->function));
 }
 
 Expected<std::vector<PortInfo>> Session::outputs(std::string_view function) const {

@@ -108,7 +108,7 @@ private:
 
   std::unique_ptr<Device> device;
   SessionMemory memory;
-  RunningLengths running;
+  CachedRows rows;
   /// The last few plans of each function, most recent first.
   std::vector<std::vector<std::unique_ptr<Plan>>> plans;
   std::vector<std::unique_ptr<CallData>> calls; ///< of each function that was called

@@ -88,8 +88,8 @@ std::span<const RowMove> RowMoves::plan(std::span<const int64_t> wanted) {
   readers.assign(parents.size(), 0);
   pending.assign(parents.size(), false);
   for (int64_t row = 0; row < count; ++row) {
-    pending[row] = parentOf(row) != row;
-    if (parentOf(row) != row && parentOf(row) < count)
+    pending[row] = parentOf(row) != row && parentOf(row) >= 0;
+    if (pending[row] && parentOf(row) < count)
       ++readers[parentOf(row)];
   }
   for (int64_t row = 0; row < count; ++row)

@@ -63,7 +63,8 @@ struct RowMove {
 /// parents[r]. As in register allocation, chains go leaf first and a cycle needs a spare row.
 class RowMoves {
 public:
-  /// The result is valid until the next call. A parent beyond the last row is only read.
+  /// The result is valid until the next call. A parent beyond the last row is only read;
+  /// at -1 the row keeps whatever it holds.
   std::span<const RowMove> plan(std::span<const int64_t> parents);
 
 private:

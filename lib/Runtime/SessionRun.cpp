@@ -60,7 +60,7 @@ Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, Name
   const Function &function = *(layout)->function;
   HEDDLE_TRY(requireDims(function));
   CallData &call = callOf(*layout);
-  HEDDLE_TRY(call.inputs.bind(inputs, sessionDims, running));
+  HEDDLE_TRY(call.inputs.bind(inputs, sessionDims, rows));
   call.plan = HEDDLE_TRY(planFor(*layout, call.inputs.dims(), witness.observer == nullptr));
   for (auto step : {&Impl::checkCall, &Impl::placePersistent, &Impl::placeBuffers, &Impl::upload})
     HEDDLE_TRY((this->*step)(call));
@@ -241,6 +241,7 @@ Status Session::Impl::collect(CallData &call, NamedTensors &outputs) {
     auto *memory = reinterpret_cast<const uint32_t *>(device->downloaded(rangeOf(i)).data());
     if (!port.transposed) {
       unpackTensor(memory, call.outputs[i].rows, tensor);
+      call.inputs.clearIdle(tensor);
       continue;
     }
     Tensor &ours = call.turned.shapedFor(port.type, call.outputs[i].shape);

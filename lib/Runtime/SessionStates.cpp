@@ -104,8 +104,8 @@ Status Session::Impl::reorderState(CallData &call, const StateUse &use) {
   auto one = HEDDLE_TRY(bytesOfOne(call, use.buffer, call.layout.rowDim));
   int64_t rows = one > 0 ? held->bytes / one : 0;
   for (size_t row = 0; row < call.parents.size(); ++row)
-    if (call.parents[row] < 0 || (one > 0 && call.parents[row] >= rows))
-      return inputError(call.function.reorderBy + ": expected values in [0, " +
+    if (call.parents[row] < -1 || (one > 0 && call.parents[row] >= rows))
+      return inputError(call.function.reorderBy + ": expected values in [-1, " +
                         std::to_string(rows) + "), found " + std::to_string(call.parents[row]) +
                         " at [" + std::to_string(row) + "]");
   const SessionMemory::Block &block = memory.require(name, call.plan->bufferBytes(use.buffer));
@@ -171,12 +171,14 @@ void Session::Impl::finishStates(const CallData &call) {
   for (size_t number : call.fresh)
     memory[number].live = true;
   if (!call.function.reorderBy.empty())
-    running.permute(call.parents);
-  running.commit();
+    rows.permute(call.parents);
+  rows.commit();
   if (call.function.startsStates)
     forgetSizes();
   for (size_t i = 0; i < call.function.updates.size(); ++i)
     sessionDims[call.function.updates[i].first] = call.plan->value(call.layout.updates[i]);
+  if (const std::string &length = call.function.appendsTo; !length.empty())
+    sessionDims[length] = call.inputs.dims().find(length)->second;
 }
 
 } // namespace heddle

@@ -209,6 +209,7 @@ public:
     HEDDLE_TRY(checkEach("check", function.checks, &FunctionCheck::checkCheck));
     HEDDLE_TRY(checkEach("state", function.states, &FunctionCheck::checkState));
     HEDDLE_TRY(checkUpdates());
+    HEDDLE_TRY(checkAppends());
     return checkReorder();
   }
 
@@ -265,11 +266,15 @@ private:
     return {};
   }
 
+  static bool isIndex(const Port &port) {
+    return port.type == DType::I32 || port.type == DType::I64;
+  }
+
   /// Checks a port, and references to other inputs: starts of documents and sources of defaults.
   Status checkInput(const std::string &here, const Port &port) {
     HEDDLE_TRY(checkPort(here, port));
     if (port.range) {
-      if (port.type != DType::I32 && port.type != DType::I64)
+      if (!isIndex(port))
         return expected(here, "a range of integers", toString(port.type));
       HEDDLE_TRY(checkAllNamed(here, {port.range->first, port.range->second}));
     }
@@ -289,12 +294,39 @@ private:
       return expected(here, std::to_string(port.shape.size()) + " sizes to broadcast to",
                       static_cast<int64_t>(port.broadcast.size()));
     HEDDLE_TRY(checkAllNamed(here, port.broadcast));
-    bool named = std::ranges::any_of(
-        function.inputs, [&](const Port &other) { return other.name == port.fallback.source; });
-    if (port.fallback.kind != DefaultInput::Kind::None &&
-        (!named || port.fallback.source == port.name))
-      return expected(here, "a default taken from another input", "'" + port.fallback.source + "'");
+    return checkDefault(here, port);
+  }
+
+  Status checkDefault(const std::string &here, const Port &port) {
+    const std::string &source = port.fallback.source;
+    auto isSource = [&](const Port &other) { return other.name == source && source != port.name; };
+    if (port.fallback.isKept()) {
+      if (source.empty() || source != function.appendsTo || port.type != DType::I32 ||
+          port.shape.size() != 1)
+        return expected(here, "an i32 vector of the rows that the function appends to",
+                        "'" + source + "'");
+    } else if (port.fallback.kind != DefaultInput::Kind::None &&
+               std::ranges::none_of(function.inputs, isSource)) {
+      return expected(here, "a default taken from another input", "'" + source + "'");
+    }
     return {};
+  }
+
+  /// Checks what a function appends to caches whose sequences have rows of their own number.
+  Status checkAppends() {
+    if (function.appendsTo.empty() && (!function.appendsBy.empty() || function.appends != 0))
+      return expected(place, "the length that rows are appended to", "none");
+    if (!function.appendsTo.empty() && !known.count(function.appendsTo))
+      return expected(place, "a dimension of the function to append to",
+                      "'" + function.appendsTo + "'");
+    bool named = std::ranges::any_of(function.inputs, [&](const Port &port) {
+      return port.name == function.appendsBy && isIndex(port) && port.shape.size() == 1 &&
+             port.range && !port.fallback.isKept();
+    });
+    if (!function.appendsBy.empty() && !named)
+      return expected(place, "an input of rank 1 with a range that counts appended rows",
+                      "'" + function.appendsBy + "'");
+    return checkSize(place + "appended rows: ", function.appends);
   }
 
   /// Checks the counts of arguments and scalars, which machine code reads by position.

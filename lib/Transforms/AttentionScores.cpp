@@ -200,6 +200,9 @@ Sequence Scores::batchElement(Value batch) {
   s.batch = s.number = batch;
   s.queries = f.sizeValue(queries);
   s.keys = f.sizeValue(keys);
+  if (rules.keyCounts)
+    s.keys =
+        t.toIndex(kernel::ReadOp::create(t.b, t.loc, f.view(f.viewOf(rules.keyCounts)), batch));
   return s;
 }
 
@@ -309,6 +312,8 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   KeyChunk chunk;
   chunk.first = c;
   chunk.count = t.min(t.index(columns), t.sub(range.high, c));
+  if (rules.keyCounts) // a sequence may end before the chunk
+    chunk.count = t.max(chunk.count, t.index(0));
   chunk.visited = arith::ConstantIntOp::create(t.b, t.loc, -1, 32);
   Value width = t.index(std::min(visitTile, columns)), zero = t.index(0);
   if (!mask || rules.hiddenScore) {

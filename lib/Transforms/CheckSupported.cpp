@@ -163,7 +163,8 @@ struct CheckSupported : heddle::impl::CheckSupportedBase<CheckSupported> {
   void runOnOperation() override {
     // Functions first: an op is often wrong because an argument is.
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(checkText(function)) || failed(checkSignature(function)))
+      if (failed(checkText(function)) || failed(checkSignature(function)) ||
+          failed(checkCounts(function)))
         return signalPassFailure();
     WalkResult result = getOperation().walk([](Operation *op) {
       return failed(checkOp(op)) ? WalkResult::interrupt() : WalkResult::advance();

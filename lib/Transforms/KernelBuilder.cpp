@@ -49,9 +49,21 @@ Value KernelBuilder::sizeValue(Size size) {
   return kernel::ScalarOp::create(t.b, t.loc, t.b.getIndexType(), size.name);
 }
 
-Value KernelBuilder::storeBase(unsigned result) {
-  Size at = results[result].layout.getAt();
-  return at == Size() ? Value() : sizeValue(at);
+Value KernelBuilder::entryOf(int64_t view, Value sequence) {
+  return t.toIndex(kernel::ReadOp::create(t.b, t.loc, func.getView(view), ValueRange{sequence}));
+}
+
+Value KernelBuilder::placeOf(unsigned result, Value sequence, Value row, Value &left) {
+  kernel::LayoutAttr layout = results[result].layout;
+  if (layout.getAt() != Size())
+    return t.add(row, sizeValue(layout.getAt()));
+  if (layout.getPlaces() < 0)
+    return row;
+  if (layout.getCounts() >= 0) {
+    Value stored = entryOf(arguments[layout.getCounts()].view, sequence);
+    left = t.min(left, t.sub(t.max(stored, row), row));
+  }
+  return t.add(row, entryOf(arguments[layout.getPlaces()].view, sequence));
 }
 
 Size KernelBuilder::slots(Value argument) const {

@@ -77,7 +77,7 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
   MLIRContext *context = type.getContext();
   if (place.scalar)
     return kernel::LayoutAttr::get(context, kernel::ViewType(), kernel::Storage::Memory,
-                                   names.name(*place.scalar), {}, {});
+                                   names.name(*place.scalar), {}, {}, -1, -1);
   Shape sizes = flat ? flattened(place, ids) : place.dims;
   SmallVector<kernel::ViewDim> dims;
   for (const SizeExpr &size : sizes)
@@ -96,7 +96,7 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
   kernel::Size at = optional(place.at), slots = optional(place.slots);
   return kernel::LayoutAttr::get(
       context, kernel::ViewType::get(context, dims, element, place.panel ? 16 : 0), place.storage(),
-      {}, at, slots);
+      {}, at, slots, place.places, place.counts);
 }
 
 /// Turns stores into states to results: a definition does not know whose memory it writes.

@@ -32,6 +32,9 @@ struct PlannedTensor {
   int64_t group = 0;
   /// First row to store to (caches); none: 0.
   std::optional<SizeExpr> at = std::nullopt;
+  /// Numbers of the group's operands that hold the first row of each sequence, and how many of its
+  /// rows are stored; -1: none.
+  int64_t places = -1, counts = -1;
   /// Elements that a launch appends behind the existing rows.
   std::optional<SizeExpr> appended = std::nullopt;
   /// Value of a scalar operand.
@@ -40,6 +43,13 @@ struct PlannedTensor {
   std::optional<SizeExpr> slots = std::nullopt;
   bool table = false; ///< an argument without an operand
 
+  /// The same memory for its readers, which see all of it.
+  PlannedTensor whole() const {
+    PlannedTensor all = *this;
+    all.at.reset();
+    all.places = all.counts = -1;
+    return all;
+  }
   /// Bytes of an element; types with scales are counted by panels instead.
   int64_t elementBytes() const { return 4 / formatOf(element).perWord; }
   kernel::Storage storage() const {

@@ -148,23 +148,25 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
 PlannedTensor ProgramPlanner::tablePlace(TransformerOpInterface op, GroupOp group) {
   const RowTable read = *op.rowTable();
   const SizeExpr rows = rowsOf(shapes.of(op->getResult(0)));
-  SizeExpr first = 0, count = rows;
+  SizeExpr first = 0, count = rows, extent = rows;
   if (Value offset = read.offset) {
     Value outer = group->getOperand(cast<BlockArgument>(offset).getArgNumber());
-    auto length = cast<CacheLengthOp>(outer.getDefiningOp());
-    first = SizeExpr::dim(length.getDim().str());
-    count = first + count;
+    std::string length = lengthOf(func, outer);
+    bool shared = outer.getDefiningOp<CacheLengthOp>() != nullptr;
+    if (shared)
+      first = SizeExpr::dim(length);
     func->getParentOfType<ModuleOp>().walk([&](StateOp state) { // as long as the cache may become
-      for (const SizeExpr &dim : dimsFromAttr(state.getDims()))
-        if (dim.dimName() == length.getDim() && state.getCapacity())
-          count = static_cast<int64_t>(*state.getCapacity());
+      if (state.getCapacity() && state.getLengthName() == length)
+        count =
+            SizeExpr(static_cast<int64_t>(*state.getCapacity())) + (shared ? SizeExpr(0) : rows);
     });
+    extent = shared ? rows : count;
   }
   int64_t pitch = padded(read.columns);
   Value &table = tables[read.generator + count.str()];
   if (!table)
     table = bufferOf({"positions", Buffer::Kind::Table, count * pitch, 0, 0, read.generator});
-  PlannedTensor place{table, first * pitch, {rows, read.columns}, rows};
+  PlannedTensor place{table, first * pitch, {extent, read.columns}, extent};
   place.table = true;
   return place;
 }
@@ -198,7 +200,14 @@ FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned in
 PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
   if (auto append = dyn_cast<CacheAppendOp>(store)) {
     PlannedTensor place = statePlace(func, append.getState(), shapes.of(append.getResult()));
-    place.at = stateDims(append.getState())[2]; // behind the existing rows
+    if (append.getAt()) {
+      auto numberOf = [](Value operand) { return cast<BlockArgument>(operand).getArgNumber(); };
+      place.places = numberOf(append.getAt());
+      if (append.getCount())
+        place.counts = numberOf(append.getCount());
+    } else {
+      place.at = stateDims(append.getState())[2]; // behind the existing rows
+    }
     place.appended = product(shapes.of(append.getRows()));
     return place;
   }
@@ -245,8 +254,8 @@ LogicalResult ProgramPlanner::run() {
   program = kernel::ProgramOp::create(b, func.getLoc(), func.getSymNameAttr(),
                                       kernel::FunctionAttr::get(b.getContext(), Function()));
   b.createBlock(&program.getBody());
-  if (failed(checkSignature(func)) || failed(planArguments()) || failed(planGroups()) ||
-      failed(planResults()))
+  if (failed(checkSignature(func)) || failed(checkCounts(func)) || failed(planArguments()) ||
+      failed(planGroups()) || failed(planResults()))
     return failure();
   planSession();
   addChecks();
@@ -371,8 +380,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     if (failed(place))
       return failure();
     results.push_back(*place);
-    places[group.getResult(i)] = *place;
-    places[group.getResult(i)].at.reset();
+    places[group.getResult(i)] = place->whole();
   }
   FailureOr<KernelUse> use = definitions.use(group, operands, tables, results, shapes);
   if (failed(use))

@@ -21,6 +21,13 @@ namespace heddle {
 /// Rejects arguments and results of a function that callers cannot give or get. The pass
 /// check-supported does so before anything is planned, but tools may leave it out.
 mlir::LogicalResult checkSignature(mlir::func::FuncOp function);
+/// Rejects appends and positions of sequences that have rows of their own number, unless the session
+/// counts them, and offsets of positions that it does not count. Also called by check-supported.
+mlir::LogicalResult checkCounts(mlir::func::FuncOp function);
+/// The length that `offset` counts, for all sequences or for each; empty if it is another number.
+std::string lengthOf(mlir::func::FuncOp function, mlir::Value offset);
+/// The value of the function that an operand of a group stands for.
+mlir::Value outside(mlir::Value value);
 
 /// Plans one function.
 class ProgramPlanner {

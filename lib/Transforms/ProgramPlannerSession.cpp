@@ -6,6 +6,8 @@
 
 #include "ProgramPlanner.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -19,6 +21,75 @@ std::string ProgramPlanner::setRows(StateOp state, const SizeExpr &rows) {
   place.buffer.getDefiningOp<kernel::BufferOp>().change(
       [&](Buffer &b) { b.elements = b.elements.substitute({{batch, rows}}); });
   return batch;
+}
+
+Value heddle::outside(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto group = argument ? dyn_cast<GroupOp>(argument.getOwner()->getParentOp()) : GroupOp();
+  return group ? group->getOperand(argument.getArgNumber()) : value;
+}
+
+/// The length whose rows in each sequence an argument of the function counts; empty if none.
+static std::string countedLength(func::FuncOp func, Value value) {
+  auto argument = dyn_cast_or_null<BlockArgument>(outside(value));
+  auto fallback = argument && isa<func::FuncOp>(argument.getOwner()->getParentOp())
+                      ? defaultFromAttr(func.getArgAttr(argument.getArgNumber(),
+                                                        TransformerDialect::defaultAttr))
+                      : std::nullopt;
+  return fallback && fallback->kind == DefaultInput::Kind::RowsBefore ? fallback->source : "";
+}
+
+std::string heddle::lengthOf(func::FuncOp func, Value offset) {
+  if (auto length = outside(offset).getDefiningOp<CacheLengthOp>())
+    return length.getDim().str();
+  return countedLength(func, offset);
+}
+
+/// All appends of a function to sequences with rows of their own number count the same rows.
+static LogicalResult checkAppend(func::FuncOp func, CacheAppendOp append, CacheAppendOp first) {
+  StringRef length = append.lookupState().getLengthName();
+  if (countedLength(func, append.getAt()) != length)
+    return append.emitOpError("at: expected an argument with the default {rows_before = \"")
+           << length << "\"}, found another value";
+  if (append.getCount() && !isa<BlockArgument>(outside(append.getCount())))
+    return append.emitOpError("count: expected an argument, found another value");
+  bool alike = bool(first.getCount()) == bool(append.getCount()) &&
+               outside(first.getAt()) == outside(append.getAt());
+  if (!alike || (first.getCount() && outside(first.getCount()) != outside(append.getCount())))
+    return append.emitOpError("expected at(...) and count(...) as other appends of the function "
+                              "have them, found others");
+  return success();
+}
+
+LogicalResult heddle::checkCounts(func::FuncOp func) {
+  SmallVector<CacheAppendOp> each, all;
+  func.walk([&](CacheAppendOp append) { (append.getAt() ? each : all).push_back(append); });
+  for (CacheAppendOp append : each)
+    if (failed(checkAppend(func, append, each.front())))
+      return failure();
+  for (CacheAppendOp append : all)
+    if (!each.empty())
+      return append.emitOpError(
+          "expected at(...) as other appends of the function have it, found none");
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (auto fallback = defaultFromAttr(func.getArgAttr(i, TransformerDialect::defaultAttr));
+        fallback && fallback->isKept() &&
+        (each.empty() || each.front().lookupState().getLengthName() != fallback->source))
+      return func.emitOpError("argument ")
+             << i << ": expected a transformer.cache.append with at(...) to the length "
+             << fallback->source << ", whose rows it counts, found none";
+  WalkResult positions = func.walk([&](Operation *op) {
+    Value offset = TypeSwitch<Operation *, Value>(op)
+                       .Case<PositionLearnedOp, PositionSinusoidalOp, RotaryOp>(
+                           [](auto position) { return position.getOffset(); })
+                       .Default(Value());
+    if (!offset || !lengthOf(func, offset).empty())
+      return WalkResult::advance();
+    op->emitOpError("offset: expected a transformer.cache.length or an argument with the default "
+                    "rows_before, found another number, which is not supported yet");
+    return WalkResult::interrupt();
+  });
+  return failure(positions.wasInterrupted());
 }
 
 static void addOnce(std::vector<std::string> &names, const std::string &name) {
@@ -43,7 +114,15 @@ void ProgramPlanner::planSession() {
       keep(append.getState());
       SmallVector<SizeExpr> dims = stateDims(append.getState());
       Shape rows = shapes.of(append.getRows());
-      update(dims[2].dimName(), dims[2] + rows[2]);
+      if (append.getAt()) {
+        info.appendsTo = dims[2].dimName();
+        info.appends = rows[2];
+        if (append.getCount())
+          info.appendsBy =
+              argumentName(cast<BlockArgument>(outside(append.getCount())).getArgNumber());
+      } else {
+        update(dims[2].dimName(), dims[2] + rows[2]);
+      }
       if (!dims[0].isConstant()) // later calls have the same batch
         update(dims[0].dimName(), rows[0]);
     } else if (auto get = dyn_cast<StateGetOp>(op)) {
@@ -92,10 +171,15 @@ void ProgramPlanner::addChecks() {
     auto state =
         SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
     if (auto capacity = state.getCapacity()) {
-      SmallVector<SizeExpr> dims = stateDims(append.getState());
-      check(Check::Kind::AtMost, dims[2] + shapes.of(append.getRows())[2],
-            static_cast<int64_t>(*capacity),
+      check(Check::Kind::AtMost, shapes.of(append.getResult())[2], static_cast<int64_t>(*capacity),
             func.getSymName() + ": expected at most {right} steps, found step {left}");
     }
+  });
+  func.walk([&](PositionLearnedOp op) { // offsets of their own are not known in symbols
+    if (Value offset = op.getOffset(); offset && isa<ShapedType>(offset.getType()))
+      check(Check::Kind::AtMost, SizeExpr::dim(lengthOf(func, offset)),
+            op.getTable().getType().getDimSize(0),
+            func.getSymName() +
+                ": expected at most {right} rows, which the table of positions has, found {left}");
   });
 }

@@ -36,7 +36,7 @@ LogicalResult heddle::tileAttentionWeights(KernelBuilder &f) {
   if (!op)
     return f.def.emitOpError("expected an attention.weights");
   Scores scores(f, op.getQuery(), op.getKey(), op.getMask(), op.getScale().convertToDouble(),
-                {op.getBias(), Value(), op.getSoftcapAttr(), op.getHiddenScoreAttr()});
+                op.getRules());
   // Tiles of 16 columns never reach past a row's padding.
   int64_t rows = f.sizes.weightsRows, columns = 16;
   RankedTensorType type = t.type(rows, columns);

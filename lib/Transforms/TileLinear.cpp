@@ -195,8 +195,9 @@ LogicalResult LinearTiler::rotate(const ColumnLoop &loop, Value j, Value column)
                    back = failed(front) ? front : tileAt(rotary.getInput(), loop, behind);
   if (failed(back))
     return failure();
-  Halves table = loadHalves(t, t.type(f.sizes.linearRows, loop.tile), f.tableOf(rotary), i, column,
-                            loop.inHead);
+  Halves table =
+      loadHalves(t, t.type(f.sizes.linearRows, loop.tile), f.tableOf(rotary),
+                 firstPosition(f, rotary.getOffset(), points[0], i), column, loop.inHead);
   Halves y = rotated(t, {*front, *back}, table.front, table.back);
   store(*loop.part, y.front, j);
   store(*loop.part, y.back, behind);
@@ -210,17 +211,17 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
   for (unsigned number : part.results) {
     unsigned result = f.firstResult() + number;
     SmallVector<Value> indices(points);
+    Value rows = left;
     if (!part.heads) {
       indices.append({i, j});
     } else {
       // Columns of heads: head j / D, column j mod D; a tile lies in one head.
       Value size = t.index(padded(f.viewType(result).getDims().back().extent.value));
-      Value base = f.storeBase(number);
-      indices.append(
-          {t.div(j, size), base ? t.add(i, base) : i, arith::RemUIOp::create(t.b, t.loc, j, size)});
+      indices.append({t.div(j, size), f.placeOf(number, points[0], i, rows),
+                      arith::RemUIOp::create(t.b, t.loc, j, size)});
     }
     Value stored = t.narrow(tile, f.viewType(result).getElementType());
-    kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, left);
+    kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, rows);
   }
 }
 

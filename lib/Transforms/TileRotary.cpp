@@ -74,7 +74,8 @@ void RotaryTiler::byTiles(const ValueTiles &tiles, Value head) {
   int64_t half = size / 2;
   RankedTensorType type = t.type(rows, half);
   Value zero = t.index(0);
-  Halves table = loadHalves(t, type, f.tableOf(op), tiles.position, zero, half);
+  Value first = firstPosition(f, op.getOffset(), tiles.points[0], tiles.position);
+  Halves table = loadHalves(t, type, f.tableOf(op), first, zero, half);
   Halves y = rotated(t, loadHalves(t, type, head, tiles.i, zero, half), table.front, table.back);
   store(tiles, y.front, 0);
   store(tiles, y.back, half);
@@ -91,7 +92,8 @@ void RotaryTiler::byElements(const ValueTiles &tiles, Value head) {
   auto lookUp = [&](Value view, Value row, Value column) -> Value {
     return kernel::LookupOp::create(t.b, t.loc, type, view, ValueRange{row, column});
   };
-  Value row = rowsFrom(tiles.i), position = rowsFrom(tiles.position),
+  Value row = rowsFrom(tiles.i),
+        position = rowsFrom(firstPosition(f, op.getOffset(), tiles.points[0], tiles.position)),
         column = t.iota(/*rows=*/false, t.index(0), indices), half = t.constantI(size / 2, column);
   Value isFront = t.less(column, half), behind = t.sub(column, half);
   Value pair = t.select(isFront, column, behind);
@@ -109,11 +111,11 @@ void RotaryTiler::byElements(const ValueTiles &tiles, Value head) {
 void RotaryTiler::store(const ValueTiles &tiles, Value tile, int64_t column) {
   for (unsigned result = 0; result < f.def.getNumResults(); ++result) {
     unsigned view = f.firstResult() + result;
-    Value base = f.storeBase(result), row = base ? t.add(tiles.i, base) : tiles.i;
+    Value left = t.sub(end, tiles.i), row = f.placeOf(result, tiles.points[0], tiles.i, left);
     SmallVector<Value> indices(tiles.points);
     indices.append({row, t.index(column)});
     kernel::StoreOp::create(t.b, t.loc, t.narrow(tile, f.viewType(view).getElementType()),
-                            f.view(view), indices, t.sub(end, tiles.i));
+                            f.view(view), indices, left);
   }
 }
 
@@ -133,9 +135,6 @@ struct RotaryModel : Tiler<RotaryModel, RotaryOp, Root::Relayout, tileRotary> {
     auto rotary = cast<RotaryOp>(op);
     return root == Root::Linear && isa<SplitHeadsOp>(before.back()) && !rotary.getDocuments() &&
            rotatesTiles(rotary);
-  }
-  LogicalResult checkSupported(Operation *op) const {
-    return checkOffset(op, cast<RotaryOp>(op).getOffset());
   }
   StringRef getNameWord(Operation *) const { return "rotary"; }
 };

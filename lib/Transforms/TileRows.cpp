@@ -182,11 +182,10 @@ LogicalResult heddle::tileElementwise(KernelBuilder &f) {
   return success();
 }
 
-LogicalResult heddle::checkOffset(Operation *op, Value offset) {
-  if (!offset || offset.getDefiningOp<CacheLengthOp>())
-    return success();
-  return op->emitOpError("offset: expected a transformer.cache.length, found another number, which "
-                         "is not supported yet");
+Value heddle::firstPosition(KernelBuilder &f, Value offset, Value sequence, Value row) {
+  if (!offset || !isa<ShapedType>(offset.getType())) // tables begin at an offset of all sequences
+    return row;
+  return f.t.add(row, f.entryOf(f.viewOf(offset), sequence));
 }
 
 namespace {
@@ -200,9 +199,6 @@ bool followsRows(Root root) { return root == Root::Embedding || root == Root::El
 template <typename Model, typename Op>
 struct PositionModel : RowModel<Model, Op> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const { return followsRows(root); }
-  LogicalResult checkSupported(Operation *op) const {
-    return checkOffset(op, cast<Op>(op).getOffset());
-  }
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
     auto op = cast<Op>(operation);
     FailureOr<Value> x = tiles.of(op.getInput());
@@ -216,7 +212,8 @@ struct PositionModel : RowModel<Model, Op> {
 
 struct SinusoidalModel : PositionModel<SinusoidalModel, PositionSinusoidalOp> {
   Value positions(PositionSinusoidalOp op, ValueTiles &tiles) const {
-    return tiles.load(tiles.f.tableOf(op), tiles.position);
+    return tiles.load(tiles.f.tableOf(op),
+                      firstPosition(tiles.f, op.getOffset(), tiles.points[0], tiles.position));
   }
 };
 
@@ -224,8 +221,9 @@ struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
   /// Gathers the rows one by one, because a learned table ends, unlike the sinusoids.
   Value positions(PositionLearnedOp op, ValueTiles &tiles) const {
     TileBuilder &t = tiles.t;
-    Value numbers = t.iota(/*rows=*/true, tiles.position, t.type(tiles.rows, 1, t.b.getI32Type()));
-    if (op.getOffset())
+    Value first = firstPosition(tiles.f, op.getOffset(), tiles.points[0], tiles.position);
+    Value numbers = t.iota(/*rows=*/true, first, t.type(tiles.rows, 1, t.b.getI32Type()));
+    if (op.getOffset() && !isa<ShapedType>(op.getOffset().getType()))
       numbers = t.add(numbers, t.broadcast(tiles.f.scalar(op.getOffset()),
                                            cast<RankedTensorType>(numbers.getType())));
     return kernel::GatherOp::create(t.b, t.loc, t.type(tiles.rows, tiles.columns),
@@ -424,13 +422,12 @@ LogicalResult heddle::tileRelayout(KernelBuilder &f) {
                    : LoadOp::create(t.b, t.loc, type, source, ValueRange{i, split ? column : zero},
                                     UnitAttr());
   for (unsigned result = 0; result < f.def.getNumResults(); ++result) {
-    Value view = f.view(f.firstResult() + result), base = f.storeBase(result);
-    Value row = base ? t.add(i, base) : i;
+    Value view = f.view(f.firstResult() + result), left = t.sub(f.sizeValue(extent), i);
+    Value row = f.placeOf(result, b, i, left);
     SmallVector<Value> indices =
         merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
     Type element = cast<kernel::ViewType>(view.getType()).getElementType();
-    kernel::StoreOp::create(t.b, t.loc, t.narrow(tile, element), view, indices,
-                            t.sub(f.sizeValue(extent), i));
+    kernel::StoreOp::create(t.b, t.loc, t.narrow(tile, element), view, indices, left);
   }
   return success();
 }

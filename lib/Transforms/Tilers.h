@@ -27,8 +27,10 @@ bool has(llvm::ArrayRef<mlir::Operation *> ops) {
   return llvm::any_of(ops, llvm::IsaPred<Op>);
 }
 
-/// Fails where positions are counted from another number than the length that a session holds.
-mlir::LogicalResult checkOffset(mlir::Operation *op, mlir::Value offset);
+/// Position of `row` of `sequence`: behind its offset, if each sequence has one. Tables of an offset
+/// that all sequences share begin there.
+mlir::Value firstPosition(KernelBuilder &f, mlir::Value offset, mlir::Value sequence,
+                          mlir::Value row);
 
 /// Linears and the heads that they are cut into (TileLinear.cpp).
 void attachLinearTilers(mlir::MLIRContext *context);

@@ -112,8 +112,11 @@ struct KernelBuilder {
   unsigned firstResult() const { return resultStart; }
   /// The view of the table that an op of the definition reads.
   mlir::Value tableOf(transformer::TransformerOpInterface op);
-  /// First row of a result: the `at` scalar, or null.
-  mlir::Value storeBase(unsigned result);
+  /// Where a tile of rows from `row` on is stored in a result of heads: rows from its `at` on, or
+  /// from the place of its sequence on; `left` is lessened to the rows that the sequence stores.
+  mlir::Value placeOf(unsigned result, mlir::Value sequence, mlir::Value row, mlir::Value &left);
+  /// Entry of `sequence` in argument `view`, an index.
+  mlir::Value entryOf(int64_t view, mlir::Value sequence);
   /// Rows of the grid over the tiles of documents whose starts are `argument`.
   kernel::Size slots(mlir::Value argument) const;
   /// Value of a scalar argument, i32.

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Against the paper's formula, a product of complex numbers; bits of a projection's
-// kernel against those of a kernel that does nothing else; and bits of steps against
-// those of all positions at once.
+// kernel against those of a kernel that does nothing else.
 #include "LinearModel.h"
 #include "TemporaryFolder.h"
 #include "heddle/ExecutionEngine/Jit.h"
@@ -130,54 +129,5 @@ INSTANTIATE_TEST_SUITE_P(Devices, RotaryTest,
                                   std::to_string(rotation.rotated()) + "_of_" +
                                   std::to_string(rotation.size);
                          });
-
-//===- Steps -------------------------------------------------------------===//
-
-class RotaryStepsTest
-    : public testing::TestWithParam<std::tuple<std::string, std::string, std::string>> {};
-
-TEST_P(RotaryStepsTest, GiveTheBitsOfAllAtOnce) {
-  const auto &[model, device, dtype] = GetParam();
-  constexpr int64_t length = 12;
-  auto opened =
-      jit(HEDDLE_SOURCE_DIR "/test/models/" + model + ".json", {.device = device, .dtype = dtype});
-  if (!opened && isMissingDevice(opened.error()))
-    GTEST_SKIP() << opened.error().message;
-  ASSERT_TRUE(opened) << opened.error().message;
-  std::vector<int32_t> ids;
-  for (int32_t i = 0; i < sentences * length; ++i)
-    ids.push_back(1 + i * 7 % 29);
-  Tensors inputs{{"target", Tensor::i32({sentences, length}, ids)},
-                 {"source", Tensor::i32({sentences, length}, ids)}};
-  if (opened->program().findFunction("encode")) {
-    HEDDLE_ASSERT(encoded, call(*opened, "encode", inputs));
-    inputs.merge(encoded);
-  }
-  HEDDLE_ASSERT(all, call(*opened, "decode", inputs));
-  HEDDLE_ASSERT(started, call(*opened, "decode_start", inputs));
-  EXPECT_TRUE(started.empty());
-  const Tensor target = inputs.at("target");
-  for (int64_t t = 0; t < length; ++t) {
-    inputs.insert_or_assign("target", slice(target, 1, t, t + 1));
-    HEDDLE_ASSERT(found, call(*opened, "decode_step", inputs));
-    ASSERT_TRUE(sameBits(found.at("logits"), slice(all.at("logits"), 1, t, t + 1))) << "step " << t;
-  }
-}
-
-using Steps = RotaryStepsTest::ParamType;
-
-INSTANTIATE_TEST_SUITE_P(
-    Models, RotaryStepsTest,
-    testing::Values(Steps{"rotary-decoder", "cpu", "f32"}, Steps{"rotary-decoder", "cpu", "bf16"},
-                    Steps{"rotary-decoder", "cpu", "int8"}, Steps{"rotary-odd", "cpu", "f32"},
-                    Steps{"rotary-odd", "cpu", "bf16"}, Steps{"rotary-decoder", "vulkan", "f32"},
-                    Steps{"rotary-decoder", "vulkan", "bf16"},
-                    Steps{"rotary-odd", "vulkan", "f32"}),
-    [](const auto &info) {
-      std::string name =
-          std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" + std::get<2>(info.param);
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
 
 } // namespace

@@ -203,8 +203,51 @@ func.func @nameless_parents(%p: tensor<?xi32>) {
 
 // -----
 
+transformer.state @s {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x?x4xf32>
+
+func.func @rows_at_any_place(%x: tensor<?x1x?x4xf32>, %p: tensor<?xi32>) {
+  // expected-error @+1 {{at: expected an argument with the default {rows_before = "P"}, found another value}}
+  %k = transformer.cache.append @s, %x at(%p : tensor<?xi32>) : tensor<?x1x?x4xf32> -> tensor<?x1x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x?x4xf32>
+transformer.state @t {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x?x4xf32>
+
+func.func @appends_that_count_otherwise(%x: tensor<?x1x?x4xf32>, %n: tensor<?xi32>, %p: tensor<?xi32> {transformer.default = {rows_before = "P"}}) {
+  %k = transformer.cache.append @s, %x at(%p : tensor<?xi32>) count(%n : tensor<?xi32>) : tensor<?x1x?x4xf32> -> tensor<?x1x?x4xf32>
+  // expected-error @+1 {{expected at(...) and count(...) as other appends of the function have them, found others}}
+  %v = transformer.cache.append @t, %x at(%p : tensor<?xi32>) : tensor<?x1x?x4xf32> -> tensor<?x1x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x?x4xf32>
+transformer.state @t {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x?x4xf32>
+
+func.func @appends_of_both_kinds(%x: tensor<?x1x?x4xf32>, %p: tensor<?xi32> {transformer.default = {rows_before = "P"}}) {
+  %k = transformer.cache.append @s, %x at(%p : tensor<?xi32>) : tensor<?x1x?x4xf32> -> tensor<?x1x?x4xf32>
+  // expected-error @+1 {{expected at(...) as other appends of the function have it, found none}}
+  %v = transformer.cache.append @t, %x : tensor<?x1x?x4xf32> -> tensor<?x1x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x?x4xf32>
+
+// expected-error @+1 {{argument 1: expected a transformer.cache.append with at(...) to the length P, whose rows it counts, found none}}
+func.func @rows_of_nothing(%x: tensor<?x1x?x4xf32>, %p: tensor<?xi32> {transformer.default = {rows_after = "P"}}) {
+  return
+}
+
+// -----
+
 func.func @any_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
-  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not supported yet}}
+  // expected-error @+1 {{offset: expected a transformer.cache.length or an argument with the default rows_before, found another number, which is not supported yet}}
   %y = transformer.position.sinusoidal %x offset(%n : i32) : tensor<?x?x4xf32>
   return %y : tensor<?x?x4xf32>
 }
@@ -212,7 +255,7 @@ func.func @any_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
 // -----
 
 func.func @any_rotary_offset(%x: tensor<?x2x?x4xf32>, %n: i32) -> tensor<?x2x?x4xf32> {
-  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not supported yet}}
+  // expected-error @+1 {{offset: expected a transformer.cache.length or an argument with the default rows_before, found another number, which is not supported yet}}
   %y = transformer.rotary %x offset(%n : i32) : tensor<?x2x?x4xf32>
   return %y : tensor<?x2x?x4xf32>
 }
@@ -221,7 +264,7 @@ func.func @any_rotary_offset(%x: tensor<?x2x?x4xf32>, %n: i32) -> tensor<?x2x?x4
 
 func.func @any_learned_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
   %t = transformer.weight "t" : tensor<9x4xf32>
-  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not supported yet}}
+  // expected-error @+1 {{offset: expected a transformer.cache.length or an argument with the default rows_before, found another number, which is not supported yet}}
   %y = transformer.position.learned %x, %t offset(%n : i32) : tensor<?x?x4xf32>, tensor<9x4xf32>
   return %y : tensor<?x?x4xf32>
 }

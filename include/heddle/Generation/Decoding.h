@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Searches over a model that reads one token a row. A sequence does not depend on the
-// batch that it is decoded in: rows do not see each other, the lower token wins among
-// equal scores, and a random number belongs to a seed, a sequence and a position.
+// batch that it is decoded in, nor on who leaves its row to it: rows do not see each
+// other, the lower token wins among equal scores, and a random number belongs to a
+// seed, a sequence and a position.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -23,6 +24,11 @@ using TokenIds = std::vector<int32_t>;
 class StepModel {
 public:
   virtual ~StepModel();
+  /// Makes a batch: row r continues row parents[r], and where that is -1 the next of `sequences`
+  /// begins. Returns scores [sequences, vocabulary] of the first token of each that begins, valid
+  /// until the next call.
+  virtual Expected<std::span<const float>> admit(std::span<const int32_t> parents,
+                                                 std::span<const size_t> sequences) = 0;
   /// Feeds one token a row. Returns scores [rows, vocabulary] of the next token, valid until the
   /// next call.
   virtual Expected<std::span<const float>> step(std::span<const int32_t> tokens) = 0;
@@ -33,10 +39,10 @@ public:
 };
 
 struct DecodingOptions {
-  int32_t start = 2;          ///< fed first, not part of the result
-  std::vector<int32_t> first; ///< first token of each sequence, instead of `start`
-  std::optional<int32_t> end; ///< ends a sequence, not part of the result
-  int64_t limit = 256;        ///< most tokens of a sequence
+  std::vector<int32_t> ends;   ///< tokens that end a sequence, not part of the result
+  int64_t limit = 256;         ///< most tokens of a sequence
+  std::vector<int64_t> limits; ///< of each sequence, where that is less than `limit`; empty: none
+  size_t rows = 0;             ///< most rows of a batch, whose ended ones others take; 0: all
 
   /// Hypotheses kept for each sequence; 1 is greedy decoding. At most `maximumBeam`.
   int64_t beam = 1;
@@ -64,8 +70,7 @@ inline constexpr int64_t maximumBeam = 1024;
 /// Usage error that begins with the option's name if a value is out of range.
 Status checkDecoding(const DecodingOptions &options);
 
-/// Decodes `sequences` rows in one batch. The model must not have been fed a token yet, other than
-/// a prompt.
+/// Decodes sequences 0, 1, … of the model, with a beam all in one batch.
 Expected<std::vector<TokenIds>> decodeSequences(StepModel &model, size_t sequences,
                                                 const DecodingOptions &options);
 

@@ -5,7 +5,7 @@
 // Runs the searches of Decoding.h on a session of an encoder-decoder or decoder-only
 // model. An encoder-decoder encodes a batch of sources and projects the memory's keys
 // and values once, then reads one token a row. A decoder-only model reads the sources
-// as prompts.
+// as prompts of any lengths, in chunks, so that memory does not grow with them.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -21,29 +21,37 @@ public:
   /// Both must outlive the decoder.
   static Expected<TextDecoder> create(Session &session, const TextModel &model);
 
-  /// Options with start, end and limit of the model's target side.
+  /// Options with the ends and the limit of the model's target side.
   DecodingOptions defaults() const;
 
-  /// Ids of the translation of each source, or of its continuation by a decoder-only model, for
-  /// which all sources must have one length; at most as many as the caches have room for.
+  /// Ids of the translation of each source, or of its continuation by a decoder-only model; at most
+  /// as many as the caches have room for. Error for a prompt that is empty or longer than these.
   Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &sources,
                                          const DecodingOptions &chosen);
 
 private:
   TextDecoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
 
+  Expected<std::span<const float>> admit(std::span<const int32_t> parents,
+                                         std::span<const size_t> sequences) override;
   Expected<std::span<const float>> step(std::span<const int32_t> tokens) override;
   Status reorder(std::span<const int32_t> parents) override;
   bool givesProbabilities() const override { return scores == "probabilities"; }
 
   Status encode(const std::vector<TokenIds> &sources);
-  Status readPrompts(const std::vector<TokenIds> &prompts, DecodingOptions &options);
+  Status addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options);
+  Expected<std::span<const float>> readPrompts(std::span<const int32_t> parents,
+                                               std::span<const size_t> sequences);
+  Expected<std::span<const float>> scoresOf(size_t rows) const;
 
   Session *session;
   const TextModel *model;
   bool encodeTakesLengths = false, startTakesLengths = false;
   std::string scores; ///< "logits" or "probabilities"
   NamedTensors memory, nothing, results;
+  std::vector<TokenIds> prompts; ///< of decoder-only models, with the start
+  bool hasBatch = false;         ///< caches hold rows of this decoding
+  std::vector<float> firstScores;
 };
 
 } // namespace heddle

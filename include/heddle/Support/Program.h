@@ -54,9 +54,11 @@ struct Buffer {
 /// Default of an input that the caller leaves out.
 struct DefaultInput {
   /// None: the input is required. LengthsOf: length of each row of `source` without `padding` at
-  /// its end. RunningLengths: such lengths over all tokens since the caches were emptied. ZerosOf: a
-  /// zero for each id of `source`.
-  HEDDLE_ENUM(friend, Kind, None, LengthsOf, RunningLengths, ZerosOf)
+  /// its end. ZerosOf: a zero for each id of `source`. RowsBefore, RowsAfter: rows that each sequence has in the caches
+  /// before and after the call; only the session knows them, callers cannot give them.
+  HEDDLE_ENUM(friend, Kind, None, LengthsOf, ZerosOf, RowsBefore, RowsAfter)
+  /// Whether the session alone makes the value.
+  bool isKept() const { return kind == Kind::RowsBefore || kind == Kind::RowsAfter; }
   Kind kind = Kind::None;
   std::string source;
   int64_t padding = 0;
@@ -158,10 +160,16 @@ struct Function {
   /// Input of parents of a function that reorders (beam search): before the launches, row r of
   /// every state with this input's dimension becomes row parents[r]. Empty: no reorder.
   std::string reorderBy;
+  /// Length of caches whose sequences have rows of their own number: in this function it is that of
+  /// the longest after the call. Empty: the function appends none, or to all sequences alike.
+  std::string appendsTo;
+  /// Input that says how many rows each sequence appends; empty: `appends` for each.
+  std::string appendsBy;
+  SizeExpr appends = 0;
   /// Works on caches of earlier calls, so that `heddle run` does not choose it by default.
   bool needsSession = false;
   HEDDLE_FIELDS(0, name, dims, stateDims, inputs, outputs, buffers, launches, checks, states,
-                updates, startsStates, reorderBy, needsSession)
+                updates, startsStates, reorderBy, appendsTo, appendsBy, appends, needsSession)
 };
 
 /// Extent of a grid's axis: ceil(scalars[scalar] / tile), or `count` if scalar < 0.

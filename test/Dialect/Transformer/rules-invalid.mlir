@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constraints C10 to C17 of attention: the tables of masks and score rules fit its
+// Constraints C10 to C17 and C19 of attention: the tables of masks and score rules fit its
 // sizes, packed documents stand where they may, offsets are written where the
 // number of keys does not tell them.
 
@@ -263,5 +263,31 @@ func.func @weights_c3_mask(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>, %s: tenso
   %m = transformer.mask.lengths %n : tensor<3xi32>
   // expected-error @+1 {{'transformer.attention.weights' op C10: expected numbers of the mask for 2 sequences, found 3}}
   %w = transformer.attention.weights %x, %x, %s, %s mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6xf32>, tensor<2x8x6xf32>) -> tensor<2x8x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c17_counts(%x: tensor<2x8x6x4xf32>, %n: tensor<2xi32>) {
+  %m = transformer.mask.causal
+  // expected-error @+1 {{C17: expected an offset on 'transformer.mask.causal': the keys are counted for each sequence, and their number does not tell where the queries stand}}
+  %o = transformer.attention %x, %x, %x mask(%m) counts(%n : tensor<2xi32>) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c19_sequences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>) {
+  // expected-error @+1 {{'transformer.attention' op C19: expected counts of keys for 2 sequences, found 3}}
+  %o = transformer.attention %x, %x, %x counts(%n : tensor<3xi32>) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c19_documents(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %n: tensor<1xi32>) {
+  %d = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
+  // expected-error @+1 {{'transformer.attention' op C19: expected no packed documents beside counts of keys, found them}}
+  %o = transformer.attention %x, %x, %x mask(%d) counts(%n : tensor<1xi32>) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }

@@ -122,6 +122,23 @@ func.func @cache_append_c3_type(%x: tensor<?x8x1x4xf32>) {
 
 // -----
 
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_append_c4_count_alone(%x: tensor<?x8x1x4xf32>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.cache.append' op C4: expected at(...) beside count(...), found none}}
+  %k = transformer.cache.append @c, %x count(%n : tensor<?xi32>) : tensor<?x8x1x4xf32> -> tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+// expected-error @+1 {{argument 1: transformer.default: expected the length of a transformer.state with a capacity, found "Q"}}
+func.func @rows_before_of_what(%x: tensor<?x8x1x4xf32>, %p: tensor<?xi32> {transformer.default = {rows_before = "Q"}}) {
+  return
+}
+
+// -----
+
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_length_c1_dim() {

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr int32_t vocabulary = 5, startToken = 2, endToken = 3;
+constexpr int32_t vocabulary = 5, endToken = 3;
 constexpr float never = -std::numeric_limits<float>::infinity();
 
 /// The scores of what follows `said` in sequence `sequence`.
@@ -48,26 +48,30 @@ std::vector<double> logProbabilities(const std::vector<float> &scores) {
 class Language : public StepModel {
 public:
   explicit Language(std::vector<uint64_t> sequences, bool probabilities = false)
-      : probabilities(probabilities) {
-    for (uint64_t sequence : sequences)
-      rows.push_back({sequence, {}});
+      : sequences(std::move(sequences)), probabilities(probabilities) {}
+
+  Expected<std::span<const float>> admit(std::span<const int32_t> parents,
+                                         std::span<const size_t> joining) override {
+    auto sequence = joining.begin();
+    std::vector<Row> next;
+    scores.clear();
+    for (int32_t parent : parents) {
+      next.push_back(parent < 0 ? Row{sequences.at(*sequence++), {}} : rows.at(parent));
+      if (parent < 0)
+        addScores(next.back());
+    }
+    EXPECT_EQ(sequence, joining.end());
+    rows = std::move(next);
+    mostRows = std::max(mostRows, rows.size());
+    return std::span<const float>(scores);
   }
 
   Expected<std::span<const float>> step(std::span<const int32_t> tokens) override {
     EXPECT_EQ(tokens.size(), rows.size());
     scores.clear();
     for (size_t r = 0; r < rows.size(); ++r) {
-      // The start is fed first and is no part of the sequence.
-      if (rows[r].started)
-        rows[r].said.push_back(tokens[r]);
-      else
-        EXPECT_EQ(tokens[r], startToken);
-      rows[r].started = true;
-      std::vector<float> row = scoresAfter(rows[r].sequence, rows[r].said);
-      if (probabilities)
-        for (size_t i = 0; auto log : logProbabilities(row))
-          row[i++] = static_cast<float>(std::exp(log));
-      scores.insert(scores.end(), row.begin(), row.end());
+      rows[r].said.push_back(tokens[r]);
+      addScores(rows[r]);
     }
     ++steps;
     return std::span<const float>(scores);
@@ -84,13 +88,23 @@ public:
   bool givesProbabilities() const override { return probabilities; }
 
   int steps = 0;
+  size_t mostRows = 0;
 
 private:
   struct Row {
     uint64_t sequence;
     TokenIds said;
-    bool started = false;
   };
+
+  void addScores(const Row &row) {
+    std::vector<float> next = scoresAfter(row.sequence, row.said);
+    if (probabilities)
+      for (size_t i = 0; auto log : logProbabilities(next))
+        next[i++] = static_cast<float>(std::exp(log));
+    scores.insert(scores.end(), next.begin(), next.end());
+  }
+
+  std::vector<uint64_t> sequences;
   std::vector<Row> rows;
   std::vector<float> scores;
   bool probabilities;
@@ -100,23 +114,30 @@ private:
 class Constant : public StepModel {
 public:
   explicit Constant(std::vector<float> scores) : row(std::move(scores)) {}
+  Expected<std::span<const float>> admit(std::span<const int32_t>,
+                                         std::span<const size_t> sequences) override {
+    return rows(sequences.size());
+  }
   Expected<std::span<const float>> step(std::span<const int32_t> tokens) override {
-    scores.clear();
-    for (size_t r = 0; r < tokens.size(); ++r)
-      scores.insert(scores.end(), row.begin(), row.end());
-    return std::span<const float>(scores);
+    return rows(tokens.size());
   }
   Status reorder(std::span<const int32_t>) override { return {}; }
   bool givesProbabilities() const override { return false; }
 
 private:
+  std::span<const float> rows(size_t count) {
+    scores.clear();
+    for (size_t r = 0; r < count; ++r)
+      scores.insert(scores.end(), row.begin(), row.end());
+    return scores;
+  }
+
   std::vector<float> row, scores;
 };
 
 DecodingOptions options(int64_t limit = 5) {
   DecodingOptions options;
-  options.start = startToken;
-  options.end = endToken;
+  options.ends = {endToken};
   options.limit = limit;
   return options;
 }
@@ -146,7 +167,7 @@ void tryAll(uint64_t sequence, const TokenIds &said, double logProbability,
   std::vector<double> logs = logProbabilities(scoresAfter(sequence, said));
   for (int32_t token = 0; token < vocabulary; ++token) {
     double log = logProbability + logs[static_cast<size_t>(token)];
-    if (token == options.end) {
+    if (token == endToken) {
       offer(said.size() + 1, log);
       continue;
     }
@@ -196,6 +217,39 @@ TEST(Decoding, ResultsDoNotDependOnTheBatch) {
     std::vector<TokenIds> together = decode(model, sequences.size(), chosen);
     for (size_t s = 0; s < sequences.size(); ++s)
       EXPECT_EQ(together[s], decodeOne(sequences[s], chosen)) << "sequence " << s;
+  }
+}
+
+TEST(Decoding, RowsThatEndedAreTakenByOthers) {
+  std::vector<uint64_t> sequences(23);
+  for (size_t s = 0; s < sequences.size(); ++s)
+    sequences[s] = s * 5;
+  DecodingOptions greedy = options(9), sample = greedy;
+  sample.sample = true;
+  for (DecodingOptions chosen : {greedy, sample})
+    for (size_t rows : {1, 3, 8}) {
+      chosen.rows = rows;
+      chosen.numbers = sequences;
+      for (size_t s = 0; s < sequences.size(); ++s)
+        chosen.limits.push_back(1 + static_cast<int64_t>(s) % 11);
+      Language model(sequences);
+      std::vector<TokenIds> found = decode(model, sequences.size(), chosen);
+      EXPECT_EQ(model.mostRows, rows);
+      for (size_t s = 0; s < sequences.size(); ++s) {
+        DecodingOptions alone = chosen;
+        alone.limits = {chosen.limits[s]};
+        EXPECT_EQ(found[s], decodeOne(sequences[s], alone)) << "sequence " << s;
+      }
+      chosen.limits.clear();
+    }
+}
+
+TEST(Decoding, EveryEndEnds) {
+  for (uint64_t sequence = 0; sequence < 40; ++sequence) {
+    DecodingOptions chosen = options(20), more = chosen;
+    more.ends = {endToken, 1};
+    TokenIds all = decodeOne(sequence, chosen), cut = decodeOne(sequence, more);
+    EXPECT_EQ(cut, TokenIds(all.begin(), std::ranges::find(all, 1)));
   }
 }
 

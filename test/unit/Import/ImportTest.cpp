@@ -7,6 +7,8 @@
 
 #include "ImportFixture.h"
 
+#include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <filesystem>
@@ -28,7 +30,9 @@ protected:
     model->module->walk([&](mlir::func::FuncOp f) {
       std::string inputs, results;
       for (unsigned i = 0; i < f.getNumArguments(); ++i)
-        inputs += (i ? ", " : "") + nameOf(f.getArgAttr(i, "transformer.name"));
+        if (auto fallback = defaultFromAttr(f.getArgAttr(i, "transformer.default"));
+            !fallback || !fallback->isKept())
+          inputs += (inputs.empty() ? "" : ", ") + nameOf(f.getArgAttr(i, "transformer.name"));
       for (unsigned i = 0; i < f.getNumResults(); ++i)
         results += (i ? ", " : " -> ") + nameOf(f.getResultAttr(i, "transformer.name"));
       text += (text.empty() ? "" : "; ") + f.getSymName().str() + "(" + inputs + ")" + results;
@@ -49,7 +53,8 @@ TEST_F(ModelTest, FunctionsOfTheKinds) {
             "encode(source, source.lengths) -> memory, source.lengths; "
             "decode(target, memory, target.lengths, source.lengths) -> output; "
             "decode_start(memory, source.lengths); "
-            "decode_step(target, target.lengths) -> output; decode_reorder(parents)");
+            "decode_prompt(target, target.lengths) -> output; "
+            "decode_step(target) -> output; decode_reorder(parents)");
   Json json = small();
   json["kind"] = "encoder";
   json.erase("decoder"), json.erase("target");
@@ -64,12 +69,14 @@ TEST_F(ModelTest, FunctionsOfTheKinds) {
             "decode(target, memory, target.lengths, source.lengths) -> probabilities; "
             "loss(source, source.lengths, reference, reference.lengths) -> loss; "
             "decode_start(memory, source.lengths); "
-            "decode_step(target, target.lengths) -> probabilities; decode_reorder(parents)");
+            "decode_prompt(target, target.lengths) -> probabilities; "
+            "decode_step(target) -> probabilities; decode_reorder(parents)");
   json = small();
   json["kind"] = "decoder";
   json.erase("encoder"), json.erase("source"), json["decoder"].erase("cross-mask");
   json["decoder"]["mask"] = "causal";
   EXPECT_EQ(signatures(json), "decode(target) -> output; decode_start(); "
+                              "decode_prompt(target, target.lengths) -> output; "
                               "decode_step(target) -> output; decode_reorder(parents)");
 }
 
@@ -85,7 +92,7 @@ TEST_F(ModelTest, WeightsAreResultsOnRequest) {
                               R"(transformer.name = "decoder.0.weights"})"));
   EXPECT_THAT(text, HasSubstr(R"(tensor<?x3x?x?xf32> {transformer.dims = ["B", 3, "T", "S"], )"
                               R"(transformer.name = "decoder.0.cross-weights"})"));
-  EXPECT_THAT(signatures(json), HasSubstr("decode_step(target, target.lengths) -> output;"));
+  EXPECT_THAT(signatures(json), HasSubstr("decode_step(target) -> output;"));
 }
 
 TEST_F(ModelTest, MasksOfTheCommandLine) {
@@ -95,6 +102,7 @@ TEST_F(ModelTest, MasksOfTheCommandLine) {
             "encode(source, source.lengths, h) -> memory, source.lengths; "
             "decode(target, memory, k, source.lengths) -> output; "
             "decode_start(memory, source.lengths); "
+            "decode_prompt(target, target.lengths, k) -> output; "
             "decode_step(target, k) -> output; decode_reorder(parents)");
   const std::pair<const char *, const char *> wrong[] = {
       {"encoder.2.mask=causal",
@@ -139,7 +147,7 @@ TEST_F(ModelTest, LengthsOfVectors) {
   json["source"]["vocabulary"] = json["target"]["vocabulary"] = nullptr;
   auto model = importJson(json);
   ASSERT_TRUE(model);
-  EXPECT_THAT(textOf(*model), testing::Not(HasSubstr("transformer.default")));
+  EXPECT_THAT(textOf(*model), testing::Not(HasSubstr("lengths_of")));
   json["encoder"].erase("mask");
   EXPECT_THAT(signatures(json), testing::StartsWith("encode(source) -> memory;"));
 }

@@ -43,10 +43,10 @@ TEST_P(BenchTest, TimedCallsKeepCaches) {
   Session session = open();
   NamedTensors outputs;
   std::vector<LaunchTime> times;
-  Tensor start = counting({1, 16}), step = counting({1, 1, 16}), ids = ints({1, 1}, {1});
+  Tensor start = counting({1, 16}), step = counting({1, 1, 16}), counts = ints({1}, {1});
   ASSERT_TRUE(session.runTimed("start", {{"x", start}}, outputs, times));
   for (int64_t steps = 1; steps <= 2; ++steps) {
-    ASSERT_TRUE(session.runTimed("step", {{"x", step}, {"ids", ids}}, outputs, times));
+    ASSERT_TRUE(session.runTimed("step", {{"x", step}, {"counts", counts}}, outputs, times));
     EXPECT_EQ(session.stateDim("P"), steps);
   }
 }

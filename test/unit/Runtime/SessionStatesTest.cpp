@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps, capacity, reorder, running lengths.
+// Steps, capacity, reorder, rows of each sequence.
 #include "Toy.h"
 
 #include <gmock/gmock.h>
@@ -17,13 +17,13 @@ protected:
   /// Runs a step whose rows are full of `values`; gives the first element of each row, or the
   /// error.
   std::vector<float> step(Session &session, std::vector<float> values,
-                          std::vector<int32_t> ids = {}) {
+                          std::vector<int32_t> counts = {}) {
     auto rows = static_cast<int64_t>(values.size());
     Tensor x(DType::F32, {rows, 1, 16});
     for (size_t i = 0; i < values.size() * 16; ++i)
       x.values<float>()[i] = values[i / 16];
-    ids.resize(values.size(), 1);
-    auto outputs = session.run("step", {{"x", x}, {"ids", ints({rows, 1}, ids)}});
+    counts.resize(values.size(), 1);
+    auto outputs = session.run("step", {{"x", x}, {"counts", ints({rows}, counts)}});
     error = outputs ? "" : outputs.error().message;
     if (!outputs)
       return {};
@@ -55,7 +55,7 @@ TEST_P(StatesTest, StepsAccumulateUntilTheCapacity) {
     EXPECT_THAT(step(session, {1, 10}), ElementsAre(total, total * 10));
   EXPECT_EQ(session.stateDim("P"), 5);
   step(session, {1, 10});
-  EXPECT_EQ(error, "step: expected at most 5 steps, found 5 before this one");
+  EXPECT_EQ(error, "step: expected at most 5 steps, found step 6");
   start(session);
   EXPECT_THAT(step(session, {2, 3}), ElementsAre(2, 3));
 }
@@ -80,22 +80,34 @@ TEST_P(StatesTest, ReorderPermutesRowsAndTheBatchMayChange) {
   ASSERT_TRUE(reorder(session, {3, 2}));
   EXPECT_THAT(step(session, {0, 0}), ElementsAre(2, 3));
   EXPECT_EQ(reorder(session, {0, 2}).error().message,
-            "parents: expected values in [0, 2), found 2 at [1]");
+            "parents: expected values in [-1, 2), found 2 at [1]");
   EXPECT_EQ(session.stateDim("P"), 4);
 }
 
-TEST_P(StatesTest, RunningLengthsCountAllTokens) {
+TEST_P(StatesTest, SequencesHaveRowsOfTheirOwnNumber) {
   Session session = open();
   start(session);
-  step(session, {0, 0}, {4, 4});
-  EXPECT_THAT(lengths, ElementsAre(1, 1));
-  step(session, {0, 0}, {4, 0});
-  EXPECT_THAT(lengths, ElementsAre(2, 1));
-  ASSERT_TRUE(reorder(session, {1, 0, 1}));
-  step(session, {0, 0, 0}, {0, 4, 4});
-  EXPECT_THAT(lengths, ElementsAre(1, 3, 3));
+  EXPECT_THAT(step(session, {3, 4}), ElementsAre(3, 4));
+  step(session, {0, 0}, {2, 1});
+  EXPECT_EQ(error, "counts: expected values in [0, 2), found 2 at [0]");
+  EXPECT_THAT(step(session, {0, 1}, {0, 1}), ElementsAre(0, 5)); // zeros: the first one is idle
+  EXPECT_THAT(lengths, ElementsAre(0, 2));
+  step(session, {0, 0}, {1, 1});
+  EXPECT_THAT(lengths, ElementsAre(2, 3));
+  EXPECT_EQ(session.stateDim("P"), 3);
+  ASSERT_TRUE(reorder(session, {1, -1, 0}));
+  step(session, {0, 0, 0});
+  EXPECT_THAT(lengths, ElementsAre(4, 1, 3));
+  step(session, {0, 0, 0});
+  EXPECT_THAT(lengths, ElementsAre(5, 2, 4));
+  step(session, {0, 0, 0});
+  EXPECT_EQ(error, "step: expected at most 5 steps, found step 6");
+  step(session, {0, 0, 0}, {0, 1, 1}); // the error changed nothing
+  EXPECT_THAT(lengths, ElementsAre(0, 3, 5));
+  EXPECT_EQ(reorder(session, {0, -2}).error().message,
+            "parents: expected values in [-1, 3), found -2 at [1]");
   start(session);
-  step(session, {0, 0}, {4, 4});
+  step(session, {0, 0});
   EXPECT_THAT(lengths, ElementsAre(1, 1));
 }
 

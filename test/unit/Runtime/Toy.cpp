@@ -91,18 +91,21 @@ static Function step() {
   function.stateDims = {"P"};
   function.buffers = {
       buffer("x", Buffer::Kind::Argument, "B*16"), buffer("sum", Buffer::Kind::State, "B*16"),
-      buffer("y", Buffer::Kind::Argument, "B*16"), buffer("ids", Buffer::Kind::Argument, "B"),
+      buffer("y", Buffer::Kind::Argument, "B*16"), buffer("counts", Buffer::Kind::Argument, "B"),
       buffer("lengths", Buffer::Kind::Argument, "B")};
   function.inputs = {port("x", DType::F32, {"B", "1", "16"}, 0),
-                     port("ids", DType::I32, {"B", "1"}, 3), port("lengths", DType::I32, {"B"}, 4)};
-  function.inputs[2].fallback = {DefaultInput::Kind::RunningLengths, "ids", 0};
+                     port("counts", DType::I32, {"B"}, 3), port("lengths", DType::I32, {"B"}, 4)};
+  function.inputs[1].range = {0, 2};
+  function.inputs[2].fallback = {DefaultInput::Kind::RowsAfter, "P"};
   function.outputs = {port("y", DType::F32, {"B", "1", "16"}, 2),
                       port("lengths", DType::I32, {"B"}, 4)};
   function.launches = {launch("accumulate", {0, 1, 2}, "B*16")};
-  function.checks = {{Check::Kind::AtMost, size("P"), SizeExpr(4),
-                      "step: expected at most 5 steps, found {left} before this one"}};
+  function.checks = {{Check::Kind::AtMost, size("P"), SizeExpr(5),
+                      "step: expected at most {right} steps, found step {left}"}};
   function.states = {{"sum", 1}};
-  function.updates = {{"P", size("P + 1")}};
+  function.appendsTo = "P";
+  function.appendsBy = "counts";
+  function.appends = 1;
   function.needsSession = true;
   return function;
 }

@@ -73,6 +73,9 @@ static LogicalResult verifyLayout(DefOp def, LayoutAttr layout, StringRef what, 
   if (!layout)
     return def.emitOpError() << "C2: expected a kernel.layout of " << what << " " << index
                              << ", found none";
+  for (int64_t argument : {layout.getPlaces(), layout.getCounts()})
+    if (argument < -1 || argument >= static_cast<int64_t>(def.getNumArguments()))
+      return def.emitOpError() << "C2: expected the number of an argument, found " << argument;
   SmallVector<Size> sizes{layout.getScalar(), layout.getAt(), layout.getSlots()};
   if (ViewType view = layout.getView())
     for (const ViewDim &dim : view.getDims())

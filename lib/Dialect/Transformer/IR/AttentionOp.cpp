@@ -53,8 +53,8 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, 
   if (weights == WeightsResult::Averaged)
     weightsType = RankedTensorType::get({s.batch, s.queries, s.keys}, f32);
   build(builder, state, output, lseType, weightsType, query, key, value, mask, rules.bias,
-        rules.sinks, builder.getF32FloatAttr(scale), rules.softcap, rules.hiddenScore,
-        weights == WeightsResult::Averaged ? builder.getUnitAttr() : UnitAttr());
+        rules.sinks, rules.keyCounts, builder.getF32FloatAttr(scale), rules.softcap,
+        rules.hiddenScore, weights == WeightsResult::Averaged ? builder.getUnitAttr() : UnitAttr());
 }
 
 //===- Verifying ---------------------------------------------------------===//
@@ -150,7 +150,7 @@ void AttentionOp::inferShapes(SymbolicShapes &shapes) {
     shapes.set(getLse(), Shape{q[0], q[1], q[2]});
   if (getWeights())
     shapes.set(getWeights(), weightsShape(q, k, getAverageWeights()));
-  requireRuleShapes(shapes, getMask(), getBias(), {q[0], q[1], q[2], k[2]});
+  requireRuleShapes(shapes, *this, {q[0], q[1], q[2], k[2]});
 }
 
 SizeExpr AttentionOp::countFlops(const SymbolicShapes &shapes) {

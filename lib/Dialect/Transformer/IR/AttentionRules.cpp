@@ -193,8 +193,13 @@ static bool tellsLengths(Operation *part) {
 static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operation *> &parts) {
   Operation *keys = cast<ScoresOpInterface>(op).getKey().getDefiningOp();
   bool whole = isa_and_nonnull<StateGetOp>(keys);
+  bool counted = static_cast<bool>(cast<ScoresOpInterface>(op).getRules().keyCounts);
   bool ragged = isa_and_nonnull<CacheAppendOp>(keys) && llvm::any_of(parts, tellsLengths);
-  if (!whole && !ragged)
+  StringRef why = counted  ? "are counted for each sequence"
+                  : whole  ? "come from a state"
+                  : ragged ? "come from a cache with a length a sequence"
+                           : "";
+  if (why.empty())
     return success();
   for (Operation *part : parts)
     if (isa<MaskCausalOp, MaskWindowOp, BiasAlibiOp, BiasRelativeOp>(part) &&
@@ -203,8 +208,7 @@ static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operatio
           return type.isInteger(32) || (table && table.getElementType().isInteger(32));
         }))
       return op->emitOpError("C17: expected an offset on '")
-             << part->getName() << "': the keys come from a "
-             << (whole ? "state" : "cache with a length a sequence")
+             << part->getName() << "': the keys " << why
              << ", and their number does not tell where the queries stand";
   return success();
 }
@@ -252,6 +256,20 @@ static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value 
   return success();
 }
 
+/// C19: the counts of keys.
+static LogicalResult verifyCounts(Operation *op, const RuleSizes &sizes, Value mask,
+                                  const ScoreRules &rules) {
+  if (!rules.keyCounts)
+    return success();
+  int64_t found = cast<RankedTensorType>(rules.keyCounts.getType()).getDimSize(0);
+  if (differ(found, sizes.batch))
+    return op->emitOpError("C19: expected counts of keys for ")
+           << sizes.batch << " sequences, found " << found;
+  if (packedDocumentsOf(mask))
+    return op->emitOpError("C19: expected no packed documents beside counts of keys, found them");
+  return success();
+}
+
 /// Sizes that the tables of masks and rules must have; under packed documents, those of a document.
 static RuleSizes sizesOfTables(const RuleSizes &sizes, const llvm::SetVector<Operation *> &parts) {
   const auto *packed = llvm::find_if(parts, isPacked);
@@ -276,8 +294,8 @@ LogicalResult heddle::transformer::verifyElements(Operation *op, Value query, Va
 
 LogicalResult heddle::transformer::verifyRules(Operation *op, const RuleSizes &sizes, Value mask,
                                                const ScoreRules &rules) {
-  if (LogicalResult fits = verifyNumbers(op, sizes, mask, rules); failed(fits))
-    return fits;
+  if (failed(verifyNumbers(op, sizes, mask, rules)) || failed(verifyCounts(op, sizes, mask, rules)))
+    return failure();
   llvm::SetVector<Operation *> parts = partsOf({mask, rules.bias});
   RuleSizes tables = sizesOfTables(sizes, parts);
   RuleVerifier verifier(op, tables);

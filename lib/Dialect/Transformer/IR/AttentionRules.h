@@ -19,14 +19,13 @@ struct RuleSizes {
 /// C18: element types of the operands; a null value is skipped.
 llvm::LogicalResult verifyElements(mlir::Operation *op, mlir::Value query, mlir::Value key,
                                    mlir::Value value);
-/// The constraints of an attention's mask and score rules, C10 and C12 to C17; `mask` may be null.
+/// The constraints of an attention's mask and score rules, C10, C12 to C17 and C19; `mask` may be null.
 llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mlir::Value mask,
                                 const ScoreRules &rules);
 
-/// Requires the shapes that the tables of masks and rules need, in an attention over `full` (batch,
-/// heads, queries, keys): ScoreShapes.cpp.
-void requireRuleShapes(SymbolicShapes &shapes, mlir::Value mask, mlir::Value bias,
-                       const Shape &full);
+/// Requires the shapes that an attention's mask and rules need over `full` (batch, heads, queries,
+/// keys): ScoreShapes.cpp.
+void requireRuleShapes(SymbolicShapes &shapes, ScoresOpInterface op, const Shape &full);
 
 // Shape of the weights, per head or averaged (AttentionWeights.cpp).
 Shape weightsShape(const Shape &query, const Shape &key, bool averaged);

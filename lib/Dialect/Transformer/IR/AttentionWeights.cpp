@@ -36,14 +36,15 @@ void AttentionStatisticsOp::build(OpBuilder &builder, OperationState &state, Att
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto row = RankedTensorType::get(query.getShape().drop_back(), builder.getF32Type());
   build(builder, state, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getBias(),
-        op.getSinks(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr());
+        op.getSinks(), op.getKeyCounts(), op.getScaleAttr(), op.getSoftcapAttr(),
+        op.getHiddenScoreAttr());
 }
 
 void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, AttentionOp op,
                                AttentionStatisticsOp statistics) {
   build(builder, state, op.getWeights().getType(), op.getQuery(), op.getKey(),
         statistics.getMaximum(), statistics.getSum(), op.getMask(), op.getBias(), op.getSinks(),
-        op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(),
+        op.getKeyCounts(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(),
         op.getAverageWeightsAttr());
 }
 
@@ -62,7 +63,7 @@ static LogicalResult verifyRulesOf(Op op) {
   if (failed(verifyElements(op, op.getQuery(), op.getKey(), Value())))
     return failure();
   return verifyRules(op, {batch, heads, q.getDimSize(2), k.getDimSize(2)}, op.getMask(),
-                     {op.getBias(), op.getSinks(), op.getSoftcapAttr(), op.getHiddenScoreAttr()});
+                     op.getRules());
 }
 
 LogicalResult AttentionStatisticsOp::verify() {

@@ -79,7 +79,7 @@ Value MaskDocumentsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   if (getStarts())
     return emitBand(b, site, KeyBand());
   MaskArith a{b, site.loc()};
-  Value first = getOffset() ? a.limit(site.scalar(b, getOffset())) : Value();
+  Value first = getOffset() ? a.limit(offsetValue(b, site, getOffset())) : Value();
   return a.equal(site.lookupRow(b, getQueries(), first), site.lookupColumn(b, getKeys()));
 }
 
@@ -91,7 +91,7 @@ TileTruth MaskDocumentsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners
   MaskArith a{b, site.loc()};
   Value from = t.i0, to = t.i1;
   if (getOffset()) {
-    Value first = a.limit(site.scalar(b, getOffset()));
+    Value first = a.limit(offsetValue(b, site, getOffset()));
     from = a.add(from, first);
     to = a.add(to, first);
   }

@@ -55,8 +55,9 @@ std::optional<DefaultInput> heddle::defaultFromAttr(Attribute attribute) {
   for (NamedAttribute entry : entries) {
     Kind kind = llvm::StringSwitch<Kind>(entry.getName())
                     .Case("lengths_of", Kind::LengthsOf)
-                    .Case("running_lengths_of", Kind::RunningLengths)
                     .Case("zeros_of", Kind::ZerosOf)
+                    .Case("rows_before", Kind::RowsBefore)
+                    .Case("rows_after", Kind::RowsAfter)
                     .Default(Kind::None);
     auto source = dyn_cast<StringAttr>(entry.getValue());
     auto padding = dyn_cast<IntegerAttr>(entry.getValue());
@@ -69,8 +70,7 @@ std::optional<DefaultInput> heddle::defaultFromAttr(Attribute attribute) {
       return std::nullopt;
     }
   }
-  bool hasLengths = result.kind == Kind::LengthsOf || result.kind == Kind::RunningLengths;
-  if (!hasLengths && (result.kind == Kind::None || entries.contains("padding")))
+  if (result.kind != Kind::LengthsOf && (result.kind == Kind::None || entries.contains("padding")))
     return std::nullopt;
   return result;
 }

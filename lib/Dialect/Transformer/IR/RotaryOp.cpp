@@ -46,8 +46,7 @@ LogicalResult RotaryOp::verify() {
 }
 
 void RotaryOp::inferShapes(SymbolicShapes &shapes) {
-  if (getDocuments())
-    shapes.requireBatchOfOne(getInput());
+  requireOrigin(*this, shapes);
   shapes.inferRows(*this);
 }
 

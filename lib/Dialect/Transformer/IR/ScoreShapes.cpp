@@ -35,10 +35,10 @@ public:
   /// To be called first: under packed documents, tables have one row a document.
   void countSequences(MaskDocumentsOp op);
   void check(Operation *rule);
+  void oneASequence(Value table, const char *what);
 
 private:
   Shape shape(Value table) const { return of.of(table); }
-  void oneASequence(Value table, const char *what);
   void fits(const SizeExpr &found, const SizeExpr &size, bool keys, const char *what);
   void dense(Value table, const char *what);
   void blocks(MaskBlocksOp op);
@@ -51,17 +51,18 @@ private:
 };
 } // namespace
 
-void heddle::transformer::requireRuleShapes(SymbolicShapes &shapes, Value mask, Value bias,
+void heddle::transformer::requireRuleShapes(SymbolicShapes &shapes, ScoresOpInterface op,
                                             const Shape &full) {
   llvm::SetVector<Operation *> ops;
-  collect(mask, ops);
-  collect(bias, ops);
+  collect(op.getMask(), ops);
+  collect(op.getRules().bias, ops);
   RuleShapes rules(shapes, full);
   for (Operation *rule : ops)
     if (auto documents = dyn_cast<MaskDocumentsOp>(rule); documents && documents.getStarts())
       rules.countSequences(documents);
   for (Operation *rule : ops)
     rules.check(rule);
+  rules.oneASequence(op.getRules().keyCounts, "the counts of keys");
 }
 
 void RuleShapes::countSequences(MaskDocumentsOp op) {
@@ -111,7 +112,8 @@ void RuleShapes::oneASequence(Value table, const char *what) {
 void RuleShapes::fits(const SizeExpr &found, const SizeExpr &size, bool keys, const char *what) {
   if (found == SizeExpr(1) || found == size || of.isOneOrFull(found))
     return;
-  if (keys && size.dimName().empty() && !size.isConstant())
+  bool ofCache = of.isCounted(size) || (size.dimName().empty() && !size.isConstant());
+  if (keys && ofCache)
     of.requireAtMost(size, found, what);
   else
     of.require(found, size, what);
@@ -140,5 +142,6 @@ void RuleShapes::documentIds(MaskDocumentsOp op) {
   else // on a cache: ids of its keys and of the new queries
     fits(queries[1], full[3], true, "the documents of queries");
   of.require(keys[0], sequences, "the documents of keys");
+  oneASequence(op.getOffset(), "the offsets of a mask");
   fits(keys[1], full[3], true, "the documents of keys");
 }

@@ -26,6 +26,14 @@ using namespace mlir;
 
 // TransformerOps.cpp: checks the origin of positions (the starts of documents, or an offset), and
 // limits starts of documents by the rows of `input`, a document by `maxLength`.
+/// What counts positions: of documents in one batch, or an offset for each sequence, fits the rows.
+template <typename Op>
+void requireOrigin(Op op, SymbolicShapes &shapes) {
+  if (op.getDocuments())
+    shapes.requireBatchOfOne(op.getInput());
+  if (Value offset = op.getOffset(); offset && isa<ShapedType>(offset.getType()))
+    shapes.require(shapes.of(offset)[0], shapes.of(op.getInput())[0], "the offsets and the batch");
+}
 LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value documents, Value offset);
 void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
                  int64_t maxLength = 0);

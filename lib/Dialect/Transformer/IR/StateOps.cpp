@@ -91,8 +91,20 @@ void CacheAppendOp::inferShapes(SymbolicShapes &shapes) {
   Shape content = dimsFromAttr(lookupState().getDims());
   const Shape &added = shapes.of(getRows());
   content[0] = added[0];
-  content[2] = content[2] + added[2];
+  if (getAt()) // the name of the length stands for the longest sequence after the call
+    shapes.countRows(content[2].dimName());
+  else
+    content[2] = content[2] + added[2];
+  for (Value each : {getAt(), getCount()})
+    if (each)
+      shapes.require(shapes.of(each)[0], added[0],
+                     "what is counted for each sequence, and the batch");
   shapes.set(getResult(), std::move(content));
+}
+
+void CacheAppendOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  if (operand.get() == getCount())
+    limits.addBelow(limits.shapes.of(getRows())[2] + 1);
 }
 
 void CacheLengthOp::inferShapes(SymbolicShapes &shapes) {
@@ -159,6 +171,8 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (getResult().getType() != state->getTensorType())
     return emitOpError("C3: expected a result of the state's type ")
            << state->getTensorType() << ", found " << getResult().getType();
+  if (getCount() && !getAt())
+    return emitOpError("C4: expected at(...) beside count(...), found none");
   return success();
 }
 

@@ -234,17 +234,30 @@ static bool hasArgumentNamed(FunctionOpInterface function, StringRef name) {
   return false;
 }
 
-/// transformer.default: the argument from which lengths or zeros are made, and its padding id.
+/// Whether a session of the module counts a length of that name.
+static bool hasLengthNamed(Operation *op, StringRef name) {
+  for (auto state : SymbolTable::getNearestSymbolTable(op)->getRegion(0).getOps<StateOp>())
+    if (state.getCapacity() && state.getDims().size() == 4 && state.getLengthName() == name)
+      return true;
+  return false;
+}
+
+/// transformer.default: the argument from which lengths or zeros are made, and its padding id; or
+/// the length of caches whose rows the session counts.
 static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, Type type) {
   std::optional<heddle::DefaultInput> fallback = heddle::defaultFromAttr(attribute);
   if (!fallback)
     return place.error(TransformerDialect::defaultAttr)
-           << "expected one of lengths_of, running_lengths_of and zeros_of with a name, and an "
-              "integer padding beside lengths, found "
+           << "expected one of lengths_of, zeros_of, rows_before and rows_after "
+              "with a name, and an integer padding beside lengths, found "
            << attribute;
   bool zeros = fallback->kind == heddle::DefaultInput::Kind::ZerosOf;
   auto function = dyn_cast<FunctionOpInterface>(place.function);
-  if (function && !hasArgumentNamed(function, fallback->source))
+  if (function && fallback->isKept() && !hasLengthNamed(function, fallback->source))
+    return place.error(TransformerDialect::defaultAttr)
+           << "expected the length of a transformer.state with a capacity, found \""
+           << fallback->source << "\"";
+  if (function && !fallback->isKept() && !hasArgumentNamed(function, fallback->source))
     return place.error(TransformerDialect::defaultAttr)
            << "expected the name of an argument, found \"" << fallback->source << "\"";
   if (!isIntegerTensor(type) || cast<RankedTensorType>(type).getRank() != (zeros ? 2 : 1))

@@ -149,18 +149,17 @@ LogicalResult PositionLearnedOp::verify() {
 }
 
 void PositionSinusoidalOp::inferShapes(SymbolicShapes &shapes) {
-  if (getDocuments())
-    shapes.requireBatchOfOne(getInput());
+  requireOrigin(*this, shapes);
   shapes.inferRows(*this);
 }
 
 void PositionLearnedOp::inferShapes(SymbolicShapes &shapes) {
   SizeExpr rows = shapes.of(getInput())[1];
   Value offset = getOffset(); // a length that a session counts; other numbers are not known here
+  bool each = offset && isa<ShapedType>(offset.getType()); // the planner limits the caches' rows
   SizeExpr before = offset && shapes.knows(offset) ? shapes.of(offset)[0] : SizeExpr(0);
-  if (getDocuments())
-    shapes.requireBatchOfOne(getInput());
-  else
+  requireOrigin(*this, shapes);
+  if (!getDocuments() && !each)
     shapes.requireAtMost(before + rows, dim(getTable(), 0), "rows of the position table");
   shapes.inferRows(*this);
 }

@@ -61,11 +61,11 @@ TEST_F(VulkanTest, CachesInMemoryThatTheHostCannotReach) {
   auto session = Session::fromArtifact(toyArtifact(), {.device = "vulkan"});
   ASSERT_TRUE(session) << session.error().message;
   ASSERT_TRUE(session->run("start", {{"x", counting({2, 16})}}));
-  Tensor x = counting({2, 1, 16}), ids = ints({2, 1}, {1, 1});
-  ASSERT_TRUE(session->run("step", {{"x", x}, {"ids", ids}}));
+  Tensor x = counting({2, 1, 16}), counts = ints({2}, {1, 1});
+  ASSERT_TRUE(session->run("step", {{"x", x}, {"counts", counts}}));
   ASSERT_TRUE(session->run("reorder", {{"parents", ints({2}, {1, 0})}}));
   ASSERT_TRUE(session->run("triple", {{"x", counting({9, 100, 20})}})); // memory grows
-  auto outputs = session->run("step", {{"x", Tensor(DType::F32, {2, 1, 16})}, {"ids", ids}});
+  auto outputs = session->run("step", {{"x", Tensor(DType::F32, {2, 1, 16})}, {"counts", counts}});
   ASSERT_TRUE(outputs) << outputs.error().message;
   EXPECT_EQ((*outputs)["y"].values<float>()[0], 16);
   EXPECT_EQ((*outputs)["y"].values<float>()[16], 0);

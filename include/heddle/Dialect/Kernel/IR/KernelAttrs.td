@@ -85,19 +85,22 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
   let description = [{
     Attribute `kernel.layout` of the arguments and results of a `kernel.def`. `view` is the memory as the tiled body sees it; an argument without a
     view is a number that the launch passes, `scalar`. `storage` is `memory`, `weight`, or `table`: memory that the kernel reads although no operand
-    of the group stands for it. Rows of a result are stored from `at` on. `slots` are the rows of a grid with one tile for each part of each document,
+    of the group stands for it. Rows of a result are stored from `at` on, or from a place of each sequence: `places` is the number of the argument that
+    holds one number a sequence, and of that with number `counts` only so many rows are stored. `slots` are the rows of a grid with one tile for each part of each document,
     if the argument holds the documents' starts.
 
     ```mlir
     #kernel.layout<view = !kernel.view<[64, 5], f32, panel = 16>, storage = weight>
     #kernel.layout<view = !kernel.view<[d0, d1|d2, 16], f32>, at = d3>
+    #kernel.layout<view = !kernel.view<[d0, d1|d2, 16], f32>, places = 2, counts = 3>
     #kernel.layout<scalar = d0>
     ```
   }];
   let parameters = (ins
     OptionalParameter<"::heddle::kernel::ViewType">:$view,
     DefaultValuedParameter<"::heddle::kernel::Storage", "::heddle::kernel::Storage::Memory">:$storage,
-    Kernel_SizeParameter<"">:$scalar, Kernel_SizeParameter<"">:$at, Kernel_SizeParameter<"">:$slots);
+    Kernel_SizeParameter<"">:$scalar, Kernel_SizeParameter<"">:$at, Kernel_SizeParameter<"">:$slots,
+    DefaultValuedParameter<"int64_t", "-1">:$places, DefaultValuedParameter<"int64_t", "-1">:$counts);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

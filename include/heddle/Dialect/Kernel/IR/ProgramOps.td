@@ -99,7 +99,7 @@ def Kernel_CheckOp : Kernel_Op<"check"> {
   let description = [{
     Example:
     ```mlir
-    kernel.check at_most "P" "255" "decode_step: expected at most 256 steps, found {left} before this one"
+    kernel.check at_most "P" "256" "decode_step: expected at most {right} steps, found step {left}"
     ```
   }];
   let arguments = (ins Kernel_CheckAttr:$info);

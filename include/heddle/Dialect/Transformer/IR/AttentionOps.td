@@ -13,12 +13,20 @@ include "heddle/Dialect/Transformer/IR/WhereOps.td"
 /// Base of the ops that compute scores.
 class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> answers>
     : Transformer_Op<mnemonic, !listconcat([Pure, AttrSizedOperandSegments, Transformer_Contracts, Transformer_ScoresOpInterface], traits),
-                     !listconcat(["storageOf", "takesWeight", "documentStarts"], answers)> {
+                     !listconcat(["storageOf", "takesWeight", "documentStarts", "limitValues"], answers)> {
+  let extraClassDeclaration = [{
+    /// Rules that change the scores, and sinks that join them.
+    ::heddle::transformer::ScoreRules getRules() { return {getBias(), getSinks(), getKeyCounts(), getSoftcapAttr(), getHiddenScoreAttr()}; }
+  }];
   let extraClassDefinition = [{
     ::heddle::transformer::OperandStorage $cppClass::storageOf(::mlir::OpOperand &operand) {
       return readAsKeys(operand) ? OperandStorage::Panels : storageByRank(operand);
     }
     bool $cppClass::takesWeight(::mlir::OpOperand &operand) { return getSinks() == operand.get(); }
+    void $cppClass::limitValues(::mlir::OpOperand &operand, ValueLimits &limits) {
+      if (operand.get() == getKeyCounts())
+        limits.addBelow(limits.shapes.of(getKey())[2] + 1);
+    }
     ::mlir::Value $cppClass::documentStarts() {
       MaskDocumentsOp documents = packedDocumentsOf(getMask());
       return documents ? documents.getQueries() : ::mlir::Value();
@@ -47,7 +55,9 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
 
     A row without an allowed key gives zeros (weights zero, lse minus infinity; with a sink, the sink). A score of minus infinity counts as masked; a
     NaN or plus infinity at an allowed key makes the row NaN. Values at masked keys never reach a result. With `hidden_score` no key is masked: a pair
-    that `mask` hides has that number as its score, unless its bias is minus infinity.
+    that `mask` hides has that number as its score, unless its bias is minus infinity. With `counts` only the first `key_counts[b]` keys of sequence b
+    exist: a cache whose sequences differ in length has room for more. Others are no keys at all, whatever `mask` and
+    `hidden_score` say. A count below 0 or above Tk is an error of the call.
 
     Constraints:
     * C1: the batch of `key` and `value` equals that of `query`.
@@ -67,10 +77,11 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     * C15: `hidden_score` is finite, and stands beside a mask.
     * C16: packed documents (`mask.documents starts`) stand as a conjunct of the mask, once, with a batch of 1, and without `mask.dense`,
       `mask.blocks` and `bias.dense` beside them.
-    * C17: keys from a state, or from a cache whose sequences differ in length (the mask holds `mask.lengths`, `mask.prefix` or a `mask.dense` of each
-      sequence), need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
+    * C17: keys from a state, or from a cache whose sequences differ in length (`counts` tells it, or the mask holds `mask.lengths`, `mask.prefix` or a
+      `mask.dense` of each sequence), need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
     * C18: `key` and `value` have the element type of `query`, or f16 beside f32. With bf16, the weights are rounded to it too before they meet
       the values; f16 is widened, and all is as with f32.
+    * C19: `counts` has one number a sequence, and stands beside no packed documents.
 
     Example:
     ```mlir
@@ -90,11 +101,13 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     ```
   }];
   let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key, Transformer_KeptHeads:$value, Optional<Transformer_Mask>:$mask,
-                       Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
+                       Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
+                       Optional<Transformer_PerSequence>:$key_counts, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
                        OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average_weights);
   let results = (outs Transformer_Heads:$output, Optional<RankedTensorOf<[F32]>>:$lse, Optional<RankedTensorOf<[F32]>>:$weights);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict
+    $query `,` $key `,` $value (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
+    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($output) (`lse` type($lse)^)? (`weights` type($weights)^)?
   }];
   let builders = [
@@ -102,10 +115,6 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask, "float":$scale,
                    CArg<"::heddle::transformer::WeightsResult", "::heddle::transformer::WeightsResult::None">:$weights,
                    CArg<"bool", "false">:$lse, CArg<"::heddle::transformer::ScoreRules", "{}">:$rules)>];
-  let extraClassDeclaration = [{
-    /// Rules that change the scores, and sinks that join them.
-    ::heddle::transformer::ScoreRules getRules() { return {getBias(), getSinks(), getSoftcapAttr(), getHiddenScoreAttr()}; }
-  }];
   let hasCanonicalizer = 1;
 }
 
@@ -121,7 +130,7 @@ def Transformer_AttentionStatisticsOp : Transformer_ScoresOp<"attention.statisti
 
     Constraints:
     * C1: `maximum` and `sum` are `[B, H, Tq]`.
-    * C2: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C18).
+    * C2: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C19).
 
     Example:
     ```mlir
@@ -133,10 +142,11 @@ def Transformer_AttentionStatisticsOp : Transformer_ScoresOp<"attention.statisti
   }];
   let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
-                       F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
+                       Optional<Transformer_PerSequence>:$key_counts, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
   let results = (outs 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum);
   let assemblyFormat = [{
-    $query `,` $key (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict
+    $query `,` $key (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
+    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `)` `->` custom<SameTypes>(type($maximum), type($sum))
   }];
   let builders = [
@@ -153,7 +163,7 @@ def Transformer_AttentionWeightsOp : Transformer_ScoresOp<"attention.weights", [
     Constraints:
     * C1: `maximum` and `sum` are `[B, H, Tq]`.
     * C2: `weights` is `[B, H, Tq, Tk]`, with `average` `[B, Tq, Tk]`.
-    * C3: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C18).
+    * C3: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C19).
 
     Example:
     ```mlir
@@ -166,10 +176,11 @@ def Transformer_AttentionWeightsOp : Transformer_ScoresOp<"attention.weights", [
   }];
   let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
-                       F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average);
+                       Optional<Transformer_PerSequence>:$key_counts, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average);
   let results = (outs RankedTensorOf<[F32]>:$weights);
   let assemblyFormat = [{
-    $query `,` $key `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict
+    $query `,` $key `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
+    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($maximum) `,` type($sum) `)` `->` type($weights)
   }];
   let builders = [

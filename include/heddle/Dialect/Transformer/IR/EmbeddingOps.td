@@ -65,7 +65,7 @@ def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pu
     }
     ```
   }];
-  let arguments = (ins Transformer_Activations:$input, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents, Transformer_Scale:$scale);
+  let arguments = (ins Transformer_Activations:$input, Optional<Transformer_OffsetOperand>:$offset, Optional<TensorOf<[I32]>>:$documents, Transformer_Scale:$scale);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
   let hasVerifier = 1;
@@ -94,7 +94,7 @@ def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, At
     }
     ```
   }];
-  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$table, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents,
+  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$table, Optional<Transformer_OffsetOperand>:$offset, Optional<TensorOf<[I32]>>:$documents,
                        Transformer_Scale:$scale);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = [{
@@ -134,7 +134,7 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
     }
     ```
   }];
-  let arguments = (ins Transformer_Heads:$input, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents,
+  let arguments = (ins Transformer_Heads:$input, Optional<Transformer_OffsetOperand>:$offset, Optional<TensorOf<[I32]>>:$documents,
                        DefaultValuedAttr<F64Attr, "10000.0">:$base, DefaultValuedAttr<F64Attr, "1.0">:$fraction,
                        DefaultValuedAttr<F64Attr, "1.0">:$factor);
   let results = (outs Transformer_Heads:$result);

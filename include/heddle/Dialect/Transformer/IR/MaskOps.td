@@ -19,7 +19,6 @@ def Transformer_StaysInBlock : NativeOpTrait<"StaysInBlock"> {
   let cppNamespace = "::heddle::transformer";
 }
 
-def Transformer_OffsetOperand : AnyTypeOf<[I32, Transformer_PerSequence], "i32 or tensor<?xi32>">;
 
 /// Name of a result in printed IR.
 class Transformer_ResultName<string name> {
@@ -247,7 +246,7 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", "documents", [
     ```
   }];
   let arguments = (ins AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$queries,
-                       AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$keys, Optional<I32>:$offset, UnitAttr:$starts);
+                       AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$keys, Optional<Transformer_OffsetOperand>:$offset, UnitAttr:$starts);
   let assemblyFormat = [{
     custom<DocumentTables>($queries, $keys, $starts) (`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict
     `:` type($queries) `,` type($keys)

@@ -45,6 +45,7 @@ namespace heddle::transformer {
 /// Attributes and operands that change or extend the scores of an attention; null if absent.
 struct ScoreRules {
   mlir::Value bias, sinks;
+  mlir::Value keyCounts; ///< keys of each sequence that exist; null: all
   mlir::FloatAttr softcap, hiddenScore;
 
   bool operator==(const ScoreRules &) const = default;
@@ -84,13 +85,18 @@ public:
   /// Whether the runtime binds the dimension to 1 or to the full size (`transformer.broadcast`).
   bool isOneOrFull(const SizeExpr &size) const { return oneOrFull.contains(size.dimName()); }
 
+  /// Makes `name` the length of caches whose sequences have rows of their own number: tables over
+  /// their keys may be longer.
+  void countRows(llvm::StringRef name) { counted.insert(name); }
+  bool isCounted(const SizeExpr &size) const { return counted.contains(size.dimName()); }
+
   /// Gives results the shape of the first operand, except for features that their types have.
   void inferRows(mlir::Operation *op);
 
 protected:
   llvm::DenseMap<mlir::Value, Shape> shapes;
   llvm::SmallVector<ShapeEquality> required;
-  llvm::StringSet<> oneOrFull;
+  llvm::StringSet<> oneOrFull, counted;
 };
 
 /// The static sizes of a type; dynamic ones are left to the caller.

@@ -51,8 +51,8 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
 }
 
 /// Base of the ops that refer to a state.
-class Transformer_StateUserOp<string mnemonic, list<Trait> traits>
-    : Transformer_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]), ["inferShapes"]> {
+class Transformer_StateUserOp<string mnemonic, list<Trait> traits, list<string> methods = []>
+    : Transformer_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]), !listconcat(["inferShapes"], methods)> {
   code stateAccess = [{
     /// The state that the op refers to; null if there is none.
     ::heddle::transformer::StateOp lookupState();
@@ -106,16 +106,22 @@ def Transformer_StateGetOp : Transformer_StateUserOp<"state.get", [Transformer_R
   let assemblyFormat = "$state attr-dict `:` type($result)";
 }
 
-def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [Transformer_ReadWriteState]> {
+def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [AttrSizedOperandSegments, Transformer_ReadWriteState], ["limitValues"]> {
   let summary = "appends rows to a state and returns all of it";
   let description = [{
     Writes `rows` `[B, H, T, D]` behind the rows of the state, and returns its whole content `[B, H, P + T, D]`, where P is the length before the
     call. When the function returns, the length is P + T. Appending past the capacity is an error of the caller, reported before anything runs.
 
+    With `at`, each sequence has rows of its own number: row t of sequence b is written to place `at[b] + t`, and only where
+    `t < count[b]`, without `count` always. `at` is an argument of the function whose default is `rows_before`, the number that the session
+    knows; `count` is an argument too. The result is `[B, H, P, D]`, where P is the largest number of rows after the call; rows of a shorter
+    sequence behind its own are undefined. All appends of a function that have `at` have the same operands.
+
     Constraints:
     * C1: `state` names a `transformer.state` with a capacity.
     * C2: `rows` equals the state's type except along dimension 2, and has at most `capacity` rows.
     * C3: the result has the state's type.
+    * C4: `count` stands only beside `at`.
 
     Example:
     ```mlir
@@ -124,11 +130,21 @@ def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [Transfo
       %k = transformer.cache.append @keys, %new : tensor<?x8x1x64xf32> -> tensor<?x8x?x64xf32>
       return %k : tensor<?x8x?x64xf32>
     }
+    func.func @prompt(%new: tensor<?x8x?x64xf32>, %n: tensor<?xi32> {transformer.name = "n", transformer.dims = ["B"]},
+                      %p: tensor<?xi32> {transformer.name = "p", transformer.dims = ["B"], transformer.default = {rows_before = "P"}})
+        -> tensor<?x8x?x64xf32> {
+      %k = transformer.cache.append @keys, %new at(%p : tensor<?xi32>) count(%n : tensor<?xi32>) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32>
+      return %k : tensor<?x8x?x64xf32>
+    }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, Transformer_KeptHeads:$rows);
+  let arguments = (ins FlatSymbolRefAttr:$state, Transformer_KeptHeads:$rows, Optional<Transformer_PerSequence>:$at,
+                       Optional<Transformer_PerSequence>:$count);
   let results = (outs Transformer_KeptHeads:$result);
-  let assemblyFormat = "$state `,` $rows attr-dict `:` type($rows) `->` type($result)";
+  let assemblyFormat = [{
+    $state `,` $rows (`at` `(` $at^ `:` type($at) `)`)? (`count` `(` $count^ `:` type($count) `)`)? attr-dict
+    `:` type($rows) `->` type($result)
+  }];
 }
 
 def Transformer_CacheLengthOp : Transformer_Op<"cache.length", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>], ["inferShapes"]> {

@@ -32,7 +32,8 @@ def Transformer_Dialect : Dialect {
     Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller passes or receives the tensor) and
     `transformer.dims` (one name or number a dimension). Integer arguments may carry `transformer.range = [low, high]`, so that low <= value < high
     (expressions of dimensions are allowed). An argument that the caller may leave out carries `transformer.default = {lengths_of = "source", padding
-    = 0 : i64}`, `{running_lengths_of = ...}` if all tokens since the caches were emptied count, or `{zeros_of = "source"}` for a zero a token. `transformer.port` (a list like
+    = 0 : i64}`, or `{zeros_of = "source"}` for a zero a token. An argument with `{rows_before = "P"}` or `{rows_after = "P"}` callers cannot give: it
+    holds the rows that each sequence has in the caches of length P before and after the call. `transformer.port` (a list like
     `transformer.dims`) is the shape that a caller sees if it differs: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two
     transposed (`["S", "B", 512]`). With `transformer.broadcast` (sizes like `["B", 8, "T", "S"]`; expressions of dimensions are allowed) a caller may
     pass 1 in place of each of these sizes, and may leave leading dimensions out. Of four dimensions three may be passed as `[B, T, S]` or `[B * 8, T,
@@ -93,6 +94,8 @@ def Transformer_Bias : DialectType<Transformer_Dialect, Transformer_BiasType.pre
 
 def Transformer_Index : RankedTensorOf<[I32]>;
 def Transformer_PerSequence : 1DTensorOf<[I32]>;
+/// A number of rows before the first one: of all sequences, or of each.
+def Transformer_OffsetOperand : AnyTypeOf<[I32, Transformer_PerSequence], "i32 or tensor<?xi32>">;
 /// Sizes that must be static and positive: a dynamic size is negative.
 class Transformer_Positive<string dim> : CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getShape()" # dim # " > 0">;
 class Transformer_Rank<string condition>

@@ -1,0 +1,211 @@
+//===- PromptTest.cpp - Sessions whose rows have their own length -*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tokens of prompts and of steps give the bits of `decode` over the whole text,
+// however a prompt is cut, whatever its company is, and whichever row it has.
+#include "Models.h"
+#include "heddle/ExecutionEngine/Jit.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+/// Tokens of each sequence; none of them fills the caches of the models.
+const std::vector<int64_t> lengths = {12, 1, 7, 20};
+
+class PromptTest
+    : public testing::TestWithParam<std::tuple<std::string, std::string, std::string>> {
+protected:
+  void SetUp() override {
+    const auto &[model, device, dtype] = GetParam();
+    auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/" + model + ".json",
+                      {.device = device, .dtype = dtype});
+    if (!opened && isMissingDevice(opened.error()))
+      GTEST_SKIP() << opened.error().message;
+    ASSERT_TRUE(opened) << opened.error().message;
+    session = std::move(*opened);
+    transposed = model == "prompt-transposed";
+    scores = transposed ? "probabilities" : "logits";
+    const int64_t sequences = std::ssize(lengths), most = *std::ranges::max_element(lengths);
+    auto ids = make({sequences, most}, [](int64_t n) { return 1 + n * 7 % 29; });
+    inputs = {{"source", port(ids)}, {"target", port(ids)}, {"target.lengths", vector(lengths)}};
+    if (session->program().findFunction("encode")) {
+      HEDDLE_ASSERT(encoded, call(*session, "encode", inputs));
+      inputs.merge(encoded);
+    }
+    HEDDLE_ASSERT(found, call(*session, "decode", inputs));
+    all = found.at(scores);
+  }
+
+  template <typename Value>
+  static Tensor make(std::vector<int64_t> shape, Value valueOf) {
+    std::vector<int32_t> values;
+    for (int64_t n = 0; n < shape[0] * (shape.size() > 1 ? shape[1] : 1); ++n)
+      values.push_back(static_cast<int32_t>(valueOf(n)));
+    return Tensor::i32(shape, values);
+  }
+  static Tensor vector(const std::vector<int64_t> &values) {
+    return make({std::ssize(values)}, [&](int64_t n) { return values[n]; });
+  }
+  /// Ids [B, T] as the model takes them.
+  Tensor port(const Tensor &ids) const {
+    if (!transposed)
+      return ids;
+    auto values = ids.values<int32_t>();
+    return make({ids.dim(1), ids.dim(0)},
+                [&](int64_t n) { return values[n % ids.dim(0) * ids.dim(1) + n / ids.dim(0)]; });
+  }
+
+  /// Token `position` of a text.
+  int32_t token(int64_t text, int64_t position) const {
+    auto values = inputs.at("target").values<int32_t>();
+    return transposed ? values[position * std::ssize(lengths) + text]
+                      : values[text * inputs.at("target").dim(1) + position];
+  }
+
+  void start() {
+    HEDDLE_ASSERT(started, call(*session, "decode_start", inputs));
+    EXPECT_TRUE(started.empty());
+  }
+
+  /// Feeds `counts[row]` tokens of text `texts[row]` from `firsts[row]` on, in a call of `columns`
+  /// columns, and compares the last one's scores. Ids that do not count are none of the vocabulary.
+  void feed(const std::vector<int64_t> &texts, const std::vector<int64_t> &firsts,
+            const std::vector<int64_t> &counts, int64_t columns) {
+    const int64_t rows = std::ssize(texts);
+    auto ids = make({rows, columns}, [&](int64_t n) {
+      int64_t row = n / columns, t = n % columns;
+      return t < counts[row] ? token(texts[row], firsts[row] + t) : 1'000'000 - n % 2 * 2'000'000;
+    });
+    Tensors next{{"target", port(ids)}, {"target.lengths", vector(counts)}};
+    HEDDLE_ASSERT(found, call(*session, "decode_prompt", next));
+    const Tensor &result = found.at(scores);
+    ASSERT_EQ(result.rank(), 2u);
+    for (int64_t row = 0; row < rows; ++row) {
+      const Tensor given = slice(result, 0, row, row + 1);
+      std::span<const float> values = given.values<float>();
+      if (counts[row] == 0)
+        EXPECT_EQ(std::ranges::count(values, 0.0f), std::ssize(values)) << "row " << row;
+      else
+        expectScores(values, texts[row], firsts[row] + counts[row] - 1);
+    }
+  }
+
+  /// Feeds the token at `positions[row]` of text `texts[row]` to each row.
+  void step(const std::vector<int64_t> &texts, const std::vector<int64_t> &positions) {
+    auto ids =
+        make({std::ssize(texts), 1}, [&](int64_t n) { return token(texts[n], positions[n]); });
+    HEDDLE_ASSERT(found, call(*session, "decode_step", {{"target", port(ids)}}));
+    for (size_t row = 0; row < texts.size(); ++row)
+      expectScores(slice(found.at(scores), transposed, row, row + 1).values<float>(), texts[row],
+                   positions[row]);
+  }
+
+  void expectScores(std::span<const float> found, int64_t text, int64_t position) {
+    const Tensor row =
+        std::get<0>(GetParam()) == "prompt-hidden"
+            ? endOf(text, position)
+            : slice(slice(all, transposed, text, text + 1), !transposed, position, position + 1);
+    auto values = row.values<float>();
+    ASSERT_EQ(found.size(), values.size());
+    EXPECT_EQ(std::memcmp(found.data(), values.data(), values.size_bytes()), 0)
+        << "text " << text << ", position " << position;
+  }
+
+  /// Scores of the last token of a text that ends at `position`: pairs that a mask hides count in
+  /// some models, so that later tokens change earlier scores.
+  Tensor endOf(int64_t text, int64_t position) {
+    auto ids = make({1, position + 1}, [&](int64_t t) { return token(text, t); });
+    auto found = call(*session, "decode", {{"target", ids}});
+    EXPECT_TRUE(found) << found.error().message;
+    return found ? slice(found->at(scores), 1, position, position + 1) : Tensor();
+  }
+
+  std::optional<Session> session;
+  bool transposed = false;
+  std::string scores;
+  Tensors inputs;
+  Tensor all;
+};
+
+TEST_P(PromptTest, GivesTheBitsOfDecode) {
+  const std::vector<int64_t> texts = {0, 1, 2, 3};
+  for (int64_t chunk : {1, 7, 20}) {
+    SCOPED_TRACE("chunks of " + std::to_string(chunk));
+    start();
+    for (int64_t first = 0; first < 19; first += chunk) {
+      std::vector<int64_t> counts;
+      for (int64_t length : lengths) // all but the last token, which is a step's
+        counts.push_back(std::clamp<int64_t>(length - 1 - first, 0, chunk));
+      std::vector<int64_t> firsts;
+      for (int64_t length : lengths)
+        firsts.push_back(std::min(first, length - 1));
+      feed(texts, firsts, counts, chunk);
+    }
+    step(texts, {11, 0, 6, 19});
+  }
+}
+
+/// Rows that leave make place for other texts, in a call of their own or beside tokens of others.
+TEST_P(PromptTest, RowsJoinAndLeave) {
+  if (session->program().findFunction("encode"))
+    return; // a text that joins would need its own memory
+  auto reorder = [&](const std::vector<int64_t> &parents) {
+    HEDDLE_ASSERT(done, call(*session, "decode_reorder", {{"parents", vector(parents)}}));
+    EXPECT_TRUE(done.empty());
+  };
+  start();
+  feed({0, 2}, {0, 0}, {9, 4}, 9);
+  reorder({1, -1, 0});
+  feed({2, 3, 0}, {4, 0, 9}, {0, 15, 1}, 16);
+  step({2, 3, 0}, {4, 15, 10});
+  reorder({2, 1});
+  step({0, 3}, {11, 16});
+  reorder({-1, 1});
+  step({1, 3}, {0, 17});
+}
+
+/// Neither ids nor counts that a call refuses change a row.
+TEST_P(PromptTest, RefusedCallsChangeNothing) {
+  start();
+  std::vector<int64_t> texts = {0, 1, 2, 3}, counts = {5, 1, 5, 5};
+  feed(texts, {0, 0, 0, 0}, counts, 5);
+  auto refused = [&](const std::vector<int64_t> &counts, int64_t columns, const char *message) {
+    auto ids = port(make({4, columns}, [](int64_t) { return 1; }));
+    auto found =
+        call(*session, "decode_prompt", {{"target", ids}, {"target.lengths", vector(counts)}});
+    ASSERT_FALSE(found);
+    EXPECT_NE(found.error().message.find(message), std::string::npos) << found.error().message;
+  };
+  refused({1, 1, 1, 30}, 30, "expected at most");
+  refused({1, 1, -1, 1}, 2, "target.lengths: expected values in [0, ");
+  refused({1, 3, 1, 1}, 2, "target.lengths: expected values in [0, ");
+  feed(texts, {5, 0, 5, 5}, {3, 0, 2, 1}, 4);
+}
+
+using Case = PromptTest::ParamType;
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, PromptTest,
+    testing::Values(Case{"rotary-decoder", "cpu", "f32"}, Case{"rotary-decoder", "cpu", "bf16"},
+                    Case{"rotary-decoder", "cpu", "int8"}, Case{"rotary-odd", "cpu", "f32"},
+                    Case{"rotary-odd", "cpu", "bf16"}, Case{"prompt-rules", "cpu", "f32"},
+                    Case{"prompt-rules", "cpu", "bf16"}, Case{"prompt-transposed", "cpu", "f32"},
+                    Case{"prompt-hidden", "cpu", "f32"}, Case{"rotary-decoder", "vulkan", "f32"},
+                    Case{"rotary-decoder", "vulkan", "bf16"}, Case{"rotary-odd", "vulkan", "f32"},
+                    Case{"prompt-rules", "vulkan", "f32"},
+                    Case{"prompt-transposed", "vulkan", "int8"},
+                    Case{"prompt-hidden", "vulkan", "f32"}),
+    [](const auto &info) {
+      std::string name =
+          std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" + std::get<2>(info.param);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+} // namespace
