@@ -97,8 +97,8 @@ Expected<AttentionRecord> AttentionReader::read(const TokenIds &source, const To
   // Each step reads the token before; the last one writes the end, unless the limit comes first.
   TokenIds fed = {*model->target->start}, written = answer;
   fed.insert(fed.end(), answer.begin(), answer.end());
-  if (model->target->end && static_cast<int64_t>(answer.size()) < limit)
-    written.push_back(*model->target->end);
+  if (!model->target->ends.empty() && static_cast<int64_t>(answer.size()) < limit)
+    written.push_back(model->target->ends.front());
   fed.resize(written.size());
   AttentionRecord record;
   record.source = tokensOf(*model->source, source);

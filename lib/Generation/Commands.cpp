@@ -56,10 +56,10 @@ private:
 /// Decodes the texts of a batch and writes the answers.
 class Translator {
 public:
-  Translator(TextDecoder &decoder, const TextSide &target, bool stream, DecodingOptions chosen,
+  Translator(TextDecoder &decoder, const TextModel &model, bool stream, DecodingOptions chosen,
              Pictures *pictures, std::ostream &out)
-      : decoder(decoder), target(target), stream(stream), options(std::move(chosen)),
-        pictures(pictures), out(out) {
+      : decoder(decoder), target(*model.target), stream(stream), options(std::move(chosen)),
+        pictures(pictures), out(out), continues(!model.source) {
     if (stream)
       options.onToken = [this](size_t, int32_t token) { return show(token); };
   }
@@ -71,11 +71,17 @@ public:
       if (!text.ids.empty())
         options.numbers.push_back(text.number);
     line.clear();
+    shown.clear();
+    prompt = {};
+    if (stream && continues)
+      prompt = texts.front().ids;
     auto translations = HEDDLE_TRY(decoder.decode(sourcesOf(texts), options));
     auto translation = translations.begin();
     for (const NumberedText &text : texts) {
       if (!text.ids.empty() && !stream)
-        out << target.decode(*translation++);
+        out << target.continuation(continues ? text.ids : TokenIds(), *translation++);
+      if (stream)
+        out << rest(target.continuation(prompt, line)); // which may end within a character
       out << '\n';
     }
     out.flush();
@@ -90,12 +96,23 @@ private:
     return written(out);
   }
 
-  /// Writes the text that a token adds to the current line.
+  /// Writes the text that a token adds to the current line. A character that is not complete waits
+  /// for the tokens that complete it.
   Status show(int32_t token) {
-    const std::string before = target.decode(line);
+    constexpr std::string_view incomplete = "\ufffd";
     line.push_back(token);
-    out << target.decode(line).substr(before.size()) << std::flush;
+    std::string text = target.continuation(prompt, line);
+    while (text.ends_with(incomplete))
+      text.resize(text.size() - incomplete.size());
+    const std::string added = rest(text);
+    shown += added;
+    out << added << std::flush;
     return written(out);
+  }
+
+  /// What of the current line is not shown yet.
+  std::string rest(const std::string &text) const {
+    return text.starts_with(shown) ? text.substr(shown.size()) : std::string();
   }
 
   TextDecoder &decoder;
@@ -104,7 +121,11 @@ private:
   DecodingOptions options;
   Pictures *pictures; ///< null without --attention
   std::ostream &out;
-  TokenIds line; ///< with --stream: tokens of the current line
+  bool continues; ///< texts are prompts
+  // With --stream, of the current line: its prompt, its tokens, and what is written of it.
+  std::span<const int32_t> prompt;
+  TokenIds line;
+  std::string shown;
 };
 
 Expected<int64_t> chooseLimit(const TranslateCommand &command, const TextSide &target) {
@@ -186,7 +207,7 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
     auto reader = HEDDLE_TRY(AttentionReader::create(session, model));
     pictures.emplace(std::move(reader), command.attention);
   }
-  Translator translator(*decoder, *model.target, command.stream, std::move(decoding),
+  Translator translator(*decoder, model, command.stream, std::move(decoding),
                         pictures ? &*pictures : nullptr, out);
   Status answered =
       answerTexts(command.text, model, in, notes,

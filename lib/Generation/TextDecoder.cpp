@@ -42,11 +42,11 @@ std::string outsideOf(const Vocabulary &vocabulary) {
 /// Refuses sides without a vocabulary, and an encoder-decoder without a start id.
 static Status checkSides(const TextModel &model) {
   for (const std::optional<TextSide> *side : {&model.source, &model.target})
-    if (*side && !(*side)->vocabulary)
+    if (*side && !(*side)->takesText())
       return inputError((*side)->name + ".vocabulary: expected a file of tokens, found none");
   if (model.source && !model.target->start)
     return inputError("target.start: expected the id that a translation begins with, found none" +
-                      outsideOf(*model.target->vocabulary));
+                      (model.target->vocabulary ? outsideOf(*model.target->vocabulary) : ""));
   return {};
 }
 
@@ -172,10 +172,10 @@ Expected<std::span<const float>> TextDecoder::scoresOf(size_t rows) const {
   // [B, V], [B, 1, V] and [1, B, V] have the same memory layout.
   const std::span<const float> values = results[scores].values<float>();
   const size_t classes = values.size() / rows;
-  if (static_cast<int64_t>(classes) != model->target->vocabulary->size())
-    return inputError(model->target->vocabulary->name() + ": expected " + std::to_string(classes) +
-                      " tokens, one a class, found " +
-                      std::to_string(model->target->vocabulary->size()));
+  const std::optional<Vocabulary> &vocabulary = model->target->vocabulary;
+  if (vocabulary && static_cast<int64_t>(classes) != vocabulary->size())
+    return inputError(vocabulary->name() + ": expected " + std::to_string(classes) +
+                      " tokens, one a class, found " + std::to_string(vocabulary->size()));
   return values;
 }
 
@@ -194,8 +194,7 @@ Status TextDecoder::reorder(std::span<const int32_t> parents) {
 
 DecodingOptions TextDecoder::defaults() const {
   DecodingOptions options;
-  if (model->target->end)
-    options.ends = {*model->target->end};
+  options.ends = model->target->ends;
   options.limit = model->target->limit;
   return options;
 }

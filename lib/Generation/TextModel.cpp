@@ -51,6 +51,18 @@ public:
     fail(key, "expected one of " + listText(allowed), *found);
     return fallback;
   }
+  std::vector<int32_t> ids(const char *key) {
+    std::vector<int32_t> list;
+    auto found = json.find(key);
+    if (found == json.end() || !found->is_array())
+      return list;
+    for (const Json &id : *found)
+      if (id.is_number_integer() && id >= 0 && id <= INT32_MAX)
+        list.push_back(id.get<int32_t>());
+      else
+        fail(key, "expected a list of ids", *found);
+    return list;
+  }
   bool flag(const char *key, bool fallback) {
     auto found = json.find(key);
     if (found == json.end() || found->is_boolean())
@@ -77,9 +89,11 @@ private:
 Status checkIds(const TextSide &side) {
   const std::pair<const char *, std::optional<int32_t>> ids[] = {{"padding", side.padding},
                                                                  {"unknown", side.unknown},
-                                                                 {"start", side.start},
-                                                                 {"end", side.end}};
-  for (auto &[key, id] : ids)
+                                                                 {"start", side.start}};
+  std::vector<std::pair<const char *, std::optional<int32_t>>> all(std::begin(ids), std::end(ids));
+  for (int32_t end : side.ends)
+    all.emplace_back("end", end);
+  for (auto &[key, id] : all)
     if (id && *id >= side.vocabulary->size())
       return inputError(side.name + "." + key + ": expected an id below " +
                         std::to_string(side.vocabulary->size()) + ", the tokens of " +
@@ -106,7 +120,7 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   side.padding = reader.id("padding", 0).value_or(0);
   side.unknown = reader.id("unknown", 1);
   side.start = reader.id("start", 2);
-  side.end = reader.id("end", 3);
+  side.ends = reader.ids("end");
   side.add = reader.flag("add", false);
   side.length = reader.integer("length", std::nullopt);
   side.most = reader.integer("most", std::nullopt);
@@ -275,7 +289,8 @@ Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &
 }
 
 bool TextSide::isSpecial(int32_t id) const {
-  return id == padding || id == unknown || id == start || id == end;
+  return id == padding || id == unknown || id == start ||
+         std::ranges::find(ends, id) != ends.end();
 }
 
 Expected<std::vector<int32_t>> heddle::parseIds(std::string_view line, const Tokenizer &tokenizer,
@@ -382,8 +397,8 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
                         ", found " + quotedText(token));
     encoded.ids.push_back(id ? *id : *unknown);
   }
-  if (add && end)
-    encoded.ids.push_back(*end);
+  if (add && !ends.empty())
+    encoded.ids.push_back(ends.front());
   const int64_t count = static_cast<int64_t>(encoded.ids.size());
   HEDDLE_TRY(checkLength(*this, count, place));
   const int64_t room = longest().value_or(count);
@@ -392,7 +407,28 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
   return encoded;
 }
 
+std::string TextSide::continuation(std::span<const int32_t> before,
+                                   std::span<const int32_t> ids) const {
+  // What a tokenizer makes of a token (a blank, part of a character) depends on those just before it.
+  constexpr size_t enough = 16;
+  if (!tokenizer || before.empty())
+    return decode(ids);
+  auto near = before.last(std::min(before.size(), enough));
+  std::vector<int32_t> all(near.begin(), near.end());
+  const std::string head = decode(all);
+  all.insert(all.end(), ids.begin(), ids.end());
+  const std::string whole = decode(all);
+  return whole.starts_with(head) ? whole.substr(head.size()) : decode(ids);
+}
+
 std::string TextSide::decode(std::span<const int32_t> ids) const {
+  if (tokenizer) {
+    std::vector<int32_t> known;
+    std::ranges::copy_if(ids, std::back_inserter(known),
+                         [&](int32_t id) { return tokenizer->idToToken(id).has_value(); });
+    Expected<std::string> text = tokenizer->decode(known);
+    return text ? *text : std::string();
+  }
   std::string text;
   for (int32_t id : ids) {
     if (isSpecial(id))

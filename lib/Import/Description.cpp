@@ -31,7 +31,7 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   facts["padding"] = side.padding;
   facts["unknown"] = orNull(side.unknown);
   facts["start"] = orNull(side.start);
-  facts["end"] = orNull(side.end);
+  facts["end"] = side.ends;
   facts["add"] = side.add;
   facts["length"] = orNull(side.length);
   facts["most"] = orNull(side.most);

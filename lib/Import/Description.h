@@ -36,8 +36,8 @@ struct SideDescription {
   std::string preprocessor; ///< member with a preprocessor_config.json, for images; or empty
   int64_t size = in.get<int64_t>("vocabulary"); ///< tokens
   int64_t padding = in.get<int64_t>("padding");
-  std::optional<int64_t> unknown = in.maybe<int64_t>("unknown"), start = in.maybe<int64_t>("start"),
-                         end = in.maybe<int64_t>("end");
+  std::optional<int64_t> unknown = in.maybe<int64_t>("unknown"), start = in.maybe<int64_t>("start");
+  std::vector<int64_t> ends = in.numbers("end");
   bool add = in.get<bool>("add");
   std::string split = in.get<std::string>("split"), tooLong = in.get<std::string>("too-long");
   std::optional<int64_t> length = in.maybe<int64_t>("length");

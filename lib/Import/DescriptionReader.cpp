@@ -202,10 +202,10 @@ void Reader::ids(SideDescription &side) {
     return false;
   };
   check("padding", side.padding);
-  for (auto [key, id] :
-       {std::pair{"unknown", &side.unknown}, {"start", &side.start}, {"end", &side.end}})
+  for (auto [key, id] : {std::pair{"unknown", &side.unknown}, {"start", &side.start}})
     if (*id && !check(key, **id))
       id->reset();
+  std::erase_if(side.ends, [&](int64_t id) { return !check("end", id); });
 }
 
 void Reader::text(SideDescription &side, const std::string &name) {

@@ -149,12 +149,22 @@ static Status addLabels(const Json &config, const std::string &path, const std::
   return {};
 }
 
+/// The side that takes texts, and its name: the source, or the target of a decoder alone. None if
+/// vectors or images come in.
+static std::optional<std::pair<std::string, SideDescription *>> textsOf(Description &description) {
+  const bool reads = description.source.has_value();
+  std::optional<SideDescription> &side = reads ? description.source : description.target;
+  if (!side || side->vectors)
+    return std::nullopt;
+  return std::pair(std::string(reads ? "source" : "target"), &*side);
+}
+
 /// A warning where an id of the tokenizer has no row in the model's table: a text with that token
 /// is an error.
 static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
                             Description &description) {
   constexpr int64_t gap = 1024; // ids may have gaps, and nobody asks for the last one
-  const int64_t rows = description.source->size;
+  const int64_t rows = textsOf(description)->second->size;
   for (int64_t id = rows; id < std::min<int64_t>(rows + gap, INT32_MAX); ++id)
     if (std::optional<std::string> token = tokenizer.idToToken(static_cast<int32_t>(id))) {
       description.warnings.push_back(file + ": expected ids below the model's " +
@@ -181,8 +191,8 @@ static Expected<std::pair<TokenizerFile, Tokenizer>> readTokenizer(const std::st
 /// The folder's tokenizer, which the compiled model carries. Where it cannot be read, that is an
 /// error if texts will come, else a warning: the model runs on ids without it.
 static Status addTokenizer(const std::string &folder, bool needsTexts, Description &description) {
-  if (!description.source || description.source->vectors ||
-      (!needsTexts && !holdsTokenizer(folder)))
+  auto texts = textsOf(description);
+  if (!texts || (!needsTexts && !holdsTokenizer(folder)))
     return {};
   auto read = readTokenizer(folder);
   if (!read && needsTexts)
@@ -193,16 +203,18 @@ static Status addTokenizer(const std::string &folder, bool needsTexts, Descripti
   }
   auto &[file, tokenizer] = *read;
   checkVocabulary(tokenizer, file.name, description);
-  description.source->tokenizer = "source.tokenizer.json";
+  auto &[name, side] = *texts;
+  side->tokenizer = name + ".tokenizer.json";
   description.files.push_back(file.name);
-  description.texts[description.source->tokenizer] = std::move(file.json);
+  description.texts[side->tokenizer] = std::move(file.json);
   return {};
 }
 
 /// How the folder turns messages into one text, which goes with its tokenizer; a warning where that
 /// cannot be read.
 static void addChatTemplate(const std::string &folder, Description &description) {
-  if (!description.source || description.source->tokenizer.empty() || !ChatTemplate::isIn(folder))
+  auto texts = textsOf(description);
+  if (!texts || texts->second->tokenizer.empty() || !ChatTemplate::isIn(folder))
     return;
   Expected<ChatTemplate> chat = ChatTemplate::open(folder);
   if (!chat) {
@@ -210,8 +222,9 @@ static void addChatTemplate(const std::string &folder, Description &description)
                                    "; the model takes texts and no messages");
     return;
   }
-  description.source->chatTemplate = "source.chat-template.json";
-  description.texts[description.source->chatTemplate] = chat->toJson();
+  auto &[name, side] = *texts;
+  side->chatTemplate = name + ".chat-template.json";
+  description.texts[side->chatTemplate] = chat->toJson();
 }
 
 /// What the folder says of images, which the compiled model carries. Where it cannot be followed,

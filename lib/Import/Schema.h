@@ -83,6 +83,14 @@ public:
     return value.is_array() ? value.get<std::vector<std::string>>()
                             : std::vector{value.get<std::string>()};
   }
+  /// A number, or a list of them; the default where nothing is said, none where the value is null.
+  std::vector<int64_t> numbers(const std::string &key) const {
+    const Json *value = has(key) ? find(key) : standard(key);
+    if (!value || value->is_null())
+      return {};
+    return value->is_array() ? value->get<std::vector<int64_t>>()
+                             : std::vector{value->get<int64_t>()};
+  }
   bool is(const std::string &key, const char *word) const { return get<std::string>(key) == word; }
 
   /// Reports keys that stand beside a value of another key that excludes them (`only`).

@@ -35,7 +35,7 @@ std::vector<std::string> folderNames() {
 
 /// Zeroes rows behind each text's length, as the goldens have them: they are no results.
 void zeroPadding(Tensor &rows, const Tensors &inputs) {
-  auto lengths = inputs.find("source.lengths");
+  auto lengths = inputs.find(inputs.contains("target") ? "target.lengths" : "source.lengths");
   if (lengths == inputs.end() || rows.rank() != 3)
     return;
   std::span<float> values = rows.values<float>();
@@ -81,6 +81,32 @@ std::vector<float> resultsOf(const Tensor &rows, std::span<const int32_t> length
   return results;
 }
 
+/// Prompts in chunks of three tokens give the bits of `all`, the logits at all positions.
+void expectSameOfPrompts(Session &session, const Tensors &inputs, const Tensor &all) {
+  constexpr int64_t chunk = 3;
+  const Tensor &ids = inputs.at("target");
+  auto lengths = inputs.at("target.lengths").values<int32_t>();
+  ASSERT_TRUE(call(session, "decode_start", {}));
+  for (int64_t first = 0; first < ids.dim(1); first += chunk) {
+    const int64_t end = std::min(first + chunk, ids.dim(1));
+    std::vector<int32_t> counts;
+    for (int32_t length : lengths)
+      counts.push_back(static_cast<int32_t>(std::clamp<int64_t>(length - first, 0, end - first)));
+    HEDDLE_ASSERT(found, call(session, "decode_prompt",
+                              {{"target", slice(ids, 1, first, end)},
+                               {"target.lengths", Tensor::i32({ids.dim(0)}, counts)}}));
+    for (int64_t b = 0; b < ids.dim(0); ++b) {
+      if (counts[b] == 0)
+        continue;
+      Tensor row = slice(slice(all, 0, b, b + 1), 1, first + counts[b] - 1, first + counts[b]);
+      Tensor last = slice(found.at("logits"), 0, b, b + 1);
+      EXPECT_TRUE(std::ranges::equal(std::as_const(last).values<float>(),
+                                     std::as_const(row).values<float>()))
+          << "text " << b << ", position " << first + counts[b] - 1;
+    }
+  }
+}
+
 /// Folder, device, dtype.
 class FolderTest
     : public testing::TestWithParam<std::tuple<std::string, std::pair<std::string, std::string>>> {
@@ -93,13 +119,17 @@ TEST_P(FolderTest, AgreesWithTransformers) {
   std::string part = fs::path(name).has_parent_path() ? fs::path(name).filename().string() : "";
   fs::path golden = folder / "golden" / part;
   HEDDLE_ASSERT(inputs, readTensors(golden / "inputs"));
-  HEDDLE_ASSERT(expected, readTensors(golden / "encode"));
+  const bool decodes = inputs.contains("target");
+  const std::string function = decodes ? "decode" : "encode";
+  HEDDLE_ASSERT(expected, readTensors(golden / function));
   ASSERT_FALSE(expected.empty());
   auto session = jit(folder.string(), {.device = device, .dtype = dtype, .part = part});
   if (!session && isMissingDevice(session.error()))
     GTEST_SKIP() << session.error().message;
   ASSERT_TRUE(session) << session.error().message;
-  HEDDLE_ASSERT(found, call(*session, "encode", inputs));
+  HEDDLE_ASSERT(found, call(*session, function, inputs));
+  if (decodes)
+    expectSameOfPrompts(*session, inputs, found.at("logits"));
   for (const auto &[result, tensor] : expected) {
     ASSERT_TRUE(found.count(result)) << result;
     zeroPadding(found.at(result), inputs);

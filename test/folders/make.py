@@ -5,8 +5,8 @@
 
 usage: DIR/bin/python test/folders/make.py [NAME …]     DIR: see scripts/goldens-setup; without names, all folders
 
-test/folders/NAME is the folder as save_pretrained writes it; golden/inputs and golden/encode beside it hold arrays by
-name. Rows behind a text's length are no results and are written as 0.
+test/folders/NAME is the folder as save_pretrained writes it; golden/inputs and golden/encode (decode, of a decoder) beside
+it hold arrays by name. Rows behind a text's length are no results and are written as 0.
 """
 import json
 import os
@@ -83,6 +83,17 @@ def text_case(model, padding=0, types=0, seed=1):
     if values.ndim == 3:
         values = values * mask[:, :, None]
     return model, inputs, {name: values}
+
+
+def decoder_case(model, padding=0, seed=1):
+    """A model that continues texts: the logits at all positions."""
+    model = randomised(model, seed)
+    inputs = {name.replace("source", "target"): value
+              for name, value in text_inputs(model.config.vocab_size, padding, seed).items()}
+    mask = numpy.arange(max(LENGTHS))[None] < inputs["target.lengths"][:, None]
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor(inputs["target"].astype(numpy.int64))).logits.numpy()
+    return model, inputs, {"logits": logits * mask[:, :, None]}
 
 
 def image_case(model, seed=1):
@@ -345,6 +356,9 @@ MODERN = dict(vocab_size=83, hidden_size=36, num_hidden_layers=3, num_attention_
               bos_token_id=1, sep_token_id=2, eos_token_id=2, reference_compile=False, attn_implementation="eager")
 QWEN = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
             intermediate_size=52, max_position_embeddings=20, pad_token_id=0, attn_implementation="eager")
+LLAMA = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, num_key_value_heads=1,
+             intermediate_size=52, max_position_embeddings=24, bos_token_id=1, eos_token_id=2,
+             attn_implementation="eager")
 GEMMA = dict(QWEN, hidden_size=28, intermediate_size=40, num_hidden_layers=3, query_pre_attn_scalar=24, sliding_window=4, bos_token_id=2, eos_token_id=1,
              layer_types=["sliding_attention", "full_attention", "sliding_attention"], rope_local_base_freq=100.0,
              rope_scaling=dict(rope_type="linear", factor=4.0))
@@ -419,6 +433,12 @@ CASES = {
         hf.Qwen3Config(**dict(QWEN, num_hidden_layers=1, use_sliding_window=True, sliding_window=3, max_window_layers=0),
                        **LABELS)))),
     "qwen3-answers": lambda: text_case(hf.Qwen3ForQuestionAnswering(hf.Qwen3Config(**dict(QWEN, num_hidden_layers=1)))),
+    "llama-decoder": lambda: decoder_case(hf.LlamaForCausalLM(hf.LlamaConfig(
+        **dict(LLAMA, attention_bias=True, mlp_bias=True, rope_scaling=dict(rope_type="linear", factor=2.0))))),
+    "mistral-decoder": lambda: decoder_case(hf.MistralForCausalLM(hf.MistralConfig(**LLAMA, sliding_window=4))),
+    "qwen2-decoder": lambda: decoder_case(hf.Qwen2ForCausalLM(hf.Qwen2Config(
+        **LLAMA, use_sliding_window=True, sliding_window=3, max_window_layers=1, tie_word_embeddings=True))),
+    "qwen3-decoder": lambda: decoder_case(hf.Qwen3ForCausalLM(hf.Qwen3Config(**dict(QWEN, tie_word_embeddings=True)))),
     "gemma3": lambda: text_case(hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA))),
     "gemma3-both-ways": lambda: with_tokenizer(text_case(
         hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA, use_bidirectional_attention=True)))),
@@ -465,7 +485,7 @@ def main():
         model, inputs, results = CASES[name]()
         model.save_pretrained(folder)
         write(os.path.join(folder, "golden", "inputs"), inputs)
-        write(os.path.join(folder, "golden", "encode"), results)
+        write(os.path.join(folder, "golden", "decode" if "target" in inputs else "encode"), results)
         if hasattr(model, "extra"):
             model.extra(folder)
         size = sum(os.path.getsize(os.path.join(base, file)) for base, _, files in os.walk(folder) for file in files)

@@ -53,8 +53,9 @@ struct TextSide {
   std::optional<ImageProcessor> images; ///< the source is files of images instead
   Split split = Split::Space;
   int32_t padding = 0;
-  std::optional<int32_t> unknown = 1, start = 2, end = 3;
-  bool add = false;              ///< `start` before and `end` after a source text
+  std::optional<int32_t> unknown = 1, start = 2;
+  std::vector<int32_t> ends = {3}; ///< each ends a text
+  bool add = false;                ///< `start` before and the first end after a source text
   std::optional<int64_t> length; ///< text is padded on the right to this many ids
   std::optional<int64_t> most;   ///< most ids: as many as learned positions, or for a prompt, as
                                  ///< fit into the caches beside the start token
@@ -71,9 +72,11 @@ struct TextSide {
   Expected<EncodedText> encode(std::string_view text, std::string_view place,
                                const TextContext &context = {}) const;
   /// Text of tokens, joined by a space for Split::Space; special tokens are left out. Ids must be
-  /// in range.
+  /// in a vocabulary's range; those that a tokenizer has not are left out.
   std::string decode(std::span<const int32_t> ids) const;
-  /// Whether an id is padding, unknown, start or end.
+  /// The text that `ids` add to that of the tokens `before` them.
+  std::string continuation(std::span<const int32_t> before, std::span<const int32_t> ids) const;
+  /// Whether an id is padding, unknown, start or an end.
   bool isSpecial(int32_t id) const;
 };
 

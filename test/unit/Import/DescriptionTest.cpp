@@ -466,7 +466,7 @@ TEST_F(DescriptionTest, Defaults) {
   EXPECT_EQ(d->decoder->layers[0].selfNorm->epsilon, 1e-5);
   EXPECT_EQ(d->target->limit, 256);
   EXPECT_EQ(Json::parse(factsOf(*d))["source"].dump(),
-            R"({"vocabulary":20,"split":"space","padding":0,"unknown":1,"start":2,"end":3,"add":)"
+            R"({"vocabulary":20,"split":"space","padding":0,"unknown":1,"start":2,"end":[3],"add":)"
             R"(false,"length":null,"most":null,"too-long":"error","limit":256})");
 }
 
