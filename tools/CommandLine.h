@@ -150,22 +150,59 @@ inline void addAnswerFlags(CLI::App &app, AnswerCommand &command) {
       ->required();
 }
 
+/// Adds the flags of greedy decoding and of sampling.
+inline void addWritingFlags(CLI::App &app, WritingOptions &writing) {
+  addNumber(app, "--limit", writing.limit, 1, "tokens of an answer (default: the model's)");
+  CLI::Option *sample = app.add_flag_callback(
+      "--sample", [&writing] { writing.sample = true; }, "draw tokens by their probabilities");
+  app.add_flag_callback(
+         "--greedy", [&writing] { writing.sample = false; },
+         "take the likeliest token, whatever the model's settings are")
+      ->excludes(sample);
+  app.add_option("--temperature", writing.temperature, "divides scores before drawing (default: 1)")
+      ->type_name("X");
+  addNumber(app, "--top-k", writing.topK, 0, "draw among the N likeliest (default: 0, all)");
+  app.add_option("--top-p", writing.topP, "draw among the likeliest that sum to X (default: 1)")
+      ->type_name("X");
+  app.add_option("--min-p", writing.minP,
+                 "draw among those at least X times as likely as the likeliest (default: 0)")
+      ->type_name("X");
+  addNumber(app, "--seed", writing.seed, 0, "seed of --sample (default: 0)");
+  app.add_option("--repetition-penalty", writing.repetitionPenalty,
+                 "divides scores of tokens that a text holds already (default: 1)")
+      ->type_name("X");
+  app.add_option("--stop", writing.stops, "a text that ends an answer; repeat for each")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  app.add_flag("--ignore-end", writing.ignoreEnd, "go on behind tokens that end a text");
+  writing.rate = isatty(STDERR_FILENO) != 0;
+}
+
 /// Adds texts and the flags of decoding.
 inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   addTextFlags(app, command.text);
-  addNumber(app, "--limit", command.limit, 1, "tokens of an answer (default: the model's)");
-  addNumber(app, "--beam", command.beam, 1, "hypotheses kept for each text (default: 1, greedy)");
-  app.add_option("--length-penalty", command.lengthPenalty,
+  addWritingFlags(app, command.writing);
+  addNumber(app, "--beam", command.writing.beam, 1,
+            "hypotheses kept for each text (default: 1, greedy)");
+  app.add_option("--length-penalty", command.writing.lengthPenalty,
                  "a hypothesis is divided by ((5 + tokens) / 6)^X (default: 0.6)")
       ->type_name("X");
-  app.add_flag("--sample", command.sample, "draw tokens by their probabilities");
-  app.add_option("--temperature", command.temperature, "divides scores before drawing (default: 1)")
-      ->type_name("X");
-  addNumber(app, "--top-k", command.topK, 0, "draw among the N likeliest (default: 0, all)");
-  app.add_option("--top-p", command.topP, "draw among the likeliest that sum to X (default: 1)")
-      ->type_name("X");
-  addNumber(app, "--seed", command.seed, 0, "seed of --sample (default: 0)");
-  app.add_flag("--stream", command.stream, "write each token as soon as it is chosen");
+  app.add_flag("--stream", command.stream, "write text as soon as its tokens are chosen");
+}
+
+inline void addChatFlags(CLI::App &app, ChatCommand &command) {
+  addWritingFlags(app, command.writing);
+  app.add_option("--system", command.system, "what the first message says")->type_name("TEXT");
+  command.terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+}
+
+/// Adds texts and the flags of continuing them.
+inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
+  addDecodingFlags(app, command);
+  app.add_option("--prompts", command.prompts,
+                 "a file with a prompt a line; in FILE.jsonl a line is a JSON text or messages for "
+                 "the chat template, and answers are JSON texts")
+      ->type_name("FILE");
 }
 
 /// Adds texts and the flags of decoding and of pictures of attention weights.
@@ -252,10 +289,22 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
                "translate translate.heddle --beam=4 \"我 是 谁\"\n" + start +
                "translate translate.heddle --sample --top-p=0.9 --seed=7 --stream \"我 是 谁\"\n" +
                start + "translate translate.heddle --attention=attention.html \"我 是 谁\"");
-  addDecoding("generate", "continue texts, or the lines of standard input", addDecodingFlags,
+  addDecoding("generate", "continue texts, or the lines of standard input", addGenerateFlags,
               generateCommand)
       ->footer("Examples:\n" + start + "generate model.heddle \"once upon a\" --limit=20\n" +
                start + "generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
+  auto chat = std::make_shared<ChatCommand>();
+  addTextCommand(
+      app, driver, outcome, "chat", "talk with a model, line by line",
+      [&](CLI::App &own) { addChatFlags(own, *chat); },
+      [driver, chat]() -> Status {
+        HEDDLE_TRY(checkChat(*chat));
+        Session session = HEDDLE_TRY(driver.open());
+        return chatCommand(session, *chat, std::cin, std::cout, std::cerr);
+      })
+      ->footer("Ctrl-C ends an answer, and where nobody answers, the chat.\nExamples:\n" + start +
+               "chat model.heddle --system=\"Answer in one sentence.\"\n" + start +
+               "chat model.heddle --sample --temperature=0.7 < questions.txt");
 }
 
 /// Adds the commands on encoders.

@@ -40,14 +40,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   registerAllDialects(registry);
   std::unique_ptr<Compilation> compilation(new Compilation(registry, model));
   compilation->onTiled = options.onTiled;
-  ImportOptions importOptions;
-  importOptions.masks = options.masks;
-  importOptions.part = options.part;
-  importOptions.pool = options.pool;
-  importOptions.needsVectors = options.needsVectors;
-  importOptions.needsTexts = options.needsTexts;
-  importOptions.weights = options.weights;
-  importOptions.attentionWeights = options.attentionWeights;
+  ImportOptions importOptions = options;
   // A checkpoint that --weights names is always opened, so that a wrong name is an error.
   importOptions.needsWeights = options.needsWeights || !options.weights.empty();
   Expected<ImportedModel> imported = importModel(model, importOptions, compilation->context);

@@ -112,6 +112,8 @@ Status checkCompiled(const std::string &path, const CompileOptions &options) {
     return usageError("--part" + found);
   if (!options.pool.empty())
     return usageError("--pool" + found);
+  if (options.context)
+    return usageError("--context" + found);
   if (!options.weights.empty())
     return usageError("--weights" + found);
   if (options.dtype != CompileOptions().dtype)

@@ -130,12 +130,13 @@ static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
                                                       const CompileOptions &options) {
   std::error_code none;
   const bool pools = options.needsVectors && !fs::exists(folder / "modules.json", none);
-  std::vector<std::string> parts = {"folder 1",
+  std::vector<std::string> parts = {"folder 2",
                                     options.dtype,
                                     options.part,
                                     options.pool,
                                     pools ? "vectors" : "",
                                     options.attentionWeights ? "weights" : "",
+                                    options.context ? std::to_string(*options.context) : "",
                                     std::to_string(options.masks.size())};
   parts.insert(parts.end(), options.masks.begin(), options.masks.end());
   parts.insert(parts.end(), options.targets.begin(), options.targets.end());

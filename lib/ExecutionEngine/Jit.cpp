@@ -23,13 +23,7 @@ CompileOptions compileOptions(const JitOptions &options) {
   result.targets = {vulkan ? "vulkan" : "cpu"};
   result.cpus = {"native"};
   result.dtype = options.dtype;
-  result.masks = options.masks;
-  result.part = options.part;
-  result.pool = options.pool;
-  result.needsVectors = options.needsVectors;
-  result.needsTexts = options.needsTexts;
-  result.weights = options.weights;
-  result.attentionWeights = options.attentionWeights;
+  static_cast<ImportOptions &>(result) = options;
   result.progress = options.progress;
   return result;
 }

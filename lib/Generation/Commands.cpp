@@ -5,10 +5,14 @@
 // Checks of the options, and the output for each batch of texts.
 #include "heddle/Generation/Commands.h"
 
+#include "Conversation.h"
+#include "DecodingChoice.h"
 #include "TextBatches.h"
 
 #include "heddle/Generation/Attention.h"
 #include "heddle/Generation/TextDecoder.h"
+#include "heddle/Generation/TextStream.h"
+#include "heddle/Support/Json.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -53,104 +57,94 @@ private:
   size_t cells = 0;
 };
 
+/// Whether lines of the file of --prompts are JSON.
+bool readsJson(const TranslateCommand &command) { return command.prompts.ends_with(".jsonl"); }
+
+/// A JSON text on one line.
+std::string jsonText(const std::string &text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// Decodes the texts of a batch and writes the answers.
 class Translator {
 public:
-  Translator(TextDecoder &decoder, const TextModel &model, bool stream, DecodingOptions chosen,
-             Pictures *pictures, std::ostream &out)
-      : decoder(decoder), target(*model.target), stream(stream), options(std::move(chosen)),
-        pictures(pictures), out(out), continues(!model.source) {
-    if (stream)
-      options.onToken = [this](size_t, int32_t token) { return show(token); };
+  Translator(TextDecoder &decoder, const TextModel &model, const TranslateCommand &command,
+             DecodingOptions chosen, Pictures *pictures, std::ostream &out)
+      : decoder(decoder), model(model), command(command), json(readsJson(command)),
+        options(std::move(chosen)), pictures(pictures), out(out) {
+    if (!model.source)
+      options.rows = static_cast<size_t>(command.text.batch);
+    // A beam's tokens are known at its end.
+    if (options.beam == 1)
+      options.onToken = [this](size_t sequence, int32_t token) { return take(sequence, token); };
   }
 
   Status answer(const std::vector<NumberedText> &texts) {
     // A text without tokens is not decoded; it gives an empty line.
     options.numbers.clear();
+    answers.clear();
     for (const NumberedText &text : texts)
-      if (!text.ids.empty())
+      if (!text.ids.empty()) {
         options.numbers.push_back(text.number);
-    line.clear();
-    shown.clear();
-    prompt = {};
-    if (stream && continues)
-      prompt = texts.front().ids;
-    auto translations = HEDDLE_TRY(decoder.decode(sourcesOf(texts), options));
-    auto translation = translations.begin();
+        answers.push_back({TextStream(*model.target, model.source ? TokenIds() : text.ids,
+                                      command.writing.stops),
+                           ""});
+      }
+    const std::vector<TokenIds> sources = sourcesOf(texts);
+    auto translations = HEDDLE_TRY(decoder.decode(sources, options));
+    for (size_t i = 0; i < answers.size(); ++i)
+      HEDDLE_TRY(finish(answers[i], translations[i]));
+    size_t next = 0;
     for (const NumberedText &text : texts) {
-      if (!text.ids.empty() && !stream)
-        out << target.continuation(continues ? text.ids : TokenIds(), *translation++);
-      if (stream)
-        out << rest(target.continuation(prompt, line)); // which may end within a character
-      out << '\n';
+      std::string answer = text.ids.empty() ? "" : std::move(answers[next++].text);
+      out << (json ? jsonText(answer) : answer) << '\n';
     }
     out.flush();
-    return pictures ? draw(texts, translations) : written(out);
+    for (size_t i = 0; pictures && i < sources.size(); ++i)
+      HEDDLE_TRY(pictures->add(sources[i], translations[i], options.limit));
+    return written(out);
   }
+
+  int64_t tokens() const { return count; }
 
 private:
-  Status draw(const std::vector<NumberedText> &texts, const std::vector<TokenIds> &translations) {
-    auto translation = translations.begin();
-    for (const TokenIds &source : sourcesOf(texts))
-      HEDDLE_TRY(pictures->add(source, *translation++, options.limit));
+  struct Answer {
+    TextStream stream;
+    std::string text; ///< all of it, or with --stream what is not written yet
+  };
+
+  Expected<bool> take(size_t sequence, int32_t token) {
+    Answer &answer = answers[sequence];
+    answer.text += answer.stream.add(token);
+    ++count;
+    if (command.stream)
+      HEDDLE_TRY(show(answer));
+    return !answer.stream.stopped();
+  }
+
+  Status show(Answer &answer) {
+    out << answer.text << std::flush;
+    answer.text.clear();
     return written(out);
   }
 
-  /// Writes the text that a token adds to the current line. A character that is not complete waits
-  /// for the tokens that complete it.
-  Status show(int32_t token) {
-    constexpr std::string_view incomplete = "\ufffd";
-    line.push_back(token);
-    std::string text = target.continuation(prompt, line);
-    while (text.ends_with(incomplete))
-      text.resize(text.size() - incomplete.size());
-    const std::string added = rest(text);
-    shown += added;
-    out << added << std::flush;
-    return written(out);
-  }
-
-  /// What of the current line is not shown yet.
-  std::string rest(const std::string &text) const {
-    return text.starts_with(shown) ? text.substr(shown.size()) : std::string();
+  Status finish(Answer &answer, const TokenIds &tokens) {
+    for (size_t i = 0; options.beam > 1 && i < tokens.size(); ++i)
+      HEDDLE_TRY(take(static_cast<size_t>(&answer - answers.data()), tokens[i]));
+    answer.text += answer.stream.finish();
+    return {};
   }
 
   TextDecoder &decoder;
-  const TextSide &target;
-  bool stream;
+  const TextModel &model;
+  const TranslateCommand &command;
+  bool json; ///< answers are JSON texts
   DecodingOptions options;
   Pictures *pictures; ///< null without --attention
   std::ostream &out;
-  bool continues; ///< texts are prompts
-  // With --stream, of the current line: its prompt, its tokens, and what is written of it.
-  std::span<const int32_t> prompt;
-  TokenIds line;
-  std::string shown;
+  std::vector<Answer> answers; ///< of the batch
+  int64_t count = 0;
 };
-
-Expected<int64_t> chooseLimit(const TranslateCommand &command, const TextSide &target) {
-  const int64_t limit = command.limit.value_or(target.limit);
-  if (limit < 1 || limit > target.limit)
-    return usageError("--limit: expected 1 to " + std::to_string(target.limit) +
-                      ", the model's target.limit, found " + std::to_string(limit));
-  return limit;
-}
-
-Expected<DecodingOptions> decodingOf(const TranslateCommand &command, const TextDecoder &decoder,
-                                     const TextSide &target) {
-  DecodingOptions options = decoder.defaults();
-  options.limit = HEDDLE_TRY(chooseLimit(command, target));
-  options.beam = command.beam;
-  options.sample = command.sample;
-  options.lengthPenalty = command.lengthPenalty.value_or(options.lengthPenalty);
-  options.temperature = command.temperature.value_or(options.temperature);
-  options.topK = command.topK.value_or(options.topK);
-  options.topP = command.topP.value_or(options.topP);
-  options.seed = command.seed.value_or(options.seed);
-  if (Status checked = checkDecoding(options); !checked)
-    return usageError("--" + checked.error().message);
-  return options;
-}
 
 } // namespace
 
@@ -175,19 +169,29 @@ static Status checkPicture(const std::string &file) {
 Status heddle::checkTranslate(const TranslateCommand &command) {
   HEDDLE_TRY(checkPicture(command.attention));
   HEDDLE_TRY(checkTexts(command.text));
+  HEDDLE_TRY(checkWriting(command.writing));
+  if (!command.prompts.empty() && (!command.text.texts.empty() || !command.text.input.empty()))
+    return usageError("--prompts: expected no texts and no --input beside it, found some");
+  if (command.stream && readsJson(command))
+    return usageError("--stream: expected no JSON lines, found --prompts=" + command.prompts);
   if (command.stream && command.text.batch > 1)
     return usageError("--stream: expected --batch=1, found " + std::to_string(command.text.batch));
-  if (command.stream && command.beam > 1)
-    return usageError("--stream: expected --beam=1, found " + std::to_string(command.beam));
-  if (command.lengthPenalty && command.beam == 1)
-    return usageError("--length-penalty: expected --beam=2 or more beside it, found a beam of 1");
-  for (auto [given, flag] : {std::pair(command.temperature.has_value(), "--temperature"),
-                             {command.topK.has_value(), "--top-k"},
-                             {command.topP.has_value(), "--top-p"},
-                             {command.seed.has_value(), "--seed"}})
-    if (given && !command.sample)
-      return usageError(std::string(flag) + ": expected --sample beside it, found none");
+  if (command.stream && command.writing.beam > 1)
+    return usageError("--stream: expected --beam=1, found " + std::to_string(command.writing.beam));
   return {};
+}
+
+/// The ids of a line of --prompts.
+static Expected<EncodedText> encodePrompt(const TextModel &model, const std::string &line,
+                                          const std::string &place) {
+  const nlohmann::ordered_json json = HEDDLE_TRY(parseJson(line, place));
+  if (json.is_string())
+    return model.target->encode(json.get<std::string>(), place);
+  if (!model.target->chat)
+    return inputError(place + ": expected a text, since the model has no chat template, found " +
+                      json.type_name());
+  return model.target->encode(HEDDLE_TRY(conversationText(*model.target->chat, json, place)), place,
+                              {.whole = true});
 }
 
 /// `translate` and `generate`; refuses models of another kind.
@@ -201,17 +205,32 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   auto decoder = TextDecoder::create(session, model);
   if (!decoder)
     return ofModel(session, decoder.takeError());
-  auto decoding = HEDDLE_TRY(decodingOf(command, *decoder, *model.target));
+  auto decoding = HEDDLE_TRY(decodingOf(command.writing, *decoder, *model.target));
   std::optional<Pictures> pictures;
   if (!command.attention.empty()) {
     auto reader = HEDDLE_TRY(AttentionReader::create(session, model));
     pictures.emplace(std::move(reader), command.attention);
   }
-  Translator translator(*decoder, model, command.stream, std::move(decoding),
+  Translator translator(*decoder, model, command, std::move(decoding),
                         pictures ? &*pictures : nullptr, out);
-  Status answered =
-      answerTexts(command.text, model, in, notes,
-                  [&](const std::vector<NumberedText> &texts) { return translator.answer(texts); });
+  TextCommand texts = command.text;
+  if (!command.prompts.empty())
+    texts.input = command.prompts;
+  auto encode = [&](const std::string &text, const std::string &place) {
+    return readsJson(command) ? encodePrompt(model, text, place)
+                              : model.input().encode(text, place);
+  };
+  Rate rate;
+  Status answered;
+  {
+    const Rate::Span span(rate);
+    answered = answerTexts(
+        texts, model, in, notes, encode,
+        [&](const std::vector<NumberedText> &texts) { return translator.answer(texts); });
+  }
+  rate.add(translator.tokens());
+  if (answered && command.writing.rate)
+    rate.write(notes);
   return answered && pictures ? pictures->write() : answered;
 }
 

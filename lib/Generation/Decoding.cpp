@@ -7,6 +7,7 @@
 // their place; where none wait, the batch shrinks once half of it has ended, so that
 // long sequences do not pay for short ones.
 #include "Search.h"
+#include "TokenRules.h"
 
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -31,7 +32,7 @@ struct Row {
 class Walk {
 public:
   Walk(StepModel &model, size_t count, const DecodingOptions &options, const ChooseToken &choose)
-      : model(model), options(options), choose(choose), sequences(count),
+      : model(model), options(options), choose(choose), rules(options), sequences(count),
         most(options.rows ? std::min(options.rows, count) : count) {}
 
   Expected<std::vector<TokenIds>> run() {
@@ -58,13 +59,16 @@ private:
   /// Chooses the next token of a row.
   Status advance(Row &row, std::span<const float> scores) {
     TokenIds &said = sequences[row.sequence];
-    row.token = HEDDLE_TRY(choose(scores, row.sequence, std::ssize(said)));
+    row.token = HEDDLE_TRY(
+        choose(rules.apply(scores, row.sequence, said), row.sequence, std::ssize(said)));
     row.ended = endsSequence(options, row.token);
     if (row.ended)
       return {};
     said.push_back(row.token);
     row.ended = std::ssize(said) >= limitOf(options, row.sequence);
-    return options.onToken ? options.onToken(row.sequence, row.token) : Status();
+    if (options.onToken && !HEDDLE_TRY(options.onToken(row.sequence, row.token)))
+      row.ended = true;
+    return {};
   }
 
   size_t alive() const { return static_cast<size_t>(std::ranges::count(rows, false, &Row::ended)); }
@@ -113,6 +117,7 @@ private:
   StepModel &model;
   const DecodingOptions &options;
   const ChooseToken &choose;
+  TokenRules rules;
   std::vector<TokenIds> sequences;
   size_t most, waiting = 0; ///< rows of a batch; the first sequence that has not begun
   std::vector<Row> rows;
@@ -146,6 +151,13 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
     return outside("top-k", "at least 0", static_cast<double>(options.topK));
   if (!(options.topP > 0 && options.topP <= 1))
     return outside("top-p", "a number above 0 and at most 1", options.topP);
+  if (!(options.minP >= 0 && options.minP <= 1))
+    return outside("min-p", "a number from 0 to 1", options.minP);
+  if (!std::isfinite(options.repetitionPenalty) || options.repetitionPenalty <= 0)
+    return outside("repetition-penalty", "a number above 0", options.repetitionPenalty);
+  if (options.beam > 1 && options.repetitionPenalty != 1)
+    return usageError("repetition-penalty: expected a beam of 1, found " +
+                      std::to_string(options.beam));
   if (options.beam > 1 && options.sample)
     return usageError("sample: expected a beam of 1, found " + std::to_string(options.beam));
   if (options.beam > 1 && options.onToken)
@@ -162,9 +174,14 @@ Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
 Expected<std::vector<TokenIds>> heddle::decodeSequences(StepModel &model, size_t sequences,
                                                         const DecodingOptions &options) {
   HEDDLE_TRY(checkDecoding(options));
-  if (!options.limits.empty() && options.limits.size() != sequences)
-    return usageError("limits: expected " + std::to_string(sequences) +
-                      " numbers, one a sequence, found " + std::to_string(options.limits.size()));
+  for (auto [name, count] : {std::pair("limits: expected ", options.limits.size()),
+                             std::pair("before: expected ", options.before.size())})
+    if (count != 0 && count != sequences)
+      return usageError(name + std::to_string(sequences) + " values, one a sequence, found " +
+                        std::to_string(count));
+  if (options.repetitionPenalty != 1 && model.givesProbabilities())
+    return usageError("repetition-penalty: expected a model that gives logits, found one that "
+                      "gives probabilities");
   if (sequences == 0 || options.limit <= 0)
     return std::vector<TokenIds>(sequences);
   if (options.beam > 1)

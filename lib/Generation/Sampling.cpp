@@ -42,6 +42,11 @@ Expected<int32_t> heddle::sampleToken(std::span<const float> scores, bool probab
   size_t count = 0;
   while (count < candidates.size() && kept < options.topP * whole)
     kept += std::exp(candidates[count++].logProbability);
+  if (options.minP > 0) {
+    const double least = candidates[0].logProbability + std::log(options.minP);
+    while (count > 1 && candidates[count - 1].logProbability < least)
+      kept -= std::exp(candidates[--count].logProbability);
+  }
 
   const uint64_t number = options.numbers.empty() ? sequence : options.numbers[sequence];
   double rest = drawUniform(options.seed, number, step) * kept;

@@ -144,7 +144,11 @@ std::vector<TokenIds> heddle::sourcesOf(const std::vector<NumberedText> &texts) 
 }
 
 Status heddle::answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
-                           std::ostream &notes, const AnswerTexts &answer) {
+                           std::ostream &notes, const EncodeText &encode,
+                           const AnswerTexts &answer) {
+  constexpr size_t batchesAtOnce = 16; // answers wait for those before them
+  const auto batch = static_cast<size_t>(command.batch);
+  const bool mixes = model.padded || !model.source, joins = !model.source && batch > 1;
   std::vector<NumberedText> waiting;
   auto flush = [&] {
     Status answered = waiting.empty() ? Status() : answer(waiting);
@@ -154,7 +158,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
   int64_t cut = 0, taken = 0;
   Texts texts(command, in);
   for (std::string text; texts.next(text); ++taken) {
-    auto encoded = model.input().encode(text, texts.place());
+    auto encoded = encode(text, texts.place());
     if (!encoded) {
       Status answered = flush();
       return answered ? Status(encoded.takeError()) : answered;
@@ -163,11 +167,12 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
       encoded->ids.clear();
     cut += encoded->cut > 0;
     const bool fits =
-        model.padded || waiting.empty() || waiting.back().ids.size() == encoded->ids.size();
+        mixes || waiting.empty() || waiting.back().ids.size() == encoded->ids.size();
     if (!fits)
       HEDDLE_TRY(flush());
     waiting.push_back({std::move(encoded->ids), texts.number()});
-    if (static_cast<int64_t>(waiting.size()) == command.batch)
+    const bool waits = joins && waiting.size() / batchesAtOnce < batch && texts.isNextAtHand();
+    if (waiting.size() >= batch && !waits)
       HEDDLE_TRY(flush());
   }
   HEDDLE_TRY(flush());

@@ -62,10 +62,15 @@ std::vector<TokenIds> sourcesOf(const std::vector<NumberedText> &texts);
 /// Callback that writes the answers to a batch, a line each.
 using AnswerTexts = std::function<Status(const std::vector<NumberedText> &texts)>;
 
-/// Calls `answer` for all texts of a command, batch by batch. A note about cut texts goes to
-/// `notes`.
+/// Callback that turns a text of the command into ids. Errors begin with `place`.
+using EncodeText =
+    std::function<Expected<EncodedText>(const std::string &text, const std::string &place)>;
+
+/// Calls `answer` for all texts of a command, batch by batch. A decoder-only model gets many
+/// batches at once where they are at hand, for it lets texts take the places of ended ones. A note
+/// about cut texts goes to `notes`.
 Status answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
-                   std::ostream &notes, const AnswerTexts &answer);
+                   std::ostream &notes, const EncodeText &encode, const AnswerTexts &answer);
 
 /// The note about texts that were cut, if there are any.
 void noteCut(const TextModel &model, int64_t cut, int64_t taken, std::ostream &notes);

@@ -124,7 +124,7 @@ Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_
   for (size_t sequence : sequences)
     longest = std::max(longest, prompts[sequence].size());
   firstScores.clear();
-  for (size_t first = 0; first < longest; first += chunk) {
+  for (size_t first = read; first < longest; first += chunk) {
     const size_t columns = std::min(chunk, longest - first);
     std::vector<TokenIds> parts(parents.size());
     std::vector<int32_t> counts(parents.size());
@@ -162,7 +162,8 @@ Expected<std::span<const float>> TextDecoder::admit(std::span<const int32_t> par
                                                     std::span<const size_t> sequences) {
   if (model->source)
     return step(TokenIds(sequences.size(), *model->target->start));
-  HEDDLE_TRY(hasBatch ? reorder(parents) : session->run("decode_start", {}, nothing));
+  if (read == 0)
+    HEDDLE_TRY(hasBatch ? reorder(parents) : session->run("decode_start", {}, nothing));
   hasBatch = true;
   return readPrompts(parents, sequences);
 }
@@ -184,6 +185,8 @@ Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> toke
   const std::vector<int64_t> shape =
       model->sequenceFirst ? std::vector<int64_t>{1, rows} : std::vector<int64_t>{rows, 1};
   HEDDLE_TRY(session->run("decode_step", {{"target", Tensor::i32(shape, tokens)}}, results));
+  if (goesOn)
+    held.push_back(tokens[0]);
   return scoresOf(tokens.size());
 }
 
@@ -196,6 +199,13 @@ DecodingOptions TextDecoder::defaults() const {
   DecodingOptions options;
   options.ends = model->target->ends;
   options.limit = model->target->limit;
+  const GenerationDefaults &own = model->target->generation;
+  options.sample = own.sample;
+  options.temperature = own.temperature.value_or(options.temperature);
+  options.topK = own.topK.value_or(options.topK);
+  options.topP = own.topP.value_or(options.topP);
+  options.minP = own.minP.value_or(options.minP);
+  options.repetitionPenalty = own.repetitionPenalty.value_or(options.repetitionPenalty);
   return options;
 }
 
@@ -203,9 +213,50 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
                                                     const DecodingOptions &chosen) {
   DecodingOptions options = chosen;
   hasBatch = false;
+  held.clear();
+  goesOn = false;
+  read = 0;
   if (model->source)
     options.rows = 0; // a source that joins would need its own memory
   if (!sources.empty())
     HEDDLE_TRY(model->source ? encode(sources) : addPrompts(sources, options));
+  options.before = model->source ? std::vector(sources.size(), TokenIds{*model->target->start})
+                                 : prompts;
   return decodeSequences(*this, sources.size(), options);
+}
+
+/// Keeps of the caches what is the beginning of the prompt, but for its last token, whose scores are
+/// wanted.
+Status TextDecoder::keepHeld() {
+  const TokenIds &prompt = prompts[0];
+  const auto known = std::min(held.size(), prompt.size() - 1);
+  read = static_cast<size_t>(
+      std::mismatch(held.begin(), held.begin() + static_cast<ptrdiff_t>(known), prompt.begin())
+          .first -
+      held.begin());
+  if (read == 0 || read == held.size())
+    return {};
+  const int64_t rows[] = {static_cast<int64_t>(read)};
+  return session->keepRows(rows);
+}
+
+Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptions &chosen) {
+  if (model->source)
+    return inputError("expected a decoder-only model, found an encoder-decoder");
+  DecodingOptions options = chosen;
+  HEDDLE_TRY(addPrompts({prompt}, options));
+  hasBatch = false;
+  HEDDLE_TRY(keepHeld());
+  options.before = prompts;
+  held.clear(); // after an error nobody knows
+  goesOn = true;
+  auto decoded = decodeSequences(*this, 1, options);
+  if (!decoded)
+    held.clear();
+  else
+    held.insert(held.begin(), prompts[0].begin(), prompts[0].end());
+  read = 0;
+  if (!decoded)
+    return decoded.takeError();
+  return std::move(decoded->front());
 }

@@ -63,6 +63,14 @@ public:
         fail(key, "expected a list of ids", *found);
     return list;
   }
+  std::optional<double> number(const char *key) {
+    auto found = json.find(key);
+    if (found == json.end())
+      return std::nullopt;
+    if (!found->is_number())
+      return fail(key, "expected a number", *found);
+    return found->get<double>();
+  }
   bool flag(const char *key, bool fallback) {
     auto found = json.find(key);
     if (found == json.end() || found->is_boolean())
@@ -108,6 +116,20 @@ Expected<Vocabulary> readTokens(const Json &file, const MemberReader &readMember
   return Vocabulary::parse(text, name);
 }
 
+Status readGeneration(const Json &json, const std::string &name, GenerationDefaults &defaults) {
+  auto found = json.find("generation");
+  if (found == json.end() || !found->is_object())
+    return {};
+  SideReader reader(*found, name + ".generation");
+  defaults.sample = reader.flag("sample", false);
+  defaults.temperature = reader.number("temperature");
+  defaults.topK = reader.integer("top-k", std::nullopt);
+  defaults.topP = reader.number("top-p");
+  defaults.minP = reader.number("min-p");
+  defaults.repetitionPenalty = reader.number("repetition-penalty");
+  return std::move(reader.status);
+}
+
 Expected<TextSide> readSide(const Json &json, const std::string &name,
                             const MemberReader &readMember) {
   if (!json.is_object())
@@ -128,6 +150,7 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   side.limit = reader.integer("limit", 256).value_or(256);
   if (!reader.status)
     return reader.status.takeError();
+  HEDDLE_TRY(readGeneration(json, name, side.generation));
   if (auto member = json.find("preprocessor"); member != json.end() && member->is_string()) {
     auto file = member->get<std::string>();
     std::string text = HEDDLE_TRY(readMember(file));
@@ -358,15 +381,14 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
     return context.pairFirst ? side.tokenizer->encode(*context.pair, whole, options, place)
                              : side.tokenizer->encode(whole, *context.pair, options, place);
   };
-  TokenEncoding tokens = HEDDLE_TRY(encode({}));
+  TokenEncoding tokens = HEDDLE_TRY(encode({.specialTokens = !context.whole}));
   EncodedText encoded;
   encoded.empty = isEmpty(tokens, context.pair && context.pairFirst, before);
   const int64_t count = static_cast<int64_t>(tokens.size());
   HEDDLE_TRY(checkLength(side, count, place));
   if (int64_t room = side.longest().value_or(count); count > room) {
-    EncodeOptions options;
-    options.truncation = Truncation{.length = room};
-    tokens = HEDDLE_TRY(encode(options));
+    tokens = HEDDLE_TRY(encode(
+        {.specialTokens = !context.whole, .truncation = Truncation{.length = room}}));
     encoded.cut = count - static_cast<int64_t>(tokens.size());
   }
   encoded.ids = std::move(tokens.ids);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Commands.h.
+#include "Conversation.h"
 #include "TextBatches.h"
 
 #include "heddle/Support/Artifact.h"
@@ -75,26 +76,9 @@ Expected<Source> openSource(const TokenizeCommand &command) {
 /// The text of a conversation that a line gives: what a user says, or JSON.
 Expected<std::string> conversationOf(const TokenizeCommand &command, const ChatTemplate &chat,
                                      const std::string &text, const std::string &place) {
-  using Json = nlohmann::ordered_json;
-  Json messages = Json::array(), variables = Json::object();
-  if (!command.json) {
-    if (command.system)
-      messages.push_back({{"role", "system"}, {"content", *command.system}});
-    messages.push_back({{"role", "user"}, {"content", text}});
-    return chat.render(messages, /*addGenerationPrompt=*/true, variables);
-  }
-  Json json = HEDDLE_TRY(parseJson(text, place));
-  if (json.is_object() && json.contains("messages")) {
-    messages = json["messages"];
-    variables = std::move(json);
-    variables.erase("messages");
-  } else if (json.is_array()) {
-    messages = std::move(json);
-  } else {
-    return inputError(place + ": expected a list of messages, or an object with messages, found "
-                              "another value");
-  }
-  return chat.render(messages, /*addGenerationPrompt=*/true, variables);
+  if (!command.json)
+    return questionText(chat, command.system, text);
+  return conversationText(chat, HEDDLE_TRY(parseJson(text, place)), place);
 }
 
 Expected<std::string> answerOf(const TokenizeCommand &command, const Source &source,

@@ -37,6 +37,9 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   facts["most"] = orNull(side.most);
   facts["too-long"] = side.tooLong;
   facts["limit"] = side.limit;
+  for (const char *key : {"sample", "temperature", "top-k", "top-p", "min-p", "repetition-penalty"})
+    if (side.generation.has(key))
+      facts["generation"][key] = *side.generation.find(key);
   return facts;
 }
 

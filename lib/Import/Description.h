@@ -43,6 +43,7 @@ struct SideDescription {
   std::optional<int64_t> length = in.maybe<int64_t>("length");
   std::optional<int64_t> most; ///< of the source: rows that have positions, where they are learned
   int64_t limit = in.get<int64_t>("limit");
+  Keys generation = in.object("generation"); ///< of the target
 };
 
 struct NormDescription {

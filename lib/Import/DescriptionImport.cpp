@@ -66,6 +66,11 @@ Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
                                                      mlir::MLIRContext &context) {
   if (options.attentionWeights)
     returnWeights(description);
+  if (options.context && !description.target)
+    return usageError("--context: expected a model with a target, whose caches hold tokens, found "
+                      "one without");
+  if (options.context)
+    description.target->limit = *options.context;
   ImportedModel model;
   model.module = HEDDLE_TRY(buildModel(description, context, model.tensors));
   model.facts = factsOf(description);

@@ -149,6 +149,9 @@ static Status withMasks(ModuleOp module, const std::vector<std::string> &masks,
 Expected<ImportedModel> heddle::importDialectText(const std::string &path,
                                                   const ImportOptions &options,
                                                   MLIRContext &context) {
+  if (options.context)
+    return usageError("--context: expected a description or a folder, found " + path +
+                      ", whose states say how many rows they hold");
   auto module = HEDDLE_TRY(parsed(path, context));
   Status status = checkFunctions(*module, path);
   if (status && !options.masks.empty())

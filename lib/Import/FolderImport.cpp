@@ -13,6 +13,7 @@
 #include "Description.h"
 #include "DescriptionImport.h"
 #include "FolderTask.h"
+#include "GenerationConfig.h"
 #include "SentenceModules.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -307,6 +308,22 @@ static Expected<Json> readConfig(const std::string &path) {
   return config;
 }
 
+/// Checks `--context` against the positions that the folder's model knows; without it caches, which
+/// are as large as the model allows, hold a usual number of tokens.
+static Status limitCaches(const ImportOptions &options, const std::string &path,
+                          Description &description) {
+  constexpr int64_t usual = 4096;
+  if (!description.target)
+    return {};
+  int64_t &limit = description.target->limit;
+  if (options.context && *options.context > limit)
+    return usageError("--context: expected at most " + std::to_string(limit) +
+                      " tokens, the positions of " + path + ", found " +
+                      std::to_string(*options.context));
+  limit = std::min(limit, usual);
+  return {};
+}
+
 /// Warns of what the folder says and the model leaves out.
 static void warnOfRest(const Architecture &architecture, const std::string &path,
                        const ImportOptions &options, ImportedModel &model) {
@@ -358,6 +375,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   } else {
     givesVectors = HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
   }
+  if (json.contains("target") && json["target"].is_object())
+    HEDDLE_TRY(addGenerationConfig(folder, config, json["target"], files, warnings));
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)
@@ -370,6 +389,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
   if (givesVectors) // as Sentence-Transformers does it
     description.task["strip"] = true;
+  HEDDLE_TRY(limitCaches(options, path, description));
   if (modules && modules->longest)
     description.source->most =
         std::min(description.source->most.value_or(*modules->longest), *modules->longest);

@@ -66,6 +66,18 @@ void CachedRows::commit() {
     kept.clear();
 }
 
+Status CachedRows::keep(std::span<const int64_t> rows) {
+  if (rows.size() != kept.size())
+    return inputError("rows: expected those of " + std::to_string(kept.size()) +
+                      " sequences, which the caches hold, found " + std::to_string(rows.size()));
+  for (size_t row = 0; row < rows.size(); ++row)
+    if (rows[row] < 0 || rows[row] > kept[row])
+      return inputError("rows: expected values in [0, " + std::to_string(kept[row]) + "], found " +
+                        std::to_string(rows[row]) + " at [" + std::to_string(row) + "]");
+  std::ranges::transform(rows, kept.begin(), [](int64_t row) { return static_cast<int32_t>(row); });
+  return {};
+}
+
 void CachedRows::permute(std::span<const int64_t> parents) {
   next.clear();
   for (int64_t parent : parents)

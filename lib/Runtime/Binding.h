@@ -54,6 +54,8 @@ public:
   std::span<const int32_t> after() const { return next; }
   /// Keeps the changes of the current call.
   void commit();
+  /// Keeps the first `rows[b]` of each sequence.
+  Status keep(std::span<const int64_t> rows);
   /// Sequence r continues parents[r]; at -1 it is without rows.
   void permute(std::span<const int64_t> parents);
 

@@ -113,6 +113,8 @@ Expected<NamedTensors> Session::runObserved(std::string_view function, const Nam
   return outputs;
 }
 
+Status Session::keepRows(std::span<const int64_t> rows) { return impl->rows.keep(rows); }
+
 std::optional<int64_t> Session::stateDim(std::string_view name) const {
   auto it = impl->sessionDims.find(name);
   return it == impl->sessionDims.end() ? std::nullopt : std::optional(it->second);

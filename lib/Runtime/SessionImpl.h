@@ -45,6 +45,7 @@ public:
   const std::shared_ptr<const Model> model;
   const SessionOptions options;
   Dimensions sessionDims;
+  CachedRows rows;
 
 private:
   struct OutputForm {
@@ -108,7 +109,6 @@ private:
 
   std::unique_ptr<Device> device;
   SessionMemory memory;
-  CachedRows rows;
   /// The last few plans of each function, most recent first.
   std::vector<std::vector<std::unique_ptr<Plan>>> plans;
   std::vector<std::unique_ptr<CallData>> calls; ///< of each function that was called

@@ -123,7 +123,9 @@ TEST_P(FolderTest, AgreesWithTransformers) {
   const std::string function = decodes ? "decode" : "encode";
   HEDDLE_ASSERT(expected, readTensors(golden / function));
   ASSERT_FALSE(expected.empty());
-  auto session = jit(folder.string(), {.device = device, .dtype = dtype, .part = part});
+  JitOptions options{.device = device, .dtype = dtype};
+  options.part = part;
+  auto session = jit(folder.string(), options);
   if (!session && isMissingDevice(session.error()))
     GTEST_SKIP() << session.error().message;
   ASSERT_TRUE(session) << session.error().message;

@@ -37,12 +37,7 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
                             const CompileOptions &compile) {
   HEDDLE_TRY(checkThreads(options.device, options.threads));
   Progress progress;
-  options.masks = compile.masks;
-  options.part = compile.part;
-  options.pool = compile.pool;
-  options.needsVectors = compile.needsVectors;
-  options.needsTexts = compile.needsTexts;
-  options.weights = compile.weights;
+  static_cast<ImportOptions &>(options) = compile;
   options.dtype = compile.dtype;
   options.progress = [&](const std::string &phase) { progress.show(phase); };
   std::vector<std::string> warnings, notes;

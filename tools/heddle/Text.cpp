@@ -33,7 +33,7 @@ void addText(CLI::App &app, Status &outcome) {
   };
   auto open = [flags] {
     flags->compile.needsTexts = true;
-    flags->jit.attentionWeights = !flags->translate.attention.empty();
+    flags->compile.attentionWeights = !flags->translate.attention.empty();
     flags->compile.outputs.push_back(flags->translate.attention);
     return openModel(flags->model, flags->jit, flags->compile);
   };

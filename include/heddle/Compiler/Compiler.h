@@ -8,6 +8,7 @@
 // This header needs no MLIR headers.
 #pragma once
 
+#include "heddle/Import/ImportOptions.h"
 #include "heddle/Pipelines/Stage.h"
 
 #include <cstdint>
@@ -23,25 +24,15 @@ namespace heddle {
 
 class Artifact;
 
-struct CompileOptions {
+/// With `needsWeights` false the checkpoint is not opened unless `weights` names one.
+struct CompileOptions : ImportOptions {
   std::vector<std::string> targets = {"cpu", "vulkan"};
   /// Instruction sets of the CPU code: "x86-64-v2", …, "native". Empty: x86-64-v2, -v3 and -v4, and
   /// sets with instructions for the products of `dtype`, if there are any.
   std::vector<std::string> cpus;
-  std::string dtype = "f32";      ///< of products: a name of Support/Formats.h
-  std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
-  std::string part;               ///< of a folder with several models; empty: the first
-  std::string pool;               ///< of a Hugging Face folder, as `encoder.pool`; empty: its own
-  bool needsVectors = false;      ///< a folder without a pooling takes the mean
-  bool needsTexts = false;        ///< a folder whose tokenizer cannot be read is an error
-  std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
+  std::string dtype = "f32"; ///< of products: a name of Support/Formats.h
   /// Files to be written: error if the model is read from one of them.
   std::vector<std::string> outputs;
-  /// A described model returns the attention weights of every layer and head, as with
-  /// "return-weights": "heads".
-  bool attentionWeights = false;
-  /// False: the checkpoint is not opened unless `weights` names one.
-  bool needsWeights = true;
   /// Callback with a short phrase at the beginning of each phase.
   std::function<void(const std::string &phase)> progress;
   /// Callback for warnings of models that are opened for a report; a compilation has a CompileReport.

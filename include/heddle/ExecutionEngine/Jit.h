@@ -8,6 +8,7 @@
 // was compiled before (see compileOnce).
 #pragma once
 
+#include "heddle/Import/ImportOptions.h"
 #include "heddle/Runtime/Session.h"
 
 #include <functional>
@@ -16,17 +17,10 @@
 
 namespace heddle {
 
-struct JitOptions {
+struct JitOptions : ImportOptions {
   std::string device = "cpu"; ///< "cpu", "vulkan", "vulkan:N"
   int threads = 0;            ///< CPU: 0 means all processors
   std::string dtype = "f32";
-  std::vector<std::string> masks; ///< "NAME=EXPR"
-  std::string part;               ///< of a folder with several models; empty: the first
-  std::string pool;               ///< of a Hugging Face folder, as `encoder.pool`; empty: its own
-  bool needsVectors = false;      ///< a folder without a pooling takes the mean
-  bool needsTexts = false;        ///< a folder whose tokenizer cannot be read is an error
-  std::string weights;            ///< checkpoint of a `.mlir` model
-  bool attentionWeights = false;  ///< see CompileOptions
   /// Callback with a short phrase at the beginning of each phase of the compilation.
   std::function<void(const std::string &phase)> progress;
   /// Callback for warnings of the compilation, such as unused tensors of the checkpoint.

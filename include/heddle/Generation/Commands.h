@@ -75,18 +75,37 @@ struct AnswerCommand {
   std::string question;
 };
 
+/// What the commands that write text have in common.
+struct WritingOptions {
+  std::optional<int64_t> limit; ///< tokens of an answer; default: the model's `target.limit`
+  int64_t beam = 1;
+  std::optional<bool> sample; ///< none: as the model's settings say, and with a beam not
+  /// Options of beam search and of sampling (see DecodingOptions); an error without that search.
+  std::optional<double> lengthPenalty, temperature, topP, minP;
+  std::optional<int64_t> topK;
+  std::optional<uint64_t> seed;
+  std::optional<double> repetitionPenalty;
+  std::vector<std::string> stops; ///< texts that end an answer and are no part of it
+  bool ignoreEnd = false;         ///< tokens that end a text do not
+  bool rate = false;              ///< write the tokens a second to `notes`, a terminal
+};
+
 /// `translate` and `generate`.
 struct TranslateCommand {
   TextCommand text;
-  std::optional<int64_t> limit; ///< tokens of an answer; default: the model's `target.limit`
-  bool stream = false;          ///< write each token as soon as it is chosen
-  std::string attention;        ///< file (.html or .svg) for pictures of attention weights
-  int64_t beam = 1;
-  bool sample = false;
-  /// Options of beam search and of sampling (see DecodingOptions); an error without that search.
-  std::optional<double> lengthPenalty, temperature, topP;
-  std::optional<int64_t> topK;
-  std::optional<uint64_t> seed;
+  WritingOptions writing;
+  bool stream = false;   ///< write text as soon as its tokens are chosen
+  std::string attention; ///< file (.html or .svg) for pictures of attention weights
+  /// Of `generate`, in place of texts: a file with a prompt a line; in FILE.jsonl a line is JSON, a
+  /// text, a list of messages or an object with messages, and so is a line of output, a text.
+  std::string prompts;
+};
+
+/// `chat`.
+struct ChatCommand {
+  WritingOptions writing;            ///< without a beam
+  std::optional<std::string> system; ///< what the first message says
+  bool terminal = false;             ///< somebody types: a mark asks for each turn
 };
 
 /// `tokenize`.
@@ -115,6 +134,13 @@ Status translateCommand(Session &session, const TranslateCommand &command, std::
 /// the model's `target.limit` leaves room for. `attention` must be empty.
 Status generateCommand(Session &session, const TranslateCommand &command, std::istream &in,
                        std::ostream &out, std::ostream &notes);
+
+/// Usage error for options that contradict each other.
+Status checkChat(const ChatCommand &command);
+/// Answers each line of `in` as a turn of one conversation. Notes about what is forgotten go to
+/// `notes`.
+Status chatCommand(Session &session, const ChatCommand &command, std::istream &in,
+                   std::ostream &out, std::ostream &notes);
 
 /// Writes a line for each text: its ids, or with `decode` the text of its ids. An empty line gives
 /// an empty one.

@@ -52,18 +52,25 @@ struct DecodingOptions {
 
   /// Draws each token at random: scores are divided by `temperature`, then the `topK` likeliest are
   /// kept (0: all), then the smallest set of these whose probabilities sum to `topP` (Holtzman et
-  /// al. 2020, section 3.1).
+  /// al. 2020, section 3.1), and of these the ones that are at least `minP` times as likely as the
+  /// first (Nguyen et al. 2024, section 3).
   bool sample = false;
   double temperature = 1;
   int64_t topK = 0;
-  double topP = 1;
+  double topP = 1, minP = 0;
   uint64_t seed = 0;
   /// Number of each sequence among all that share the seed; empty: 0, 1, ….
   std::vector<uint64_t> numbers;
 
-  /// Callback for every token as soon as it is chosen, in greedy decoding and sampling only; an
-  /// error ends the decoding.
-  std::function<Status(size_t sequence, int32_t token)> onToken;
+  /// The score of a token that a sequence holds already is divided by this where it is positive, and
+  /// multiplied where it is negative (Keskar et al. 2019, section 4.1); for logits, without a beam.
+  double repetitionPenalty = 1;
+  /// Tokens before each sequence, which count as held; empty: none.
+  std::vector<TokenIds> before;
+
+  /// Callback for every token as soon as it is chosen, in greedy decoding and sampling only: whether
+  /// the sequence goes on. An error ends the decoding.
+  std::function<Expected<bool>(size_t sequence, int32_t token)> onToken;
 };
 inline constexpr int64_t maximumBeam = 1024;
 

@@ -29,6 +29,10 @@ public:
   Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &sources,
                                          const DecodingOptions &chosen);
 
+  /// The continuation of one prompt by a decoder-only model, as `decode` gives it; what the caches
+  /// hold of the prompt from the last call of goOn is not read again.
+  Expected<TokenIds> goOn(const TokenIds &prompt, const DecodingOptions &chosen);
+
 private:
   TextDecoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
 
@@ -40,6 +44,7 @@ private:
 
   Status encode(const std::vector<TokenIds> &sources);
   Status addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options);
+  Status keepHeld();
   Expected<std::span<const float>> readPrompts(std::span<const int32_t> parents,
                                                std::span<const size_t> sequences);
   Expected<std::span<const float>> scoresOf(size_t rows) const;
@@ -51,6 +56,9 @@ private:
   NamedTensors memory, nothing, results;
   std::vector<TokenIds> prompts; ///< of decoder-only models, with the start
   bool hasBatch = false;         ///< caches hold rows of this decoding
+  bool goesOn = false;           ///< goOn decodes
+  TokenIds held;                 ///< tokens that the caches hold of the one row of goOn
+  size_t read = 0;               ///< of the prompts' tokens: those that the caches hold already
   std::vector<float> firstScores;
 };
 

@@ -38,11 +38,20 @@ struct TextContext {
   std::optional<std::string_view> pair;
   bool pairFirst = false; ///< the pair comes before the text
   bool ids = false;       ///< the text is a line of ids, and nothing stands beside it
+  bool whole = false;     ///< the text holds its special tokens, as a chat template writes them
 };
 
 /// Numbers between blanks, each the id of a token.
 Expected<std::vector<int32_t>> parseIds(std::string_view line, const Tokenizer &tokenizer,
                                         const std::string &place);
+
+/// How a model's authors mean it to write: what generation takes where nothing else is asked for. See
+/// DecodingOptions.
+struct GenerationDefaults {
+  bool sample = false;
+  std::optional<double> temperature, topP, minP, repetitionPenalty;
+  std::optional<int64_t> topK;
+};
 
 /// Vocabulary and text rules of one side of a model, see docs/model-description.md.
 struct TextSide {
@@ -62,6 +71,7 @@ struct TextSide {
   bool cut = false;              ///< longer text is cut instead of refused
   bool strip = false;            ///< blanks around a text, prompt included, are left out
   int64_t limit = 256;           ///< tokens that generation may add
+  GenerationDefaults generation;
 
   /// Whether text can be given and not only ids.
   bool takesText() const { return vocabulary || tokenizer; }

@@ -8,6 +8,7 @@
 // they come from.
 #pragma once
 
+#include "heddle/Import/ImportOptions.h"
 #include "heddle/Pack/WeightSource.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -17,29 +18,6 @@
 #include <memory>
 
 namespace heddle {
-
-struct ImportOptions {
-  /// NAME=EXPR replacements of masks; NAME is a key path of the description ("decoder.mask",
-  /// "encoder.3.mask").
-  std::vector<std::string> masks;
-  /// Of a folder with several models, such as the texts and the images of CLIP; empty: the first.
-  std::string part;
-  /// Of a Hugging Face folder: the word of `encoder.pool`, with which its head is left out; empty: as
-  /// the folder says.
-  std::string pool;
-  /// One vector a text is wanted: a folder that says no pooling takes the mean, with a warning.
-  bool needsVectors = false;
-  /// Texts will come, or files of images: a folder whose tokenizer or steps for images cannot be read
-  /// is an error. Else it is a warning, and the model takes ids or numbers.
-  bool needsTexts = false;
-  /// Safetensors file for dialect text; empty: none.
-  std::string weights;
-  /// A description's layers return the weights of each head, whatever "return-weights" says.
-  bool attentionWeights = false;
-  /// False: questions about the model do not open its checkpoint; ImportedModel::weights then has
-  /// no tensors.
-  bool needsWeights = true;
-};
 
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -107,6 +107,10 @@ public:
   /// caches; none before a call has set it.
   std::optional<int64_t> stateDim(std::string_view name) const;
 
+  /// Forgets what the caches hold of each sequence behind its first `rows[b]` tokens. Input error,
+  /// which changes nothing, if they hold another number of sequences or fewer tokens of one.
+  Status keepRows(std::span<const int64_t> rows);
+
 private:
   class Impl;
   explicit Session(std::unique_ptr<Impl> impl);

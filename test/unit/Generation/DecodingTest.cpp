@@ -324,10 +324,10 @@ TEST(Decoding, TokensAreShownAsTheyCome) {
   std::vector<TokenIds> shown(2);
   chosen.onToken = [&](size_t sequence, int32_t token) {
     shown[sequence].push_back(token);
-    return Status();
+    return true;
   };
   EXPECT_EQ(decode(model, 2, chosen), shown);
-  chosen.onToken = [](size_t, int32_t) { return Status(inputError("closed")); };
+  chosen.onToken = [](size_t, int32_t) { return Expected<bool>(inputError("closed")); };
   Language again({4, 5});
   auto decoded = decodeSequences(again, 2, chosen);
   ASSERT_FALSE(decoded);

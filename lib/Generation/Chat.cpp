@@ -1,0 +1,87 @@
+//===- Chat.cpp - A conversation with a model ---------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "heddle/Generation/Chat.h"
+
+#include "Conversation.h"
+
+#include "heddle/Generation/TextStream.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+
+using namespace heddle;
+using Json = nlohmann::ordered_json;
+
+Expected<Chat> Chat::create(Session &session, const TextModel &model, ChatOptions options) {
+  TextDecoder decoder = HEDDLE_TRY(TextDecoder::create(session, model));
+  if (model.source || !model.target->chat)
+    return inputError(std::string("expected a decoder with a chat template, found ") +
+                      (model.source ? "an encoder-decoder" : "none"));
+  if (options.decoding.beam > 1)
+    return usageError("beam: expected 1, found " + std::to_string(options.decoding.beam));
+  return Chat(std::move(decoder), model, std::move(options));
+}
+
+Expected<Chat> Chat::create(Session &session, const TextModel &model) {
+  TextDecoder decoder = HEDDLE_TRY(TextDecoder::create(session, model));
+  return create(session, model, {.decoding = decoder.defaults()});
+}
+
+/// The ids up to an answer to the messages.
+Expected<TokenIds> Chat::idsOf(const std::vector<Message> &said) const {
+  Json list = Json::array();
+  if (options.system)
+    list.push_back(messageOf("system", *options.system));
+  for (const Message &message : said)
+    list.push_back(messageOf(message.role, message.content));
+  const std::string text =
+      HEDDLE_TRY(model->target->chat->render(list, /*addGenerationPrompt=*/true, Json::object()));
+  TextSide whole = *model->target; // what is too long is cut by messages
+  whole.most = whole.length = std::nullopt;
+  return HEDDLE_TRY(whole.encode(text, "conversation", {.whole = true})).ids;
+}
+
+/// Leaves out the oldest messages until an answer has room behind the rest: a quarter of the caches,
+/// or all that it may have where that is less.
+Expected<TokenIds> Chat::fit(std::vector<Message> &said) const {
+  constexpr int64_t share = 4;
+  const int64_t room = model->target->limit,
+                answer = std::min(options.decoding.limit, std::max<int64_t>(room / share, 1));
+  TokenIds ids = HEDDLE_TRY(idsOf(said));
+  while (std::ssize(ids) + answer > room + 1 && said.size() > 1) {
+    // A question goes with its answer: templates want them in turns.
+    said.erase(said.begin(), said.begin() + std::min<ptrdiff_t>(2, std::ssize(said) - 1));
+    ids = HEDDLE_TRY(idsOf(said));
+  }
+  if (std::ssize(ids) > room)
+    return inputError("conversation: expected at most " + std::to_string(room) +
+                      " tokens, which the caches hold, found " + std::to_string(ids.size()));
+  return ids;
+}
+
+Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
+  std::vector<Message> said = messages;
+  said.push_back({"user", text});
+  const size_t before = said.size();
+  const TokenIds ids = HEDDLE_TRY(fit(said));
+  ChatAnswer answer;
+  answer.dropped = before - said.size();
+  TextStream stream(*model->target, ids, options.stops);
+  auto give = [&](const std::string &piece) -> Expected<bool> {
+    answer.text += piece;
+    return piece.empty() || !onText ? true : onText(piece);
+  };
+  DecodingOptions decoding = options.decoding;
+  decoding.numbers = {messages.size()}; // each turn draws its own numbers
+  decoding.onToken = [&](size_t, int32_t token) -> Expected<bool> {
+    ++answer.tokens;
+    const bool goesOn = HEDDLE_TRY(give(stream.add(token)));
+    return goesOn && !stream.stopped();
+  };
+  HEDDLE_TRY(decoder.goOn(ids, decoding));
+  HEDDLE_TRY(give(stream.finish()));
+  said.push_back({"assistant", answer.text});
+  messages = std::move(said);
+  return answer;
+}

@@ -1,0 +1,91 @@
+//===- ChatCommand.cpp - The command chat -------------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Turns from a terminal or from lines of input. Ctrl-C ends an answer, and where
+// nobody answers, the chat.
+#include "DecodingChoice.h"
+#include "TextBatches.h"
+
+#include "heddle/Generation/Chat.h"
+#include "heddle/Support/Try.h"
+
+#include <chrono>
+#include <csignal>
+#include <istream>
+#include <ostream>
+
+using namespace heddle;
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Catches Ctrl-C as long as it lives.
+class Interrupt {
+public:
+  Interrupt() {
+    interrupted = 0;
+    before = std::signal(SIGINT, [](int) { interrupted = 1; });
+  }
+  ~Interrupt() { std::signal(SIGINT, before == SIG_ERR ? SIG_DFL : before); }
+  Interrupt(const Interrupt &) = delete;
+  Interrupt &operator=(const Interrupt &) = delete;
+
+private:
+  void (*before)(int);
+};
+
+std::string forgotten(size_t messages, int64_t room) {
+  return "note: the context of " + std::to_string(room) + " tokens is full: the oldest " +
+         std::to_string(messages) + (messages == 1 ? " message is" : " messages are") +
+         " forgotten\n";
+}
+
+} // namespace
+
+Status heddle::checkChat(const ChatCommand &command) { return checkWriting(command.writing); }
+
+Status heddle::chatCommand(Session &session, const ChatCommand &command, std::istream &in,
+                           std::ostream &out, std::ostream &notes) {
+  HEDDLE_TRY(checkChat(command));
+  auto model = HEDDLE_TRY(textModelOf(session, TextCommand()));
+  auto decoder = TextDecoder::create(session, model);
+  if (!decoder)
+    return ofModel(session, decoder.takeError());
+  ChatOptions options{.system = command.system,
+                      .decoding = HEDDLE_TRY(decodingOf(command.writing, *decoder, *model.target)),
+                      .stops = command.writing.stops};
+  auto chat = Chat::create(session, model, std::move(options));
+  if (!chat)
+    return ofModel(session, chat.takeError());
+  std::vector<std::string> none;
+  Texts turns(none, in);
+  Rate rate;
+  auto show = [&](const std::string &piece) -> Expected<bool> {
+    out << piece << std::flush;
+    HEDDLE_TRY(written(out));
+    return interrupted == 0;
+  };
+  auto ask = [&] {
+    if (command.terminal)
+      out << "> " << std::flush;
+  };
+  ask();
+  for (std::string text; turns.next(text); ask()) {
+    if (text.empty())
+      continue;
+    const Rate::Span span(rate);
+    Interrupt interrupt;
+    ChatAnswer answer = HEDDLE_TRY(chat->say(text, show));
+    rate.add(answer.tokens);
+    out << (answer.text.ends_with('\n') ? "" : "\n") << std::flush;
+    if (answer.dropped > 0)
+      notes << forgotten(answer.dropped, model.target->limit);
+  }
+  if (command.terminal)
+    out << '\n';
+  if (command.writing.rate)
+    rate.write(notes);
+  return turns.finish();
+}

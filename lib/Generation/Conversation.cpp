@@ -1,0 +1,33 @@
+//===- Conversation.cpp - Messages as one text --------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Conversation.h"
+
+using namespace heddle;
+using Json = nlohmann::ordered_json;
+
+Json heddle::messageOf(const char *role, const std::string &content) {
+  return {{"role", role}, {"content", content}};
+}
+
+Expected<std::string> heddle::questionText(const ChatTemplate &chat,
+                                           const std::optional<std::string> &system,
+                                           const std::string &question) {
+  Json messages = Json::array();
+  if (system)
+    messages.push_back(messageOf("system", *system));
+  messages.push_back(messageOf("user", question));
+  return chat.render(messages, /*addGenerationPrompt=*/true, Json::object());
+}
+
+Expected<std::string> heddle::conversationText(const ChatTemplate &chat, Json json,
+                                               const std::string &place) {
+  if (json.is_array())
+    return chat.render(json, /*addGenerationPrompt=*/true, Json::object());
+  if (!json.is_object() || !json.contains("messages"))
+    return inputError(place + ": expected a list of messages, or an object with messages, found "
+                              "another value");
+  const Json messages = json["messages"];
+  json.erase("messages");
+  return chat.render(messages, /*addGenerationPrompt=*/true, json);
+}

@@ -1,0 +1,27 @@
+//===- Conversation.h - Messages as one text -------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What chat templates read: lists of messages, each with a role and a content.
+#pragma once
+
+#include "heddle/Templates/ChatTemplate.h"
+
+#include <nlohmann/json.hpp>
+
+namespace heddle {
+
+/// A message, in the form that templates know.
+nlohmann::ordered_json messageOf(const char *role, const std::string &content);
+
+/// The text up to an answer to what a user says, behind a message of the system if there is one.
+Expected<std::string> questionText(const ChatTemplate &chat,
+                                   const std::optional<std::string> &system,
+                                   const std::string &question);
+
+/// The text up to an answer to `json`: a list of messages, or an object with messages and other
+/// variables of the template. Errors begin with `place`.
+Expected<std::string> conversationText(const ChatTemplate &chat, nlohmann::ordered_json json,
+                                       const std::string &place);
+
+} // namespace heddle

@@ -1,0 +1,80 @@
+//===- DecodingChoice.cpp - Options of commands that write text ---*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "DecodingChoice.h"
+
+#include "Utf8.h"
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <ostream>
+
+using namespace heddle;
+
+/// The first flag of sampling that is given; empty: none.
+static std::string samplingFlag(const WritingOptions &writing) {
+  for (auto [given, flag] : {std::pair(writing.temperature.has_value(), "--temperature"),
+                             {writing.topK.has_value(), "--top-k"},
+                             {writing.topP.has_value(), "--top-p"},
+                             {writing.minP.has_value(), "--min-p"},
+                             {writing.seed.has_value(), "--seed"}})
+    if (given)
+      return flag;
+  return {};
+}
+
+Status heddle::checkWriting(const WritingOptions &writing) {
+  for (const std::string &stop : writing.stops) {
+    if (stop.empty())
+      return usageError("--stop: expected a text, found an empty one");
+    HEDDLE_TRY(tokenizers::checkUtf8(stop, "--stop"));
+  }
+  if (!writing.stops.empty() && writing.beam > 1)
+    return usageError("--stop: expected --beam=1, found " + std::to_string(writing.beam));
+  if (writing.lengthPenalty && writing.beam == 1)
+    return usageError("--length-penalty: expected --beam=2 or more beside it, found a beam of 1");
+  if (const std::string flag = samplingFlag(writing);
+      !flag.empty() && (writing.sample == false || (writing.beam > 1 && !writing.sample)))
+    return usageError(flag + ": expected --sample beside it, found " +
+                      (writing.beam > 1 ? "a beam" : "--greedy"));
+  return {};
+}
+
+static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &target) {
+  const int64_t limit = writing.limit.value_or(target.limit);
+  if (limit < 1 || limit > target.limit)
+    return usageError("--limit: expected 1 to " + std::to_string(target.limit) +
+                      ", the model's target.limit, found " + std::to_string(limit));
+  return limit;
+}
+
+Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
+                                             const TextDecoder &decoder, const TextSide &target) {
+  DecodingOptions options = decoder.defaults();
+  options.limit = HEDDLE_TRY(limitOf(writing, target));
+  options.beam = writing.beam;
+  options.sample = writing.sample.value_or(options.sample && writing.beam == 1);
+  options.lengthPenalty = writing.lengthPenalty.value_or(options.lengthPenalty);
+  options.temperature = writing.temperature.value_or(options.temperature);
+  options.topK = writing.topK.value_or(options.topK);
+  options.topP = writing.topP.value_or(options.topP);
+  options.minP = writing.minP.value_or(options.minP);
+  options.seed = writing.seed.value_or(options.seed);
+  options.repetitionPenalty = writing.repetitionPenalty.value_or(options.repetitionPenalty);
+  if (writing.ignoreEnd)
+    options.ends.clear();
+  if (Status checked = checkDecoding(options); !checked)
+    return usageError("--" + checked.error().message);
+  if (const std::string flag = samplingFlag(writing); !flag.empty() && !options.sample)
+    return usageError(flag + ": expected --sample beside it, found none");
+  return options;
+}
+
+void Rate::write(std::ostream &notes) const {
+  if (tokens == 0)
+    return;
+  notes << tokens << (tokens == 1 ? " token in " : " tokens in ")
+        << formatted("%.2f", time.count()) << " s, "
+        << formatted("%.1f", static_cast<double>(tokens) / time.count()) << " a second\n";
+}

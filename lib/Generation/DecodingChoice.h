@@ -1,0 +1,47 @@
+//===- DecodingChoice.h - Options of commands that write text --*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Flags, and behind them the model's own settings, as options of a search.
+#pragma once
+
+#include "heddle/Generation/Commands.h"
+#include "heddle/Generation/TextDecoder.h"
+
+#include <chrono>
+
+namespace heddle {
+
+/// Usage error for flags that contradict each other.
+Status checkWriting(const WritingOptions &writing);
+
+/// The options of a search; usage error for a value that is out of range, or for a flag of sampling
+/// where nothing is drawn.
+Expected<DecodingOptions> decodingOf(const WritingOptions &writing, const TextDecoder &decoder,
+                                     const TextSide &target);
+
+/// Tokens, and the time that they took.
+class Rate {
+public:
+  /// Counts the time as long as it lives.
+  class Span {
+  public:
+    explicit Span(Rate &rate) : rate(rate), begin(std::chrono::steady_clock::now()) {}
+    ~Span() { rate.time += std::chrono::steady_clock::now() - begin; }
+    Span(const Span &) = delete;
+    Span &operator=(const Span &) = delete;
+
+  private:
+    Rate &rate;
+    std::chrono::steady_clock::time_point begin;
+  };
+  void add(int64_t more) { tokens += more; }
+  /// "12 tokens in 0.50 s, 24.0 a second"; nothing where there are none.
+  void write(std::ostream &notes) const;
+
+private:
+  int64_t tokens = 0;
+  std::chrono::duration<double> time{0};
+};
+
+} // namespace heddle
