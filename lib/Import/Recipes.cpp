@@ -161,11 +161,8 @@ Expected<TensorViewRef> Architecture::stored(const Json &names, const std::strin
     int index = checkpoint.find(tried.back());
     if (index < 0)
       continue;
-    const TensorInfo &info = checkpoint.tensors()[index];
-    if (info.type != "f32" && info.type != "f16" && info.type != "bf16")
-      return inputError(checkpoint.name() + ": " +
-                        printable(info.name + ": expected f32, f16 or bf16, found " + info.type));
-    read.insert(info.name);
+    HEDDLE_TRY(checkpoint.checkReadable(index));
+    read.insert(checkpoint.tensors()[index].name);
     return viewOf(checkpoint, index);
   }
   return missingTensor(tried, key, checkpoint);

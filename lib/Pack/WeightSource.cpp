@@ -6,6 +6,8 @@
 
 #include "heddle/Pack/WeightSource.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 
 namespace heddle {
@@ -24,6 +26,23 @@ int WeightSource::find(std::string_view name) const {
   return found == tensors().end() ? -1 : static_cast<int>(found - tensors().begin());
 }
 
+std::span<const std::string_view> WeightSource::readableTypes() const {
+  static constexpr std::string_view types[] = {"f32", "f16", "bf16"};
+  return types;
+}
+
+Status WeightSource::checkReadable(int tensor) const {
+  const TensorInfo &info = tensors()[tensor];
+  const std::span<const std::string_view> types = readableTypes();
+  if (std::ranges::find(types, info.type) != types.end())
+    return {};
+  std::string listed;
+  for (size_t i = 0; i < types.size(); ++i)
+    listed.append(i == 0 ? "" : i + 1 < types.size() ? ", " : " or ").append(types[i]);
+  return inputError(name() + ": " +
+                    printable(info.name + ": expected " + listed + ", found " + info.type));
+}
+
 Expected<int> WeightSource::require(std::string_view tensor, std::span<const int64_t> shape) const {
   int index = find(tensor);
   std::string place = name() + ": " + std::string(tensor) + ": expected ";
@@ -32,8 +51,7 @@ Expected<int> WeightSource::require(std::string_view tensor, std::span<const int
   const TensorInfo &info = tensors()[index];
   if (!std::ranges::equal(info.shape, shape))
     return inputError(place + shapeText(shape) + ", found " + shapeText(info.shape));
-  if (info.type != "f32" && info.type != "f16" && info.type != "bf16")
-    return inputError(place + "f32, f16 or bf16, found " + info.type);
+  HEDDLE_TRY(checkReadable(index));
   return index;
 }
 

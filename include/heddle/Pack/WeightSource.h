@@ -20,7 +20,7 @@ namespace heddle {
 /// A tensor of a checkpoint.
 struct TensorInfo {
   std::string name;
-  std::string type; ///< "f32", "f16", "bf16"; other types are listed, but cannot be read
+  std::string type; ///< "f32", "f16", "bf16", …; not all that are listed can be read
   std::vector<int64_t> shape;
 
   int64_t elements() const;
@@ -39,6 +39,11 @@ public:
   /// All elements of a tensor if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace(int tensor) const { return {}; }
 
+  /// Types of tensors that can be read.
+  virtual std::span<const std::string_view> readableTypes() const;
+
+  /// Error for a tensor of another type.
+  Status checkReadable(int tensor) const;
   /// Index into tensors(), or -1.
   int find(std::string_view name) const;
   /// Index of a tensor with this name and shape and a type that can be read; error if there is

@@ -1,0 +1,185 @@
+//===- GgufWeights.cpp - Tensors of GGUF files -----------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block has one scale, or one a group of its elements, and codes of few bits. Two
+// codes of 4 bits share a byte with their neighbour half a group away, so decoding
+// runs over groups, whose loops the compiler vectorises.
+
+#include "heddle/Pack/GgufWeights.h"
+
+#include "heddle/Support/Float.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+namespace heddle {
+
+namespace {
+
+using Bytes = const uint8_t *;
+
+uint16_t bitsAt(Bytes at) { return static_cast<uint16_t>(at[0] | at[1] << 8); }
+float halfAt(Bytes at) { return floatFromHalf(bitsAt(at)); }
+
+void decodeF32(Bytes block, float *out) { std::memcpy(out, block, 4); }
+void decodeF16(Bytes block, float *out) { *out = halfAt(block); }
+void decodeBf16(Bytes block, float *out) { *out = floatFromBFloat(bitsAt(block)); }
+
+/// 32 codes of 8 bits behind a scale.
+void decodeQ8_0(Bytes block, float *out) {
+  const float scale = halfAt(block);
+  for (int i = 0; i < 32; ++i)
+    out[i] = static_cast<float>(static_cast<int8_t>(block[2 + i])) * scale;
+}
+
+/// 32 codes of 4 bits less 8 behind a scale.
+void decodeQ4_0(Bytes block, float *out) {
+  const float scale = halfAt(block);
+  for (int i = 0; i < 16; ++i) {
+    out[i] = scale * static_cast<float>((block[2 + i] & 15) - 8);
+    out[16 + i] = scale * static_cast<float>((block[2 + i] >> 4) - 8);
+  }
+}
+
+/// 32 codes of 4 bits behind a scale and a minimum.
+void decodeQ4_1(Bytes block, float *out) {
+  const float scale = halfAt(block), least = halfAt(block + 2);
+  for (int i = 0; i < 16; ++i) {
+    out[i] = scale * static_cast<float>(block[4 + i] & 15) + least;
+    out[16 + i] = scale * static_cast<float>(block[4 + i] >> 4) + least;
+  }
+}
+
+/// Scale and minimum of group `group` of 8, 6 bits each: those of the first four are in bytes 0 to 7,
+/// whose upper bits are the upper bits of the others'.
+std::pair<float, float> groupOf(Bytes codes, int group) {
+  const int low = group & 3;
+  const uint8_t first = codes[low], second = codes[4 + low], third = codes[8 + low];
+  const int scale = group < 4 ? first & 63 : (third & 15) | (first >> 2 & 48);
+  const int least = group < 4 ? second & 63 : third >> 4 | (second >> 2 & 48);
+  return {static_cast<float>(scale), static_cast<float>(least)};
+}
+
+/// Eight groups of 32; the fifth bits of Q5_K's codes are a bit a group in 32 bytes.
+template <bool hasFifth>
+void decodeGroups(Bytes block, float *out) {
+  const float scale = halfAt(block), least = halfAt(block + 2);
+  const Bytes high = block + 16, low = hasFifth ? high + 32 : high;
+  for (int group = 0; group < 8; ++group) {
+    const auto [scaleCode, leastCode] = groupOf(block + 4, group);
+    const float d = scale * scaleCode, m = least * leastCode;
+    const Bytes codes = low + group / 2 * 32;
+    const int shift = group % 2 * 4;
+    for (int i = 0; i < 32; ++i) {
+      const int fifth = hasFifth ? (high[i] >> group & 1) << 4 : 0;
+      out[group * 32 + i] = d * static_cast<float>((codes[i] >> shift & 15) | fifth) - m;
+    }
+  }
+}
+
+/// Eight runs of 32 codes of 6 bits less 32: four bits in 128 bytes, two in 64; a scale of 8 bits for
+/// each 16.
+void decodeQ6_K(Bytes block, float *out) {
+  const float scale = halfAt(block + 208);
+  for (int run = 0; run < 8; ++run) {
+    const int half = run / 4, part = run % 4;
+    const Bytes low = block + half * 64 + part % 2 * 32, high = block + 128 + half * 32;
+    for (int i = 0; i < 32; ++i) {
+      const auto own = static_cast<int8_t>(block[192 + run * 2 + i / 16]);
+      const int code = (low[i] >> (part / 2 * 4) & 15) | (high[i] >> (part * 2) & 3) << 4;
+      out[run * 32 + i] = scale * static_cast<float>(own) * static_cast<float>(code - 32);
+    }
+  }
+}
+
+struct Decoder {
+  std::string_view type;
+  void (*decode)(Bytes block, float *out);
+};
+constexpr Decoder decoders[] = {{"f32", decodeF32},
+                                {"f16", decodeF16},
+                                {"bf16", decodeBf16},
+                                {"q8_0", decodeQ8_0},
+                                {"q4_0", decodeQ4_0},
+                                {"q4_1", decodeQ4_1},
+                                {"q4_k", decodeGroups<false>},
+                                {"q5_k", decodeGroups<true>},
+                                {"q6_k", decodeQ6_K}};
+constexpr auto decodedTypes = [] {
+  std::array<std::string_view, std::size(decoders)> names;
+  for (size_t i = 0; i < names.size(); ++i)
+    names[i] = decoders[i].type;
+  return names;
+}();
+
+class GgufSource : public WeightSource {
+public:
+  explicit GgufSource(Gguf gguf) : file(std::move(gguf)) {
+    for (const GgufTensor &tensor : file.tensors()) {
+      infos.push_back({tensor.name, tensor.type, tensor.shape});
+      const auto *known = std::ranges::find(decoders, tensor.type, &Decoder::type);
+      decode.push_back(known == std::end(decoders) ? nullptr : known->decode);
+    }
+  }
+
+  const std::string &name() const override { return file.name(); }
+  const std::vector<TensorInfo> &tensors() const override { return infos; }
+  std::span<const std::string_view> readableTypes() const override { return decodedTypes; }
+  std::span<const float> inPlace(int tensor) const override;
+  void read(int tensor, int64_t first, std::span<float> out) const override;
+
+private:
+  Gguf file;
+  std::vector<TensorInfo> infos;
+  std::vector<void (*)(Bytes, float *)> decode; ///< null: cannot be read
+};
+
+/// Whole blocks are decoded where they go, parts of one in a block of their own.
+void GgufSource::read(int tensor, int64_t first, std::span<float> out) const {
+  assert(decode[tensor] && "checkReadable() lets no other type pass");
+  const GgufTensor &from = file.tensors()[tensor];
+  const int64_t width = from.blocks->elements, size = from.blocks->bytes;
+  const Bytes bytes = reinterpret_cast<Bytes>(from.bytes.data());
+  while (!out.empty()) {
+    const int64_t block = first / width, skipped = first % width;
+    const Bytes at = bytes + block * size;
+    int64_t here = width;
+    if (skipped == 0 && static_cast<int64_t>(out.size()) >= width) {
+      decode[tensor](at, out.data());
+    } else {
+      constexpr size_t longest = 256;
+      float whole[longest];
+      decode[tensor](at, whole);
+      here = std::min<int64_t>(static_cast<int64_t>(out.size()), width - skipped);
+      std::copy_n(whole + skipped, here, out.begin());
+    }
+    first += here;
+    out = out.subspan(here);
+  }
+}
+
+std::span<const float> GgufSource::inPlace(int tensor) const {
+  const std::span<const std::byte> bytes = file.tensors()[tensor].bytes;
+  if (infos[tensor].type != "f32" || std::endian::native != std::endian::little ||
+      reinterpret_cast<uintptr_t>(bytes.data()) % alignof(float) != 0)
+    return {};
+  return {reinterpret_cast<const float *>(bytes.data()),
+          static_cast<size_t>(infos[tensor].elements())};
+}
+
+} // namespace
+
+std::unique_ptr<WeightSource> ggufWeights(Gguf file) {
+  return std::make_unique<GgufSource>(std::move(file));
+}
+
+Expected<std::unique_ptr<WeightSource>> openGgufWeights(const std::string &path) {
+  return ggufWeights(HEDDLE_TRY(Gguf::open(path)));
+}
+
+} // namespace heddle

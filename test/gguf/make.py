@@ -1,0 +1,51 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes test/gguf/blocks.gguf: tensors of each type that is read, and what the package `gguf` makes of them.
+
+usage: python test/gguf/make.py     needs the packages gguf and numpy
+
+A tensor NAME of seeded bytes stands beside "NAME decoded", of f32. Scales are small, negative, denormal and zero.
+"""
+
+import pathlib
+
+import gguf
+import numpy as np
+from gguf import GGMLQuantizationType as Type
+from gguf.quants import dequantize
+
+PATH = pathlib.Path(__file__).parent / "blocks.gguf"
+# Offsets of the f16 numbers in a block, whose random bytes could be no numbers.
+HALVES = {Type.Q8_0: [0], Type.Q4_0: [0], Type.Q4_1: [0, 2], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208]}
+
+random = np.random.default_rng(7)
+
+
+def blocks(kind, rows, columns):
+    elements, size = gguf.GGML_QUANT_SIZES[kind]
+    data = random.integers(0, 256, (rows, columns // elements, size), dtype=np.uint8)
+    for offset in HALVES[kind]:
+        scales = (random.standard_normal(data.shape[:2]) * 2.0 ** random.integers(-20, 3, data.shape[:2])).astype("<f2")
+        scales.flat[0] = np.float16(6e-8)  # denormal
+        data[..., offset : offset + 2] = scales[..., None].view(np.uint8)
+    data[-1, -1, HALVES[kind][0] : HALVES[kind][0] + 2] = 0
+    return data.reshape(rows, -1)
+
+
+writer = gguf.GGUFWriter(PATH, "none")
+for kind in HALVES:
+    wide = gguf.GGML_QUANT_SIZES[kind][0] == 256
+    data = blocks(kind, *((2, 256) if wide else (3, 64)))
+    writer.add_tensor(kind.name.lower(), data, raw_dtype=kind)
+    writer.add_tensor(kind.name.lower() + " decoded", dequantize(data, kind).astype("<f4"))
+numbers = np.array([[1.5, -2.25e-6, 65504.0], [0.0, 3.1e-5, -7.0]], "<f4")
+for kind, data in [(Type.F32, numbers), (Type.F16, numbers.astype("<f2"))]:
+    writer.add_tensor(kind.name.lower(), data)
+    writer.add_tensor(kind.name.lower() + " decoded", data.astype("<f4"))
+rounded = gguf.quants.quantize(numbers, Type.BF16)
+writer.add_tensor("bf16", rounded, raw_dtype=Type.BF16)
+writer.add_tensor("bf16 decoded", dequantize(rounded, Type.BF16).astype("<f4"))
+writer.write_header_to_file()
+writer.write_kv_data_to_file()
+writer.write_tensors_to_file()
+writer.close()
