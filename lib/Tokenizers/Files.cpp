@@ -4,6 +4,7 @@
 //
 // Older folders have vocabularies only; what surrounds them there was written in
 // Python, one class a family, and is written here as the JSON of it.
+#include "GgufTokenizer.h"
 #include "SentencePiece.h"
 #include "Utf8.h"
 #include "Vocabulary.h"
@@ -229,11 +230,17 @@ Expected<TokenizerFile> readKind(const Kind &kind, const std::string &path) {
 } // namespace
 
 bool holdsTokenizer(const std::string &folder) {
+  if (isGguf(folder)) {
+    auto file = Gguf::open(folder);
+    return !file || file->find("tokenizer.ggml.model"); // reading it says what is wrong with it
+  }
   return std::ranges::any_of(
       kinds, [&](const Kind &kind) { return isThere((fs::path(folder) / kind.name).string()); });
 }
 
 Expected<TokenizerFile> readTokenizerFile(const std::string &path) {
+  if (isGguf(path))
+    return TokenizerFile{HEDDLE_TRY(ggufTokenizerJson(HEDDLE_TRY(Gguf::open(path)))).dump(), path};
   std::error_code failure;
   if (fs::is_directory(path, failure)) {
     for (const Kind &kind : kinds)

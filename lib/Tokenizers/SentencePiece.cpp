@@ -90,14 +90,7 @@ private:
   bool broken = false;
 };
 
-enum class PieceKind : uint8_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 enum class ModelKind : uint8_t { Unigram = 1, Bpe };
-
-struct ScoredPiece {
-  std::string text;
-  float score = 0;
-  PieceKind kind = PieceKind::Normal;
-};
 
 struct PieceModel {
   std::vector<ScoredPiece> pieces;
@@ -164,6 +157,8 @@ std::string encodeBase64(std::string_view bytes) {
   return text;
 }
 
+} // namespace
+
 Json mergesOf(const std::vector<ScoredPiece> &pieces) {
   struct Candidate {
     float score;
@@ -196,6 +191,8 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
     merges.push_back({std::move(candidate.left), std::move(candidate.right)});
   return merges;
 }
+
+namespace {
 
 Json normalizerOf(const PieceModel &model) {
   Json steps = Json::array();

@@ -6,8 +6,21 @@
 #include "JsonField.h"
 
 #include <string_view>
+#include <vector>
 
 namespace heddle::tokenizers {
+
+enum class PieceKind : uint8_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
+
+struct ScoredPiece {
+  std::string text;
+  float score = 0;
+  PieceKind kind = PieceKind::Normal;
+};
+
+/// The merges of a BPE model, which its file leaves out: every cut of a piece into two others, the
+/// highest scores first.
+Json mergesOf(const std::vector<ScoredPiece> &pieces);
 
 /// A model (a protobuf message, ModelProto) as what a tokenizer.json says. It has no post-processor:
 /// which tokens stand around a text is not in the file.

@@ -95,13 +95,13 @@ private:
 
 /// The tokenizer of a path as the text of a tokenizer.json, and the file that an error names. The
 /// path is a folder with tokenizer.json, vocab.txt, vocab.json and merges.txt or a SentencePiece
-/// model (*.model, *.spm), or one of these files.
+/// model (*.model, *.spm), one of these files, or a .gguf file.
 struct TokenizerFile {
   std::string json;
   std::string name;
 };
 Expected<TokenizerFile> readTokenizerFile(const std::string &path);
-/// Whether a folder has one of these files.
+/// Whether a folder has one of these files, or a .gguf file a tokenizer.
 bool holdsTokenizer(const std::string &folder);
 
 /// Both steps.

@@ -31,7 +31,6 @@ std::string problem(const std::string &bytes) {
 }
 
 constexpr auto number64 = GgufFile::number<uint64_t>;
-constexpr auto number32 = GgufFile::number<uint32_t>;
 
 std::string value(std::string_view key, GgufType type, const std::string &bytes) {
   return GgufFile::text(key) + GgufFile::type(type) + bytes;
@@ -116,7 +115,7 @@ TEST(Gguf, VersionTwoAndOwnAlignment) {
   GgufFile values;
   values.add("general.alignment", uint32_t(8));
   const std::string head = values.bytes().substr(24);
-  std::string file = GgufFile::bytes(3, 1, 1, head + GgufFile::info("tensor", {1}, 0, 0), "");
+  std::string file = GgufFile::bytes(3, 1, 1, head + GgufFile::info("tensor of it", {1}, 0, 0), "");
   file.resize((file.size() + 7) / 8 * 8, '\0');
   ASSERT_NE(file.size() % 32, 0u);
   auto opened = openBytes(file + GgufFile::number(2.0f));

@@ -1,0 +1,223 @@
+//===- GgufTokenizerTest.cpp - Tokenizers in GGUF files -------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tokenizers of test/tokenizers, which GoldenTest.cpp holds to the package
+// `tokenizers`, written as metadata: ids and decoded texts must be the same.
+
+#include "GgufFile.h"
+#include "TemporaryFolder.h"
+
+#include "heddle/Support/Json.h"
+#include "heddle/Tokenizers/Tokenizer.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+using namespace heddle;
+using namespace heddle::test;
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+const std::filesystem::path folder = std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/tokenizers";
+
+std::string fileText(const std::filesystem::path &path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  std::string text;
+  char buffer[1 << 16];
+  for (int size; file && (size = gzread(file, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(size));
+  if (file)
+    gzclose(file);
+  return text;
+}
+
+enum Kind : int32_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
+
+/// A tokenizer.json as converters write it.
+GgufFile converted(const Json &json, const std::string &model, const std::string &pre) {
+  std::vector<std::string> tokens;
+  std::vector<int32_t> kinds;
+  auto put = [&](size_t id, const std::string &text, Kind kind) {
+    while (tokens.size() <= id) {
+      tokens.push_back("[PAD" + std::to_string(tokens.size()) + "]");
+      kinds.push_back(Unused);
+    }
+    tokens[id] = text;
+    kinds[id] = kind;
+  };
+  for (const auto &[token, id] : json["model"]["vocab"].items()) {
+    std::string text = token;
+    if (model == "bert" && token.starts_with("##"))
+      text = token.substr(2);
+    else if (model == "bert" && !(token.starts_with('[') && token.ends_with(']')))
+      text = "▁" + token;
+    const bool isByte = model == "llama" && token.starts_with("<0x");
+    put(id, text, isByte ? Byte : Normal);
+  }
+  GgufFile file;
+  for (const Json &added : json["added_tokens"])
+    put(added["id"], added["content"],
+        added["content"] == "<unk>" ? Unknown
+        : added["special"] == true  ? Control
+                                    : UserDefined);
+  file.add("tokenizer.ggml.model", std::string_view(model)).add("tokenizer.ggml.tokens", tokens);
+  if (!pre.empty())
+    file.add("tokenizer.ggml.pre", std::string_view(pre));
+  std::vector<std::string> merges;
+  std::vector<float> scores(tokens.size(), -1e6f); // what a merge makes is the better the earlier
+  for (const Json &merge : json["model"].value("merges", Json::array())) {
+    std::string left, right; // older files write "a b"
+    if (merge.is_string()) {
+      const auto line = merge.get<std::string>();
+      left = line.substr(0, line.find(' ')), right = line.substr(line.find(' ') + 1);
+    } else {
+      left = merge[0], right = merge[1];
+    }
+    const auto made = std::ranges::find(tokens, left + right);
+    float &score = scores[static_cast<size_t>(made - tokens.begin())];
+    score = std::max(score, -static_cast<float>(merges.size()));
+    merges.push_back(left + " " + right);
+  }
+  if (model == "gpt2")
+    file.add("tokenizer.ggml.merges", merges);
+  if (model == "llama")
+    file.addNumbers("tokenizer.ggml.scores", GgufType::F32, scores);
+  return file.addNumbers("tokenizer.ggml.token_type", GgufType::I32, kinds);
+}
+
+Expected<Tokenizer> openFile(const GgufFile &file) {
+  TemporaryFolder temporary;
+  return openTokenizer(temporary.write("m.gguf", file.bytes()));
+}
+
+struct Case {
+  const char *name, *model, *pre;
+  const char *start = nullptr; ///< the token in front of a text
+  bool prefix = true;          ///< of llama: a blank before the first word
+};
+
+/// The test's own tokenizers ask for some things that no model of their kind does, and that the
+/// metadata has no words for.
+void takeWhatMetadataSays(Json &json, std::string_view model) {
+  Json added = Json::array();
+  for (Json token : json["added_tokens"]) {
+    token["normalized"] = false;
+    if (model != "llama" || token["special"] == true) // pieces there, with scores and merges
+      added.push_back(std::move(token));
+  }
+  json["added_tokens"] = std::move(added);
+  if (model == "bert")
+    json["normalizer"]["handle_chinese_chars"] = true;
+  if (json["pre_tokenizer"].is_object() && json["pre_tokenizer"].contains("add_prefix_space"))
+    json["pre_tokenizer"]["add_prefix_space"] = false;
+}
+
+class GgufTokenizers : public testing::TestWithParam<Case> {};
+
+TEST_P(GgufTokenizers, GiveTheIdsOfTokenizerJson) {
+  const Case &kind = GetParam();
+  const std::string text = fileText(folder / kind.name / "tokenizer.json");
+  Json json = Json::parse(text);
+  takeWhatMetadataSays(json, kind.model);
+  auto expected = Tokenizer::fromJson(json.dump(), kind.name);
+  ASSERT_TRUE(expected) << expected.error().message;
+  GgufFile file = converted(json, kind.model, kind.pre);
+  if (kind.start) {
+    file.add("tokenizer.ggml.add_bos_token", true);
+    file.add("tokenizer.ggml.bos_token_id",
+             static_cast<uint32_t>(*expected->tokenToId(kind.start)));
+  }
+  if (!kind.prefix)
+    file.add("tokenizer.ggml.add_space_prefix", false);
+  auto found = openFile(file);
+  ASSERT_TRUE(found) << found.error().message;
+  const auto texts =
+      Json::parse(fileText(folder / "texts.json.gz")).get<std::vector<std::string>>();
+  ASSERT_GT(texts.size(), 1000u);
+  int differences = 0;
+  for (size_t i = 0; i < texts.size() && differences < 3; i += 3) {
+    auto wanted = expected->encode(texts[i]), own = found->encode(texts[i]);
+    ASSERT_TRUE(wanted && own) << i;
+    EXPECT_EQ(own->ids, wanted->ids) << i << ": " << texts[i];
+    EXPECT_EQ(own->typeIds, wanted->typeIds);
+    EXPECT_EQ(*found->decode(own->ids), *expected->decode(wanted->ids)) << i;
+    auto pair = found->encode(texts[i], texts[0]),
+         wantedPair = expected->encode(texts[i], texts[0]);
+    ASSERT_TRUE(pair && wantedPair);
+    EXPECT_EQ(pair->ids, wantedPair->ids) << i;
+    EXPECT_EQ(pair->typeIds, wantedPair->typeIds) << i;
+    differences += own->ids != wanted->ids;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GgufTokenizers,
+                         testing::Values(Case{"bert", "bert", ""}, Case{"bert-cased", "bert", ""},
+                                         Case{"gpt2", "gpt2", "gpt-2"},
+                                         Case{"starcoder", "gpt2", "starcoder"},
+                                         Case{"qwen", "gpt2", "qwen2"},
+                                         Case{"llama3", "gpt2", "llama-bpe", "<|endoftext|>"},
+                                         Case{"llama", "llama", "", "<s>"},
+                                         Case{"gemma", "llama", "", "<bos>", false}),
+                         [](const auto &info) {
+                           std::string name = info.param.name;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(GgufTokenizer, WrongMetadataIsNamed) {
+  auto problem = [](const GgufFile &file) {
+    auto tokenizer = openFile(file);
+    if (tokenizer)
+      return std::string("no error");
+    const std::string &message = tokenizer.error().message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    return message.substr(message.find(".gguf: ") + 7);
+  };
+  const std::vector<std::string> tokens{"a", "b", "ab"}, merges{"a b"};
+  auto base = [&](const char *model) {
+    return GgufFile().add("tokenizer.ggml.model", model).add("tokenizer.ggml.tokens", tokens);
+  };
+  auto gpt2 = [&](const char *pre) {
+    return base("gpt2").add("tokenizer.ggml.pre", pre).add("tokenizer.ggml.merges", merges);
+  };
+  EXPECT_EQ(problem(gpt2("gpt-2")), "no error");
+  EXPECT_EQ(problem(GgufFile()), "tokenizer.ggml.model: expected a text, found none");
+  EXPECT_EQ(problem(base("t5")), "tokenizer.ggml.model: expected gpt2, llama or bert, found 't5'");
+  EXPECT_THAT(problem(gpt2("viking")), HasSubstr("tokenizer.ggml.pre: expected one of gpt-2, "));
+  EXPECT_THAT(problem(gpt2("viking")), HasSubstr(", found 'viking'"));
+  EXPECT_EQ(problem(base("gpt2")), "tokenizer.ggml.pre: expected a text, found none");
+  EXPECT_EQ(problem(base("gpt2").add("tokenizer.ggml.pre", "gpt-2")),
+            "tokenizer.ggml.merges: expected a list of texts, found none");
+  EXPECT_EQ(problem(base("llama")),
+            "tokenizer.ggml.scores: expected a list of numbers, found none");
+  EXPECT_EQ(problem(base("llama").addNumbers<float>("tokenizer.ggml.scores", GgufType::F32, {0})),
+            "tokenizer.ggml.scores: expected a list of 3 numbers, found a list of 1 numbers");
+  EXPECT_EQ(problem(base("llama").addNumbers<float>("tokenizer.ggml.scores", GgufType::F32,
+                                                    {0, INFINITY, 0})),
+            "tokenizer.ggml.scores: expected finite scores, found inf of token 1");
+  EXPECT_EQ(problem(base("bert")), "tokenizer.ggml.tokens: expected the token [CLS], found none");
+  EXPECT_EQ(problem(gpt2("gpt-2").add("tokenizer.ggml.bos_token_id", uint32_t(3))),
+            "tokenizer.ggml.bos_token_id: expected an id below 3, found 3");
+  EXPECT_EQ(problem(gpt2("gpt-2").add("tokenizer.ggml.add_bos_token", true)),
+            "tokenizer.ggml.add_bos_token: expected the id of that token, found none");
+  EXPECT_EQ(problem(gpt2("gpt-2").addNumbers<int32_t>("tokenizer.ggml.token_type", GgufType::I32,
+                                                      {1, 7, 1})),
+            "tokenizer.ggml.token_type: expected kinds up to 6, found 7.000000 of token 1");
+  auto other = [&](const std::vector<std::string> &list) {
+    return GgufFile()
+        .add("tokenizer.ggml.model", "gpt2")
+        .add("tokenizer.ggml.pre", "gpt-2")
+        .add("tokenizer.ggml.merges", merges)
+        .add("tokenizer.ggml.tokens", list);
+  };
+  EXPECT_EQ(problem(other({"a", "b", "a"})),
+            "tokenizer.ggml.tokens: expected each token once, found 'a' twice");
+  EXPECT_THAT(problem(other({"\xff"})), HasSubstr("tokenizer.ggml.tokens: expected"));
+  EXPECT_THAT(problem(other({})), HasSubstr("tokenizer.ggml.tokens: expected tokens, found"));
+}
+
+} // namespace
