@@ -13,6 +13,7 @@
 
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/CacheFolder.h"
+#include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Text.h"
@@ -89,8 +90,11 @@ static std::vector<std::string> moduleFolders(const fs::path &folder) {
   return folders;
 }
 
-/// None if a file cannot be read: its error is for the compilation to report.
-static std::optional<FolderFiles> filesOf(const fs::path &folder) {
+/// None if a file cannot be read: its error is for the compilation to report. Of a GGUF file there is
+/// that one.
+static std::optional<FolderFiles> filesOf(const fs::path &model, const fs::path &folder) {
+  if (model != folder)
+    return FolderFiles{{}, {model.filename().string()}};
   std::vector<std::string> names;
   for (const std::string &inner : moduleFolders(folder)) {
     std::error_code failure;
@@ -181,20 +185,24 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   CachedFolder found;
   found.limitBytes = HEDDLE_TRY(cacheLimit(kLimitVariable, kDefaultMegabytes));
   std::error_code none;
-  const fs::path folder = fs::absolute(model, none);
+  const fs::path whole = fs::absolute(model, none);
+  const bool isFile = isGguf(whole.string());
+  const fs::path folder = isFile ? whole.parent_path() : whole;
   if (!cache.isOn() || found.limitBytes == 0 || !options.needsWeights || options.onTiled ||
-      !options.weights.empty() || fs::exists(folder / "model.json", none) ||
-      !fs::exists(folder / "config.json", none))
+      !options.weights.empty() ||
+      (isFile
+           ? !fs::exists(whole, none)
+           : fs::exists(folder / "model.json", none) || !fs::exists(folder / "config.json", none)))
     return std::optional<CachedFolder>();
-  std::vector<std::string> fast = HEDDLE_TRY(optionParts(folder, options));
-  std::optional<FolderFiles> files = filesOf(folder);
+  std::vector<std::string> fast = HEDDLE_TRY(optionParts(whole, options));
+  std::optional<FolderFiles> files = filesOf(whole, folder);
   if (!files)
     return std::optional<CachedFolder>();
-  found.model = folder.string();
+  found.model = whole.string();
   found.description = options.dtype + " " + listText(options.targets, {}, ",");
   fast.insert(fast.end(), files->configuration.begin(), files->configuration.end());
-  std::vector<std::string> whole = fast;
-  whole[0] = "content"; // so that the two are never one key
+  std::vector<std::string> byContent = fast;
+  byContent[0] = "content"; // so that the two are never one key
   for (const std::string &name : files->weights)
     fast.push_back(factsOf(folder, name, found.weightBytes));
   const std::string link =
@@ -205,8 +213,8 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
     return std::optional(std::move(found));
   }
   for (const std::string &name : files->weights)
-    whole.push_back(contentOf(folder, name));
-  found.key = keyOf(cache, whole);
+    byContent.push_back(contentOf(folder, name));
+  found.key = keyOf(cache, byContent);
   keepInCache(link, found.key);
   limitCache(cachedFolders.prefix, kMaxFiles, UINTMAX_MAX);
   return std::optional(std::move(found));

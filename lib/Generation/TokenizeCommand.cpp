@@ -7,6 +7,7 @@
 #include "TextBatches.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
@@ -64,11 +65,11 @@ Expected<Source> openSource(const TokenizeCommand &command) {
       !isFolder && std::filesystem::path(command.model).extension() == ".heddle";
   Source source =
       HEDDLE_TRY(isCompiled ? compiledSource(command.model) : folderSource(command.model));
-  if (command.chat && isFolder)
+  if (command.chat && (isFolder || isGguf(command.model)))
     source.chat = HEDDLE_TRY(ChatTemplate::open(command.model));
   if (command.chat && !source.chat)
     return inputError(command.model +
-                      ": expected a folder or a compiled model with a chat template, "
+                      ": expected a folder, a .gguf file or a compiled model with a chat template, "
                       "found none");
   return source;
 }

@@ -11,6 +11,7 @@
 #include "ConfigExpression.h"
 
 #include "heddle/Pack/TensorView.h"
+#include "heddle/Support/Gguf.h"
 
 #include <map>
 #include <set>
@@ -37,6 +38,10 @@ public:
   static Expected<Architecture> fromJson(Json document, const std::string &file,
                                          const std::string &folder, Json config,
                                          const std::string &part = {});
+
+  /// What config.json of the model in a GGUF file would say, by the section `gguf` of the architecture
+  /// file that names the file's architecture. `load` takes it with the file's path as its folder.
+  static Expected<Json> ggufConfig(const Gguf &file);
 
   /// The model description of the configuration, without `weights`.
   Expected<Json> description();
@@ -80,6 +85,8 @@ private:
   Status selectHead();
   Status selectPart(const std::string &wanted);
   Status check() const;
+  Expected<Json> ggufSection(const Json &own) const;
+  Status takeGgufTensors();
   Status checkRequirements();
   Status choosePrefixes(const WeightSource &checkpoint);
   void noteTaken(const std::string &pattern, const std::string &name);

@@ -19,6 +19,7 @@
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Images/Image.h"
 #include "heddle/Pack/Checkpoint.h"
+#include "heddle/Pack/GgufWeights.h"
 #include "heddle/Pack/SeededWeights.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
@@ -299,8 +300,10 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
   return true;
 }
 
-/// config.json of a folder whose checkpoint can be read.
+/// config.json of a folder whose checkpoint can be read, or what a GGUF file says in its place.
 static Expected<Json> readConfig(const std::string &path) {
+  if (isGguf(path))
+    return Architecture::ggufConfig(HEDDLE_TRY(Gguf::open(path)));
   Json config = HEDDLE_TRY(readJsonObject(path));
   if (config.contains("quantization_config"))
     return inputError(path + ": quantization_config: expected a checkpoint of f32, f16 or bf16, "
@@ -322,6 +325,31 @@ static Status limitCaches(const ImportOptions &options, const std::string &path,
                       std::to_string(*options.context));
   limit = std::min(limit, usual);
   return {};
+}
+
+/// What a GGUF file says of vectors, in place of modules.json: how rows become one.
+static Expected<std::optional<SentenceModules>> ggufModules(const std::string &path) {
+  const Gguf file = HEDDLE_TRY(Gguf::open(path));
+  const std::string key =
+      std::string(HEDDLE_TRY(file.text("general.architecture"))) + ".pooling_type";
+  const std::optional<int64_t> kind = HEDDLE_TRY(file.integer(key));
+  constexpr const char *poolings[] = {nullptr, "mean", "cls", "last"};
+  if (kind && (*kind < 0 || *kind >= static_cast<int64_t>(std::size(poolings))))
+    return file.mistaken(key, "0 (none), 1 (mean), 2 (cls) or 3 (last)");
+  if (!kind || *kind == 0)
+    return std::optional<SentenceModules>();
+  SentenceModules modules;
+  modules.pool = {poolings[*kind]};
+  return std::optional(std::move(modules));
+}
+
+/// Tensors of a folder or of a GGUF file.
+static Expected<std::unique_ptr<WeightSource>> openTensors(const std::string &model,
+                                                           std::vector<std::string> &files) {
+  if (!isGguf(model))
+    return openCheckpoint(model, files);
+  files.push_back(model);
+  return openGgufWeights(model);
 }
 
 /// Warns of what the folder says and the model leaves out.
@@ -360,9 +388,13 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   const std::string path = configPath(folder);
   Json config = HEDDLE_TRY(readConfig(path));
   std::vector<std::string> files;
-  std::optional<SentenceModules> modules = HEDDLE_TRY(readSentenceModules(folder, files));
+  std::optional<SentenceModules> modules =
+      HEDDLE_TRY(isGguf(folder) ? ggufModules(folder) : readSentenceModules(folder, files));
   if (modules && !options.pool.empty())
-    return usageError("--pool: expected a folder without modules.json, found " + folder);
+    return usageError("--pool: expected " +
+                      std::string(isGguf(folder) ? "a file without pooling_type"
+                                                 : "a folder without modules.json") +
+                      ", found " + folder);
   if (modules) // vectors are asked for, whatever head the checkpoint was trained with
     config.erase("architectures");
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config, options.part));
@@ -399,7 +431,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
   warnOfRest(architecture, path, options, model);
   if (options.needsWeights) {
-    auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, model.files));
+    auto checkpoint = HEDDLE_TRY(openTensors(folder, model.files));
     auto tensors = HEDDLE_TRY(ModuleTensors::open(modules, model.files));
     HEDDLE_TRY(bindTensors(architecture, std::move(checkpoint), std::move(tensors), model));
   } else {

@@ -11,6 +11,8 @@
 #include "FolderImport.h"
 #include "Schema.h"
 
+#include "heddle/Support/Gguf.h"
+
 #include <filesystem>
 
 using namespace heddle;
@@ -48,6 +50,8 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
       return inputError(path + ": expected a folder that can be read, found: " + error.message());
     return inputError(path + ": expected a folder with model.json or config.json, found neither");
   }
+  if (isGguf(path) && fs::is_regular_file(status))
+    return importFolder(path, options, context);
   if (!fs::is_regular_file(status))
     return inputError(path + ": expected a file or a folder, found a device or a pipe");
   std::string extension = fs::path(path).extension().string();
@@ -64,7 +68,7 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
   if (extension == ".json")
     return importDescription(path, options, context);
   return inputError(path +
-                    ": expected a model (a Hugging Face folder, a folder with model.json, .json, "
-                    ".mlir or .heddle), found " +
+                    ": expected a model (a Hugging Face folder, a .gguf file, a folder with "
+                    "model.json, .json, .mlir or .heddle), found " +
                     (extension.empty() ? "a file without extension" : "'" + extension + "'"));
 }

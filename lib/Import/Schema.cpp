@@ -8,6 +8,7 @@
 
 #include "Schema.h"
 
+#include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
@@ -65,7 +66,7 @@ Expected<Json> heddle::readJsonObject(const std::string &path) {
 }
 
 std::string heddle::configPath(const std::string &folder) {
-  return (std::filesystem::path(folder) / "config.json").string();
+  return isGguf(folder) ? folder : (std::filesystem::path(folder) / "config.json").string();
 }
 
 //===- Errors ------------------------------------------------------------===//

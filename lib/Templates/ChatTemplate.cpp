@@ -7,7 +7,9 @@
 #include "heddle/Templates/ChatTemplate.h"
 
 #include "JsonField.h"
+#include "Utf8.h"
 
+#include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
@@ -116,6 +118,46 @@ Json tokensOf(std::initializer_list<const Json *> files) {
   return tokens;
 }
 
+constexpr std::string_view ggufKey = "tokenizer.chat_template";
+
+/// Templates of a GGUF file's metadata.
+Expected<std::vector<Named>> templatesOf(const Gguf &file) {
+  std::vector<Named> found;
+  for (const auto &[key, value] : file.metadata()) {
+    const bool isOther = key.starts_with(std::string(ggufKey) + ".");
+    if (key != ggufKey && !isOther)
+      continue;
+    const std::string name(isOther ? key.substr(ggufKey.size() + 1) : "default");
+    found.push_back(
+        {name, std::string(HEDDLE_TRY(file.text(key))), file.name() + ": " + printable(key)});
+  }
+  return found;
+}
+
+/// bos_token and its like by their ids.
+Expected<Json> tokensOf(const Gguf &file) {
+  Json tokens = Json::object();
+  if (!file.find("tokenizer.ggml.tokens"))
+    return tokens;
+  const auto texts = HEDDLE_TRY(file.texts("tokenizer.ggml.tokens"));
+  constexpr std::pair<const char *, const char *> keys[] = {
+      {"bos_token", "bos"},       {"eos_token", "eos"},     {"unk_token", "unknown"},
+      {"sep_token", "seperator"}, {"pad_token", "padding"}, {"cls_token", "cls"},
+      {"mask_token", "mask"}};
+  for (auto [name, word] : keys) {
+    const std::string key = "tokenizer.ggml." + std::string(word) + "_token_id";
+    const std::optional<int64_t> id = HEDDLE_TRY(file.integer(key));
+    if (id && (*id < 0 || *id >= static_cast<int64_t>(texts.size())))
+      return file.mistaken(key, "an id below " + std::to_string(texts.size()));
+    if (!id)
+      continue;
+    const std::string text(texts[static_cast<size_t>(*id)]);
+    HEDDLE_TRY(tokenizers::checkUtf8(text, file.name() + ": tokenizer.ggml.tokens"));
+    tokens[name] = text;
+  }
+  return tokens;
+}
+
 } // namespace
 
 Expected<ChatTemplate> ChatTemplate::make(Parts parts) {
@@ -125,6 +167,11 @@ Expected<ChatTemplate> ChatTemplate::make(Parts parts) {
 
 bool ChatTemplate::isIn(const std::string &folder) {
   const fs::path path(folder);
+  if (isGguf(folder)) {
+    auto file = Gguf::open(folder);
+    auto found = file ? templatesOf(*file) : Expected<std::vector<Named>>(file.takeError());
+    return !found || !found->empty();
+  }
   if (isFile(path / "chat_template.jinja"))
     return true;
   auto config = readObject(path / configName);
@@ -136,17 +183,29 @@ bool ChatTemplate::isIn(const std::string &folder) {
 
 Expected<ChatTemplate> ChatTemplate::open(const std::string &folder, const std::string &wanted) {
   const fs::path path(folder);
-  const Json config = HEDDLE_TRY(readObject(path / configName));
-  const Json map = HEDDLE_TRY(readObject(path / "special_tokens_map.json"));
-  std::vector<Named> found = HEDDLE_TRY(templatesOf(path, config));
+  std::vector<Named> found;
+  Json tokens;
+  if (isGguf(folder)) {
+    const Gguf file = HEDDLE_TRY(Gguf::open(folder));
+    found = HEDDLE_TRY(templatesOf(file));
+    tokens = HEDDLE_TRY(tokensOf(file));
+  } else {
+    const Json config = HEDDLE_TRY(readObject(path / configName));
+    const Json map = HEDDLE_TRY(readObject(path / "special_tokens_map.json"));
+    found = HEDDLE_TRY(templatesOf(path, config));
+    tokens = tokensOf({&config, &map});
+  }
   if (found.empty())
-    return inputError(folder + ": expected a chat template in chat_template.jinja, chat_templates "
-                               "or tokenizer_config.json, found none");
+    return inputError(folder + ": expected a chat template in " +
+                      (isGguf(folder) ? std::string(ggufKey)
+                                      : "chat_template.jinja, chat_templates "
+                                        "or tokenizer_config.json") +
+                      ", found none");
   const auto chosen = std::ranges::find(found, wanted, &Named::name);
   if (chosen == found.end())
     return inputError(folder + ": expected a chat template named " + quotedText(wanted) +
                       ", found " + printable(namesOf(found)));
-  return make({std::move(chosen->text), std::move(chosen->file), tokensOf({&config, &map})});
+  return make({std::move(chosen->text), std::move(chosen->file), std::move(tokens)});
 }
 
 Expected<ChatTemplate> ChatTemplate::fromJson(std::string_view json, const std::string &name) {

@@ -42,7 +42,7 @@ static Status run(int argc, char **argv) {
   app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
   app.require_subcommand(1);
   app.footer("MODEL is a .json description, a folder with model.json, a Hugging Face folder, a "
-             ".mlir or a .heddle file.\n"
+             ".gguf, a .mlir or a .heddle file.\n"
              "Examples:\n"
              "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan\n"
              "  heddle translate examples/translate \"我 是 谁\"\n"

@@ -12,11 +12,12 @@ namespace heddle {
 
 class ChatTemplate {
 public:
-  /// Whether a folder has templates, or files that cannot be read in their place.
+  /// Whether a folder or a .gguf file has templates, or files that cannot be read in their place.
   static bool isIn(const std::string &folder);
 
   /// The folder's template: chat_template.jinja, chat_templates/NAME.jinja, or the chat_template of
-  /// tokenizer_config.json; and its special tokens. `wanted`: of several the one of this name.
+  /// tokenizer_config.json; and its special tokens. `wanted`: of several the one of this name. Of a
+  /// .gguf file tokenizer.chat_template, or tokenizer.chat_template.NAME.
   static Expected<ChatTemplate> open(const std::string &folder,
                                      const std::string &wanted = "default");
   /// What `toJson` wrote, as a compiled model carries it. Errors begin with `name`.

@@ -1,0 +1,269 @@
+//===- GgufImportTest.cpp - GGUF files as models --------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The same small model as a folder and as a GGUF file: module and weights must be
+// equal, bit for bit. Numbers of a model are those of FolderTest.cpp then.
+
+#include "Architecture.h"
+#include "GgufFile.h"
+#include "ImportFixture.h"
+
+#include "heddle/Pack/GgufWeights.h"
+
+using namespace heddle;
+using namespace heddle::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+
+/// A tensor under both of its names; each has numbers of its own.
+struct Twin {
+  std::string folder, gguf;
+  std::vector<uint64_t> shape;
+  std::vector<float> values() const {
+    size_t count = 1;
+    for (uint64_t extent : shape)
+      count *= extent;
+    std::vector<float> list(count);
+    const size_t seed = std::hash<std::string>()(folder) % 1000;
+    for (size_t i = 0; i < count; ++i)
+      list[i] = static_cast<float>(seed) + static_cast<float>(i) / 256;
+    return list;
+  }
+};
+
+class GgufImportTest : public ImportTest {
+protected:
+  /// One of {weight, bias} of each name, `out` rows.
+  void add(const std::string &hf, const std::string &gguf, std::vector<uint64_t> shape,
+           bool bias = true) {
+    tensors.push_back({hf + ".weight", gguf + ".weight", shape});
+    if (bias)
+      tensors.push_back({hf + ".bias", gguf + ".bias", {shape[0]}});
+  }
+  void addBert() {
+    const std::string e = "embeddings.";
+    add(e + "word_embeddings", "token_embd", {20, 8}, false);
+    add(e + "position_embeddings", "position_embd", {10, 8}, false);
+    add(e + "token_type_embeddings", "token_types", {2, 8}, false);
+    add(e + "LayerNorm", "token_embd_norm", {8});
+    for (std::string layer : {"0", "1"}) {
+      const std::string hf = "encoder.layer." + layer + ".", blk = "blk." + layer + ".";
+      add(hf + "attention.self.query", blk + "attn_q", {8, 8});
+      add(hf + "attention.self.key", blk + "attn_k", {8, 8});
+      add(hf + "attention.self.value", blk + "attn_v", {8, 8});
+      add(hf + "attention.output.dense", blk + "attn_output", {8, 8});
+      add(hf + "attention.output.LayerNorm", blk + "attn_output_norm", {8});
+      add(hf + "intermediate.dense", blk + "ffn_up", {16, 8});
+      add(hf + "output.dense", blk + "ffn_down", {8, 16});
+      add(hf + "output.LayerNorm", blk + "layer_output_norm", {8});
+    }
+    config = Json::parse(
+        R"({"model_type": "bert", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2,
+      "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 10, "type_vocab_size": 2,
+      "layer_norm_eps": 1e-12, "pad_token_id": 0})");
+    sizes("bert");
+    file.add("bert.attention.layer_norm_epsilon", 1e-12f).add("bert.attention.causal", false);
+  }
+  void sizes(std::string arch) {
+    file.add("general.architecture", std::string_view(arch));
+    arch += ".";
+    file.add(arch + "embedding_length", uint32_t(8)).add(arch + "block_count", uint32_t(2));
+    file.add(arch + "attention.head_count", uint32_t(2));
+    file.add(arch + "feed_forward_length", uint32_t(16)).add(arch + "context_length", uint32_t(10));
+  }
+
+  std::string folderPath() {
+    Json header = Json::object();
+    std::string data;
+    for (const Twin &twin : tensors) {
+      const std::vector<float> values = twin.values();
+      const size_t begin = data.size();
+      data.append(reinterpret_cast<const char *>(values.data()), 4 * values.size());
+      header[twin.folder] = {
+          {"dtype", "F32"}, {"shape", twin.shape}, {"data_offsets", {begin, data.size()}}};
+    }
+    const std::string text = header.dump();
+    write("config.json", config.dump());
+    write("model.safetensors", GgufFile::number<uint64_t>(text.size()) + text + data);
+    return folder;
+  }
+  std::string ggufPath() {
+    GgufFile whole = file;
+    for (const Twin &twin : tensors)
+      whole.tensor(twin.gguf, twin.shape, twin.values());
+    return write("m.gguf", whole.bytes());
+  }
+  void expectTwins() {
+    auto model = import(folderPath()), twin = import(ggufPath());
+    ASSERT_TRUE(model) << model.error().message;
+    ASSERT_TRUE(twin) << twin.error().message;
+    EXPECT_THAT(twin->warnings, IsEmpty());
+    EXPECT_EQ(textOf(*twin), textOf(*model));
+    ASSERT_EQ(twin->tensors.size(), model->tensors.size());
+    EXPECT_THAT(twin->files, testing::Contains(folder + "/m.gguf"));
+    for (const TensorInfo &tensor : model->tensors) {
+      std::vector<float> expected(tensor.elements()), found(tensor.elements());
+      const int index = twin->weights->find(tensor.name);
+      ASSERT_GE(index, 0) << tensor.name;
+      model->weights->read(model->weights->find(tensor.name), 0, expected);
+      twin->weights->read(index, 0, found);
+      EXPECT_EQ(found, expected) << tensor.name;
+    }
+  }
+  std::string problem() {
+    auto model = import(ggufPath());
+    return model ? "no error" : withoutFolder(model.error().message);
+  }
+
+  Json config;
+  GgufFile file;
+  std::vector<Twin> tensors;
+};
+
+TEST_F(GgufImportTest, BertIsTheModelOfItsFolder) {
+  addBert();
+  expectTwins();
+}
+
+TEST_F(GgufImportTest, NomicBertIsTheModelOfItsFolder) {
+  add("embeddings.word_embeddings", "token_embd", {20, 8}, false);
+  add("embeddings.token_type_embeddings", "token_types", {2, 8}, false);
+  add("emb_ln", "token_embd_norm", {8});
+  for (std::string layer : {"0", "1"}) {
+    const std::string hf = "encoder.layers." + layer + ".", blk = "blk." + layer + ".";
+    add(hf + "attn.Wqkv", blk + "attn_qkv", {24, 8}, false);
+    add(hf + "attn.out_proj", blk + "attn_output", {8, 8}, false);
+    add(hf + "norm1", blk + "attn_output_norm", {8});
+    add(hf + "mlp.fc11", blk + "ffn_up", {16, 8}, false);
+    add(hf + "mlp.fc12", blk + "ffn_gate", {16, 8}, false);
+    add(hf + "mlp.fc2", blk + "ffn_down", {8, 16}, false);
+    add(hf + "norm2", blk + "layer_output_norm", {8});
+  }
+  config = Json::parse(
+      R"({"model_type": "nomic_bert", "vocab_size": 20, "n_embd": 8, "n_layer": 2, "n_head": 2,
+    "n_inner": 16, "layer_norm_epsilon": 1e-12, "rotary_emb_base": 500, "n_positions": 10})");
+  sizes("nomic-bert");
+  file.add("nomic-bert.attention.layer_norm_epsilon", 1e-12f)
+      .add("nomic-bert.rope.freq_base", 500.0f);
+  expectTwins();
+  file.add("nomic-bert.rope.scaling.type", "yarn");
+  EXPECT_THAT(problem(), HasSubstr("m.gguf: expected !has(keys, 'nomic-bert.rope.scaling.type'), "
+                                   "found otherwise: scaled rotary positions"));
+}
+
+TEST_F(GgufImportTest, PoolingIsThatOfTheFile) {
+  addBert();
+  GgufFile before = file;
+  for (auto [kind, word] : {std::pair(1u, "mean"), {2u, "cls"}, {3u, "last"}}) {
+    file = before;
+    file.add("bert.pooling_type", kind);
+    auto model = import(ggufPath());
+    ASSERT_TRUE(model) << model.error().message;
+    EXPECT_THAT(textOf(*model), HasSubstr(word));
+  }
+  file = before;
+  file.add("bert.pooling_type", 4u);
+  EXPECT_EQ(problem(),
+            "m.gguf: bert.pooling_type: expected 0 (none), 1 (mean), 2 (cls) or 3 (last), "
+            "found 4");
+}
+
+TEST_F(GgufImportTest, WrongFilesAreNamed) {
+  addBert();
+  tensors.erase(tensors.begin() + 5); // a matrix of the first layer
+  EXPECT_THAT(problem(), HasSubstr("m.gguf: expected a tensor blk.0.attn_q.weight"));
+  tensors.clear();
+  EXPECT_EQ(problem(), "m.gguf: expected a tensor token_embd.weight, found none");
+  file = GgufFile();
+  EXPECT_EQ(problem(), "m.gguf: general.architecture: expected a text, found none");
+  file.add("general.architecture", "mamba");
+  EXPECT_THAT(problem(), HasSubstr("m.gguf: general.architecture: expected one of "));
+  EXPECT_THAT(problem(), HasSubstr(", found 'mamba'"));
+  file = GgufFile();
+  file.add("general.architecture", "bert")
+      .tensor("token_embd.weight", {20, 8}, std::vector<float>(160));
+  EXPECT_EQ(problem(), "m.gguf: bert.embedding_length: expected a value, found none");
+  file.add("bert.embedding_length", std::vector<std::string>{"8"});
+  EXPECT_EQ(problem(),
+            "m.gguf: bert.embedding_length: expected one value, found a list of 1 texts");
+  write("m.gguf", "PK\3\4");
+  auto other = import(folder + "/m.gguf");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("expected a GGUF file, found a ZIP archive"));
+}
+
+TEST_F(GgufImportTest, ExtraTensorsAreWarnings) {
+  addBert();
+  add("pooler.dense", "cls", {8, 8});
+  auto model = import(ggufPath());
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_EQ(model->warnings.size(), 1u);
+  EXPECT_THAT(model->warnings[0], HasSubstr("found 'cls.weight', 'cls.bias'"));
+}
+
+/// Converters of llama write the rows of queries and keys in pairs: row 2k + j of a head is row
+/// j * D/2 + k of the folder's. Reading brings them back, biases too, one head size for both.
+TEST_F(GgufImportTest, PermutedRowsComeBack) {
+  constexpr uint64_t size = 6, heads = 2;
+  std::vector<float> rows, inPairs(heads * size * 3);
+  for (uint64_t i = 0; i < heads * size * 3; ++i)
+    rows.push_back(static_cast<float>(i));
+  for (uint64_t row = 0; row < heads * size; ++row) {
+    const uint64_t head = row / size, half = row % size / (size / 2), k = row % (size / 2);
+    for (uint64_t c = 0; c < 3; ++c)
+      inPairs[(head * size + 2 * k + half) * 3 + c] = rows[row * 3 + c];
+  }
+  GgufFile file;
+  file.tensor("blk.1.attn_q.weight", {heads * size, 3}, inPairs);
+  file.tensor("blk.1.attn_v.weight", {heads * size, 3}, rows);
+  auto source = openGgufWeights(write("m.gguf", file.bytes()));
+  ASSERT_TRUE(source) << source.error().message;
+  Json document = Json::parse(R"({"heddle-architecture": 1, "config": {"head_dim": {}},
+    "model": {"kind": "decoder"}, "tensors": {}, "gguf": {"extends": "permuted-decoder"}})");
+  auto architecture =
+      Architecture::fromJson(document, "test", folder + "/m.gguf", {{"head_dim", size}});
+  ASSERT_TRUE(architecture) << architecture.error().message;
+  for (const char *name : {"query", "value"}) {
+    TensorInfo wanted{"decoder.1.attention." + std::string(name) + ".weight", "f32", {12, 3}};
+    auto view = architecture->tensor(wanted, **source);
+    ASSERT_TRUE(view) << view.error().message;
+    std::vector<float> found(rows.size());
+    (*view)->read(0, found);
+    EXPECT_EQ(found, rows) << name;
+  }
+}
+
+/// A decoder's file is a few lines over the shared set.
+TEST_F(GgufImportTest, DecodersShareASet) {
+  sizes("qwen3");
+  file.add("qwen3.attention.layer_norm_rms_epsilon", 1e-6f);
+  file.add("qwen3.attention.head_count_kv", uint32_t(1)).add("qwen3.rope.freq_base", 1e6f);
+  file.tensor("token_embd.weight", {20, 8}, std::vector<float>(160));
+  auto opened = Gguf::open(write("m.gguf", file.bytes()));
+  ASSERT_TRUE(opened);
+  auto config = Architecture::ggufConfig(*opened);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ((*config)["model_type"], "qwen3");
+  EXPECT_EQ((*config)["num_key_value_heads"], 1);
+  EXPECT_EQ((*config)["head_dim"], 4);
+  EXPECT_EQ((*config)["rope_theta"], 1e6);
+  EXPECT_EQ((*config)["tie_word_embeddings"], true);
+  EXPECT_FALSE(config->contains("rope_scaling"));
+  file.add("qwen3.rope.scaling.type", "yarn").add("qwen3.rope.scaling.factor", 4.0f);
+  opened = Gguf::open(write("m.gguf", file.bytes()));
+  config = Architecture::ggufConfig(*opened);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ((*config)["rope_scaling"].dump(),
+            R"({"rope_type":"yarn","factor":4.0,"original_max_position_embeddings":10})");
+  file.tensor("rope_freqs.weight", {2}, {1, 1});
+  opened = Gguf::open(write("m.gguf", file.bytes()));
+  config = Architecture::ggufConfig(*opened);
+  ASSERT_FALSE(config);
+  EXPECT_THAT(config.error().message, HasSubstr("frequencies of rotary positions of its own"));
+}
+
+} // namespace
