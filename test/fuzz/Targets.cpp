@@ -5,11 +5,13 @@
 // See Targets.h.
 #include "Targets.h"
 
+#include "GgufTokenizer.h"
 #include "SentencePiece.h"
 
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Images/Image.h"
+#include "heddle/Pack/GgufWeights.h"
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Runtime/Npy.h"
 #include "heddle/Support/Artifact.h"
@@ -163,5 +165,33 @@ void fuzz::readTokenizer(std::string_view bytes) {
     succeeded(tokenizer->decode(tokens->ids, false));
     if (auto pair = tokenizer->encode(other, own, {.specialTokens = false}); succeeded(pair))
       checkTokens(*pair, other.size() > own.size() ? other : own);
+  }
+}
+
+void fuzz::readGguf(std::string_view bytes) {
+  MemoryFile file(bytes);
+  auto gguf = Gguf::open(file.path());
+  if (!succeeded(gguf))
+    return;
+  for (const auto &[key, value] : gguf->metadata()) {
+    value.texts();
+    value.numbers();
+    if (value.shown().empty() || value.shown().find('\n') != std::string::npos)
+      std::abort();
+  }
+  auto json = tokenizers::ggufTokenizerJson(*gguf);
+  if (succeeded(json)) {
+    auto tokenizer = Tokenizer::fromJson(json->dump(), "input.gguf");
+    constexpr std::string_view text = "a\u0301 Bc  1 \U0001F468\u200D\uAC00\n";
+    if (succeeded(tokenizer))
+      if (auto tokens = tokenizer->encode(text); succeeded(tokens))
+        checkTokens(*tokens, text);
+  }
+  const std::unique_ptr<WeightSource> source = ggufWeights(std::move(*gguf));
+  for (int t = 0; t < static_cast<int>(source->tensors().size()); ++t) {
+    const int64_t count = source->tensors()[static_cast<size_t>(t)].elements();
+    std::vector<float> some(static_cast<size_t>(std::min<int64_t>(count, 300)));
+    if (succeeded(source->checkReadable(t)))
+      source->read(t, count - static_cast<int64_t>(some.size()), some);
   }
 }

@@ -22,6 +22,7 @@ void readTokenizer(std::string_view bytes);   ///< a tokenizer, and after a NUL 
 void readPicture(std::string_view bytes);     ///< a PNG or JPEG file, or the steps for images
 void readSize(std::string_view bytes);        ///< a size expression
 void readTemplate(std::string_view bytes);    ///< a chat template, and after a NUL its variables
+void readGguf(std::string_view bytes);        ///< a GGUF file: metadata, tokenizer and tensors
 
 #if HEDDLE_FUZZ_IMPORT
 void readArchitecture(
@@ -42,6 +43,7 @@ inline constexpr Target targets[] = {
     {"tokenizer", readTokenizer},
     {"picture", readPicture},
     {"template", readTemplate},
+    {"gguf", readGguf},
 #if HEDDLE_FUZZ_IMPORT // where LLVM is
     {"architecture", readArchitecture},
 #endif

@@ -1,6 +1,7 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes test/gguf/blocks.gguf: tensors of each type that is read, and what the package `gguf` makes of them.
+"""Writes test/gguf/blocks.gguf: tensors of each type that is read, and what the package `gguf` makes of them; and seeds
+of the fuzzer `gguf`: a tokenizer of each kind, and a small block.
 
 usage: python test/gguf/make.py     needs the packages gguf and numpy
 
@@ -49,3 +50,31 @@ writer.write_header_to_file()
 writer.write_kv_data_to_file()
 writer.write_tensors_to_file()
 writer.close()
+
+# Seeds for test/fuzz: a value of each kind, and a tokenizer of each model.
+SEEDS = pathlib.Path(__file__).parents[1] / "fuzz/corpus/gguf"
+SEEDS.mkdir(parents=True, exist_ok=True)
+
+
+def seed(name, model, tokens, kinds, **rest):
+    writer = gguf.GGUFWriter(SEEDS / name, "bert")
+    writer.add_embedding_length(8)
+    writer.add_layer_norm_eps(1e-12)
+    writer.add_tokenizer_model(model)
+    writer.add_token_list(tokens)
+    writer.add_token_types(kinds)
+    for key, value in rest.items():
+        getattr(writer, "add_" + key)(value)
+    data = blocks(Type.Q4_1, 1, 32)
+    writer.add_tensor("token_embd.weight", data, raw_dtype=Type.Q4_1)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+seed("wordpiece", "bert", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "b", "c"], [3, 3, 3, 3, 1, 1, 1], unk_token_id=1)
+seed("pieces", "llama", ["<unk>", "<s>", "▁", "a", "▁a", "<0x0A>", "é"], [2, 3, 1, 1, 1, 6, 1],
+     token_scores=[0.0, 0.0, -1.0, -2.0, -3.0, 0.0, -4.0], bos_token_id=1, add_bos_token=True)
+seed("bytes", "gpt2", ["a", "b", "ab", "Ġ", "<|end|>", "<x>"], [1, 1, 1, 1, 3, 4], tokenizer_pre="llama-bpe",
+     token_merges=["a b"], eos_token_id=4, add_eos_token=True, chat_template="{{ messages[0].content }}")
