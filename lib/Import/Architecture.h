@@ -74,6 +74,9 @@ private:
   Architecture(std::string folder, Json config)
       : folder(std::move(folder)), config(std::move(config)) {}
 
+  /// What the name of a built-in file begins with in messages.
+  static constexpr std::string_view builtInWord = "architecture ";
+
   /// The object under a key; an empty one where there is none.
   static const Json &section(const Json &document, const char *key);
   /// What is wrong with the keys of `object`; empty if all are among `allowed`.

@@ -1,0 +1,166 @@
+//===- GgufConfig.cpp - Configurations in GGUF files ----------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The part of Architecture.h that makes config.json of metadata: `config` and
+// `require` of a section `gguf`.
+
+#include "Architecture.h"
+
+#include "Schema.h"
+
+#include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+using namespace heddle;
+
+namespace {
+/// Values of a section `gguf`, by the metadata of a file.
+class GgufValues {
+public:
+  GgufValues(const Gguf &file, const Json &section, std::string arch)
+      : file(file), section(section), arch(std::move(arch)) {}
+
+  /// The values of `config`; those of `require` must hold.
+  Expected<Json> config() {
+    Json made = Json::object();
+    const Json wanted = section.value("config", Json::object());
+    for (const auto &[key, entry] : wanted.items()) {
+      Json value = HEDDLE_TRY(named(key));
+      if (!value.is_discarded())
+        made[key] = std::move(value);
+    }
+    const Json required = section.value("require", Json::object());
+    for (const auto &[condition, message] : required.items()) {
+      Json holds = HEDDLE_TRY(expression(condition));
+      if (holds != true)
+        return inputError(file.name() + ": expected " +
+                          printable(expanded(condition) + ", found otherwise: " +
+                                    (message.is_string() ? message.get<std::string>() : "")));
+    }
+    return made;
+  }
+
+private:
+  /// {arch}: the beginning of the keys of one architecture.
+  std::string expanded(std::string text) const {
+    constexpr std::string_view mark = "{arch}";
+    for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += arch.size())
+      text.replace(at, mark.size(), arch);
+    return text;
+  }
+  /// The value of a key of `config`, or of a list that expressions ask.
+  Expected<Json> named(const std::string &name) {
+    if (auto found = known.find(name); found != known.end())
+      return found->second;
+    Json list = Json::array();
+    if (name == "tensors")
+      for (const GgufTensor &tensor : file.tensors())
+        list.push_back(tensor.name);
+    if (name == "keys")
+      for (const auto &[key, value] : file.metadata())
+        list.push_back(key);
+    if (name == "tensors" || name == "keys")
+      return known[name] = std::move(list);
+    const Json wanted = section.value("config", Json::object());
+    if (!wanted.contains(name) || !computing.insert(name).second)
+      return inputError("expected tensors, keys or a key of gguf.config that does not need itself, "
+                        "found " +
+                        quotedText(name));
+    Json value = HEDDLE_TRY(evaluated(wanted[name]));
+    computing.erase(name);
+    return known[name] = std::move(value);
+  }
+  Expected<Json> expression(const std::string &text) {
+    auto made =
+        evaluateConfig(expanded(text), [this](const std::string &name) { return named(name); });
+    return made ? std::move(made)
+                : inputError(file.name() + ": " + printable(made.takeError().message));
+  }
+  /// An entry of `config`, or a part of one; discarded where it is left out.
+  Expected<Json> evaluated(const Json &entry) {
+    if (entry.is_string()) {
+      const auto text = entry.get<std::string>();
+      return text.starts_with('=') ? expression(text.substr(1)) : metadata(text, nullptr);
+    }
+    if (!entry.is_object())
+      return entry;
+    const Json *otherwise = entry.contains("default") ? &entry["default"] : nullptr;
+    if (entry.contains("key"))
+      return metadata(entry["key"].get<std::string>(), otherwise);
+    if (entry.contains("rows"))
+      return rows(entry["rows"].get<std::string>(), otherwise);
+    if (entry.contains("value"))
+      return entry["value"];
+    if (entry.contains("if")) {
+      const Json holds = HEDDLE_TRY(expression(entry["if"].get<std::string>()));
+      const char *side = holds == true ? "then" : "else";
+      return entry.contains(side) ? evaluated(entry[side]) : Json(Json::value_t::discarded);
+    }
+    Json object = Json::object();
+    for (const auto &[name, inner] : entry.items())
+      object[name] = HEDDLE_TRY(evaluated(inner));
+    return object;
+  }
+  Expected<Json> defaultOf(const Json &otherwise) {
+    return otherwise.is_string() && otherwise.get<std::string>().starts_with('=')
+               ? expression(otherwise.get<std::string>().substr(1))
+               : Expected<Json>(otherwise);
+  }
+  Expected<Json> metadata(const std::string &name, const Json *otherwise) {
+    const std::string key = expanded(name);
+    const GgufValue *value = file.find(key);
+    if (!value && otherwise)
+      return defaultOf(*otherwise);
+    if (!value)
+      return file.mistaken(key, "a value");
+    if (auto text = value->text())
+      return Json(printable(*text));
+    if (auto flag = value->flag())
+      return Json(*flag);
+    if (auto whole = value->integer())
+      return Json(*whole);
+    if (auto number = value->number())
+      return Json(*number);
+    return file.mistaken(key, "one value");
+  }
+  /// Rows of a tensor: the file has no other word for the length of some tables.
+  Expected<Json> rows(const std::string &name, const Json *otherwise) {
+    auto found = std::ranges::find(file.tensors(), name, &GgufTensor::name);
+    if (found != file.tensors().end() && !found->shape.empty())
+      return Json(found->shape[0]);
+    if (otherwise)
+      return defaultOf(*otherwise);
+    return inputError(file.name() + ": expected a tensor " + name + ", found none");
+  }
+
+  const Gguf &file;
+  const Json &section;
+  std::string arch;
+  std::map<std::string, Json, std::less<>> known;
+  std::set<std::string, std::less<>> computing;
+};
+} // namespace
+
+Expected<Json> Architecture::ggufConfig(const Gguf &file) {
+  const std::string arch(HEDDLE_TRY(file.text("general.architecture")));
+  std::vector<std::string> all;
+  for (const BuiltInArchitecture &known : builtInArchitectures()) {
+    Json document = HEDDLE_TRY(parseJson(known.text, std::string(known.name)));
+    const Json name = section(document, "gguf").value("architecture", Json());
+    if (!name.is_string())
+      continue;
+    all.push_back(name.get<std::string>());
+    if (all.back() != arch)
+      continue;
+    Architecture reader(file.name(), Json::object());
+    reader.file = std::string(builtInWord) + std::string(known.name);
+    document = HEDDLE_TRY(reader.readFile(std::string(known.name)));
+    const Json own = HEDDLE_TRY(reader.ggufSection(section(document, "gguf")));
+    Json config = HEDDLE_TRY(GgufValues(file, own, arch).config());
+    config["model_type"] = known.name;
+    return config;
+  }
+  return file.mistaken("general.architecture", "one of " + listText(all));
+}
