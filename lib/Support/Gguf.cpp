@@ -341,11 +341,11 @@ Status GgufReader::readShape(GgufTensor &tensor, int64_t &bytes) {
   int64_t elements = 1;
   for (uint32_t d = 0; d < rank; ++d) {
     const auto extent = HEDDLE_TRY(number<uint64_t>(tensor.name));
-    // Products of any type's bytes stay far below 2^63.
-    if (extent > uint64_t(INT64_MAX) ||
+    // Products of any type's bytes stay far below 2^63. An extent of 0 would hide one that does not.
+    if (extent < 1 || extent > uint64_t(INT64_MAX) ||
         __builtin_mul_overflow(elements, static_cast<int64_t>(extent), &elements) ||
         elements > INT64_MAX / 512)
-      return fail(tensor.name + ": expected dimensions that fit in the file, found " +
+      return fail(tensor.name + ": expected dimensions above 0 that fit in the file, found " +
                   std::to_string(extent));
     tensor.shape.insert(tensor.shape.begin(), static_cast<int64_t>(extent));
   }

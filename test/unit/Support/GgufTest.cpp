@@ -211,7 +211,9 @@ TEST(Gguf, HostileTensorsAreErrors) {
             "t: expected at most 4 dimensions, found 5");
   for (uint64_t extent : {uint64_t(1) << 32, uint64_t(1) << 62, UINT64_MAX})
     EXPECT_THAT(problem(withTensor(info("t", {extent, extent}, 0, 0), data)),
-                HasSubstr("t: expected dimensions that fit in the file, found"));
+                HasSubstr("t: expected dimensions above 0 that fit in the file, found"));
+  EXPECT_EQ(problem(withTensor(info("t", {uint64_t(1) << 54, 1 << 20, 0}, 0, 0), data)),
+            "t: expected dimensions above 0 that fit in the file, found 0");
   EXPECT_EQ(problem(withTensor(info("t", {2, 16}, 2, 0), data)),
             "t: expected rows of whole blocks of 32 elements of q4_0, found 16 elements");
   EXPECT_EQ(problem(withTensor(info("", {1}, 0, 0), data)),
