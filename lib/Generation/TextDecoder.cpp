@@ -218,8 +218,9 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   read = 0;
   if (model->source)
     options.rows = 0; // a source that joins would need its own memory
-  if (!sources.empty())
-    HEDDLE_TRY(model->source ? encode(sources) : addPrompts(sources, options));
+  if (sources.empty())
+    return std::vector<TokenIds>();
+  HEDDLE_TRY(model->source ? encode(sources) : addPrompts(sources, options));
   options.before = model->source ? std::vector(sources.size(), TokenIds{*model->target->start})
                                  : prompts;
   return decodeSequences(*this, sources.size(), options);

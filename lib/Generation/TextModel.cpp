@@ -51,12 +51,13 @@ public:
     fail(key, "expected one of " + listText(allowed), *found);
     return fallback;
   }
-  std::vector<int32_t> ids(const char *key) {
-    std::vector<int32_t> list;
+  /// A list of ids, or one.
+  std::vector<int32_t> ids(const char *key, std::vector<int32_t> fallback) {
     auto found = json.find(key);
-    if (found == json.end() || !found->is_array())
-      return list;
-    for (const Json &id : *found)
+    if (found == json.end())
+      return fallback;
+    std::vector<int32_t> list;
+    for (const Json &id : found->is_array() || found->is_null() ? *found : Json::array({*found}))
       if (id.is_number_integer() && id >= 0 && id <= INT32_MAX)
         list.push_back(id.get<int32_t>());
       else
@@ -142,7 +143,7 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   side.padding = reader.id("padding", 0).value_or(0);
   side.unknown = reader.id("unknown", 1);
   side.start = reader.id("start", 2);
-  side.ends = reader.ids("end");
+  side.ends = reader.ids("end", {3});
   side.add = reader.flag("add", false);
   side.length = reader.integer("length", std::nullopt);
   side.most = reader.integer("most", std::nullopt);

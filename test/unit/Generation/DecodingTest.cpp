@@ -316,6 +316,45 @@ TEST(Decoding, FewerTokensAreDrawnFrom) {
   chosen.topK = 99;
   chosen.temperature = 1e-6;
   EXPECT_THAT(drawn(chosen), ElementsAre(0));
+  chosen = options(1);
+  chosen.minP = 0.3; // of 1/2
+  EXPECT_THAT(drawn(chosen), ElementsAre(0, 1));
+  chosen.minP = 1;
+  EXPECT_THAT(drawn(chosen), ElementsAre(0));
+}
+
+/// Logits 4, 3, -1 of three tokens, the others below; halved once said, or doubled where negative.
+TEST(Decoding, TokensThatWereSaidCountLess) {
+  Constant model({4, 3, -1, never, -100});
+  DecodingOptions chosen = options(5);
+  EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 0, 0, 0, 0));
+  chosen.repetitionPenalty = 2;
+  EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 1, 0, 0, 0));
+  chosen.repetitionPenalty = 1e9;
+  EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 1, 0, 0, 0));
+  chosen.before = {{1}};
+  EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 0, 0, 0, 0));
+  chosen.before = {{1, 0, 1}};
+  EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 0, 0, 0, 0));
+}
+
+TEST(Decoding, PenaltiesNeedLogitsAndNoBeam) {
+  DecodingOptions chosen = options(1);
+  chosen.repetitionPenalty = 2;
+  Language probabilities({0}, /*probabilities=*/true);
+  auto decoded = decodeSequences(probabilities, 1, chosen);
+  ASSERT_FALSE(decoded);
+  EXPECT_THAT(decoded.error().message, HasSubstr("expected a model that gives logits"));
+  chosen.beam = 2;
+  EXPECT_THAT(checkDecoding(chosen).error().message,
+              HasSubstr("repetition-penalty: expected a beam of 1, found 2"));
+}
+
+TEST(Decoding, ACallbackEndsASequence) {
+  Constant model({4, 3, 0, never, 0});
+  DecodingOptions chosen = options(5);
+  chosen.onToken = [count = 0](size_t, int32_t) mutable { return ++count < 2; };
+  EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 0));
 }
 
 TEST(Decoding, TokensAreShownAsTheyCome) {
