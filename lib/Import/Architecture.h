@@ -39,6 +39,8 @@ public:
                                          const std::string &folder, Json config,
                                          const std::string &part = {});
 
+  /// Whether a name matches a pattern of `*` (any text), `?` and `[…]`.
+  static bool matches(std::string_view pattern, std::string_view name);
   /// What config.json of the model in a GGUF file would say, by the section `gguf` of the architecture
   /// file that names the file's architecture. `load` takes it with the file's path as its folder.
   static Expected<Json> ggufConfig(const Gguf &file);
@@ -82,8 +84,6 @@ private:
   /// What is wrong with the keys of `object`; empty if all are among `allowed`.
   static std::string unknownKey(const Json &object,
                                 std::initializer_list<std::string_view> allowed);
-  /// Whether a name matches a pattern of `*` (any text), `?` and `[…]`.
-  static bool matches(std::string_view pattern, std::string_view name);
   Expected<Json> readFile(const std::string &name) const;
   Status selectHead();
   Status selectPart(const std::string &wanted);

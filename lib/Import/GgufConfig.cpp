@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The part of Architecture.h that makes config.json of metadata: `config` and
-// `require` of a section `gguf`.
+// `refuse` of a section `gguf`.
 
 #include "Architecture.h"
 
@@ -22,8 +22,10 @@ public:
   GgufValues(const Gguf &file, const Json &section, std::string arch)
       : file(file), section(section), arch(std::move(arch)) {}
 
-  /// The values of `config`; those of `require` must hold.
+  /// The values of `config`, and the architecture's keys that nothing reads under their own names: who
+  /// looks for keys that are left over finds them.
   Expected<Json> config() {
+    HEDDLE_TRY(checkRefused());
     Json made = Json::object();
     const Json wanted = section.value("config", Json::object());
     for (const auto &[key, entry] : wanted.items()) {
@@ -31,14 +33,9 @@ public:
       if (!value.is_discarded())
         made[key] = std::move(value);
     }
-    const Json required = section.value("require", Json::object());
-    for (const auto &[condition, message] : required.items()) {
-      Json holds = HEDDLE_TRY(expression(condition));
-      if (holds != true)
-        return inputError(file.name() + ": expected " +
-                          printable(expanded(condition) + ", found otherwise: " +
-                                    (message.is_string() ? message.get<std::string>() : "")));
-    }
+    for (const auto &[key, value] : file.metadata())
+      if (key.starts_with(arch + ".") && !read.contains(key))
+        made[std::string(key)] = value.shown();
     return made;
   }
 
@@ -49,6 +46,43 @@ private:
     for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += arch.size())
       text.replace(at, mark.size(), arch);
     return text;
+  }
+  /// Keys and tensors that would change results and that nothing here can follow: each with its
+  /// reason, and with values that change nothing.
+  Status checkRefused() {
+    const Json refused = section.value("refuse", Json::object());
+    for (const auto &[pattern, entry] : refused.items()) {
+      const std::string wanted = expanded(pattern);
+      const std::string why = entry.is_string() ? entry.get<std::string>() : entry.value("why", "");
+      const auto tensor = std::ranges::find_if(file.tensors(), [&](const GgufTensor &given) {
+        return Architecture::matches(wanted, given.name);
+      });
+      if (tensor != file.tensors().end())
+        return inputError(file.name() + ": " + printable(tensor->name) +
+                          ": expected no such tensor, found one: " + why);
+      for (const auto &[key, value] : file.metadata())
+        if (Architecture::matches(wanted, key))
+          HEDDLE_TRY(checkRefused(std::string(key), entry, why));
+    }
+    return {};
+  }
+  Status checkRefused(const std::string &key, const Json &entry, const std::string &why) {
+    if (entry.is_string())
+      return inputError(file.mistaken(key, "no such key").message + ": " + why);
+    Json allowed = entry.at("unless");
+    if (!allowed.is_array())
+      allowed = Json::array({allowed});
+    const Json found = HEDDLE_TRY(metadata(key, nullptr));
+    std::vector<std::string> shownOnes;
+    for (const Json &one : allowed) {
+      Json value = HEDDLE_TRY(evaluated(one.is_string() && !one.get<std::string>().starts_with('=')
+                                            ? Json{{"value", one}}
+                                            : one));
+      if (found == value)
+        return {};
+      shownOnes.push_back(value.is_string() ? quotedText(value.get<std::string>()) : value.dump());
+    }
+    return inputError(file.mistaken(key, listText(shownOnes, {}, " or ")).message + ": " + why);
   }
   /// The value of a key of `config`, or of a list that expressions ask.
   Expected<Json> named(const std::string &name) {
@@ -111,6 +145,7 @@ private:
   Expected<Json> metadata(const std::string &name, const Json *otherwise) {
     const std::string key = expanded(name);
     const GgufValue *value = file.find(key);
+    read.insert(key);
     if (!value && otherwise)
       return defaultOf(*otherwise);
     if (!value)
@@ -139,7 +174,7 @@ private:
   const Json &section;
   std::string arch;
   std::map<std::string, Json, std::less<>> known;
-  std::set<std::string, std::less<>> computing;
+  std::set<std::string, std::less<>> computing, read;
 };
 } // namespace
 

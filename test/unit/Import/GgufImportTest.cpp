@@ -10,6 +10,7 @@
 #include "ImportFixture.h"
 
 #include "heddle/Pack/GgufWeights.h"
+#include "heddle/Support/Try.h"
 
 using namespace heddle;
 using namespace heddle::test;
@@ -151,8 +152,9 @@ TEST_F(GgufImportTest, NomicBertIsTheModelOfItsFolder) {
       .add("nomic-bert.rope.freq_base", 500.0f);
   expectTwins();
   file.add("nomic-bert.rope.scaling.type", "yarn");
-  EXPECT_THAT(problem(), HasSubstr("m.gguf: expected !has(keys, 'nomic-bert.rope.scaling.type'), "
-                                   "found otherwise: scaled rotary positions"));
+  EXPECT_EQ(problem(),
+            "m.gguf: nomic-bert.rope.scaling.type: expected 'none', found 'yarn': scaled "
+            "rotary positions are not supported for this architecture");
 }
 
 TEST_F(GgufImportTest, PoolingIsThatOfTheFile) {
@@ -238,14 +240,30 @@ TEST_F(GgufImportTest, PermutedRowsComeBack) {
 }
 
 /// A decoder's file is a few lines over the shared set.
-TEST_F(GgufImportTest, DecodersShareASet) {
-  sizes("qwen3");
-  file.add("qwen3.attention.layer_norm_rms_epsilon", 1e-6f);
-  file.add("qwen3.attention.head_count_kv", uint32_t(1)).add("qwen3.rope.freq_base", 1e6f);
-  file.tensor("token_embd.weight", {20, 8}, std::vector<float>(160));
-  auto opened = Gguf::open(write("m.gguf", file.bytes()));
-  ASSERT_TRUE(opened);
-  auto config = Architecture::ggufConfig(*opened);
+class GgufDecoderTest : public GgufImportTest {
+protected:
+  void SetUp() override {
+    GgufImportTest::SetUp();
+    sizes("qwen3");
+    file.add("qwen3.attention.layer_norm_rms_epsilon", 1e-6f);
+    file.add("qwen3.attention.head_count_kv", uint32_t(1)).add("qwen3.rope.freq_base", 1e6f);
+    file.tensor("token_embd.weight", {20, 8}, std::vector<float>(160));
+  }
+  static Expected<Json> configOf(const GgufFile &given) {
+    TemporaryFolder temporary;
+    const std::string path = temporary.write("m.gguf", given.bytes());
+    return Architecture::ggufConfig(HEDDLE_TRY(Gguf::open(path)));
+  }
+  static std::string refusal(const GgufFile &given) {
+    auto config = configOf(given);
+    if (config)
+      return "no error";
+    return config.error().message.substr(config.error().message.find("m.gguf: ") + 8);
+  }
+};
+
+TEST_F(GgufDecoderTest, DecodersShareASet) {
+  auto config = configOf(file);
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ((*config)["model_type"], "qwen3");
   EXPECT_EQ((*config)["num_key_value_heads"], 1);
@@ -253,17 +271,67 @@ TEST_F(GgufImportTest, DecodersShareASet) {
   EXPECT_EQ((*config)["rope_theta"], 1e6);
   EXPECT_EQ((*config)["tie_word_embeddings"], true);
   EXPECT_FALSE(config->contains("rope_scaling"));
-  file.add("qwen3.rope.scaling.type", "yarn").add("qwen3.rope.scaling.factor", 4.0f);
-  opened = Gguf::open(write("m.gguf", file.bytes()));
-  config = Architecture::ggufConfig(*opened);
-  ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ((*config)["rope_scaling"].dump(),
-            R"({"rope_type":"yarn","factor":4.0,"original_max_position_embeddings":10})");
-  file.tensor("rope_freqs.weight", {2}, {1, 1});
-  opened = Gguf::open(write("m.gguf", file.bytes()));
-  config = Architecture::ggufConfig(*opened);
-  ASSERT_FALSE(config);
-  EXPECT_THAT(config.error().message, HasSubstr("frequencies of rotary positions of its own"));
+}
+
+TEST_F(GgufDecoderTest, RotaryPositionsAreScaledAsTheKeysSay) {
+  auto scaling = [&](const char *type, bool hasFactor) {
+    GgufFile given = file;
+    if (type)
+      given.add("qwen3.rope.scaling.type", type);
+    if (hasFactor)
+      given.add("qwen3.rope.scaling.factor", 4.0f);
+    auto config = configOf(given);
+    return config ? config->value("rope_scaling", Json()).dump() : config.error().message;
+  };
+  const std::string linear = R"({"rope_type":"linear","factor":4.0})";
+  EXPECT_EQ(scaling("linear", true), linear);
+  EXPECT_EQ(scaling(nullptr, true), linear); // the format's default
+  EXPECT_EQ(scaling("none", false), "null");
+  EXPECT_THAT(
+      scaling("yarn", true),
+      HasSubstr("m.gguf: qwen3.rope.scaling.type: expected 'none' or 'linear', found 'yarn': "
+                "other scalings of rotary positions are not supported"));
+  EXPECT_THAT(scaling("linear", false),
+              HasSubstr("qwen3.rope.scaling.factor: expected a value, found none"));
+}
+
+TEST_F(GgufDecoderTest, WhatWouldChangeResultsIsRefusedByName) {
+  auto with = [&](const char *key, auto value) { return refusal(GgufFile(file).add(key, value)); };
+  EXPECT_EQ(refusal(file), "no error");
+  EXPECT_EQ(refusal(GgufFile(file).tensor("rope_freqs.weight", {2}, {1, 1})),
+            "rope_freqs.weight: expected no such tensor, found one: factors of rotary frequencies "
+            "are not supported");
+  EXPECT_EQ(refusal(GgufFile(file).tensor("rope_factors_long.weight", {2}, {1, 1})),
+            "rope_factors_long.weight: expected no such tensor, found one: factors of rotary "
+            "frequencies are not supported");
+  EXPECT_EQ(with("qwen3.rope.scaling.yarn_beta_fast", 32.0f),
+            "qwen3.rope.scaling.yarn_beta_fast: expected no such key, found 32: rotary positions "
+            "scaled by yarn are not supported");
+  EXPECT_EQ(with("qwen3.expert_count", 8u), "qwen3.expert_count: expected 0, found 8: mixtures of "
+                                            "experts are not supported");
+  EXPECT_EQ(with("qwen3.expert_count", 0u), "no error");
+  EXPECT_EQ(with("qwen3.attention.value_length", 2u),
+            "qwen3.attention.value_length: expected 4, found 2: values of another size than keys "
+            "are not supported");
+  EXPECT_EQ(with("qwen3.attention.value_length", 4u), "no error");
+  EXPECT_EQ(with("qwen3.attention.causal", false),
+            "qwen3.attention.causal: expected true, found false: rows that see what follows are "
+            "not supported");
+  EXPECT_EQ(with("split.count", 3u), "split.count: expected 0 or 1, found 3: a model in several "
+                                     "files is not supported");
+  EXPECT_EQ(with("general.type", "adapter"), "general.type: expected 'model', found 'adapter': the "
+                                             "file is no model of its own");
+}
+
+TEST_F(GgufImportTest, KeysThatNothingReadsAreWarnings) {
+  addBert();
+  file.add("bert.attention.value_scale", 2.0f).add("general.name", "a");
+  auto model = import(ggufPath());
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_EQ(model->warnings.size(), 1u);
+  EXPECT_THAT(model->warnings[0],
+              HasSubstr("m.gguf: expected only keys that architecture bert reads, found "
+                        "'bert.attention.value_scale'"));
 }
 
 } // namespace
