@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace heddle::tokenizers {
 
@@ -28,15 +29,6 @@ struct GgufVocabulary {
   std::optional<int64_t> start, end, unknown, separator, classes;
   std::vector<bool> isSpecial;
 };
-
-Expected<std::optional<int64_t>> tokenId(const Gguf &file, const char *word, size_t tokens) {
-  const std::string key = "tokenizer.ggml." + std::string(word) + "_token_id";
-  const std::optional<int64_t> id = HEDDLE_TRY(file.integer(key));
-  // Files of models without such a token may say -1.
-  if (id && (*id < -1 || *id >= static_cast<int64_t>(tokens)) && *id != int64_t(UINT32_MAX))
-    return file.mistaken(key, "an id below " + std::to_string(tokens));
-  return id && *id >= 0 && *id != int64_t(UINT32_MAX) ? id : std::optional<int64_t>();
-}
 
 Status readKinds(const Gguf &file, std::vector<ScoredPiece> &pieces) {
   constexpr const char *key = "tokenizer.ggml.token_type";
@@ -72,14 +64,15 @@ Expected<GgufVocabulary> readVocabulary(const Gguf &file) {
                              {"cls", &vocabulary.classes},
                              {"padding", nullptr},
                              {"mask", nullptr}}) {
-    const std::optional<int64_t> id = HEDDLE_TRY(tokenId(file, word, texts.size()));
+    const std::optional<int64_t> id = HEDDLE_TRY(ggufTokenId(file, word, texts.size()));
     if (place)
       *place = id;
     if (id)
       vocabulary.isSpecial[static_cast<size_t>(*id)] = true;
   }
   for (size_t id = 0; id < texts.size(); ++id)
-    if (vocabulary.pieces[id].kind == PieceKind::Control)
+    if (const PieceKind kind = vocabulary.pieces[id].kind;
+        kind == PieceKind::Control || kind == PieceKind::Unknown)
       vocabulary.isSpecial[id] = true;
   return vocabulary;
 }
@@ -116,10 +109,16 @@ Json addedJson(const GgufVocabulary &vocabulary) {
   return added;
 }
 
-/// Tokens around a text and around each of two; null where there are none.
-Json templateJson(const GgufVocabulary &vocabulary, std::optional<int64_t> start,
-                  std::optional<int64_t> end, bool startsBoth) {
-  if (!start && !end)
+/// Tokens around a text, and around each of two.
+struct Surroundings {
+  std::optional<int64_t> start, end;
+  std::optional<int64_t> second; ///< in front of the second of two texts
+  int secondType = 1;
+};
+
+/// Null where there are none.
+Json templateJson(const GgufVocabulary &vocabulary, const Surroundings &around) {
+  if (!around.start && !around.end)
     return nullptr;
   Json tokens = Json::object(), single = Json::array(), pair = Json::array();
   auto append = [&](Json &list, std::optional<int64_t> id, int type) {
@@ -130,13 +129,13 @@ Json templateJson(const GgufVocabulary &vocabulary, std::optional<int64_t> start
     list.push_back({{"SpecialToken", {{"id", text}, {"type_id", type}}}});
   };
   for (Json *list : {&single, &pair}) {
-    append(*list, start, 0);
+    append(*list, around.start, 0);
     list->push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
-    append(*list, end, 0);
+    append(*list, around.end, 0);
   }
-  append(pair, startsBoth ? start : std::nullopt, 1);
-  pair.push_back({{"Sequence", {{"id", "B"}, {"type_id", 1}}}});
-  append(pair, end, 1);
+  append(pair, around.second, around.secondType);
+  pair.push_back({{"Sequence", {{"id", "B"}, {"type_id", around.secondType}}}});
+  append(pair, around.end, around.secondType);
   return {{"type", "TemplateProcessing"},
           {"single", single},
           {"pair", pair},
@@ -145,17 +144,28 @@ Json templateJson(const GgufVocabulary &vocabulary, std::optional<int64_t> start
 
 /// The token that a key such as add_bos_token asks for. Without the key there is none.
 Expected<std::optional<int64_t>> addedToken(const Gguf &file, const char *key,
-                                            std::optional<int64_t> id) {
-  const bool adds = HEDDLE_TRY(file.flag(key, false));
+                                            std::optional<int64_t> id, bool otherwise = false) {
+  const bool adds = HEDDLE_TRY(file.flag(key, otherwise));
   if (adds && !id)
     return inputError(file.name() + ": " + key + ": expected the id of that token, found none");
   return adds ? id : std::optional<int64_t>();
 }
 
-Expected<Json> startAndEnd(const Gguf &file, const GgufVocabulary &vocabulary) {
-  const auto start = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_bos_token", vocabulary.start));
-  const auto end = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_eos_token", vocabulary.end));
-  return templateJson(vocabulary, start, end, /*startsBoth=*/true);
+/// What the keys add. `separates`: as in RoBERTa, a second text begins with a separator behind the end
+/// of the first, and with no start.
+Expected<Surroundings> surroundingsOf(const Gguf &file, const GgufVocabulary &vocabulary,
+                                      bool separates) {
+  Surroundings around;
+  around.start = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_bos_token", vocabulary.start));
+  around.end = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_eos_token", vocabulary.end));
+  const auto separator = vocabulary.separator ? vocabulary.separator : vocabulary.end;
+  around.second = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_sep_token", separator,
+                                        separates && around.start && around.end));
+  if (around.second)
+    around.secondType = 0;
+  else
+    around.second = around.start;
+  return around;
 }
 
 //===- gpt2: byte-level BPE ------------------------------------------------===//
@@ -173,39 +183,99 @@ constexpr const char *tekkenWords =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|)"
     R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-/// How a text is cut before the merges.
+// Of DeepSeek: one expression behind the other.
+constexpr const char *deepseekLetters = // those with case
+    R"(\s?[)"
+    R"(A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-\x{2AF})"
+    R"(\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-\x{3A1})"
+    R"(\x{3A3}-\x{3F5}\x{3F7}-\x{481}\x{48A}-\x{52F}\x{531}-\x{556}\x{10A0}-\x{10C5}\x{13A0}-\x{13F5})"
+    R"(\x{13F8}-\x{13FD}\x{1C90}-\x{1CBA}\x{1CBD}-\x{1CBF}\x{1D00}-\x{1D2B}\x{1D6B}-\x{1D77})"
+    R"(\x{1D79}-\x{1D9A}\x{1E00}-\x{1F15}\x{1F18}-\x{1F1D}\x{1F20}-\x{1F45}\x{1F48}-\x{1F4D})"
+    R"(\x{1F50}-\x{1F57}\x{1F59}\x{1F5B}\x{1F5D}\x{1F5F}-\x{1F7D}\x{1F80}-\x{1FB4}\x{1FB6}-\x{1FBC}\x{1FBE})"
+    R"(\x{1FC2}-\x{1FC4}\x{1FC6}-\x{1FCC}\x{1FD0}-\x{1FD3}\x{1FD6}-\x{1FDB}\x{1FE0}-\x{1FEC})"
+    R"(\x{1FF2}-\x{1FF4}\x{1FF6}-\x{1FFC}\x{2102}\x{2107}\x{210A}-\x{2113}\x{2115}\x{2119}-\x{211D}\x{2124})"
+    R"(\x{2126}\x{2128}\x{212A}-\x{212D}\x{212F}-\x{2134}\x{2139}\x{213C}-\x{213F}\x{2145}-\x{2149}\x{214E})"
+    R"(\x{2183}\x{2184}\x{2C00}-\x{2C7B}\x{2C7E}-\x{2CE4}\x{2CEB}-\x{2CEE}\x{2CF2}\x{2CF3}\x{A640}-\x{A66D})"
+    R"(\x{A680}-\x{A69B}\x{A722}-\x{A76F}\x{A771}-\x{A787}\x{A78B}-\x{A78E}\x{AB70}-\x{ABBF})"
+    R"(\x{FB00}-\x{FB06}\x{FB13}-\x{FB17}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{10400}-\x{1044F})"
+    R"(\x{104B0}-\x{104D3}\x{104D8}-\x{104FB}\x{10C80}-\x{10CB2}\x{10CC0}-\x{10CF2}\x{118A0}-\x{118DF})"
+    R"(\x{1E900}-\x{1E943})"
+    R"(]+)";
+constexpr const char *deepseekMarks =
+    R"(\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3000}-\x{3002}]+)";
+constexpr const char *deepseekHan = R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)";
+constexpr const char *deepseekWords =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+enum class CutKind : uint8_t { Split, EachDigit, Digits, Punctuation, Bytes, WordsAndBytes };
+struct CutStep {
+  CutKind kind;
+  const char *regex = nullptr; ///< of a split, whose matches and gaps are pieces
+};
+constexpr CutStep gpt2Steps[] = {{CutKind::WordsAndBytes}};
+constexpr CutStep digitSteps[] = {{CutKind::EachDigit}, {CutKind::WordsAndBytes}};
+constexpr CutStep qwenSteps[] = {{CutKind::Split, qwenWords}, {CutKind::Bytes}};
+constexpr CutStep llama3Steps[] = {{CutKind::Split, llama3Words}, {CutKind::Bytes}};
+constexpr CutStep o200kSteps[] = {{CutKind::Split, o200kWords}, {CutKind::Bytes}};
+constexpr CutStep tekkenSteps[] = {{CutKind::Split, tekkenWords}, {CutKind::Bytes}};
+constexpr CutStep bloomSteps[] = {
+    {CutKind::Split, R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)"},
+    {CutKind::Bytes}};
+constexpr CutStep falconSteps[] = {{CutKind::Punctuation},
+                                   {CutKind::WordsAndBytes},
+                                   {CutKind::Digits},
+                                   {CutKind::Split, "[0-9][0-9][0-9]"}};
+constexpr CutStep deepseekLlmSteps[] = {{CutKind::Split, R"([\r\n])"},
+                                        {CutKind::Split, deepseekLetters},
+                                        {CutKind::Split, deepseekMarks},
+                                        {CutKind::Split, R"(\s+$)"},
+                                        {CutKind::Split, deepseekHan},
+                                        {CutKind::EachDigit},
+                                        {CutKind::Bytes}};
+constexpr CutStep deepseekCoderSteps[] = {{CutKind::Split, R"([\r\n])"},
+                                          {CutKind::Split, R"(\s?\p{L}+)"},
+                                          {CutKind::Split, R"(\s?\p{P}+)"},
+                                          {CutKind::Split, deepseekHan},
+                                          {CutKind::EachDigit},
+                                          {CutKind::Bytes}};
+constexpr CutStep deepseek3Steps[] = {
+    {CutKind::Split, R"(\p{N}{1,3})"},
+    {CutKind::Split, R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)"},
+    {CutKind::Split, deepseekWords},
+    {CutKind::Bytes}};
+
+/// How a text is cut before the merges, as tokenizer.json of the models says that have the name.
 struct Cut {
   std::string_view name;
-  const char *regex = nullptr; ///< null: GPT-2's
-  bool digits = false;         ///< each alone, before the expression
-  bool composes = false;       ///< the text is brought to NFC first
-  bool wholeWords = false;     ///< a word that is a token takes no merges
+  std::span<const CutStep> steps;
+  bool composes = false;   ///< the text is brought to NFC first
+  bool wholeWords = false; ///< a word that is a token takes no merges
+  bool separates = false;  ///< two texts as RoBERTa has them
 };
-constexpr Cut cuts[] = {{"gpt-2"},
-                        {"gpt2"},
-                        {"mpt"},
-                        {"olmo"},
-                        {"phi-2"},
-                        {"roberta-bpe"},
-                        {"jina-es"},
-                        {"jina-de"},
-                        {"smollm", nullptr, true},
-                        {"starcoder", nullptr, true},
-                        {"refact", nullptr, true},
-                        {"codeshell", nullptr, true},
-                        {"command-r", nullptr, true, true},
-                        {"qwen2", qwenWords, false, true},
-                        {"deepseek-r1-qwen", qwenWords},
-                        {"stablelm2", qwenWords},
-                        {"dbrx", llama3Words},
-                        {"smaug-bpe", llama3Words},
-                        {"llama-bpe", llama3Words, false, false, true},
-                        {"llama-v3", llama3Words, false, false, true},
-                        {"llama3", llama3Words, false, false, true},
-                        {"falcon3", llama3Words, false, false, true},
-                        {"gpt-4o", o200kWords},
-                        {"llama4", o200kWords},
-                        {"tekken", tekkenWords, false, false, true}};
+constexpr Cut cuts[] = {{"gpt-2", gpt2Steps},
+                        {"gpt2", gpt2Steps},
+                        {"phi-2", gpt2Steps},
+                        {"roberta-bpe", gpt2Steps, false, false, true},
+                        {"mpt", gpt2Steps, true},
+                        {"olmo", gpt2Steps, true},
+                        {"smollm", digitSteps},
+                        {"starcoder", digitSteps},
+                        {"refact", digitSteps},
+                        {"command-r", digitSteps, true},
+                        {"qwen2", qwenSteps, true},
+                        {"llama-bpe", llama3Steps, false, true},
+                        {"llama-v3", llama3Steps, false, true},
+                        {"llama3", llama3Steps, false, true},
+                        {"smaug-bpe", llama3Steps},
+                        {"dbrx", llama3Steps},
+                        {"gpt-4o", o200kSteps},
+                        {"llama4", o200kSteps},
+                        {"tekken", tekkenSteps, false, true},
+                        {"bloom", bloomSteps},
+                        {"falcon", falconSteps},
+                        {"deepseek-llm", deepseekLlmSteps},
+                        {"deepseek-coder", deepseekCoderSteps},
+                        {"deepseek-v3", deepseek3Steps}};
 
 Expected<Cut> cutOf(const Gguf &file) {
   constexpr const char *key = "tokenizer.ggml.pre";
@@ -219,35 +289,45 @@ Expected<Cut> cutOf(const Gguf &file) {
   return file.mistaken(key, "one of " + known);
 }
 
+Json stepJson(const CutStep &step, bool prefix) {
+  switch (step.kind) {
+  case CutKind::Split:
+    return {{"type", "Split"},
+            {"pattern", {{"Regex", step.regex}}},
+            {"behavior", "Isolated"},
+            {"invert", false}};
+  case CutKind::EachDigit:
+  case CutKind::Digits:
+    return {{"type", "Digits"}, {"individual_digits", step.kind == CutKind::EachDigit}};
+  case CutKind::Punctuation:
+    return {{"type", "Punctuation"}, {"behavior", "Contiguous"}};
+  case CutKind::Bytes:
+  case CutKind::WordsAndBytes:
+    break;
+  }
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", prefix},
+          {"trim_offsets", true},
+          {"use_regex", step.kind == CutKind::WordsAndBytes}};
+}
+
 Expected<Json> byteLevelJson(const Gguf &file, const GgufVocabulary &vocabulary) {
   const Cut cut = HEDDLE_TRY(cutOf(file));
   const bool prefix = HEDDLE_TRY(file.flag("tokenizer.ggml.add_space_prefix", false));
   const auto lines = HEDDLE_TRY(file.texts("tokenizer.ggml.merges"));
-  Json merges = Json::array();
+  Json merges = Json::array(), steps = Json::array();
   for (std::string_view line : lines) {
     HEDDLE_TRY(checkUtf8(line, file.name() + ": tokenizer.ggml.merges"));
     merges.push_back(std::string(line));
   }
-  auto bytes = [&](bool regex) {
-    return Json{{"type", "ByteLevel"},
-                {"add_prefix_space", prefix},
-                {"trim_offsets", true},
-                {"use_regex", regex}};
-  };
-  Json steps = Json::array();
-  if (cut.digits)
-    steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
-  if (cut.regex)
-    steps.push_back({{"type", "Split"},
-                     {"pattern", {{"Regex", cut.regex}}},
-                     {"behavior", "Isolated"},
-                     {"invert", false}});
-  steps.push_back(bytes(cut.regex == nullptr));
+  for (const CutStep &step : cut.steps)
+    steps.push_back(stepJson(step, prefix));
+  const Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, cut.separates));
   Json vocab = HEDDLE_TRY(vocabJson(file, vocabulary.pieces));
   return Json{{"added_tokens", addedJson(vocabulary)},
               {"normalizer", cut.composes ? Json{{"type", "NFC"}} : Json()},
               {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", steps}}},
-              {"post_processor", HEDDLE_TRY(startAndEnd(file, vocabulary))},
+              {"post_processor", templateJson(vocabulary, around)},
               {"decoder", {{"type", "ByteLevel"}}},
               {"model",
                {{"type", "BPE"},
@@ -258,26 +338,32 @@ Expected<Json> byteLevelJson(const Gguf &file, const GgufVocabulary &vocabulary)
 
 //===- llama: SentencePiece's BPE ------------------------------------------===//
 
-Expected<Json> pieceJson(const Gguf &file, GgufVocabulary vocabulary) {
+/// Scores of the pieces, and which one stands for unknown characters: its kind says so, else a key.
+Status readScores(const Gguf &file, GgufVocabulary &vocabulary) {
   constexpr const char *key = "tokenizer.ggml.scores";
   const std::vector<double> scores = HEDDLE_TRY(file.numbers(key));
   if (scores.size() != vocabulary.pieces.size())
     return file.mistaken(key, "a list of " + std::to_string(vocabulary.pieces.size()) + " numbers");
-  Json unknown;
-  bool hasBytes = false;
   for (size_t id = 0; id < scores.size(); ++id) {
-    ScoredPiece &piece = vocabulary.pieces[id];
     if (!std::isfinite(scores[id]))
       return inputError(file.name() + ": " + key + ": expected finite scores, found " +
                         std::to_string(scores[id]) + " of token " + std::to_string(id));
-    piece.score = static_cast<float>(scores[id]);
-    hasBytes |= piece.kind == PieceKind::Byte;
-    if (piece.kind == PieceKind::Unknown ||
-        (unknown.is_null() && vocabulary.unknown == static_cast<int64_t>(id))) {
-      unknown = piece.text;
-      vocabulary.isSpecial[id] = true;
-    }
+    vocabulary.pieces[id].score = static_cast<float>(scores[id]);
+    if (vocabulary.pieces[id].kind == PieceKind::Unknown)
+      vocabulary.unknown = static_cast<int64_t>(id);
   }
+  if (vocabulary.unknown)
+    vocabulary.isSpecial[static_cast<size_t>(*vocabulary.unknown)] = true;
+  return {};
+}
+
+Expected<Json> pieceJson(const Gguf &file, GgufVocabulary vocabulary) {
+  HEDDLE_TRY(readScores(file, vocabulary));
+  Json unknown;
+  if (vocabulary.unknown)
+    unknown = vocabulary.pieces[static_cast<size_t>(*vocabulary.unknown)].text;
+  const bool hasBytes = std::ranges::find(vocabulary.pieces, PieceKind::Byte, &ScoredPiece::kind) !=
+                        vocabulary.pieces.end();
   const bool prefix = HEDDLE_TRY(file.flag("tokenizer.ggml.add_space_prefix", true));
   const bool cleans = HEDDLE_TRY(file.flag("tokenizer.ggml.remove_extra_whitespaces", false));
   Json normalizers = Json::array(), decoders = Json::array();
@@ -297,11 +383,12 @@ Expected<Json> pieceJson(const Gguf &file, GgufVocabulary vocabulary) {
   decoders.push_back({{"type", "Fuse"}});
   if (prefix)
     decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  const Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, /*separates=*/false));
   Json vocab = HEDDLE_TRY(vocabJson(file, vocabulary.pieces));
   return Json{{"added_tokens", addedJson(vocabulary)},
               {"normalizer", {{"type", "Sequence"}, {"normalizers", normalizers}}},
               {"pre_tokenizer", nullptr},
-              {"post_processor", HEDDLE_TRY(startAndEnd(file, vocabulary))},
+              {"post_processor", templateJson(vocabulary, around)},
               {"decoder", {{"type", "Sequence"}, {"decoders", decoders}}},
               {"model",
                {{"type", "BPE"},
@@ -310,6 +397,64 @@ Expected<Json> pieceJson(const Gguf &file, GgufVocabulary vocabulary) {
                 {"byte_fallback", hasBytes},
                 {"vocab", std::move(vocab)},
                 {"merges", mergesOf(vocabulary.pieces)}}}};
+}
+
+//===- t5: SentencePiece's unigram -----------------------------------------===//
+
+/// Bytes of the table of characters; empty where the file has none.
+Expected<std::string> charsMapOf(const Gguf &file) {
+  constexpr const char *key = "tokenizer.ggml.precompiled_charsmap";
+  const GgufValue *value = file.find(key);
+  if (!value)
+    return std::string();
+  if (value->type != GgufType::List ||
+      (value->elements != GgufType::U8 && value->elements != GgufType::I8))
+    return file.mistaken(key, "a list of bytes");
+  return std::string(value->bytes);
+}
+
+/// A key that every file of the kind has.
+Expected<bool> flagOf(const Gguf &file, const char *key) {
+  return file.find(key) ? file.flag(key, false) : file.mistaken(key, "true or false");
+}
+
+Expected<Json> unigramJson(const Gguf &file, GgufVocabulary vocabulary) {
+  HEDDLE_TRY(readScores(file, vocabulary));
+  PieceModel model;
+  model.charsMap = HEDDLE_TRY(charsMapOf(file));
+  model.prefixes = HEDDLE_TRY(flagOf(file, "tokenizer.ggml.add_space_prefix"));
+  model.removesBlanks = HEDDLE_TRY(flagOf(file, "tokenizer.ggml.remove_extra_whitespaces"));
+  const Json added = addedJson(vocabulary);
+  for (size_t id = 0; id < vocabulary.pieces.size(); ++id) {
+    ScoredPiece &piece = vocabulary.pieces[id];
+    if (vocabulary.unknown == static_cast<int64_t>(id))
+      piece.kind = PieceKind::Unknown;
+    else if (piece.kind == PieceKind::Unknown)
+      piece.kind = PieceKind::Control;
+    if (piece.kind == PieceKind::Unused)
+      piece.text.clear(); // no text has it
+    // The price of an unknown character follows from the lowest score of a piece, and converters write
+    // -1000 and less for what is none.
+    if (piece.kind != PieceKind::Normal)
+      piece.score = 0;
+  }
+  Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, /*separates=*/true));
+  around.secondType = 0; // neither T5 nor XLM-R has types
+  model.pieces = vocabulary.pieces;
+  Json json = HEDDLE_TRY(pieceModelJson(model, file.name()));
+  if (model.prefixes && model.removesBlanks) {
+    // tokenizer.json of T5 and XLM-R, which has the table's own way to be asked, and every blank.
+    Json table = model.charsMap.empty() ? Json() : json["normalizer"]["normalizers"][0];
+    if (table.is_object())
+      table.erase("longest_match");
+    json["normalizer"] = std::move(table);
+    json["pre_tokenizer"] = {
+        {"type", "Sequence"},
+        {"pretokenizers", Json::array({{{"type", "WhitespaceSplit"}}, json["pre_tokenizer"]})}};
+  }
+  json["added_tokens"] = added;
+  json["post_processor"] = templateJson(vocabulary, around);
+  return json;
 }
 
 //===- bert: WordPiece -----------------------------------------------------===//
@@ -362,7 +507,7 @@ Expected<Json> wordPieceJson(const Gguf &file, GgufVocabulary vocabulary) {
                 {"strip_accents", nullptr},
                 {"lowercase", !isCased}}},
               {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-              {"post_processor", templateJson(vocabulary, start, end, /*startsBoth=*/false)},
+              {"post_processor", templateJson(vocabulary, {.start = start, .end = end})},
               {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
               {"model",
                {{"type", "WordPiece"},
@@ -372,14 +517,25 @@ Expected<Json> wordPieceJson(const Gguf &file, GgufVocabulary vocabulary) {
 
 } // namespace
 
+Expected<std::optional<int64_t>> ggufTokenId(const Gguf &file, const char *word, size_t tokens) {
+  const std::string key = "tokenizer.ggml." + std::string(word) + "_token_id";
+  const std::optional<int64_t> id = HEDDLE_TRY(file.integer(key));
+  const bool isNone = id && (*id == -1 || *id == int64_t(UINT32_MAX));
+  if (id && !isNone && (*id < 0 || *id >= static_cast<int64_t>(tokens)))
+    return file.mistaken(key, "an id below " + std::to_string(tokens));
+  return isNone ? std::optional<int64_t>() : id;
+}
+
 Expected<Json> ggufTokenizerJson(const Gguf &file) {
   constexpr const char *key = "tokenizer.ggml.model";
   const std::string_view model = HEDDLE_TRY(file.text(key));
-  if (model != "gpt2" && model != "llama" && model != "bert")
-    return file.mistaken(key, "gpt2, llama or bert");
+  if (model != "gpt2" && model != "llama" && model != "t5" && model != "bert")
+    return file.mistaken(key, "gpt2, llama, t5 or bert");
   GgufVocabulary vocabulary = HEDDLE_TRY(readVocabulary(file));
   if (model == "gpt2")
     return byteLevelJson(file, vocabulary);
+  if (model == "t5")
+    return unigramJson(file, std::move(vocabulary));
   return model == "llama" ? pieceJson(file, std::move(vocabulary))
                           : wordPieceJson(file, std::move(vocabulary));
 }

@@ -90,15 +90,6 @@ private:
   bool broken = false;
 };
 
-enum class ModelKind : uint8_t { Unigram = 1, Bpe };
-
-struct PieceModel {
-  std::vector<ScoredPiece> pieces;
-  ModelKind kind = ModelKind::Unigram;
-  std::string charsMap;
-  bool prefixes = true, removesBlanks = true;
-};
-
 ScoredPiece readPiece(WireReader message) {
   ScoredPiece piece;
   for (WireField field; message.next(field);)
@@ -112,7 +103,9 @@ ScoredPiece readPiece(WireReader message) {
 }
 
 Expected<PieceModel> readModelProto(std::string_view bytes, const std::string &fileName) {
+  constexpr uint64_t unigram = 1, bpe = 2;
   PieceModel model;
+  uint64_t kind = unigram;
   WireReader message(bytes);
   for (WireField field; message.next(field);) {
     WireReader inner(field.bytes);
@@ -120,7 +113,7 @@ Expected<PieceModel> readModelProto(std::string_view bytes, const std::string &f
       model.pieces.push_back(readPiece(inner));
     for (WireField part; field.number == 2 && inner.next(part);)
       if (part.number == 3)
-        model.kind = static_cast<ModelKind>(part.value);
+        kind = part.value;
     for (WireField part; field.number == 3 && inner.next(part);)
       if (part.number == 2)
         model.charsMap = part.bytes;
@@ -131,9 +124,10 @@ Expected<PieceModel> readModelProto(std::string_view bytes, const std::string &f
   }
   if (message.isBroken() || model.pieces.empty())
     return inputError(fileName + ": expected a SentencePiece model, found other bytes");
-  if (model.kind != ModelKind::Unigram && model.kind != ModelKind::Bpe)
+  if (kind != unigram && kind != bpe)
     return inputError(fileName + ": expected a SentencePiece model of type unigram or bpe, found " +
-                      std::to_string(static_cast<int>(model.kind)));
+                      std::to_string(kind));
+  model.isUnigram = kind == unigram;
   for (const ScoredPiece &piece : model.pieces) {
     HEDDLE_TRY(checkUtf8(piece.text, fileName));
     if (!std::isfinite(piece.score))
@@ -212,9 +206,8 @@ Json normalizerOf(const PieceModel &model) {
 
 } // namespace
 
-Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &fileName) {
-  const PieceModel model = HEDDLE_TRY(readModelProto(bytes, fileName));
-  const bool unigram = model.kind == ModelKind::Unigram;
+Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileName) {
+  const bool unigram = model.isUnigram;
   Json vocab = unigram ? Json::array() : Json::object(), added = Json::array(), unknown, unknownId;
   bool bytePieces = false;
   TextMap<size_t> known;
@@ -258,6 +251,10 @@ Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &file
               {"pre_tokenizer", metaspace},
               {"decoder", decoder},
               {"model", std::move(body)}};
+}
+
+Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &fileName) {
+  return pieceModelJson(HEDDLE_TRY(readModelProto(bytes, fileName)), fileName);
 }
 
 } // namespace heddle::tokenizers

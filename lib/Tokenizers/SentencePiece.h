@@ -18,9 +18,21 @@ struct ScoredPiece {
   PieceKind kind = PieceKind::Normal;
 };
 
+/// What a model consists of, whichever file it is from.
+struct PieceModel {
+  std::vector<ScoredPiece> pieces;
+  bool isUnigram = true; ///< else BPE
+  std::string charsMap;  ///< a compiled table of characters; empty: none
+  bool prefixes = true;  ///< a blank before the first word
+  bool removesBlanks = true;
+};
+
 /// The merges of a BPE model, which its file leaves out: every cut of a piece into two others, the
 /// highest scores first.
 Json mergesOf(const std::vector<ScoredPiece> &pieces);
+
+/// A model as what a tokenizer.json says; `fileName` is for errors.
+Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileName);
 
 /// A model (a protobuf message, ModelProto) as what a tokenizer.json says. It has no post-processor:
 /// which tokens stand around a text is not in the file.

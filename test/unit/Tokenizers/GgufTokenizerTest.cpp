@@ -37,6 +37,61 @@ std::string fileText(const std::filesystem::path &path) {
 
 enum Kind : int32_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 
+std::string fromBase64(const std::string &text) {
+  constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  uint32_t bits = 0, count = 0;
+  for (char letter : text.substr(0, text.find('='))) {
+    bits = bits << 6 | static_cast<uint32_t>(letters.find(letter));
+    if ((count += 6) >= 8)
+      bytes += static_cast<char>(bits >> (count -= 8));
+  }
+  return bytes;
+}
+
+const Json *normalizerOf(const Json &given, const char *type) {
+  if (given.is_object() && given["type"] == type)
+    return &given;
+  if (given.is_object() && given.contains("normalizers"))
+    for (const Json &inner : given["normalizers"])
+      if (const Json *found = normalizerOf(inner, type))
+        return found;
+  return nullptr;
+}
+
+/// Unigram's tokenizer.json as converters write it.
+GgufFile convertedUnigram(const Json &json) {
+  std::vector<std::string> tokens;
+  std::vector<int32_t> kinds;
+  std::vector<float> scores;
+  for (const Json &entry : json["model"]["vocab"]) {
+    tokens.push_back(entry[0]);
+    scores.push_back(entry[1]);
+    kinds.push_back(static_cast<int64_t>(kinds.size()) == json["model"]["unk_id"] ? Unknown
+                                                                                  : Normal);
+  }
+  for (const Json &added : json["added_tokens"]) {
+    const size_t id = added["id"];
+    for (; tokens.size() <= id; scores.push_back(-10000), kinds.push_back(Unused))
+      tokens.push_back("[PAD" + std::to_string(tokens.size()) + "]");
+    tokens[id] = added["content"];
+    if (kinds[id] != Unknown)
+      kinds[id] = added["special"] == true ? Control : UserDefined;
+  }
+  GgufFile file;
+  const Json *table = normalizerOf(json["normalizer"], "Precompiled");
+  const std::string map = table ? fromBase64((*table)["precompiled_charsmap"]) : "";
+  return file.add("tokenizer.ggml.model", "t5")
+      .add("tokenizer.ggml.tokens", tokens)
+      .addNumbers("tokenizer.ggml.scores", GgufType::F32, scores)
+      .addNumbers("tokenizer.ggml.token_type", GgufType::I32, kinds)
+      .addNumbers("tokenizer.ggml.precompiled_charsmap", GgufType::I8,
+                  std::vector<char>(map.begin(), map.end()))
+      .add("tokenizer.ggml.add_space_prefix", true)
+      .add("tokenizer.ggml.remove_extra_whitespaces", true);
+}
+
 /// A tokenizer.json as converters write it.
 GgufFile converted(const Json &json, const std::string &model, const std::string &pre) {
   std::vector<std::string> tokens;
@@ -97,6 +152,7 @@ Expected<Tokenizer> openFile(const GgufFile &file) {
 struct Case {
   const char *name, *model, *pre;
   const char *start = nullptr; ///< the token in front of a text
+  const char *end = nullptr;   ///< and behind it
   bool prefix = true;          ///< of llama: a blank before the first word
 };
 
@@ -106,12 +162,22 @@ void takeWhatMetadataSays(Json &json, std::string_view model) {
   Json added = Json::array();
   for (Json token : json["added_tokens"]) {
     token["normalized"] = false;
+    if (model == "t5")
+      token["rstrip"] = false;
     if (model != "llama" || token["special"] == true) // pieces there, with scores and merges
       added.push_back(std::move(token));
   }
   json["added_tokens"] = std::move(added);
   if (model == "bert")
     json["normalizer"]["handle_chinese_chars"] = true;
+  if (model == "t5") { // as T5 was published; newer files keep a blank at an end
+    json["normalizer"] = Json(*normalizerOf(json["normalizer"], "Precompiled"));
+    json["pre_tokenizer"] = {
+        {"type", "Sequence"},
+        {"pretokenizers",
+         {{{"type", "WhitespaceSplit"}},
+          {{"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "always"}}}}};
+  }
   if (json["pre_tokenizer"].is_object() && json["pre_tokenizer"].contains("add_prefix_space"))
     json["pre_tokenizer"]["add_prefix_space"] = false;
 }
@@ -125,12 +191,17 @@ TEST_P(GgufTokenizers, GiveTheIdsOfTokenizerJson) {
   takeWhatMetadataSays(json, kind.model);
   auto expected = Tokenizer::fromJson(json.dump(), kind.name);
   ASSERT_TRUE(expected) << expected.error().message;
-  GgufFile file = converted(json, kind.model, kind.pre);
-  if (kind.start) {
-    file.add("tokenizer.ggml.add_bos_token", true);
-    file.add("tokenizer.ggml.bos_token_id",
-             static_cast<uint32_t>(*expected->tokenToId(kind.start)));
-  }
+  GgufFile file = kind.model == std::string("t5") ? convertedUnigram(json)
+                                                  : converted(json, kind.model, kind.pre);
+  auto surround = [&](const std::string &word, const char *token) {
+    if (!token)
+      return;
+    file.add("tokenizer.ggml.add_" + word + "_token", true);
+    file.add("tokenizer.ggml." + word + "_token_id",
+             static_cast<uint32_t>(*expected->tokenToId(token)));
+  };
+  surround("bos", kind.start);
+  surround("eos", kind.end);
   if (!kind.prefix)
     file.add("tokenizer.ggml.add_space_prefix", false);
   auto found = openFile(file);
@@ -161,12 +232,67 @@ INSTANTIATE_TEST_SUITE_P(All, GgufTokenizers,
                                          Case{"qwen", "gpt2", "qwen2"},
                                          Case{"llama3", "gpt2", "llama-bpe", "<|endoftext|>"},
                                          Case{"llama", "llama", "", "<s>"},
-                                         Case{"gemma", "llama", "", "<bos>", false}),
+                                         Case{"gemma", "llama", "", "<bos>", nullptr, false},
+                                         Case{"roberta", "gpt2", "roberta-bpe", "<s>", "</s>"},
+                                         Case{"t5", "t5", "", nullptr, "</s>"},
+                                         Case{"xlm-roberta", "t5", "", "<s>", "</s>"}),
                          [](const auto &info) {
                            std::string name = info.param.name;
                            std::erase(name, '-');
                            return name;
                          });
+
+/// Texts between the places where a tokenizer cuts before its merges.
+std::vector<std::string> wordsOf(const Tokenizer &tokenizer, const std::string &text) {
+  std::vector<TokenSpan> words; // tokens of bytes have the span of their character
+  auto tokens = tokenizer.encode(text);
+  for (size_t i = 0; tokens && i < tokens->size(); ++i)
+    if (i == 0 || tokens->words[i] != tokens->words[i - 1])
+      words.push_back(tokens->spans[i]);
+    else
+      words.back().end = tokens->spans[i].end;
+  std::vector<std::string> texts;
+  for (const TokenSpan &word : words)
+    texts.push_back(text.substr(word.begin, word.end - word.begin));
+  return texts;
+}
+
+TEST(GgufTokenizer, NamesStandForCuts) {
+  Json json = Json::parse(fileText(folder / "gpt2" / "tokenizer.json"));
+  takeWhatMetadataSays(json, "gpt2");
+  using Words = std::vector<std::string>;
+  const std::tuple<const char *, const char *, Words> cases[] = {
+      {"gpt-2", "it's 1234", {"it", "'s", " 1234"}},
+      {"phi-2", "it's 1234", {"it", "'s", " 1234"}},
+      {"olmo", "it's 1234", {"it", "'s", " 1234"}},
+      {"mpt", "it's 1234", {"it", "'s", " 1234"}},
+      {"smollm", "a 12b", {"a", " ", "1", "2", "b"}},
+      {"refact", "a 12b", {"a", " ", "1", "2", "b"}},
+      {"command-r", "a 12b", {"a", " ", "1", "2", "b"}},
+      {"qwen2", "It'S 12!\n", {"It", "'S", " ", "1", "2", "!\n"}},
+      {"llama-bpe", "It'S 1234", {"It", "'S", " ", "123", "4"}},
+      {"smaug-bpe", "It'S 1234", {"It", "'S", " ", "123", "4"}},
+      {"dbrx", "It'S 1234", {"It", "'S", " ", "123", "4"}},
+      {"gpt-4o", "It'S fooBar/\n", {"It'S", " foo", "Bar", "/\n"}},
+      {"llama4", "It'S fooBar/\n", {"It'S", " foo", "Bar", "/\n"}},
+      {"tekken", "fooBar 12", {"foo", "Bar", " ", "1", "2"}},
+      {"bloom", "a, (b) c", {"a", ", (", "b", ")", " c"}},
+      {"falcon",
+       "x 12345 1234567, a99!",
+       {"x", " ", "123", "45", " ", "123", "456", "7", ",", " a", "99", "!"}},
+      {"falcon", "a$b+c ||", {"a", "$", "b", "+", "c", " ", "||"}},
+      // The published expressions overlap: ":-~" has letters, "ࠀ-一" marks, U+2126 and U+1F7D.
+      {"deepseek-llm", "ab 12\n，。 ça", {"ab", " ", "1", "2", "\n", "，", "。", " ç", "a"}},
+      {"deepseek-llm", "Ω\u2126\u1f7d中a", {"Ω", "\u2126\u1f7d", "中", "a"}},
+      {"deepseek-llm", "çéΣ\u0301", {"çéΣ", "\u0301"}},
+      {"deepseek-coder", "ab_c 12", {"ab", "_", "c", " ", "1", "2"}},
+      {"deepseek-v3", "ab1234 cd!x ab\u3042中", {"ab", "123", "4", " cd", "!x", " ab", "あ中"}}};
+  for (const auto &[pre, text, words] : cases) {
+    auto tokenizer = openFile(converted(json, "gpt2", pre));
+    ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+    EXPECT_EQ(wordsOf(*tokenizer, text), words) << pre;
+  }
+}
 
 TEST(GgufTokenizer, WrongMetadataIsNamed) {
   auto problem = [](const GgufFile &file) {
@@ -186,7 +312,26 @@ TEST(GgufTokenizer, WrongMetadataIsNamed) {
   };
   EXPECT_EQ(problem(gpt2("gpt-2")), "no error");
   EXPECT_EQ(problem(GgufFile()), "tokenizer.ggml.model: expected a text, found none");
-  EXPECT_EQ(problem(base("t5")), "tokenizer.ggml.model: expected gpt2, llama or bert, found 't5'");
+  EXPECT_EQ(problem(base("t5")), "tokenizer.ggml.scores: expected a list of numbers, found none");
+  EXPECT_EQ(problem(base("rwkv")),
+            "tokenizer.ggml.model: expected gpt2, llama, t5 or bert, found 'rwkv'");
+  const std::vector<float> scores(3);
+  auto unigram = [&] {
+    return base("t5").addNumbers("tokenizer.ggml.scores", GgufType::F32, scores);
+  };
+  EXPECT_EQ(problem(unigram()),
+            "tokenizer.ggml.add_space_prefix: expected true or false, found none");
+  auto whole = [&] {
+    return unigram()
+        .add("tokenizer.ggml.add_space_prefix", true)
+        .add("tokenizer.ggml.remove_extra_whitespaces", true);
+  };
+  EXPECT_EQ(problem(whole()), "no error");
+  EXPECT_EQ(problem(whole().add("tokenizer.ggml.precompiled_charsmap", "abc")),
+            "tokenizer.ggml.precompiled_charsmap: expected a list of bytes, found 'abc'");
+  EXPECT_THAT(problem(whole().addNumbers<char>("tokenizer.ggml.precompiled_charsmap", GgufType::I8,
+                                               {1, 2, 3})),
+              HasSubstr("precompiled_charsmap"));
   EXPECT_THAT(problem(gpt2("viking")), HasSubstr("tokenizer.ggml.pre: expected one of gpt-2, "));
   EXPECT_THAT(problem(gpt2("viking")), HasSubstr(", found 'viking'"));
   EXPECT_EQ(problem(base("gpt2")), "tokenizer.ggml.pre: expected a text, found none");
