@@ -6,6 +6,9 @@
 // type is checked, and every special id against the vocabulary.
 #include "heddle/Generation/TextModel.h"
 
+#include "Strings.h"
+#include "Utf8.h"
+
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -276,27 +279,10 @@ Expected<std::string_view> TextModel::prompt(const std::optional<std::string> &w
   return std::string_view(found->second);
 }
 
-/// A text without the blanks around it: those of Python's `strip`.
-static std::string_view stripped(std::string_view text) {
-  static constexpr std::string_view blanks[] = {
-      " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",
-      "\x1e",   "\x1f",   "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",
-      "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
-      "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
-  auto trim = [&](auto stands, auto remove) {
-    for (auto at = std::begin(blanks); at != std::end(blanks);)
-      if (stands(*at)) {
-        remove(at->size());
-        at = std::begin(blanks);
-      } else {
-        ++at;
-      }
-  };
-  trim([&](std::string_view blank) { return text.starts_with(blank); },
-       [&](size_t size) { text.remove_prefix(size); });
-  trim([&](std::string_view blank) { return text.ends_with(blank); },
-       [&](size_t size) { text.remove_suffix(size); });
-  return text;
+/// A text without the blanks around it, which are looked for in UTF-8.
+static Expected<std::string_view> stripped(std::string_view text, std::string_view place) {
+  HEDDLE_TRY(tokenizers::checkUtf8(text, place));
+  return templates::stripEnd(templates::stripStart(text));
 }
 
 Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &wanted) const {
@@ -304,8 +290,9 @@ Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &
   if (promptIsPooled || context.before.empty() || !input().tokenizer)
     return context;
   // As Sentence-Transformers counts them: all tokens of the prompt alone but a special one behind it.
-  TokenEncoding tokens = HEDDLE_TRY(input().tokenizer->encode(
-      input().strip ? stripped(context.before) : context.before, {}, "prompt"));
+  const std::string_view text =
+      input().strip ? HEDDLE_TRY(stripped(context.before, "prompt")) : context.before;
+  TokenEncoding tokens = HEDDLE_TRY(input().tokenizer->encode(text, {}, "prompt"));
   context.leftOut = static_cast<int64_t>(tokens.size());
   if (tokens.size() > 0 && tokens.special.back())
     --context.leftOut;
@@ -373,7 +360,7 @@ static bool isEmpty(const TokenEncoding &tokens, int8_t own, size_t before) {
 static Expected<EncodedText> tokenized(const TextSide &side, std::string_view text,
                                        std::string_view place, const TextContext &context) {
   const std::string joined = std::string(context.before) + std::string(text);
-  const std::string_view whole = side.strip ? stripped(joined) : joined;
+  const std::string_view whole = side.strip ? HEDDLE_TRY(stripped(joined, place)) : joined;
   const size_t atFront = whole.empty() ? 0 : static_cast<size_t>(whole.data() - joined.data());
   const size_t before = context.before.size() - std::min(atFront, context.before.size());
   auto encode = [&](const EncodeOptions &options) {

@@ -7,6 +7,8 @@
 
 #include "FolderTask.h"
 
+#include "FolderFiles.h"
+
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
@@ -68,13 +70,11 @@ static Status addMaskToken(const std::string &folder, Description &description) 
   if (member == description.texts.end())
     return {};
   std::vector<std::string> names;
-  for (const char *file : {"tokenizer_config.json", "special_tokens_map.json"}) {
+  for (const char *file : {tokenizers::tokenizerConfigName, "special_tokens_map.json"}) {
     Json json = HEDDLE_TRY(readOptional(folder, file, description.files));
-    Json token = json.value("mask_token", Json());
-    if (token.is_object())
-      token = token.value("content", Json());
-    if (token.is_string())
-      names.push_back(token.get<std::string>());
+    const Json token = json.value("mask_token", Json());
+    if (const std::string *text = tokenizers::tokenText(token))
+      names.push_back(*text);
   }
   names.insert(names.end(), {"[MASK]", "<mask>"});
   Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(member->second, member->first));

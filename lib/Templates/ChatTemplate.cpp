@@ -6,12 +6,12 @@
 // tokenizer_config.json.
 #include "heddle/Templates/ChatTemplate.h"
 
-#include "JsonField.h"
+#include "FolderFiles.h"
+#include "GgufTokenizer.h"
 #include "Utf8.h"
 
 #include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
-#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -20,9 +20,8 @@
 
 namespace heddle {
 
-using tokenizers::JsonField;
+using namespace tokenizers;
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct ChatTemplate::Parts {
   std::string text;
@@ -33,28 +32,6 @@ struct ChatTemplate::Parts {
 
 namespace {
 
-constexpr const char *configName = "tokenizer_config.json";
-
-bool isFile(const fs::path &path) {
-  std::error_code failure;
-  return fs::is_regular_file(path, failure);
-}
-
-Expected<std::string> readText(const fs::path &path) {
-  auto file = HEDDLE_TRY(MappedBytes::openFile(path.string()));
-  const auto bytes = file.bytes();
-  return std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-}
-
-/// An object; an empty one where there is no such file.
-Expected<Json> readObject(const fs::path &path) {
-  if (!isFile(path))
-    return Json::object();
-  Json json = HEDDLE_TRY(parseJson(HEDDLE_TRY(readText(path)), path.string()));
-  HEDDLE_TRY(JsonField(json, path.string()).checkObject());
-  return json;
-}
-
 struct Named {
   std::string name, text, file;
 };
@@ -62,20 +39,20 @@ struct Named {
 /// The templates of a folder, the first of a name counting.
 Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &config) {
   std::vector<Named> found;
-  if (const fs::path path = folder / "chat_template.jinja"; isFile(path))
+  if (const fs::path path = folder / "chat_template.jinja"; isThere(path))
     found.push_back({"default", HEDDLE_TRY(readText(path)), path.string()});
   std::vector<fs::path> others;
   std::error_code failure;
   for (fs::directory_iterator at(folder / "chat_templates", failure), end; !failure && at != end;
        at.increment(failure))
-    if (at->path().extension() == ".jinja" && isFile(at->path()))
+    if (at->path().extension() == ".jinja" && isThere(at->path()))
       others.push_back(at->path());
   std::ranges::sort(others);
   for (const fs::path &path : others)
     found.push_back({path.stem().string(), HEDDLE_TRY(readText(path)), path.string()});
   if (!found.empty())
     return found;
-  const std::string path = (folder / configName).string();
+  const std::string path = (folder / tokenizerConfigName).string();
   const JsonField file(config, path);
   auto field = file.find("chat_template");
   if (!field)
@@ -91,16 +68,6 @@ Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &con
     found.push_back({name, HEDDLE_TRY(entry.textAt("template")), place + " " + printable(name)});
   }
   return found;
-}
-
-/// A token is a text, or an object with its content.
-const std::string *tokenText(const Json &value) {
-  if (value.is_string())
-    return value.get_ptr<const std::string *>();
-  if (!value.is_object())
-    return nullptr;
-  auto content = value.find("content");
-  return content == value.end() ? nullptr : content->get_ptr<const std::string *>();
 }
 
 /// bos_token, eos_token and their like of the files that may have them, the first counting.
@@ -145,14 +112,11 @@ Expected<Json> tokensOf(const Gguf &file) {
       {"sep_token", "seperator"}, {"pad_token", "padding"}, {"cls_token", "cls"},
       {"mask_token", "mask"}};
   for (auto [name, word] : keys) {
-    const std::string key = "tokenizer.ggml." + std::string(word) + "_token_id";
-    const std::optional<int64_t> id = HEDDLE_TRY(file.integer(key));
-    if (id && (*id < 0 || *id >= static_cast<int64_t>(texts.size())))
-      return file.mistaken(key, "an id below " + std::to_string(texts.size()));
+    const std::optional<int64_t> id = HEDDLE_TRY(ggufTokenId(file, word, texts.size()));
     if (!id)
       continue;
     const std::string text(texts[static_cast<size_t>(*id)]);
-    HEDDLE_TRY(tokenizers::checkUtf8(text, file.name() + ": tokenizer.ggml.tokens"));
+    HEDDLE_TRY(checkUtf8(text, file.name() + ": tokenizer.ggml.tokens"));
     tokens[name] = text;
   }
   return tokens;
@@ -172,9 +136,9 @@ bool ChatTemplate::isIn(const std::string &folder) {
     auto found = file ? templatesOf(*file) : Expected<std::vector<Named>>(file.takeError());
     return !found || !found->empty();
   }
-  if (isFile(path / "chat_template.jinja"))
+  if (isThere(path / "chat_template.jinja"))
     return true;
-  auto config = readObject(path / configName);
+  auto config = readObject(path / tokenizerConfigName);
   if (!config)
     return true; // `open` says why it cannot be read
   auto found = templatesOf(path, *config);
@@ -190,7 +154,7 @@ Expected<ChatTemplate> ChatTemplate::open(const std::string &folder, const std::
     found = HEDDLE_TRY(templatesOf(file));
     tokens = HEDDLE_TRY(tokensOf(file));
   } else {
-    const Json config = HEDDLE_TRY(readObject(path / configName));
+    const Json config = HEDDLE_TRY(readObject(path / tokenizerConfigName));
     const Json map = HEDDLE_TRY(readObject(path / "special_tokens_map.json"));
     found = HEDDLE_TRY(templatesOf(path, config));
     tokens = tokensOf({&config, &map});

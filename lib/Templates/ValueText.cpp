@@ -38,13 +38,29 @@ std::string realText(double value) {
   return text.find('.') == text.npos ? text + ".0" : text;
 }
 
-//===- str and repr --------------------------------------------------------===//
-
 namespace {
 
-class Shower {
+/// A text that grows, all of it paid for.
+class PaidText {
 public:
-  explicit Shower(Budget &budget) : budget(budget) {}
+  explicit PaidText(Budget &budget) : budget(budget) {}
+  std::string result;
+
+protected:
+  Status add(std::string_view text) {
+    HEDDLE_TRY(budget.allocate(text.size()));
+    HEDDLE_TRY(budget.step());
+    result += text;
+    return {};
+  }
+  Budget &budget;
+};
+
+//===- str and repr --------------------------------------------------------===//
+
+class Shower : public PaidText {
+public:
+  using PaidText::PaidText;
 
   Status show(const Value &value) {
     constexpr int maxDepth = 250; // namespaces may hold themselves
@@ -55,16 +71,8 @@ public:
     --depth;
     return {};
   }
-  std::string result;
 
 private:
-  Status add(std::string_view text) {
-    HEDDLE_TRY(budget.allocate(text.size()));
-    HEDDLE_TRY(budget.step());
-    result += text;
-    return {};
-  }
-
   Status showOne(const Value &value) {
     switch (value.kind()) {
     case Kind::Undefined:
@@ -134,7 +142,6 @@ private:
     return add("}>");
   }
 
-  Budget &budget;
   int depth = 0;
 };
 
@@ -209,9 +216,9 @@ std::string jsonNumber(const Value &value) {
   return realText(value.real());
 }
 
-class JsonWriter {
+class JsonWriter : public PaidText {
 public:
-  JsonWriter(const JsonStyle &style, Budget &budget) : style(style), budget(budget) {}
+  JsonWriter(const JsonStyle &style, Budget &budget) : PaidText(budget), style(style) {}
 
   Status write(const Value &value) {
     if (value.isText())
@@ -227,15 +234,8 @@ public:
     return inputError(std::string("expected a value that JSON has for tojson, found ") +
                       (value.isUndefined() ? value.note() : describe(value)));
   }
-  std::string result;
 
 private:
-  Status add(std::string_view text) {
-    HEDDLE_TRY(budget.allocate(text.size()));
-    HEDDLE_TRY(budget.step());
-    result += text;
-    return {};
-  }
   Status newLine() {
     if (!style.indent)
       return {};
@@ -303,7 +303,6 @@ private:
   }
 
   const JsonStyle &style;
-  Budget &budget;
   int depth = 0;
 };
 

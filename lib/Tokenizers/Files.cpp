@@ -4,13 +4,13 @@
 //
 // Older folders have vocabularies only; what surrounds them there was written in
 // Python, one class a family, and is written here as the JSON of it.
+#include "FolderFiles.h"
 #include "GgufTokenizer.h"
 #include "SentencePiece.h"
 #include "Utf8.h"
 #include "Vocabulary.h"
 
 #include "heddle/Support/Json.h"
-#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
@@ -22,17 +22,6 @@ using namespace tokenizers;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool isThere(const std::string &path) {
-  std::error_code failure;
-  return fs::is_regular_file(path, failure);
-}
-
-Expected<std::string> readText(const std::string &path) {
-  auto file = HEDDLE_TRY(MappedBytes::openFile(path));
-  const auto bytes = file.bytes();
-  return std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-}
 
 /// Lines without their ends.
 Expected<std::vector<std::string>> readLines(const std::string &path) {
@@ -49,31 +38,15 @@ Expected<std::vector<std::string>> readLines(const std::string &path) {
   return lines;
 }
 
-constexpr const char *configName = "tokenizer_config.json";
-
 std::string besidePath(const std::string &vocabulary, const char *name) {
   return (fs::path(vocabulary).parent_path() / name).string();
 }
 
-/// A file beside a vocabulary; an empty object where there is none.
-Expected<Json> readBeside(const std::string &vocabulary, const char *name) {
-  const std::string path = besidePath(vocabulary, name);
-  if (!isThere(path))
-    return Json::object();
-  auto json = HEDDLE_TRY(parseJson(HEDDLE_TRY(readText(path)), path));
-  HEDDLE_TRY(JsonField(json, path).checkObject());
-  return json;
-}
-
-/// A special token of tokenizer_config.json: a text, or an object with its content.
+/// A special token of tokenizer_config.json.
 std::string specialToken(const Json &config, const char *key, const char *otherwise) {
   auto at = config.find(key);
-  if (at != config.end() && at->is_string())
-    return *at;
-  if (at != config.end() && at->is_object() && at->contains("content") &&
-      (*at)["content"].is_string())
-    return (*at)["content"];
-  return otherwise;
+  const std::string *text = at == config.end() ? nullptr : tokenText(*at);
+  return text ? *text : otherwise;
 }
 
 /// Tokens that are cut out as they are, if the vocabulary has them.
@@ -117,8 +90,9 @@ Json vocabularyOf(const std::vector<std::string> &lines) {
 }
 
 Expected<Json> bertJson(const std::string &path) {
-  const Json config = HEDDLE_TRY(readBeside(path, configName));
-  const JsonField settings(config, besidePath(path, configName));
+  const std::string configPath = besidePath(path, tokenizerConfigName);
+  const Json config = HEDDLE_TRY(readObject(configPath));
+  const JsonField settings(config, configPath);
   const Json vocab = vocabularyOf(HEDDLE_TRY(readLines(path)));
   const std::string unknown = specialToken(config, "unk_token", "[UNK]"),
                     start = specialToken(config, "cls_token", "[CLS]"),
@@ -168,8 +142,9 @@ Expected<Json> readMergeLines(const std::string &path) {
 }
 
 Expected<Json> byteLevelJson(const std::string &path) {
-  const Json config = HEDDLE_TRY(readBeside(path, configName));
-  const JsonField settings(config, besidePath(path, configName));
+  const std::string configPath = besidePath(path, tokenizerConfigName);
+  const Json config = HEDDLE_TRY(readObject(configPath));
+  const JsonField settings(config, configPath);
   const bool prefix = HEDDLE_TRY(settings.flagAt("add_prefix_space", false));
   Json vocab = HEDDLE_TRY(parseJson(HEDDLE_TRY(readText(path)), path));
   HEDDLE_TRY(JsonField(vocab, path).checkObject());

@@ -96,6 +96,22 @@ TEST(TextModel, BlanksAroundATextAreLeftOut) {
   EXPECT_EQ(idsOf("true", " \n", ""), std::pair(Ids{}, true));
 }
 
+/// Bytes that are no UTF-8 are an error there, too, though some would be a blank in two bytes.
+TEST(TextModel, OnlyCharactersAreLeftOut) {
+  auto model = readTextModel(
+      R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "strip": true})",
+      [](const std::string &) -> Expected<std::string> {
+        return std::string(
+            R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0}}})");
+      });
+  ASSERT_TRUE(model);
+  for (const char *text : {"a\xc0\xa0", "\x82\xa0 a"}) {
+    auto encoded = model->input().encode(text, "text", {});
+    ASSERT_FALSE(encoded);
+    EXPECT_THAT(encoded.error().message, testing::HasSubstr("text: expected UTF-8"));
+  }
+}
+
 /// The blank that ends a prompt alone is none of the tokens that are left out of a vector.
 TEST(TextModel, RowsOfAPromptAreCountedWithoutItsBlanks) {
   for (auto [strip, rows] : {std::pair("true", 1), {"false", 2}}) {

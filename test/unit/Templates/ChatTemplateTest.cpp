@@ -5,6 +5,8 @@
 // Where a folder's template and its special tokens stand.
 #include "heddle/Templates/ChatTemplate.h"
 
+#include "GgufFile.h"
+
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -118,6 +120,32 @@ TEST_F(ChatTemplateTest, SurvivesTheCompiledFile) {
   EXPECT_EQ(*again->render(Json::array(), false, Json::object()), "é<s>");
   EXPECT_EQ(ChatTemplate::fromJson(R"({"template": "", "tokens": {"a": 1}})", "m").error().message,
             "m: tokens.a: expected a string, found 1");
+}
+
+/// Tokens of a GGUF file are named by ids; -1 and its like name none.
+TEST_F(ChatTemplateTest, GgufFilesNameTokensByTheirIds) {
+  using test::GgufFile;
+  GgufFile file;
+  file.add("tokenizer.chat_template",
+           "{{ bos_token }}{{ messages[0].content }}{{ pad_token is defined }}")
+      .add("tokenizer.ggml.tokens", std::vector<std::string>{"a", "<s>"})
+      .add("tokenizer.ggml.bos_token_id", 1u);
+  const std::string path = (folder / "m.gguf").string();
+  auto rendered = [&](const GgufFile &given) {
+    write("m.gguf", given.bytes());
+    auto chat = ChatTemplate::open(path);
+    if (!chat)
+      return chat.error().message.substr(path.size());
+    auto text =
+        chat->render(Json::array({{{"role", "user"}, {"content", "Hi"}}}), false, Json::object());
+    return text ? *text : text.error().message;
+  };
+  EXPECT_EQ(rendered(file), "<s>HiFalse");
+  EXPECT_EQ(rendered(GgufFile(file).add("tokenizer.ggml.padding_token_id", 0u)), "<s>HiTrue");
+  EXPECT_EQ(rendered(GgufFile(file).add("tokenizer.ggml.padding_token_id", UINT32_MAX)),
+            "<s>HiFalse");
+  EXPECT_EQ(rendered(GgufFile(file).add("tokenizer.ggml.padding_token_id", 2u)),
+            ": tokenizer.ggml.padding_token_id: expected an id below 2, found 2");
 }
 
 } // namespace
