@@ -157,6 +157,36 @@ TEST_F(GgufImportTest, NomicBertIsTheModelOfItsFolder) {
             "rotary positions are not supported for this architecture");
 }
 
+TEST_F(GgufImportTest, Qwen3IsTheModelOfItsFolder) {
+  add("model.embed_tokens", "token_embd", {20, 8}, false);
+  for (std::string layer : {"0", "1"}) {
+    const std::string hf = "model.layers." + layer + ".", blk = "blk." + layer + ".";
+    add(hf + "self_attn.q_proj", blk + "attn_q", {8, 8}, false);
+    add(hf + "self_attn.k_proj", blk + "attn_k", {4, 8}, false);
+    add(hf + "self_attn.v_proj", blk + "attn_v", {4, 8}, false);
+    add(hf + "self_attn.o_proj", blk + "attn_output", {8, 8}, false);
+    add(hf + "self_attn.q_norm", blk + "attn_q_norm", {4}, false);
+    add(hf + "self_attn.k_norm", blk + "attn_k_norm", {4}, false);
+    add(hf + "input_layernorm", blk + "attn_norm", {8}, false);
+    add(hf + "post_attention_layernorm", blk + "ffn_norm", {8}, false);
+    add(hf + "mlp.gate_proj", blk + "ffn_gate", {16, 8}, false);
+    add(hf + "mlp.up_proj", blk + "ffn_up", {16, 8}, false);
+    add(hf + "mlp.down_proj", blk + "ffn_down", {8, 16}, false);
+  }
+  add("model.norm", "output_norm", {8}, false);
+  config = Json::parse(
+      R"({"model_type": "qwen3", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "num_key_value_heads": 1, "head_dim": 4, "intermediate_size": 16, "max_position_embeddings": 10,
+    "rms_norm_eps": 1e-6, "rope_theta": 1000000.0, "rope_scaling": {"rope_type": "linear", "factor": 4.0},
+    "tie_word_embeddings": true})");
+  sizes("qwen3");
+  file.add("qwen3.attention.head_count_kv", 1u).add("qwen3.attention.key_length", 4u);
+  file.add("qwen3.attention.value_length", 4u).add("qwen3.rope.freq_base", 1e6f);
+  file.add("qwen3.attention.layer_norm_rms_epsilon", 1e-6f);
+  file.add("qwen3.rope.scaling.type", "linear").add("qwen3.rope.scaling.factor", 4.0f);
+  expectTwins();
+}
+
 TEST_F(GgufImportTest, PoolingIsThatOfTheFile) {
   addBert();
   GgufFile before = file;
