@@ -44,6 +44,8 @@ double activate(Activation activation, double x) {
     return std::tanh(x);
   case Activation::Sigmoid:
     return 1 / (1 + std::exp(-x));
+  case Activation::Relu2:
+    return x < 0 ? 0 : x * x;
   }
   llvm_unreachable("all activations are listed");
 }
@@ -131,12 +133,16 @@ static RefTensor meaning(RotaryOp op, const Lookup &get) {
     int64_t e = n % features;
     if (e >= 2 * half)
       continue;
-    double angle =
-        static_cast<double>(positionOf(n / features / rows / heads, n / features % rows, op, get)) /
-        op.getFactor().convertToDouble() *
-        std::pow(op.getBase().convertToDouble(), -static_cast<double>(e % half) / half);
+    auto position =
+        static_cast<double>(positionOf(n / features / rows / heads, n / features % rows, op, get));
+    double frequency = op.getFrequencies() ? (*op.getFrequencies())[e % half]
+                                           : std::pow(op.getBase().convertToDouble(),
+                                                      -static_cast<double>(e % half) / half) /
+                                                 op.getFactor().convertToDouble();
+    double angle = position * frequency;
     double other = e < half ? -input.values[n + half] : input.values[n - half];
-    result.values[n] = input.values[n] * std::cos(angle) + other * std::sin(angle);
+    result.values[n] = op.getMagnitude().convertToDouble() *
+                       (input.values[n] * std::cos(angle) + other * std::sin(angle));
   }
   return result;
 }
@@ -191,6 +197,11 @@ static Expected<std::vector<RefTensor>> meaning(QuantizeOp op, const Lookup &get
 
 //===- Row-wise ops ------------------------------------------------------===//
 
+/// Where the weights of a norm's row begin: those of its head, if each has its own.
+static int64_t weightsOf(const RefTensor &gamma, const RefTensor &input, int64_t row) {
+  return gamma.shape.size() == 1 ? 0 : row / input.shape[2] % gamma.shape[0] * gamma.shape[1];
+}
+
 /// With `root` false, rows are divided by the variance itself instead of its square root.
 static RefTensor meaning(LayerNormOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput()), &gamma = get(op.getGamma()),
@@ -206,9 +217,10 @@ static RefTensor meaning(LayerNormOp op, const Lookup &get) {
     for (int64_t e = 0; e < features; ++e)
       variance += (x[e] - mean) * (x[e] - mean) / features;
     double divisor = op.getRoot() ? std::sqrt(variance + epsilon) : variance + epsilon;
+    int64_t weights = weightsOf(gamma, input, row);
     for (int64_t e = 0; e < features; ++e)
       result.values[row * features + e] =
-          (x[e] - mean) / divisor * gamma.values[e] + beta.values[e];
+          (x[e] - mean) / divisor * gamma.values[weights + e] + beta.values[weights + e];
   }
   return result;
 }
@@ -262,8 +274,10 @@ static RefTensor meaning(RmsNormOp op, const Lookup &get) {
     double square = 0;
     for (int64_t e = 0; e < features; ++e)
       square += x[e] * x[e] / features;
+    int64_t weights = weightsOf(gamma, input, row);
     for (int64_t e = 0; e < features; ++e)
-      result.values[row * features + e] = x[e] / std::sqrt(square + epsilon) * gamma.values[e];
+      result.values[row * features + e] =
+          x[e] / std::sqrt(square + epsilon) * gamma.values[weights + e];
   }
   return result;
 }
@@ -279,6 +293,14 @@ static RefTensor meaning(NormalizeOp op, const Lookup &get) {
     for (int64_t e = 0; e < features; ++e)
       x[e] /= length;
   }
+  return result;
+}
+
+static RefTensor meaning(SoftcapOp op, const Lookup &get) {
+  RefTensor result = get(op.getInput());
+  double cap = op.getCap().convertToFloat();
+  for (double &value : result.values)
+    value = cap * std::tanh(value / cap);
   return result;
 }
 
@@ -447,7 +469,7 @@ Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, ConcatOp,
             LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp, LayerNormOp,
-            RmsNormOp, NormalizeOp, SoftmaxOp, CrossEntropyOp, CrossEntropyRowsOp,
+            RmsNormOp, NormalizeOp, SoftcapOp, SoftmaxOp, CrossEntropyOp, CrossEntropyRowsOp,
             CrossEntropyMeanOp, ShiftRightOp, PoolOp, SplitHeadsOp, MergeHeadsOp>(
           [&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })

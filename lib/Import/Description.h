@@ -77,7 +77,7 @@ struct AttentionDescription {
   std::optional<double> softcap = in.maybe<double>("softcap");
   std::optional<double> hiddenScore = in.maybe<double>("hidden-score");
   std::optional<MaskExpression> bias;            ///< score-bias
-  std::optional<NormDescription> projectionNorm; ///< of each query's and key's head
+  std::optional<NormDescription> projectionNorm; ///< of queries and keys
 };
 
 struct FfnDescription {
@@ -88,8 +88,9 @@ struct FfnDescription {
   bool convolution = in.is("as", "conv1x1"); ///< the weights are convolutions of kernel size 1
 };
 
-/// Where the norm of a sub-layer stands: norm(x + f(x)), x + f(norm(x)), x + norm(f(norm(x))).
-enum class NormPlace { Post, Pre, Both };
+/// Where the norm of a sub-layer stands: norm(x + f(x)), x + f(norm(x)), x + norm(f(norm(x))),
+/// x + norm(f(x)).
+enum class NormPlace { Post, Pre, Both, Output };
 
 struct PositionDescription {
   Keys in;
@@ -98,6 +99,9 @@ struct PositionDescription {
   int64_t length = in.get<int64_t>("length"); ///< rows of a learned table
   double base = in.get<double>("base"), fraction = in.get<double>("fraction");
   double factor = 1; ///< that positions are divided by
+  /// Of another scaling the angle of each pair a position, and what multiplies cosines and sines.
+  std::vector<double> frequencies;
+  double magnitude = 1;
   bool learned() const { return kind == "learned"; }
   /// Queries and keys are rotated; nothing is added to rows.
   bool rotary() const { return kind == "rotary"; }
@@ -107,6 +111,7 @@ struct LayerDescription {
   AttentionDescription self, cross;
   FfnDescription ffn;
   NormPlace place = NormPlace::Post;
+  bool parallel = false; ///< the feed-forward block reads what attention reads
   std::optional<NormDescription> selfNorm, crossNorm, ffnNorm; ///< none: no norm
   PositionDescription position;                                ///< none unless rotary
   std::optional<MaskExpression> mask, crossMask;
@@ -157,6 +162,7 @@ struct ClassifierDescription {
   std::optional<HiddenLayerDescription> hidden;
   bool bias = in.get<bool>("bias"), tied = in.get<bool>("tied");
   bool softmax = in.get<bool>("softmax"), sigmoid = in.get<bool>("sigmoid"); ///< else logits
+  std::optional<double> softcap = in.maybe<double>("softcap");               ///< of the logits
   bool loss = in.get<bool>("loss");                 ///< there is a function of this name
   std::vector<std::string> pool = in.words("pool"); ///< of the rows' logits; or none
   int64_t size = 0;

@@ -139,7 +139,7 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
 /// Text has no more rows than have positions.
 void Reader::limitSource() {
   const PositionDescription &position = model.encoder->position;
-  if (!position.learned())
+  if (!position.learned() && !(position.rotary() && position.length > 0))
     return;
   model.source->most = position.length;
   if (model.source->length.value_or(0) > position.length)
@@ -316,6 +316,8 @@ void Reader::classifier() {
     errors.expected(c.in.path("pool"), "null beside sigmoid", shown(*c.in.find("pool")));
   if (c.softmax && c.sigmoid)
     errors.expected(c.in.path("sigmoid"), "false beside softmax", "true");
+  if (c.softcap && c.sigmoid)
+    errors.expected(c.in.path("softcap"), "null beside sigmoid", shown(*c.in.find("softcap")));
   if (c.loss)
     checkLoss(c);
   model.classifier = c;

@@ -187,12 +187,16 @@ Value FunctionBuilder::linear(Value x, Value weight, Value bias, Activation acti
 }
 
 Value FunctionBuilder::norm(Value x, const std::string &prefix, int64_t size,
-                            const NormDescription &norm) {
+                            const NormDescription &norm, int64_t heads) {
+  auto numbers = [&](const char *name) {
+    return heads == 1 ? weight(prefix + name, {size})
+                      : matrix(prefix + name, {heads * size}, heads);
+  };
   FloatAttr epsilon = b.getF32FloatAttr(static_cast<float>(norm.epsilon));
-  Value gamma = weight(prefix + ".weight", {size});
+  Value gamma = numbers(".weight");
   if (norm.rms)
     return RmsNormOp::create(b, loc, x, gamma, epsilon);
-  Value beta = weight(prefix + ".bias", {size});
+  Value beta = numbers(".bias");
   return LayerNormOp::create(b, loc, x, gamma, beta, epsilon, b.getBoolAttr(norm.root));
 }
 

@@ -76,8 +76,9 @@ public:
   mlir::Value linear(mlir::Value x, const std::string &prefix, int64_t out, int64_t in, bool bias,
                      transformer::Activation activation);
   /// With the tensors PREFIX.weight and, of a layer norm, PREFIX.bias.
+  /// Of several `heads` each has weights of its own, stored one after another.
   mlir::Value norm(mlir::Value x, const std::string &prefix, int64_t size,
-                   const NormDescription &norm);
+                   const NormDescription &norm, int64_t heads = 1);
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value integer(int64_t value);
   /// Tokens of each sequence in the caches, before and after the call.

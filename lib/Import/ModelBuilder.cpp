@@ -164,7 +164,10 @@ Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
   std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
   Value weight = f.weight(table + ".weight", {c.size, features});
   Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
-  return f.linear(x, weight, bias, c.sigmoid ? Activation::Sigmoid : Activation::None);
+  Value y = f.linear(x, weight, bias, c.sigmoid ? Activation::Sigmoid : Activation::None);
+  if (!c.softcap)
+    return y;
+  return SoftcapOp::create(f.b, f.loc, y, f.b.getF32FloatAttr(static_cast<float>(*c.softcap)));
 }
 
 /// What a model gives its caller: classes if it has a classifier.
@@ -192,8 +195,9 @@ void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
 Value ModelBuilder::encoderRows(FunctionBuilder &f, Call call) {
   Value x = embed(f, call);
   for (size_t index = 0; index < d.encoder->layers.size(); ++index) {
-    x = selfAttention(f, x, index, call);
-    x = feedForward(f, x, index, call);
+    Value attended = selfAttention(f, x, index, call);
+    bool parallel = d.encoder->layers[index].parallel;
+    x = feedForward(f, parallel ? x : attended, attended, index, call);
   }
   return finalNorm(f, x, call);
 }
@@ -203,10 +207,11 @@ Value ModelBuilder::decoderRows(FunctionBuilder &f, Call call) {
   if (d.isEncoderDecoder() && !call.cached())
     memory(f); // the second input, before those of masks
   for (size_t index = 0; index < d.decoder->layers.size(); ++index) {
-    x = selfAttention(f, x, index, call);
+    Value attended = selfAttention(f, x, index, call);
     if (d.isEncoderDecoder())
-      x = crossAttention(f, x, index, call);
-    x = feedForward(f, x, index, call);
+      attended = crossAttention(f, attended, index, call);
+    bool parallel = d.decoder->layers[index].parallel;
+    x = feedForward(f, parallel ? x : attended, attended, index, call);
   }
   if (call.prompt)
     x = PoolOp::create(f.b, f.loc, x, addedTokens(f), Value(),

@@ -68,8 +68,9 @@ private:
                      mlir::Value v);
   mlir::Value selfAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
   mlir::Value crossAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
-  mlir::Value feedForward(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
-  mlir::Value sublayer(FunctionBuilder &f, mlir::Value x, NormPlace place,
+  mlir::Value feedForward(FunctionBuilder &f, mlir::Value x, mlir::Value onto, size_t index,
+                          Call call);
+  mlir::Value sublayer(FunctionBuilder &f, mlir::Value x, mlir::Value onto, NormPlace place,
                        const std::optional<NormDescription> &norm, const std::string &prefix,
                        llvm::function_ref<mlir::Value(mlir::Value)> body);
   mlir::Value finalNorm(FunctionBuilder &f, mlir::Value x, Call call);

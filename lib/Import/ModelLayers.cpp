@@ -38,8 +38,9 @@ Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   return PositionLearnedOp::create(f.b, f.loc, x, table, offset, starts, scale);
 }
 
-/// norm(x + body(x)), x + body(norm(x)) or x + norm-after(body(norm(x))).
-Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, NormPlace place,
+/// With `onto`, which is x unless sub-layers are parallel: norm(onto + body(x)),
+/// onto + body(norm(x)), onto + norm-after(body(norm(x))) or onto + norm(body(x)).
+Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, Value onto, NormPlace place,
                              const std::optional<NormDescription> &norm, const std::string &prefix,
                              llvm::function_ref<Value(Value)> body) {
   FunctionBuilder::Part part(f, prefix);
@@ -47,9 +48,11 @@ Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, NormPlace place,
     return norm ? f.norm(value, prefix + name, d.size, *norm) : value;
   };
   if (place == NormPlace::Post)
-    return normal(f.add(x, body(x)), ".norm");
+    return normal(f.add(onto, body(x)), ".norm");
+  if (place == NormPlace::Output)
+    return f.add(onto, normal(body(x), ".norm"));
   Value y = body(normal(x, ".norm"));
-  return f.add(x, place == NormPlace::Both ? normal(y, ".norm-after") : y);
+  return f.add(onto, place == NormPlace::Both ? normal(y, ".norm-after") : y);
 }
 
 /// Query, key or value heads of x.
@@ -65,8 +68,15 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
     Value matrices = f.matrix(name + ".head.weight", {count, size, count * size}, count * size);
     y = f.linear(y, matrices);
   }
-  y = SplitHeadsOp::create(f.b, f.loc, y, f.b.getI64IntegerAttr(count));
-  return a.projectionNorm && !value ? f.norm(y, name + ".norm", size, *a.projectionNorm) : y;
+  auto split = [&](Value rows) -> Value {
+    return SplitHeadsOp::create(f.b, f.loc, rows, f.b.getI64IntegerAttr(count));
+  };
+  if (!a.projectionNorm || value)
+    return split(y);
+  const NormDescription &norm = *a.projectionNorm;
+  if (norm.in.is("over", "row"))
+    return split(f.norm(y, name + ".norm", count * size, norm));
+  return f.norm(split(y), name + ".norm", size, norm, norm.in.is("over", "heads") ? count : 1);
 }
 
 /// The keys of each sequence that its cache holds; null where the mask hides all others: a step's
@@ -134,18 +144,22 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
   const LayerDescription &layer = stack(call).layers[index];
   std::string name = layerName(call.decoder, index), prefix = name + ".attention";
   const AttentionDescription &a = layer.self;
-  return sublayer(f, x, layer.place, layer.selfNorm, prefix, [&](Value in) {
+  return sublayer(f, x, x, layer.place, layer.selfNorm, prefix, [&](Value in) {
     Value q = heads(f, in, a, prefix, "query");
     Value k = heads(f, in, a, prefix, "key");
     Value v = heads(f, in, a, prefix, "value");
     if (const PositionDescription &position = layer.position; position.rotary()) {
       Value offset = call.cached() ? f.rowsBefore() : Value();
       Value starts = documents(call).empty() ? Value() : masks.starts(f, documents(call));
+      DenseF64ArrayAttr frequencies;
+      if (!position.frequencies.empty())
+        frequencies = f.b.getDenseF64ArrayAttr(position.frequencies);
       for (Value *rotated : {&q, &k})
         *rotated = RotaryOp::create(f.b, f.loc, rotated->getType(), *rotated, offset, starts,
                                     f.b.getF64FloatAttr(position.base),
                                     f.b.getF64FloatAttr(position.fraction),
-                                    f.b.getF64FloatAttr(position.factor));
+                                    f.b.getF64FloatAttr(position.factor), frequencies,
+                                    f.b.getF64FloatAttr(position.magnitude));
     }
     if (call.cached()) {
       Value counts = call.prompt ? addedTokens(f) : Value();
@@ -161,7 +175,7 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   const LayerDescription &layer = stack(call).layers[index];
   std::string name = layerName(true, index), prefix = name + ".cross";
   const AttentionDescription &a = layer.cross;
-  return sublayer(f, x, layer.place, layer.crossNorm, prefix, [&](Value in) {
+  return sublayer(f, x, x, layer.place, layer.crossNorm, prefix, [&](Value in) {
     Value q = heads(f, in, a, prefix, "query"), k, v;
     if (call.cached()) {
       k = f.state(prefix + ".key", f.tensor({-1, a.keyValueHeads, -1, a.headSize}));
@@ -175,7 +189,7 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   });
 }
 
-Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, size_t index, Call call) {
+Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t index, Call call) {
   const LayerDescription &layer = stack(call).layers[index];
   const FfnDescription &ffn = layer.ffn;
   std::string prefix = layerName(call.decoder, index) + ".ffn";
@@ -186,7 +200,7 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, size_t index, Call 
       shape.push_back(1);
     return f.weight(prefix + part + ".weight", shape);
   };
-  return sublayer(f, x, layer.place, layer.ffnNorm, prefix, [&](Value in) -> Value {
+  return sublayer(f, x, onto, layer.place, layer.ffnNorm, prefix, [&](Value in) -> Value {
     Value w1 = weight(".in", ffn.size, d.size), w3, b3;
     Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
     if (ffn.in.get<bool>("gated")) {

@@ -6,6 +6,8 @@
 
 #include "StackReader.h"
 
+#include "RotaryScaling.h"
+
 #include "heddle/Support/Text.h"
 
 #include <algorithm>
@@ -41,7 +43,9 @@ void StackReader::position(StackDescription &stack) {
   PositionDescription &position = stack.position = {stack.in.object("position")};
   const Keys &in = position.in;
   in.checkOnly(errors);
-  scaling(position);
+  if (position.rotary() && isDecoder() && in.gives("length"))
+    errors.expected(in.path("length"), "target.limit in its place in a decoder of rotary positions",
+                    "it");
   if (!position.learned())
     return;
   const std::optional<ImageDescription> image =
@@ -56,21 +60,9 @@ void StackReader::position(StackDescription &stack) {
     position.length = image->rows();
 }
 
-/// `linear` divides positions by its factor.
-void StackReader::scaling(PositionDescription &position) {
-  if (!position.in.gives("scaling"))
-    return;
-  Keys in = position.in.object("scaling");
-  std::string kind = in.get<std::string>(in.gives("type") ? "type" : "rope_type");
-  if (kind != "linear")
-    return;
-  if (in.require("factor", errors))
-    position.factor = in.get<double>("factor");
-}
-
 /// A layer's own rotary positions; kinds that are added to rows have no place in a layer.
 PositionDescription StackReader::position(const StackDescription &stack, const Keys &in,
-                                          const Keys &override) {
+                                          const Keys &override, int64_t headSize) {
   bool rotary = stack.position.rotary();
   if (override.has("position") && !rotary)
     errors.expected(override.path("position"),
@@ -80,7 +72,7 @@ PositionDescription StackReader::position(const StackDescription &stack, const K
   if (!rotary || override.isNull("position"))
     return {};
   PositionDescription own{in.object("position")};
-  scaling(own);
+  scaleRotary(own, headSize, isDecoder() ? model.target->limit : own.length, errors);
   return own;
 }
 
@@ -236,12 +228,18 @@ LayerDescription StackReader::layer(const StackDescription &stack, const Keys &o
   if (!errors.failed() && ffn.require("size", errors))
     layer.ffn = {ffn};
   Keys norms = in.object("norm");
-  layer.place = norms.is("place", "pre")    ? NormPlace::Pre
-                : norms.is("place", "both") ? NormPlace::Both
-                                            : NormPlace::Post;
+  layer.place = norms.is("place", "pre")      ? NormPlace::Pre
+                : norms.is("place", "both")   ? NormPlace::Both
+                : norms.is("place", "output") ? NormPlace::Output
+                                              : NormPlace::Post;
+  layer.parallel = in.get<bool>("parallel");
+  if (layer.parallel && (layer.place == NormPlace::Post || hasCross()))
+    errors.expected(in.path("parallel"),
+                    hasCross() ? "false beside cross attention" : "false beside norm.place post",
+                    "true");
   layer.selfNorm = sublayerNorm(norms, attends);
   layer.ffnNorm = sublayerNorm(norms, ffn);
-  layer.position = position(stack, in, override);
+  layer.position = position(stack, in, override, layer.self.headSize);
   layer.mask = mask("mask", override, index);
   if (hasCross()) {
     // `attention` of all places, then `cross` of all places.

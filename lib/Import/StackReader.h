@@ -45,8 +45,8 @@ private:
   bool hasCross() const { return isDecoder() && model.isEncoderDecoder(); }
   void embedding(StackDescription &stack);
   void position(StackDescription &stack);
-  PositionDescription position(const StackDescription &stack, const Keys &in, const Keys &override);
-  void scaling(PositionDescription &position);
+  PositionDescription position(const StackDescription &stack, const Keys &in, const Keys &override,
+                               int64_t headSize);
   void output(StackDescription &stack);
   AttentionDescription attention(const Keys &in, const Keys &own);
   void distances(const AttentionDescription &a, const std::string &path);

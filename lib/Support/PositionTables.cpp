@@ -39,17 +39,23 @@ void fillSinusoidal(int64_t columns, std::span<float> memory) {
   });
 }
 
-/// Cosines of row / factor * base^(-2i/size), then the sines.
+/// Cosines of row * frequency times `magnitude`, then the sines.
+static void fillRotation(double magnitude, std::span<const double> frequencies,
+                         std::span<float> memory) {
+  auto half = static_cast<int64_t>(frequencies.size());
+  fillRows(2 * half, memory, [&](int64_t row, int64_t i) {
+    double angle = static_cast<double>(row) * frequencies[i % half];
+    return magnitude * (i < half ? std::cos(angle) : std::sin(angle));
+  });
+}
+
+/// The same of the frequencies base^(-2i/size) / factor.
 static void fillRotary(int64_t size, double base, double factor, std::span<float> memory) {
-  int64_t half = size / 2;
   std::vector<double> frequencies;
-  for (int64_t i = 0; i < half; ++i)
+  for (int64_t i = 0; i < size / 2; ++i)
     frequencies.push_back(
         std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(size)) / factor);
-  fillRows(size, memory, [&](int64_t row, int64_t i) {
-    double angle = static_cast<double>(row) * frequencies[i % half];
-    return i < half ? std::cos(angle) : std::sin(angle);
-  });
+  fillRotation(1, frequencies, memory);
 }
 
 //===- Generators --------------------------------------------------------===//
@@ -82,6 +88,12 @@ static constexpr Generator generators[] = {
      [](Numbers n, std::span<float> memory) {
        fillRotary(static_cast<int64_t>(n[0]), n[1], n.size() == 3 ? n[2] : 1, memory);
      }},
+    {"rotation", "magnitude, frequency, …",
+     [](Numbers n) {
+       return n.size() >= 2 && n[0] > 0 &&
+              std::ranges::all_of(n.subspan(1), [](double frequency) { return frequency >= 0; });
+     },
+     [](Numbers n, std::span<float> memory) { fillRotation(n[0], n.subspan(1), memory); }},
 };
 
 /// "a, b)" as numbers; none where the text is anything else.

@@ -48,11 +48,17 @@ KernelDefinitions::KernelDefinitions(ModuleOp module)
     names.insert(symbol.getName());
 }
 
+/// Whether a norm has weights for each head, so that rows of different heads differ.
+static bool weighsHeads(Operation &op) {
+  return isa<LayerNormOp, RmsNormOp>(op) &&
+         cast<ShapedType>(op.getOperand(1).getType()).getRank() == 2;
+}
+
 /// Whether a kernel treats every row alike, so that its leading dimensions become one.
 static bool treatsRowsAlike(GroupOp group) {
   return group.getRoot() != kernel::Root::Relayout &&
          llvm::all_of(group.getBody().front(), [](Operation &op) {
-           return op.hasTrait<heddle::transformer::RowsAlike>() ||
+           return (op.hasTrait<heddle::transformer::RowsAlike>() && !weighsHeads(op)) ||
                   op.hasTrait<OpTrait::Elementwise>() || op.hasTrait<OpTrait::IsTerminator>();
          });
 }

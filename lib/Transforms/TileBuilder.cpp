@@ -253,6 +253,10 @@ Value TileBuilder::activation(transformer::Activation kind, Value x, Accuracy ac
     return tanh(x);
   case Activation::Sigmoid:
     return logisticGate(*this, constant(1, x), x);
+  case Activation::Relu2: {
+    Value positive = select(less(x, constant(0, x)), constant(0, x), x);
+    return mul(positive, positive);
+  }
   }
   llvm_unreachable("unknown activation");
 }

@@ -105,8 +105,11 @@ LogicalResult heddle::tileNorm(KernelBuilder &f) {
                            UnitAttr());
   Value y = normalised(t, norm, x, size);
   auto vector = [&](Value operand) -> Value {
-    return LoadOp::create(t.b, t.loc, t.type(1, stored), f.view(f.viewOf(operand)),
-                          ValueRange{zero}, UnitAttr());
+    SmallVector<Value> place{zero};
+    if (cast<ShapedType>(operand.getType()).getRank() == 2) // a row for each head
+      place.insert(place.begin(), points[1]);
+    return LoadOp::create(t.b, t.loc, t.type(1, stored), f.view(f.viewOf(operand)), place,
+                          UnitAttr());
   };
   if (norm->getNumOperands() > 1)
     y = t.mul(y, vector(norm->getOperand(1)));
@@ -260,6 +263,23 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   }
 };
 
+/// cap * tanh(x / cap), behind a linear or sums.
+struct SoftcapModel : RowModel<SoftcapModel, SoftcapOp> {
+  bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
+    return root == Root::Elementwise || (root == Root::Linear && !has<SplitHeadsOp>(before));
+  }
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto op = cast<SoftcapOp>(operation);
+    FailureOr<Value> x = tiles.of(op.getInput());
+    if (failed(x))
+      return failure();
+    TileBuilder &t = tiles.t;
+    Value cap = t.constant(op.getCap().convertToDouble(), *x);
+    return t.mul(t.tanh(t.div(*x, cap)), cap);
+  }
+  StringRef getNameWord(Operation *) const { return "softcap"; }
+};
+
 /// Looks each element up in one operand or the other: a tile may hold rows of both.
 struct ConcatModel : RowModel<ConcatModel, ConcatOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
@@ -308,6 +328,7 @@ void heddle::attachRowTilers(MLIRContext *context) {
   PositionSinusoidalOp::attachInterface<SinusoidalModel>(*context);
   PositionLearnedOp::attachInterface<LearnedModel>(*context);
   ConcatOp::attachInterface<ConcatModel>(*context);
+  SoftcapOp::attachInterface<SoftcapModel>(*context);
 }
 
 void heddle::attachSumTilers(MLIRContext *context) {

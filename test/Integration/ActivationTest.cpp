@@ -33,6 +33,7 @@ const Activation activations[] = {
     {"silu", [](double x) { return x / (1 + std::exp(-x)); }, {NAN, NAN}},
     {"tanh", [](double x) { return std::tanh(x); }, {-1, 1}},
     {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, {NAN, 1}},
+    {"relu2", [](double x) { return x < 0 ? 0 : x * x; }, {0, INFINITY}},
 };
 
 class ActivationTest : public testing::TestWithParam<std::tuple<std::string, Activation>> {};
@@ -59,7 +60,8 @@ TEST_P(ActivationTest, IsItsFormula) {
   std::span<const float> found = outputs->at("y").values<float>();
   for (size_t i = 0; i < finite; ++i) {
     double expected = activation.formula(xs[i]);
-    EXPECT_NEAR(found[i], expected, 1e-6 * std::max(1.0, std::fabs(static_cast<double>(xs[i]))))
+    EXPECT_NEAR(found[i], expected,
+                1e-6 * std::max({1.0, std::fabs(static_cast<double>(xs[i])), std::fabs(expected)}))
         << "x = " << xs[i];
   }
   auto [low, high] = activation.limits;

@@ -7,6 +7,7 @@
 #include "LinearModel.h"
 #include "TemporaryFolder.h"
 #include "heddle/ExecutionEngine/Jit.h"
+#include "heddle/Support/Text.h"
 
 #include <cmath>
 #include <complex>
@@ -21,20 +22,37 @@ constexpr int64_t sentences = 2, heads = 3, rows = 37, features = 24;
 /// Heads of one size, and what of them is rotated.
 struct Rotation {
   int64_t size;
-  double fraction, base, factor = 1;
+  double fraction, base, factor = 1, magnitude = 0; ///< magnitude: of frequencies; 0: none
 
+  /// Frequencies that no base has, where they are given.
+  double frequency(int64_t pair) const {
+    return magnitude > 0
+               ? 1 / (1.0 + 3.0 * static_cast<double>(pair))
+               : std::pow(base, -2.0 * static_cast<double>(pair) / static_cast<double>(rotated())) /
+                     factor;
+  }
   int64_t rotated() const { return static_cast<int64_t>(fraction * static_cast<double>(size)); }
 };
 
 /// Whole heads and parts of them, by tiles (halves of 16, 32 and 48) and by elements (others).
-const Rotation rotations[] = {{64, 1, 10000}, {64, 0.5, 500000, 8}, {96, 1, 100}, {40, 0.8, 10000},
-                              {20, 1, 10000}, {38, 0.7, 1000, 2.5}, {5, 0.5, 1}};
+const Rotation rotations[] = {{64, 1, 10000},   {64, 0.5, 500000, 8},    {96, 1, 100},
+                              {40, 0.8, 10000}, {20, 1, 10000},          {38, 0.7, 1000, 2.5},
+                              {5, 0.5, 1},      {64, 1, 10000, 1, 1.25}, {20, 0.6, 10000, 1, 0.75}};
 
 class RotaryTest : public testing::TestWithParam<std::tuple<std::string, Rotation>> {
 protected:
   /// `run` projects x, cuts it into heads and rotates them, `project` does not rotate, `rotate` does
   /// nothing else.
   static std::string text(const Rotation &rotation) {
+    auto scaled = [](const Rotation &given) {
+      if (given.magnitude == 0)
+        return std::string();
+      std::string numbers;
+      for (int64_t pair = 0; pair < given.rotated() / 2; ++pair)
+        numbers += (pair ? ", " : "") + formatted("%.17e", given.frequency(pair));
+      return ", frequencies = array<f64: " + numbers +
+             ">, magnitude = " + std::to_string(given.magnitude) + " : f64";
+    };
     std::string size = std::to_string(rotation.size), all = std::to_string(rotation.size * heads),
                 split = "tensor<?x" + std::to_string(heads) + "x?x" + size + "xf32>";
     auto function = [&](const std::string &name, const std::string &from, const std::string &body) {
@@ -55,7 +73,8 @@ protected:
     auto rotary = [&](const std::string &input) {
       return "  %y = transformer.rotary " + input + " {base = " + std::to_string(rotation.base) +
              " : f64, fraction = " + std::to_string(rotation.fraction) +
-             " : f64, factor = " + std::to_string(rotation.factor) + " : f64} : " + split + "\n";
+             " : f64, factor = " + std::to_string(rotation.factor) + " : f64" + scaled(rotation) +
+             "} : " + split + "\n";
     };
     return function("run", in, project("%h") + rotary("%h")) +
            function("project", in, project("%y")) + function("rotate", split, rotary("%x"));
@@ -97,11 +116,10 @@ TEST_P(RotaryTest, IsAProductOfComplexNumbers) {
     const float *in = x.values.data() + row * rotation.size,
                 *out = found.data() + row * rotation.size;
     for (int64_t i = 0; i < half; ++i) {
-      double theta =
-          std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(rotated));
       std::complex<double> expected =
           std::complex<double>(in[i], in[i + half]) *
-          std::polar(1.0, static_cast<double>(row % rows) / rotation.factor * theta);
+          std::polar(rotation.magnitude > 0 ? rotation.magnitude : 1.0,
+                     static_cast<double>(row % rows) * rotation.frequency(i));
       ASSERT_NEAR(out[i], expected.real(), 3e-7) << "row " << row << ", pair " << i;
       ASSERT_NEAR(out[i + half], expected.imag(), 3e-7) << "row " << row << ", pair " << i;
     }
@@ -127,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, RotaryTest,
                            const Rotation rotation = std::get<1>(info.param);
                            return targetName({std::get<0>(info.param), 0}) + "_" +
                                   std::to_string(rotation.rotated()) + "_of_" +
-                                  std::to_string(rotation.size);
+                                  std::to_string(rotation.size) +
+                                  (rotation.magnitude > 0 ? "_by_frequencies" : "");
                          });
 
 } // namespace

@@ -748,3 +748,67 @@ func.func @concat_c3_result(%t: tensor<2x8xf32>, %x: tensor<?x4x8xf32>) {
   %y = transformer.concat %t, %x : (tensor<2x8xf32>, tensor<?x4x8xf32>) -> tensor<?x5x8xf32>
   return
 }
+
+// -----
+
+func.func @rotary_c6_count(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C6: expected a frequency for each of 4 pairs, found 3}}
+  %y = transformer.rotary %x {frequencies = array<f64: 1.0, 0.5, 0.25>} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c6_negative(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C6: expected finite frequencies of at least 0, found -1}}
+  %y = transformer.rotary %x {fraction = 0.5 : f64, frequencies = array<f64: 1.0, -1.0>} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c7_zero(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C7: expected a finite magnitude above 0, found 0}}
+  %y = transformer.rotary %x {fraction = 0.25 : f64, frequencies = array<f64: 1.0>, magnitude = 0.0 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c7_alone(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C7: expected no magnitude without frequencies, found 2}}
+  %y = transformer.rotary %x {magnitude = 2.0 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c1_heads(%x: tensor<?x2x?x8xf32>, %g: tensor<3x8xf32>) {
+  // expected-error @+1 {{'transformer.rms_norm' op C1: dimension 0 of gamma: expected 2 in [2, 8], found [3, 8]}}
+  %y = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x2x?x8xf32>, tensor<3x8xf32>) -> tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c1_no_heads(%x: tensor<?x?x8xf32>, %g: tensor<2x8xf32>) {
+  // expected-error @+1 {{'transformer.rms_norm' op C1: expected gamma as a vector where input has no heads [batch, heads, rows, features], found rank 2}}
+  %y = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x?x8xf32>, tensor<2x8xf32>) -> tensor<?x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2_heads(%x: tensor<?x2x?x8xf32>, %g: tensor<2x8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.layer_norm' op C2: beta: expected rank 2 [2, 8], found rank 1 [8]}}
+  %y = transformer.layer_norm %x, %g, %b {epsilon = 1.0e-6 : f32} : (tensor<?x2x?x8xf32>, tensor<2x8xf32>, tensor<8xf32>) -> tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @softcap_c1_zero(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.softcap' op C1: expected a finite cap above 0, found 0.000000e+00 : f32}}
+  %y = transformer.softcap %x {cap = 0.0 : f32} : tensor<?x8xf32>
+  return
+}

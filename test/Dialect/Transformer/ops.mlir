@@ -126,6 +126,17 @@ func.func @normalize(%x: tensor<?x?x7xf32>) -> tensor<?x7xf32> {
   return %c : tensor<?x7xf32>
 }
 
+// CHECK-LABEL: @norms_of_heads
+func.func @norms_of_heads(%x: tensor<?x2x?x8xf32>, %g: tensor<2x8xf32>) -> tensor<?x2x?x8xf32> {
+  // CHECK: transformer.rms_norm %{{.*}} : (tensor<?x2x?x8xf32>, tensor<2x8xf32>) -> tensor<?x2x?x8xf32>
+  %a = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x2x?x8xf32>, tensor<2x8xf32>) -> tensor<?x2x?x8xf32>
+  // CHECK: transformer.layer_norm %{{.*}} : (tensor<?x2x?x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<?x2x?x8xf32>
+  %b = transformer.layer_norm %a, %g, %g {epsilon = 1.0e-6 : f32} : (tensor<?x2x?x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<?x2x?x8xf32>
+  // CHECK: transformer.softcap %{{.*}} {cap = 3.000000e+01 : f32} : tensor<?x2x?x8xf32>
+  %c = transformer.softcap %b {cap = 30.0 : f32} : tensor<?x2x?x8xf32>
+  return %c : tensor<?x2x?x8xf32>
+}
+
 // CHECK-LABEL: @norms
 func.func @norms(%x: tensor<?x?x8xf32>, %g: tensor<8xf32>) -> tensor<?x?x8xf32> {
   // CHECK: transformer.layer_norm %{{.*}} {epsilon = {{.*}} : f32, root = false}
@@ -158,7 +169,9 @@ func.func @rotary(%x: tensor<1x2x?x8xf32>, %n: i32, %s: tensor<?xi32>) -> tensor
   %c = transformer.rotary %b documents(%s : tensor<?xi32>) {fraction = 0.75 : f64} : tensor<1x2x?x8xf32>
   // CHECK: transformer.rotary %{{.*}} {factor = 8.000000e+00 : f64} : tensor<1x2x?x8xf32>
   %d = transformer.rotary %c {factor = 8.0 : f64} : tensor<1x2x?x8xf32>
-  return %d : tensor<1x2x?x8xf32>
+  // CHECK: transformer.rotary %{{.*}} {fraction = 5.000000e-01 : f64, frequencies = array<f64: 1.000000e+00, 2.500000e-01>, magnitude = 1.250000e+00 : f64} : tensor<1x2x?x8xf32>
+  %e = transformer.rotary %d {fraction = 0.5 : f64, frequencies = array<f64: 1.0, 0.25>, magnitude = 1.25 : f64} : tensor<1x2x?x8xf32>
+  return %e : tensor<1x2x?x8xf32>
 }
 
 // CHECK-LABEL: @conv1x1

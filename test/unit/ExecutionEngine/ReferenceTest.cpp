@@ -258,6 +258,35 @@ func.func @g(%x: tensor<1x1x3x4xf32>, %s: tensor<?xi32>) -> tensor<1x1x3x4xf32> 
   expectNear(r[0].second, {1, 0, 5, 6, std::cos(1), std::sin(1), 7, 8, 0, 1, 9, 10});
 }
 
+TEST_F(ReferenceTest, RotaryFrequenciesAndMagnitude) {
+  parse(R"(
+func.func @f(%x: tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> {
+  %y = transformer.rotary %x {frequencies = array<f64: 2.0, 0.5>, magnitude = 3.0 : f64} : tensor<1x1x2x4xf32>
+  return %y : tensor<1x1x2x4xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 1, 2, 4}, {1, 2, 3, 4, 1, 0, 0, 1})}});
+  expectNear(r[0].second, {3, 6, 9, 12, 3 * std::cos(2), -3 * std::sin(0.5), 3 * std::sin(2),
+                           3 * std::cos(0.5)});
+}
+
+TEST_F(ReferenceTest, NormsOfEachHeadAndSoftcaps) {
+  weights = {{"w", {1, 2, 10, 20}}, {"b", {0, 1, 2, 3}}};
+  parse(R"(
+func.func @f(%x: tensor<1x2x1x2xf32>) -> (tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>) {
+  %w = transformer.weight "w" : tensor<2x2xf32>
+  %b = transformer.weight "b" : tensor<2x2xf32>
+  %r = transformer.rms_norm %x, %w {epsilon = 0.0 : f32} : (tensor<1x2x1x2xf32>, tensor<2x2xf32>) -> tensor<1x2x1x2xf32>
+  %l = transformer.layer_norm %x, %w, %b {epsilon = 0.0 : f32} : (tensor<1x2x1x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<1x2x1x2xf32>
+  %c = transformer.softcap %x {cap = 2.0 : f32} : tensor<1x2x1x2xf32>
+  return %r, %l, %c : tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 2, 1, 2}, {3, -3, 1, 7})}});
+  expectNear(r[0].second, {1, -2, 10 / 5.0, 20 * 7 / 5.0});
+  expectNear(r[1].second, {1, -2 + 1, -10 + 2, 20 + 3});
+  expectNear(r[2].second,
+             {2 * std::tanh(1.5), -2 * std::tanh(1.5), 2 * std::tanh(0.5), 2 * std::tanh(3.5)});
+}
+
 TEST_F(ReferenceTest, ProductsNormsAndSums) {
   weights = {{"w", {1, 2, 3, -4}}, {"b", {10, 1}}};
   parse(R"(

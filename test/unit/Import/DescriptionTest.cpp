@@ -91,7 +91,7 @@ TEST_F(DescriptionTest, TypesAndRanges) {
             "m.json: source.padding: expected an integer of at least 0 and at most 19, found 20");
   EXPECT_EQ(problemWith("/ffn/activation", "softplus"),
             "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, "
-            "tanh, sigmoid, "
+            "tanh, sigmoid, relu2, "
             "found 'softplus'");
   EXPECT_EQ(problemWith("/encoder/layers", Json::array()),
             "m.json: encoder.layers: expected 1 to 4096 layers, found 0");
@@ -193,13 +193,13 @@ TEST_F(DescriptionTest, NormsOfSubLayers) {
   EXPECT_TRUE(layers[1].ffnNorm->rms) << "what it does not say is that of all sub-layers";
   EXPECT_TRUE(d->decoder->layers[0].crossNorm);
   EXPECT_EQ(problemWith("/norm", {{"place", "around"}}),
-            "m.json: norm.place: expected one of post, pre, both, found 'around'");
+            "m.json: norm.place: expected one of post, pre, both, output, found 'around'");
   EXPECT_EQ(problemWith("/ffn/norm", {{"place", "pre"}}),
             "m.json: ffn.norm.place: expected a known key, found 'place', the nearest known one is "
             "'kind'");
   EXPECT_EQ(problemWith("/attention/projection-norm", {{"kind", "rms"}}), "no error");
-  EXPECT_EQ(problemWith("/attention/projection-norm", {{"over", "row"}}),
-            "m.json: attention.projection-norm.over: 'row' is not supported yet");
+  EXPECT_EQ(problemWith("/attention/projection-norm", {{"over", "row"}}), "no error");
+  EXPECT_EQ(problemWith("/attention/projection-norm", {{"over", "heads"}}), "no error");
 }
 
 TEST_F(DescriptionTest, OutputStages) {
@@ -383,7 +383,8 @@ TEST_F(DescriptionTest, RotaryPositions) {
   EXPECT_EQ(with("scale", 2),
             "m.json: position.scale: expected no such key with rotary positions, found it");
   EXPECT_EQ(with("length", 12),
-            "m.json: position.length: expected no such key with rotary positions, found it");
+            "m.json: position.length: expected target.limit in its place in a decoder of rotary "
+            "positions, found it");
   EXPECT_EQ(with("length", nullptr), "no error");
   EXPECT_EQ(with("scaling", {{"rope_type", "linear"}, {"factor", 8}}), "no error");
   EXPECT_EQ(with("scaling", {{"rope_type", "default"}, {"rope_theta", 1e4}}), "no error");
@@ -392,7 +393,30 @@ TEST_F(DescriptionTest, RotaryPositions) {
   EXPECT_EQ(with("scaling", {{"rope_type", "linear"}, {"factor", 0}}),
             "m.json: position.scaling.factor: expected a number above 0, found 0");
   EXPECT_EQ(with("scaling", {{"rope_type", "dynamic"}, {"factor", 2}}),
-            "m.json: position.scaling.rope_type: 'dynamic' is not supported yet");
+            "m.json: position.scaling.rope_type: expected a scaling that does not follow the "
+            "lengths of texts: a text's result would depend on those beside it, found 'dynamic'");
+  EXPECT_EQ(with("scaling", {{"rope_type", "llama3"}, {"factor", 2}}),
+            "m.json: position.scaling.original_max_position_embeddings: expected the tokens of a "
+            "text before the scaling, found no such key");
+  EXPECT_EQ(with("scaling", {{"rope_type", "llama3"},
+                             {"factor", 2},
+                             {"original_max_position_embeddings", 8},
+                             {"low_freq_factor", 4},
+                             {"high_freq_factor", 4}}),
+            "m.json: position.scaling.high_freq_factor: expected a number above low_freq_factor, "
+            "found 4");
+  EXPECT_EQ(with("scaling", {{"rope_type", "yarn"}, {"original_max_position_embeddings", 8}}),
+            "m.json: position.scaling.factor: expected a number above 0, found no such key");
+  EXPECT_EQ(with("scaling", {{"type", "su"},
+                             {"original_max_position_embeddings", 8},
+                             {"short_factor", {1, 1}},
+                             {"long_factor", {1, 2, 3}}}),
+            "m.json: position.scaling.long_factor: expected 2 numbers, one a pair, found 3");
+  EXPECT_EQ(
+      with("scaling", {{"type", "longrope"},
+                       {"original_max_position_embeddings", 8},
+                       {"short_factor", {1, 0}}}),
+      "m.json: position.scaling.short_factor: expected a list of numbers above 0, found [1,0]");
   Json json = small();
   json["position"] = {{"kind", "rotary"}, {"scaling", {{"type", "linear"}, {"factor", 4}}}};
   json["encoder"]["layers"] = {
@@ -412,6 +436,65 @@ TEST_F(DescriptionTest, RotaryPositions) {
             "m.json: position.fraction: expected no such key with sinusoidal positions, found it");
   EXPECT_EQ(problemWith("/position/kind", "angular"),
             "m.json: position.kind: expected one of sinusoidal, learned, rotary, found 'angular'");
+}
+
+/// Numbers of Transformers 4.57, for heads of 8 features and a base of 10000.
+TEST_F(DescriptionTest, RotaryScalings) {
+  auto scaled = [&](Json scaling, int64_t limit = 64) {
+    Json json = small();
+    json["attention"]["head-size"] = 8;
+    json["target"]["limit"] = limit;
+    json["position"] = {{"kind", "rotary"},
+                        {"scaling", std::move(scaling)},
+                        {"original-length", 16},
+                        {"extended-length", 64}};
+    auto d = readDescription(write("m.json", json.dump()), {});
+    EXPECT_TRUE(d) << d.error().message;
+    return d ? d->decoder->layers[0].position : PositionDescription();
+  };
+  auto expect = [](const PositionDescription &position, std::vector<double> frequencies,
+                   double magnitude) {
+    ASSERT_EQ(position.frequencies.size(), frequencies.size());
+    for (size_t pair = 0; pair < frequencies.size(); ++pair)
+      EXPECT_NEAR(position.frequencies[pair], frequencies[pair], 5e-7 * frequencies[pair]) << pair;
+    EXPECT_NEAR(position.magnitude, magnitude, 1e-9);
+  };
+  expect(scaled({{"rope_type", "llama3"},
+                 {"factor", 4},
+                 {"low_freq_factor", 1},
+                 {"high_freq_factor", 4},
+                 {"original_max_position_embeddings", 128}}),
+         {1, 0.0509295836, 0.0025, 0.00025}, 1);
+  Json yarn = {
+      {"type", "yarn"}, {"factor", 4}, {"beta_fast", 4}, {"original_max_position_embeddings", 64}};
+  expect(scaled(yarn), {1, 0.0625, 0.0025, 0.00025}, 1.138629436111989);
+  yarn.update({{"truncate", false}, {"mscale", 0.7}, {"mscale_all_dim", 1.3}});
+  expect(scaled(yarn), {1, 0.0259965975, 0.0025, 0.00025}, 0.9295234923939468);
+  Json longrope = {
+      {"type", "su"}, {"short_factor", {1, 1.5, 2, 2.5}}, {"long_factor", {1, 2, 3, 4}}};
+  expect(scaled(longrope, 16), {1, 0.1 / 1.5, 0.005, 0.0004}, 1.224744871391589);
+  expect(scaled(longrope, 17), {1, 0.05, 0.01 / 3, 0.00025}, 1.224744871391589);
+  // What follows from the limits of the model, not from a text.
+  longrope["attention_factor"] = 2;
+  expect(scaled(longrope, 17), {1, 0.05, 0.01 / 3, 0.00025}, 2);
+}
+
+TEST_F(DescriptionTest, ParallelBlocksAndCaps) {
+  Json json = small();
+  json["norm"] = {{"place", "pre"}};
+  json["parallel"] = true;
+  EXPECT_EQ(problem(json), "m.json: parallel: expected false beside cross attention, found true");
+  json = small();
+  json["encoder"]["parallel"] = true;
+  EXPECT_EQ(problem(json),
+            "m.json: encoder.parallel: expected false beside norm.place post, found true");
+  json["encoder"]["norm"] = {{"place", "output"}};
+  EXPECT_EQ(problem(json), "no error");
+  EXPECT_EQ(problemWith("/classifier", {{"softcap", 30}}), "no error");
+  EXPECT_EQ(problemWith("/classifier", {{"softcap", 0}}),
+            "m.json: classifier.softcap: expected a number above 0, found 0");
+  EXPECT_EQ(problemWith("/classifier", {{"softcap", 30}, {"sigmoid", true}}),
+            "m.json: classifier.softcap: expected null beside sigmoid, found 30");
 }
 
 TEST_F(DescriptionTest, ScoreRules) {

@@ -179,7 +179,14 @@ TEST(PositionTables, RowsAndNames) {
   EXPECT_EQ(table[34], static_cast<float>(std::sin(2.0)));
   EXPECT_EQ(table[35], static_cast<float>(std::sin(0.2)));
   EXPECT_EQ(table[36], 0);
-  for (const char *other : {"rotary(4)", "rotary(5, 100)", "rotary(4, 0.5)", "rotary(4,100)"})
+  // The same of any frequencies, behind what multiplies both.
+  ASSERT_TRUE(fillTable("rotation(2.5, 1, 0.25)", table));
+  EXPECT_EQ(table[16], static_cast<float>(2.5 * std::cos(1.0)));
+  EXPECT_EQ(table[33], static_cast<float>(2.5 * std::cos(0.5)));
+  EXPECT_EQ(table[34], static_cast<float>(2.5 * std::sin(2.0)));
+  EXPECT_EQ(table[36], 0);
+  for (const char *other : {"rotary(4)", "rotary(5, 100)", "rotary(4, 0.5)", "rotary(4,100)",
+                            "rotation(1)", "rotation(0, 1)", "rotation(1, -1)"})
     EXPECT_FALSE(fillTable(other, table));
   for (const char *other :
        {"cosine(5)", "sinusoidal()", "sinusoidal(0)", "sinusoidal(5", "sinusoidal(5.5)",

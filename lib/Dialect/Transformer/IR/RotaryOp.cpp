@@ -42,7 +42,22 @@ LogicalResult RotaryOp::verify() {
   double factor = getFactor().convertToDouble();
   if (!std::isfinite(factor) || !(factor > 0))
     return emitOpError("C4: expected a finite factor above 0, found ") << numberText(factor);
-  return verifyOrigin(*this, "C5", getDocuments(), getOffset());
+  if (failed(verifyOrigin(*this, "C5", getDocuments(), getOffset())))
+    return failure();
+  std::optional<ArrayRef<double>> frequencies = getFrequencies();
+  if (frequencies && static_cast<int64_t>(frequencies->size()) != rotated / 2)
+    return emitOpError("C6: expected a frequency for each of ")
+           << rotated / 2 << " pairs, found " << frequencies->size();
+  for (double frequency : frequencies.value_or(ArrayRef<double>()))
+    if (!std::isfinite(frequency) || frequency < 0)
+      return emitOpError("C6: expected finite frequencies of at least 0, found ")
+             << numberText(frequency);
+  double magnitude = getMagnitude().convertToDouble();
+  if (!std::isfinite(magnitude) || !(magnitude > 0) || (!frequencies && magnitude != 1))
+    return emitOpError("C7: expected ")
+           << (frequencies ? "a finite magnitude above 0" : "no magnitude without frequencies")
+           << ", found " << numberText(magnitude);
+  return success();
 }
 
 void RotaryOp::inferShapes(SymbolicShapes &shapes) {
@@ -58,6 +73,12 @@ Value RotaryOp::documentStarts() { return getDocuments(); }
 
 std::optional<RowTable> RotaryOp::rowTable() {
   int64_t rotated = getRotatedSize();
+  if (std::optional<ArrayRef<double>> frequencies = getFrequencies()) {
+    std::string numbers = numberText(getMagnitude().convertToDouble());
+    for (double frequency : *frequencies)
+      numbers += ", " + numberText(frequency);
+    return RowTable{"rotation(" + numbers + ")", rotated, getOffset()};
+  }
   double factor = getFactor().convertToDouble();
   return RowTable{"rotary(" + std::to_string(rotated) + ", " +
                       numberText(getBase().convertToDouble()) +

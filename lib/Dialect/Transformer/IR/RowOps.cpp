@@ -26,37 +26,60 @@ static LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAtt
          << ": expected a finite epsilon that is not negative, found " << epsilon;
 }
 
+/// A weight for each feature, or for each feature of each head.
+static LogicalResult verifyNormWeight(Operation *op, StringRef constraint, StringRef name,
+                                      Value weight, Value input) {
+  int64_t size = features(input);
+  if (typeOf(weight).getRank() == 1)
+    return verifySize(op, constraint, name, weight, "features of input", size);
+  if (typeOf(input).getRank() != 4)
+    return op->emitOpError(constraint) << ": expected " << name
+                                       << " as a vector where input has no heads [batch, heads, "
+                                          "rows, features], found rank 2";
+  return verifyShape(op, constraint, name, weight, {dim(input, 1), size});
+}
+
 LogicalResult LayerNormOp::verify() {
   Operation *op = *this;
   RankedTensorType type = typeOf(getInput());
-  int64_t size = features(getInput());
-  return inOrder(
-      [&] { return verifySize(op, "C1", "gamma", getGamma(), "features of input", size); },
-      [&] { return verifySize(op, "C2", "beta", getBeta(), "features of input", size); },
-      [&] {
-        return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
-                           {type.getRank() - 1});
-      },
-      [&] { return verifyEpsilon(op, "C4", getEpsilonAttr()); });
+  return inOrder([&] { return verifyNormWeight(op, "C1", "gamma", getGamma(), getInput()); },
+                 [&] {
+                   return typeOf(getGamma()).getRank() == 1 && typeOf(getBeta()).getRank() == 1
+                              ? verifySize(op, "C2", "beta", getBeta(), "features of input",
+                                           features(getInput()))
+                              : verifyShape(op, "C2", "beta", getBeta(),
+                                            typeOf(getGamma()).getShape());
+                 },
+                 [&] {
+                   return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
+                                      {type.getRank() - 1});
+                 },
+                 [&] { return verifyEpsilon(op, "C4", getEpsilonAttr()); });
 }
 
 LogicalResult RmsNormOp::verify() {
   Operation *op = *this;
   RankedTensorType type = typeOf(getInput());
-  int64_t size = features(getInput());
-  return inOrder(
-      [&] { return verifySize(op, "C1", "gamma", getGamma(), "features of input", size); },
-      [&] {
-        return verifyShape(op, "C2", "the result", getResult(), type.getShape(),
-                           {type.getRank() - 1});
-      },
-      [&] { return verifyEpsilon(op, "C3", getEpsilonAttr()); });
+  return inOrder([&] { return verifyNormWeight(op, "C1", "gamma", getGamma(), getInput()); },
+                 [&] {
+                   return verifyShape(op, "C2", "the result", getResult(), type.getShape(),
+                                      {type.getRank() - 1});
+                 },
+                 [&] { return verifyEpsilon(op, "C3", getEpsilonAttr()); });
 }
 
 LogicalResult NormalizeOp::verify() {
   if (getEpsilon().isFinite() && !getEpsilon().isNegative() && !getEpsilon().isZero())
     return success();
   return emitOpError("C1: expected a finite epsilon above 0, found ") << getEpsilonAttr();
+}
+
+//===- softcap -----------------------------------------------------------===//
+
+LogicalResult SoftcapOp::verify() {
+  if (getCap().isFinite() && !getCap().isNegative() && !getCap().isZero())
+    return success();
+  return emitOpError("C1: expected a finite cap above 0, found ") << getCapAttr();
 }
 
 //===- pool --------------------------------------------------------------===//

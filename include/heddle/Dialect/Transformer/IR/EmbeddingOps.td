@@ -116,7 +116,9 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
     start of their own document, where B is 1. Queries and keys that are rotated alike have scores that depend on the distance of
     their positions. Source: Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, section 3.4.2; the order of
     the pairs is that of GPT-NeoX and Llama. A factor other than 1 is the linear scaling of positions: Chen et al., Extending
-    Context Window of Large Language Models via Positional Interpolation, section 2.3.
+    Context Window of Large Language Models via Positional Interpolation, section 2.3. With `frequencies`, r/2 numbers, the angle
+    is `p * frequencies[j]`, whatever `base` and `factor` are, and `magnitude` multiplies every cosine and sine: other scalings are
+    such numbers (llama3, YaRN, LongRoPE), which nothing but the model determines.
 
     Constraints:
     * C1: `base` is a finite number of at least 1.
@@ -124,19 +126,23 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
     * C3: r is even and not 0.
     * C4: `factor` is finite and above 0.
     * C5: `documents` is a vector, and stands without `offset`.
+    * C6: `frequencies` are r/2 finite numbers of at least 0.
+    * C7: `magnitude` is finite and above 0, and 1 without `frequencies`.
 
     Example:
     ```mlir
     func.func @rotate(%q: tensor<?x8x?x64xf32>, %n: i32) -> tensor<?x8x?x64xf32> {
       %a = transformer.rotary %q : tensor<?x8x?x64xf32>
       %b = transformer.rotary %a offset(%n : i32) {base = 500000.0 : f64, fraction = 0.5 : f64} : tensor<?x8x?x64xf32>
-      return %b : tensor<?x8x?x64xf32>
+      %c = transformer.rotary %b {fraction = 0.0625 : f64, frequencies = array<f64: 1.0, 0.125>, magnitude = 1.25 : f64} : tensor<?x8x?x64xf32>
+      return %c : tensor<?x8x?x64xf32>
     }
     ```
   }];
   let arguments = (ins Transformer_Heads:$input, Optional<Transformer_OffsetOperand>:$offset, Optional<TensorOf<[I32]>>:$documents,
                        DefaultValuedAttr<F64Attr, "10000.0">:$base, DefaultValuedAttr<F64Attr, "1.0">:$fraction,
-                       DefaultValuedAttr<F64Attr, "1.0">:$factor);
+                       DefaultValuedAttr<F64Attr, "1.0">:$factor, OptionalAttr<DenseF64ArrayAttr>:$frequencies,
+                       DefaultValuedAttr<F64Attr, "1.0">:$magnitude);
   let results = (outs Transformer_Heads:$result);
   let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
   let hasVerifier = 1;

@@ -137,6 +137,10 @@ def Transformer_PatchKernels : ConfinedType<RankedTensorOf<[F32]>,
     "static tensor of f32, rank 4 [output channels, input channels, height, width]", "::mlir::RankedTensorType">;
 def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>, [Transformer_Positive<"[0]">],
     "static vector of f32, not empty", "::mlir::RankedTensorType">;
+/// Factors of a norm: one for each feature, or for each feature of each head.
+def Transformer_NormWeights : ConfinedType<RankedTensorOf<[F32]>,
+    [Or<[Transformer_Rank<"== 1">, Transformer_Rank<"== 2">]>, Transformer_Positive<"[0]">, Transformer_Positive<".back()">],
+    "static vector or matrix of f32, not empty", "::mlir::RankedTensorType">;
 
 //===- Attributes --------------------------------------------------------===//
 
@@ -144,7 +148,7 @@ def Transformer_Activation : I32EnumAttr<"Activation", "an elementwise function"
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Gelu", 2, "gelu">,
     I32EnumAttrCase<"GeluTanh", 3, "gelu_tanh">, I32EnumAttrCase<"QuickGelu", 4, "quick_gelu">,
     I32EnumAttrCase<"Silu", 5, "silu">, I32EnumAttrCase<"Tanh", 6, "tanh">,
-    I32EnumAttrCase<"Sigmoid", 7, "sigmoid">]> {
+    I32EnumAttrCase<"Sigmoid", 7, "sigmoid">, I32EnumAttrCase<"Relu2", 8, "relu2">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::transformer";
 }
@@ -160,6 +164,7 @@ def Transformer_ActivationAttr : EnumAttr<Transformer_Dialect, Transformer_Activ
     * `silu`: x / (1 + exp(-x))
     * `tanh`: (exp(2 x) - 1) / (exp(2 x) + 1)
     * `sigmoid`: 1 / (1 + exp(-x))
+    * `relu2`: max(0, x)^2
   }];
   let assemblyFormat = "`<` $value `>`";
 }

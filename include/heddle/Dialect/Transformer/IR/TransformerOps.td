@@ -216,12 +216,12 @@ def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_
   let summary = "normalises each row";
   let description = [{
     `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, mean and variance over the features of each row,
-    the variance being the mean of the squared centred values. `gamma` and `beta` are `[E]`. With `root = false` the divisor is
-    `variance + epsilon` itself.
+    the variance being the mean of the squared centred values. `gamma` and `beta` are `[E]`, or, of heads `[B, H, T, E]`, `[H, E]`: a
+    row for each head. With `root = false` the divisor is `variance + epsilon` itself.
 
     Constraints:
-    * C1: the size of `gamma` equals the features of `input`.
-    * C2: the size of `beta` equals the features of `input`.
+    * C1: `gamma` is `[E]`, or `[H, E]` where `input` is `[B, H, T, E]`.
+    * C2: `beta` has the shape of `gamma`.
     * C3: the result has the shape of `input`.
     * C4: `epsilon` is finite and not negative.
 
@@ -233,7 +233,7 @@ def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_
     }
     ```
   }];
-  let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$gamma, Transformer_Vector:$beta, F32Attr:$epsilon,
+  let arguments = (ins Transformer_Activations:$input, Transformer_NormWeights:$gamma, Transformer_NormWeights:$beta, F32Attr:$epsilon,
                        DefaultValuedAttr<BoolAttr, "true">:$root);
   let results = (outs Transformer_Activations:$result);
   let resultType = "adaptor.getInput().getType()";
@@ -243,10 +243,11 @@ def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_
 def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "divides each row by its root mean square";
   let description = [{
-    `result = input / sqrt(mean(input * input) + epsilon) * gamma`, the mean over the features of each row. `gamma` is `[E]`.
+    `result = input / sqrt(mean(input * input) + epsilon) * gamma`, the mean over the features of each row. `gamma` is `[E]`, or, of
+    heads `[B, H, T, E]`, `[H, E]`: a row for each head.
 
     Constraints:
-    * C1: the size of `gamma` equals the features of `input`.
+    * C1: `gamma` is `[E]`, or `[H, E]` where `input` is `[B, H, T, E]`.
     * C2: the result has the shape of `input`.
     * C3: `epsilon` is finite and not negative.
 
@@ -258,7 +259,7 @@ def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_Redu
     }
     ```
   }];
-  let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$gamma, F32Attr:$epsilon);
+  let arguments = (ins Transformer_Activations:$input, Transformer_NormWeights:$gamma, F32Attr:$epsilon);
   let results = (outs Transformer_Activations:$result);
   let resultType = "adaptor.getInput().getType()";
   let assemblyFormat = "$input `,` $gamma attr-dict `:` functional-type(operands, results)";
@@ -282,6 +283,29 @@ def Transformer_NormalizeOp : Transformer_Op<"normalize", [Pure, AllTypesMatch<[
     ```
   }];
   let arguments = (ins Transformer_Activations:$input, DefaultValuedAttr<F32Attr, "1.0e-12f">:$epsilon);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Transformer_SoftcapOp : Transformer_Op<"softcap", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike]> {
+  let summary = "keeps numbers within a limit, smoothly";
+  let description = [{
+    `result = cap * tanh(input / cap)`, each element by itself: between -cap and cap. Source: Gemma Team, Gemma 2: Improving Open
+    Language Models at a Practical Size, section 2.
+
+    Constraints:
+    * C1: `cap` is finite and above 0.
+
+    Example:
+    ```mlir
+    func.func @within(%logits: tensor<?x?x1000xf32>) -> tensor<?x?x1000xf32> {
+      %y = transformer.softcap %logits {cap = 30.0 : f32} : tensor<?x?x1000xf32>
+      return %y : tensor<?x?x1000xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, F32Attr:$cap);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;

@@ -1,0 +1,164 @@
+//===- RotaryScaling.cpp - Rotary positions beyond training ---------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Frequencies of the pairs, in f64. Nothing here depends on a call: a scaling whose
+// frequencies follow the lengths of texts would make a row depend on its neighbours.
+
+#include "RotaryScaling.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numbers>
+
+using namespace heddle;
+
+namespace {
+class Scaling {
+public:
+  Scaling(PositionDescription &position, int64_t rotated, int64_t limit, ErrorSink &errors)
+      : position(position), in(position.in.object("scaling")), rotated(rotated), limit(limit),
+        errors(errors) {}
+  void run();
+
+private:
+  std::string kind() const;
+  double number(const char *key, double otherwise) const { return in.get<double>(key, otherwise); }
+  double frequency(int64_t pair) const {
+    return std::pow(position.base, -2.0 * static_cast<double>(pair) / static_cast<double>(rotated));
+  }
+  int64_t original() const;
+  bool hasOriginal();
+  void llama3();
+  void yarn();
+  void longrope();
+
+  PositionDescription &position;
+  const Keys in;
+  const int64_t rotated, limit;
+  ErrorSink &errors;
+};
+} // namespace
+
+/// `rope_type` counts before its older name; Phi-3's older names have lists of factors.
+std::string Scaling::kind() const {
+  auto kind =
+      in.get<std::string>(in.gives("rope_type") || !in.gives("type") ? "rope_type" : "type");
+  return kind == "su" || (kind == "yarn" && in.gives("short_factor")) ? "longrope" : kind;
+}
+
+/// Tokens of a text in training, before the scaling; 0: nothing says it.
+int64_t Scaling::original() const {
+  if (auto length = in.maybe<int64_t>("original_max_position_embeddings"))
+    return *length;
+  auto length = position.in.maybe<int64_t>("original-length");
+  return length ? *length : position.in.get<int64_t>("extended-length");
+}
+
+bool Scaling::hasOriginal() {
+  if (original() > 0)
+    return true;
+  errors.expected(in.path("original_max_position_embeddings"),
+                  "the tokens of a text before the scaling", "no such key");
+  return false;
+}
+
+/// Long waves as under `linear`, short ones as they are, between them a share of both.
+void Scaling::llama3() {
+  bool complete = hasOriginal();
+  for (const char *key : {"factor", "low_freq_factor", "high_freq_factor"})
+    complete &= in.require(key, errors);
+  if (!complete)
+    return;
+  double factor = number("factor", 1), low = number("low_freq_factor", 1),
+         high = number("high_freq_factor", 4), length = static_cast<double>(original());
+  if (high <= low)
+    return errors.expected(in.path("high_freq_factor"), "a number above low_freq_factor",
+                           shown(*in.find("high_freq_factor")));
+  for (int64_t pair = 0; pair < rotated / 2; ++pair) {
+    double plain = frequency(pair), wave = 2 * std::numbers::pi / plain;
+    double share = std::clamp((length / wave - low) / (high - low), 0.0, 1.0);
+    position.frequencies.push_back((1 - share) * plain / factor + share * plain);
+  }
+}
+
+/// Pairs that turn often within the original length stay, those that turn rarely are divided by the
+/// factor, a ramp lies between them. Source: Peng et al., YaRN: Efficient Context Window Extension of
+/// Large Language Models, section 3.
+void Scaling::yarn() {
+  if (!hasOriginal())
+    return;
+  double length = static_cast<double>(original()),
+         extended = position.in.get<double>("extended-length", 0),
+         factor = number("factor", extended / length);
+  if (factor <= 0)
+    return void(in.require("factor", errors));
+  auto size = static_cast<double>(rotated);
+  auto pairOf = [&](double turns) {
+    return size * std::log(length / (turns * 2 * std::numbers::pi)) / (2 * std::log(position.base));
+  };
+  double low = pairOf(number("beta_fast", 32)), high = pairOf(number("beta_slow", 1));
+  if (in.get<bool>("truncate"))
+    low = std::floor(low), high = std::ceil(high);
+  low = std::max(low, 0.0), high = std::min(high, size - 1);
+  if (low == high)
+    high += 0.001;
+  for (int64_t pair = 0; pair < rotated / 2; ++pair) {
+    double plain = frequency(pair),
+           ramp = std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
+    position.frequencies.push_back(plain / factor * ramp + plain * (1 - ramp));
+  }
+  auto growth = [&](double scale) { return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1; };
+  double mscale = number("mscale", 0), ofAll = number("mscale_all_dim", 0);
+  double usual = mscale != 0 && ofAll != 0 ? growth(mscale) / growth(ofAll) : growth(1);
+  position.magnitude = number("attention_factor", usual);
+}
+
+/// A factor for each pair: the long ones where texts may be longer than in training. Source: Ding et
+/// al., LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, section 3.
+void Scaling::longrope() {
+  if (!hasOriginal())
+    return;
+  bool isLong = limit > original();
+  for (const char *key : {"short_factor", "long_factor"}) {
+    if (!in.require(key, errors))
+      return;
+    if (auto count = static_cast<int64_t>(in.find(key)->size()); count != rotated / 2)
+      return errors.expected(in.path(key), std::to_string(rotated / 2) + " numbers, one a pair",
+                             std::to_string(count));
+  }
+  auto factors = in.find(isLong ? "long_factor" : "short_factor")->get<std::vector<double>>();
+  for (auto [pair, factor] : llvm::enumerate(factors))
+    position.frequencies.push_back(frequency(static_cast<int64_t>(pair)) / factor);
+  double length = static_cast<double>(original()),
+         extended = position.in.get<double>("extended-length", length),
+         factor = extended != length ? extended / length : number("factor", 1);
+  double usual =
+      factor <= 1 || length <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(length));
+  position.magnitude = number("attention_factor", usual);
+}
+
+void Scaling::run() {
+  std::string kind = this->kind();
+  if (kind == "linear" && in.require("factor", errors))
+    position.factor = number("factor", 1);
+  if (kind == "llama3")
+    llama3();
+  if (kind == "yarn")
+    yarn();
+  if (kind == "longrope")
+    longrope();
+  if (kind == "dynamic")
+    errors.expected(in.path(in.gives("rope_type") ? "rope_type" : "type"),
+                    "a scaling that does not follow the lengths of texts: a text's result would "
+                    "depend on those beside it",
+                    "'dynamic'");
+}
+
+void heddle::scaleRotary(PositionDescription &position, int64_t headSize, int64_t limit,
+                         ErrorSink &errors) {
+  auto rotated = static_cast<int64_t>(position.fraction * static_cast<double>(headSize));
+  if (position.in.gives("scaling") && rotated > 0 &&
+      rotated % 2 == 0) // rotary says what else is wrong
+    Scaling(position, rotated, limit, errors).run();
+}
