@@ -43,6 +43,15 @@ static const BuiltInArchitecture *findBuiltIn(std::string_view name) {
   return found == std::end(builtIn) ? nullptr : found;
 }
 
+/// What models of this type have that no description says; null where nothing is known of it.
+static Json notBuilt(const Json &type) {
+  static const Json common = Json::parse(findBuiltIn(commonFile)->text, nullptr, false);
+  for (const auto &[what, types] : common["not-built"].items())
+    if (std::ranges::find(types, type) != types.end())
+      return what;
+  return {};
+}
+
 static std::string knownArchitectures() {
   std::vector<std::string> names;
   for (const BuiltInArchitecture &architecture : builtIn)
@@ -245,6 +254,9 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
   Architecture reader(folder, config);
   reader.file = configPath(folder);
   Json type = config.is_object() ? config.value("model_type", Json()) : Json();
+  if (const Json why = notBuilt(type); why.is_string())
+    return reader.error("model_type", "expected a model without " + why.get<std::string>() +
+                                          ", which are not supported yet, found " + shown(type));
   if (!type.is_string() || type == commonFile || !findBuiltIn(type.get<std::string>()))
     return reader.error("model_type",
                         "expected one of " + knownArchitectures() + ", found " + shown(type) +

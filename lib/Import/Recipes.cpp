@@ -22,7 +22,7 @@ using namespace heddle;
 static const std::string *firstName(const Json &recipe) {
   if (recipe.is_string())
     return recipe.get_ptr<const std::string *>();
-  for (const char *key : {"of", "concat", "then"})
+  for (const char *key : {"of", "concat", "stack", "then"})
     if (recipe.is_object() && recipe.contains(key))
       return firstName(recipe[key]);
   return recipe.is_array() && !recipe.empty() ? firstName(recipe[0]) : nullptr;
@@ -186,6 +186,31 @@ Error Architecture::missingTensor(const std::vector<std::string> &tried, const s
                     (beside.empty() ? "" : " beside " + printable(firstText(beside, 3))));
 }
 
+/// `stack`: the tensors that `of` names for {part} from 0 to `count` - 1 below each other.
+Expected<TensorViewRef> Architecture::stacked(const Json &json, const std::string &key,
+                                              const WeightSource &checkpoint) {
+  if (!json.is_object() || !json.contains("of") || !json.contains("count"))
+    return error(key, "expected an object with of and count, found " + shown(json));
+  if (std::string wrong = unknownKey(json, {"of", "count"}); !wrong.empty())
+    return error(key, wrong);
+  constexpr int64_t most = 1 << 16;
+  int64_t count = HEDDLE_TRY(integer(json["count"], key + ".count"));
+  if (count < 1 || count > most)
+    return error(key + ".count",
+                 "expected 1 to " + std::to_string(most) + ", found " + std::to_string(count));
+  std::vector<TensorViewRef> parts;
+  for (int64_t part = 0; part < count; ++part) {
+    bound["part"] = part;
+    auto view = stored(json["of"], key, checkpoint);
+    bound.erase("part");
+    parts.push_back(HEDDLE_TRY(view));
+    if (parts.back()->shape() != parts.front()->shape())
+      return error(key, "expected parts of " + shapeText(parts.front()->shape()) + ", found " +
+                            shapeText(parts.back()->shape()));
+  }
+  return concatenated(std::move(parts));
+}
+
 /// Where a recipe's numbers come from.
 Expected<TensorViewRef> Architecture::origin(const Json &json, const std::string &key,
                                              std::span<const int64_t> wanted,
@@ -197,9 +222,11 @@ Expected<TensorViewRef> Architecture::origin(const Json &json, const std::string
       return error(key + ".fill", "expected a number, found " + shown(number));
     return filled(shape, number.get<float>());
   }
+  if (json.contains("stack"))
+    return stacked(json["stack"], key + ".stack", checkpoint);
   if (!json.contains("concat")) {
     if (!json.contains("of"))
-      return error(key, "expected of, concat or fill, found none of them");
+      return error(key, "expected of, concat, stack or fill, found none of them");
     return stored(json["of"], key, checkpoint);
   }
   if (!json["concat"].is_array() || json["concat"].empty())
@@ -430,15 +457,17 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
   if (json.contains("if"))
     return recipe(HEDDLE_TRY(branch(json, key)), key, wanted, checkpoint);
   if (std::string wrong =
-          unknownKey(json, {"of", "concat", "fill", "transpose", "view", "at", "rows", "halves",
-                            "norm", "linear", "distances", "plus", "times"});
+          unknownKey(json, {"of", "concat", "stack", "fill", "flat", "transpose", "view", "at",
+                            "rows", "halves", "norm", "linear", "distances", "plus", "times"});
       !wrong.empty())
     return error(key, wrong);
   TensorViewRef view = HEDDLE_TRY(origin(json, key, wanted, checkpoint));
-  const Json transposes = json.value("transpose", Json(false));
-  if (!transposes.is_boolean())
-    return error(key + ".transpose", "expected true or false, found " + shown(transposes));
-  if (transposes == true)
+  for (const char *word : {"flat", "transpose"})
+    if (const Json asked = json.value(word, Json(false)); !asked.is_boolean())
+      return error(key + "." + word, "expected true or false, found " + shown(asked));
+  if (json.value("flat", false))
+    view = reshaped(view, {view->elements()});
+  if (json.value("transpose", false))
     view = transposed(view);
   if (json.contains("view"))
     view = gathered(view, HEDDLE_TRY(pickedRows(json, key, view->rows())));

@@ -6,7 +6,7 @@
 usage: DIR/bin/python test/folders/make.py [NAME …]     DIR: see scripts/goldens-setup; without names, all folders
 
 test/folders/NAME is the folder as save_pretrained writes it; golden/inputs and golden/encode (decode, of a decoder) beside
-it hold arrays by name. Rows behind a text's length are no results and are written as 0.
+it hold arrays by name. A file golden/cpu: the tests run the folder on the CPU alone, since others have its primitives. Rows behind a text's length are no results and are written as 0.
 """
 import json
 import os
@@ -27,6 +27,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LENGTHS = (11, 7, 1)
 
 
+def norms_around(model):
+    """What stored weights of norms lie around: those of these families multiply by 1 + weight."""
+    return 0 if any(word in type(model).__name__ for word in ("Gemma", "Nemotron")) else 1
+
+
 def randomised(model, seed):
     """Weights that matter: the initialisation of a fresh model is too small to tell right from wrong."""
     generator = torch.Generator().manual_seed(seed)
@@ -34,7 +39,7 @@ def randomised(model, seed):
         noise = torch.randn(value.shape, generator=generator)
         norm = "norm" in name.lower() and value.dim() == 1 and name.endswith("weight")
         with torch.no_grad():
-            value.copy_(1 + 0.2 * noise if norm else noise * (0.3 if value.dim() == 1 else 0.25))
+            value.copy_(norms_around(model) + 0.2 * noise if norm else noise * (0.3 if value.dim() == 1 else 0.25))
     return model.eval()
 
 
@@ -85,15 +90,27 @@ def text_case(model, padding=0, types=0, seed=1):
     return model, inputs, {name: values}
 
 
-def decoder_case(model, padding=0, seed=1):
-    """A model that continues texts: the logits at all positions."""
+def decoder_case(model, padding=0, seed=1, words=None):
+    """A model that continues texts: the logits at all positions. `words`: ids of texts are below, where others are images."""
     model = randomised(model, seed)
     inputs = {name.replace("source", "target"): value
-              for name, value in text_inputs(model.config.vocab_size, padding, seed).items()}
+              for name, value in text_inputs(words or model.config.vocab_size, padding, seed).items()}
     mask = numpy.arange(max(LENGTHS))[None] < inputs["target.lengths"][:, None]
     with torch.no_grad():
         logits = model(input_ids=torch.tensor(inputs["target"].astype(numpy.int64))).logits.numpy()
     return model, inputs, {"logits": logits * mask[:, :, None]}
+
+
+def without_start(model_class):
+    """The class without initial weights, where it fails to make those that `randomised` replaces."""
+    model_class.__mro__[1]._init_weights = lambda self, module: None
+    return model_class
+
+
+def on_cpu(case):
+    """The same folder, of which no primitive needs a test on another device."""
+    case[0].on_cpu = True
+    return case
 
 
 def image_case(model, seed=1):
@@ -362,6 +379,63 @@ LLAMA = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_h
 GEMMA = dict(QWEN, hidden_size=28, intermediate_size=40, num_hidden_layers=3, query_pre_attn_scalar=24, sliding_window=4, bos_token_id=2, eos_token_id=1,
              layer_types=["sliding_attention", "full_attention", "sliding_attention"], rope_local_base_freq=100.0,
              rope_scaling=dict(rope_type="linear", factor=4.0))
+# Decoders that have nothing in common with the bases above but small numbers.
+TINY = dict(vocab_size=61, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=44, pad_token_id=0,
+            bos_token_id=1, eos_token_id=2, max_position_embeddings=24, attn_implementation="eager")
+GROUPED = dict(TINY, num_key_value_heads=2)
+HEAD = dict(GROUPED, head_dim=12)
+LLAMA3 = dict(rope_type="llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
+YARN = dict(rope_type="yarn", factor=3.0, original_max_position_embeddings=8)
+LONG = dict(type="longrope", short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[1.0, 1.5, 2.5, 4.0])
+GPT2 = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=24, bos_token_id=1, eos_token_id=2, attn_implementation="eager")
+SIGLIP = dict(hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12, image_size=8, patch_size=4)
+
+
+def decoders():
+    """A folder of each family of decoders, by name."""
+    c = decoder_case
+    return {
+        "gemma2": lambda: c(hf.Gemma2ForCausalLM(hf.Gemma2Config(
+            **HEAD, query_pre_attn_scalar=24, sliding_window=4, attn_logit_softcapping=3.0, final_logit_softcapping=2.0))),
+        "gemma3-text": lambda: on_cpu(c(hf.Gemma3ForCausalLM(hf.Gemma3TextConfig(
+            **dict(HEAD, rope_scaling=dict(rope_type="linear", factor=4.0), rope_local_base_freq=100.0, sliding_window=4),
+            query_pre_attn_scalar=24, layer_types=["sliding_attention", "full_attention"])))),
+        "gemma3": lambda: on_cpu(c(hf.Gemma3ForConditionalGeneration(hf.Gemma3Config(
+            text_config=dict(HEAD, num_hidden_layers=1, sliding_window=4, vocab_size=67, tie_word_embeddings=True),
+            vision_config=SIGLIP, attn_implementation="eager", mm_tokens_per_image=4, image_token_index=66, boi_token_index=65, eoi_token_index=64)),
+            words=64)),
+        "phi3": lambda: on_cpu(c(hf.Phi3ForCausalLM(hf.Phi3Config(
+            **GROUPED, rope_scaling=dict(LONG), original_max_position_embeddings=8, sliding_window=7)))),
+        "gpt2": lambda: on_cpu(c(hf.GPT2LMHeadModel(hf.GPT2Config(**GPT2, scale_attn_by_inverse_layer_idx=True)))),
+        "smollm3": lambda: on_cpu(c(hf.SmolLM3ForCausalLM(hf.SmolLM3Config(
+            **GROUPED, no_rope_layers=[1, 0], use_sliding_window=True, sliding_window=4)))),
+        "gemma": lambda: on_cpu(c(hf.GemmaForCausalLM(hf.GemmaConfig(**HEAD)))),
+        "falcon": lambda: on_cpu(c(hf.FalconForCausalLM(hf.FalconConfig(
+            **TINY, ffn_hidden_size=44, new_decoder_architecture=True, num_kv_heads=2)))),
+        "gpt-neox": lambda: on_cpu(c(hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(**TINY, rotary_pct=0.5)))),
+        "opt": lambda: on_cpu(c(hf.OPTForCausalLM(hf.OPTConfig(
+            **TINY, ffn_dim=44, word_embed_proj_dim=20, do_layer_norm_before=False)))),
+        "bloom": lambda: on_cpu(c(hf.BloomForCausalLM(hf.BloomConfig(
+            vocab_size=61, hidden_size=24, n_layer=2, n_head=3, bos_token_id=1, eos_token_id=2, pad_token_id=0)))),
+        "olmo2": lambda: c(hf.Olmo2ForCausalLM(hf.Olmo2Config(**GROUPED))),
+        "starcoder2": lambda: on_cpu(c(hf.Starcoder2ForCausalLM(hf.Starcoder2Config(**GROUPED, sliding_window=4)))),
+        "granite": lambda: on_cpu(c(hf.GraniteForCausalLM(hf.GraniteConfig(
+            **GROUPED, rope_scaling=dict(LLAMA3), embedding_multiplier=3.0, attention_multiplier=0.2, residual_multiplier=0.6,
+            logits_scaling=4.0, tie_word_embeddings=True, attention_bias=True)))),
+        "cohere": lambda: c(hf.CohereForCausalLM(hf.CohereConfig(**GROUPED, use_qk_norm=True, rope_scaling=dict(YARN)))),
+        "stablelm": lambda: on_cpu(c(without_start(hf.StableLmForCausalLM)(hf.StableLmConfig(
+            **GROUPED, use_qkv_bias=True, qk_layernorm=True, partial_rotary_factor=0.5)))),
+        "nemotron": lambda: on_cpu(c(hf.NemotronForCausalLM(hf.NemotronConfig(**HEAD)))),
+        "phi": lambda: on_cpu(c(hf.PhiForCausalLM(hf.PhiConfig(**GROUPED, qk_layernorm=True)))),
+        "mpt": lambda: on_cpu(c(hf.MptForCausalLM(hf.MptConfig(
+            vocab_size=61, d_model=24, n_heads=3, n_layers=2, max_seq_len=24, pad_token_id=0, bos_token_id=1, eos_token_id=2)))),
+        "glm4": lambda: on_cpu(c(hf.Glm4ForCausalLM(hf.Glm4Config(**HEAD)))),
+        "exaone4": lambda: on_cpu(c(hf.Exaone4ForCausalLM(hf.Exaone4Config(
+            **GROUPED, sliding_window=4, sliding_window_pattern=2)))),
+        "ernie4_5": lambda: on_cpu(c(hf.Ernie4_5ForCausalLM(hf.Ernie4_5Config(**HEAD, use_bias=True)))),
+    }
+
+
 CLIP_TEXT = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=52,
                  max_position_embeddings=20, projection_dim=24, pad_token_id=1, bos_token_id=0, eos_token_id=82)
 CLIP_VISION = dict(VIT, projection_dim=24)
@@ -462,6 +536,7 @@ CASES = {
         **dict(VIT, num_hidden_layers=1, mlp_ratio=2), use_swiglu_ffn=True, **LABELS))),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
 }
+CASES.update({name + "-decoder": case for name, case in decoders().items()})
 CASES.update({name: lambda name=name: plain_case(name) for name in plain.CASES})
 
 
@@ -488,6 +563,8 @@ def main():
         write(os.path.join(folder, "golden", "decode" if "target" in inputs else "encode"), results)
         if hasattr(model, "extra"):
             model.extra(folder)
+        if getattr(model, "on_cpu", False):
+            open(os.path.join(folder, "golden", "cpu"), "w").close()
         size = sum(os.path.getsize(os.path.join(base, file)) for base, _, files in os.walk(folder) for file in files)
         print(f"{name}: {size / 1000:.0f} KB")
 

@@ -238,7 +238,8 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
   EXPECT_EQ(problemWithKey("/config/layers", {{"default", "=layers"}}), "no error"); // it is given
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"of", "x"}, {"turn", 1}}),
-      "heddle.json: tensors.encoder.{layer}.ffn.out.weight: expected one of of, concat, fill, "
+      "heddle.json: tensors.encoder.{layer}.ffn.out.weight: expected one of of, concat, stack, "
+      "fill, flat, "
       "transpose, view, at, rows, halves, norm, linear, distances, plus, times, found 'turn'");
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.attention.query.weight/rows", {0, 25}),
@@ -292,6 +293,37 @@ TEST_F(FolderImportTest, ProductsAndDistances) {
   EXPECT_THAT(
       problemWithKey(key, recipe),
       HasSubstr("distances: expected [heads, buckets or 0, furthest distance], found [2,4,3]"));
+}
+
+TEST_F(FolderImportTest, StacksAndVectors) {
+  const std::string key = "/tensors/encoder.{layer}.attention.query.weight";
+  for (int part = 0; part < 2; ++part)
+    tensors.push_back({"body.part" + std::to_string(part), "f32", {4, 8}});
+  Json stack = {{"of", "{p}part{part}"}, {"count", 2}};
+  EXPECT_EQ(problemWithKey(key, {{"stack", stack}}), "no error");
+  EXPECT_EQ(problemWithKey(key, {{"stack", {{"of", "{p}part{part}"}, {"count", 1}}}}),
+            "model.safetensors: body.part0: expected [8, 8] for encoder.0.attention.query.weight, "
+            "found [4, 8]");
+  EXPECT_THAT(problemWithKey(key, {{"stack", {{"of", "{p}part{part}"}, {"count", 3}}}}),
+              HasSubstr("expected a tensor body.part2"));
+  EXPECT_THAT(problemWithKey(key, {{"stack", {{"of", "{p}part{part}"}, {"count", 0}}}}),
+              HasSubstr("weight.stack.count: expected 1 to 65536, found 0"));
+  EXPECT_THAT(problemWithKey(key, {{"stack", "{p}part{part}"}}),
+              HasSubstr("weight.stack: expected an object with of and count, found"));
+  EXPECT_THAT(problemWithKey(key, {{"of", "{p}0.half"}, {"flat", true}}),
+              HasSubstr("expected [8, 8] for encoder.0.attention.query.weight, found [64]"));
+  EXPECT_THAT(problemWithKey(key, {{"of", "{p}0.half"}, {"flat", 1}}),
+              HasSubstr("weight.flat: expected true or false, found 1"));
+}
+
+TEST_F(FolderImportTest, ModelsThatNoDescriptionSays) {
+  write("config.json", R"({"model_type": "mixtral"})");
+  write("model.safetensors", safetensors(tensors));
+  auto model = import(folder);
+  ASSERT_FALSE(model);
+  EXPECT_THAT(model.error().message,
+              HasSubstr("config.json: model_type: expected a model without experts, which are not "
+                        "supported yet, found 'mixtral'"));
 }
 
 TEST_F(FolderImportTest, Heads) {
