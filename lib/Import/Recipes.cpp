@@ -327,7 +327,7 @@ Expected<std::vector<int64_t>> Architecture::halvedRows(const Json &json, const 
   if (!fits || rotated % 2 || rows % head)
     return error(key, "expected a head size that divides " + std::to_string(rows) +
                           " rows and a fraction of it that is an even number, found " +
-                          shown(json));
+                          formatted("[%g, %g]", size, fraction));
   std::vector<int64_t> taken(rows);
   for (int64_t r = 0; r < rows; ++r) {
     int64_t k = r % head, half = rotated / 2;
