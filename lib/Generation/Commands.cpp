@@ -86,9 +86,9 @@ public:
     for (const NumberedText &text : texts)
       if (!text.ids.empty()) {
         options.numbers.push_back(text.number);
-        answers.push_back({TextStream(*model.target, model.source ? TokenIds() : text.ids,
-                                      command.writing.stops),
-                           ""});
+        answers.push_back(
+            {TextStream(*model.target, model.source ? TokenIds() : text.ids, command.writing.stops),
+             ""});
       }
     const std::vector<TokenIds> sources = sourcesOf(texts);
     auto translations = HEDDLE_TRY(decoder.decode(sources, options));
@@ -224,9 +224,10 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   Status answered;
   {
     const Rate::Span span(rate);
-    answered = answerTexts(
-        texts, model, in, notes, encode,
-        [&](const std::vector<NumberedText> &texts) { return translator.answer(texts); });
+    answered =
+        answerTexts(texts, model, in, notes, encode, [&](const std::vector<NumberedText> &texts) {
+          return translator.answer(texts);
+        });
   }
   rate.add(translator.tokens());
   if (answered && command.writing.rate)

@@ -59,8 +59,8 @@ private:
   /// Chooses the next token of a row.
   Status advance(Row &row, std::span<const float> scores) {
     TokenIds &said = sequences[row.sequence];
-    row.token = HEDDLE_TRY(
-        choose(rules.apply(scores, row.sequence, said), row.sequence, std::ssize(said)));
+    row.token =
+        HEDDLE_TRY(choose(rules.apply(scores, row.sequence, said), row.sequence, std::ssize(said)));
     row.ended = endsSequence(options, row.token);
     if (row.ended)
       return {};

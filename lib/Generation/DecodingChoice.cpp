@@ -74,7 +74,6 @@ Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
 void Rate::write(std::ostream &notes) const {
   if (tokens == 0)
     return;
-  notes << tokens << (tokens == 1 ? " token in " : " tokens in ")
-        << formatted("%.2f", time.count()) << " s, "
-        << formatted("%.1f", static_cast<double>(tokens) / time.count()) << " a second\n";
+  notes << tokens << (tokens == 1 ? " token in " : " tokens in ") << formatted("%.2f", time.count())
+        << " s, " << formatted("%.1f", static_cast<double>(tokens) / time.count()) << " a second\n";
 }

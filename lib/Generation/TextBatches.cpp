@@ -166,8 +166,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
     if (encoded->empty) // drops start, end and padding ids
       encoded->ids.clear();
     cut += encoded->cut > 0;
-    const bool fits =
-        mixes || waiting.empty() || waiting.back().ids.size() == encoded->ids.size();
+    const bool fits = mixes || waiting.empty() || waiting.back().ids.size() == encoded->ids.size();
     if (!fits)
       HEDDLE_TRY(flush());
     waiting.push_back({std::move(encoded->ids), texts.number()});

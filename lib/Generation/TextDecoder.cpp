@@ -221,8 +221,8 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   if (sources.empty())
     return std::vector<TokenIds>();
   HEDDLE_TRY(model->source ? encode(sources) : addPrompts(sources, options));
-  options.before = model->source ? std::vector(sources.size(), TokenIds{*model->target->start})
-                                 : prompts;
+  options.before =
+      model->source ? std::vector(sources.size(), TokenIds{*model->target->start}) : prompts;
   return decodeSequences(*this, sources.size(), options);
 }
 

@@ -99,9 +99,8 @@ private:
 
 /// Checks that special ids are ids of the vocabulary.
 Status checkIds(const TextSide &side) {
-  const std::pair<const char *, std::optional<int32_t>> ids[] = {{"padding", side.padding},
-                                                                 {"unknown", side.unknown},
-                                                                 {"start", side.start}};
+  const std::pair<const char *, std::optional<int32_t>> ids[] = {
+      {"padding", side.padding}, {"unknown", side.unknown}, {"start", side.start}};
   std::vector<std::pair<const char *, std::optional<int32_t>>> all(std::begin(ids), std::end(ids));
   for (int32_t end : side.ends)
     all.emplace_back("end", end);
@@ -300,8 +299,7 @@ Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &
 }
 
 bool TextSide::isSpecial(int32_t id) const {
-  return id == padding || id == unknown || id == start ||
-         std::ranges::find(ends, id) != ends.end();
+  return id == padding || id == unknown || id == start || std::ranges::find(ends, id) != ends.end();
 }
 
 Expected<std::vector<int32_t>> heddle::parseIds(std::string_view line, const Tokenizer &tokenizer,
@@ -375,8 +373,8 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
   const int64_t count = static_cast<int64_t>(tokens.size());
   HEDDLE_TRY(checkLength(side, count, place));
   if (int64_t room = side.longest().value_or(count); count > room) {
-    tokens = HEDDLE_TRY(encode(
-        {.specialTokens = !context.whole, .truncation = Truncation{.length = room}}));
+    tokens = HEDDLE_TRY(
+        encode({.specialTokens = !context.whole, .truncation = Truncation{.length = room}}));
     encoded.cut = count - static_cast<int64_t>(tokens.size());
   }
   encoded.ids = std::move(tokens.ids);

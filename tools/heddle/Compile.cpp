@@ -111,9 +111,10 @@ void addModelFlags(CLI::App &command, CompileOptions &options) {
       "--pool", options.pool,
       "of a folder without modules.json: one vector a text, the cls, mean, max, last "
       "or weighted-mean of its tokens' rows");
-  addNumber(command, "--context", options.context, 1,
-            "tokens that caches hold, of a prompt and its answer (default: the model's, of a folder "
-            "at most 4096)");
+  addNumber(
+      command, "--context", options.context, 1,
+      "tokens that caches hold, of a prompt and its answer (default: the model's, of a folder "
+      "at most 4096)");
   command.add_option("--weights", options.weights, "checkpoint (safetensors) of a .mlir model");
 }
 

@@ -65,12 +65,12 @@ struct TextSide {
   std::optional<int32_t> unknown = 1, start = 2;
   std::vector<int32_t> ends = {3}; ///< each ends a text
   bool add = false;                ///< `start` before and the first end after a source text
-  std::optional<int64_t> length; ///< text is padded on the right to this many ids
-  std::optional<int64_t> most;   ///< most ids: as many as learned positions, or for a prompt, as
-                                 ///< fit into the caches beside the start token
-  bool cut = false;              ///< longer text is cut instead of refused
-  bool strip = false;            ///< blanks around a text, prompt included, are left out
-  int64_t limit = 256;           ///< tokens that generation may add
+  std::optional<int64_t> length;   ///< text is padded on the right to this many ids
+  std::optional<int64_t> most;     ///< most ids: as many as learned positions, or for a prompt, as
+                                   ///< fit into the caches beside the start token
+  bool cut = false;                ///< longer text is cut instead of refused
+  bool strip = false;              ///< blanks around a text, prompt included, are left out
+  int64_t limit = 256;             ///< tokens that generation may add
   GenerationDefaults generation;
 
   /// Whether text can be given and not only ids.

@@ -30,9 +30,9 @@ private:
 
   const TextSide *side;
   std::vector<std::string> stops;
-  TokenIds ids;                ///< those whose text is not given, behind some that give it its place
-  size_t from = 0, known = 0;  ///< in `ids`: the first that are read again, and those that are given
-  std::string waiting;         ///< whole characters that may begin a text that ends the answer
+  TokenIds ids;               ///< those whose text is not given, behind some that give it its place
+  size_t from = 0, known = 0; ///< in `ids`: the first that are read again, and those that are given
+  std::string waiting;        ///< whole characters that may begin a text that ends the answer
   bool hasStopped = false;
 };
 

@@ -49,8 +49,7 @@ std::vector<std::string> pieces(const std::vector<int32_t> &before,
 }
 
 TEST(TextStream, CharactersAreWhole) {
-  EXPECT_THAT(pieces({a}, {b, first, second, blank, a}),
-              ElementsAre("b", "", "é", " ", "a", ""));
+  EXPECT_THAT(pieces({a}, {b, first, second, blank, a}), ElementsAre("b", "", "é", " ", "a", ""));
   EXPECT_THAT(pieces({}, {a, first}), ElementsAre("a", "", "\ufffd"));
   EXPECT_THAT(pieces({}, {first, a, b}), ElementsAre("", "\ufffda", "b", ""));
 }

@@ -24,6 +24,7 @@ namespace {
 struct Twin {
   std::string folder, gguf;
   std::vector<uint64_t> shape;
+  uint64_t headSize = 0; ///< the file holds the rows of each head's halves in turns
   std::vector<float> values() const {
     size_t count = 1;
     for (uint64_t extent : shape)
@@ -36,6 +37,17 @@ struct Twin {
   }
 };
 
+/// Rows of the halves of each head, in turns.
+static std::vector<float> inPairs(const std::vector<float> &rows, uint64_t columns, uint64_t size) {
+  std::vector<float> result(rows.size());
+  for (uint64_t row = 0; row < rows.size() / columns; ++row) {
+    const uint64_t head = row / size, half = row % size / (size / 2), k = row % (size / 2);
+    for (uint64_t c = 0; c < columns; ++c)
+      result[(head * size + 2 * k + half) * columns + c] = rows[row * columns + c];
+  }
+  return result;
+}
+
 class GgufImportTest : public ImportTest {
 protected:
   /// One of {weight, bias} of each name, `out` rows.
@@ -44,6 +56,23 @@ protected:
     tensors.push_back({hf + ".weight", gguf + ".weight", shape});
     if (bias)
       tensors.push_back({hf + ".bias", gguf + ".bias", {shape[0]}});
+  }
+  /// The matrices of a decoder of two layers; the rows of queries and keys may stand in pairs.
+  void addDecoder(uint64_t pairs = 0) {
+    add("model.embed_tokens", "token_embd", {20, 8}, false);
+    for (std::string layer : {"0", "1"}) {
+      const std::string hf = "model.layers." + layer + ".", blk = "blk." + layer + ".";
+      tensors.push_back({hf + "self_attn.q_proj.weight", blk + "attn_q.weight", {8, 8}, pairs});
+      tensors.push_back({hf + "self_attn.k_proj.weight", blk + "attn_k.weight", {4, 8}, pairs});
+      add(hf + "self_attn.v_proj", blk + "attn_v", {4, 8}, false);
+      add(hf + "self_attn.o_proj", blk + "attn_output", {8, 8}, false);
+      add(hf + "input_layernorm", blk + "attn_norm", {8}, false);
+      add(hf + "post_attention_layernorm", blk + "ffn_norm", {8}, false);
+      add(hf + "mlp.gate_proj", blk + "ffn_gate", {16, 8}, false);
+      add(hf + "mlp.up_proj", blk + "ffn_up", {16, 8}, false);
+      add(hf + "mlp.down_proj", blk + "ffn_down", {8, 16}, false);
+    }
+    add("model.norm", "output_norm", {8}, false);
   }
   void addBert() {
     const std::string e = "embeddings.";
@@ -95,7 +124,9 @@ protected:
   std::string ggufPath() {
     GgufFile whole = file;
     for (const Twin &twin : tensors)
-      whole.tensor(twin.gguf, twin.shape, twin.values());
+      whole.tensor(twin.gguf, twin.shape,
+                   twin.headSize ? inPairs(twin.values(), twin.shape[1], twin.headSize)
+                                 : twin.values());
     return write("m.gguf", whole.bytes());
   }
   void expectTwins() {
@@ -158,24 +189,14 @@ TEST_F(GgufImportTest, NomicBertIsTheModelOfItsFolder) {
 }
 
 TEST_F(GgufImportTest, Qwen3IsTheModelOfItsFolder) {
-  add("model.embed_tokens", "token_embd", {20, 8}, false);
-  for (std::string layer : {"0", "1"}) {
-    const std::string hf = "model.layers." + layer + ".", blk = "blk." + layer + ".";
-    add(hf + "self_attn.q_proj", blk + "attn_q", {8, 8}, false);
-    add(hf + "self_attn.k_proj", blk + "attn_k", {4, 8}, false);
-    add(hf + "self_attn.v_proj", blk + "attn_v", {4, 8}, false);
-    add(hf + "self_attn.o_proj", blk + "attn_output", {8, 8}, false);
-    add(hf + "self_attn.q_norm", blk + "attn_q_norm", {4}, false);
-    add(hf + "self_attn.k_norm", blk + "attn_k_norm", {4}, false);
-    add(hf + "input_layernorm", blk + "attn_norm", {8}, false);
-    add(hf + "post_attention_layernorm", blk + "ffn_norm", {8}, false);
-    add(hf + "mlp.gate_proj", blk + "ffn_gate", {16, 8}, false);
-    add(hf + "mlp.up_proj", blk + "ffn_up", {16, 8}, false);
-    add(hf + "mlp.down_proj", blk + "ffn_down", {8, 16}, false);
-  }
-  add("model.norm", "output_norm", {8}, false);
+  addDecoder();
+  for (std::string layer : {"0", "1"})
+    for (std::string side : {"q", "k"})
+      add("model.layers." + layer + ".self_attn." + side + "_norm",
+          "blk." + layer + ".attn_" + side + "_norm", {4}, false);
   config = Json::parse(
-      R"({"model_type": "qwen3", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
+      R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 20,
+    "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
     "num_key_value_heads": 1, "head_dim": 4, "intermediate_size": 16, "max_position_embeddings": 10,
     "rms_norm_eps": 1e-6, "rope_theta": 1000000.0, "rope_scaling": {"rope_type": "linear", "factor": 4.0},
     "tie_word_embeddings": true})");
@@ -184,6 +205,22 @@ TEST_F(GgufImportTest, Qwen3IsTheModelOfItsFolder) {
   file.add("qwen3.attention.value_length", 4u).add("qwen3.rope.freq_base", 1e6f);
   file.add("qwen3.attention.layer_norm_rms_epsilon", 1e-6f);
   file.add("qwen3.rope.scaling.type", "linear").add("qwen3.rope.scaling.factor", 4.0f);
+  expectTwins();
+}
+
+/// Its file has the rows of queries and keys in pairs, and a classifier of its own.
+TEST_F(GgufImportTest, LlamaIsTheModelOfItsFolder) {
+  addDecoder(/*pairs=*/4);
+  add("lm_head", "output", {20, 8}, false);
+  config = Json::parse(
+      R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 20, "hidden_size": 8,
+    "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4,
+    "intermediate_size": 16, "max_position_embeddings": 10, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+    "eos_token_id": 7})");
+  sizes("llama");
+  file.add("llama.attention.head_count_kv", 1u).add("llama.rope.dimension_count", 4u);
+  file.add("llama.attention.layer_norm_rms_epsilon", 1e-5f);
+  file.add("tokenizer.ggml.eos_token_id", 7u);
   expectTwins();
 }
 
@@ -241,16 +278,11 @@ TEST_F(GgufImportTest, ExtraTensorsAreWarnings) {
 /// j * D/2 + k of the folder's. Reading brings them back, biases too, one head size for both.
 TEST_F(GgufImportTest, PermutedRowsComeBack) {
   constexpr uint64_t size = 6, heads = 2;
-  std::vector<float> rows, inPairs(heads * size * 3);
+  std::vector<float> rows;
   for (uint64_t i = 0; i < heads * size * 3; ++i)
     rows.push_back(static_cast<float>(i));
-  for (uint64_t row = 0; row < heads * size; ++row) {
-    const uint64_t head = row / size, half = row % size / (size / 2), k = row % (size / 2);
-    for (uint64_t c = 0; c < 3; ++c)
-      inPairs[(head * size + 2 * k + half) * 3 + c] = rows[row * 3 + c];
-  }
   GgufFile file;
-  file.tensor("blk.1.attn_q.weight", {heads * size, 3}, inPairs);
+  file.tensor("blk.1.attn_q.weight", {heads * size, 3}, inPairs(rows, 3, size));
   file.tensor("blk.1.attn_v.weight", {heads * size, 3}, rows);
   auto source = openGgufWeights(write("m.gguf", file.bytes()));
   ASSERT_TRUE(source) << source.error().message;
