@@ -65,4 +65,17 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   heddle_installed_example(sentence-embedding ${CMAKE_BINARY_DIR}/sentences.heddle "blue and red" "red and blue")
   # What `heddle similarity` says, in the guide.
   set_tests_properties(install/sentence-embedding PROPERTIES PASS_REGULAR_EXPRESSION "\n0\\.97729[0-9]\n")
+  # A decoder of random weights, with a tokenizer and a template: what it says has no sense, but is always the same.
+  set(heddle_chat_folder ${CMAKE_BINARY_DIR}/chat-folder)
+  file(COPY ${CMAKE_SOURCE_DIR}/test/folders/qwen3-decoder/config.json ${CMAKE_SOURCE_DIR}/test/folders/qwen3-decoder/model.safetensors
+    ${CMAKE_SOURCE_DIR}/test/folders/sentences/tokenizer.json DESTINATION ${heddle_chat_folder})
+  file(WRITE ${heddle_chat_folder}/chat_template.jinja "{% for m in messages %}{{ m.content }} {% endfor %}b")
+  add_test(NAME install/chat-model
+    COMMAND heddle compile ${heddle_chat_folder} -o ${CMAKE_BINARY_DIR}/chat.heddle --target=cpu --cpu=native)
+  set_tests_properties(install/chat-model PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
+  heddle_installed_example(chat ${CMAKE_BINARY_DIR}/chat.heddle)
+  set_tests_properties(install/chat PROPERTIES FIXTURES_SETUP chat-example)
+  add_test(NAME install/chat-answers COMMAND sh -c "echo cab | ${CMAKE_BINARY_DIR}/examples/chat/chat ${CMAKE_BINARY_DIR}/chat.heddle")
+  set_tests_properties(install/chat-answers PROPERTIES FIXTURES_REQUIRED "install-tree;chat-example" LABELS Install
+    PASS_REGULAR_EXPRESSION "^ ##g ##g ##j ##g ")
 endif()

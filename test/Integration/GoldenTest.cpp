@@ -154,10 +154,11 @@ protected:
     for (const auto &[name, tensor] : found)
       for (int64_t row = 0; row < std::ssize(counts); ++row) {
         const size_t axis = golden().batchAxis(name);
-        if (t < counts[row])
+        if (t < counts[row]) {
           ASSERT_TRUE(sameBits(slice(tensor, axis, row, row + 1),
                                slice(expected.at(name), axis, row, row + 1)))
               << name << ", step " << t << ", row " << row;
+        }
       }
   }
 
