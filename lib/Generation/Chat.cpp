@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 Expected<Chat> Chat::create(Session &session, const TextModel &model, ChatOptions options) {
   TextDecoder decoder = HEDDLE_TRY(TextDecoder::create(session, model));
-  if (model.source || !model.target->chat)
+  if (model.source || !model.target->chat || !model.target->tokenizer)
     return inputError(std::string("expected a decoder with a chat template, found ") +
                       (model.source ? "an encoder-decoder" : "none"));
   if (options.decoding.beam > 1)
@@ -37,9 +37,10 @@ Expected<TokenIds> Chat::idsOf(const std::vector<Message> &said) const {
     list.push_back(messageOf(message.role, message.content));
   const std::string text =
       HEDDLE_TRY(model->target->chat->render(list, /*addGenerationPrompt=*/true, Json::object()));
-  TextSide whole = *model->target; // what is too long is cut by messages
-  whole.most = whole.length = std::nullopt;
-  return HEDDLE_TRY(whole.encode(text, "conversation", {.whole = true})).ids;
+  // A template stands beside a tokenizer, and writes the special tokens itself.
+  return HEDDLE_TRY(
+             model->target->tokenizer->encode(text, {.specialTokens = false}, "conversation"))
+      .ids;
 }
 
 /// Leaves out the oldest messages until an answer has room behind the rest: a quarter of the caches,

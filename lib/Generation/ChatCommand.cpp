@@ -10,7 +10,6 @@
 #include "heddle/Generation/Chat.h"
 #include "heddle/Support/Try.h"
 
-#include <chrono>
 #include <csignal>
 #include <istream>
 #include <ostream>

@@ -60,11 +60,6 @@ private:
 /// Whether lines of the file of --prompts are JSON.
 bool readsJson(const TranslateCommand &command) { return command.prompts.ends_with(".jsonl"); }
 
-/// A JSON text on one line.
-std::string jsonText(const std::string &text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 /// Decodes the texts of a batch and writes the answers.
 class Translator {
 public:

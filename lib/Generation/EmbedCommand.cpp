@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 using namespace heddle;
 
@@ -86,10 +85,7 @@ std::string numbersOf(const Vector &vector, const char *separator) {
 
 /// A line of JSON, which has no number for what is none.
 std::string jsonLine(const std::string &text, const Vector &vector) {
-  std::string line =
-      "{\"text\": " +
-      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-      ", \"embedding\": ";
+  std::string line = "{\"text\": " + jsonText(text) + ", \"embedding\": ";
   if (vector.empty() || !std::ranges::all_of(vector, [](float v) { return std::isfinite(v); }))
     return line + "null}\n";
   return line + "[" + numbersOf(vector, ", ") + "]}\n";

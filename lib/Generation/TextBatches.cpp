@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <istream>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 using namespace heddle;
@@ -184,6 +185,10 @@ void heddle::noteCut(const TextModel &model, int64_t cut, int64_t taken, std::os
   if (cut > 0)
     notes << "note: " << cut << " of " << taken << " texts cut to " << *model.input().longest()
           << " tokens\n";
+}
+
+std::string heddle::jsonText(const std::string &text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Status heddle::written(const std::ostream &out) {

@@ -75,6 +75,9 @@ Status answerTexts(const TextCommand &command, const TextModel &model, std::istr
 /// The note about texts that were cut, if there are any.
 void noteCut(const TextModel &model, int64_t cut, int64_t taken, std::ostream &notes);
 
+/// A text as JSON, on one line; bytes that are no UTF-8 are replaced.
+std::string jsonText(const std::string &text);
+
 /// Whether all that was written to standard output got there.
 Status written(const std::ostream &out);
 

@@ -415,20 +415,6 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
   return encoded;
 }
 
-std::string TextSide::continuation(std::span<const int32_t> before,
-                                   std::span<const int32_t> ids) const {
-  // What a tokenizer makes of a token (a blank, part of a character) depends on those just before it.
-  constexpr size_t enough = 16;
-  if (!tokenizer || before.empty())
-    return decode(ids);
-  auto near = before.last(std::min(before.size(), enough));
-  std::vector<int32_t> all(near.begin(), near.end());
-  const std::string head = decode(all);
-  all.insert(all.end(), ids.begin(), ids.end());
-  const std::string whole = decode(all);
-  return whole.starts_with(head) ? whole.substr(head.size()) : decode(ids);
-}
-
 std::string TextSide::decode(std::span<const int32_t> ids) const {
   if (tokenizer) {
     std::vector<int32_t> known;

@@ -84,8 +84,6 @@ struct TextSide {
   /// Text of tokens, joined by a space for Split::Space; special tokens are left out. Ids must be
   /// in a vocabulary's range; those that a tokenizer has not are left out.
   std::string decode(std::span<const int32_t> ids) const;
-  /// The text that `ids` add to that of the tokens `before` them.
-  std::string continuation(std::span<const int32_t> before, std::span<const int32_t> ids) const;
   /// Whether an id is padding, unknown, start or an end.
   bool isSpecial(int32_t id) const;
 };

@@ -7,13 +7,13 @@
 
 #include "GgufFile.h"
 #include "TemporaryFolder.h"
+#include "Unzipped.h"
 
 #include "heddle/Support/Json.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -23,17 +23,6 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 const std::filesystem::path folder = std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/tokenizers";
-
-std::string fileText(const std::filesystem::path &path) {
-  gzFile file = gzopen(path.c_str(), "rb");
-  std::string text;
-  char buffer[1 << 16];
-  for (int size; file && (size = gzread(file, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<size_t>(size));
-  if (file)
-    gzclose(file);
-  return text;
-}
 
 enum Kind : int32_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 
@@ -186,7 +175,7 @@ class GgufTokenizers : public testing::TestWithParam<Case> {};
 
 TEST_P(GgufTokenizers, GiveTheIdsOfTokenizerJson) {
   const Case &kind = GetParam();
-  const std::string text = fileText(folder / kind.name / "tokenizer.json");
+  const std::string text = unzipped(folder / kind.name / "tokenizer.json");
   Json json = Json::parse(text);
   takeWhatMetadataSays(json, kind.model);
   auto expected = Tokenizer::fromJson(json.dump(), kind.name);
@@ -207,7 +196,7 @@ TEST_P(GgufTokenizers, GiveTheIdsOfTokenizerJson) {
   auto found = openFile(file);
   ASSERT_TRUE(found) << found.error().message;
   const auto texts =
-      Json::parse(fileText(folder / "texts.json.gz")).get<std::vector<std::string>>();
+      Json::parse(unzipped(folder / "texts.json.gz")).get<std::vector<std::string>>();
   ASSERT_GT(texts.size(), 1000u);
   int differences = 0;
   for (size_t i = 0; i < texts.size() && differences < 3; i += 3) {
@@ -258,7 +247,7 @@ std::vector<std::string> wordsOf(const Tokenizer &tokenizer, const std::string &
 }
 
 TEST(GgufTokenizer, NamesStandForCuts) {
-  Json json = Json::parse(fileText(folder / "gpt2" / "tokenizer.json"));
+  Json json = Json::parse(unzipped(folder / "gpt2" / "tokenizer.json"));
   takeWhatMetadataSays(json, "gpt2");
   using Words = std::vector<std::string>;
   const std::tuple<const char *, const char *, Words> cases[] = {

@@ -5,6 +5,8 @@
 // Every tokenizer of test/tokenizers on 2,000 hard texts: ids, spans, words and
 // decoded text, pairs, and pairs that are cut. test/tokenizers/make.py wrote what
 // is expected.
+#include "Unzipped.h"
+
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Tokenizers/Tokenizer.h"
@@ -13,25 +15,14 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 using namespace heddle;
+using namespace heddle::test;
 namespace fs = std::filesystem;
 
 namespace {
 
 const fs::path folder = fs::path(HEDDLE_SOURCE_DIR) / "test/tokenizers";
-
-std::string unzipped(const fs::path &path) {
-  gzFile file = gzopen(path.c_str(), "rb");
-  std::string text;
-  char buffer[1 << 16];
-  for (int size; file && (size = gzread(file, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<size_t>(size));
-  if (file)
-    gzclose(file);
-  return text;
-}
 
 const std::vector<std::string> &hardTexts() {
   static const std::vector<std::string> texts = [] {

@@ -1,0 +1,24 @@
+//===- Unzipped.h - Files of test/tokenizers -------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <zlib.h>
+
+namespace heddle::test {
+
+/// The text of a file, unpacked where it is packed by gzip.
+inline std::string unzipped(const std::filesystem::path &path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  std::string text;
+  char buffer[1 << 16];
+  for (int size; file && (size = gzread(file, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(size));
+  if (file)
+    gzclose(file);
+  return text;
+}
+
+} // namespace heddle::test
