@@ -19,14 +19,6 @@ using namespace heddle;
 
 namespace {
 
-Expected<std::string> scoresName(const Session &session) {
-  auto outputs = HEDDLE_TRY(session.outputs("decode_step"));
-  for (const PortInfo &port : outputs)
-    if (port.name == "logits" || port.name == "probabilities")
-      return port.name;
-  return inputError("expected a model with a classifier, found one that gives vectors");
-}
-
 /// Addition to an error about a missing start id: the description need not say null, since the
 /// default id 2 does not exist in a vocabulary of 1 or 2 tokens.
 std::string outsideOf(const Vocabulary &vocabulary) {
@@ -72,7 +64,7 @@ Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &mod
   HEDDLE_TRY(checkSides(model));
   HEDDLE_TRY(checkFunctions(session, encodes));
   TextDecoder decoder(session, model);
-  decoder.scores = HEDDLE_TRY(scoresName(session));
+  decoder.scores = HEDDLE_TRY(scoresName(session, "decode_step"));
   if (!encodes)
     return decoder;
   decoder.encodeTakesLengths = HEDDLE_TRY(takesInput(session, "encode", "source.lengths"));
@@ -238,7 +230,9 @@ Status TextDecoder::keepHeld() {
   if (read == 0 || read == held.size())
     return {};
   const int64_t rows[] = {static_cast<int64_t>(read)};
-  return session->keepRows(rows);
+  const std::vector<int64_t> kept = HEDDLE_TRY(session->keepRows(rows));
+  read = static_cast<size_t>(kept[0]);
+  return {};
 }
 
 Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptions &chosen) {

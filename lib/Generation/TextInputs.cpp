@@ -28,6 +28,14 @@ Status heddle::checkInputs(const Session &session, const char *function,
   return {};
 }
 
+Expected<std::string> heddle::scoresName(const Session &session, const char *function) {
+  auto outputs = HEDDLE_TRY(session.outputs(function));
+  for (const PortInfo &port : outputs)
+    if (port.name == "logits" || port.name == "probabilities")
+      return port.name;
+  return inputError("expected a model with a classifier, found one that gives vectors");
+}
+
 Tensor heddle::padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst) {
   size_t length = 0;
   for (const auto &row : rows)

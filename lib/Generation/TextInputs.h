@@ -19,6 +19,9 @@ Expected<bool> takesInput(const Session &session, const char *function, std::str
 Status checkInputs(const Session &session, const char *function,
                    std::initializer_list<std::string_view> known);
 
+/// The result that scores tokens, "logits" or "probabilities"; an error if a function has none.
+Expected<std::string> scoresName(const Session &session, const char *function);
+
 /// Tensor of rows of numbers, shorter rows padded on the right.
 Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst);
 

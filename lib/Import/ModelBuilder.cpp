@@ -304,7 +304,8 @@ void ModelBuilder::declareStates() {
     ArrayAttr dims =
         b.getArrayAttr({b.getStringAttr("B"), b.getI64IntegerAttr(heads),
                         b.getStringAttr(cross ? "S" : "P"), b.getI64IntegerAttr(size)});
-    StateOp::create(b, b.getUnknownLoc(), name, dims, cross ? IntegerAttr() : limit, type);
+    StateOp::create(b, b.getUnknownLoc(), name, dims, cross ? IntegerAttr() : limit,
+                    /*window=*/IntegerAttr(), type);
   };
   for (const auto &[index, layer] : llvm::enumerate(d.decoder->layers)) {
     std::string name = layerName(true, index);
@@ -317,7 +318,8 @@ void ModelBuilder::declareStates() {
   }
   if (masks.crossUsesLengths())
     StateOp::create(b, b.getUnknownLoc(), "source.lengths", b.getArrayAttr({b.getStringAttr("B")}),
-                    IntegerAttr(), RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type()));
+                    /*capacity=*/IntegerAttr(), /*window=*/IntegerAttr(),
+                    RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type()));
 }
 
 Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {

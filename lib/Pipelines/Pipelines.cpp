@@ -37,6 +37,7 @@ void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(transformer::createLowerConvolutions());
   pm.addPass(createCSEPass());
   pm.addPass(createCheckSupported());
+  pm.addPass(transformer::createBoundCaches());
   pm.addPass(transformer::createSetPrecision({dtype}));
 }
 

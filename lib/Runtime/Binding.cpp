@@ -59,14 +59,25 @@ int64_t CachedRows::append(std::span<const int32_t> counts, int64_t each) {
   return most;
 }
 
+/// Notes what sequences reach by the rows that they have now.
+void CachedRows::reach() {
+  reached.resize(kept.size());
+  for (size_t row = 0; row < kept.size(); ++row)
+    reached[row] = kept[row] == 0 ? 0 : std::max(reached[row], kept[row]);
+}
+
 void CachedRows::commit() {
+  if (emptied)
+    reached.clear();
   if (appended)
     std::swap(kept, next);
   else if (emptied)
     kept.clear();
+  reach();
 }
 
-Status CachedRows::keep(std::span<const int64_t> rows) {
+Expected<std::vector<int64_t>> CachedRows::keep(std::span<const int64_t> rows, int64_t keptRows,
+                                                int64_t spareRows) {
   if (rows.size() != kept.size())
     return inputError("rows: expected those of " + std::to_string(kept.size()) +
                       " sequences, which the caches hold, found " + std::to_string(rows.size()));
@@ -74,15 +85,26 @@ Status CachedRows::keep(std::span<const int64_t> rows) {
     if (rows[row] < 0 || rows[row] > kept[row])
       return inputError("rows: expected values in [0, " + std::to_string(kept[row]) + "], found " +
                         std::to_string(rows[row]) + " at [" + std::to_string(row) + "]");
-  std::ranges::transform(rows, kept.begin(), [](int64_t row) { return static_cast<int32_t>(row); });
-  return {};
+  std::vector<int64_t> all(rows.begin(), rows.end());
+  for (size_t row = 0; row < all.size(); ++row) {
+    const bool holds = keptRows == 0 || reached[row] <= keptRows;
+    if (!holds && all[row] < reached[row] - spareRows)
+      all[row] = 0;
+    kept[row] = static_cast<int32_t>(all[row]);
+  }
+  reach();
+  return all;
 }
 
 void CachedRows::permute(std::span<const int64_t> parents) {
-  next.clear();
-  for (int64_t parent : parents)
-    next.push_back(static_cast<size_t>(parent) < kept.size() ? kept[parent] : 0);
-  std::swap(kept, next);
+  auto permuted = [&](std::vector<int32_t> &rows) {
+    std::vector<int32_t> moved;
+    for (int64_t parent : parents)
+      moved.push_back(static_cast<size_t>(parent) < rows.size() ? rows[parent] : 0);
+    rows = std::move(moved);
+  };
+  permuted(kept);
+  permuted(reached);
 }
 
 //===- Binding -----------------------------------------------------------===//

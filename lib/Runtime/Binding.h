@@ -54,13 +54,18 @@ public:
   std::span<const int32_t> after() const { return next; }
   /// Keeps the changes of the current call.
   void commit();
-  /// Keeps the first `rows[b]` of each sequence.
-  Status keep(std::span<const int64_t> rows);
+  /// Keeps the first `rows[b]` of each sequence, and none of one whose next row would see rows that
+  /// the caches have no more (Function::keptRows, spareRows): how many each keeps.
+  Expected<std::vector<int64_t>> keep(std::span<const int64_t> rows, int64_t keptRows,
+                                      int64_t spareRows);
   /// Sequence r continues parents[r]; at -1 it is without rows.
   void permute(std::span<const int64_t> parents);
 
 private:
+  void reach();
+
   std::vector<int32_t> kept, first, next;
+  std::vector<int32_t> reached; ///< the most rows that each sequence had since it was empty
   bool emptied = false, appended = false;
 };
 

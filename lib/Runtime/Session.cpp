@@ -113,7 +113,15 @@ Expected<NamedTensors> Session::runObserved(std::string_view function, const Nam
   return outputs;
 }
 
-Status Session::keepRows(std::span<const int64_t> rows) { return impl->rows.keep(rows); }
+Expected<std::vector<int64_t>> Session::keepRows(std::span<const int64_t> rows) {
+  int64_t kept = 0, spare = 0;
+  for (const Function &function : program().functions)
+    if (function.keptRows > 0) { // the same in all that append
+      kept = function.keptRows;
+      spare = function.spareRows;
+    }
+  return impl->rows.keep(rows, kept, spare);
+}
 
 std::optional<int64_t> Session::stateDim(std::string_view name) const {
   auto it = impl->sessionDims.find(name);

@@ -326,6 +326,10 @@ private:
     if (!function.appendsBy.empty() && !named)
       return expected(place, "an input of rank 1 with a range that counts appended rows",
                       "'" + function.appendsBy + "'");
+    if (function.keptRows < 0 || function.spareRows < 0 || function.spareRows > function.keptRows)
+      return expected(place, "rows that caches keep and at most as many spare ones",
+                      std::to_string(function.keptRows) + " and " +
+                          std::to_string(function.spareRows));
     return checkSize(place + "appended rows: ", function.appends);
   }
 

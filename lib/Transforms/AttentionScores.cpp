@@ -183,7 +183,7 @@ private:
 //===- Heads and sequences -----------------------------------------------===//
 
 Scores::Scores(KernelBuilder &f, Value query, Value key, Value mask, double scale, ScoreRules rules)
-    : queryView(f.viewOf(query)), keyView(f.viewOf(key)),
+    : queryView(f.viewOf(query)), keyView(f.viewOf(key)), key(key),
       visitTile(visitTileColumns(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask), scale(scale),
       rules(rules) {
   kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
@@ -368,7 +368,9 @@ Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
   auto visit =
       chunk.skips ? t.b.getI64IntegerAttr(std::min(visitTile, type.getDimSize(1))) : IntegerAttr();
   Value row = sequence.firstQuery ? t.add(i, sequence.firstQuery) : i;
-  Value column = sequence.firstPanelRow ? t.add(chunk.first, sequence.firstPanelRow) : chunk.first;
+  Value column = f.inRing(key, chunk.first);
+  if (sequence.firstPanelRow)
+    column = t.add(column, sequence.firstPanelRow);
   bool starts = mask && !rules.hiddenScore;
   return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, /*rows=*/Value(),
                                     chunk.count, starts ? chunk.from : Value(),

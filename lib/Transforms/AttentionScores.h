@@ -65,6 +65,7 @@ public:
   mlir::Value power(mlir::Value score, mlir::Value rounded, mlir::Value maximum);
 
   unsigned queryView, keyView;
+  mlir::Value key;
   kernel::Size queries, keys;
   mlir::Value batch, keyHead, head;
   Sequence sequence;

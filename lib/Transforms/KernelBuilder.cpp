@@ -63,7 +63,22 @@ Value KernelBuilder::placeOf(unsigned result, Value sequence, Value row, Value &
     Value stored = entryOf(arguments[layout.getCounts()].view, sequence);
     left = t.min(left, t.sub(t.max(stored, row), row));
   }
-  return t.add(row, entryOf(arguments[layout.getPlaces()].view, sequence));
+  Value first = t.add(row, entryOf(arguments[layout.getPlaces()].view, sequence));
+  return wrapped(layout.getRing(), first);
+}
+
+/// A row of a ring of so many; 0: of none.
+Value KernelBuilder::wrapped(int64_t ring, Value row) {
+  return ring ? arith::RemUIOp::create(t.b, t.loc, row, t.index(ring)).getResult() : row;
+}
+
+IntegerAttr KernelBuilder::ringOf(unsigned result) const {
+  const int64_t ring = results[result].layout.getRing();
+  return ring ? t.b.getI64IntegerAttr(ring) : IntegerAttr();
+}
+
+Value KernelBuilder::inRing(Value argument, Value row) {
+  return wrapped(arguments[cast<BlockArgument>(argument).getArgNumber()].layout.getRing(), row);
 }
 
 Size KernelBuilder::slots(Value argument) const {

@@ -83,7 +83,7 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
   MLIRContext *context = type.getContext();
   if (place.scalar)
     return kernel::LayoutAttr::get(context, kernel::ViewType(), kernel::Storage::Memory,
-                                   names.name(*place.scalar), {}, {}, -1, -1);
+                                   names.name(*place.scalar), {}, {}, -1, -1, 0);
   Shape sizes = flat ? flattened(place, ids) : place.dims;
   SmallVector<kernel::ViewDim> dims;
   for (const SizeExpr &size : sizes)
@@ -102,7 +102,7 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
   kernel::Size at = optional(place.at), slots = optional(place.slots);
   return kernel::LayoutAttr::get(
       context, kernel::ViewType::get(context, dims, element, place.panel ? 16 : 0), place.storage(),
-      {}, at, slots, place.places, place.counts);
+      {}, at, slots, place.places, place.counts, place.ring);
 }
 
 /// Turns stores into states to results: a definition does not know whose memory it writes.

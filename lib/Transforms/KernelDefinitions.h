@@ -34,7 +34,9 @@ struct PlannedTensor {
   std::optional<SizeExpr> at = std::nullopt;
   /// Numbers of the group's operands that hold the first row of each sequence, and how many of its
   /// rows are stored; -1: none.
-  int64_t places = -1, counts = -1;
+  int32_t places = -1, counts = -1;
+  int64_t ring =
+      0; ///< rows of a cache that keeps only the last ones, row r in row r mod ring; else 0
   /// Elements that a launch appends behind the existing rows.
   std::optional<SizeExpr> appended = std::nullopt;
   /// Value of a scalar operand.

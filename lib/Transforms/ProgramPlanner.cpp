@@ -124,7 +124,19 @@ SmallVector<SizeExpr> ProgramPlanner::stateDims(StringRef symbol) {
   return SmallVector<SizeExpr>(dimsFromAttr(op.getDims()));
 }
 
-/// Storage of a state: one buffer, with room for its capacity.
+/// Rows of a cache that keeps only those that a call of `mostRowsOfRing` rows needs, and their
+/// own; 0: it keeps all. A chunk of keys, of whatever device, lies in neighbouring rows.
+int64_t heddle::ringOf(StateOp op) {
+  constexpr int64_t chunk = std::max(cpuTiles.chunk, gpuTiles.chunk);
+  static_assert(chunk % cpuTiles.chunk == 0 && chunk % gpuTiles.chunk == 0);
+  if (!op.getWindow() || !op.getCapacity())
+    return 0;
+  const auto needed = static_cast<int64_t>(*op.getWindow()) - 1 + mostRowsOfRing;
+  const auto rows = static_cast<int64_t>(llvm::alignTo(needed, chunk));
+  return rows < static_cast<int64_t>(*op.getCapacity()) ? rows : 0;
+}
+
+/// Storage of a state: one buffer, with room for its capacity, or for what is read of it.
 PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape &content) {
   auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(user, b.getStringAttr(symbol));
   Shape dims = dimsFromAttr(op.getDims());
@@ -132,7 +144,10 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
   place.dims = content;
   bool dense = place.dense = isDense(op.getType());
   place.element = dtypeOf(op.getType());
-  if (dims.size() == 4)
+  place.ring = static_cast<int32_t>(ringOf(op));
+  if (place.ring)
+    place.rows = place.ring;
+  else if (dims.size() == 4)
     place.rows = SizeExpr::roundUp(
         op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
   place.panel = keyStates.contains(symbol);
@@ -201,7 +216,9 @@ PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
   if (auto append = dyn_cast<CacheAppendOp>(store)) {
     PlannedTensor place = statePlace(func, append.getState(), shapes.of(append.getResult()));
     if (append.getAt()) {
-      auto numberOf = [](Value operand) { return cast<BlockArgument>(operand).getArgNumber(); };
+      auto numberOf = [](Value operand) {
+        return static_cast<int32_t>(cast<BlockArgument>(operand).getArgNumber());
+      };
       place.places = numberOf(append.getAt());
       if (append.getCount())
         place.counts = numberOf(append.getCount());

@@ -26,6 +26,10 @@ mlir::LogicalResult checkSignature(mlir::func::FuncOp function);
 mlir::LogicalResult checkCounts(mlir::func::FuncOp function);
 /// The length that `offset` counts, for all sequences or for each; empty if it is another number.
 std::string lengthOf(mlir::func::FuncOp function, mlir::Value offset);
+/// Rows that a call may always append to a cache of which only the last rows are kept.
+inline constexpr int64_t mostRowsOfRing = 256;
+/// Rows of the ring that such a cache is; 0: it keeps all.
+int64_t ringOf(transformer::StateOp state);
 /// The value of the function that an operand of a group stands for.
 mlir::Value outside(mlir::Value value);
 

@@ -97,6 +97,16 @@ static void addOnce(std::vector<std::string> &names, const std::string &name) {
     names.push_back(name);
 }
 
+/// Records how little a cache keeps that does not keep all.
+static void keepRing(StateOp state, Function &info) {
+  const int64_t ring = ringOf(state);
+  if (ring == 0)
+    return;
+  const int64_t spare = ring - (static_cast<int64_t>(*state.getWindow()) - 1);
+  info.keptRows = info.keptRows ? std::min(info.keptRows, ring) : ring;
+  info.spareRows = info.spareRows ? std::min(info.spareRows, spare) : spare;
+}
+
 /// Records the dimensions that outlive the call, and their updates.
 void ProgramPlanner::planSession() {
   Function info;
@@ -117,6 +127,7 @@ void ProgramPlanner::planSession() {
       if (append.getAt()) {
         info.appendsTo = dims[2].dimName();
         info.appends = rows[2];
+        keepRing(append.lookupState(), info);
         if (append.getCount())
           info.appendsBy =
               argumentName(cast<BlockArgument>(outside(append.getCount())).getArgNumber());
@@ -167,6 +178,8 @@ void ProgramPlanner::addChecks() {
     check(e.atMost ? Check::Kind::AtMost : Check::Kind::Equal, e.left, e.right,
           func.getSymName() + ": " + e.what + ": expected " + e.left.str() +
               (e.atMost ? " <= " : " = ") + e.right.str() + ", found {left} and {right}");
+  Function ring;
+  SizeExpr appended = 0;
   func.walk([&](CacheAppendOp append) {
     auto state =
         SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
@@ -174,7 +187,14 @@ void ProgramPlanner::addChecks() {
       check(Check::Kind::AtMost, shapes.of(append.getResult())[2], static_cast<int64_t>(*capacity),
             func.getSymName() + ": expected at most {right} steps, found step {left}");
     }
+    keepRing(state, ring);
+    if (ring.spareRows)
+      appended = shapes.of(append.getRows())[2];
   });
+  if (ring.spareRows)
+    check(Check::Kind::AtMost, appended, ring.spareRows,
+          func.getSymName() + ": expected at most {right} tokens in one call, since caches keep "
+                              "those of a window alone, found {left}");
   func.walk([&](PositionLearnedOp op) { // offsets of their own are not known in symbols
     if (Value offset = op.getOffset(); offset && isa<ShapedType>(offset.getType()))
       check(Check::Kind::AtMost, SizeExpr::dim(lengthOf(func, offset)),

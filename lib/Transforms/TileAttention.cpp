@@ -106,7 +106,9 @@ private:
     Value sum = t.reduce(ReduceKind::Add, p);
     bool starts = op.getMask() && !op.getHiddenScoreAttr();
     auto visitTile = keys.skips ? t.b.getI64IntegerAttr(scores.visitTile) : IntegerAttr();
-    Value row = scores.sequence.firstKey ? t.add(keys.first, scores.sequence.firstKey) : keys.first;
+    Value row = f.inRing(op.getValue(), keys.first);
+    if (scores.sequence.firstKey)
+      row = t.add(row, scores.sequence.firstKey);
     Value factors = t.narrow(p, f.viewType(scores.queryView).getElementType());
     Value weighted = kernel::ContractOp::create(
         t.b, t.loc, t.type(rows, valueColumns), factors, Value(), value, row, keys.count, Value(),

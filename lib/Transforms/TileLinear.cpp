@@ -221,7 +221,7 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
                       arith::RemUIOp::create(t.b, t.loc, j, size)});
     }
     Value stored = t.narrow(tile, f.viewType(result).getElementType());
-    kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, rows);
+    kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, rows, f.ringOf(number));
   }
 }
 

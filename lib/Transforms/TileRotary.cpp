@@ -115,7 +115,7 @@ void RotaryTiler::store(const ValueTiles &tiles, Value tile, int64_t column) {
     SmallVector<Value> indices(tiles.points);
     indices.append({row, t.index(column)});
     kernel::StoreOp::create(t.b, t.loc, t.narrow(tile, f.viewType(view).getElementType()),
-                            f.view(view), indices, left);
+                            f.view(view), indices, left, f.ringOf(result));
   }
 }
 

@@ -448,7 +448,8 @@ LogicalResult heddle::tileRelayout(KernelBuilder &f) {
     SmallVector<Value> indices =
         merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
     Type element = cast<kernel::ViewType>(view.getType()).getElementType();
-    kernel::StoreOp::create(t.b, t.loc, t.narrow(tile, element), view, indices, left);
+    kernel::StoreOp::create(t.b, t.loc, t.narrow(tile, element), view, indices, left,
+                            f.ringOf(result));
   }
   return success();
 }

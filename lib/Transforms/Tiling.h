@@ -115,6 +115,10 @@ struct KernelBuilder {
   /// Where a tile of rows from `row` on is stored in a result of heads: rows from its `at` on, or
   /// from the place of its sequence on; `left` is lessened to the rows that the sequence stores.
   mlir::Value placeOf(unsigned result, mlir::Value sequence, mlir::Value row, mlir::Value &left);
+  /// The attribute `ring` of a store to a result.
+  mlir::IntegerAttr ringOf(unsigned result) const;
+  /// Where the rows of an argument from `row` on lie, the first of a tile of keys.
+  mlir::Value inRing(mlir::Value argument, mlir::Value row);
   /// Entry of `sequence` in argument `view`, an index.
   mlir::Value entryOf(int64_t view, mlir::Value sequence);
   /// Rows of the grid over the tiles of documents whose starts are `argument`.
@@ -134,6 +138,7 @@ struct KernelBuilder {
   kernel::FuncOp func;
 
 private:
+  mlir::Value wrapped(int64_t ring, mlir::Value row);
   struct Argument {
     kernel::LayoutAttr layout;
     int64_t view;

@@ -15,9 +15,6 @@ using namespace heddle::test;
 
 namespace {
 
-/// Tokens of each sequence; none of them fills the caches of the models.
-const std::vector<int64_t> lengths = {12, 1, 7, 20};
-
 class PromptTest
     : public testing::TestWithParam<std::tuple<std::string, std::string, std::string>> {
 protected:
@@ -126,6 +123,8 @@ protected:
     return found ? slice(found->at(scores), 1, position, position + 1) : Tensor();
   }
 
+  /// Tokens of each sequence; none of them fills the caches of the models.
+  std::vector<int64_t> lengths = {12, 1, 7, 20};
   std::optional<Session> session;
   bool transposed = false;
   std::string scores;
@@ -188,7 +187,97 @@ TEST_P(PromptTest, RefusedCallsChangeNothing) {
   feed(texts, {5, 0, 5, 5}, {3, 0, 2, 1}, 4);
 }
 
+/// A model whose masks are windows, but for one layer: caches of the others are rings of 512 rows.
+class RingTest : public PromptTest {
+protected:
+  void SetUp() override {
+    lengths = {1100, 3, 700};
+    PromptTest::SetUp();
+  }
+
+  /// Feeds texts up to `lengths[text]`, from `first` on, in calls of `chunk` columns.
+  void feedAll(const std::vector<int64_t> &texts, int64_t first, int64_t chunk) {
+    const int64_t most = *std::ranges::max_element(lengths);
+    for (; first < most; first += chunk) {
+      std::vector<int64_t> firsts, counts;
+      for (int64_t text : texts) {
+        counts.push_back(std::clamp<int64_t>(lengths[text] - first, 0, chunk));
+        firsts.push_back(std::min(first, lengths[text]));
+      }
+      feed(texts, firsts, counts, chunk);
+    }
+  }
+};
+
+TEST_P(RingTest, GivesTheBitsOfDecode) {
+  for (int64_t chunk : {256, 100}) {
+    SCOPED_TRACE("chunks of " + std::to_string(chunk));
+    start();
+    feedAll({0, 1, 2}, 0, chunk);
+  }
+}
+
+TEST_P(RingTest, RowsGoOnWhereTheyWereMoved) {
+  start();
+  feed({0, 2}, {0, 0}, {250, 250}, 250);
+  feed({0, 2}, {250, 250}, {250, 130}, 250);
+  feed({0, 2}, {500, 380}, {90, 250}, 250);
+  HEDDLE_ASSERT(done, call(*session, "decode_reorder", {{"parents", vector({1, -1, 0})}}));
+  feed({2, 1, 0}, {630, 0, 590}, {20, 2, 250}, 250);
+  step({2, 1, 0}, {650, 2, 840});
+}
+
+TEST_P(RingTest, CachesHoldAWindowAndTheRowsOfACall) {
+  auto rowsOf = [&](const std::string &state) -> int64_t {
+    for (const Function &function : session->program().functions)
+      for (const StateUse &use : function.states)
+        if (use.name == state && function.name == "decode_step") {
+          const auto elements = function.buffers[use.buffer].elements.evaluate({{"B", 1}});
+          return elements ? *elements / 16 : -1; // one head of 16
+        }
+    return -1;
+  };
+  EXPECT_EQ(rowsOf("decoder.0.self.key"), rowsOf("decoder.0.self.value"));
+  EXPECT_EQ(rowsOf("decoder.0.self.value") * 1200, rowsOf("decoder.1.self.value") * 512);
+  EXPECT_EQ(rowsOf("decoder.2.self.key") * 1200, rowsOf("decoder.1.self.key") * 512);
+  start();
+  auto ids = make({1, 500}, [](int64_t) { return 1; });
+  auto found =
+      call(*session, "decode_prompt", {{"target", ids}, {"target.lengths", vector({500})}});
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().message.find("expected at most 422 tokens in one call, since caches keep "
+                                       "those of a window alone, found 500"),
+            std::string::npos)
+      << found.error().message;
+}
+
+/// Tokens that the next one would see are gone where too many are forgotten.
+TEST_P(RingTest, RowsAreForgottenAsFarAsTheCachesKeepThem) {
+  start();
+  feedAll({0}, 0, 250);
+  auto keep = [&](int64_t rows) {
+    auto kept = session->keepRows(std::array{rows});
+    EXPECT_TRUE(kept) << kept.error().message;
+    return kept ? kept->front() : -1;
+  };
+  EXPECT_EQ(keep(700), 700);
+  feed({0}, {700}, {60}, 60);
+  EXPECT_EQ(keep(678), 678);
+  feed({0}, {678}, {1}, 1);
+  EXPECT_EQ(keep(677), 0);
+  feed({0}, {0}, {100}, 100);
+  EXPECT_EQ(keep(20), 20);
+  feed({0}, {20}, {50}, 50);
+}
+
 using Case = PromptTest::ParamType;
+
+std::string nameOf(const testing::TestParamInfo<Case> &info) {
+  std::string name =
+      std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" + std::get<2>(info.param);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Models, PromptTest,
@@ -201,11 +290,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"prompt-rules", "vulkan", "f32"},
                     Case{"prompt-transposed", "vulkan", "int8"},
                     Case{"prompt-hidden", "vulkan", "f32"}),
-    [](const auto &info) {
-      std::string name =
-          std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" + std::get<2>(info.param);
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(Models, RingTest,
+                         testing::Values(Case{"prompt-window", "cpu", "f32"},
+                                         Case{"prompt-window", "cpu", "bf16"},
+                                         Case{"prompt-window", "vulkan", "f32"}),
+                         nameOf);
 
 } // namespace

@@ -107,9 +107,11 @@ public:
   /// caches; none before a call has set it.
   std::optional<int64_t> stateDim(std::string_view name) const;
 
-  /// Forgets what the caches hold of each sequence behind its first `rows[b]` tokens. Input error,
-  /// which changes nothing, if they hold another number of sequences or fewer tokens of one.
-  Status keepRows(std::span<const int64_t> rows);
+  /// Forgets what the caches hold of each sequence behind its first `rows[b]` tokens, and returns how
+  /// many each keeps: as many, or none where a mask's window let the caches drop tokens that the
+  /// next one would see. Input error, which changes nothing, if they hold another number of sequences
+  /// or fewer tokens of one.
+  Expected<std::vector<int64_t>> keepRows(std::span<const int64_t> rows);
 
 private:
   class Impl;

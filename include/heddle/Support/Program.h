@@ -166,10 +166,14 @@ struct Function {
   /// Input that says how many rows each sequence appends; empty: `appends` for each.
   std::string appendsBy;
   SizeExpr appends = 0;
+  /// Rows that caches keep where masks let queries see no older ones, and how many of them no query
+  /// sees any more before the call; 0: caches keep all rows. The fewest of all caches.
+  int64_t keptRows = 0, spareRows = 0;
   /// Works on caches of earlier calls, so that `heddle run` does not choose it by default.
   bool needsSession = false;
   HEDDLE_FIELDS(0, name, dims, stateDims, inputs, outputs, buffers, launches, checks, states,
-                updates, startsStates, reorderBy, appendsTo, appendsBy, appends, needsSession)
+                updates, startsStates, reorderBy, appendsTo, appendsBy, appends, keptRows,
+                spareRows, needsSession)
 };
 
 /// Extent of a grid's axis: ceil(scalars[scalar] / tile), or `count` if scalar < 0.

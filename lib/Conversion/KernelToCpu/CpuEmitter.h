@@ -176,7 +176,7 @@ private:
   mlir::LogicalResult storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to,
                                     mlir::Value offset, mlir::Value first, mlir::Value column);
   void storePanelColumns(const Fragment &tile, const BoundView &to, Address start);
-  void storePanelElements(const Fragment &tile, const BoundView &to, mlir::Value offset,
+  void storePanelElements(StoreOp op, const Fragment &tile, const BoundView &to, mlir::Value offset,
                           mlir::Value first, mlir::Value column, mlir::Value left);
   mlir::Value rowsLeft(StoreOp op);
   struct Origin {

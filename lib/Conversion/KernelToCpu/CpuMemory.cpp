@@ -200,8 +200,8 @@ void CpuEmitter::guardRows(Value left, int64_t count,
 CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
   int64_t rank = op.getView().getType().getRank(), columns = columnsOf(op.getTile().getType());
   bool hasRows = op.getTile().getType().getDimSize(0) > 1;
-  Value first =
-      add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? loops.at.row : Value());
+  Value first = inRing(
+      op, add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? loops.at.row : Value()));
   Value column =
       rank > 1 ? add(scalar(op.getIndices().back()), shape.vectors ? columnBase(columns) : Value())
                : Value();
@@ -211,8 +211,7 @@ CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
 
 SmallVector<Address> CpuEmitter::storePlaces(StoreOp op, const Fragment &shape) {
   auto [offset, first, column] = storeOrigin(op, shape);
-  return places(view(op.getView()), offset, first, column, shape,
-                columnsOf(op.getTile().getType()));
+  return storedPlaces(op, offset, first, column, shape);
 }
 
 LogicalResult CpuEmitter::emitStore(StoreOp op) {
@@ -255,7 +254,7 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
   Value left = rowsLeft(op);
   int64_t lanes = width / perWord(to);
   if (!llvm::isPowerOf2_64(tile.rows) || tile.rows == 1 || tile.rows > lanes) {
-    storePanelElements(tile, to, offset, first, column, left);
+    storePanelElements(op, tile, to, offset, first, column, left);
     return success();
   }
   Value misaligned = arith::AndIOp::create(builder, loc, first, constant(tile.rows - 1));
@@ -274,7 +273,7 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
   start = moved(moved(start, mul(inPanel, perWord(to))), mul(column, panel));
   storePanelColumns(tile, to, start);
   builder.setInsertionPointToStart(branch.elseBlock());
-  storePanelElements(tile, to, offset, first, column, left);
+  storePanelElements(op, tile, to, offset, first, column, left);
   return success();
 }
 
@@ -321,8 +320,8 @@ void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Ad
 }
 
 /// Stores element by element, because rows of the fragment may be in different panels.
-void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, Value offset,
-                                    Value first, Value column, Value left) {
+void CpuEmitter::storePanelElements(StoreOp op, const Fragment &tile, const BoundView &to,
+                                    Value offset, Value first, Value column, Value left) {
   OpBuilder::InsertionGuard guard(builder);
   int64_t panel = to.type.getPanel(), stored = padded(to.type.getDims().back().pitch.value);
   int64_t word = perWord(to), lanes = width / word;
@@ -330,7 +329,7 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
     OpBuilder::InsertionGuard rowGuard(builder);
     if (left)
       enterIf(compare(arith::CmpIPredicate::sgt, left, constant(r)));
-    Value position = add(first, constant(r));
+    Value position = inRing(op, add(first, constant(r)));
     Value inPanel = arith::AndIOp::create(builder, loc, position, constant(panel - 1));
     Address start =
         moved(moved({offset, 0}, mul(sub(position, inPanel), stored)), mul(inPanel, word));

@@ -24,8 +24,9 @@ namespace {
 /// Stores a fragment to a view.
 class TileStore {
 public:
-  TileStore(GpuEmitter &emitter, const BoundView &view, Fragment tile, int64_t columns)
-      : e(emitter), builder(e.builder), loc(e.loc), width(e.width), view(view),
+  TileStore(GpuEmitter &emitter, kernel::StoreOp op, const BoundView &view, Fragment tile,
+            int64_t columns)
+      : e(emitter), builder(e.builder), loc(e.loc), width(e.width), op(op), view(view),
         tile(std::move(tile)), columns(columns) {}
 
   void storeRows(Value rowsLeft);
@@ -45,6 +46,7 @@ private:
   OpBuilder &builder;
   Location loc;
   int64_t width;
+  kernel::StoreOp op;
   const BoundView view;
   Fragment tile;
   int64_t columns; ///< of the whole tile
@@ -76,6 +78,7 @@ void TileStore::storeRows(Value rowsLeft) {
 /// Address of element (row, first column + column): whole panels, then columns of 16 rows, or of 16
 /// words of two columns.
 Value TileStore::panelPlace(Value row, int64_t column) {
+  row = e.inRing(op, row);
   int64_t panel = view.type.getPanel();
   int64_t stored = padded(view.type.getDims().back().pitch.value);
   Value inside = arith::AndIOp::create(builder, loc, row, e.constant(panel - 1));
@@ -156,10 +159,10 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   auto type = cast<RankedTensorType>(op.getTile().getType());
   const BoundView to = view(op.getView());
   int64_t rank = to.type.getRank(), columns = type.getDimSize(1);
-  TileStore store(*this, to, *tile, columns);
+  TileStore store(*this, op, to, *tile, columns);
   store.offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
   Value base = type.getDimSize(0) > 1 ? rowBase() : Value();
-  store.firstRow = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), base);
+  store.firstRow = inRing(op, add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), base));
   if (rank > 1)
     store.firstColumn =
         add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value());
@@ -167,7 +170,7 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   if (to.type.getPanel() && !tile->vectors)
     return op.emitOpError("expected a store to panels of more than one column");
   if (!to.type.getPanel())
-    store.places = places(to, store.offset, store.firstRow, store.firstColumn, *tile, columns);
+    store.places = storedPlaces(op, store.offset, store.firstRow, store.firstColumn, *tile);
   onlyIf(owns(type), [&] {
     if (to.type.getPanel())
       store.storePanels(rowsLeft);

@@ -36,6 +36,16 @@ transformer.state @state_c4_batch {dims = [2, 8, "S", 4]} : tensor<2x8x?x4xf32>
 
 // -----
 
+// expected-error @+1 {{'transformer.state' op C5: expected a positive window beside a capacity, found 4 without one}}
+transformer.state @state_c5_capacity {dims = ["B", 8, "S", 4], window = 4 : i64} : tensor<?x8x?x4xf32>
+
+// -----
+
+// expected-error @+1 {{'transformer.state' op C5: expected a positive window beside a capacity, found 0}}
+transformer.state @state_c5_window {dims = ["B", 8, "S", 4], capacity = 8 : i64, window = 0 : i64} : tensor<?x8x?x4xf32>
+
+// -----
+
 func.func @state_set_c1_name(%x: tensor<?x8x?x4xf32>) {
   // expected-error @+1 {{'transformer.state.set' op C1: expected the name of a transformer.state, found @none}}
   transformer.state.set @none, %x : tensor<?x8x?x4xf32>
@@ -126,6 +136,15 @@ transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8
 func.func @cache_append_c4_count_alone(%x: tensor<?x8x1x4xf32>, %n: tensor<?xi32>) {
   // expected-error @+1 {{'transformer.cache.append' op C4: expected at(...) beside count(...), found none}}
   %k = transformer.cache.append @c, %x count(%n : tensor<?xi32>) : tensor<?x8x1x4xf32> -> tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64, window = 4 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_append_c5_window(%x: tensor<?x8x1x4xf32>) {
+  // expected-error @+1 {{'transformer.cache.append' op C5: expected at(...) for the state @c, which has a window, found none}}
+  %k = transformer.cache.append @c, %x : tensor<?x8x1x4xf32> -> tensor<?x8x?x4xf32>
   return
 }
 

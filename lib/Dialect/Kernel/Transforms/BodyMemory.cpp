@@ -80,6 +80,28 @@ SmallVector<Address> BodyEmitter::places(const BoundView &view, Value offset, Va
   return result;
 }
 
+Value BodyEmitter::inRing(StoreOp op, Value row) {
+  if (!op.getRing())
+    return row;
+  Value ring = constant(static_cast<int64_t>(*op.getRing()));
+  Value beyond = compare(arith::CmpIPredicate::uge, row, ring);
+  return select(beyond, sub(row, ring), row);
+}
+
+SmallVector<Address> BodyEmitter::storedPlaces(StoreOp op, Value offset, Value row, Value column,
+                                               const Fragment &shape) {
+  const BoundView &to = view(op.getView());
+  const int64_t columns = op.getTile().getType().getDimSize(1);
+  if (!op.getRing())
+    return places(to, offset, row, column, shape, columns);
+  SmallVector<Address> result;
+  Fragment oneRow = shape;
+  oneRow.rows = 1;
+  for (int64_t r = 0; r < shape.rows; ++r)
+    result.append(places(to, offset, inRing(op, add(row, constant(r))), column, oneRow, columns));
+  return result;
+}
+
 SmallVector<Address> BodyEmitter::loadPlaces(LoadOp op) {
   const BoundView &from = view(op.getView());
   RankedTensorType type = op.getType();
@@ -145,13 +167,14 @@ LogicalResult BodyEmitter::emitStore(StoreOp op) {
     return failure();
   int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
   bool hasRows = op.getTile().getType().getDimSize(0) > 1;
-  Value row = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? rowBase() : Value());
+  Value row = inRing(
+      op, add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? rowBase() : Value()));
   Value column =
       rank > 1 ? add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value())
                : Value();
   Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
   for (auto [value, place] :
-       llvm::zip(tile->registers, places(to, offset, row, column, *tile, columns)))
+       llvm::zip(tile->registers, storedPlaces(op, offset, row, column, *tile)))
     if (tile->vectors)
       storeVector(value, to, place);
     else

@@ -55,6 +55,10 @@ LogicalResult StateOp::verify() {
       return emitOpError("C3: expected a positive capacity, found ")
              << static_cast<int64_t>(*capacity);
   }
+  if (std::optional<uint64_t> window = getWindow();
+      window && (!getCapacity() || static_cast<int64_t>(*window) <= 0))
+    return emitOpError("C5: expected a positive window beside a capacity, found ")
+           << static_cast<int64_t>(*window) << (getCapacity() ? "" : " without one");
   if (type.getRank() == 0 || !type.isDynamicDim(0))
     return emitOpError("C4: expected a dynamic dimension 0 (batch), found ") << type;
   return success();
@@ -173,6 +177,9 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << state->getTensorType() << ", found " << getResult().getType();
   if (getCount() && !getAt())
     return emitOpError("C4: expected at(...) beside count(...), found none");
+  if (state->getWindow() && !getAt())
+    return emitOpError("C5: expected at(...) for the state ")
+           << getStateAttr() << ", which has a window, found none";
   return success();
 }
 

@@ -87,7 +87,8 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
     view is a number that the launch passes, `scalar`. `storage` is `memory`, `weight`, or `table`: memory that the kernel reads although no operand
     of the group stands for it. Rows of a result are stored from `at` on, or from a place of each sequence: `places` is the number of the argument that
     holds one number a sequence, and of that with number `counts` only so many rows are stored. `slots` are the rows of a grid with one tile for each part of each document,
-    if the argument holds the documents' starts.
+    if the argument holds the documents' starts. With `ring`, row r of a matrix lies in row r mod ring; tiles of keys that start at multiples of 512 lie in
+    neighbouring rows.
 
     ```mlir
     #kernel.layout<view = !kernel.view<[64, 5], f32, panel = 16>, storage = weight>
@@ -100,7 +101,8 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
     OptionalParameter<"::heddle::kernel::ViewType">:$view,
     DefaultValuedParameter<"::heddle::kernel::Storage", "::heddle::kernel::Storage::Memory">:$storage,
     Kernel_SizeParameter<"">:$scalar, Kernel_SizeParameter<"">:$at, Kernel_SizeParameter<"">:$slots,
-    DefaultValuedParameter<"int64_t", "-1">:$places, DefaultValuedParameter<"int64_t", "-1">:$counts);
+    DefaultValuedParameter<"int64_t", "-1">:$places, DefaultValuedParameter<"int64_t", "-1">:$counts,
+    DefaultValuedParameter<"int64_t", "0">:$ring);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -187,6 +187,11 @@ public:
   /// vectors).
   llvm::SmallVector<Address> places(const BoundView &view, mlir::Value offset, mlir::Value row,
                                     mlir::Value column, const Fragment &shape, int64_t tileColumns);
+  /// The row of a store that `row`, at most a ring behind, stands for.
+  mlir::Value inRing(StoreOp op, mlir::Value row);
+  /// The addresses of `places` of a store to row-major memory.
+  llvm::SmallVector<Address> storedPlaces(StoreOp op, mlir::Value offset, mlir::Value row,
+                                          mlir::Value column, const Fragment &shape);
   /// Addresses of the registers of a load from row-major memory.
   llvm::SmallVector<Address> loadPlaces(LoadOp op);
   /// Binds an argument of the kernel; `size` gives the values of extents and pitches.

@@ -23,13 +23,15 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
   let description = [{
     Declares a state of the module's sessions by name. `dims` has one entry a dimension: a number if it is static, a name if it is dynamic. With
     `capacity`, rows are appended along dimension 2, at most `capacity` of them, and the name of that dimension is the length that the session counts;
-    without, the state is set as a whole.
+    without, the state is set as a whole. With `window`, no query reads keys more than `window - 1` rows before its own, so that older rows need
+    not be kept (pass `bound-caches`).
 
     Constraints:
     * C1: `dims` has one entry a dimension of `type`.
     * C2: an entry is the number of a static dimension, or a name of a dynamic one.
     * C3: with `capacity`, `type` has rank 4, dimension 2 is dynamic, and `capacity` is positive.
     * C4: dimension 0 (batch) is dynamic.
+    * C5: `window` is positive and stands beside a capacity.
 
     Example:
     ```mlir
@@ -37,7 +39,8 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
     transformer.state @decoder.0.cross.key {dims = ["B", 8, "S", 64]} : tensor<?x8x?x64xf32>
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$dims, OptionalAttr<I64Attr>:$capacity, TypeAttrOf<RankedTensorOf<[F32, BF16, F16, I32]>>:$type);
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$dims, OptionalAttr<I64Attr>:$capacity, OptionalAttr<I64Attr>:$window,
+                       TypeAttrOf<RankedTensorOf<[F32, BF16, F16, I32]>>:$type);
   let assemblyFormat = "$sym_name attr-dict `:` $type";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -122,6 +125,7 @@ def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [AttrSiz
     * C2: `rows` equals the state's type except along dimension 2, and has at most `capacity` rows.
     * C3: the result has the state's type.
     * C4: `count` stands only beside `at`.
+    * C5: a state with a `window` takes rows with `at`.
 
     Example:
     ```mlir

@@ -44,6 +44,22 @@ def LowerConvolutions : Pass<"lower-convolutions"> {
   }];
 }
 
+def BoundCaches : Pass<"bound-caches", "::mlir::ModuleOp"> {
+  let summary = "find caches of which only the last rows are read";
+  let description = [{
+    Sets `window` of every `transformer.state` that only `transformer.cache.append` with `at` extends and whose readers are attentions with a mask that
+    proves how far before its own row a query looks: `mask.window` at the offset `at`, an `and` with one, or an `or` of such masks. Later stages keep
+    so many rows, and those of one call, in a ring. Attentions with `hidden_score` read all keys. Other states lose the attribute. No precondition.
+
+    ```mlir
+    // before
+    transformer.state @keys {capacity = 4096 : i64, dims = ["B", 1, "P", 16]} : tensor<?x1x?x16xf32>
+    // after, where every mask of an attention over @keys is an `and` with mask.window before = 255 after = 0 offset(%at : tensor<?xi32>)
+    transformer.state @keys {capacity = 4096 : i64, dims = ["B", 1, "P", 16], window = 256 : i64} : tensor<?x1x?x16xf32>
+    ```
+  }];
+}
+
 def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
   let summary = "round the operands of products";
   let description = [{

@@ -1,0 +1,86 @@
+//===- BoundCaches.cpp - Caches of which only the last rows are read ------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A cache's window is the widest of those that its readers' masks prove.
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Dialect/Transformer/Transforms/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace heddle::transformer {
+
+#define GEN_PASS_DEF_BOUNDCACHES
+#include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
+
+/// How many keys a query may see that end with its own, which lies at row i + `at`; none: nobody
+/// knows.
+static std::optional<int64_t> windowOf(Value mask, Value at) {
+  if (!mask)
+    return std::nullopt;
+  auto inner = [&](Operation *op, auto choose) {
+    std::optional<int64_t> chosen = windowOf(op->getOperand(0), at);
+    for (Value operand : llvm::drop_begin(op->getOperands()))
+      chosen = choose(chosen, windowOf(operand, at));
+    return chosen;
+  };
+  using Window = std::optional<int64_t>;
+  return llvm::TypeSwitch<Operation *, Window>(mask.getDefiningOp())
+      .Case<MaskWindowOp>([&](MaskWindowOp window) {
+        return window.getOffset() == at ? Window(window.getBefore() + 1) : std::nullopt;
+      })
+      .Case<MaskAndOp>([&](Operation *op) {
+        return inner(op, [](Window a, Window b) { return a && b ? std::min(a, b) : a ? a : b; });
+      })
+      .Case<MaskOrOp>([&](Operation *op) {
+        return inner(op, [](Window a, Window b) { return a && b ? std::max(a, b) : std::nullopt; });
+      })
+      .Default([](Operation *) { return Window(); });
+}
+
+/// The window of what an append returns: that of its readers, which must all be attentions.
+static std::optional<int64_t> windowOf(CacheAppendOp append) {
+  std::optional<int64_t> widest;
+  for (OpOperand &use : append.getResult().getUses()) {
+    auto attention = dyn_cast<AttentionOp>(use.getOwner());
+    if (!attention || attention.getHiddenScoreAttr())
+      return std::nullopt;
+    std::optional<int64_t> window = windowOf(attention.getMask(), append.getAt());
+    if (!window)
+      return std::nullopt;
+    widest = std::max(widest, window);
+  }
+  return widest;
+}
+
+namespace {
+struct BoundCaches : impl::BoundCachesBase<BoundCaches> {
+  void runOnOperation() override {
+    llvm::DenseMap<Operation *, int64_t> windows;
+    llvm::SmallPtrSet<Operation *, 16> unbounded;
+    getOperation().walk([&](Operation *op) {
+      if (auto get = dyn_cast<StateGetOp>(op))
+        unbounded.insert(get.lookupState());
+      auto append = dyn_cast<CacheAppendOp>(op);
+      if (!append)
+        return;
+      std::optional<int64_t> window = append.getAt() ? windowOf(append) : std::nullopt;
+      if (!window)
+        unbounded.insert(append.lookupState());
+      else
+        windows[append.lookupState()] = std::max(windows[append.lookupState()], *window);
+    });
+    for (auto state : getOperation().getOps<StateOp>()) {
+      state.removeWindowAttr(); // what a text says is not proven
+      if (windows.contains(state) && !unbounded.contains(state))
+        state.setWindow(windows[state]);
+    }
+  }
+};
+} // namespace
+
+} // namespace heddle::transformer
