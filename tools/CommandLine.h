@@ -134,6 +134,9 @@ inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
   app.add_option("--query", command.query, "what the texts are compared with")
       ->type_name("TEXT")
       ->required();
+  app.add_option("--prompt", command.prompt,
+                 "of a language model: a prompt of its own by name (default: the model's)")
+      ->type_name("NAME");
   addNumber(app, "--top", command.top, 1, "only the N best, the best first");
 }
 
@@ -307,6 +310,28 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
                "chat model.heddle --sample --temperature=0.7 < questions.txt");
 }
 
+/// Adds `perplexity`.
+inline void addPerplexity(CLI::App &app, const TextDriver &driver, Status &outcome) {
+  auto own = std::make_shared<PerplexityCommand>();
+  auto addFlags = [own](CLI::App &command) {
+    command.add_option("file", own->file, "FILE with the text")->required();
+    addNumber(command, "--window", own->window, 2,
+              "tokens read at once (default: 512, or the context if it is shorter)");
+    addNumber(command, "--stride", own->stride, 1,
+              "tokens between two windows (default: half a window)");
+  };
+  const std::string start = "  " + driver.tool + " perplexity ";
+  addTextCommand(app, driver, outcome, "perplexity",
+                 "say how well a model predicts a text, and what a --dtype costs", addFlags,
+                 [driver, own]() -> Status {
+                   HEDDLE_TRY(checkPerplexity(*own));
+                   Session session = HEDDLE_TRY(driver.open());
+                   return perplexityCommand(session, *own, std::cout);
+                 })
+      ->footer("Examples:\n" + start + "model.heddle text.txt\n" + start +
+               "model.heddle text.txt --window=1024 --stride=256");
+}
+
 /// Adds the commands on encoders.
 inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome) {
   const std::string start = "  " + driver.tool + " ";
@@ -353,6 +378,7 @@ inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome)
 /// Adds the commands on texts; the chosen one leaves its status in `outcome`.
 inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
   addWriters(app, driver, outcome);
+  addPerplexity(app, driver, outcome);
   addReaders(app, driver, outcome);
 }
 

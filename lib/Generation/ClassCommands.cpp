@@ -4,6 +4,7 @@
 //
 // `classify`, `rerank`, `fill-mask` and `answer`: what the numbers of a classifier say,
 // a row for each text or for each of its tokens.
+#include "Conversation.h"
 #include "EncoderTexts.h"
 
 #include "heddle/Support/Text.h"
@@ -164,21 +165,40 @@ Status heddle::classifyCommand(Session &session, const ClassifyCommand &command,
 
 //===- rerank ------------------------------------------------------------===//
 
+/// Puts the prompt of a language model that scores pairs in front of them.
+static Status addInstruction(const TextModel &model, const RerankCommand &command,
+                             TextContext &context) {
+  const TextSide &side = model.input();
+  if (!side.pairMessages)
+    return command.prompt ? usageError("--prompt: expected a model that reads pairs as messages, "
+                                       "found one that takes two texts")
+                          : Status();
+  if (!side.chat)
+    return inputError("expected a chat template, which makes one text of two, found none");
+  context.before = HEDDLE_TRY(model.prompt(command.prompt));
+  return checkPairs(*side.chat);
+}
+
 Status heddle::rerankCommand(Session &session, const RerankCommand &command, std::istream &in,
                              std::ostream &out, std::ostream &notes) {
   HEDDLE_TRY(checkEncoder(command.run));
   OpenedEncoder opened;
   HEDDLE_TRY(openClasses(session, command.run, true, "that scores pairs of texts", opened));
-  if (opened.encoder->columns() != 1)
+  const bool asksTokens = opened.model.input().pairMessages; // of "yes", and of "no"
+  if (opened.encoder->columns() != 1 && !(asksTokens && opened.encoder->columns() == 2))
     return ofModel(session,
                    inputError("expected a model with one number for a pair of texts, found " +
                               std::to_string(opened.encoder->columns()) + " classes"));
   const bool sigmoidal = opened.model.sigmoidScores && !opened.encoder->givesProbabilities();
+  TextContext context{.pair = command.query, .pairFirst = true};
+  if (Status checked = addInstruction(opened.model, command, context); !checked)
+    return ofModel(session, checked.takeError());
   std::vector<std::pair<double, std::string>> ranked; // for --top
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     if (text.values.empty())
       return std::string(command.top ? "" : "\n");
-    const double score = sigmoidal ? sigmoid(text.values[0]) : static_cast<double>(text.values[0]);
+    const float number = text.values.size() == 2 ? text.values[0] - text.values[1] : text.values[0];
+    const double score = sigmoidal ? sigmoid(number) : static_cast<double>(number);
     if (!command.top)
       return scoreText(score) + "\t" + text.text + "\n";
     if (ranked.size() <= text.number)
@@ -186,7 +206,6 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
     ranked[text.number] = {score, text.text};
     return std::string();
   };
-  TextContext context{.pair = command.query, .pairFirst = true};
   HEDDLE_TRY(encodeTexts(opened, command.run, context, in, out, notes, answer));
   std::erase_if(ranked, [](const auto &line) { return line.second.empty(); });
   std::ranges::stable_sort(ranked, std::greater(), &std::pair<double, std::string>::first);

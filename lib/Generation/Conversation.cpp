@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Conversation.h"
 
+#include "heddle/Support/Try.h"
+
 using namespace heddle;
 using Json = nlohmann::ordered_json;
 
@@ -18,6 +20,26 @@ Expected<std::string> heddle::questionText(const ChatTemplate &chat,
     messages.push_back(messageOf("system", *system));
   messages.push_back(messageOf("user", question));
   return chat.render(messages, /*addGenerationPrompt=*/true, Json::object());
+}
+
+Expected<std::string> heddle::pairText(const ChatTemplate &chat, const std::string &system,
+                                       const std::string &query, const std::string &document) {
+  Json messages = Json::array();
+  if (!system.empty())
+    messages.push_back(messageOf("system", system));
+  messages.push_back(messageOf("query", query));
+  messages.push_back(messageOf("document", document));
+  return chat.render(messages, /*addGenerationPrompt=*/false, Json::object());
+}
+
+Status heddle::checkPairs(const ChatTemplate &chat) {
+  const std::string both = HEDDLE_TRY(pairText(chat, "", "a", "b"));
+  for (auto [query, document, role] : {std::tuple("c", "b", "query"), {"a", "c", "document"}})
+    if (HEDDLE_TRY(pairText(chat, "", query, document)) == both)
+      return inputError(std::string("chat template: expected one that shows messages of the roles "
+                                    "query and document, found one that leaves out ") +
+                        role);
+  return {};
 }
 
 Expected<std::string> heddle::conversationText(const ChatTemplate &chat, Json json,

@@ -19,6 +19,13 @@ Expected<std::string> questionText(const ChatTemplate &chat,
                                    const std::optional<std::string> &system,
                                    const std::string &question);
 
+/// The text of a pair: messages of the roles query and document, behind one of the system if it is
+/// not empty.
+Expected<std::string> pairText(const ChatTemplate &chat, const std::string &system,
+                               const std::string &query, const std::string &document);
+/// Error for a template that leaves out one of the two.
+Status checkPairs(const ChatTemplate &chat);
+
 /// The text up to an answer to `json`: a list of messages, or an object with messages and other
 /// variables of the template. Errors begin with `place`.
 Expected<std::string> conversationText(const ChatTemplate &chat, nlohmann::ordered_json json,

@@ -145,6 +145,17 @@ double sumOf(std::span<const float> scores, bool probabilities, float largest, d
   return sum;
 }
 
+/// The log probability of a score, less that of the largest one.
+double logBehind(double score, float largest, bool probabilities) {
+  if (score == largest)
+    return 0;
+  if (probabilities)
+    return std::log(score / largest);
+  // Infinities are not subtracted from each other, which would be NaN.
+  return std::isinf(largest) && !std::isnan(score) ? static_cast<double>(never)
+                                                   : score - static_cast<double>(largest);
+}
+
 } // namespace
 
 Expected<int32_t> heddle::argmax(std::span<const float> scores) {
@@ -159,6 +170,14 @@ Expected<int32_t> heddle::argmax(std::span<const float> scores) {
   return noNumbers();
 }
 
+double heddle::logProbability(std::span<const float> scores, bool probabilities, int32_t token) {
+  const float largest = largestOf(scores.data(), scores.size());
+  if (probabilities ? !(largest > 0) : largest == never)
+    return std::numeric_limits<double>::quiet_NaN();
+  return logBehind(scores[static_cast<size_t>(token)], largest, probabilities) -
+         std::log(sumOf(scores, probabilities, largest, /*temperature=*/1));
+}
+
 Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores,
                                                    bool probabilities, size_t count,
                                                    double temperature) {
@@ -171,11 +190,7 @@ Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores
     const double score = scores[place];
     if (probabilities && score <= 0)
       break;
-    // Infinities are not subtracted from each other, which would be NaN.
-    const double behind = score == largest      ? 0
-                          : probabilities       ? std::log(score / largest)
-                          : std::isinf(largest) ? static_cast<double>(never)
-                                                : score - static_cast<double>(largest);
+    const double behind = logBehind(score, largest, probabilities);
     if (behind == never)
       break;
     candidates.push_back({behind / temperature - whole, place});

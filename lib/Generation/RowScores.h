@@ -29,6 +29,11 @@ struct Candidate {
 /// an error.
 Expected<int32_t> argmax(std::span<const float> scores);
 
+/// The log probability of a token under softmax(scores), or under scores that are `probabilities`
+/// already: minus infinity where it is 0, NaN for a score of NaN and in a row without a likely token.
+/// Other scores of NaN count as probability 0.
+double logProbability(std::span<const float> scores, bool probabilities, int32_t token);
+
 /// The `count` likeliest tokens of a row with their log probabilities, likelier first, among equals
 /// the lower token. The distribution is softmax(scores / temperature); for `probabilities`, their
 /// powers 1 / temperature, normalised. Tokens with probability 0 or a score of NaN are left out. A

@@ -6,6 +6,7 @@
 // type is checked, and every special id against the vocabulary.
 #include "heddle/Generation/TextModel.h"
 
+#include "Conversation.h"
 #include "Strings.h"
 #include "Utf8.h"
 
@@ -213,6 +214,8 @@ void readTask(const Json &facts, TextModel &model) {
   };
   if (model.source)
     model.source->strip = is("strip", true);
+  if (model.source)
+    model.source->pairMessages = is("pair-messages", true);
   model.packed = is("packed", true);
   model.unitLength = is("unit-length", true);
   model.promptIsPooled = !is("pooled-prompt", false);
@@ -371,8 +374,9 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
   EncodedText encoded;
   encoded.empty = isEmpty(tokens, context.pair && context.pairFirst, before);
   const int64_t count = static_cast<int64_t>(tokens.size());
-  HEDDLE_TRY(checkLength(side, count, place));
-  if (int64_t room = side.longest().value_or(count); count > room) {
+  if (!context.uncut)
+    HEDDLE_TRY(checkLength(side, count, place));
+  if (int64_t room = side.longest().value_or(count); count > room && !context.uncut) {
     tokens = HEDDLE_TRY(
         encode({.specialTokens = !context.whole, .truncation = Truncation{.length = room}}));
     encoded.cut = count - static_cast<int64_t>(tokens.size());
@@ -383,10 +387,46 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
   return encoded;
 }
 
+/// A pair as a chat template writes it, a query and a document, of which the end is cut where they
+/// are too long.
+static Expected<EncodedText> pairOfMessages(const TextSide &side, std::string_view text,
+                                            std::string_view place, const TextContext &context) {
+  const auto [query, whole] =
+      context.pairFirst ? std::pair(*context.pair, text) : std::pair(text, *context.pair);
+  std::string document(whole);
+  EncodedText encoded;
+  encoded.empty = text.empty();
+  for (;;) {
+    const std::string messages =
+        HEDDLE_TRY(pairText(*side.chat, std::string(context.before), std::string(query), document));
+    TokenEncoding tokens =
+        HEDDLE_TRY(side.tokenizer->encode(messages, {.specialTokens = false}, place));
+    const int64_t count = static_cast<int64_t>(tokens.size());
+    const int64_t beyond = count - side.longest().value_or(count);
+    HEDDLE_TRY(checkLength(side, count, place));
+    if (beyond <= 0) {
+      encoded.ids = std::move(tokens.ids);
+      encoded.tokens = std::move(tokens);
+      return encoded;
+    }
+    const TokenEncoding own =
+        HEDDLE_TRY(side.tokenizer->encode(document, {.specialTokens = false}, place));
+    if (static_cast<int64_t>(own.size()) <= beyond)
+      return inputError(std::string(place) +
+                        ": expected a query with room behind it for a text, "
+                        "found one of which the messages alone have more than " +
+                        std::to_string(*side.longest()) + " tokens");
+    document.resize(own.spans[own.size() - static_cast<size_t>(beyond)].begin);
+    encoded.cut += beyond;
+  }
+}
+
 Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view place,
                                        const TextContext &context) const {
   if (context.ids)
     return givenIds(*this, text, place);
+  if (context.pair && pairMessages && tokenizer && chat)
+    return pairOfMessages(*this, text, place, context);
   if (tokenizer)
     return tokenized(*this, text, place, context);
   if (context.pair)
@@ -407,6 +447,8 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
   }
   if (add && !ends.empty())
     encoded.ids.push_back(ends.front());
+  if (context.uncut)
+    return encoded;
   const int64_t count = static_cast<int64_t>(encoded.ids.size());
   HEDDLE_TRY(checkLength(*this, count, place));
   const int64_t room = longest().value_or(count);

@@ -15,6 +15,7 @@
 #include "FolderTask.h"
 #include "GenerationConfig.h"
 #include "SentenceModules.h"
+#include "TokenScores.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Images/Image.h"
@@ -76,13 +77,16 @@ private:
 
 /// Views of all tensors that the model expects, and a warning where the checkpoint has others.
 static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSource> checkpoint,
-                          ModuleTensors modules, ImportedModel &model) {
+                          ModuleTensors modules, std::optional<TokenScores> &scores,
+                          ImportedModel &model) {
   std::vector<std::pair<std::string, TensorViewRef>> views;
   std::map<std::string, std::string> firstOf; // by recipe
   llvm::StringMap<std::string> renamed;
   std::vector<TensorInfo> kept;
   for (const TensorInfo &tensor : model.tensors) {
     TensorViewRef view = HEDDLE_TRY(modules.find(tensor));
+    if (!view && scores)
+      view = HEDDLE_TRY(scores->find(tensor, *checkpoint));
     if (!view)
       view = HEDDLE_TRY(architecture.tensor(tensor, *checkpoint));
     auto [first, isNew] = firstOf.try_emplace(view->recipe(), tensor.name);
@@ -105,7 +109,8 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
                              firstText(unread, 5));
   std::vector<std::string> extra;
   for (const TensorInfo &tensor : checkpoint->tensors())
-    if (!architecture.tensorsRead().contains(tensor.name) && !architecture.ignores(tensor.name))
+    if (!architecture.tensorsRead().contains(tensor.name) && !architecture.ignores(tensor.name) &&
+        !(scores && scores->tensorsRead().contains(tensor.name)))
       extra.push_back(tensor.name);
   if (!extra.empty())
     model.warnings.push_back(checkpoint->name() +
@@ -305,9 +310,15 @@ static Expected<Json> readConfig(const std::string &path) {
   if (isGguf(path))
     return Architecture::ggufConfig(HEDDLE_TRY(Gguf::open(path)));
   Json config = HEDDLE_TRY(readJsonObject(path));
-  if (config.contains("quantization_config"))
-    return inputError(path + ": quantization_config: expected a checkpoint of f32, f16 or bf16, "
-                             "found a quantised one, which is not supported");
+  if (auto found = config.find("quantization_config"); found != config.end() && !found->is_null()) {
+    const Json method = found->is_object() ? found->value("quant_method", Json()) : Json();
+    return inputError(path +
+                      ": quantization_config: expected a checkpoint of f32, f16 or bf16, found one "
+                      "quantised by " +
+                      (method.is_string() ? quotedText(method.get<std::string>())
+                                          : std::string("a method without a name")) +
+                      ", which is not supported: --dtype quantises");
+  }
   return config;
 }
 
@@ -395,16 +406,22 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
                       std::string(isGguf(folder) ? "a file without pooling_type"
                                                  : "a folder without modules.json") +
                       ", found " + folder);
+  std::optional<TokenScores> scores;
+  if (modules && modules->score)
+    scores = HEDDLE_TRY(TokenScores::load(folder, config, *modules->score));
   if (modules) // vectors are asked for, whatever head the checkpoint was trained with
     config.erase("architectures");
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config, options.part));
   Json json = HEDDLE_TRY(architecture.description());
   std::vector<std::string> warnings;
-  bool givesVectors = modules.has_value();
-  if (modules) {
-    addModules(*modules, json);
+  bool givesVectors = modules && !scores;
+  if (modules)
     warnings = modules->warnings;
-  } else {
+  if (scores)
+    scores->addTo(json);
+  else if (modules)
+    addModules(*modules, json);
+  else {
     givesVectors = HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
   }
   if (json.contains("target") && json["target"].is_object())
@@ -433,7 +450,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   if (options.needsWeights) {
     auto checkpoint = HEDDLE_TRY(openTensors(folder, model.files));
     auto tensors = HEDDLE_TRY(ModuleTensors::open(modules, model.files));
-    HEDDLE_TRY(bindTensors(architecture, std::move(checkpoint), std::move(tensors), model));
+    HEDDLE_TRY(bindTensors(architecture, std::move(checkpoint), std::move(tensors), scores, model));
   } else {
     model.weights = HEDDLE_TRY(makeSeededWeights(0, {}));
   }

@@ -45,14 +45,22 @@ static Status addProblem(const Json &config, const std::string &path, Descriptio
   return {};
 }
 
+static constexpr const char *sentenceConfig = "config_sentence_transformers.json";
+
 /// The activation of a cross-encoder, under the keys of old and new versions.
-static void addScoreActivation(const Json &config, const std::string &path,
-                               Description &description) {
+static Status addScoreActivation(const std::string &folder, const Json &config,
+                                 Description &description) {
+  std::string path = configPath(folder);
   Json name = config.value("sbert_ce_default_activation_function", Json());
   if (Json own = config.value("sentence_transformers", Json::object()); own.is_object())
     name = own.value("activation_fn", name);
+  Json newest = HEDDLE_TRY(readOptional(folder, sentenceConfig, description.files));
+  if (newest.value("activation_fn", Json()).is_string()) {
+    name = newest["activation_fn"];
+    path = (fs::path(folder) / sentenceConfig).string();
+  }
   if (!name.is_string())
-    return;
+    return {};
   llvm::StringRef last = llvm::StringRef(name.get_ref<const std::string &>()).rsplit('.').second;
   if (last == "Identity")
     description.task["sigmoid-scores"] = false;
@@ -61,6 +69,7 @@ static void addScoreActivation(const Json &config, const std::string &path,
                                    ": expected Sigmoid or Identity as a cross-encoder's "
                                    "activation, found " +
                                    shown(name) + "; rerank takes Sigmoid");
+  return {};
 }
 
 /// The token that stands for a masked word: by the tokenizer's files, else one of the usual names.
@@ -88,9 +97,8 @@ static Status addMaskToken(const std::string &folder, Description &description) 
 
 static Status addPrompts(const std::string &folder, const SentenceModules &modules,
                          Description &description) {
-  Json config =
-      HEDDLE_TRY(readOptional(folder, "config_sentence_transformers.json", description.files));
-  std::string path = (fs::path(folder) / "config_sentence_transformers.json").string();
+  Json config = HEDDLE_TRY(readOptional(folder, sentenceConfig, description.files));
+  std::string path = (fs::path(folder) / sentenceConfig).string();
   Json prompts = config.value("prompts", Json());
   if (!prompts.is_null() && !prompts.is_object())
     return inputError(path + ": prompts: expected an object, found " + shown(prompts));
@@ -107,6 +115,8 @@ static Status addPrompts(const std::string &folder, const SentenceModules &modul
     description.task["default-prompt"] = chosen;
   if (!modules.promptIsPooled)
     description.task["pooled-prompt"] = false;
+  if (modules.score)
+    description.task["pair-messages"] = true;
   return {};
 }
 
@@ -115,10 +125,10 @@ Status heddle::addTask(const std::string &folder, const Json &config, const std:
   const std::string path = configPath(folder);
   if (!head.empty())
     description.task["head"] = head;
-  if (head == "ForSequenceClassification") {
+  if (head == "ForSequenceClassification")
     HEDDLE_TRY(addProblem(config, path, description));
-    addScoreActivation(config, path, description);
-  }
+  if (head == "ForSequenceClassification" || (modules && modules->score))
+    HEDDLE_TRY(addScoreActivation(folder, config, description));
   if (head == "ForMaskedLM")
     HEDDLE_TRY(addMaskToken(folder, description));
   return modules ? addPrompts(folder, *modules, description) : Status();

@@ -126,11 +126,45 @@ static Expected<Json> denseOf(const Json &config, const std::string &path) {
                     shown(name));
 }
 
+/// A number of a token, or none.
+static Expected<std::optional<int64_t>> tokenOf(const Json &config, const char *key,
+                                                const std::string &path) {
+  const Json token = config.value(key, Json());
+  if (token.is_null())
+    return std::optional<int64_t>();
+  if (!token.is_number_integer())
+    return inputError(path + ": " + key + ": expected the id of a token, found " + shown(token));
+  return std::optional(token.get<int64_t>());
+}
+
+static Expected<LogitScore> scoreOf(const Json &config, const std::string &path) {
+  LogitScore score{.file = path};
+  const auto yes = HEDDLE_TRY(tokenOf(config, "true_token_id", path));
+  if (!yes)
+    return inputError(path + ": true_token_id: expected the id of a token, found none");
+  score.yes = *yes;
+  score.no = HEDDLE_TRY(tokenOf(config, "false_token_id", path));
+  if (const Json input = config.value("module_input_name", Json("causal_logits"));
+      input != "causal_logits")
+    return inputError(path + ": module_input_name: expected causal_logits, found " + shown(input));
+  return score;
+}
+
 /// Adds one module behind the model.
 static Status addModule(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
                         std::vector<std::string> &files) {
   std::string path = configPath(folder);
-  if (type == "Normalize") {
+  if (modules.score)
+    return inputError("type: expected no module behind LogitScore, found " +
+                      quotedText(type.str()));
+  if (type == "LogitScore") {
+    if (!modules.pool.empty() || !modules.output.empty())
+      return inputError("type: expected LogitScore behind the Transformer, found it behind another "
+                        "module");
+    Json config = HEDDLE_TRY(readObject(path, files));
+    warnOfOthers(config, path, {"true_token_id", "false_token_id", "module_input_name"}, modules);
+    modules.score = HEDDLE_TRY(scoreOf(config, path));
+  } else if (type == "Normalize") {
     modules.output.push_back("normalize");
   } else if (type == "Dense") {
     Json config = HEDDLE_TRY(readObject(path, files));
@@ -154,7 +188,8 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
       return inputError(path + ": include_prompt: expected true or false, found " + shown(prompt));
     modules.promptIsPooled = prompt == true;
   } else if (type != "Dropout") { // which does nothing but in training
-    return inputError("type: expected Transformer, Pooling, Dense, Normalize or Dropout, found " +
+    return inputError("type: expected Transformer, Pooling, Dense, Normalize, LogitScore or "
+                      "Dropout, found " +
                       quotedText(type.str()) + ", which is not supported");
   }
   return {};
@@ -166,7 +201,12 @@ static Status readLongest(const std::string &folder, SentenceModules &modules,
   if (std::error_code none; !fs::exists(path, none))
     return {};
   Json config = HEDDLE_TRY(readObject(path, files));
-  warnOfOthers(config, path, {"max_seq_length", "do_lower_case"}, modules);
+  // The others say which of Transformers' classes and inputs the folder is for, as config.json does.
+  warnOfOthers(config, path,
+               {"max_seq_length", "do_lower_case", "transformer_task", "modality_config",
+                "module_output_name", "unpad_inputs", "method_output_name"},
+               modules);
+  modules.ofHead = config.value("transformer_task", Json()) == "sequence-classification";
   if (const Json lower = config.value("do_lower_case", Json(false)); lower != false)
     modules.warnings.push_back(path + ": do_lower_case: expected false, found " + shown(lower) +
                                ": letters become small by the tokenizer alone");
@@ -214,7 +254,9 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
       return inputError((added.error().message.starts_with("type") ? place : "") +
                         added.error().message);
   }
-  if (modules.pool.empty())
-    return inputError(path + ": expected a module Pooling, found none");
+  if (modules.ofHead && modules.pool.empty() && modules.output.empty() && !modules.score)
+    return std::optional<SentenceModules>();
+  if (modules.pool.empty() && !modules.score)
+    return inputError(path + ": expected a module Pooling or LogitScore, found none");
   return std::optional(std::move(modules));
 }

@@ -190,6 +190,60 @@ def command_case(model, texts, pair_first=None, answers=None, seed=1):
         values = values * mask[:, :, None]
     lines = [answers(values[i].double().numpy(), tokens[i], texts[i]) for i in range(len(texts))]
 
+    def extra(folder):
+        word_pieces().backend_tokenizer.save(os.path.join(folder, "tokenizer.json"))
+        write_json(folder, "tokenizer_config.json", {"mask_token": "[MASK]"})
+        write_answers(folder, texts, lines)
+
+    model.extra = extra
+    inputs = {"source": tokens["input_ids"].numpy().astype(numpy.int32),
+              "source.lengths": mask.sum(1).numpy().astype(numpy.int32),
+              "source.types": tokens["token_type_ids"].numpy().astype(numpy.int32)}
+    return model, inputs, {"logits": values.numpy()}
+
+
+def write_answers(folder, texts, lines):
+    for name, written in (("texts", [text + "\n" for text in texts]), ("answers", lines)):
+        with open(os.path.join(folder, "golden", name + ".txt"), "w") as file:
+            file.writelines(written)
+
+
+PAIRS = """{% set system = messages | selectattr("role", "eq", "system") | map(attribute="content") | first | default("over") -%}
+[CLS] {{ system }} [SEP] {{ messages | selectattr("role", "eq", "query") | map(attribute="content") | first }} \
+[SEP] {{ messages | selectattr("role", "eq", "document") | map(attribute="content") | first }} [SEP] the end"""
+
+
+def tokens_case(model, yes, no, seed=1):
+    """A reranker that is a language model: how far the score of one token lies above that of another, behind a pair as its template
+    writes it. What Sentence-Transformers' CrossEncoder says of the folder."""
+    tokenizer, model = word_pieces(), randomised(model, seed)
+    tokenizer.chat_template = PAIRS
+    asked = [[dict(role="query", content="who goes under?"), dict(role="document", content=text)] for text in TEXTS]
+    rows = [tokenizer.apply_chat_template(messages) for messages in asked]
+    rest = max(map(len, rows))
+    ids = numpy.array([row + [0] * (rest - len(row)) for row in rows], numpy.int32)
+    lengths = numpy.array([len(row) for row in rows], numpy.int32)
+    with torch.no_grad():
+        logits = torch.stack([model(torch.tensor([row])).logits[0, -1, [yes, no]] for row in rows]).numpy()
+    lines = [f"{1 / (1 + numpy.exp(no - yes)):.6f}\t{text}\n" for (yes, no), text in zip(logits.astype(float), TEXTS)]
+
+    def extra(folder):
+        tokenizer.save_pretrained(folder)
+        write_json(folder, "modules.json", [
+            {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"},
+            {"idx": 1, "name": "1", "path": "1_LogitScore",
+             "type": "sentence_transformers.cross_encoder.modules.logit_score.LogitScore"}])
+        write_json(folder, "1_LogitScore/config.json", {"true_token_id": yes, "false_token_id": no})
+        write_json(folder, "sentence_bert_config.json", {
+            "transformer_task": "text-generation", "module_output_name": "causal_logits",
+            "modality_config": {name: {"method": "forward", "method_output_name": "logits"} for name in ("text", "message")}})
+        write_json(folder, "config_sentence_transformers.json", {
+            "prompts": {"thread": "a thread of one hand"}, "default_prompt_name": None, "model_type": "CrossEncoder"})
+        write_answers(folder, TEXTS, lines)
+
+    model.extra = extra
+    return model, {"source": ids, "source.lengths": lengths}, {"logits": logits}
+
 
 def clip_case(seed=1):
     """Both halves of CLIP in one folder; golden/vision is the other part's."""
@@ -525,6 +579,8 @@ CASES = {
                                        hf.ViTImageProcessor(size=VIT["image_size"], resample=3)),
     "sentences": sentence_case,
     "texts-pairs": pairs_case,
+    "texts-tokens": lambda: tokens_case(hf.Qwen3ForCausalLM(hf.Qwen3Config(
+        **dict(QWEN, num_hidden_layers=1, max_position_embeddings=64, tie_word_embeddings=True))), yes=24, no=12),
     "texts-topics": topics_case,
     "texts-words": words_case,
     "texts-masked": masks_case,

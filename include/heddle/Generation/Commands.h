@@ -59,7 +59,8 @@ struct ClassifyCommand {
 struct RerankCommand {
   EncoderCommand run;
   std::string query;
-  std::optional<int64_t> top; ///< that many, the best first; none: all as they come
+  std::optional<std::string> prompt; ///< of a language model: see EmbedCommand
+  std::optional<int64_t> top;        ///< that many, the best first; none: all as they come
 };
 
 /// `fill-mask`.
@@ -108,6 +109,14 @@ struct ChatCommand {
   bool terminal = false;             ///< somebody types: a mark asks for each turn
 };
 
+/// `perplexity`.
+struct PerplexityCommand {
+  std::string file; ///< the text
+  std::optional<int64_t>
+      window; ///< tokens read at once; none: 512, or the context if it is shorter
+  std::optional<int64_t> stride; ///< tokens between windows; none: half a window
+};
+
 /// `tokenize`.
 struct TokenizeCommand {
   std::string model;               ///< a folder, or a tokenizer's file
@@ -141,6 +150,12 @@ Status checkChat(const ChatCommand &command);
 /// `notes`.
 Status chatCommand(Session &session, const ChatCommand &command, std::istream &in,
                    std::ostream &out, std::ostream &notes);
+
+/// Usage error for numbers out of range.
+Status checkPerplexity(const PerplexityCommand &command);
+/// Writes the perplexity of a text: exp of the mean of -log p over all its tokens but the first, each
+/// behind the tokens of its window.
+Status perplexityCommand(Session &session, const PerplexityCommand &command, std::ostream &out);
 
 /// Writes a line for each text: its ids, or with `decode` the text of its ids. An empty line gives
 /// an empty one.

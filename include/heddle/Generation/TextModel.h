@@ -33,12 +33,13 @@ struct EncodedText {
 
 /// What stands beside a text in its row.
 struct TextContext {
-  std::string_view before; ///< a prompt: one text with it
+  std::string_view before; ///< a prompt: one text with it, or the message of the system
   int64_t leftOut = 0;     ///< ids of the prompt and in front of it, which are not pooled
   std::optional<std::string_view> pair;
   bool pairFirst = false; ///< the pair comes before the text
   bool ids = false;       ///< the text is a line of ids, and nothing stands beside it
   bool whole = false;     ///< the text holds its special tokens, as a chat template writes them
+  bool uncut = false;     ///< the text may be longer than the model's rows
 };
 
 /// Numbers between blanks, each the id of a token.
@@ -69,8 +70,9 @@ struct TextSide {
   std::optional<int64_t> most;     ///< most ids: as many as learned positions, or for a prompt, as
                                    ///< fit into the caches beside the start token
   bool cut = false;                ///< longer text is cut instead of refused
-  bool strip = false;              ///< blanks around a text, prompt included, are left out
-  int64_t limit = 256;             ///< tokens that generation may add
+  bool pairMessages = false; ///< a pair of texts is two messages of `chat`, query and document
+  bool strip = false;        ///< blanks around a text, prompt included, are left out
+  int64_t limit = 256;       ///< tokens that generation may add
   GenerationDefaults generation;
 
   /// Whether text can be given and not only ids.

@@ -96,6 +96,30 @@ TEST(RowScores, WhatIsNoNumberIsLeftOut) {
   EXPECT_EQ(*argmax(scores), 5);
 }
 
+TEST(RowScores, OneTokenHasTheLogProbabilityThatTheLikeliestHave) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal(0, 4);
+  std::vector<float> scores(1000);
+  std::ranges::generate(scores, [&] { return normal(random); });
+  scores[7] = nan, scores[8] = -infinity;
+  std::vector<float> probabilities(scores.size());
+  std::ranges::transform(scores, probabilities.begin(), [](float x) { return std::exp(x); });
+  for (bool given : {false, true}) {
+    const std::vector<float> &row = given ? probabilities : scores;
+    auto all = likeliest(row, given, row.size());
+    ASSERT_TRUE(static_cast<bool>(all));
+    for (const Candidate &candidate : *all)
+      EXPECT_EQ(logProbability(row, given, candidate.token), candidate.logProbability);
+    EXPECT_TRUE(std::isnan(logProbability(row, given, 7)));
+    EXPECT_EQ(logProbability(row, given, 8), -infinity);
+  }
+  scores[9] = infinity;
+  EXPECT_EQ(logProbability(scores, false, 9), 0);
+  EXPECT_EQ(logProbability(scores, false, 10), -infinity);
+  EXPECT_TRUE(std::isnan(logProbability(std::vector<float>{-infinity, nan}, false, 0)));
+  EXPECT_TRUE(std::isnan(logProbability(std::vector<float>{0, 0}, true, 0)));
+}
+
 TEST(RowScores, ZeroProbabilitiesAreLeftOut) {
   expectSame({0, 0.25f, 0, 0.75f, nan, -1}, true, 6, 1);
   EXPECT_FALSE(static_cast<bool>(likeliest(std::vector<float>{0, 0}, true, 1)));
