@@ -83,14 +83,14 @@ int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
   return start + (layout.panel ? inPanels(layout.type, r, c, layout.pitch) : r * layout.pitch + c);
 }
 
-float storedValue(DType type, const std::byte *memory, int64_t index) {
+float storedValue(DType type, const std::byte *memory, int64_t index, int64_t codeBase) {
   if (formatOf(type).bits == 16) {
     uint16_t bits;
     std::memcpy(&bits, memory + index * 2, 2);
     return type == DType::BF16 ? floatFromBFloat(bits) : floatFromHalf(bits);
   }
-  if (type == DType::I8) // kernels store codes of rows with a bias of 128
-    return static_cast<float>(std::to_integer<int>(memory[index]) - 128);
+  if (type == DType::I8)
+    return static_cast<int8_t>(std::to_integer<int64_t>(memory[index]) - codeBase);
   float value;
   std::memcpy(&value, memory + index * 4, 4);
   return value;
@@ -116,9 +116,7 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
         continue;
       }
       int64_t index = packedIndex(entry, columns, row, column);
-      values.push_back(entry.type == DType::I8 // codes of weights are signed
-                           ? scale * static_cast<float>(static_cast<int8_t>(start[index]))
-                           : storedValue(entry.type, start, index));
+      values.push_back(scale * storedValue(entry.type, start, index));
     }
   }
   return values;

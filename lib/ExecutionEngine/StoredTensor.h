@@ -24,6 +24,7 @@ struct StoredLayout {
   bool panel = false;
   int64_t group = 0;       ///< size of heads in the last dimension, each padded; 0: no groups
   DType type = DType::F32; ///< in panels, a word of narrower elements holds several columns
+  int64_t codeBase = 0;    ///< what bytes are more than their codes
 };
 
 /// The sequence that row `row` of all (leading dimensions flattened) belongs to.
@@ -32,8 +33,8 @@ int64_t sequenceOf(const StoredLayout &layout, int64_t row);
 /// Position of element `column` of row `row` (all leading dimensions flattened), in elements.
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);
 
-/// Element `index` of a buffer of f32, bf16, f16, or i8 codes of rows.
-float storedValue(DType type, const std::byte *memory, int64_t index);
+/// Element `index` of a buffer of f32, bf16, f16, or i8 codes that bytes are so much more than.
+float storedValue(DType type, const std::byte *memory, int64_t index, int64_t codeBase = 0);
 
 /// Values of an entry's tensor, read from packed weights; codes are dequantised.
 std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,

@@ -174,7 +174,7 @@ private:
   Expected<StoredLayout> layout(kernel::DefOp def, unsigned result, const Launch &launch,
                                 const Dimensions &dims, const BufferReader &read) const;
   Expected<std::vector<double>> deviceValues(kernel::DefOp def, unsigned result,
-                                             const RefTensor &expected, int64_t group,
+                                             const RefTensor &expected, Value made, int64_t group,
                                              const Launch &launch, const Dimensions &dims,
                                              const BufferReader &read) const;
   Status judge(int launch, unsigned result, const std::vector<double> &found,
@@ -246,13 +246,28 @@ Expected<StoredLayout> Comparison::layout(kernel::DefOp def, unsigned index, con
   return result;
 }
 
+/// The number format of a quantize: its code type and its number of scales a row tell.
+const NumberFormat &formatOf(transformer::QuantizeOp op) {
+  DType codes = dtypeOf(op.getCodes().getType());
+  int64_t features = op.getCodes().getType().getShape().back(),
+          scales = op.getScales().getType().getShape().back();
+  auto *found = std::ranges::find_if(numberFormats, [&](const NumberFormat &format) {
+    return format.rows == codes && format.rowScales(features) == scales;
+  });
+  return found == std::end(numberFormats) ? formatOfRows(codes) : *found;
+}
+
+/// What the device stored of `made`, a value of the launch's group.
 Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsigned result,
-                                                       const RefTensor &expected, int64_t group,
-                                                       const Launch &launch, const Dimensions &dims,
+                                                       const RefTensor &expected, Value made,
+                                                       int64_t group, const Launch &launch,
+                                                       const Dimensions &dims,
                                                        const BufferReader &read) const {
   StoredLayout stored = HEDDLE_TRY(layout(def, result, launch, dims, read));
   stored.group = group;
   stored.type = formatOf(expected.type).isNarrow() ? expected.type : DType::F32;
+  if (auto quantize = made.getDefiningOp<transformer::QuantizeOp>())
+    stored.codeBase = formatOf(quantize).sumsGroups() ? 0 : 128; // Support/Program.h
   if (stored.first > 0 ||
       !stored.firsts.empty()) // the layout is of the whole cache, the values are its new rows
     stored.dims[stored.dims.size() - 2] = expected.shape[expected.shape.size() - 2];
@@ -280,7 +295,7 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
                          " ends past its buffer");
     values[i] = expected.type == DType::I32
                     ? static_cast<int32_t>(words[static_cast<size_t>(index)])
-                    : storedValue(stored.type, std::as_bytes(words).data(), index);
+                    : storedValue(stored.type, std::as_bytes(words).data(), index, stored.codeBase);
     if (formatOf(expected.type).isCode() &&
         std::isnan(expected.values[i])) // code of a row with a NaN scale: unspecified
       values[i] = expected.values[i];
@@ -325,17 +340,6 @@ Status Comparison::judge(int launch, unsigned result, const std::vector<double> 
 void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum) {
   for (size_t i = 0; i < maximum.size(); ++i)
     maximum[i] = sum[i] > 0 ? maximum[i] + std::log2(sum[i]) : -INFINITY;
-}
-
-/// The number format of a quantize: its code type and its number of scales a row tell.
-const NumberFormat &formatOf(transformer::QuantizeOp op) {
-  DType codes = dtypeOf(op.getCodes().getType());
-  int64_t features = op.getCodes().getType().getShape().back(),
-          scales = op.getScales().getType().getShape().back();
-  auto *found = std::ranges::find_if(numberFormats, [&](const NumberFormat &format) {
-    return format.rows == codes && format.rowScales(features) == scales;
-  });
-  return found == std::end(numberFormats) ? formatOfRows(codes) : *found;
 }
 
 /// Function that combines two results of one op before the comparison; null: results are compared
@@ -385,7 +389,7 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
   }
   for (unsigned i = 0; i < reference.results.size(); ++i) {
     auto values =
-        HEDDLE_TRY(deviceValues(def, i, reference.results[i],
+        HEDDLE_TRY(deviceValues(def, i, reference.results[i], stored[i],
                                 paddedHeadSize(reference.group, stored[i]), launch, dims, read));
     found.push_back(std::move(values));
     expected.push_back(reference.results[i].values);

@@ -80,6 +80,7 @@ static const std::vector<CpuTarget> &table() {
                      .fragments = {{6, 64}, {8, 48}, {8, 32}, {8, 16}},
                      .weightFragments = {{8, 48}, {8, 32}, {8, 16}},
                      .pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}},
+                     .groupFragments = {{12, 16}, {8, 16}},
                      .required = v4};
     CpuTarget bf16 = with(avx512, "x86-64-v4-bf16", avx512Bf16);
     CpuTarget neon{.name = "aarch64",

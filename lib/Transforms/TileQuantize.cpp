@@ -10,11 +10,12 @@
 //   of groups  of 32 features: codes and scale e as those of a row, s = e * sum of codes; e and s
 //              of a group lie side by side, and enter the sums (kernel.contract)
 //
-// Codes of i8 are stored as bytes of 128 + code, because the instruction that
-// multiplies four bytes and adds wants one side without signs; the sum of what
-// the 128 add is known of each row of a weight. Devices need not know infinities
-// and NaN in arithmetic: magnitudes are compared as integers, and a row that has
-// one of 2^127 or more counts as if it were that.
+// The instruction that multiplies four bytes and adds wants one side without signs.
+// Codes of whole rows are stored as bytes of 128 + code; the sum of what the 128 add
+// is known of each row of a weight. Those of groups keep their sign, because their
+// weights have none. Devices need not know infinities and NaN in arithmetic: magnitudes
+// are compared as integers, and a row that has one of 2^127 or more counts as if it were
+// that.
 //
 // Of f16 the limit below which a row counts as zeros is such that denormals of
 // f32, which not all devices keep, round to zero in the rows above it; powers of
@@ -85,11 +86,11 @@ static Value factorsOf(TileBuilder &t, Value largest) {
 
 /// A float of this size has no bits for a fraction: a sum with it is rounded to an integer, ties to
 /// even, whose low bits are the code.
-static constexpr double codeUnit = 0x1.8p23 + codeBase;
+static constexpr double noFraction = 0x1.8p23;
 
-static Value sumWithUnit(TileBuilder &t, Value x, Value factors) {
+static Value sumWithUnit(TileBuilder &t, Value x, Value factors, int64_t base) {
   Value product = t.mul(x, factors);
-  return t.add(product, t.constant(codeUnit, product));
+  return t.add(product, t.constant(noFraction + static_cast<double>(base), product));
 }
 
 /// The codes of a tile.
@@ -111,7 +112,7 @@ static Coder bytes(TileBuilder &t, Value largest) {
   Value scale = t.div(largest, t.constant(mostCode, largest));
   Value factors = factorsOf(t, largest);
   return {scalesOf(t, largest, smallest, scale),
-          [&t, factors](Value x) { return codesOf(t, sumWithUnit(t, x, factors)); }};
+          [&t, factors](Value x) { return codesOf(t, sumWithUnit(t, x, factors, codeBase)); }};
 }
 
 /// The power of two of a row's largest magnitude has its bits of the exponent, the inverse those
@@ -184,9 +185,9 @@ static void quantizeGroups(KernelBuilder &f, QuantizeOp op, RowWalk &walk, Value
     }
     Value largest = largestOf(t, lanes), factors = factorsOf(t, largest);
     for (auto [c, x] : llvm::zip_equal(columns, tiles)) {
-      Value withUnit = sumWithUnit(t, x, factors);
+      Value withUnit = sumWithUnit(t, x, factors, 0);
       storeAs(op.getCodes(), codesOf(t, withUnit), c);
-      Value code = t.sub(withUnit, t.constant(codeUnit, withUnit));
+      Value code = t.sub(withUnit, t.constant(noFraction, withUnit));
       sum = sum ? t.add(sum, code) : code;
     }
     sum = t.reduce(kernel::ReduceKind::Add, sum); // exact in any order

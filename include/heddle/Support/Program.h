@@ -9,8 +9,8 @@
 // runtime share nothing but this file and Artifact.h.
 //
 // Storage. All planned memory is counted in 4-byte elements: f32, or i32 for ids,
-// lengths and booleans (0 or 1). Narrower elements share a word (Formats.h); codes
-// of quantised rows are bytes of 128 + code. Rows of a tensor (all leading dimensions
+// lengths and booleans (0 or 1). Narrower elements share a word (Formats.h); codes of
+// rows are bytes of 128 + code, in groups of the code. Rows of a tensor (all leading dimensions
 // flattened) follow each other at the tensor's row pitch: the last dimension, cut into
 // groups of `group` elements, each group padded to a multiple of 16 (`padded(group)`).
 // Callers' tensors are dense; the runtime copies at the boundary and fills the padding

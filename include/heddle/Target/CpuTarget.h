@@ -40,6 +40,9 @@ struct CpuTarget {
   std::vector<CpuFragment> weightFragments;
   /// Register tiles of bf16 and int8 products without dot instructions, which split their operands.
   std::vector<CpuFragment> pairFragments;
+  /// Register tiles of int4 products, where the sums of a group take as many registers as those of
+  /// all groups; empty: `pairFragments`. One vector of columns: more rows share a decoded word.
+  std::vector<CpuFragment> groupFragments;
   /// Rows of the register tile for the last rows.
   int64_t fewRows = 2;
   /// CPUID features that the runtime checks at load, by the names of /proc/cpuinfo.

@@ -106,7 +106,8 @@ namespace {
 struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
-  bool storesPanels = false, takesApart = false, weights = false;
+  bool storesPanels = false, weights = false;
+  Keeps keeps = Keeps::Sums;
 };
 } // namespace
 
@@ -140,7 +141,7 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
       }
       needs.products.insert(contract.getType().getDimSize(1));
       needs.weights |= contract.readsWeights();
-      needs.takesApart |= chooseStrategy(contract, target).takesApart(target);
+      needs.keeps = std::max(needs.keeps, chooseStrategy(contract, target).keeps(target));
     }
     if (auto store = dyn_cast<StoreOp>(op))
       needs.storesPanels |= cast<ViewType>(store.getView().getType()).getPanel() != 0;
@@ -157,6 +158,19 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
 /// Rows that run together in a body without products: enough to hide the latency of sums.
 static constexpr int64_t rowsWithoutProduct = 4;
 
+static ArrayRef<CpuFragment> offeredFragments(const BodyNeeds &needs, const CpuTarget &target) {
+  switch (needs.keeps) {
+  case Keeps::GroupSums:
+    return target.groupFragments.empty() ? target.pairFragments : target.groupFragments;
+  case Keeps::Parts:
+    return target.pairFragments;
+  case Keeps::Sums:
+    return needs.weights && !target.weightFragments.empty() ? target.weightFragments
+                                                            : target.fragments;
+  }
+  llvm_unreachable("all are known");
+}
+
 static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &target) {
   if (needs.products.empty()) {
     int64_t columns = target.lanes * 4;
@@ -169,10 +183,7 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
     return llvm::all_of(needs.products,
                         [&](int64_t columns) { return columns % fragment.columns == 0; });
   };
-  ArrayRef<CpuFragment> offered = needs.takesApart ? target.pairFragments
-                                  : needs.weights && !target.weightFragments.empty()
-                                      ? target.weightFragments
-                                      : target.fragments;
+  ArrayRef<CpuFragment> offered = offeredFragments(needs, target);
   CpuFragment chosen = offered.back();
   for (const CpuFragment &fragment : llvm::reverse(offered))
     if (suits(fragment))

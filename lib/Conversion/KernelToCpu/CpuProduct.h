@@ -16,6 +16,10 @@
 
 namespace heddle::kernel {
 
+/// What a step of a product keeps in registers, beside operands: sums; also parts of operands, where
+/// several instructions emulate the product; also the sums of a group of features.
+enum class Keeps : uint8_t { Sums, Parts, GroupSums };
+
 /// The product of one contraction. This base class multiplies f32 by a fused multiply-add a step;
 /// other strategies override how operands are loaded, packed and multiplied.
 class CpuProduct {
@@ -24,7 +28,7 @@ public:
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op) {}
   virtual ~CpuProduct() = default;
   static bool accepts(const NumberFormat &, const CpuTarget &) { return true; }
-  static bool takesApart(const CpuTarget &target) { return false; }
+  static Keeps keeps(const CpuTarget &) { return Keeps::Sums; }
 
   /// Packs features [from, to) of B (null: all) into scratch, if the strategy packs. The large
   /// register tile then reads them there.
@@ -169,14 +173,12 @@ private:
 /// An entry of the list of strategies in CpuProduct.cpp.
 struct ProductStrategy {
   bool (*accepts)(const NumberFormat &format, const CpuTarget &target);
-  /// Whether a step emulates the product by several instructions, which take registers of their
-  /// own.
-  bool (*takesApart)(const CpuTarget &target);
+  Keeps (*keeps)(const CpuTarget &target);
   std::unique_ptr<CpuProduct> (*make)(CpuEmitter &emitter, ContractOp op);
 };
 template <class Product>
 constexpr ProductStrategy strategyOf() {
-  return {Product::accepts, Product::takesApart,
+  return {Product::accepts, Product::keeps,
           [](CpuEmitter &emitter, ContractOp op) -> std::unique_ptr<CpuProduct> {
             return std::make_unique<Product>(emitter, op);
           }};

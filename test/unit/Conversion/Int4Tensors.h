@@ -78,7 +78,7 @@ struct NibbleMatrix {
   std::vector<float> d, m; ///< scales and minimums
 };
 
-/// Codes of [m, k] rows as bytes of 128 more, and what each group has: e, and s, which need not be
+/// Codes of [m, k] rows as bytes, and what each group has: e, and s, which need not be
 /// the sum of its codes here.
 struct NibbleRows {
   NibbleRows(int64_t m, int64_t k, uint32_t seed)
@@ -87,7 +87,7 @@ struct NibbleRows {
     NibbleSequence next(seed);
     for (int64_t row = 0; row < m; ++row) {
       for (int64_t c = 0; c < k; ++c)
-        bytes[row * pitch + c] = static_cast<uint8_t>(1 + next() % 255);
+        bytes[row * pitch + c] = static_cast<int8_t>(next() % 255 - 127);
       for (int64_t g = 0; g < 2 * groups; ++g)
         scales[row * scalePitch + g] = (static_cast<float>(next()) * 0x1p-23f - 1) * 0.125f;
     }
@@ -105,7 +105,7 @@ struct NibbleRows {
         for (int64_t g = 0; g < groups; ++g) {
           int32_t u = 0;
           for (int64_t c = g * 32; c < std::min(k, g * 32 + 32); ++c)
-            u += (bytes[row * pitch + c] - 128) * w.codes[n * k + c];
+            u += bytes[row * pitch + c] * w.codes[n * k + c];
           const float *mine = &scales[row * scalePitch + 2 * g];
           volatile float factor = mine[0] * w.d[n * groups + g];
           sum = multiplyAdd(static_cast<float>(u), factor, sum);
@@ -117,7 +117,7 @@ struct NibbleRows {
   }
 
   int64_t m, k, groups, pitch, scalePitch;
-  std::vector<uint8_t> bytes;
+  std::vector<int8_t> bytes;
   std::vector<float> scales;
 };
 

@@ -71,11 +71,11 @@ TEST_P(Int4, InBlocksOfFeatures) {
 /// The largest sums of both signs, and those that an unusual row may have.
 TEST_P(Int4, NothingSaturates) {
   CompiledKernel kernel = compile(96, 48);
-  for (int byte : {255, 1, 0})
+  for (int byte : {127, -127, -128})
     for (int64_t m : {1, 9}) {
       NibbleRows x(m, 96, 4);
       NibbleMatrix w(48, 96, 1);
-      std::ranges::fill(x.bytes, static_cast<uint8_t>(byte));
+      std::ranges::fill(x.bytes, static_cast<int8_t>(byte));
       std::ranges::fill(w.codes, 15);
       w.store();
       check(kernel, x, w);

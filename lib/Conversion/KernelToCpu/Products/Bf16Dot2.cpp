@@ -28,7 +28,9 @@ struct Bf16Dot2 : CpuProduct {
   static bool accepts(const NumberFormat &format, const CpuTarget &) {
     return format.weights == DType::BF16;
   }
-  static bool takesApart(const CpuTarget &target) { return !target.bf16Dot2; }
+  static Keeps keeps(const CpuTarget &target) {
+    return target.bf16Dot2 ? Keeps::Sums : Keeps::Parts;
+  }
 
   /// One instruction where there is one; guarded products are checked one by one, odd first.
   Value step(Value a, Value b, Value c, bool guarded) override {

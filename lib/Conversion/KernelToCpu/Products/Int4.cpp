@@ -2,16 +2,19 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of bytes, 128 + p, times codes q as Support/Formats.h stores them: a line of
-// words is eight features of 16 columns, 32 features of a column share a scale d and a
-// minimum m, those of a row e and s. Group by group:
+// Rows of bytes p times codes q as Support/Formats.h stores them: a line of words is
+// eight features of 16 columns, 32 features of a column share a scale d and a minimum m,
+// those of a row e and s. Group by group:
 //
-//   u    sum of p * q, an exact integer: that of (128 + p) * q less 128 * sum of q
+//   u    sum of p * q, an exact integer
 //   sum  fma(f32(u), e * d, sum), then fma(s, m, sum)
 //
-// The part of the 128 is the same for all rows of a register tile. Products of bytes with
-// codes are small: where there is no vpdpbusd, vpmaddubsw adds them in 16 bits, without
-// saturation. Those sums may wrap on the way, but their difference, half of u, fits.
+// Codes are the bytes without sign that vpdpbusd wants on one side, those of rows the
+// others. They are small: where there is no vpdpbusd, vpmaddubsw adds products in 16
+// bits, which hold the sum of a group: 32 / 2 * 15 * 128 is less than 2^15.
+//
+// The high codes of a line are shifted down for the rows of a register tile. If those are
+// few, their sums are shifted instead, before products of low codes are added.
 
 #include "../CpuProduct.h"
 
@@ -36,11 +39,10 @@ struct Int4 : CpuProduct {
   static bool accepts(const NumberFormat &format, const CpuTarget &) {
     return format.weights == DType::I4;
   }
-  /// Registers hold the integer sums of a group beside the sums of all groups.
-  static bool takesApart(const CpuTarget &) { return true; }
+  static Keeps keeps(const CpuTarget &) { return Keeps::GroupSums; }
 
   int64_t unrolled() override { return groupLines; }
-  /// Panels of i4 are small, and read in order.
+  /// Panels of i4 are small and read in order: fetchAhead.
   bool fetchesNextPanels() const override { return false; }
 
   Registers sumFeatures(Chain chain, Registers sums, Value first, Value last) override {
@@ -88,23 +90,9 @@ private:
   /// The products of a group, `words` of four features of a row.
   void addGroup(const Sides &sides, Value group, int64_t words, Registers &sums) {
     const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
-    Value zero = arith::ConstantOp::create(
-        builder, loc, DenseElementsAttr::get(partType(), APInt(partBits(), 0)));
-    Registers parts(rows * vectors, zero), codes(vectors), total(vectors);
-    for (int64_t word = 0; word < words; ++word) {
-      for (int64_t j = 0; j < vectors; ++j) {
-        Value q = nibblesOf(codes[j], sides.columns[j], group, word);
-        total[j] = total[j] ? arith::AddIOp::create(builder, loc, total[j], q).getResult() : q;
-        for (int64_t row = 0; row < rows; ++row) {
-          Value &part = parts[row * vectors + j];
-          part = addProducts(rowWord(sides.rows[row], group, word), q, part);
-        }
-      }
-    }
-    Value base = e.wordConstant(static_cast<int32_t>(0x80808080), total.front().getType());
-    Registers scales, minimums;
+    fetchAhead(sides, group);
+    Registers parts = sumsOfGroup(sides, group, words), scales, minimums;
     for (int64_t j = 0; j < vectors; ++j) {
-      total[j] = addProducts(base, total[j], zero);
       scales.push_back(halvesAt(sides.columns[j], group, 0));
       minimums.push_back(halvesAt(sides.columns[j], group, lineWords));
     }
@@ -113,8 +101,8 @@ private:
             offset = rowScale(sides.scales[row], group, 1);
       for (int64_t j = 0; j < vectors; ++j) {
         Value &sum = sums[row * vectors + j];
-        Value part = arith::SubIOp::create(builder, loc, parts[row * vectors + j], total[j]);
-        part = arith::SIToFPOp::create(builder, loc, sum.getType(), asWords(part));
+        Value part = asWords(parts[row * vectors + j]);
+        part = arith::SIToFPOp::create(builder, loc, sum.getType(), part);
         Value factor = arith::MulFOp::create(builder, loc, scale, scales[j]);
         sum = multiplyAdd(part, factor, sum, /*guarded=*/false);
         sum = multiplyAdd(offset, minimums[j], sum, /*guarded=*/false);
@@ -122,9 +110,60 @@ private:
     }
   }
 
+  /// Fetches a group that is read later: prefetchers stop at the end of a page. Groups of columns
+  /// that are read next lie behind these.
+  void fetchAhead(const Sides &sides, Value group) {
+    constexpr int64_t ahead = 6 << 10; // bytes
+    if (!e.kernel.getScheduleOrDefault().getPrefetch())
+      return;
+    for (int64_t j = 0; j < sides.shape.vectors; ++j)
+      for (int64_t line = 0; sides.columns[j].constant % lineWords == 0 && line < format.blockLines;
+           ++line)
+        e.fetch(e.pointers[right().argument],
+                e.moved(sides.columns[j], e.mul(group, blockWords), line * lineWords + ahead / 4),
+                builder.getI32Type());
+  }
+
   //===--------------------------------------------------------------------===//
   // Products of bytes
   //===--------------------------------------------------------------------===//
+
+  /// Sums of p * q of a register tile.
+  Registers sumsOfGroup(const Sides &sides, Value group, int64_t words) {
+    const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
+    Registers parts(rows * vectors,
+                    arith::ConstantOp::create(
+                        builder, loc, DenseElementsAttr::get(partType(), APInt(partBits(), 0)))),
+        lines(vectors);
+    auto addWord = [&](int64_t word, bool isShifted) {
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value q = codesOf(lines[j], word % 2, isShifted);
+        for (int64_t row = 0; row < rows; ++row) {
+          Value &part = parts[row * vectors + j];
+          part = addProducts(q, rowWord(sides.rows[row], group, word), part);
+        }
+      }
+    };
+    auto load = [&](int64_t line) {
+      for (int64_t j = 0; j < vectors; ++j)
+        lines[j] = lineAt(sides.columns[j], group, line);
+    };
+    const bool shiftsSums = rows < words / 2 && e.target.int8Dot4;
+    if (shiftsSums) {
+      for (int64_t word = 1; word < words; word += 2) {
+        load(word / 2);
+        addWord(word, /*isShifted=*/false);
+      }
+      for (Value &part : parts)
+        part = arith::ShRSIOp::create(builder, loc, part, e.wordConstant(4, part.getType()));
+    }
+    for (int64_t word = 0; word < words; word += shiftsSums ? 2 : 1) {
+      if (word % 2 == 0)
+        load(word / 2);
+      addWord(word, /*isShifted=*/true);
+    }
+    return parts;
+  }
 
   bool addsInShorts() const { return e.isX86() && !e.target.int8Dot4; }
   unsigned partBits() const { return addsInShorts() ? 16 : 32; }
@@ -132,7 +171,7 @@ private:
     return VectorType::get({width * 32 / partBits()}, builder.getIntegerType(partBits()));
   }
 
-  /// `c` and the products of the bytes of `a`, which have no sign, and of `b`, which are small.
+  /// `c` and the products of the bytes of `a`, which have no sign, and of `b`.
   Value addProducts(Value a, Value b, Value c) {
     if (!addsInShorts())
       return e.dot4(a, b, c);
@@ -160,18 +199,19 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  /// The codes of four features. A line holds two words of them, the first in the low halves of its
-  /// bytes; `line` keeps it.
-  Value nibblesOf(Value &line, Address column, Value group, int64_t word) {
-    Type words = VectorType::get({width}, builder.getI32Type());
-    if (word % 2 == 0)
-      line = e.loadAt(e.pointers[right().argument],
-                      e.moved(column, e.mul(group, blockWords), word / 2 * lineWords), words,
-                      builder.getI32Type());
-    Value low = line;
-    if (word % 2)
-      low = arith::ShRUIOp::create(builder, loc, line, e.wordConstant(4, words));
-    return arith::AndIOp::create(builder, loc, low, e.wordConstant(0x0f0f0f0f, words));
+  /// The words of eight features, the first four in the low halves of bytes.
+  Value lineAt(Address column, Value group, int64_t line) {
+    return e.loadAt(e.pointers[right().argument],
+                    e.moved(column, e.mul(group, blockWords), line * lineWords),
+                    VectorType::get({width}, builder.getI32Type()), builder.getI32Type());
+  }
+
+  /// The low or the high codes of a line; those that are not shifted down are 16 times as large.
+  Value codesOf(Value line, bool isHigh, bool isShifted) {
+    int32_t mask = isHigh && !isShifted ? static_cast<int32_t>(0xf0f0f0f0) : 0x0f0f0f0f;
+    if (isHigh && isShifted)
+      line = arith::ShRUIOp::create(builder, loc, line, e.wordConstant(4, line.getType()));
+    return arith::AndIOp::create(builder, loc, line, e.wordConstant(mask, line.getType()));
   }
 
   /// The f16 of the group, from this one of its last line on, as f32.

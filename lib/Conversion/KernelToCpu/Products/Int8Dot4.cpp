@@ -17,7 +17,9 @@ struct Int8Dot4 : CpuProduct {
   static bool accepts(const NumberFormat &format, const CpuTarget &) {
     return format.weights == DType::I8;
   }
-  static bool takesApart(const CpuTarget &target) { return !target.int8Dot4; }
+  static Keeps keeps(const CpuTarget &target) {
+    return target.int8Dot4 ? Keeps::Sums : Keeps::Parts;
+  }
 
   Value step(Value a, Value b, Value c, bool) override { return e.dot4(a, b, c); }
 

@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of bytes, 128 + p, times codes q as Support/Formats.h stores them: a quad of
+// Rows of bytes p times codes q as Support/Formats.h stores them: a quad of
 // words is eight features of four columns. 32 features of a column share a scale d and a
 // minimum m, those of a row e and s. Group by group:
 //
-//   u    sum of p * q, an exact integer: that of (128 + p) * q less 128 * sum of q
+//   u    sum of p * q, an exact integer
 //   sum  Fma(f32(u), e * d, sum), then Fma(s, m, sum)
 
 #include "../GpuProduct.h"
@@ -74,36 +74,32 @@ private:
 
   void addGroup(Value group, int64_t words, Registers &sums) {
     Type integers = VectorType::get({width}, builder.getI32Type());
-    Value none = e.wordConstant(0, integers),
-          base = e.wordConstant(static_cast<int32_t>(0x80808080), integers);
-    Registers parts(shape.size(), none), codes(shape.vectors), total(shape.vectors, none),
+    Registers parts(shape.size(), e.wordConstant(0, integers)), codes(shape.vectors),
         quads(shape.rows);
     Value far = e.mul(group, blockWords * wordFeatures);
     for (int64_t word = 0; word < words; ++word) {
       Registers q;
-      for (int64_t j = 0; j < shape.vectors; ++j) {
+      for (int64_t j = 0; j < shape.vectors; ++j)
         q.push_back(nibblesOf(codes[j], e.moved(rightPlaces[j], far), word));
-        total[j] = arith::AddIOp::create(builder, loc, total[j], q[j]);
-      }
       for (int64_t row = 0; row < shape.rows; ++row) {
         Value p = rowWord(quads[row], group, row, word);
         for (int64_t j = 0; j < shape.vectors; ++j) {
           Value &part = parts[row * shape.vectors + j];
-          part = e.dot4(p, q[j], part);
+          part = e.dot4(q[j], p, part);
         }
       }
     }
     for (int64_t j = 0; j < shape.vectors; ++j)
-      addScaled(group, j, parts, e.dot4(base, total[j], none), sums);
+      addScaled(group, j, parts, sums);
   }
 
-  /// Adds the group's integers of four columns to their sums; `base` is what the 128 added.
-  void addScaled(Value group, int64_t j, ArrayRef<Value> parts, Value base, Registers &sums) {
+  /// Adds the group's integers of four columns to their sums.
+  void addScaled(Value group, int64_t j, ArrayRef<Value> parts, Registers &sums) {
     Value d = halvesAt(j, group, 0), m = halvesAt(j, group, lineWords / 2);
     for (int64_t row = 0; row < shape.rows; ++row) {
       Value &sum = sums[row * shape.vectors + j];
-      Value u = arith::SubIOp::create(builder, loc, parts[row * shape.vectors + j], base);
-      u = arith::SIToFPOp::create(builder, loc, sum.getType(), u);
+      Value u =
+          arith::SIToFPOp::create(builder, loc, sum.getType(), parts[row * shape.vectors + j]);
       Value factor = arith::MulFOp::create(builder, loc, rowScale(group, row, 0), d);
       sum = math::FmaOp::create(builder, loc, u, factor, sum);
       sum = math::FmaOp::create(builder, loc, rowScale(group, row, 1), m, sum);

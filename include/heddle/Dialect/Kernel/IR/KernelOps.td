@@ -248,7 +248,7 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
     bf16 on both sides: the sum takes pairs k, k + 1 from an even k (with `over rows` counted from row 0 of the range), the odd k first, then the even
     one, each by a fused multiply-add; a missing partner is zero. Denormals count as zero.
     i8 on both sides: bytes are unsigned on the left, signed on the right; the sum is an exact i32.
-    i8 and i4, with `scales(%s)`: bytes on the left are 128 + p; the right has codes q, and a scale d and a minimum m a group. A row of `scales` has e
+    i8 and i4, with `scales(%s)`: bytes on the left are codes p; the right has codes q, and a scale d and a minimum m a group. A row of `scales` has e
     and s of each group of the left's row. Group by group, from +0: `a = fma(f32(sum of p * q), e * f32(d), a)`, then `a = fma(s, f32(m), a)`.
 
     C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
