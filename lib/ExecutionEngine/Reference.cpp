@@ -50,7 +50,7 @@ Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   std::string key = name + " " + (op.getScales() ? "scales" : toString(type));
   if (auto found = loaded.find(key); found != loaded.end())
     return found->second;
-  std::vector<float> values = HEDDLE_TRY(weights(name));
+  auto [values, areStored] = HEDDLE_TRY(weights(name, type));
   std::vector<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape().vec();
   if (op.getScales()) // the tensor is the matrix that scales are computed from
     shape = {shape[1], static_cast<int64_t>(values.size()) / shape[1]};
@@ -58,7 +58,10 @@ Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   if (tensor.size() != elementCount(tensor.shape))
     return errorAt(op, name + ": expected " + std::to_string(elementCount(tensor.shape)) +
                            " elements, found " + std::to_string(tensor.size()));
-  tensor = op.getScales() ? scalesOfRows(tensor) : storedAs(type, std::move(tensor));
+  if (areStored)
+    tensor.type = type;
+  else
+    tensor = op.getScales() ? scalesOfRows(tensor) : storedAs(type, std::move(tensor));
   return loaded[key] = std::make_shared<const RefTensor>(std::move(tensor));
 }
 

@@ -110,18 +110,21 @@ struct GroupResults {
   std::vector<RefTensor> results;
 };
 
-/// Weights for the reference, dequantised from the artifact. The reference quantises them again,
-/// which gives equal codes, or, in corners of a format (a scale that is a denormal of f16), codes of
-/// values next to them.
+/// Weights for the reference, dequantised from the artifact. Those of i4 are stored as they are: the
+/// checkpoint may have had the codes. The reference quantises others again, which gives equal codes.
 ReferenceWeights weightsOf(const Artifact &artifact) {
-  return [&artifact](const std::string &name) -> Expected<std::vector<float>> {
-    const PackEntry *found = nullptr; // the tensor's entry of the widest type
-    for (const PackEntry &entry : artifact.program().pack)
-      if (entry.tensor == name && entry.layout != PackEntry::Layout::Scales &&
-          (!found || formatOf(entry.type).bits > formatOf(found->type).bits))
+  return [&artifact](const std::string &name, DType type) -> Expected<ReferenceValues> {
+    const PackEntry *found = nullptr; // the tensor's entry of the widest type, or that of groups
+    for (const PackEntry &entry : artifact.program().pack) {
+      if (entry.tensor != name || entry.layout == PackEntry::Layout::Scales)
+        continue;
+      if (entry.type == type && formatOf(type).holdsScales())
+        return ReferenceValues{unpackTensor(artifact.program(), entry, artifact.weights()), true};
+      if (!found || formatOf(entry.type).bits > formatOf(found->type).bits)
         found = &entry;
+    }
     if (found)
-      return unpackTensor(artifact.program(), *found, artifact.weights());
+      return ReferenceValues{unpackTensor(artifact.program(), *found, artifact.weights())};
     return deviceError("reference: expected a packed tensor " + name + ", found none");
   };
 }

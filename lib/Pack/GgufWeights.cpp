@@ -97,16 +97,43 @@ void decodeQ6_K(Bytes block, float *out) {
   }
 }
 
+//===- Codes as int4 has them --------------------------------------------===//
+
+bool isFinite(uint16_t half) { return (half & 0x7c00) != 0x7c00; }
+
+/// Codes of a block whose elements are these codes times `scale` plus `minimum`, if f16 has both.
+std::optional<Int4Codes> codesOf(Bytes pairs, uint16_t scale, uint16_t minimum) {
+  if (!isFinite(scale) || !isFinite(minimum))
+    return {};
+  Int4Codes group{scale, minimum, {}};
+  for (int i = 0; i < 16; ++i) {
+    group.codes[i] = pairs[i] & 15;
+    group.codes[16 + i] = pairs[i] >> 4;
+  }
+  return group;
+}
+
+/// -8 times the scale is exact, unless f16 has no number that large.
+std::optional<Int4Codes> codesOfQ4_0(Bytes block) {
+  return codesOf(block + 2, bitsAt(block), halfFromFloat(-8 * halfAt(block)));
+}
+std::optional<Int4Codes> codesOfQ4_1(Bytes block) {
+  return codesOf(block + 4, bitsAt(block), bitsAt(block + 2));
+}
+
+//===- The types ---------------------------------------------------------===//
+
 struct Decoder {
   std::string_view type;
   void (*decode)(Bytes block, float *out);
+  std::optional<Int4Codes> (*codes)(Bytes block) = nullptr; ///< null: a block is no group of int4
 };
 constexpr Decoder decoders[] = {{"f32", decodeF32},
                                 {"f16", decodeF16},
                                 {"bf16", decodeBf16},
                                 {"q8_0", decodeQ8_0},
-                                {"q4_0", decodeQ4_0},
-                                {"q4_1", decodeQ4_1},
+                                {"q4_0", decodeQ4_0, codesOfQ4_0},
+                                {"q4_1", decodeQ4_1, codesOfQ4_1},
                                 {"q4_k", decodeGroups<false>},
                                 {"q5_k", decodeGroups<true>},
                                 {"q6_k", decodeQ6_K}};
@@ -123,7 +150,7 @@ public:
     for (const GgufTensor &tensor : file.tensors()) {
       infos.push_back({tensor.name, tensor.type, tensor.shape});
       const auto *known = std::ranges::find(decoders, tensor.type, &Decoder::type);
-      decode.push_back(known == std::end(decoders) ? nullptr : known->decode);
+      decoderOf.push_back(known == std::end(decoders) ? nullptr : known);
     }
   }
 
@@ -132,16 +159,17 @@ public:
   std::span<const std::string_view> readableTypes() const override { return decodedTypes; }
   std::span<const float> inPlace(int tensor) const override;
   void read(int tensor, int64_t first, std::span<float> out) const override;
+  std::optional<Int4Codes> codes(int tensor, int64_t first) const override;
 
 private:
   Gguf file;
   std::vector<TensorInfo> infos;
-  std::vector<void (*)(Bytes, float *)> decode; ///< null: cannot be read
+  std::vector<const Decoder *> decoderOf; ///< null: cannot be read
 };
 
 /// Whole blocks are decoded where they go, parts of one in a block of their own.
 void GgufSource::read(int tensor, int64_t first, std::span<float> out) const {
-  assert(decode[tensor] && "checkReadable() lets no other type pass");
+  assert(decoderOf[tensor] && "checkReadable() lets no other type pass");
   const GgufTensor &from = file.tensors()[tensor];
   const int64_t width = from.blocks->elements, size = from.blocks->bytes;
   const Bytes bytes = reinterpret_cast<Bytes>(from.bytes.data());
@@ -150,17 +178,25 @@ void GgufSource::read(int tensor, int64_t first, std::span<float> out) const {
     const Bytes at = bytes + block * size;
     int64_t here = width;
     if (skipped == 0 && static_cast<int64_t>(out.size()) >= width) {
-      decode[tensor](at, out.data());
+      decoderOf[tensor]->decode(at, out.data());
     } else {
       constexpr size_t longest = 256;
       float whole[longest];
-      decode[tensor](at, whole);
+      decoderOf[tensor]->decode(at, whole);
       here = std::min<int64_t>(static_cast<int64_t>(out.size()), width - skipped);
       std::copy_n(whole + skipped, here, out.begin());
     }
     first += here;
     out = out.subspan(here);
   }
+}
+
+std::optional<Int4Codes> GgufSource::codes(int tensor, int64_t first) const {
+  const GgufTensor &from = file.tensors()[tensor];
+  if (!decoderOf[tensor] || !decoderOf[tensor]->codes || first % from.blocks->elements)
+    return {};
+  const Bytes bytes = reinterpret_cast<Bytes>(from.bytes.data());
+  return decoderOf[tensor]->codes(bytes + first / from.blocks->elements * from.blocks->bytes);
 }
 
 std::span<const float> GgufSource::inPlace(int tensor) const {

@@ -9,10 +9,9 @@
 
 #include "RowCodes.h"
 
+#include "heddle/Pack/WeightSource.h"
 #include "heddle/Support/Float.h"
-#include "heddle/Support/Formats.h"
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -37,12 +36,6 @@ inline uint16_t halfFromDouble(double number) {
     bits = std::fabs(near) < std::fabs(number) ? bits + 1 : bits - 1;
   return halfFromFloat(std::bit_cast<float>(bits));
 }
-
-/// A group as it is stored: the number of a code is scale * code + minimum.
-struct Int4Codes {
-  uint16_t scale, minimum;
-  std::array<uint8_t, int4Group> codes;
-};
 
 /// Scale, minimum and codes of a part of a group's range. Codes are floats, so that loops over them
 /// are vectorised; those of numbers that are missing have no meaning.
@@ -143,13 +136,17 @@ struct Int4Block {
 };
 static_assert(sizeof(Int4Block) == panelBytes(DType::I4, int4Group));
 
-/// Writes `count` columns of 16 rows, by whole blocks.
-inline void writeInt4(const float *const *rows, int64_t count, std::byte *to) {
+/// Writes `count` columns of 16 rows, by whole blocks. kept(row, column) are codes that the numbers
+/// from there on are known to be, or null.
+template <typename Kept>
+void writeInt4(const float *const *rows, int64_t count, std::byte *to, Kept kept) {
   for (int64_t first = 0; first < count; first += int4Group, to += sizeof(Int4Block)) {
     Int4Block block;
     auto numbers = static_cast<size_t>(std::min(int4Group, count - first));
-    for (int64_t row = 0; row < 16; ++row)
-      block.write(row, int4CodesOf({rows[row] + first, numbers}));
+    for (int64_t row = 0; row < 16; ++row) {
+      std::optional<Int4Codes> known = kept(row, first);
+      block.write(row, known ? *known : int4CodesOf({rows[row] + first, numbers}));
+    }
     std::memcpy(to, &block, sizeof block);
   }
 }

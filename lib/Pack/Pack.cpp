@@ -64,6 +64,12 @@ public:
   RowReader(const WeightSource &source, int tensor, int64_t columns)
       : source(source), tensor(tensor), columns(columns), memory(source.inPlace(tensor)) {}
 
+  /// Codes that the tensor has of the group that begins there; null also for row -1.
+  std::optional<Int4Codes> codes(int64_t row, int64_t column) const {
+    if (row < 0 || column + int4Group > columns)
+      return {};
+    return source.codes(tensor, row * columns + column);
+  }
   /// Address of the piece, in place or in `scratch`; row -1 is zeros.
   const float *piece(int64_t row, int64_t first, int64_t count, float *scratch) const {
     if (row >= 0 && !memory.empty())
@@ -153,9 +159,7 @@ PanelWriter panelWriterOf(DType type) {
     return {writeAs<uint16_t, interleavePanel<halfFromFloat>>};
   case DType::I8:
     return {interleaveCodes, /*needsRowScales=*/true};
-  case DType::I4:
-    return {writeAs<std::byte, writeInt4>};
-  default: // f32; validate() refuses other types
+  default: // f32; validate() refuses other types, and codes in groups need more
     return {writeAs<float, transposePanel>};
   }
 }
@@ -189,6 +193,7 @@ private:
 
   void packRows(int64_t first, int64_t end) const;
   void packPanel(int64_t panel) const;
+  void packGroups(int64_t panel, std::byte *to) const;
   void packScales(int64_t panel) const;
   template <typename Body>
   void forEachPiece(int64_t panel, Body body) const;
@@ -231,7 +236,6 @@ void EntryPacker::forEachPiece(int64_t panel, Body body) const {
 
 /// Clears the padding columns first, since a writer fills only up to the end of its last block.
 void EntryPacker::packPanel(int64_t panel) const {
-  PanelWriter writer = panelWriterOf(type);
   int64_t block = formatOf(type).blockColumns;
   std::byte *out = to + panel * panelBytes(type, columns.stored());
   columns.forEachGroup([&](int64_t, int64_t position, int64_t count, int64_t padding) {
@@ -239,11 +243,23 @@ void EntryPacker::packPanel(int64_t panel) const {
             end = panelBytes(type, position + count + padding);
     std::memset(out + written, 0, static_cast<size_t>(end - written));
   });
+  if (formatOf(type).holdsScales())
+    return packGroups(panel, out);
+  PanelWriter writer = panelWriterOf(type);
   Scales scales{};
   if (writer.needsRowScales)
     scales = scalesOf(panel);
   forEachPiece(panel, [&](const float *const *pieces, int64_t position, int64_t count) {
     writer.write(pieces, scales.data(), count, out + panelOffset(type, position));
+  });
+}
+
+/// Groups that the tensor holds as codes are not rounded again.
+void EntryPacker::packGroups(int64_t panel, std::byte *to) const {
+  forEachPiece(panel, [&](const float *const *pieces, int64_t position, int64_t count) {
+    writeInt4(pieces, count, to + panelOffset(type, position), [&](int64_t row, int64_t column) {
+      return reader.codes(rows.elementAt(panel * panelRows + row), position + column);
+    });
   });
 }
 

@@ -33,6 +33,9 @@ public:
         source(source), tensor(tensor) {}
   void read(int64_t first, std::span<float> out) const override { source.read(tensor, first, out); }
   std::span<const float> inPlace() const override { return source.inPlace(tensor); }
+  std::optional<Int4Codes> codes(int64_t first) const override {
+    return source.codes(tensor, first);
+  }
 
 private:
   const WeightSource &source;
@@ -58,6 +61,7 @@ public:
   }
   void read(int64_t first, std::span<float> out) const override { from->read(first, out); }
   std::span<const float> inPlace() const override { return from->inPlace(); }
+  std::optional<Int4Codes> codes(int64_t first) const override { return from->codes(first); }
 
 private:
   TensorViewRef from;
@@ -87,6 +91,14 @@ public:
       }
       first -= part->elements();
     }
+  }
+  std::optional<Int4Codes> codes(int64_t first) const override {
+    for (const TensorViewRef &part : parts) {
+      if (first < part->elements())
+        return part->codes(first);
+      first -= part->elements();
+    }
+    return {};
   }
 
 private:
@@ -161,6 +173,12 @@ public:
   Gathered(TensorViewRef from, std::vector<int64_t> taken)
       : ByRows(withRows(*from, static_cast<int64_t>(taken.size())), recipeOf(*from, taken)),
         from(std::move(from)), taken(std::move(taken)) {}
+  std::optional<Int4Codes> codes(int64_t first) const override {
+    const int64_t width = columns(), column = first % width;
+    if (column + formatOf(DType::I4).group > width)
+      return {};
+    return from->codes(taken[first / width] * width + column);
+  }
 
 protected:
   /// Reads runs of consecutive rows at once.
@@ -320,6 +338,9 @@ public:
     views[tensor]->read(first, out);
   }
   std::span<const float> inPlace(int tensor) const override { return views[tensor]->inPlace(); }
+  std::optional<Int4Codes> codes(int tensor, int64_t first) const override {
+    return views[tensor]->codes(first);
+  }
 
 private:
   std::string text;

@@ -71,7 +71,7 @@ Expected<MaskModule> MaskModule::forReference(const std::vector<Composition> &co
       mlir::failed(runTo(*impl->module, Stage::Transformer, Stage::Transformer, stage)))
     return inputError("the transformer stage failed: " + moduleText(compositions));
   impl->reference.emplace(*impl->module,
-                          [](const std::string &name) -> Expected<std::vector<float>> {
+                          [](const std::string &name, DType) -> Expected<ReferenceValues> {
                             return inputError(name + ": there are no weights");
                           });
   return MaskModule(std::move(impl));

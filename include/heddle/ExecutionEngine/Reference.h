@@ -37,8 +37,16 @@ struct RefTensor {
 
 using NamedRefTensors = std::vector<std::pair<std::string, RefTensor>>;
 
-/// Returns the values of a tensor of the checkpoint, in row-major order.
-using ReferenceWeights = std::function<Expected<std::vector<float>>(const std::string &name)>;
+/// Values of a tensor, in row-major order. `areStored`: what its codes in the wanted type stand for,
+/// which are not rounded again.
+struct ReferenceValues {
+  std::vector<float> values;
+  bool areStored = false;
+};
+
+/// Returns a tensor of the checkpoint for a weight of this type.
+using ReferenceWeights =
+    std::function<Expected<ReferenceValues>(const std::string &name, DType type)>;
 
 /// Values that a group's kernel stores, in the order of the kernel's results: values of states and
 /// appended rows that only later calls read, then the group's results; for a cache, its new rows.

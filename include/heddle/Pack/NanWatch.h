@@ -21,6 +21,9 @@ public:
   const std::vector<TensorInfo> &tensors() const override { return source.tensors(); }
   void read(int tensor, int64_t first, std::span<float> out) const override;
   std::span<const float> inPlace(int tensor) const override;
+  std::optional<Int4Codes> codes(int tensor, int64_t first) const override {
+    return source.codes(tensor, first);
+  }
 
   /// Names of those tensors, in the source's order.
   std::vector<std::string> found() const;

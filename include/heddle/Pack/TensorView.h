@@ -34,6 +34,9 @@ public:
   virtual void read(int64_t first, std::span<float> out) const = 0;
   /// All elements if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace() const { return {}; }
+  /// A group of elements as WeightSource::codes has it. Views that move whole rows keep codes, those
+  /// that compute elements have none.
+  virtual std::optional<Int4Codes> codes(int64_t first) const { return {}; }
 
 private:
   std::vector<int64_t> dims;

@@ -8,8 +8,10 @@
 
 #include "heddle/Support/Program.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +28,12 @@ struct TensorInfo {
   int64_t elements() const;
 };
 
+/// Neighbours that are held as codes of 4 bits: each is f32(scale) * code + f32(minimum), of f16 both.
+struct Int4Codes {
+  uint16_t scale, minimum;
+  std::array<uint8_t, formatOf(DType::I4).group> codes;
+};
+
 /// Tensors of a checkpoint. All methods may be called from several threads.
 class WeightSource {
 public:
@@ -38,6 +46,9 @@ public:
   virtual void read(int tensor, int64_t first, std::span<float> out) const = 0;
   /// All elements of a tensor if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace(int tensor) const { return {}; }
+  /// The group of elements that begins at `first` as the codes that the tensor has, which stand for
+  /// these elements' exact numbers; null where it has none, or other groups.
+  virtual std::optional<Int4Codes> codes(int tensor, int64_t first) const { return {}; }
 
   /// Types of tensors that can be read.
   virtual std::span<const std::string_view> readableTypes() const;

@@ -69,8 +69,8 @@ protected:
       return inputError("does not parse: " + text);
     inputs.emplace_back("q", zeros({batch, 2, queries, 4}));
     inputs.emplace_back("k", zeros({batch, 2, keys, 4}));
-    Reference reference(*module, [](const std::string &) -> Expected<std::vector<float>> {
-      return std::vector<float>();
+    Reference reference(*module, [](const std::string &, DType) -> Expected<ReferenceValues> {
+      return ReferenceValues();
     });
     return reference.run("f", inputs);
   }

@@ -47,9 +47,9 @@ protected:
   void parse(const char *text) {
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     ASSERT_TRUE(module);
-    reference.emplace(*module, [this](const std::string &name) -> Expected<std::vector<float>> {
+    reference.emplace(*module, [this](const std::string &name, DType) -> Expected<ReferenceValues> {
       if (auto found = weights.find(name); found != weights.end())
-        return found->second;
+        return ReferenceValues{found->second};
       return inputError(name + ": missing");
     });
   }

@@ -48,7 +48,7 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
     0.97, 0.94, 0.90, 0.86: `cut = (hi - lo) * ((1 - f) / 2)`, `m = f16(lo + cut)`, `d = f16(((hi - cut) - (lo + cut)) / 15)`, each in f64 up to the
     one rounding to f16, and `q = rint((w - f32(m)) / f32(d))` in f32, ties to even, held within 0 and 15; where d is 0, so is q. The first that has
     the least sum of squared errors `w - (f32(d) * q + f32(m))` is kept, summed in f64 from the first column on. A range whose d or m f16 cannot hold
-    is none; a group that has no range, or a number that is not finite, has d and m NaN: what is made of its row is NaN.
+    is none; a group that has no range, or a number that is not finite, has d and m NaN: what is made of its row is NaN. A checkpoint's own such codes are kept.
 
     Of each group `u = sum of p * q` is exact. Group by group, ascending, from +0: `a = fma(f32(u), e * f32(d), a)`, then `a = fma(s, f32(m), a)`;
     where an instruction set has no fma, a multiplication and an addition.
