@@ -56,7 +56,7 @@ def gemm_rows():
             quick = (n, k) == (3072, 768)
             yield gemm(dtype, 1, n, k, gated=not dtype.startswith("f16"), quick=quick and dtype == "f32")
             for m in (4, 16, 32, 64, 128, 512, 2048):
-                gated = m >= (32 if dtype == "f32" else 64) and dtype not in ("f16", "int4")
+                gated = m == 512 if dtype == "int4" else m >= (32 if dtype == "f32" else 64) and dtype != "f16"
                 yield gemm(dtype, m, n, k, gated=gated, quick=quick and m == 128)
         for n, k in WIDE_SHAPES:
             for m in (1, 16, 128):
