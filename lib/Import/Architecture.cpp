@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files are merged first (extends, then the head), checked once, and evaluated key
-// by key as the description and its tensors ask for them.
+// Files are merged first (extends, then the head) and checked once. What they say is
+// evaluated in ArchitectureValues.cpp and Recipes.cpp.
 
 #include "Architecture.h"
 
@@ -13,16 +13,12 @@
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/GlobPattern.h"
 
 #include <filesystem>
 
 using namespace heddle;
 namespace fs = std::filesystem;
-
-//===- Files -------------------------------------------------------------===//
 
 const Json &Architecture::section(const Json &document, const char *key) {
   static const Json none = Json::object();
@@ -312,215 +308,4 @@ Expected<Architecture> Architecture::fromJson(Json document, const std::string &
   made.bound["stack"] = stack;
   HEDDLE_TRY(made.checkRequirements());
   return made;
-}
-
-//===- Values ------------------------------------------------------------===//
-
-/// The value at a path like "rope_parameters.rope_theta"; null pointer: there is none.
-static const Json *at(const Json &object, llvm::StringRef path) {
-  const Json *value = &object;
-  while (!path.empty()) {
-    auto [key, rest] = path.split('.');
-    if (!value->is_object() || !value->contains(key.str()))
-      return nullptr;
-    value = &(*value)[key.str()];
-    path = rest;
-  }
-  return value;
-}
-
-Expected<Json> Architecture::value(const std::string &name) {
-  if (auto found = bound.find(name); found != bound.end())
-    return found->second;
-  if (auto found = known.find(name); found != known.end())
-    return found->second;
-  const Json *entry = document.contains("config") && document["config"].contains(name)
-                          ? &document["config"][name]
-                          : nullptr;
-  if (!entry)
-    return inputError("expected a key of `config`, a table or a name bound here, found " +
-                      quotedText(name));
-  if (!computing.insert(name).second)
-    return inputError("expected a default that does not need itself, found " + quotedText(name));
-  auto done = llvm::make_scope_exit([&] { computing.erase(name); });
-  Json made = HEDDLE_TRY(configValue(name, *entry));
-  return known[name] = std::move(made);
-}
-
-Expected<Json> Architecture::configValue(const std::string &name, const Json &entry) {
-  std::vector<std::string> places{name};
-  if (entry.contains("or")) {
-    if (!entry["or"].is_array())
-      return error("config." + name + ".or", "expected a list, found " + shown(entry["or"]));
-    for (const Json &place : entry["or"])
-      places.push_back(place.is_string() ? place.get<std::string>() : "");
-  }
-  bool isNull = false;
-  for (const std::string &place : places)
-    if (const Json *found = place.starts_with('/') ? at(root, llvm::StringRef(place).substr(1))
-                                                   : at(config, place)) {
-      if (!found->is_null())
-        return *found;
-      isNull = true;
-    }
-  if (isNull && entry.contains("null"))
-    return evaluated(entry["null"], "config." + name + ".null");
-  if (entry.contains("default"))
-    return evaluated(entry["default"], "config." + name + ".default");
-  return inputError("expected the key " + quotedText(name) + " in config.json, found none");
-}
-
-Expected<std::string> Architecture::expanded(const std::string &text, const std::string &key) {
-  Expected<std::string> made =
-      expandConfig(text, [this](const std::string &name) { return value(name); });
-  if (!made)
-    return error(key, made.takeError().message);
-  return made;
-}
-
-/// One entry for each of a number of layers; equal ones that say nothing are the number alone.
-Expected<Json> Architecture::each(const Json &json, const std::string &key) {
-  int64_t count = HEDDLE_TRY(integer(json["each"], key + ".each"));
-  if (count < 1 || count > 4096)
-    return error(key + ".each", "expected 1 to 4096 layers, found " + std::to_string(count));
-  auto outer = bound.find("layer") == bound.end() ? Json() : bound["layer"];
-  Json list = Json::array();
-  bool empty = true;
-  for (int64_t layer = 0; layer < count; ++layer) {
-    bound["layer"] = layer;
-    list.push_back(HEDDLE_TRY(evaluated(json.value("layer", Json::object()), key + ".layer")));
-    empty &= list.back() == Json::object();
-  }
-  if (outer.is_null())
-    bound.erase("layer");
-  else // a list of the configuration that a layer of another list asks for
-    bound["layer"] = std::move(outer);
-  return empty ? Json(count) : list;
-}
-
-/// The side of an `if` that its condition chooses, as it is written; discarded where there is none.
-Expected<Json> Architecture::branch(const Json &json, const std::string &key) {
-  if (!json["if"].is_string())
-    return error(key + ".if", "expected an expression, found " + shown(json["if"]));
-  Json holds = HEDDLE_TRY(evaluated("=" + json["if"].get<std::string>(), key + ".if"));
-  if (!holds.is_boolean())
-    return error(key + ".if", "expected true or false, found " + shown(holds));
-  return json.value(holds.get<bool>() ? "then" : "else", Json(Json::value_t::discarded));
-}
-
-/// A value of the file with its expressions computed; discarded where an `if` leaves it out.
-Expected<Json> Architecture::evaluated(const Json &json, const std::string &key) {
-  constexpr int64_t mostValues = 1 << 17; // lists of lists of layers would take forever
-  if (++made > mostValues)
-    return error(key, "expected at most " + std::to_string(mostValues) + " values, found more");
-  if (json.is_string()) {
-    auto text = json.get<std::string>();
-    if (!text.starts_with('='))
-      return Json(HEDDLE_TRY(expanded(text, key)));
-    Expected<Json> made = evaluateConfig(std::string_view(text).substr(1),
-                                         [this](const std::string &name) { return value(name); });
-    if (!made)
-      return error(key, made.takeError().message);
-    return made;
-  }
-  if (json.is_array()) {
-    Json list = Json::array();
-    for (const Json &inner : json)
-      list.push_back(HEDDLE_TRY(evaluated(inner, key)));
-    return list;
-  }
-  if (!json.is_object())
-    return json;
-  if (json.contains("if")) {
-    Json chosen = HEDDLE_TRY(branch(json, key));
-    return chosen.is_discarded() ? Expected<Json>(chosen) : evaluated(chosen, key);
-  }
-  if (json.contains("each"))
-    return each(json, key);
-  Json object = Json::object();
-  for (const auto &[name, inner] : json.items()) {
-    Json made = HEDDLE_TRY(evaluated(inner, key + "." + name));
-    if (!made.is_discarded())
-      object[name] = std::move(made);
-  }
-  return object;
-}
-
-Expected<int64_t> Architecture::integer(const Json &json, const std::string &key) {
-  Json made = HEDDLE_TRY(evaluated(json, key));
-  if (!made.is_number_integer())
-    return error(key, "expected an integer, found " + shown(made));
-  return made.get<int64_t>();
-}
-
-Status Architecture::checkRequirements() {
-  for (const auto &[condition, message] : section(document, "require").items()) {
-    std::vector<std::string> found; // values of the keys that the condition asks for
-    auto asked = [&](const std::string &name) {
-      Expected<Json> made = value(name);
-      if (made && section(document, "config").contains(name))
-        if (std::string text = name + " = " + shown(*made); !llvm::is_contained(found, text))
-          found.push_back(std::move(text));
-      return made;
-    };
-    Expected<Json> holds = evaluateConfig(condition, asked);
-    if (!holds)
-      return error("require", holds.takeError().message);
-    if (*holds != true)
-      return inputError(
-          configPath(folder) + ": expected " +
-          printable(condition + ", found " + (found.empty() ? "otherwise" : listText(found)) +
-                    ": " + (message.is_string() ? message.get<std::string>() : shown(message))));
-  }
-  return {};
-}
-
-Expected<Json> Architecture::description() { return evaluated(document["model"], "model"); }
-
-Error Architecture::ofDescription(Error problem, const std::string &path) const {
-  llvm::StringRef message = problem.message;
-  if (!message.consume_front(path + ": "))
-    return problem;
-  auto [key, rest] = message.split(": ");
-  if (rest.empty() || key.contains(' '))
-    return problem;
-  const Json *given = at(document["model"], key);
-  const std::string from =
-      given && given->is_string() ? " (" + given->get<std::string>() + ")" : "";
-  return error("model." + key.str() + from, rest.str());
-}
-
-bool Architecture::matches(std::string_view pattern, std::string_view name) {
-  llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(pattern);
-  if (glob)
-    return glob->match(name);
-  llvm::consumeError(glob.takeError());
-  return pattern == name;
-}
-
-std::vector<std::string> Architecture::unreadRecipes() const {
-  std::vector<std::string> texts;
-  for (const auto &[pattern, taken] : unreadOwn)
-    texts.push_back(quotedText(pattern) + (taken.empty() ? "" : " behind " + quotedText(taken)));
-  return texts;
-}
-
-std::vector<std::string> Architecture::unreadKeys() const {
-  std::set<std::string, std::less<>> used;
-  for (const auto &[key, entry] : section(document, "config").items()) {
-    used.insert(key);
-    for (const Json &place : entry.value("or", Json::array()))
-      if (place.is_string())
-        used.insert(llvm::StringRef(place.get_ref<const std::string &>()).split('.').first.str());
-  }
-  std::vector<std::string> unread;
-  const Json &harmless = bound.at("harmless");
-  for (const auto &[key, value] : config.items()) {
-    bool known = used.contains(key) || value.is_null();
-    for (const Json &pattern : harmless)
-      known = known || matches(pattern.get_ref<const std::string &>(), key);
-    if (!known)
-      unread.push_back(key);
-  }
-  return unread;
 }
