@@ -9,9 +9,14 @@
 
 #include "Schema.h"
 
+#include "heddle/Pack/GgufWeights.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
 
 using namespace heddle;
 
@@ -52,6 +57,8 @@ private:
   Status checkRefused() {
     const Json refused = section.value("refuse", Json::object());
     for (const auto &[pattern, entry] : refused.items()) {
+      if (entry.is_null()) // a set refuses what this section follows
+        continue;
       const std::string wanted = expanded(pattern);
       const std::string why = entry.is_string() ? entry.get<std::string>() : entry.value("why", "");
       const auto tensor = std::ranges::find_if(file.tensors(), [&](const GgufTensor &given) {
@@ -80,7 +87,9 @@ private:
                                             : one));
       if (found == value)
         return {};
-      shownOnes.push_back(value.is_string() ? quotedText(value.get<std::string>()) : value.dump());
+      std::string text = value.is_string() ? quotedText(value.get<std::string>()) : value.dump();
+      if (!llvm::is_contained(shownOnes, text))
+        shownOnes.push_back(std::move(text));
     }
     return inputError(file.mistaken(key, listText(shownOnes, {}, " or ")).message + ": " + why);
   }
@@ -123,6 +132,12 @@ private:
     const Json *otherwise = entry.contains("default") ? &entry["default"] : nullptr;
     if (entry.contains("key"))
       return metadata(entry["key"].get<std::string>(), otherwise);
+    if (entry.contains("list"))
+      return list(entry["list"].get<std::string>(), otherwise);
+    if (entry.contains("ids"))
+      return ids(entry["ids"]);
+    if (entry.contains("numbers"))
+      return numbers(entry["numbers"].get<std::string>());
     if (entry.contains("rows"))
       return rows(entry["rows"].get<std::string>(), otherwise);
     if (entry.contains("value"))
@@ -159,6 +174,49 @@ private:
     if (auto number = value->number())
       return Json(*number);
     return file.mistaken(key, "one value");
+  }
+  /// A list of numbers or of booleans.
+  Expected<Json> list(const std::string &name, const Json *otherwise) {
+    const std::string key = expanded(name);
+    const GgufValue *value = file.find(key);
+    read.insert(key);
+    if (!value && otherwise)
+      return defaultOf(*otherwise);
+    if (auto flags = value ? value->flags() : std::nullopt)
+      return Json(*flags);
+    if (auto given = value ? value->numbers() : std::nullopt)
+      return Json(*given);
+    return file.mistaken(key, "a list of numbers or booleans");
+  }
+  /// The different ids that keys have: null, one, or a list. -1 stands for none.
+  Expected<Json> ids(const Json &names) {
+    const Json missing;
+    Json values = Json::array();
+    for (const Json &name : names) {
+      Json value = HEDDLE_TRY(metadata(name.get<std::string>(), &missing));
+      const bool isNone = value.is_null() || value == -1 || value == int64_t(UINT32_MAX);
+      if (!isNone && std::ranges::find(values, value) == values.end())
+        values.push_back(std::move(value));
+    }
+    return values.empty() ? missing : values.size() == 1 ? values[0] : values;
+  }
+  /// The elements of a tensor that is no weight, such as factors of frequencies.
+  Expected<Json> numbers(const std::string &name) {
+    constexpr int64_t most = 1 << 16;
+    auto weights = HEDDLE_TRY(openGgufWeights(file.name()));
+    const int index = weights->find(name);
+    if (index < 0)
+      return inputError(file.name() + ": expected a tensor " + name + ", found none");
+    HEDDLE_TRY(weights->checkReadable(index));
+    const int64_t count = weights->tensors()[index].elements();
+    if (count > most)
+      return inputError(file.name() + ": " + name + ": expected at most " + std::to_string(most) +
+                        " numbers, found " + std::to_string(count));
+    std::vector<float> values(count);
+    weights->read(index, 0, values);
+    if (!llvm::all_of(values, [](float value) { return std::isfinite(value); }))
+      return inputError(file.name() + ": " + name + ": expected numbers, found one that is none");
+    return Json(values);
   }
   /// Rows of a tensor: the file has no other word for the length of some tables.
   Expected<Json> rows(const std::string &name, const Json *otherwise) {

@@ -154,6 +154,15 @@ std::optional<std::vector<double>> GgufValue::numbers() const {
   return list;
 }
 
+std::optional<std::vector<bool>> GgufValue::flags() const {
+  if (type != GgufType::List || elements != GgufType::Bool)
+    return std::nullopt;
+  std::vector<bool> list;
+  for (char byte : bytes.substr(0, count))
+    list.push_back(byte != 0);
+  return list;
+}
+
 std::string GgufValue::shown() const {
   if (type == GgufType::List)
     return "a list of " + std::to_string(count) + " " + std::string(typeName(elements, true));

@@ -33,6 +33,7 @@ struct GgufValue {
   std::optional<bool> flag() const;
   std::optional<std::vector<std::string_view>> texts() const;
   std::optional<std::vector<double>> numbers() const;
+  std::optional<std::vector<bool>> flags() const;
   /// The value for a message.
   std::string shown() const;
 };

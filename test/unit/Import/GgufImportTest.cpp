@@ -350,25 +350,88 @@ TEST_F(GgufDecoderTest, RotaryPositionsAreScaledAsTheKeysSay) {
   EXPECT_EQ(scaling(nullptr, true), linear); // the format's default
   EXPECT_EQ(scaling("none", false), "null");
   EXPECT_THAT(
+      scaling("dynamic", true),
+      HasSubstr("m.gguf: qwen3.rope.scaling.type: expected 'none' or 'linear' or 'yarn', found "
+                "'dynamic': other scalings of rotary positions are not supported"));
+  EXPECT_THAT(scaling("longrope", true), HasSubstr("expected 'none' or 'linear' or 'yarn', found"));
+  EXPECT_THAT(
       scaling("yarn", true),
-      HasSubstr("m.gguf: qwen3.rope.scaling.type: expected 'none' or 'linear', found 'yarn': "
-                "other scalings of rotary positions are not supported"));
+      HasSubstr("qwen3.rope.scaling.original_context_length: expected a value, found none"));
   EXPECT_THAT(scaling("linear", false),
               HasSubstr("qwen3.rope.scaling.factor: expected a value, found none"));
+}
+
+/// Llama 3 has its scaling as a factor for each pair, Phi-3 two of them.
+TEST_F(GgufDecoderTest, FactorsOfPairsAreTensors) {
+  auto scaling = [&](const GgufFile &given) {
+    auto config = configOf(given);
+    return config ? config->value("rope_scaling", Json()).dump() : config.error().message;
+  };
+  GgufFile factors = file;
+  factors.tensor("rope_freqs.weight", {2}, {1, 4});
+  EXPECT_EQ(scaling(factors),
+            R"({"rope_type":"longrope","short_factor":[1.0,4.0],"long_factor":[1.0,4.0],)"
+            R"("attention_factor":1.0,"original_max_position_embeddings":10})");
+  EXPECT_THAT(scaling(factors.add("qwen3.rope.scaling.type", "linear")),
+              HasSubstr("qwen3.rope.scaling.type: expected 'none', found 'linear'"));
+  GgufFile both = file;
+  both.tensor("rope_factors_long.weight", {2}, {2, 4});
+  EXPECT_THAT(scaling(both),
+              HasSubstr("m.gguf: expected a tensor rope_factors_short.weight, found none"));
+  both.tensor("rope_factors_short.weight", {2}, {1, 3});
+  both.add("qwen3.rope.scaling.original_context_length", 4u);
+  both.add("qwen3.rope.scaling.attn_factor", 1.5f).add("qwen3.rope.scaling.type", "longrope");
+  EXPECT_EQ(scaling(both),
+            R"({"rope_type":"longrope","short_factor":[1.0,3.0],"long_factor":[2.0,4.0],)"
+            R"("attention_factor":1.5,"original_max_position_embeddings":4})");
+  GgufFile broken = file;
+  broken.tensor("rope_freqs.weight", {2}, {1, std::nanf("")});
+  EXPECT_THAT(scaling(broken),
+              HasSubstr("m.gguf: rope_freqs.weight: expected numbers, found one that is none"));
+}
+
+/// A turn ends by a token of its own in many chat models.
+TEST_F(GgufDecoderTest, EveryEndIsOne) {
+  auto ends = [](const GgufFile &given) {
+    auto config = configOf(given);
+    return config ? (*config)["eos_token_id"].dump() : config.error().message;
+  };
+  EXPECT_EQ(ends(file), "null");
+  file.add("tokenizer.ggml.eos_token_id", 7u);
+  EXPECT_EQ(ends(file), "7");
+  EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eot_token_id", 7u)), "7");
+  EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eot_token_id", UINT32_MAX)), "7");
+  file.add("tokenizer.ggml.eot_token_id", 9u).add("tokenizer.ggml.eom_token_id", 3u);
+  EXPECT_EQ(ends(file), "[7,9,3]");
+}
+
+/// The layers with a window may be a list of booleans, and nothing else.
+TEST_F(GgufDecoderTest, ListsAreOfNumbersOrBooleans) {
+  GgufFile given;
+  given.add("general.architecture", "exaone4")
+      .tensor("token_embd.weight", {20, 8}, std::vector<float>(160));
+  for (const char *key : {"embedding_length", "block_count", "attention.head_count",
+                          "feed_forward_length", "context_length"})
+    given.add(std::string("exaone4.") + key, 2u);
+  given.add("exaone4.attention.layer_norm_rms_epsilon", 1e-6f);
+  const char *key = "exaone4.attention.sliding_window_pattern";
+  auto config = configOf(GgufFile(given).addNumbers<uint8_t>(key, GgufType::Bool, {1, 0}));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ((*config)["_sliding"].dump(), "[true,false]");
+  EXPECT_EQ(refusal(GgufFile(given).add(key, "LLLG")),
+            "exaone4.attention.sliding_window_pattern: expected a list of numbers or booleans, "
+            "found 'LLLG'");
 }
 
 TEST_F(GgufDecoderTest, WhatWouldChangeResultsIsRefusedByName) {
   auto with = [&](const char *key, auto value) { return refusal(GgufFile(file).add(key, value)); };
   EXPECT_EQ(refusal(file), "no error");
-  EXPECT_EQ(refusal(GgufFile(file).tensor("rope_freqs.weight", {2}, {1, 1})),
-            "rope_freqs.weight: expected no such tensor, found one: factors of rotary frequencies "
-            "are not supported");
-  EXPECT_EQ(refusal(GgufFile(file).tensor("rope_factors_long.weight", {2}, {1, 1})),
-            "rope_factors_long.weight: expected no such tensor, found one: factors of rotary "
-            "frequencies are not supported");
-  EXPECT_EQ(with("qwen3.rope.scaling.yarn_beta_fast", 32.0f),
-            "qwen3.rope.scaling.yarn_beta_fast: expected no such key, found 32: rotary positions "
-            "scaled by yarn are not supported");
+  EXPECT_EQ(with("qwen3.rope.scaling.yarn_attn_factor", 2.0f),
+            "qwen3.rope.scaling.yarn_attn_factor: expected 1, found 2: scores scaled by length are "
+            "not supported");
+  EXPECT_EQ(with("qwen3.attention.sliding_window", 8u),
+            "qwen3.attention.sliding_window: expected 0, found 8: windows are not supported for "
+            "this architecture");
   EXPECT_EQ(with("qwen3.expert_count", 8u), "qwen3.expert_count: expected 0, found 8: mixtures of "
                                             "experts are not supported");
   EXPECT_EQ(with("qwen3.expert_count", 0u), "no error");
