@@ -342,3 +342,19 @@ kernel.def @token(%t: tensor<1x16xf32> {kernel.layout = #kernel.layout<view = <[
   %1 = transformer.position.learned %0, %p : tensor<?x5x16xf32>, tensor<5x16xf32>
   kernel.yield %1 : tensor<?x5x16xf32>
 }
+
+// -----
+
+// A key of one token that a cache takes as it is: stored where its sequence ends, not as documents are packed.
+// CHECK-LABEL: kernel.func @append_key(
+// CHECK-SAME: grid(%[[B:.*]] = d0 by 1, %[[H:.*]] = 2 by 1, %[[I:.*]] = 1 by
+// CHECK-NOT: scf.for
+// CHECK: %[[AT:.*]] = kernel.read %arg1[%[[B]]]
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[AT]]
+// CHECK: %[[ROW:.*]] = arith.addi %[[I]], %[[PLACE]]
+// CHECK: kernel.store %{{.*}}, %arg2[%[[B]], %[[H]], %[[ROW]], %{{.*}}]
+kernel.def @append_key(%k: tensor<?x2x1x8xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, 1, 8], f32>>},
+                       %at: tensor<?xi32> {kernel.layout = #kernel.layout<view = <[d0], i32>>})
+    -> (tensor<?x2x1x8xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1|80, 8], f32, panel = 16>, places = 1>}) attributes {root = #kernel.root<relayout>, scalars = ["d0", "d1"]} {
+  kernel.yield %k : tensor<?x2x1x8xf32>
+}

@@ -32,7 +32,11 @@ static bool copiesPackedKeys(Block &body) {
 }
 
 bool GroupOp::packsDocuments() { return copiesPackedKeys(getBody().front()); }
-bool DefOp::packsDocuments() { return copiesPackedKeys(getBody().front()); }
+bool DefOp::packsDocuments() {
+  // A cache's append, of which only `places` is left, has the same body and arguments.
+  LayoutAttr layout = getResultLayout(0);
+  return copiesPackedKeys(getBody().front()) && (!layout || layout.getPlaces() < 0);
+}
 
 LogicalResult GroupOp::verify() {
   if (TypeRange(getBody().getArgumentTypes()) != TypeRange(getInputs().getTypes()))
