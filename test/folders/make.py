@@ -6,7 +6,7 @@
 usage: DIR/bin/python test/folders/make.py [NAME …]     DIR: see scripts/goldens-setup; without names, all folders
 
 test/folders/NAME is the folder as save_pretrained writes it; golden/inputs and golden/encode (decode, of a decoder) beside
-it hold arrays by name. A file golden/cpu: the tests run the folder on the CPU alone, since others have its primitives. Rows behind a text's length are no results and are written as 0.
+it hold arrays by name; of a decoder golden/greedy also has a prompt and the 64 likeliest tokens behind it. A file golden/cpu: the tests run the folder on the CPU alone, since others have its primitives. Rows behind a text's length are no results and are written as 0.
 """
 import json
 import os
@@ -90,9 +90,28 @@ def text_case(model, padding=0, types=0, seed=1):
     return model, inputs, {name: values}
 
 
+def likeliest_tokens(model, words, count=64, prompts=48, length=11):
+    """A prompt and the likeliest tokens behind it, each by a whole forward pass, whatever ends a text: of many prompts the one with
+    the most different tokens in front of the first place where the two largest scores are near each other."""
+    texts = torch.tensor(numpy.random.default_rng(7).integers(5, words, (prompts, length)))
+    clear = torch.full((prompts,), count)  # tokens in front of the first that may be another
+    for step in range(count):
+        with torch.no_grad():
+            best = model(input_ids=texts).logits[:, -1].topk(2)
+        near = (best.values[:, 0] - best.values[:, 1] < 3e-3) | (best.indices[:, 0] >= words)
+        clear[near & (clear == count)] = step
+        texts = torch.cat([texts, best.indices[:, :1].clamp(max=words - 1)], 1)
+    different = [len(set(texts[row, length:length + clear[row]].tolist())) for row in range(prompts)]
+    row = max(range(prompts), key=lambda row: (clear[row] >= count * 3 // 4, different[row]))
+    ids = texts[row].numpy().astype(numpy.int32)
+    print(f"  {clear[row]} clear tokens, {different[row]} different ones")
+    return {"prompt": ids[:length], "answer": ids[length:]}
+
+
 def decoder_case(model, padding=0, seed=1, words=None):
     """A model that continues texts: the logits at all positions. `words`: ids of texts are below, where others are images."""
     model = randomised(model, seed)
+    model.greedy = likeliest_tokens(model, words or model.config.vocab_size)
     inputs = {name.replace("source", "target"): value
               for name, value in text_inputs(words or model.config.vocab_size, padding, seed).items()}
     mask = numpy.arange(max(LENGTHS))[None] < inputs["target.lengths"][:, None]
@@ -428,20 +447,20 @@ MODERN = dict(vocab_size=83, hidden_size=36, num_hidden_layers=3, num_attention_
 QWEN = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
             intermediate_size=52, max_position_embeddings=20, pad_token_id=0, attn_implementation="eager")
 LLAMA = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, num_key_value_heads=1,
-             intermediate_size=52, max_position_embeddings=24, bos_token_id=1, eos_token_id=2,
+             intermediate_size=52, max_position_embeddings=80, bos_token_id=1, eos_token_id=2,
              attn_implementation="eager")
 GEMMA = dict(QWEN, hidden_size=28, intermediate_size=40, num_hidden_layers=3, query_pre_attn_scalar=24, sliding_window=4, bos_token_id=2, eos_token_id=1,
              layer_types=["sliding_attention", "full_attention", "sliding_attention"], rope_local_base_freq=100.0,
              rope_scaling=dict(rope_type="linear", factor=4.0))
 # Decoders that have nothing in common with the bases above but small numbers.
 TINY = dict(vocab_size=61, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=44, pad_token_id=0,
-            bos_token_id=1, eos_token_id=2, max_position_embeddings=24, attn_implementation="eager")
+            bos_token_id=1, eos_token_id=2, max_position_embeddings=80, attn_implementation="eager")
 GROUPED = dict(TINY, num_key_value_heads=2)
 HEAD = dict(GROUPED, head_dim=12)
 LLAMA3 = dict(rope_type="llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
 YARN = dict(rope_type="yarn", factor=3.0, original_max_position_embeddings=8)
 LONG = dict(type="longrope", short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[1.0, 1.5, 2.5, 4.0])
-GPT2 = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=24, bos_token_id=1, eos_token_id=2, attn_implementation="eager")
+GPT2 = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=80, bos_token_id=1, eos_token_id=2, attn_implementation="eager")
 SIGLIP = dict(hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12, image_size=8, patch_size=4)
 
 
@@ -482,7 +501,7 @@ def decoders():
         "nemotron": lambda: on_cpu(c(hf.NemotronForCausalLM(hf.NemotronConfig(**HEAD)))),
         "phi": lambda: on_cpu(c(hf.PhiForCausalLM(hf.PhiConfig(**GROUPED, qk_layernorm=True)))),
         "mpt": lambda: on_cpu(c(hf.MptForCausalLM(hf.MptConfig(
-            vocab_size=61, d_model=24, n_heads=3, n_layers=2, max_seq_len=24, pad_token_id=0, bos_token_id=1, eos_token_id=2)))),
+            vocab_size=61, d_model=24, n_heads=3, n_layers=2, max_seq_len=80, pad_token_id=0, bos_token_id=1, eos_token_id=2)))),
         "glm4": lambda: on_cpu(c(hf.Glm4ForCausalLM(hf.Glm4Config(**HEAD)))),
         "exaone4": lambda: on_cpu(c(hf.Exaone4ForCausalLM(hf.Exaone4Config(
             **GROUPED, sliding_window=4, sliding_window_pattern=2)))),
@@ -566,7 +585,8 @@ CASES = {
     "mistral-decoder": lambda: decoder_case(hf.MistralForCausalLM(hf.MistralConfig(**LLAMA, sliding_window=4))),
     "qwen2-decoder": lambda: decoder_case(hf.Qwen2ForCausalLM(hf.Qwen2Config(
         **LLAMA, use_sliding_window=True, sliding_window=3, max_window_layers=1, tie_word_embeddings=True))),
-    "qwen3-decoder": lambda: decoder_case(hf.Qwen3ForCausalLM(hf.Qwen3Config(**dict(QWEN, tie_word_embeddings=True)))),
+    "qwen3-decoder": lambda: decoder_case(hf.Qwen3ForCausalLM(hf.Qwen3Config(
+        **dict(QWEN, tie_word_embeddings=True, max_position_embeddings=80)))),
     "gemma3": lambda: text_case(hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA))),
     "gemma3-both-ways": lambda: with_tokenizer(text_case(
         hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA, use_bidirectional_attention=True)))),
@@ -617,6 +637,8 @@ def main():
         model.save_pretrained(folder)
         write(os.path.join(folder, "golden", "inputs"), inputs)
         write(os.path.join(folder, "golden", "decode" if "target" in inputs else "encode"), results)
+        if hasattr(model, "greedy"):
+            write(os.path.join(folder, "golden", "greedy"), model.greedy)
         if hasattr(model, "extra"):
             model.extra(folder)
         if getattr(model, "on_cpu", False):
