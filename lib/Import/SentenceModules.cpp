@@ -204,7 +204,7 @@ static Status readLongest(const std::string &folder, SentenceModules &modules,
   // The others say which of Transformers' classes and inputs the folder is for, as config.json does.
   warnOfOthers(config, path,
                {"max_seq_length", "do_lower_case", "transformer_task", "modality_config",
-                "module_output_name", "unpad_inputs", "method_output_name"},
+                "module_output_name", "unpad_inputs"},
                modules);
   modules.ofHead = config.value("transformer_task", Json()) == "sequence-classification";
   if (const Json lower = config.value("do_lower_case", Json(false)); lower != false)

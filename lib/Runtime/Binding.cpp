@@ -98,10 +98,10 @@ Expected<std::vector<int64_t>> CachedRows::keep(std::span<const int64_t> rows, i
 
 void CachedRows::permute(std::span<const int64_t> parents) {
   auto permuted = [&](std::vector<int32_t> &rows) {
-    std::vector<int32_t> moved;
+    next.clear();
     for (int64_t parent : parents)
-      moved.push_back(static_cast<size_t>(parent) < rows.size() ? rows[parent] : 0);
-    rows = std::move(moved);
+      next.push_back(static_cast<size_t>(parent) < rows.size() ? rows[parent] : 0);
+    std::swap(rows, next);
   };
   permuted(kept);
   permuted(reached);

@@ -160,7 +160,8 @@ TEST_F(FolderImportTest, SettingsOfModulesThatAreLeftOutAreWarnings) {
   EXPECT_THAT(
       model->warnings,
       ElementsAre(HasSubstr("sentence_bert_config.json: expected only max_seq_length, "
-                            "do_lower_case, found 'stems'"),
+                            "do_lower_case, transformer_task, modality_config, "
+                            "module_output_name, unpad_inputs, found 'stems'"),
                   HasSubstr("do_lower_case: expected false, found true: letters become "
                             "small by the tokenizer alone"),
                   HasSubstr("1_Pooling/config.json: expected only word_embedding_dimension, "
