@@ -176,11 +176,22 @@ std::vector<Family> families() {
                 {"rope.scaling.original_context_length", 8}},
        .names = {{"self_attn.qkv_proj", "attn_qkv"}, {"mlp.gate_up_proj", "ffn_up"}},
        .extra = {{"rope_factors_long", factors}, {"rope_factors_short", shorter}}},
+      {.folder = "phi3",
+       .arch = "phi3",
+       .config = {{"sliding_window", nullptr}, {"rope_scaling", nullptr}},
+       .keys = {{"attention.sliding_window", 0}},
+       .names = {{"self_attn.qkv_proj", "attn_qkv"}, {"mlp.gate_up_proj", "ffn_up"}},
+       .title = "phi3_without_windows"},
       {.folder = "olmo2", .arch = "olmo2", .names = after},
       {.folder = "exaone4",
        .arch = "exaone4",
        .keys = with(window, {{"attention.sliding_window_pattern", {true, false}}}),
        .names = after},
+      {.folder = "exaone4",
+       .arch = "exaone4",
+       .config = {{"sliding_window", nullptr}, {"layer_types", nullptr}},
+       .names = after,
+       .title = "exaone4_without_windows"},
       {.folder = "glm4",
        .arch = "glm4",
        .keys = {{"rope.dimension_count", 6}},
@@ -188,6 +199,12 @@ std::vector<Family> families() {
                  {"post_self_attn_layernorm", "post_attention_norm"},
                  {"post_mlp_layernorm", "post_ffw_norm"}}},
       {.folder = "cohere", .arch = "command-r", .keys = with(yarn, {{"logit_scale", 0.0625}})},
+      {.folder = "cohere",
+       .arch = "command-r",
+       .config = {{"use_qk_norm", false}, {"rope_scaling", nullptr}},
+       .keys = {{"logit_scale", 0.0625}},
+       .names = {{"self_attn.q_norm", ""}, {"self_attn.k_norm", ""}},
+       .title = "cohere_without_norms"},
       {.folder = "stablelm",
        .arch = "stablelm",
        .keys = {{"rope.dimension_count", 4}, {"use_parallel_residual", false}},
@@ -197,6 +214,11 @@ std::vector<Family> families() {
        .arch = "starcoder2",
        .keys = window,
        .names = {{"mlp.c_fc", "ffn_up"}, {"mlp.c_proj", "ffn_down"}}},
+      {.folder = "starcoder2",
+       .arch = "starcoder2",
+       .config = {{"sliding_window", nullptr}},
+       .names = {{"mlp.c_fc", "ffn_up"}, {"mlp.c_proj", "ffn_down"}},
+       .title = "starcoder2_without_windows"},
       {.folder = "nemotron",
        .arch = "nemotron",
        .keys = {{"rope.dimension_count", 6}},
@@ -301,9 +323,8 @@ protected:
         {"attention.head_count", heads()},
         {"attention.head_count_kv", keyHeads()},
     };
-    if (!config.contains("expansion_ratio") && config["model_type"] != "bloom")
-      keys["feed_forward_length"] =
-          number({"intermediate_size", "ffn_hidden_size"}, 4 * number({"n_embd"}));
+    keys["feed_forward_length"] = number({"intermediate_size", "ffn_hidden_size"},
+                                         4 * number({"hidden_size", "n_embd", "d_model"}));
     if (config.contains("head_dim"))
       keys["attention.key_length"] = keys["attention.value_length"] = head;
     for (const char *name :
@@ -336,7 +357,7 @@ protected:
     auto [stem, leaf] = name.rsplit('.');
     for (const auto &names : {family.names, usualNames()})
       if (auto found = names.find(stem.str()); found != names.end())
-        return block + found->second + "." + leaf.str();
+        return found->second.empty() ? "" : block + found->second + "." + leaf.str();
     return {};
   }
 
