@@ -66,7 +66,7 @@ Value CpuEmitter::narrow(Value value, Type element) {
 
 /// Widens f16, held as 16 bits, to f32.
 Value CpuEmitter::widened(Value bits) {
-  if (!target.has("f16c"))
+  if (!widensHalves())
     return widenedHalves(arith::ExtUIOp::create(
         builder, loc, withElement(bits.getType(), builder.getI32Type()), bits));
   Value halves = arith::BitcastOp::create(builder, loc,
@@ -87,7 +87,7 @@ Value CpuEmitter::narrowedToHalf(Value value) {
 
 /// Widens the even (low) and odd (high) f16 of words to f32.
 std::pair<Value, Value> CpuEmitter::widenedPair(Value words) {
-  if (!target.has("f16c"))
+  if (!widensHalves())
     return {widenedHalves(
                 arith::AndIOp::create(builder, loc, words, wordConstant(0xffff, words.getType()))),
             widenedHalves(

@@ -113,6 +113,8 @@ public:
   mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c) override;
   /// c plus the products of pairs of 16-bit numbers, by vpmaddwd; x86 only.
   mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// Whether one instruction widens f16, denormals too: each AArch64 has it (fcvtl).
+  bool widensHalves() const { return target.has("f16c") || !isX86(); }
   bool isX86() const { return llvm::StringRef(target.triple).starts_with("x86_64"); }
   /// The intrinsic for vectors of `width` words.
   llvm::StringRef formOf(llvm::StringRef of4, llvm::StringRef of8, llvm::StringRef of16) const {

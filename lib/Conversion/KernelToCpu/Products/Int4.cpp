@@ -10,8 +10,9 @@
 //   sum  fma(f32(u), e * d, sum), then fma(s, m, sum)
 //
 // Codes are the bytes without sign that vpdpbusd wants on one side, those of rows the
-// others. They are small: where there is no vpdpbusd, vpmaddubsw adds products in 16
-// bits, which hold the sum of a group: 32 / 2 * 15 * 128 is less than 2^15.
+// others. They are small: where there is no vpdpbusd, products are added in 16 bits, by
+// vpmaddubsw or one by one (smlal on AArch64), which hold the sum of a group: half of its
+// products are at most 32 / 2 * 15 * 128, less than 2^15.
 //
 // The high codes of a line are shifted down for the rows of a register tile. If those are
 // few, their sums are shifted instead, before products of low codes are added.
@@ -132,15 +133,17 @@ private:
   Registers sumsOfGroup(const Sides &sides, Value group, int64_t words) {
     const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
     Registers parts(rows * vectors,
-                    arith::ConstantOp::create(
-                        builder, loc, DenseElementsAttr::get(partType(), APInt(partBits(), 0)))),
+                    arith::ConstantOp::create(builder, loc, builder.getZeroAttr(partType()))),
         lines(vectors);
     auto addWord = [&](int64_t word, bool isShifted) {
-      for (int64_t j = 0; j < vectors; ++j) {
-        Value q = codesOf(lines[j], word % 2, isShifted);
-        for (int64_t row = 0; row < rows; ++row) {
+      Registers q;
+      for (int64_t j = 0; j < vectors; ++j)
+        q.push_back(codesOf(lines[j], word % 2, isShifted));
+      for (int64_t row = 0; row < rows; ++row) {
+        Value p = rowWord(sides.rows[row], group, word);
+        for (int64_t j = 0; j < vectors; ++j) {
           Value &part = parts[row * vectors + j];
-          part = addProducts(q, rowWord(sides.rows[row], group, word), part);
+          part = addProducts(q[j], p, part);
         }
       }
     };
@@ -165,34 +168,61 @@ private:
     return parts;
   }
 
-  bool addsInShorts() const { return e.isX86() && !e.target.int8Dot4; }
-  unsigned partBits() const { return addsInShorts() ? 16 : 32; }
+  /// Numbers of a word that are sums of products: one of four, two of two, or each product's own.
+  int64_t partsOfWord() const { return e.target.int8Dot4 ? 1 : e.isX86() ? 2 : 4; }
   VectorType partType() {
-    return VectorType::get({width * 32 / partBits()}, builder.getIntegerType(partBits()));
+    return VectorType::get({width * partsOfWord()},
+                           builder.getIntegerType(partsOfWord() == 1 ? 32 : 16));
   }
 
-  /// `c` and the products of the bytes of `a`, which have no sign, and of `b`.
+  /// `c` and the products of the bytes of `a`, codes of the weight, and of `b`.
   Value addProducts(Value a, Value b, Value c) {
-    if (!addsInShorts())
+    if (partsOfWord() == 1)
       return e.dot4(a, b, c);
     auto bytes = VectorType::get({4 * width}, builder.getI8Type());
-    Value sums =
-        e.instruction(e.formOf("llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.avx2.pmadd.ub.sw",
-                               "llvm.x86.avx512.pmaddubs.w.512"),
-                      c.getType(),
-                      {vector::BitCastOp::create(builder, loc, bytes, a),
-                       vector::BitCastOp::create(builder, loc, bytes, b)});
-    return arith::AddIOp::create(builder, loc, c, sums);
+    a = vector::BitCastOp::create(builder, loc, bytes, a);
+    b = vector::BitCastOp::create(builder, loc, bytes, b);
+    Value products;
+    if (partsOfWord() == 2)
+      products =
+          e.instruction(e.formOf("llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.avx2.pmadd.ub.sw",
+                                 "llvm.x86.avx512.pmaddubs.w.512"),
+                        c.getType(), {a, b});
+    else
+      products =
+          arith::MulIOp::create(builder, loc, arith::ExtSIOp::create(builder, loc, c.getType(), a),
+                                arith::ExtSIOp::create(builder, loc, c.getType(), b));
+    return arith::AddIOp::create(builder, loc, c, products);
   }
 
+  /// The parts of each word added.
   Value asWords(Value part) {
-    if (!addsInShorts())
+    if (partsOfWord() == 1)
       return part;
+    if (partsOfWord() == 4)
+      return addPairs(addPairs(part));
     auto words = VectorType::get({width}, builder.getI32Type());
     Value zero = e.wordConstant(0, words),
           ones = arith::ConstantOp::create(
               builder, loc, DenseElementsAttr::get(cast<ShapedType>(part.getType()), APInt(16, 1)));
     return e.multiplyAddShorts(part, ones, zero);
+  }
+
+  /// Sums of neighbours, as i32.
+  Value addPairs(Value numbers) {
+    const int64_t count = cast<VectorType>(numbers.getType()).getDimSize(0) / 2;
+    auto words = VectorType::get({count}, builder.getI32Type());
+    auto every = [&](int64_t first) {
+      SmallVector<int64_t> lanes;
+      for (int64_t lane = 0; lane < count; ++lane)
+        lanes.push_back(2 * lane + first);
+      Value half = vector::ShuffleOp::create(builder, loc, numbers, numbers, lanes);
+      if (half.getType() != words)
+        half = arith::ExtSIOp::create(builder, loc, words, half);
+      return half;
+    };
+    Value even = every(0);
+    return arith::AddIOp::create(builder, loc, even, every(1));
   }
 
   //===--------------------------------------------------------------------===//
