@@ -108,6 +108,7 @@ struct NumberFormat {
   double error;          ///< of a product or a small model beside exact numbers
   double deepError;      ///< of an encoder of twelve layers; 0: none is measured
   Arithmetic peak;       ///< whose rate is the most that its products can reach
+  std::string_view classes = {}; ///< the format of linears that score classes; empty: this one
 
   /// Numbers that scale one row of so many features.
   constexpr int64_t rowScales(int64_t features) const {
@@ -146,7 +147,8 @@ inline constexpr NumberFormat numberFormats[] = {
      .tolerance = 5e-2, .error = 5e-2, .deepError = 3e-1, .peak = Arithmetic::Int8},
     {.name = "int4", .rows = I8, .weights = I4, .sums = F32, .others = BF16,
      .scales = 1, .scaleGroup = 32, .groupScales = 2, .sumBlock = 32,
-     .tolerance = 5e-2, .error = 2.5e-1, .deepError = 0, .peak = Arithmetic::Int8},
+     .tolerance = 5e-2, .error = 2.5e-1, .deepError = 0, .peak = Arithmetic::Int8,
+     .classes = "int8"},
 };
 // clang-format on
 } // namespace format_rows

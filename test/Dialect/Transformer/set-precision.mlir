@@ -155,3 +155,16 @@ func.func @tied(%ids: tensor<?xi32>) -> tensor<?x10xf32> {
   %y = transformer.linear %e, %t : (tensor<?x4xf32>, tensor<10x4xf32>) -> tensor<?x10xf32>
   return %y : tensor<?x10xf32>
 }
+
+// Scores of classes keep eight bits where other weights have four.
+// CODES-LABEL: @classes
+// CODES: %[[CQ:.*]], %[[CS:.*]] = transformer.quantize %{{.*}} : tensor<?x32xf32> -> tensor<?x32xi8>, tensor<?x1xf32>
+// CODES: %[[W8:.*]] = transformer.weight "classifier" : tensor<10x32xi8>
+// CODES: transformer.linear %[[CQ]], %[[W8]] scales(%[[CS]], %{{.*}}) {classes}
+// CHECK-LABEL: @classes
+func.func @classes(%x: tensor<?x32xf32>) -> tensor<?x10xf32> {
+  // CHECK: transformer.linear {{.*}} {classes} : (tensor<?x32xbf16>, tensor<10x32xbf16>) -> tensor<?x10xf32>
+  %w = transformer.weight "classifier" : tensor<10x32xf32>
+  %y = transformer.linear %x, %w {classes} : (tensor<?x32xf32>, tensor<10x32xf32>) -> tensor<?x10xf32>
+  return %y : tensor<?x10xf32>
+}

@@ -9,7 +9,8 @@
 // A value is quantised right behind the op that computes it, once for all its
 // readers. Codes of weights are computed when the checkpoint is packed; f16
 // weights are only rounded. Scales of a weight are an operand if the format has
-// some and does not store them beside the codes.
+// some and does not store them beside the codes. Linears that score classes may have
+// a format of their own.
 
 #include "ProductRewrites.h"
 
@@ -47,6 +48,14 @@ public:
   Quantizer(ModuleOp module, const NumberFormat &format)
       : module(module), builder(module.getContext()), format(format) {}
 
+  /// Those that score classes alone.
+  void runOnClasses() {
+    module.walk([&](LinearOp op) {
+      if (op.getClasses())
+        quantizeIfPlain(op);
+    });
+  }
+
   void run() {
     module.walk([](FfnOp op) {
       if (isF32(op.getInput()) && llvm::all_of(matricesOf(op), [](OpOperand *matrix) {
@@ -54,14 +63,16 @@ public:
           }))
         op.decompose();
     });
-    module.walk([&](LinearOp op) {
-      if (isF32(op.getInput()) && isF32Weight(op.getWeight()) &&
-          !(formatOf(format.weights).holdsScales() && hasPaddedHeads(op.getInput())))
-        quantize(op);
-    });
+    module.walk([&](LinearOp op) { quantizeIfPlain(op); });
   }
 
 private:
+  void quantizeIfPlain(LinearOp op) {
+    if (isF32(op.getInput()) && isF32Weight(op.getWeight()) &&
+        !(formatOf(format.weights).holdsScales() && hasPaddedHeads(op.getInput())))
+      quantize(op);
+  }
+
   void quantize(LinearOp op) {
     Quantized rows = rowsOf(op.getInput()),
               matrix = matrixOf(op.getWeight().getDefiningOp<WeightOp>());
@@ -119,6 +130,8 @@ private:
 } // namespace
 
 void quantizeProducts(ModuleOp module, const NumberFormat &format) {
+  if (const NumberFormat *classes = findFormat(format.classes))
+    Quantizer(module, *classes).runOnClasses();
   Quantizer(module, format).run();
 }
 

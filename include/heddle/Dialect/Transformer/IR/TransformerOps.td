@@ -85,6 +85,9 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     them, those of the rows of `weight`, `[2, N]`, a `transformer.weight` with `scales`. `transformer.quantize` defines the product for each format;
     bias and activation follow as without scales.
 
+    With `classes` the result scores classes, such as the tokens of a vocabulary: a number format may keep more bits of such a product (`int4` treats it
+    as `int8` does).
+
     Constraints:
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
@@ -112,17 +115,17 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     ```
   }];
   let arguments = (ins Transformer_LinearRows:$input, Transformer_LinearMatrix:$weight, Optional<Transformer_Vector>:$bias,
-                       Variadic<Transformer_Activations>:$scales, Transformer_OptionalActivation:$activation);
+                       Variadic<Transformer_Activations>:$scales, Transformer_OptionalActivation:$activation, UnitAttr:$classes);
   let results = (outs Transformer_Activations:$result);
   let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0))";
   let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)";
   // Builders for operands without scales.
   let builders = [
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "Activation":$activation), [{
-      build($_builder, $_state, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation);
+      build($_builder, $_state, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation, /*classes=*/false);
     }]>,
     OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "Activation":$activation), [{
-      build($_builder, $_state, result, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation);
+      build($_builder, $_state, result, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation, /*classes=*/false);
     }]>];
   let extraClassDeclaration = [{
     /// The number format of the product.

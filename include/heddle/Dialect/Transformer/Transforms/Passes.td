@@ -72,7 +72,7 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     A number format (`Support/Formats.h`) may have operands of its own for `transformer.linear` with a `transformer.weight`: rows by
     `transformer.quantize` if they have scales, the matrix in the format's type. `transformer.ffn` is then decomposed into `transformer.linear`.
     Attention, states, and products with other matrices are rounded to the format's other type: `int8` treats them as `bf16` does, `f16-sum` as `f16`
-    does. Formats whose columns share scales leave a matrix in that other type too, if it follows merged heads whose size is not a multiple of 16.
+    does. A `transformer.linear` with `classes` has the operands of the format that its format names for it: under `int4` those of `int8`. Formats whose columns share scales leave a matrix in that other type too, if it follows merged heads whose size is not a multiple of 16.
 
     ```mlir
     // before
