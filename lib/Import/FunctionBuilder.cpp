@@ -186,6 +186,12 @@ Value FunctionBuilder::linear(Value x, Value weight, Value bias, Activation acti
   return LinearOp::create(b, loc, x, weight, bias, activation);
 }
 
+Value FunctionBuilder::scores(Value x, Value weight, Value bias, Activation activation) {
+  auto op = LinearOp::create(b, loc, x, weight, bias, activation);
+  op.setClasses(true);
+  return op;
+}
+
 Value FunctionBuilder::norm(Value x, const std::string &prefix, int64_t size,
                             const NormDescription &norm, int64_t heads) {
   auto numbers = [&](const char *name) {

@@ -73,6 +73,9 @@ public:
   mlir::Value matrix(const std::string &name, llvm::ArrayRef<int64_t> stored, int64_t rows);
   mlir::Value linear(mlir::Value x, mlir::Value weight, mlir::Value bias = {},
                      transformer::Activation activation = transformer::Activation::None);
+  /// The same where the result scores classes.
+  mlir::Value scores(mlir::Value x, mlir::Value weight, mlir::Value bias,
+                     transformer::Activation activation);
   mlir::Value linear(mlir::Value x, const std::string &prefix, int64_t out, int64_t in, bool bias,
                      transformer::Activation activation);
   /// With the tensors PREFIX.weight and, of a layer norm, PREFIX.bias.

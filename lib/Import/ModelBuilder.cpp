@@ -164,8 +164,7 @@ Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
   std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
   Value weight = f.weight(table + ".weight", {c.size, features});
   Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
-  Value y = f.linear(x, weight, bias, c.sigmoid ? Activation::Sigmoid : Activation::None);
-  y.getDefiningOp<LinearOp>().setClasses(true);
+  Value y = f.scores(x, weight, bias, c.sigmoid ? Activation::Sigmoid : Activation::None);
   if (!c.softcap)
     return y;
   return SoftcapOp::create(f.b, f.loc, y, f.b.getF32FloatAttr(static_cast<float>(*c.softcap)));
