@@ -58,7 +58,8 @@ static const RefTensor *optional(Value value, const Lookup &get) {
 
 /// Rows of the table; the padding id gives a row of zeros.
 static Expected<RefTensor> meaning(EmbeddingOp op, const Lookup &get) {
-  const RefTensor &ids = get(op.getIds()), &table = get(op.getTable());
+  const RefTensor &ids = get(op.getIds()),
+                  table = decodedMatrix(get(op.getTable()), optional(op.getScales(), get));
   int64_t rows = table.shape[0], columns = table.shape[1];
   double scale = op.getScale().convertToFloat();
   std::vector<int64_t> shape = ids.shape;

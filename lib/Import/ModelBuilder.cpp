@@ -66,7 +66,8 @@ Value ModelBuilder::typeRows(FunctionBuilder &f, int64_t types, Call call) {
   f.range(name, "0", std::to_string(types));
   f.setDefault(name, "zeros_of", call.input());
   Value table = f.weight(name + ".weight", {types, stack(call).embeddingSize});
-  return EmbeddingOp::create(f.b, f.loc, ids, table, f.b.getF32FloatAttr(1), IntegerAttr());
+  return EmbeddingOp::create(f.b, f.loc, ids, table, /*scales=*/Value(), f.b.getF32FloatAttr(1),
+                             IntegerAttr());
 }
 
 /// Ids, vectors or an image in, positions added, normalised if the description asks for it.
@@ -87,7 +88,7 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
     bool zeroRow = stack(call).zeroPaddingRow;
     IntegerAttr padding = zeroRow ? f.b.getI64IntegerAttr(side.padding) : IntegerAttr();
     auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).embeddingScale));
-    x = EmbeddingOp::create(f.b, f.loc, x, table, scale, padding);
+    x = EmbeddingOp::create(f.b, f.loc, x, table, /*scales=*/Value(), scale, padding);
     if (int64_t types = stack(call).types)
       x = f.add(x, typeRows(f, types, call));
   }

@@ -4,7 +4,8 @@
 //
 // Each function of groups becomes a program (ProgramPlanner), each distinct
 // group a definition (KernelDefinitions). States that attention reads as keys
-// are found first, because all functions must store them alike.
+// are found first, because all functions must store them alike, and so are weights
+// that products read: a table of embeddings may be one of them.
 
 #include "ProgramPlanner.h"
 
@@ -37,14 +38,29 @@ static llvm::StringSet<> statesOfKeys(ModuleOp module) {
   return result;
 }
 
+/// Weights that products read as f32.
+static llvm::StringSet<> matricesOf(ModuleOp module) {
+  llvm::StringSet<> result;
+  module.walk([&](WeightOp weight) {
+    if (getElementTypeOrSelf(weight.getType()).isF32())
+      for (OpOperand &use : weight->getUses())
+        if (auto group = dyn_cast<GroupOp>(use.getOwner()))
+          if (llvm::any_of(
+                  group.getBody().getArgument(use.getOperandNumber()).getUses(),
+                  [](OpOperand &read) { return storageOf(read) == OperandStorage::Panels; }))
+            result.insert(weight.getName());
+  });
+  return result;
+}
+
 namespace {
 struct OutlineKernels : heddle::impl::OutlineKernelsBase<OutlineKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     KernelDefinitions definitions(module);
-    llvm::StringSet<> keyStates = statesOfKeys(module);
+    llvm::StringSet<> keyStates = statesOfKeys(module), matrices = matricesOf(module);
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      if (failed(ProgramPlanner(func, definitions, keyStates).run()))
+      if (failed(ProgramPlanner(func, definitions, keyStates, matrices).run()))
         return signalPassFailure();
       func.erase();
     }

@@ -63,11 +63,18 @@ static int64_t headGroup(Value value) {
   return 0;
 }
 
-/// Layout of a weight in the program.
-static PackEntry::Layout layoutOf(OperandStorage storage) {
-  return storage == OperandStorage::Panels   ? PackEntry::Layout::Panels
-         : storage == OperandStorage::Vector ? PackEntry::Layout::Vector
-                                             : PackEntry::Layout::Rows;
+/// Layout of a weight in the program. Tables are in rows, unless their type is narrow or a product
+/// reads the same matrix, which is then stored once.
+PackEntry::Layout ProgramPlanner::layoutOf(WeightOp weight, OperandStorage storage) const {
+  if (weight.getScales())
+    return PackEntry::Layout::Scales;
+  if (storage == OperandStorage::Vector)
+    return PackEntry::Layout::Vector;
+  const bool inPanels =
+      storage == OperandStorage::Panels ||
+      (storage == OperandStorage::Table &&
+       (formatOf(weight.getType()).isNarrow() || matrices.contains(weight.getName())));
+  return inPanels ? PackEntry::Layout::Panels : PackEntry::Layout::Rows;
 }
 
 /// Storage of a weight, which follows from the op that reads it.
@@ -78,7 +85,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   auto type = cast<RankedTensorType>(weight.getType());
   PackEntry entry;
   entry.tensor = weight.getName().str();
-  entry.layout = weight.getScales() ? PackEntry::Layout::Scales : layoutOf(storageOf(use));
+  entry.layout = layoutOf(weight, storageOf(use));
   entry.type = dtypeOf(type);
   bool isPanel = entry.layout == PackEntry::Layout::Panels;
   // Padded heads: rows of a projection into heads, columns of a matrix that reads merged ones.
@@ -89,7 +96,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   }
   if (entry.type != DType::F32 && !isPanel)
     return weight.emitOpError("expected a weight of ")
-           << type.getElementType() << " to be the matrix of a product";
+           << type.getElementType() << " to be a table or the matrix of a product";
   if (formatOf(entry.type).holdsScales() && entry.columnGroup)
     return weight.emitOpError("expected a weight of ")
            << type.getElementType()

@@ -37,9 +37,9 @@ mlir::Value outside(mlir::Value value);
 class ProgramPlanner {
 public:
   ProgramPlanner(mlir::func::FuncOp func, KernelDefinitions &definitions,
-                 const llvm::StringSet<> &keyStates)
-      : func(func), definitions(definitions), keyStates(keyStates), shapes(func),
-        b(func.getContext()) {}
+                 const llvm::StringSet<> &keyStates, const llvm::StringSet<> &matrices)
+      : func(func), definitions(definitions), keyStates(keyStates), matrices(matrices),
+        shapes(func), b(func.getContext()) {}
   mlir::LogicalResult run();
 
 private:
@@ -57,6 +57,8 @@ private:
 
   mlir::Value bufferOf(Buffer buffer);
   mlir::FailureOr<PlannedTensor> operandPlace(kernel::GroupOp group, unsigned index);
+  PackEntry::Layout layoutOf(transformer::WeightOp weight,
+                             transformer::OperandStorage storage) const;
   mlir::FailureOr<PlannedTensor> weightPlace(kernel::GroupOp group, unsigned index,
                                              transformer::WeightOp weight);
   PlannedTensor statePlace(mlir::Operation *user, llvm::StringRef symbol, const Shape &content);
@@ -67,7 +69,7 @@ private:
 
   mlir::func::FuncOp func;
   KernelDefinitions &definitions;
-  const llvm::StringSet<> &keyStates;
+  const llvm::StringSet<> &keyStates, &matrices;
   ShapeExpressions shapes;
   mlir::OpBuilder b;
   kernel::ProgramOp program;

@@ -309,6 +309,13 @@ struct EmbeddingModel : RowModel<EmbeddingModel, EmbeddingOp, Root::Embedding> {
     Value tile =
         kernel::GatherOp::create(t.b, t.loc, t.type(tiles.rows, tiles.columns),
                                  tiles.f.view(tiles.f.viewOf(embedding.getTable())), ids, tiles.j);
+    if (Value scales = embedding.getScales()) { // those of rows are the first row
+      Value first = t.constantI(0, ids);
+      Value scaleOfRow =
+          kernel::LookupOp::create(t.b, t.loc, t.type(tiles.rows, 1),
+                                   tiles.f.view(tiles.f.viewOf(scales)), ValueRange{first, ids});
+      tile = t.mul(tile, t.broadcast(scaleOfRow, t.type(tiles.rows, tiles.columns)));
+    }
     double scale = embedding.getScale().convertToDouble();
     if (scale != 1)
       tile = t.mul(tile, scale);

@@ -195,10 +195,12 @@ TEST_P(FolderTest, AgreesWithTransformers) {
     expectSameOfPrompts(*session, inputs, found.at("logits"));
   if (decodes && way == std::pair<std::string, std::string>("cpu", "f32"))
     expectSameText(*session, golden, found.at("logits").dim(2));
+  // A vector of few numbers gathers the rounding of the table, the layers, a projection and a tanh.
+  const double most = findFormat(dtype)->error * (fs::exists(folder / "2_Dense") ? 1.25 : 1);
   for (const auto &[result, tensor] : expected) {
     ASSERT_TRUE(found.count(result)) << result;
     zeroPadding(found.at(result), inputs);
-    EXPECT_LE(difference(found.at(result), tensor), findFormat(dtype)->error) << result;
+    EXPECT_LE(difference(found.at(result), tensor), most) << result;
   }
   if (!session->program().findFunction(packedFunction))
     return;

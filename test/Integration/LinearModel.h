@@ -79,6 +79,20 @@ struct LinearModel {
 
   /// A session of its code for `target`: "vulkan" or an instruction set.
   Expected<Session> open(const std::string &dtype, const std::string &target) const {
+    return open(dtype, target, text());
+  }
+  /// A session of other code over the same weights.
+  Expected<Session> open(const std::string &dtype, const std::string &target,
+                         const std::string &code) const {
+    Expected<Artifact> artifact = compile(dtype, target, code);
+    if (!artifact)
+      return artifact.takeError();
+    return Session::fromArtifact(std::move(*artifact),
+                                 {.device = target == "vulkan" ? "vulkan" : "cpu"});
+  }
+
+  Expected<Artifact> compile(const std::string &dtype, const std::string &target,
+                             const std::string &code) const {
     TemporaryFolder folder;
     CompileOptions options;
     options.dtype = dtype;
@@ -88,10 +102,7 @@ struct LinearModel {
     options.targets = {onCpu ? "cpu" : "vulkan"};
     if (onCpu)
       options.cpus = {target};
-    Expected<Artifact> artifact = compileToMemory(folder.write("linear.mlir", text()), options);
-    if (!artifact)
-      return artifact.takeError();
-    return Session::fromArtifact(std::move(*artifact), {.device = onCpu ? "cpu" : "vulkan"});
+    return compileToMemory(folder.write("linear.mlir", code), options);
   }
 
   /// Whether a session is missing because this machine cannot run the code.

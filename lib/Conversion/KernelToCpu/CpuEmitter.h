@@ -89,8 +89,9 @@ public:
                                              int64_t count) override;
   void storeVector(mlir::Value value, const BoundView &view, Address place) override;
   void storeScalar(mlir::Value value, const BoundView &view, Address place) override;
-  /// Loads words of 4 bytes from an element of a view on: a vector of them, or one.
-  mlir::Value loadWords(const BoundView &view, Address place, bool vector);
+  /// Loads words of 4 bytes from an element of a view on: one, or a vector of them.
+  mlir::Value loadWord(const BoundView &view, Address place) override;
+  mlir::Value loadWords(const BoundView &view, Address place);
   mlir::Type memoryElement(mlir::Type element) const;
   /// Pointer to a place, which counts elements of type `element`.
   mlir::Value address(mlir::Value base, Address place, mlir::Type element);

@@ -50,9 +50,13 @@ Value CpuEmitter::loadVector(const BoundView &view, Address place) {
   return loadAt(pointers[view.argument], place, registerType(element, 1), memoryElement(element));
 }
 
-Value CpuEmitter::loadWords(const BoundView &view, Address place, bool vector) {
-  Type word = builder.getI32Type();
-  return loadAt(pointers[view.argument], place, vector ? VectorType::get({width}, word) : word,
+Value CpuEmitter::loadWord(const BoundView &view, Address place) {
+  return loadAt(pointers[view.argument], place, builder.getI32Type(),
+                memoryElement(view.type.getElementType()));
+}
+
+Value CpuEmitter::loadWords(const BoundView &view, Address place) {
+  return loadAt(pointers[view.argument], place, VectorType::get({width}, builder.getI32Type()),
                 memoryElement(view.type.getElementType()));
 }
 

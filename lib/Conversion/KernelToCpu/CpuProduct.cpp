@@ -129,7 +129,7 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
                       e.moved({e.sub(k, from), 0}, Value(), r * widened->columns + u),
                       widened->element, widened->element);
     Address place = e.moved(rows[r], e.mul(k, counted), u * counted);
-    return counted == 1 ? e.loadScalars(left, place, 1).front() : e.loadWords(left, place, false);
+    return counted == 1 ? e.loadScalars(left, place, 1).front() : e.loadWord(left, place);
   };
   Value first = wordsOf(from), last = wordsOf(to);
   sums = sumFeatures(std::move(chain), std::move(sums), first, last);
@@ -321,8 +321,7 @@ CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {
   SmallVector<Address> places = e.rightPlaces(op, shape, step);
   return [=, this](Value k, int64_t j, int64_t u) {
     Address place = e.moved(places[j], e.mul(k, step), u * step);
-    return word() == 1 || op.getRows() ? e.loadVector(right(), place)
-                                       : e.loadWords(right(), place, true);
+    return word() == 1 || op.getRows() ? e.loadVector(right(), place) : e.loadWords(right(), place);
   };
 }
 

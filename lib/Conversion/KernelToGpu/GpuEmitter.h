@@ -69,6 +69,9 @@ public:
   mlir::Value loadVector(const kernel::BoundView &view, kernel::Address place) override;
   llvm::SmallVector<mlir::Value> loadScalars(const kernel::BoundView &view, kernel::Address place,
                                              int64_t count) override;
+  mlir::Value loadWord(const kernel::BoundView &view, kernel::Address place) override {
+    return asWords(mlir::spirv::LoadOp::create(builder, loc, wordAt(view, place)));
+  }
   void storeVector(mlir::Value value, const kernel::BoundView &view,
                    kernel::Address place) override;
   void storeScalar(mlir::Value value, const kernel::BoundView &view,

@@ -110,6 +110,14 @@ kernel.func @load_c4(%x: !kernel.view<[16, 4], f32, panel = 16>) scalars() grid(
 
 // -----
 
+kernel.func @gather_c1(%x: !kernel.view<[4, 16], bf16>, %r: !kernel.view<[4], i32>) scalars() grid(%i = 4 by 1) {
+  %rows = kernel.load %r[%i] as rows : !kernel.view<[4], i32> -> tensor<4x1xi32>
+  // expected-error @+1 {{C1: expected a narrow table in panels, found '!kernel.view<[4, 16], bf16>'}}
+  %t = kernel.gather %x[%rows], %i : !kernel.view<[4, 16], bf16>, tensor<4x1xi32> -> tensor<4x16xf32>
+}
+
+// -----
+
 kernel.func @gather_c2(%x: !kernel.view<[4, 16], f32>, %r: !kernel.view<[4], f32>) scalars() grid(%i = 4 by 1) {
   %rows = kernel.load %r[%i] as rows : !kernel.view<[4], f32> -> tensor<4x1xf32>
   // expected-error @+1 {{C2: expected rows of Mx1xi32, found 'tensor<4x1xf32>'}}

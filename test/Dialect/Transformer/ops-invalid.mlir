@@ -302,6 +302,30 @@ func.func @linear_of_four_bits(%x: tensor<?x8xi4>, %w: tensor<6x8xi4>) {
 
 // -----
 
+func.func @embedding_c3_none(%ids: tensor<?xi32>, %table: tensor<10x8xi8>) {
+  // expected-error @+1 {{'transformer.embedding' op C3: expected scales of a table of 'i8', found none}}
+  %e = transformer.embedding %ids, %table : (tensor<?xi32>, tensor<10x8xi8>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c3_some(%ids: tensor<?xi32>, %table: tensor<10x8xbf16>, %s: tensor<2x10xf32>) {
+  // expected-error @+1 {{'transformer.embedding' op C3: expected no scales of a table of 'bf16', found some}}
+  %e = transformer.embedding %ids, %table scales(%s) : (tensor<?xi32>, tensor<10x8xbf16>, tensor<2x10xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c3_shape(%ids: tensor<?xi32>, %table: tensor<10x8xi8>, %s: tensor<1x10xf32>) {
+  // expected-error @+1 {{'transformer.embedding' op C3: dimension 0 of scales: expected 2 in [2, 10], found [1, 10]}}
+  %e = transformer.embedding %ids, %table scales(%s) : (tensor<?xi32>, tensor<10x8xi8>, tensor<1x10xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
 func.func @embedding_of_four_bits(%ids: tensor<?xi32>) {
   %table = transformer.weight "table" : tensor<10x8xi4>
   // expected-error @+1 {{'transformer.embedding' op operand #1 must be}}

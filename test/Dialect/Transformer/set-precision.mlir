@@ -168,3 +168,21 @@ func.func @classes(%x: tensor<?x32xf32>) -> tensor<?x10xf32> {
   %y = transformer.linear %x, %w {classes} : (tensor<?x32xf32>, tensor<10x32xf32>) -> tensor<?x10xf32>
   return %y : tensor<?x10xf32>
 }
+
+// Tables of embeddings that are weights are stored as the type says, codes with the scales of their rows.
+// CHECK-LABEL: @table
+// HALF-LABEL: @table
+// CODES-LABEL: @table
+func.func @table(%ids: tensor<?xi32>, %given: tensor<10x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  // CHECK: transformer.weight "table" : tensor<10x8xbf16>
+  // CHECK: transformer.embedding {{.*}} : (tensor<?xi32>, tensor<10x8xbf16>) -> tensor<?x8xf32>
+  // CHECK: transformer.embedding {{.*}} : (tensor<?xi32>, tensor<10x8xf32>) -> tensor<?x8xf32>
+  // HALF: transformer.embedding {{.*}} : (tensor<?xi32>, tensor<10x8xf16>) -> tensor<?x8xf32>
+  // CODES-DAG: %[[T:.*]] = transformer.weight "table" : tensor<10x8xi8>
+  // CODES-DAG: %[[S:.*]] = transformer.weight "table" {scales, stored = array<i64: 10, 8>} : tensor<2x10xf32>
+  // CODES: transformer.embedding %{{.*}}, %[[T]] scales(%[[S]]) : (tensor<?xi32>, tensor<10x8xi8>, tensor<2x10xf32>) -> tensor<?x8xf32>
+  %w = transformer.weight "table" : tensor<10x8xf32>
+  %0 = transformer.embedding %ids, %w : (tensor<?xi32>, tensor<10x8xf32>) -> tensor<?x8xf32>
+  %1 = transformer.embedding %ids, %given : (tensor<?xi32>, tensor<10x8xf32>) -> tensor<?x8xf32>
+  return %0, %1 : tensor<?x8xf32>, tensor<?x8xf32>
+}

@@ -53,7 +53,8 @@ TEST_F(TransformerOpsTest, ProjectionsInferTheirFeatures) {
 
 TEST_F(TransformerOpsTest, EmbeddingsAppendFeatures) {
   Value ids = value(RankedTensorType::get({2, dynamic}, b.getI32Type()));
-  auto op = EmbeddingOp::create(b, loc, ids, weight({10, 7}), APFloat(1.0f), IntegerAttr());
+  auto op =
+      EmbeddingOp::create(b, loc, ids, weight({10, 7}), Value(), APFloat(1.0f), IntegerAttr());
   EXPECT_EQ(op.getType(), f32({2, dynamic, 7}));
 }
 

@@ -45,7 +45,7 @@ struct F16Widened : CpuProduct {
             e.fetch(e.pointers[right().argument],
                     e.moved(place, Value(), linesAhead * halvesInLine), builder.getI16Type());
           Value even;
-          std::tie(even, odd[j]) = e.widenedPair(e.loadWords(right(), place, true));
+          std::tie(even, odd[j]) = e.widenedPair(e.loadWords(right(), place));
           return even;
         };
   }
@@ -75,8 +75,7 @@ struct F16Widened : CpuProduct {
     Address source = e.moved({start, 0}, e.mul(feature, 16));
     Address target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(feature, from), 16));
     for (int64_t lane = 0; lane < 16; lane += width) {
-      auto [even, odd] =
-          e.widenedPair(e.loadWords(right, e.moved(source, Value(), 2 * lane), true));
+      auto [even, odd] = e.widenedPair(e.loadWords(right, e.moved(source, Value(), 2 * lane)));
       e.storeAt(even, packed.base, e.moved(target, Value(), lane), packed.element);
       e.storeAt(odd, packed.base, e.moved(target, Value(), 16 + lane), packed.element);
     }

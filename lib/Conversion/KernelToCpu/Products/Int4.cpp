@@ -256,8 +256,7 @@ private:
   }
 
   Value rowWord(Address row, Value group, int64_t word) {
-    Value value = e.loadWords(left(), e.moved(row, e.mul(group, format.group), word * 4),
-                              /*vector=*/false);
+    Value value = e.loadWord(left(), e.moved(row, e.mul(group, format.group), word * 4));
     return e.splat(value, VectorType::get({width}, value.getType()));
   }
 

@@ -104,14 +104,16 @@ LogicalResult LoadOp::verify() {
 
 LogicalResult GatherOp::verify() {
   ViewType view = viewOf(getView());
-  if (view.getRank() != 2 || view.getPanel())
-    return emitOpError() << "C1: expected a row-major table of rank 2, found " << view;
+  if (view.getRank() != 2 || view.holdsIndices())
+    return emitOpError() << "C1: expected a table of rank 2, found " << view;
+  if (!view.getPanel() && formatOf(view.getElementType()).isNarrow())
+    return emitOpError() << "C1: expected a narrow table in panels, found " << view;
   RankedTensorType rows = getRows().getType();
   if (rows.getDimSize(1) != 1 || !rows.getElementType().isSignlessInteger(32))
     return emitOpError() << "C2: expected rows of Mx1xi32, found " << rows;
   if (failed(verifyRows(*this, "C2", getType(), rows.getDimSize(0))))
     return failure();
-  return verifyElement(*this, "C3", getType(), view.getElementType());
+  return verifyElement(*this, "C3", getType(), Float32Type::get(getContext()));
 }
 
 LogicalResult StoreOp::verify() {

@@ -9,6 +9,8 @@
 
 #include "heddle/Support/Program.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
@@ -134,6 +136,18 @@ LogicalResult BodyEmitter::emitRead(ReadOp op) {
   return success();
 }
 
+/// In panels neighbouring words of a row are 16 words apart, each with as many of its elements as
+/// fit.
+Value BodyEmitter::loadFromPanels(const BoundView &view, Address place) {
+  const int64_t inWord = perWord(view);
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < width; lane += inWord)
+    lanes.append(inWord, loadWord(view, moved(place, Value(), lane * view.type.getPanel())));
+  auto type = VectorType::get({width}, builder.getI32Type());
+  return widenedLanes(vector::FromElementsOp::create(builder, loc, type, lanes),
+                      view.type.getElementType());
+}
+
 /// Gathers a table row for each row. Indices outside the table, in rows past the extent, are
 /// clamped.
 LogicalResult BodyEmitter::emitGather(GatherOp op) {
@@ -141,7 +155,7 @@ LogicalResult BodyEmitter::emitGather(GatherOp op) {
   FailureOr<Fragment> rows = use(op.getRows());
   if (failed(rows))
     return failure();
-  int64_t columns = columnsOf(op.getType());
+  const int64_t columns = columnsOf(op.getType()), panel = from.type.getPanel();
   Fragment result = shapeOf(op.getType());
   Fragment oneRow = result;
   oneRow.rows = 1;
@@ -152,8 +166,17 @@ LogicalResult BodyEmitter::emitGather(GatherOp op) {
     if (index.getType() != indexType)
       index = arith::ExtSIOp::create(builder, loc, indexType, index);
     index = maximum(minimum(index, last), constant(0));
-    for (Address place : places(from, from.offset, index, column, oneRow, columns))
-      result.registers.push_back(loadVector(from, place));
+    if (!panel) {
+      for (Address place : places(from, from.offset, index, column, oneRow, columns))
+        result.registers.push_back(loadVector(from, place));
+      continue;
+    }
+    Value inPanel = arith::AndIOp::create(builder, loc, index, constant(panel - 1));
+    Address start = moved({from.offset, 0}, mul(sub(index, inPanel), stride(from, 0)));
+    start = moved(moved(start, mul(inPanel, perWord(from))), mul(column, panel));
+    for (int64_t j = 0; j < result.vectors; ++j)
+      result.registers.push_back(
+          loadFromPanels(from, moved(start, Value(), vectorColumn(j, columns) * panel)));
   }
   fragments[op.getResult()] = std::move(result);
   return success();

@@ -104,6 +104,30 @@ Value BodyEmitter::byteOf(Value words, int64_t byte, bool isSigned) {
   return known = arith::ShRSIOp::create(builder, loc, high, by(24));
 }
 
+/// Shifts each element to the high end of its lane: there the low ones are cut off, and codes keep
+/// their signs on the way back.
+Value BodyEmitter::widenedLanes(Value words, Type element) {
+  const auto inWord = static_cast<int32_t>(perWord(element));
+  if (inWord == 1)
+    return asFloats(words);
+  auto type = cast<VectorType>(words.getType());
+  const int32_t bits = 32 / inWord;
+  SmallVector<int32_t> shifts;
+  for (int32_t lane = 0; lane < type.getDimSize(0); ++lane)
+    shifts.push_back((inWord - 1 - lane % inWord) * bits);
+  Value high = arith::ShLIOp::create(
+      builder, loc, words,
+      arith::ConstantOp::create(builder, loc, DenseIntElementsAttr::get(type, shifts)));
+  if (element.isBF16())
+    return asFloats(arith::AndIOp::create(builder, loc, high,
+                                          wordConstant(static_cast<int32_t>(0xffff0000), type)));
+  Value low = wordConstant(32 - bits, type);
+  if (element.isF16())
+    return widenedHalves(arith::ShRUIOp::create(builder, loc, high, low));
+  return arith::SIToFPOp::create(builder, loc, withElement(type, builder.getF32Type()),
+                                 arith::ShRSIOp::create(builder, loc, high, low));
+}
+
 Value BodyEmitter::dot4(Value a, Value b, Value c) {
   for (int64_t byte = 0; byte < 4; ++byte) {
     Value product = arith::MulIOp::create(builder, loc, byteOf(a, byte, /*isSigned=*/false),

@@ -66,6 +66,11 @@ inline SmallVector<int64_t> embeddedShape(Value ids, Value table) {
   return shape;
 }
 
+/// Rows of a table are f32, however narrow it is.
+inline RankedTensorType embeddedType(Value ids, Value table) {
+  return RankedTensorType::get(embeddedShape(ids, table), Float32Type::get(table.getContext()));
+}
+
 /// Number of patches of an image; 0 if `side` does not divide its height and width.
 inline int64_t patchCount(Value image, int64_t side) {
   int64_t height = dim(image, 2), width = dim(image, 3);

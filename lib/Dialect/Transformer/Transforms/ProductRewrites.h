@@ -8,8 +8,14 @@
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace heddle::transformer {
+
+inline bool isF32(mlir::Value value) { return mlir::getElementTypeOrSelf(value.getType()).isF32(); }
+inline bool isF32Weight(mlir::Value value) {
+  return isF32(value) && value.getDefiningOp<WeightOp>();
+}
 
 /// The matrix operands of a product.
 inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op) {

@@ -5,12 +5,15 @@
 //   ffn(x, w1, w2)      ──▶  linear(linear(x, w1), w2)
 //   linear(x, w)        ──▶  q, s = quantize(x), where the format's rows have scales
 //                            linear(q, w in the format's type) scales(s, scales of w)
+//   embedding(ids, w)   ──▶  embedding(ids, w as codes) scales(scales of w), where the
+//                            format's weights have scales
 //
 // A value is quantised right behind the op that computes it, once for all its
 // readers. Codes of weights are computed when the checkpoint is packed; f16
 // weights are only rounded. Scales of a weight are an operand if the format has
 // some and does not store them beside the codes. Linears that score classes may have
-// a format of their own.
+// a format of their own, which is that of tables of embeddings too: one matrix often
+// is both.
 
 #include "ProductRewrites.h"
 
@@ -23,9 +26,6 @@ using namespace mlir;
 namespace heddle::transformer {
 
 namespace {
-
-bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
-bool isF32Weight(Value value) { return isF32(value) && value.getDefiningOp<WeightOp>(); }
 
 /// Whether the columns of a matrix that reads `input` are stored head by head, each head padded to
 /// a multiple of 16. Columns share scales in groups, which such padding would split.
@@ -48,11 +48,23 @@ public:
   Quantizer(ModuleOp module, const NumberFormat &format)
       : module(module), builder(module.getContext()), format(format) {}
 
-  /// Those that score classes alone.
+  /// Linears that score classes alone.
   void runOnClasses() {
     module.walk([&](LinearOp op) {
       if (op.getClasses())
         quantizeIfPlain(op);
+    });
+  }
+
+  void runOnTables() {
+    if (format.scales < 2)
+      return;
+    module.walk([&](EmbeddingOp op) {
+      if (!isF32Weight(op.getTable()))
+        return;
+      Quantized table = matrixOf(op.getTable().getDefiningOp<WeightOp>());
+      op.getTableMutable().assign(table.codes);
+      op.getScalesMutable().assign(table.scales);
     });
   }
 
@@ -130,8 +142,11 @@ private:
 } // namespace
 
 void quantizeProducts(ModuleOp module, const NumberFormat &format) {
-  if (const NumberFormat *classes = findFormat(format.classes))
-    Quantizer(module, *classes).runOnClasses();
+  const NumberFormat *named = findFormat(format.classes);
+  Quantizer ofClasses(module, named ? *named : format);
+  if (named)
+    ofClasses.runOnClasses();
+  ofClasses.runOnTables();
   Quantizer(module, format).run();
 }
 

@@ -8,9 +8,10 @@
 //   linear(x, w)          ──▶  linear(truncf x, w as bf16)
 //   attention(q, k, v)    ──▶  attention(truncf q, truncf k, truncf v)
 //   cache.append(s, rows) ──▶  cache.append(s as bf16, truncf rows)
+//   embedding(ids, w)     ──▶  embedding(ids, w as bf16)
 //
 // f16 is a storage format: only values that are kept and read repeatedly take
-// it, that is weights, keys and values. Formats whose linear layers have other
+// it, that is weights, tables, keys and values. Formats whose linear layers have other
 // operands than the rest (int8, f16-sum, int4) get them from
 // QuantizeProducts.cpp.
 //
@@ -50,6 +51,10 @@ public:
     module.walk([&](AttentionOp op) {
       narrow(op.getQueryMutable(), {&op.getKeyMutable(), &op.getValueMutable()});
     });
+    module.walk([&](EmbeddingOp op) {
+      if (isF32Weight(op.getTable()))
+        op.getTableMutable().assign(rounded(op.getTable()));
+    });
   }
 
 private:
@@ -66,7 +71,6 @@ private:
         narrowed->set(rounded(narrowed->get()));
   }
 
-  static bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
   bool isNarrow(Value value) const { return getElementTypeOrSelf(value.getType()) == element; }
   Type narrowed(Value value) const {
     return cast<RankedTensorType>(value.getType()).clone(element);

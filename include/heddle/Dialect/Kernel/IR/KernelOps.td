@@ -191,9 +191,11 @@ def Kernel_LoadOp : Kernel_Op<"load", [Pure]> {
 def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
   let summary = "a table row for each row of the tile";
   let description = [{
-    `result[r, c] = view[rows[r], column + c]`. Rows past the extent of the tile may hold any index: the lowering clamps it to the table.
+    `result[r, c] = view[rows[r], column + c]`, as f32: narrower elements are widened, codes become numbers. Rows past the extent of the tile may hold
+    any index: the lowering clamps it to the table.
 
-    C1: the view is a row-major table of rank 2. C2: rows is Mx1 of i32 with the tile's rows. C3: the tile has the view's element type.
+    C1: the view is a table of rank 2, in panels if its elements are narrower than 4 bytes. C2: rows is Mx1 of i32 with the tile's rows. C3: the tile is
+    of f32.
 
     Example:
     ```mlir

@@ -82,6 +82,8 @@ protected:
   /// Loads `count` consecutive elements.
   virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Address place,
                                                      int64_t count) = 0;
+  /// Loads the word that holds an element of numbers, as i32.
+  virtual mlir::Value loadWord(const BoundView &view, Address place) = 0;
   virtual void storeVector(mlir::Value value, const BoundView &view, Address place) = 0;
   virtual void storeScalar(mlir::Value value, const BoundView &view, Address place) = 0;
   /// x * 2^n for integers n <= 127, 0 below -125.
@@ -192,6 +194,8 @@ public:
   /// The addresses of `places` of a store to row-major memory.
   llvm::SmallVector<Address> storedPlaces(StoreOp op, mlir::Value offset, mlir::Value row,
                                           mlir::Value column, const Fragment &shape);
+  /// Loads the elements of a row in panels whose first are at `place`, as f32.
+  mlir::Value loadFromPanels(const BoundView &view, Address place);
   /// Addresses of the registers of a load from row-major memory.
   llvm::SmallVector<Address> loadPlaces(LoadOp op);
   /// Binds an argument of the kernel; `size` gives the values of extents and pitches.
@@ -211,6 +215,8 @@ public:
   std::pair<mlir::Value, mlir::Value> halvesOf(mlir::Value words);
   /// One byte of each word as i32, with its sign or without.
   mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
+  /// The elements of narrow type in words, as f32: lane l takes the element l modulo those of a word.
+  mlir::Value widenedLanes(mlir::Value words, mlir::Type element);
   /// c plus the four products of the bytes of two words, exact. Bytes of `a` are unsigned, those of
   /// `b` signed; `c` is a vector of i32. Overridden by targets that have an instruction for it.
   virtual mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c);

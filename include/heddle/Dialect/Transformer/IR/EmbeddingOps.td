@@ -14,6 +14,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 //===- Embeddings and positions ------------------------------------------===//
 
+/// Tables whose rows ids choose: f32, or narrowed by `set-precision`.
+def Transformer_Table : ConfinedType<2DTensorOf<[F32, BF16, F16, I8]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
+    "static matrix of f32, bf16, f16 or i8, not empty", "::mlir::RankedTensorType">;
+
 def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_RowsAlike], ["inferShapes", "storageOf", "limitValues"]> {
   let summary = "rows of a table, chosen by ids";
   let description = [{
@@ -21,9 +25,13 @@ def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_R
     `ids` has shape `[...]`, usually `[B, T]`, `table` `[V, E]`, the result `[..., E]`. Ids are checked against [0, V)
     before anything runs.
 
+    A weight may be stored in a narrower type: elements of bf16 and f16 are widened; those of i8 are codes, each multiplied by the scale of its row,
+    which `scales` gives: `[2, V]`, a `transformer.weight` with `scales`, as a `transformer.linear` of the same matrix has it. Values are f32 in any case.
+
     Constraints:
     * C1: the result has the shape of `ids` followed by the columns of `table`.
     * C2: `padding_id` is a row of `table`.
+    * C3: a table of i8 has `scales`, `[2, V]`, and no other has.
 
     Example:
     ```mlir
@@ -31,12 +39,17 @@ def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_R
       %e = transformer.embedding %ids, %table {padding_id = 0 : i64, scale = 22.6 : f32} : (tensor<?x?xi32>, tensor<1000x512xf32>) -> tensor<?x?x512xf32>
       return %e : tensor<?x?x512xf32>
     }
+    func.func @codes(%ids: tensor<?x?xi32>, %table: tensor<1000x512xi8>, %s: tensor<2x1000xf32>) -> tensor<?x?x512xf32> {
+      %e = transformer.embedding %ids, %table scales(%s) : (tensor<?x?xi32>, tensor<1000x512xi8>, tensor<2x1000xf32>) -> tensor<?x?x512xf32>
+      return %e : tensor<?x?x512xf32>
+    }
     ```
   }];
-  let arguments = (ins Transformer_Index:$ids, Transformer_Matrix:$table, Transformer_Scale:$scale, OptionalAttr<I64Attr>:$padding_id);
+  let arguments = (ins Transformer_Index:$ids, Transformer_Table:$table, Optional<Transformer_Activations>:$scales, Transformer_Scale:$scale,
+                       OptionalAttr<I64Attr>:$padding_id);
   let results = (outs Transformer_Activations:$result);
-  let resultType = "typeOf(adaptor.getTable()).clone(embeddedShape(adaptor.getIds(), adaptor.getTable()))";
-  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+  let resultType = "embeddedType(adaptor.getIds(), adaptor.getTable())";
+  let assemblyFormat = "$ids `,` $table (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
 def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>],
