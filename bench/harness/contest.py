@@ -17,13 +17,16 @@ WARM, WARM_THREADS = BLOCK / 4, 3 * BLOCK
 LONG = 0.100  # a call of this length needs no other before it
 ENOUGH = 5  # rounds for a contender that takes LONG calls at twice the time of the fastest or more: it decides nothing
 
+DEEPER = 2  # times the error of a product, for a whole model in a format that has no error of its own for one
 LENIENT = 3  # times that a peer may be off where a type rounds: its quantisation is its own, its error is printed
 
 
 def tolerance(row, contender):
     """How far a result may be from f64. Quantised encoders lose more than single products."""
     form = FORMATS[row.dtype]
-    own = form.deep_error if row.kind in ("attend", "layer", "model", "token") else form.error
+    own = form.error
+    if row.kind in ("attend", "layer", "model", "token", "step", "prompt"):
+        own = form.deep_error or DEEPER * form.error
     return own if contender in ("heddle", "beside") or row.dtype == "f32" else own * LENIENT
 
 
@@ -50,12 +53,20 @@ class Contest:
         timers = self.open_heddle("heddle", self.heddle, request, folder, check, result)
         if self.beside:
             timers |= self.open_heddle("beside", self.beside, request, folder, check, result)
-        timers |= self.open_peers(request, folder, check, result)
-        if "heddle" in timers or result.kernels:
-            self.rounds(row, timers, rounds, result)
+        for names in self.parties(row):
+            met = self.open_peers(names, request, folder, check, result)
+            if timers or met:
+                self.rounds(row, timers | met, rounds, result)
+            for name in names:
+                self.quietly(self.peers[name], row)
         for worker in self.workers():
             self.quietly(worker, row)
         return result
+
+    def parties(self, row):
+        """Peers that are open at the same time: all, or one after the other; at least one round is of nobody but Heddle."""
+        names = [name for name in self.peers if not row.peers or name in row.peers]
+        return [[name] for name in names] if row.alone and names else [names]
 
     @staticmethod
     def quietly(worker, row):
@@ -71,11 +82,16 @@ class Contest:
 
     def open_heddle(self, name, worker, request, folder, check, result):
         row = request["row"]
+        keys = ("before", "keep", "every")
+        caches = {key: request[key] for key in keys if key in request}
         inputs = {name: str(folder / file) for name, file in request["inputs"].items()}
         try:
-            opened = worker.ask(do="open", row=row, model=str(folder / request["model"]), dtype=request["dtype"], threads=self.threads,
-                                     weights=str(folder / request["weights"]) if request["weights"] else "", inputs=inputs)
-            self.verify(name, worker, {"row": row, "function": request["function"], "output": request["output"], "before": request.get("before", [])}, folder, check, result)
+            model, dtype = folder / request["model"], request["dtype"]
+            if request.get("compile"):
+                model, dtype = self.compiled(name, worker, model, dtype, folder.parent), "f32"
+            opened = worker.ask(do="open", row=row, model=str(model), dtype=dtype, threads=self.threads, fill=request.get("fill", []),
+                                weights=str(folder / request["weights"]) if request["weights"] else "", inputs=inputs)
+            self.verify(name, worker, {"row": row, "function": request["function"], "output": request["output"], **caches}, folder, check, result)
         except WorkerError as error:
             result.notes[name] = str(error)
             return {}
@@ -85,7 +101,6 @@ class Contest:
         # A product or attention alone is measured by its launches, its inputs and outputs in place, as the peers'
         # are; a model by the whole call.
         alone = result.row.kind in ("gemm", "attention", "decode", "ffn", "attend")
-        caches = {key: request[key] for key in ("before", "every") if key in request}
 
         def timer(part):
             return lambda calls: worker.ask(do="time", row=row, function=request["function"], calls=calls, part=part, **caches)["seconds"]
@@ -99,9 +114,20 @@ class Contest:
             timers["heddle.product"] = (worker, timer("last"), 0)
         return timers
 
-    def open_peers(self, request, folder, check, result):
+    @staticmethod
+    def compiled(name, worker, model, dtype, work):
+        """A model as the file that each build makes of it, which is mapped; one at a time, since they are large."""
+        path = work / f"{name}.{model.name}.{dtype}.heddle"
+        if not path.exists():
+            for other in work.glob(f"{name}.*.heddle"):
+                other.unlink()
+            worker.ask(do="compile", model=str(model), output=str(path), dtype=dtype, cpu="native")
+        return path
+
+    def open_peers(self, names, request, folder, check, result):
         timers = {}
-        for name, worker in self.peers.items():
+        for name in names:
+            worker = self.peers[name]
             if name in self.gone:
                 continue
             try:
@@ -110,7 +136,7 @@ class Contest:
             except WorkerError as error:
                 if "process ended" in str(error):
                     self.gone[name] = str(error)
-                if not str(error).startswith("not offered"):
+                if result.row.peers or not str(error).startswith("not offered"):
                     result.notes[name] = str(error)
                 worker.stop()
                 continue
@@ -127,7 +153,8 @@ class Contest:
         to = folder / name
         shutil.rmtree(to, ignore_errors=True)
         to.mkdir()
-        worker.ask(do="result", row=request["row"], function=request.get("function"), before=request.get("before", []), folder=str(to), output=request["output"])
+        asked = {key: request[key] for key in ("row", "function", "before", "keep", "output") if key in request}
+        worker.ask(do="result", folder=str(to), **asked)
         error = check(numpy.load(to / f"{request['output']}.npy"))
         result.errors[name] = error
         if not error <= tolerance(result.row, name):  # also where it is no number
@@ -140,6 +167,7 @@ class Contest:
     def rounds(self, row, timers, rounds, result):
         calls = {name: self.calls_for(worker, timer) for name, (worker, timer, _) in timers.items()}
         names = list(timers)
+        result.begin(names)
         for number in range(rounds):
             rates.measure(self.heddle, row, result)
             turn = number % len(names)

@@ -37,6 +37,7 @@ class Result:
         self.kernels = {}  # contender -> what it runs
         self.notes = {}  # contender -> why there is no figure
         self.rates = {}  # "f32", …, "read" -> operations or bytes a second, a round
+        self.first = {}  # contender -> the round in which it came, where that is not the first
         self.facts = {}  # other numbers: compile seconds, bytes in memory
 
     @property
@@ -48,14 +49,19 @@ class Result:
         timed = [c for c in self.seconds if not c.startswith("heddle") and c != "beside" and c not in self.notes]
         return sorted(timed, key=lambda c: median(self.seconds[c]))
 
+    def begin(self, names):
+        """Of contenders that are new, the next round is the first."""
+        past = len(self.seconds.get("heddle", []))
+        self.first |= {name: past for name in names if past and name not in self.seconds}
+
     def speedup(self, peer):
         """How many times the peer's time Heddle's is in a round, the median."""
-        return ratio(self.seconds[peer], self.seconds["heddle"])
+        return ratio(self.seconds[peer], self.seconds["heddle"][self.first.get(peer, 0):])
 
     def share(self, contender, rate):
         """The contender's rate over the machine's, round by round."""
         work = self.row.bytes if rate == "read" else self.row.flops
-        return median([work / s / r for s, r in zip(self.seconds[contender], self.rates[rate])])
+        return median([work / s / r for s, r in zip(self.seconds[contender], self.rates[rate][self.first.get(contender, 0):])])
 
     def to_json(self):
-        return {key: getattr(self, key) for key in ("threads", "seconds", "errors", "kernels", "notes", "rates", "facts")} | {"row": self.row.name}
+        return {key: getattr(self, key) for key in ("threads", "seconds", "errors", "kernels", "notes", "rates", "first", "facts")} | {"row": self.row.name}

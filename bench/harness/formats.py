@@ -16,6 +16,8 @@ class Format:
     error: float  # of a product, as max |a - b| / max |b| from f64
     deep_error: float  # of an encoder, which may lose more; 0: none is measured
     peak: str  # whose rate its products can reach
+    state_bytes: float  # of an element of caches
+    classes: str  # the format of linears that score classes
 
 
 def read(text):
@@ -30,7 +32,8 @@ def read(text):
         return lines * 64 / (columns * 16)
 
     return {row["name"].strip('"'): Format(row["rows"], weight_bytes(row["weights"]), 4 if int(row["scales"]) > 1 else 0, float(row["error"]),
-                                           float(row["deepError"]), row["peak"].split("::")[1].lower()) for row in formats}
+                                           float(row["deepError"]), row["peak"].split("::")[1].lower(), int(elements[row["others"]][2]) / 8,
+                                           row.get("classes", row["name"]).strip('"')) for row in formats}
 
 
 FORMATS = read(TABLE.read_text())

@@ -14,8 +14,10 @@ from . import gates, matrix, report
 from .figures import median
 
 HERE = Path(__file__).resolve().parent
-PEERS = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch_eager", "inductor": "inductor", "flex": "flex", "iree": "iree"}
-MODULES = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "inductor": "torch", "flex": "torch", "iree": "iree.compiler"}
+PEERS = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch_eager", "inductor": "inductor", "flex": "flex", "iree": "iree",
+         "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp_second"}
+MODULES = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "inductor": "torch", "flex": "torch", "iree": "iree.compiler",
+           "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp"}
 LEVELS = {"L1": 24 << 10, "L2": 768 << 10, "L3": 12 << 20, "memory": 512 << 20}
 
 
@@ -81,7 +83,7 @@ def cpu_name():
 def versions(names):
     """Of what can be named: packages of the environment."""
     from importlib import metadata
-    packages = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "iree": "iree-base-compiler", "nncf": "nncf", "numpy": "numpy"}
+    packages = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "iree": "iree-base-compiler", "nncf": "nncf", "llama.cpp": "llama-cpp-python", "numpy": "numpy"}
     listed = []
     for name, package in packages.items():
         try:

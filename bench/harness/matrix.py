@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rows: what is computed, at which sizes, with how much work. A row is chosen by its name. No package needed."""
 import fnmatch
-from dataclasses import dataclass, field
 
+from . import language
 from .formats import FORMATS
+from .row import Row
 
 HEADS, HEAD_SIZE = 12, 64
 GROUPED = (32, 8)  # heads of queries, and of keys and values
@@ -12,19 +13,6 @@ SIZE, FFN_SIZE, LAYERS, VOCABULARY = 768, 3072, 12, 30522
 TOKENS = 50257  # of the decoder
 GEMM_SHAPES = [(768, 768), (3072, 768), (768, 3072), (4096, 4096)]
 WIDE_SHAPES = [(2304, 768), (11008, 4096), (32000, 2048)]
-
-
-@dataclass(frozen=True)
-class Row:
-    name: str
-    kind: str  # gemm, attention, decode, ffn, attend, layer, model, token, compile, start, bits
-    dtype: str
-    sizes: dict = field(compare=False, hash=False)
-    flops: float = 0
-    bytes: float = 0  # what must be read: the weights of a product of one row or of a token, the caches of a step of attention
-    quick: bool = False  # part of --quick
-    gated: bool = False  # asked for by a gate
-    threads: tuple = (1, 2)
 
 
 def gemm(dtype, m, n, k, **flags):
@@ -126,7 +114,7 @@ def encoder_rows():
 
 
 def all_rows():
-    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows()]
+    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows(), *language.rows()]
     sizes = {"b": 1, "s": 16, "layers": LAYERS}
     rows.append(Row("compile.bert", "compile", "f32", sizes, gated=True, threads=(1,)))
     rows.append(Row("start.bert", "start", "f32", sizes, gated=True, threads=(1,)))
@@ -136,7 +124,7 @@ def all_rows():
 
 def reads(row):
     """Whether the row is a matter of reading: its rate is one of bytes."""
-    return row.name.startswith("gemv.") or row.kind in ("decode", "token")
+    return row.name.startswith("gemv.") or row.kind in ("decode", "token", "step")
 
 
 def select(rows, patterns):

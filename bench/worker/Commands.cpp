@@ -22,9 +22,12 @@ static double secondsSince(std::chrono::steady_clock::time_point start) {
 Expected<NamedInputs> Worker::Row::named(const std::string &function) const {
   auto ports = HEDDLE_TRY(session.inputs(function));
   NamedInputs result;
-  for (const auto &[name, tensor] : inputs)
-    if (std::ranges::find(ports, name, &PortInfo::name) != ports.end())
-      result.emplace_back(name, tensor);
+  for (const PortInfo &port : ports)
+    for (const std::string &name : {function + ":" + port.name, port.name})
+      if (const Tensor *tensor = inputs.find(name)) {
+        result.emplace_back(port.name, *tensor);
+        break;
+      }
   return result;
 }
 
@@ -34,6 +37,13 @@ Status Worker::Row::runAll(const Json &functions) {
     NamedTensors nothing;
     HEDDLE_TRY(session.run(function, given, nothing));
   }
+  return {};
+}
+
+Status Worker::Row::prepare(const Json &request) {
+  HEDDLE_TRY(runAll(request.value("before", Json::array())));
+  if (auto rows = request.value("keep", std::vector<int64_t>()); !rows.empty())
+    HEDDLE_TRY(session.keepRows(rows));
   return {};
 }
 
@@ -75,8 +85,10 @@ Expected<Json> Worker::open(const Json &request) {
   auto start = std::chrono::steady_clock::now();
   auto session = HEDDLE_TRY(jit(request.at("model"), options));
   Json answer = {{"device", session.deviceText()}, {"seconds", secondsSince(start)}};
+  Row row{std::move(session), std::move(inputs), {}, {}};
+  HEDDLE_TRY(row.runAll(request.value("fill", Json::array())));
   rows.erase(request.at("row"));
-  rows.emplace(request.at("row"), Row{std::move(session), std::move(inputs), {}, {}});
+  rows.emplace(request.at("row"), std::move(row));
   return answer;
 }
 
@@ -89,7 +101,7 @@ Expected<Json> Worker::time(const Json &request) {
   double sum = 0;
   for (int call = 0; call < calls; ++call) {
     if (call % every == 0)
-      HEDDLE_TRY((row)->runAll(request.value("before", Json::array())));
+      HEDDLE_TRY((row)->prepare(request));
     auto seconds = HEDDLE_TRY((row)->timeOne(function, inputs, part));
     sum += seconds;
   }
@@ -98,7 +110,7 @@ Expected<Json> Worker::time(const Json &request) {
 
 Expected<Json> Worker::result(const Json &request) {
   auto row = HEDDLE_TRY(find(request));
-  HEDDLE_TRY((row)->runAll(request.value("before", Json::array())));
+  HEDDLE_TRY((row)->prepare(request));
   std::string function = request.at("function");
   auto inputs = HEDDLE_TRY((row)->named(function));
   auto outputs = HEDDLE_TRY((row)->session.run(function, inputs));

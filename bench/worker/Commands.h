@@ -6,11 +6,14 @@
 // Every request has "do"; the answer has "error" (and "kind", the error's kind)
 // or the values that were asked for. `before` are functions that bring caches to
 // where they were, before the first call and each `every` calls; no clock runs then.
+// `keep` does so without a function: of each sequence, the tokens that stay. An input
+// that functions share is "FUNCTION:NAME" where this one takes another.
 //
-//   open     row, model, dtype, threads, inputs {NAME: FILE.npy} → device, seconds
-//   time     row, function, calls, part, before, every → seconds of a call: "call", its
-//            "launches" or the "last" of them
-//   result   row, function, before, folder → writes NAME.npy
+//   open     row, model, dtype, threads, inputs {NAME: FILE.npy}, fill (functions to
+//            run once) → device, seconds
+//   time     row, function, calls, part, before, keep, every → seconds of a call:
+//            "call", its "launches" or the "last" of them
+//   result   row, function, before, keep, folder → writes NAME.npy
 //   close    row
 //   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
 //   rates    of (["f32", …]), threads → {"f32": {rate, instruction}, …}, rate 0 where
@@ -43,6 +46,8 @@ private:
     /// The inputs that a function takes.
     Expected<NamedInputs> named(const std::string &function) const;
     Status runAll(const Json &functions);
+    /// Caches as a call wants them: the functions `before`, then the rows to `keep`.
+    Status prepare(const Json &request);
     /// Seconds of a call, of all its launches or of the last one.
     Expected<double> timeOne(const std::string &function, const NamedInputs &given,
                              const std::string &part);
