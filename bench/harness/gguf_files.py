@@ -73,14 +73,14 @@ def quantise(source, path, kind):
         raise RuntimeError(f"llama_model_quantize to {kind}: {status}")
 
 
-def file_of(shape, home, kind):
-    """The folder's weights as a file of type `kind`, made when it is first asked for."""
-    path = home / f"{kind}.gguf"
+def file_of(shape, home, kind, work):
+    """The folder's weights as a file of type `kind`, made when it is first asked for; what has four bytes a weight is not kept."""
+    path = (work if kind == "f32" else home) / f"{shape.name}.{kind}.gguf"
     if not path.exists():
-        made = home / f"{kind}.gguf.new"
+        made = path.with_suffix(".new")
         if kind == "bf16":
             write_bf16(made, shape, home)
         else:
-            quantise(file_of(shape, home, "bf16"), made, kind)
+            quantise(file_of(shape, home, "bf16", work), made, kind)
         made.replace(path)
     return path

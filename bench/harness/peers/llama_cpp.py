@@ -1,6 +1,6 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""llama.cpp through its C interface: GGUF files of the row's weights, caches in f16, attention in whichever way is faster."""
+"""llama.cpp through its C interface: GGUF files of the row's weights, caches in f16 (f32 in f32), attention in whichever way is faster."""
 import ctypes
 import re
 from pathlib import Path
@@ -14,6 +14,7 @@ from .serve import NotHere, serve
 
 TYPES = {"f32": ("f32",), "bf16": ("f16", "bf16"), "int8": ("q8_0",), "int4": ("q4_0", "q4_1")}
 ATTENTION = {0: "attention of its own", 1: "flash attention"}
+CACHES = {"f32": 0, "f16": 1}  # ggml_type
 BATCH = 2048  # tokens of a call
 PAD = 256  # rows of a cache come in such steps
 
@@ -28,13 +29,14 @@ def quiet(level, text, data):
 class Context:
     """A model with caches for `b` texts."""
 
-    def __init__(self, model, words, b, rows, threads, flash):
+    def __init__(self, model, words, b, rows, cache, threads, flash):
         self.words = words
         settings = llama_cpp.llama_context_default_params()
         settings.n_ctx = b * (-(-rows // PAD) * PAD)
         settings.n_batch, settings.n_seq_max = BATCH, b
         settings.n_threads = settings.n_threads_batch = threads
         settings.flash_attn_type = flash
+        settings.type_k = settings.type_v = CACHES[cache]
         settings.no_perf = True
         self.context = llama_cpp.llama_init_from_model(model, settings)
         if not self.context:
@@ -98,13 +100,14 @@ class Peer:
             raise NotHere(row["dtype"])
         kind = TYPES[row["dtype"]][self.choice]
         shape = language.SHAPES[row["sizes"]["shape"]]
-        self.load(gguf_files.file_of(shape, Path(row["model"]), kind))
+        self.load(gguf_files.file_of(shape, Path(row["model"]), kind, folder.parent))
         arrays = {name: numpy.load(folder / f"{name}.npy") for name in ("prompt", "next")}
         make = self.step if row["kind"] == "step" else self.prompt
+        cache = "f32" if row["dtype"] == "f32" else "f16"
         fastest = None
         for flash in ATTENTION:
             try:
-                context = Context(self.model, shape.words, row["sizes"]["b"], row["sizes"]["p"] + language.STEPS, self.threads, flash)
+                context = Context(self.model, shape.words, row["sizes"]["b"], row["sizes"]["p"] + language.STEPS, cache, self.threads, flash)
             except NotHere:
                 continue
             call = make(context, row, arrays)
@@ -117,7 +120,7 @@ class Peer:
                 fastest[1].close()
             fastest = seconds, context, call, flash
         _, self.context, call, flash = fastest
-        return call, self.context.logits, f"{kind}, caches f16, {ATTENTION[flash]}; {self.instructions()}"
+        return call, self.context.logits, f"{kind}, caches {cache}, {ATTENTION[flash]}; {self.instructions()}"
 
     def load(self, path):
         """One model at a time."""

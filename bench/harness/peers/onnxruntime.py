@@ -8,6 +8,7 @@ import numpy
 import onnxruntime
 
 from .. import attentions, decoders, graphs, matrix
+from .onnxruntime_language import open_language
 from .serve import NotHere, serve
 
 
@@ -49,6 +50,8 @@ class Peer:
 
     def open(self, row, folder):
         self.folder = folder
+        if row["kind"] in ("step", "prompt"):
+            return open_language(self, row, folder)
         path, inputs, shape, back = getattr(self, row["kind"])(row, folder)
         optimised = folder / "ort.optimised.onnx"
         session = self.session(path, optimised)

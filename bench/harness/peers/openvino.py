@@ -9,7 +9,7 @@ import openvino
 from openvino import opset13
 
 from .. import arrays, attentions, decoders, matrix
-from . import openvino_decoder
+from . import openvino_decoder, openvino_language
 from .clock import Refilled
 from .serve import NotHere, serve
 
@@ -48,6 +48,8 @@ class Peer:
         return self.nothing[0]
 
     def open(self, row, folder):
+        if row["kind"] in ("step", "prompt"):
+            return openvino_language.open_language(self, row, folder)
         if row["kind"] == "token":
             return self.token(row, folder)
         model, inputs = getattr(self, row["kind"])(row, folder)
