@@ -15,6 +15,8 @@
 
 namespace heddle::bench {
 
+constexpr int64_t kLargeProbe = int64_t{128} << 20; ///< bytes; of such buffers one is kept
+
 static double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -22,12 +24,18 @@ static double secondsSince(std::chrono::steady_clock::time_point start) {
 Expected<NamedInputs> Worker::Row::named(const std::string &function) const {
   auto ports = HEDDLE_TRY(session.inputs(function));
   NamedInputs result;
-  for (const PortInfo &port : ports)
-    for (const std::string &name : {function + ":" + port.name, port.name})
-      if (const Tensor *tensor = inputs.find(name)) {
-        result.emplace_back(port.name, *tensor);
-        break;
-      }
+  for (const auto &[key, tensor] : inputs) {
+    std::string_view name = key; // of the tensor, which lives longer than the call
+    if (size_t colon = name.find(':'); colon != name.npos) {
+      if (name.substr(0, colon) != function)
+        continue;
+      name.remove_prefix(colon + 1);
+    } else if (inputs.find(function + ":" + key)) {
+      continue;
+    }
+    if (std::ranges::find(ports, name, &PortInfo::name) != ports.end())
+      result.emplace_back(name, tensor);
+  }
   return result;
 }
 
@@ -108,6 +116,23 @@ Expected<Json> Worker::time(const Json &request) {
   return Json{{"seconds", sum / calls}};
 }
 
+Expected<Json> Worker::launches(const Json &request) {
+  auto row = HEDDLE_TRY(find(request));
+  std::string function = request.at("function");
+  auto inputs = HEDDLE_TRY((row)->named(function));
+  Json seconds = Json::array(), kernels = Json::array();
+  for (int call = 0; call < request.at("calls"); ++call) {
+    HEDDLE_TRY((row)->session.runTimed(function, inputs, (row)->outputs, (row)->times));
+    Json times = Json::array();
+    for (const LaunchTime &time : (row)->times)
+      times.push_back(time.seconds);
+    seconds.push_back(std::move(times));
+  }
+  for (const LaunchTime &time : (row)->times)
+    kernels.push_back({{"kernel", time.kernel}, {"flops", time.flops}});
+  return Json{{"kernels", std::move(kernels)}, {"seconds", std::move(seconds)}};
+}
+
 Expected<Json> Worker::result(const Json &request) {
   auto row = HEDDLE_TRY(find(request));
   HEDDLE_TRY((row)->prepare(request));
@@ -164,6 +189,8 @@ Expected<Json> Worker::read(const Json &request) {
   int threads = request.at("threads");
   auto probe = probes.find({bytes, threads});
   if (probe == probes.end()) {
+    if (bytes >= kLargeProbe)
+      std::erase_if(probes, [](const auto &other) { return other.first.first >= kLargeProbe; });
     auto made = HEDDLE_TRY(ReadProbe::create(bytes, threads));
     probe = probes.emplace(std::pair(bytes, threads), std::move(made)).first;
   }
@@ -173,9 +200,9 @@ Expected<Json> Worker::read(const Json &request) {
 Json Worker::answer(const Json &request) {
   using Handler = Expected<Json> (Worker::*)(const Json &);
   static const std::map<std::string, Handler> handlers = {
-      {"open", &Worker::open},       {"time", &Worker::time},   {"result", &Worker::result},
-      {"close", &Worker::close},     {"rates", &Worker::rates}, {"read", &Worker::read},
-      {"compile", &Worker::compile},
+      {"open", &Worker::open},         {"time", &Worker::time},       {"result", &Worker::result},
+      {"launches", &Worker::launches}, {"close", &Worker::close},     {"rates", &Worker::rates},
+      {"read", &Worker::read},         {"compile", &Worker::compile},
   };
   auto handler = handlers.find(request.value("do", ""));
   if (handler == handlers.end())

@@ -13,12 +13,15 @@
 //            run once) → device, seconds
 //   time     row, function, calls, part, before, keep, every → seconds of a call:
 //            "call", its "launches" or the "last" of them
+//   launches row, function, calls → kernels [{kernel, flops}, …] of a call, and seconds, a
+//            list of the same length a call
 //   result   row, function, before, keep, folder → writes NAME.npy
 //   close    row
 //   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
 //   rates    of (["f32", …]), threads → {"f32": {rate, instruction}, …}, rate 0 where
 //            the CPU lacks it
-//   read     bytes, threads → bytes a second; the buffer is kept
+//   read     bytes, threads → bytes a second; the buffer is kept,
+//            of large ones the last
 #pragma once
 
 #include "bench/ReadProbe.h"
@@ -55,6 +58,7 @@ private:
 
   Expected<Json> open(const Json &request);
   Expected<Json> time(const Json &request);
+  Expected<Json> launches(const Json &request);
   Expected<Json> result(const Json &request);
   Expected<Json> close(const Json &request);
   Expected<Json> compile(const Json &request);
