@@ -6,7 +6,7 @@ import shutil
 
 import numpy
 
-from . import rates
+from . import products, rates
 from .figures import Result, median
 from .formats import FORMATS
 from .worker import Worker, WorkerError
@@ -25,7 +25,7 @@ def tolerance(row, contender):
     """How far a result may be from f64. Quantised encoders lose more than single products."""
     form = FORMATS[row.dtype]
     own = form.error
-    if row.kind in ("attend", "layer", "model", "token", "step", "prompt"):
+    if row.kind in ("attend", "layer", "model", "token", "step", "prompt", "products"):
         own = form.deep_error or DEEPER * form.error
     return own if contender in ("heddle", "beside") or row.dtype == "f32" else own * LENIENT
 
@@ -51,8 +51,13 @@ class Contest:
         result = Result(row, self.threads)
         request = {"row": row.name, "kind": row.kind, "dtype": row.dtype, "sizes": row.sizes, "threads": self.threads, "folder": str(folder), **spec}
         timers = self.open_heddle("heddle", self.heddle, request, folder, check, result)
-        if self.beside:
+        if self.beside and row.kind != "products":
             timers |= self.open_heddle("beside", self.beside, request, folder, check, result)
+        if row.kind == "products":
+            if timers:
+                products.measure(self.heddle, row, rounds, result)
+            self.quietly(self.heddle, row)
+            return result
         for names in self.parties(row):
             met = self.open_peers(names, request, folder, check, result)
             if timers or met:
@@ -65,7 +70,7 @@ class Contest:
 
     def parties(self, row):
         """Peers that are open at the same time: all, or one after the other; at least one round is of nobody but Heddle."""
-        names = [name for name in self.peers if not row.peers or name in row.peers]
+        names = [name for name in self.peers if row.peers is None or name in row.peers]
         return [[name] for name in names] if row.alone and names else [names]
 
     @staticmethod

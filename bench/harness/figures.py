@@ -37,6 +37,7 @@ class Result:
         self.kernels = {}  # contender -> what it runs
         self.notes = {}  # contender -> why there is no figure
         self.rates = {}  # "f32", …, "read" -> operations or bytes a second, a round
+        self.instructions = {}  # "f32", … -> the instruction whose rate it is
         self.first = {}  # contender -> the round in which it came, where that is not the first
         self.facts = {}  # other numbers: compile seconds, bytes in memory
 
@@ -64,4 +65,4 @@ class Result:
         return median([work / s / r for s, r in zip(self.seconds[contender], self.rates[rate][self.first.get(contender, 0):])])
 
     def to_json(self):
-        return {key: getattr(self, key) for key in ("threads", "seconds", "errors", "kernels", "notes", "rates", "first", "facts")} | {"row": self.row.name}
+        return {key: getattr(self, key) for key in ("threads", "seconds", "errors", "kernels", "notes", "rates", "instructions", "first", "facts")} | {"row": self.row.name}

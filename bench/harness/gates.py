@@ -1,17 +1,13 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What must hold, as data, and the verdict on each. No package needed.
-
-A gate belongs to one row on one number of threads and has an identifier, `gemm.f32.64x768x768.t1.peak`. Misses that
-are known and explained stand in misses.txt by that identifier.
-"""
+"""The verdict on each gate of gate_list.py. No package needed. Misses that are known and explained stand in misses.txt by the gate's identifier."""
 from dataclasses import dataclass
 
 from . import matrix
-from .figures import spread
+from .figures import median, spread
 from .formats import FORMATS
+from .gate_list import Gate, all_gates
 
-NEVER_SLOWER = 0.97
 CLOSE = 0.98  # a miss below 2 % counts as met
 LEAST = 0.90  # of the limit: what a recorded miss may reach
 MOST_MISSES = 3
@@ -20,99 +16,12 @@ QUIET = 0.15  # how far the middle 90 % of a run's peaks may lie apart
 PASS, FAIL, MISS, UNSUPPORTED, ABSENT, UNMEASURED = "pass", "FAIL", "recorded miss", "not supported yet", "not on this CPU", "not measured"
 
 
-@dataclass(frozen=True)
-class Gate:
-    row: str
-    threads: int
-    what: str  # peak, read, best-peer, dense-peer, a peer's name, or a fact
-    limit: float
-    text: str
-    at_most: bool = False
-
-    @property
-    def id(self):
-        return f"{self.row}.t{self.threads}.{self.what}"
-
-
 @dataclass
 class Verdict:
     gate: Gate
     status: str
     value: float = None
     note: str = ""
-
-
-#===----------------------------------------------------------------------===#
-# The list
-#===----------------------------------------------------------------------===#
-
-
-def least(row, threads, what, limit):
-    return Gate(row, threads, what, limit, f">= {limit:g}")
-
-
-def gemm_gates():
-    for n, k in matrix.GEMM_SHAPES:
-        for m in (32, 64, 128, 512, 2048):
-            row = f"gemm.f32.{m}x{n}x{k}"
-            yield least(row, 1, "peak", 0.88 if m == 32 else 0.90)
-            yield least(row, 2, "peak", 0.88)
-            for threads in (1, 2):
-                yield least(row, threads, "best-peer", NEVER_SLOWER)
-        for m in (64, 128, 512, 2048):
-            yield least(f"gemm.bf16.{m}x{n}x{k}", 1, "peak", 0.85)
-            yield least(f"gemm.int8.{m}x{n}x{k}", 1, "peak", 0.88)
-            yield least(f"gemm.f16-sum.{m}x{n}x{k}", 1, "peak", 1.6)
-        yield least(f"gemm.int4.512x{n}x{k}", 1, "peak", 0.48)
-        for threads in (1, 2):
-            # int4 multiplies so many weights a byte that caches are faster than it.
-            int4 = 0.8 if n * k >= 4096 * 4096 else 0.55 if n * k > 768 * 768 else 0.53
-            for dtype, limit in (("f32", 0.9), ("int8", 0.9), ("bf16", 0.82), ("int4", int4)):
-                yield least(f"gemv.{dtype}.{n}x{k}", threads, "read", limit)
-
-
-def attention_gates():
-    for t in (16, 32, 64, 128):
-        yield least(f"attention.f32.full.T{t}", 1, "best-peer", NEVER_SLOWER)
-    for t, share in ((512, 0.77), (2048, 0.82)):
-        yield least(f"attention.f32.full.T{t}", 1, "peak", share)
-        yield least(f"attention.f32.full.T{t}", 1, "best-peer", 1.15)
-        yield least(f"attention.bf16.full.T{t}", 1, "best-peer", 1.3)
-    yield least("attention.f32.causal.T2048", 1, "best-peer", 2)
-    yield least("attention.f32.window.T4096", 1, "flex", 2)
-    yield least("attention.f32.window.T4096", 1, "dense-peer", 8)
-
-
-def model_gates():
-    for b in (1, 8):
-        for s in (16, 128, 384):
-            few = b * s <= 32
-            for threads in (1, 2):
-                for dtype, share in (("f32", 0.88), ("bf16", 0.82)):
-                    row = f"bert.{dtype}.{b}x{s}"
-                    yield least(row, threads, "best-peer", 1.4 if few else NEVER_SLOWER)
-                    if b * s >= 128:
-                        yield least(row, threads, "peak", share)
-                row = f"bert.int8.{b}x{s}"
-                yield least(row, threads, "openvino", 1.15 if few else 1.05)
-                yield least(row, threads, "onnxruntime", 1.6)
-
-
-def other_gates():
-    for row, what, limit, text in (
-            ("compile.bert", "cold", 1.5, "s, cold"), ("compile.bert", "cached", 0.1, "s, from the cache"),
-            ("start.bert", "first-result", 0.1, "s to the first result"), ("start.bert", "memory", 1.15, "times the weights")):
-        yield Gate(row, 1, what, limit, f"<= {limit:g} {text}", at_most=True)
-    yield Gate("bits", 1, "equal", 1, ">= 1: every equality of bits")
-
-
-def all_gates():
-    return [*gemm_gates(), *attention_gates(), *model_gates(), *other_gates()]
-
-
-#===----------------------------------------------------------------------===#
-# The verdict
-#===----------------------------------------------------------------------===#
 
 
 def parse_misses(text):
@@ -149,33 +58,67 @@ def peak_rate(dtype, rates):
     return "f32"
 
 
-def measured(gate, result):
-    """The gate's number in a result, and a note; None where the run has none."""
+def measured(what, result, by_name):
+    """A number of a gate in a result, and a note; None where the run has none."""
     # Rounding or quantising the activations is no part of the product; it is of what peers are compared with.
     alone = "heddle.product" if "heddle.product" in result.seconds else "heddle"
-    if gate.what == "peak":
+    if what in result.facts:
+        return result.facts[what], result.kernels.get(what, "")
+    if "heddle" not in result.seconds:
+        return None, ""
+    if what == "peak":
         rate = peak_rate(result.row.dtype, result.rates)
         return (None, ABSENT) if rate is None else (result.share(alone, rate), f"of the {rate} peak")
-    if gate.what == "read":
-        return result.share(alone, "read"), "of the read bandwidth"
-    if gate.what in result.facts:
-        return result.facts[gate.what], ""
+    if what == "read":
+        return (result.share(alone, "read"), "of the read bandwidth") if reads_at_speed(result) else (None, ABSENT)
+    if what.startswith("tokens-of "):
+        return tokens_of(by_name.get(f"{what.split()[1]}.t{result.threads}"), result)
+    return ratio_to(what, result)
+
+
+def reads_at_speed(result):
+    """Four bits are read as fast as memory gives them where AVX-512 VNNI multiplies them; elsewhere rates are recorded."""
+    return result.row.dtype != "int4" or "16 lanes" in result.instructions.get("int8", "16 lanes")
+
+
+def tokens_of(one, result):
+    """Tokens a second of a batch in times of those of one row, which another row of the run has."""
+    if one is None or "heddle" not in one.seconds or "heddle" in one.notes:
+        return None, "no row alone in the run"
+    batches = result.row.sizes["b"] / one.row.sizes["b"]
+    return batches * median(one.seconds["heddle"]) / median(result.seconds["heddle"]), f"x {one.name}"
+
+
+def ratio_to(what, result):
     peers = result.peers()
-    if gate.what == "dense-peer":
+    if what == "dense-peer":
         peers = [peer for peer in peers if peer != "flex"]
-    elif gate.what != "best-peer":
-        peers = [peer for peer in peers if peer == gate.what]
+    elif what != "best-peer":
+        peers = [peer for peer in peers if peer == what or peer.startswith(what + ".")]
     return (result.speedup(peers[0]), f"x {peers[0]}") if peers else (None, "no such peer in the run")
 
 
-def limit_of(gate, result):
+def limit_of(gate, what, limit, result):
     """bf16 has a lower limit where it can only run as f32 multiply-adds."""
-    if gate.what == "peak" and gate.row.startswith("gemm.bf16") and peak_rate("bf16", result.rates) == "f32":
+    if what == "peak" and gate.row.startswith("gemm.bf16") and peak_rate("bf16", result.rates) == "f32":
         return 0.80
-    return gate.limit
+    return limit
 
 
-def judge(gate, result, misses):
+def best_choice(gate, result, by_name):
+    """What the gate's best number reaches of its limit, the number and a note; without any, None and the first note."""
+    found = []
+    for what, limit in gate.choices:
+        value, note = measured(what, result, by_name)
+        if value is None:
+            found.append((-1, None, note))
+            continue
+        limit = limit_of(gate, what, limit, result)
+        found.append((limit / value if gate.at_most else value / limit, value, note))
+    return max(found, key=lambda one: one[0])
+
+
+def judge(gate, result, misses, by_name=None):
     if result is None:
         return Verdict(gate, UNMEASURED)
     if "heddle" in result.notes:
@@ -185,13 +128,9 @@ def judge(gate, result, misses):
         if gate.what == "peak" and result.rates and peak_rate(result.row.dtype, result.rates) is None:
             status = ABSENT
         return Verdict(gate, status, note=note if status == FAIL else "")
-    if gate.what not in result.facts and "heddle" not in result.seconds:
-        return Verdict(gate, UNMEASURED)
-    value, note = measured(gate, result)
+    reached, value, note = best_choice(gate, result, by_name or {})
     if value is None:
         return Verdict(gate, ABSENT if note == ABSENT else UNMEASURED, note="" if note == ABSENT else note)
-    limit = limit_of(gate, result)
-    reached = limit / value if gate.at_most else value / limit
     if reached >= CLOSE:
         return Verdict(gate, PASS, value, note if reached >= 1 else note + ", a miss below 2 %")
     if gate.id in misses and reached >= LEAST:
@@ -202,7 +141,7 @@ def judge(gate, result, misses):
 def judge_all(results, misses):
     """A verdict a gate; recorded misses past the third fail."""
     by_name = {result.name: result for result in results}
-    verdicts = [judge(gate, by_name.get(f"{gate.row}.t{gate.threads}"), misses) for gate in all_gates()]
+    verdicts = [judge(gate, by_name.get(f"{gate.row}.t{gate.threads}"), misses, by_name) for gate in all_gates()]
     for verdict in [v for v in verdicts if v.status == MISS][MOST_MISSES:]:
         verdict.status, verdict.note = FAIL, f"at most {MOST_MISSES} rows may miss"
     return verdicts

@@ -92,3 +92,12 @@ def rows():
                     yield step(shape, dtype, b, p, gated=gated, quick=first and dtype == "int4" and p == 128)
             if shape.batches:
                 yield prompt(shape, dtype, PROMPT, gated=first, quick=first and dtype == "int4")
+
+
+def system_rows():
+    for name in ("llama", "llama7b"):
+        for dtype in ("bf16", "int8", "int4") if name == "llama" else ("int4",):
+            more = {"gated": True, "threads": (1,), "sizes": {"shape": name}}
+            yield Row(f"compile.{name}.{dtype}", "compile-language", dtype, **more)
+            if name == "llama":
+                yield Row(f"start.{name}.{dtype}", "start-language", dtype, **more)

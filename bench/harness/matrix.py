@@ -3,11 +3,12 @@
 """The rows: what is computed, at which sizes, with how much work. A row is chosen by its name. No package needed."""
 import fnmatch
 
-from . import language
+from . import language, shapes
 from .formats import FORMATS
 from .row import Row
 
 HEADS, HEAD_SIZE = 12, 64
+WINDOW = 256  # keys that a query of `window` sees, itself among them
 GROUPED = (32, 8)  # heads of queries, and of keys and values
 SIZE, FFN_SIZE, LAYERS, VOCABULARY = 768, 3072, 12, 30522
 TOKENS = 50257  # of the decoder
@@ -21,12 +22,19 @@ def gemm(dtype, m, n, k, **flags):
     return Row(name, "gemm", dtype, {"m": m, "n": n, "k": k}, 2.0 * m * n * k, n * k * FORMATS[dtype].bytes + n * FORMATS[dtype].row_scale, **flags)
 
 
+def allowed(form, t):
+    """Pairs of a query and a key."""
+    if form == "window":  # causal too
+        return t * WINDOW - WINDOW * (WINDOW - 1) // 2
+    return t * (t + 1) // 2 if form in ("causal", "gqa", "alibi") else t * t
+
+
 def attention(dtype, form, t, b=1, **flags):
-    """Work counts the whole square: a rate above the dense one means that tiles were skipped."""
+    """Work counts the pairs that a rule of the mask's own allows; padding counts as sentences do, in whole squares."""
     heads, kv = GROUPED if form == "gqa" else (HEADS, HEADS)
     sizes = {"b": b, "t": t, "form": form, "heads": heads, "kv": kv, "d": HEAD_SIZE}
     shape = f"T{t}" if b == 1 else f"B{b}T{t}"
-    return Row(f"attention.{dtype}.{form}.{shape}", "attention", dtype, sizes, 4.0 * b * heads * HEAD_SIZE * t * t, **flags)
+    return Row(f"attention.{dtype}.{form}.{shape}", "attention", dtype, sizes, 4.0 * b * heads * HEAD_SIZE * allowed(form, t), **flags)
 
 
 def layer_flops(b, s):
@@ -77,7 +85,7 @@ def decode_rows():
         for b in (1, 4, 16):
             for p in (128, 512, 2048, 8192):
                 if b * p <= 8 * 8192:  # more does not fit into what a test machine has
-                    yield decode(dtype, b, p, quick=dtype == "f32" and (b, p) == (1, 2048))
+                    yield decode(dtype, b, p, quick=dtype == "f32" and (b, p) == (1, 2048), gated=dtype != "f16" and p == 8192 and b <= 4)
 
 
 def token(dtype, p):
@@ -114,10 +122,11 @@ def encoder_rows():
 
 
 def all_rows():
-    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows(), *language.rows()]
+    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows(), *language.rows(), *shapes.rows()]
     sizes = {"b": 1, "s": 16, "layers": LAYERS}
     rows.append(Row("compile.bert", "compile", "f32", sizes, gated=True, threads=(1,)))
     rows.append(Row("start.bert", "start", "f32", sizes, gated=True, threads=(1,)))
+    rows += language.system_rows()
     rows.append(Row("bits", "bits", "f32", {}, gated=True, threads=(1,)))
     return rows
 
@@ -128,10 +137,10 @@ def reads(row):
 
 
 def select(rows, patterns):
-    """Rows whose name fits a pattern (`gemm.f32.*`), each once, in their order; a pattern without any is an error."""
+    """Rows whose name fits a pattern (`gemm.f32.*`) or begins with it (`shapes`), each once, in their order; a pattern without any is an error."""
     chosen = set()
     for pattern in patterns:
-        names = [row.name for row in rows if fnmatch.fnmatchcase(row.name, pattern)]
+        names = [row.name for row in rows if fnmatch.fnmatchcase(row.name, pattern) or row.name.startswith(pattern + ".")]
         if not names:
             raise ValueError(f"--rows: expected a pattern that fits a row, found '{pattern}'")
         chosen.update(names)

@@ -15,6 +15,7 @@ from .arrays import attend64, difference, gelu64, norm64, normal, write_safetens
 from .attentions import make_attention
 from .decoders import make_decode, make_token
 from .language_rows import make_language
+from .products import make_products
 
 SIZE, HEADS, HEAD_SIZE, FFN = matrix.SIZE, matrix.HEADS, matrix.HEAD_SIZE, matrix.FFN_SIZE
 
@@ -24,9 +25,8 @@ def make(row, folder, cache, tools):
     folder.mkdir(parents=True, exist_ok=True)
     if row.kind == "token":
         return make_token(row, folder, cache, tools)
-    if row.kind in ("step", "prompt"):
-        return make_language(row, folder, cache)
     makers = {"gemm": make_gemm, "attention": make_attention, "decode": make_decode, "attend": make_attend, "ffn": make_ffn,
+              "step": make_language, "prompt": make_language, "products": make_products,
               "layer": make_encoder, "model": make_encoder}
     return makers[row.kind](row, folder, cache)
 

@@ -26,4 +26,5 @@ def measure_again(heddle, row, result):
 def arithmetic_rates(heddle, row, result):
     """Operations a second of what the row is judged by alone: each arithmetic takes 15 ms of every round, twice."""
     answers = heddle.ask(do="rates", of=gates.arithmetics(row.dtype), threads=result.threads)
+    result.instructions = {name: answer["instruction"] for name, answer in answers.items() if answer.get("instruction")}
     return [(name, answer["rate"]) for name, answer in answers.items() if answer["rate"] > 0]

@@ -24,7 +24,7 @@ def result_lines(result):
     for contender, note in result.notes.items():
         lines.append(f"  {contender:<18} {note}")
     for name, value in result.facts.items():
-        lines.append(f"  {name:<28} {value:.4g}")
+        lines.append(f"  {name:<28} {value:.4g}  {result.kernels.get(name, '')}".rstrip())
     return lines
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Row:
     name: str
-    kind: str  # gemm, attention, decode, ffn, attend, layer, model, token, step, prompt, or one of systems.ROWS
+    kind: str  # gemm, attention, decode, ffn, attend, layer, model, token, step, prompt, products, or one of systems.ROWS
     dtype: str
     sizes: dict = field(compare=False, hash=False)
     flops: float = 0
@@ -15,5 +15,5 @@ class Row:
     quick: bool = False  # part of --quick
     gated: bool = False  # asked for by a gate
     threads: tuple = (1, 2)
-    peers: tuple = ()  # the only ones that have such a row; empty: any may
+    peers: tuple = None  # the only ones that are asked for such a row; None: all
     alone: bool = False  # peers come one after the other: together they need more memory than a test machine has

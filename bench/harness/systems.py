@@ -9,7 +9,7 @@ import time
 
 import numpy
 
-from . import models
+from . import language_systems, models
 from .figures import Result, median
 from .worker import Worker, WorkerError
 
@@ -84,4 +84,4 @@ def bits_row(row, heddle, work, cache, rounds):
     return result
 
 
-ROWS = {"compile": compile_row, "start": start_row, "bits": bits_row}
+ROWS = {"compile": compile_row, "start": start_row, "bits": bits_row, **language_systems.ROWS}

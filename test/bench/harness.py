@@ -10,7 +10,7 @@ import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, sys.argv.pop(1))
-from harness import figures, gates, main, matrix, rates, report  # noqa: E402: the path comes first
+from harness import figures, gates, main, matrix, rates, report, shapes  # noqa: E402: the path comes first
 from harness.peers import clock  # noqa: E402
 
 ROWS = {row.name: row for row in matrix.all_rows()}
@@ -41,6 +41,13 @@ class Figures(unittest.TestCase):
         # The machine halves its speed in the second round: medians alone would say 1.33.
         self.assertEqual(figures.ratio([2, 4, 2], [1, 2, 1]), 2)
 
+    def test_a_late_peer_is_compared_with_its_own_rounds(self):
+        made = result("llama.token.f32.P128", shares={"heddle": 0.5})
+        made.begin(["heddle", "openvino"])
+        made.seconds["heddle"] += [seconds / 2 for seconds in made.seconds["heddle"]]
+        made.seconds["openvino"] = made.seconds["heddle"][3:]
+        self.assertAlmostEqual(made.speedup("openvino"), 1)
+
     def test_wrong_contenders_are_no_peers(self):
         made = result("gemm.f32.128x768x768", shares={"heddle": 0.9, "heddle.call": 0.95, "openvino": 0.8, "torch": 0.99})
         made.notes["torch"] = "wrong: 0.5 from f64"
@@ -68,13 +75,37 @@ class Matrix(unittest.TestCase):
         self.assertEqual(ROWS["model.decode.int8.P128"].bytes, 12 * 12 * 768 * 768 + 50257 * 768)
         self.assertEqual(ROWS["model.decode.bf16.P1024"].bytes, 2 * ROWS["model.decode.int8.P128"].bytes)
         self.assertTrue(matrix.reads(ROWS["model.decode.f32.P128"]))
-        # Grouped heads share keys, which saves no work; sequences count with their padding.
-        self.assertEqual(ROWS["attention.f32.gqa.T512"].flops, 4 * 32 * 64 * 512 * 512)
+        # Grouped heads share keys, which saves no work; causal rules leave half of the pairs; sequences count with their padding.
+        self.assertEqual(ROWS["attention.f32.gqa.T512"].flops, 4 * 32 * 64 * 512 * 513 / 2)
+        self.assertEqual(ROWS["attention.f32.window.T4096"].flops, 4 * 12 * 64 * sum(min(i + 1, 256) for i in range(4096)))
         self.assertEqual(ROWS["attention.f32.padding.B8T128"].flops, 8 * ROWS["attention.f32.full.T128"].flops)
         # Half a layer and the other half are a layer.
         self.assertEqual(ROWS["attend.f32.128"].flops + ROWS["ffn.f32.128"].flops, ROWS["layer.f32.1x128"].flops)
         # 85 million weights twice a token, and two products of attention.
         self.assertEqual(ROWS["bert.f32.1x128"].flops, 12 * (128 * 2 * 12 * 768 * 768 + 4 * 128 * 128 * 768))
+
+    def test_work_of_a_language_model(self):
+        # TinyLlama's 22 layers and its classifier; two bytes a weight, and a row of keys and one of values a layer for each token.
+        weights = 22 * (2048 * 2048 * 2 + 2 * 256 * 2048 + 3 * 2048 * 5632) + 32000 * 2048
+        self.assertEqual(ROWS["llama.token.bf16.P128"].bytes, 2 * weights + 22 * 2 * 256 * 129 * 2)
+        # In int4 what scores the words has 8 bits, with a scale a row.
+        layers = weights - 32000 * 2048
+        self.assertEqual(ROWS["llama.token.int4.P128"].bytes, layers * 5 / 8 + 32000 * 2052 + 22 * 2 * 256 * 129 * 2)
+        # Of a prompt the last token alone is scored.
+        self.assertEqual(ROWS["llama.prompt.f32.512"].flops, 2 * (512 * layers + 32000 * 2048) + 4 * 22 * 2048 * 512 * 513 / 2)
+        self.assertEqual(ROWS["qwen.token.bf16.B8.P1024"].bytes - ROWS["qwen.token.bf16.P1024"].bytes, 7 * 28 * 2 * 1024 * 1025 * 2)
+        self.assertTrue(matrix.reads(ROWS["qwen.token.int8.B8.P128"]) and not matrix.reads(ROWS["qwen.prompt.int8.512"]))
+
+    def test_awkward_shapes_are_seeded_and_apart(self):
+        found = [row.sizes for row in shapes.rows() if row.dtype == "bf16"]
+        self.assertEqual(len(found), 40)
+        self.assertEqual(len({tuple(sizes.values()) for sizes in found}), 40)
+        self.assertEqual(found, [row.sizes for row in shapes.rows() if row.dtype == "f32"])
+        for sizes in found:
+            self.assertTrue(16 <= sizes["rows"] <= 400 and 24 <= sizes["head"] <= 160, sizes)
+            self.assertTrue(sizes["size"] % 8 and sizes["ffn"] % 8, sizes)
+        self.assertEqual(sum(sizes["rows"] < 32 for sizes in found), 10)
+        self.assertEqual([row.name for row in matrix.select(matrix.all_rows(), ["shapes"])][:2], ["shapes.f32.00", "shapes.f32.01"])
 
     def test_every_gate_has_its_row(self):
         for one in gates.all_gates():
@@ -117,6 +148,39 @@ class Gates(unittest.TestCase):
         self.assertEqual(self.judged(name + ".t1.flex", made)[0], gates.FAIL)
         del made.seconds["flex"]
         self.assertEqual(self.judged(name + ".t1.flex", made)[0], gates.UNMEASURED)
+
+    def test_a_share_or_a_ratio_is_enough(self):
+        name = "attention.f32.full.T2048"
+        for heddle, peer, expected in ((0.70, 0.60, gates.PASS), (0.85, 0.84, gates.PASS), (0.80, 0.79, gates.FAIL)):
+            status, verdict = self.judged(name + ".t1.peak", result(name, shares={"heddle": heddle, "openvino": peer}))
+            self.assertEqual(status, expected, verdict)
+        # The number that is nearer to its limit is shown.
+        self.assertEqual(verdict.note, "of the f32 peak, a miss below 2 %" if status == gates.PASS else "of the f32 peak")
+        # Without a peer in the run the share decides alone.
+        self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": 0.85}))[0], gates.PASS)
+
+    def test_the_faster_of_a_peer_s_types_counts(self):
+        name = "llama.token.int4.P128"
+        made = result(name, 2, {"heddle": 0.5, "llama.cpp": 0.3, "llama.cpp.2": 0.45, "openvino": 0.9}, rates=PEAKS | {"read": 1e15})
+        self.assertAlmostEqual(self.judged(name + ".t2.read", made)[1].value, 0.5 / 0.45)
+        made = result(name, 2, {"heddle": 0.5, "llama.cpp": 0.3, "llama.cpp.2": 0.4}, rates=PEAKS | {"read": 1e15})
+        self.assertEqual(self.judged(name + ".t2.read", made)[1].note, "x llama.cpp.2")
+        self.assertEqual(self.judged(name + ".t2.read", made)[0], gates.PASS)
+
+    def test_rows_of_a_batch_beside_one_row(self):
+        name, alone = "qwen.token.bf16.B8.P128", "qwen.token.bf16.P128"
+        eight, one = result(name, 2, {"heddle": 0.5}), result(alone, 2, {"heddle": 0.5})
+        eight.seconds["heddle"] = [2.0 * one.seconds["heddle"][0]] * 3
+        verdicts = {v.gate.id: v for v in gates.judge_all([eight, one], {})}
+        self.assertAlmostEqual(verdicts[name + ".t2.tokens-of"].value, 4)
+        self.assertEqual(verdicts[name + ".t2.tokens-of"].status, gates.PASS)
+        self.assertEqual(gates.judge_all([eight], {})[0].status, gates.UNMEASURED)
+
+    def test_four_bits_are_judged_where_vnni_has_sixteen_lanes(self):
+        made = result("gemv.int4.4096x4096", shares={"heddle": 1}, rates=PEAKS | {"read": 1e15})
+        self.assertEqual(self.judged("gemv.int4.4096x4096.t1.read", made)[0], gates.FAIL)
+        made.instructions = {"int8": "vpdpbusd, 8 lanes"}
+        self.assertEqual(self.judged("gemv.int4.4096x4096.t1.read", made)[0], gates.ABSENT)
 
     def test_the_type_of_the_peak(self):
         name = "gemm.bf16.64x768x768"
