@@ -27,16 +27,17 @@ def quiet(level, text, data):
 
 
 class Context:
-    """A model with caches for `b` texts."""
+    """A model with caches for the texts of a row."""
 
-    def __init__(self, model, words, b, rows, cache, threads, flash):
-        self.words = words
+    def __init__(self, model, words, row, threads, flash):
+        b, rows = row["sizes"]["b"], row["sizes"]["p"] + language.STEPS
+        self.words, self.cache = words, "f32" if row["dtype"] == "f32" else "f16"
         settings = llama_cpp.llama_context_default_params()
         settings.n_ctx = b * (-(-rows // PAD) * PAD)
         settings.n_batch, settings.n_seq_max = BATCH, b
         settings.n_threads = settings.n_threads_batch = threads
         settings.flash_attn_type = flash
-        settings.type_k = settings.type_v = CACHES[cache]
+        settings.type_k = settings.type_v = CACHES[self.cache]
         settings.no_perf = True
         self.context = llama_cpp.llama_init_from_model(model, settings)
         if not self.context:
@@ -101,26 +102,23 @@ class Peer:
         kind = TYPES[row["dtype"]][self.choice]
         shape = language.SHAPES[row["sizes"]["shape"]]
         self.load(gguf_files.file_of(shape, Path(row["model"]), kind, folder.parent))
-        arrays = {name: numpy.load(folder / f"{name}.npy") for name in ("prompt", "next")}
-        make = self.step if row["kind"] == "step" else self.prompt
-        cache = "f32" if row["dtype"] == "f32" else "f16"
-        fastest = None
-        for flash in ATTENTION:
-            try:
-                context = Context(self.model, shape.words, row["sizes"]["b"], row["sizes"]["p"] + language.STEPS, cache, self.threads, flash)
-            except NotHere:
-                continue
-            call = make(context, row, arrays)
-            call()
-            seconds = min(call.timed(2) if isinstance(call, Refilled) else timed(call, 1) for _ in range(2))
-            if fastest and fastest[0] <= seconds:
+        found = [self.tried(row, folder, shape, flash) for flash in ATTENTION]
+        _, self.context, call, flash = min((one for one in found if one), key=lambda one: one[0])
+        for _, context, *_ in filter(None, found):
+            if context is not self.context:
                 context.close()
-                continue
-            if fastest:
-                fastest[1].close()
-            fastest = seconds, context, call, flash
-        _, self.context, call, flash = fastest
-        return call, self.context.logits, f"{kind}, caches {cache}, {ATTENTION[flash]}; {self.instructions()}"
+        return call, self.context.logits, f"{kind}, caches {self.context.cache}, {ATTENTION[flash]}; {self.instructions()}"
+
+    def tried(self, row, folder, shape, flash):
+        """Seconds of a call with one kind of attention, its context, the call and the kind; none where the model has no such kind."""
+        arrays = {name: numpy.load(folder / f"{name}.npy") for name in ("prompt", "next")}
+        try:
+            context = Context(self.model, shape.words, row, self.threads, flash)
+        except NotHere:
+            return None
+        call = self.step(context, row, arrays) if row["kind"] == "step" else self.prompt(context, row, arrays)
+        call()
+        return min(call.timed(2) if isinstance(call, Refilled) else timed(call, 1) for _ in range(2)), context, call, flash
 
     def load(self, path):
         """One model at a time."""

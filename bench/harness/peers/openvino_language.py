@@ -137,22 +137,21 @@ def open_language(peer, row, folder):
         graph = LanguageModel(shape, checkpoints.Tensors(Path(row["model"])), dtype == "f32", causal)
         found = peer.compiled(compressed(graph.model(), dtype), kept, KV_CACHE_PRECISION=kept)
         places = numpy.tile(numpy.arange(first, first + target.shape[1], dtype=numpy.int32), (b, 1))
-        peer.owned = graph.owned
-        return found, *peer.bound(found, [numpy.ascontiguousarray(target), places, numpy.arange(b, dtype=numpy.int32)])
+        return found, graph.owned, *peer.bound(found, [numpy.ascontiguousarray(target), places, numpy.arange(b, dtype=numpy.int32)])
 
-    found, call, result, request = compiled(True, numpy.load(folder / "prompt.npy"), 0)
+    found, owned, call, result, request = compiled(True, numpy.load(folder / "prompt.npy"), 0)
     if row["kind"] == "prompt":
-        def alone():
+        def alone(keep=owned):
             request.reset_state()
             call()
 
         return alone, result, lambda: peer.kernels(found)
     call()
     caches = {state.name: openvino.Tensor(numpy.array(state.state.data)) for state in request.query_state()}
-    del found, call, result, request
-    found, call, result, request = compiled(False, numpy.load(folder / "next.npy"), p)
+    del found, owned, call, result, request
+    found, owned, call, result, request = compiled(False, numpy.load(folder / "next.npy"), p)
 
-    def refill():
+    def refill(keep=owned):
         for state in request.query_state():
             state.state = caches[state.name]
 
