@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import gates, matrix, report
+from . import gates, language, matrix, report
 from .figures import median
 
 HERE = Path(__file__).resolve().parent
@@ -125,8 +125,8 @@ def measure(options, rows, rounds):
     cache = default_venv().parent / "heddle-bench-models" if not os.environ.get("HEDDLE_BENCH_MODELS") else Path(os.environ["HEDDLE_BENCH_MODELS"])
     cache.mkdir(parents=True, exist_ok=True)
     threads = [int(number) for number in options.threads.split(",")]
-    # The witness is part of every run that compares.
-    if peers and not any(row.name == matrix.WITNESS for row in rows):
+    # The witness is part of every run that compares with somebody who multiplies matrices alone.
+    if set(peers) - set(language.ONLY) and not any(row.name == matrix.WITNESS for row in rows):
         rows = matrix.select(matrix.all_rows(), [matrix.WITNESS]) + rows
     results = earlier(options)
     done = {result.name for result in results}

@@ -63,7 +63,7 @@ def beside_line(results):
 
 def gate_line(verdict):
     value = "" if verdict.value is None else f"{verdict.value:.3f}"
-    return f"{verdict.gate.id:<48} {value:>8}  {verdict.gate.text:<28} {verdict.status:<16} {verdict.note}".rstrip()
+    return f"{verdict.gate.id:<48} {value:>8}  {verdict.gate.text:<34} {verdict.status:<16} {verdict.note}".rstrip()
 
 
 def gate_table(verdicts):
