@@ -112,8 +112,7 @@ def language_gates():
 
 def shapes_gates():
     for row in shapes.rows():
-        for threads in row.threads:
-            yield least(row.name, threads, "products", 0.80 if row.sizes["rows"] >= 32 else 0.70)
+        yield least(row.name, 1, "products", 0.80 if row.sizes["rows"] >= 32 else 0.70)
 
 
 def other_gates():

@@ -11,6 +11,7 @@ PAST = (128, 1024)  # rows that the caches hold when a token comes
 PROMPT = 512
 STEPS = 16  # as many tokens are timed before the caches are as long as they were
 PEERS = ("llama.cpp", "llama.cpp.2", "onnxruntime", "openvino")
+KINDS = ("step", "prompt")
 ONLY = ("llama.cpp", "llama.cpp.2")  # peers that have no other rows
 DTYPES = ("f32", "bf16", "int8", "int4")
 LARGE = 2 << 30  # bytes of weights: peers come one by one
