@@ -109,6 +109,8 @@ private:
                                  std::span<const int64_t> wanted, const WeightSource &checkpoint);
   Expected<TensorViewRef> stacked(const Json &json, const std::string &key,
                                   const WeightSource &checkpoint);
+  Expected<TensorViewRef> positions(const Json &json, const std::string &key,
+                                    std::span<const int64_t> wanted);
   Expected<TensorViewRef> stored(const Json &names, const std::string &key,
                                  const WeightSource &checkpoint);
   Expected<std::pair<double, double>> twoNumbers(const Json &json, const std::string &key);

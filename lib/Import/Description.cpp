@@ -63,6 +63,7 @@ static bool countsWithinTexts(const MaskExpression &e) {
     case Kind::Window:
     case Kind::Alibi:
     case Kind::Relative:
+    case Kind::LayerRelative:
       return true;
     case Kind::Where:
       return call.inputs.empty();

@@ -156,8 +156,12 @@ Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRul
                      : MaskWhereOp::create(b, f.loc, MaskType::get(b.getContext())).getResult();
   case Kind::Alibi:
     return BiasAlibiOp::create(b, f.loc, offset(site, e), llvm::APFloat(e.factor));
-  case Kind::Relative: { // T5: one-directional in a decoder
-    std::string name = std::string(call.decoder ? "decoder" : "encoder") + ".relative.weight";
+  case Kind::Relative:
+  case Kind::LayerRelative: { // T5: one-directional in a decoder
+    std::string owner = e.kind == Kind::LayerRelative ? call.scores->prefix
+                        : call.decoder                ? "decoder"
+                                                      : "encoder";
+    std::string name = owner + ".relative.weight";
     Value distances = f.weight(name, {e.numbers[0], call.heads});
     return BiasRelativeOp::create(b, f.loc, distances, e.numbers[1], offset(site, e),
                                   /*bidirectional=*/!call.decoder);

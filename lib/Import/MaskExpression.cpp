@@ -59,6 +59,7 @@ constexpr Signature masks[] = {
 constexpr Signature rules[] = {
     {"alibi", Kind::Alibi, 0, 0, 0, Optional::Factor},
     {"relative", Kind::Relative, 0, 2, 1},
+    {"layer_relative", Kind::LayerRelative, 0, 2, 1},
     {"query_distance", Kind::QueryDistance, 0, 1, 8},
     {"key_distance", Kind::KeyDistance, 0, 1, 8},
     {"dense", Kind::Dense, 1, 0, 0},

@@ -39,6 +39,7 @@ struct MaskCall {
     Where,
     Alibi,
     Relative,
+    LayerRelative,
     QueryDistance,
     KeyDistance
   } kind = Kind::Causal;

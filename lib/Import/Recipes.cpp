@@ -211,6 +211,24 @@ Expected<TensorViewRef> Architecture::stacked(const Json &json, const std::strin
   return concatenated(std::move(parts));
 }
 
+/// `sinusoids`: positions that the checkpoint need not hold, in the shape that is wanted.
+Expected<TensorViewRef> Architecture::positions(const Json &json, const std::string &key,
+                                                std::span<const int64_t> wanted) {
+  if (!json.is_object())
+    return error(key, "expected an object with divisor, found " + shown(json));
+  if (std::string wrong = unknownKey(json, {"from", "divisor"}); !wrong.empty())
+    return error(key, wrong);
+  int64_t first = HEDDLE_TRY(integer(json.value("from", Json(0)), key + ".from"));
+  Json divisor = HEDDLE_TRY(evaluated(json.value("divisor", Json()), key + ".divisor"));
+  if (first < 0 || !divisor.is_number() || !(divisor.get<double>() > 0))
+    return error(key, "expected from of at least 0 and a divisor above 0, found " +
+                          std::to_string(first) + " and " + shown(divisor));
+  if (wanted.size() != 2 || wanted[1] % 2)
+    return error(key, "expected a matrix of an even number of columns, found " +
+                          shapeText({wanted.begin(), wanted.end()}));
+  return sinusoids({wanted.begin(), wanted.end()}, first, divisor.get<double>());
+}
+
 /// Where a recipe's numbers come from.
 Expected<TensorViewRef> Architecture::origin(const Json &json, const std::string &key,
                                              std::span<const int64_t> wanted,
@@ -224,9 +242,11 @@ Expected<TensorViewRef> Architecture::origin(const Json &json, const std::string
   }
   if (json.contains("stack"))
     return stacked(json["stack"], key + ".stack", checkpoint);
+  if (json.contains("sinusoids"))
+    return positions(json["sinusoids"], key + ".sinusoids", wanted);
   if (!json.contains("concat")) {
     if (!json.contains("of"))
-      return error(key, "expected of, concat, stack or fill, found none of them");
+      return error(key, "expected of, concat, stack, fill or sinusoids, found none of them");
     return stored(json["of"], key, checkpoint);
   }
   if (!json["concat"].is_array() || json["concat"].empty())
@@ -456,9 +476,9 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
     return error(key, "expected a recipe, found " + shown(json));
   if (json.contains("if"))
     return recipe(HEDDLE_TRY(branch(json, key)), key, wanted, checkpoint);
-  if (std::string wrong =
-          unknownKey(json, {"of", "concat", "stack", "fill", "flat", "transpose", "view", "at",
-                            "rows", "halves", "norm", "linear", "distances", "plus", "times"});
+  if (std::string wrong = unknownKey(json, {"of", "concat", "stack", "fill", "sinusoids", "flat",
+                                            "transpose", "view", "at", "rows", "halves", "norm",
+                                            "linear", "distances", "plus", "times"});
       !wrong.empty())
     return error(key, wrong);
   TensorViewRef view = HEDDLE_TRY(origin(json, key, wanted, checkpoint));

@@ -53,6 +53,27 @@ private:
   float value;
 };
 
+class Sinusoids : public TensorView {
+public:
+  Sinusoids(std::vector<int64_t> shape, int64_t first, double divisor)
+      : TensorView(shape, "sinusoids from " + std::to_string(first) + " by " +
+                              formatted("%a", divisor) + shapeText(shape)),
+        first(first), divisor(divisor) {}
+  void read(int64_t from, std::span<float> out) const override {
+    for (float &number : out) {
+      const int64_t row = from / columns(), column = from % columns(), half = columns() / 2;
+      const double angle = static_cast<double>(first + row) /
+                           std::pow(10000.0, static_cast<double>(column % half) / divisor);
+      number = static_cast<float>(column < half ? std::sin(angle) : std::cos(angle));
+      ++from;
+    }
+  }
+
+private:
+  int64_t first;
+  double divisor;
+};
+
 class Reshaped : public TensorView {
 public:
   Reshaped(TensorViewRef from, std::vector<int64_t> shape)
@@ -355,6 +376,10 @@ TensorViewRef viewOf(const WeightSource &source, int tensor) {
 }
 TensorViewRef filled(std::vector<int64_t> shape, float value) {
   return std::make_shared<Filled>(std::move(shape), value);
+}
+TensorViewRef sinusoids(std::vector<int64_t> shape, int64_t first, double divisor) {
+  assert(shape.size() == 2 && shape[1] % 2 == 0);
+  return std::make_shared<Sinusoids>(std::move(shape), first, divisor);
 }
 TensorViewRef reshaped(TensorViewRef from, std::vector<int64_t> shape) {
   return from->shape() == shape ? from

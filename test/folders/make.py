@@ -10,6 +10,7 @@ it hold arrays by name; of a decoder golden/greedy also has a prompt and the 64 
 """
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -37,6 +38,8 @@ def randomised(model, seed):
     generator = torch.Generator().manual_seed(seed)
     for name, value in model.named_parameters():
         noise = torch.randn(value.shape, generator=generator)
+        if not value.requires_grad:  # sinusoids
+            continue
         norm = "norm" in name.lower() and value.dim() == 1 and name.endswith("weight")
         with torch.no_grad():
             value.copy_(norms_around(model) + 0.2 * noise if norm else noise * (0.3 if value.dim() == 1 else 0.25))
@@ -92,7 +95,10 @@ def text_case(model, padding=0, types=0, seed=1):
 
 def likeliest_tokens(model, words, count=64, prompts=48, length=11):
     """A prompt and the likeliest tokens behind it, each by a whole forward pass, whatever ends a text: of many prompts the one with
-    the most different tokens in front of the first place where the two largest scores are near each other."""
+    the most different tokens in front of the first place where the two largest scores are near each other. As many as the model has
+    positions for, where they are a table."""
+    tables = [p.shape[0] - 2 for name, p in model.named_parameters() if re.search(r"(wpe|embed_positions)\.weight$", name)]
+    count = min([count, *(rows - length for rows in (*tables, *filter(None, [getattr(model.config, "max_seq_len", None)])))])
     texts = torch.tensor(numpy.random.default_rng(7).integers(5, words, (prompts, length)))
     clear = torch.full((prompts,), count)  # tokens in front of the first that may be another
     for step in range(count):
@@ -118,6 +124,29 @@ def decoder_case(model, padding=0, seed=1, words=None):
     with torch.no_grad():
         logits = model(input_ids=torch.tensor(inputs["target"].astype(numpy.int64))).logits.numpy()
     return model, inputs, {"logits": logits * mask[:, :, None]}
+
+
+def translating_case(model, padding, seed=1):
+    """A model that reads a text and writes another: the memory, and the logits at all positions."""
+    model = randomised(model, seed)
+    for name, value in model.named_parameters():
+        if name.endswith("Attention.q.weight"):  # T5 does not scale scores: its queries are small instead
+            value.data.mul_(model.config.d_kv ** -0.5)
+    vocabulary = model.config.vocab_size
+    inputs = text_inputs(vocabulary, padding, seed)
+    inputs |= {name.replace("source", "target"): value for name, value in text_inputs(vocabulary, padding, seed + 1).items()}
+    ids = {name: torch.tensor(inputs[name].astype(numpy.int64)) for name in ("source", "target")}
+    real = {name: (numpy.arange(max(LENGTHS))[None] < inputs[name + ".lengths"][:, None])[:, :, None] for name in ids}
+    with torch.no_grad():
+        made = model(input_ids=ids["source"], attention_mask=torch.tensor(real["source"][:, :, 0].astype(numpy.int64)),
+                     decoder_input_ids=ids["target"])
+    return model, inputs, {"memory": made.encoder_last_hidden_state.numpy() * real["source"], "logits": made.logits.numpy() * real["target"]}
+
+
+def with_logits_bias(model):
+    """The same model with numbers in `final_logits_bias`, which is no parameter."""
+    model.final_logits_bias.normal_(generator=torch.Generator().manual_seed(4))
+    return model
 
 
 def without_start(model_class):
@@ -509,6 +538,33 @@ def decoders():
     }
 
 
+T5 = dict(vocab_size=61, d_model=24, d_kv=10, d_ff=36, num_layers=2, num_decoder_layers=1, num_heads=3,
+          relative_attention_num_buckets=8, relative_attention_max_distance=12)
+BART = dict(vocab_size=61, d_model=24, encoder_layers=1, decoder_layers=2, encoder_attention_heads=3, decoder_attention_heads=2,
+            encoder_ffn_dim=36, decoder_ffn_dim=44, max_position_embeddings=20, attn_implementation="eager")
+MARIAN = dict(BART, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60, activation_function="swish", scale_embedding=True)
+
+
+def translators():
+    """A folder of each family that reads a text and writes another, by name."""
+    c, bart = translating_case, with_logits_bias
+    return {
+        "t5": lambda: c(hf.T5ForConditionalGeneration(hf.T5Config(**T5)), 0),
+        "t5-gated": lambda: on_cpu(c(hf.T5ForConditionalGeneration(hf.T5Config(
+            **T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)), 0)),
+        "t5-rows": lambda: on_cpu(text_case(hf.T5EncoderModel(hf.T5Config(**T5)))),
+        "mt5": lambda: on_cpu(c(hf.MT5ForConditionalGeneration(hf.MT5Config(**T5)), 0)),
+        "umt5": lambda: c(hf.UMT5ForConditionalGeneration(hf.UMT5Config(**T5)), 0),
+        "bart": lambda: c(bart(hf.BartForConditionalGeneration(hf.BartConfig(**BART))), 1),
+        "mbart": lambda: on_cpu(c(hf.MBartForConditionalGeneration(hf.MBartConfig(**BART, scale_embedding=True)), 1)),
+        "pegasus": lambda: on_cpu(c(bart(hf.PegasusForConditionalGeneration(hf.PegasusConfig(**BART))), 0)),
+        "marian": lambda: c(bart(hf.MarianMTModel(hf.MarianConfig(**MARIAN))), 60),
+        "marian-two-tables": lambda: on_cpu(c(bart(hf.MarianMTModel(hf.MarianConfig(
+            **MARIAN, decoder_vocab_size=61, share_encoder_decoder_embeddings=False, tie_word_embeddings=False))), 60)),
+        "m2m_100": lambda: on_cpu(c(hf.M2M100ForConditionalGeneration(hf.M2M100Config(**BART)), 1)),
+    }
+
+
 CLIP_TEXT = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=52,
                  max_position_embeddings=20, projection_dim=24, pad_token_id=1, bos_token_id=0, eos_token_id=82)
 CLIP_VISION = dict(VIT, projection_dim=24)
@@ -612,7 +668,7 @@ CASES = {
         **dict(VIT, num_hidden_layers=1, mlp_ratio=2), use_swiglu_ffn=True, **LABELS))),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
 }
-CASES.update({name + "-decoder": case for name, case in decoders().items()})
+CASES.update({name + "-decoder": case for name, case in decoders().items()} | translators())
 CASES.update({name: lambda name=name: plain_case(name) for name in plain.CASES})
 
 

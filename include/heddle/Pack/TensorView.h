@@ -48,6 +48,9 @@ private:
 TensorViewRef viewOf(const WeightSource &source, int tensor);
 /// A constant tensor.
 TensorViewRef filled(std::vector<int64_t> shape, float value);
+/// A matrix of positions, row p the sines of all angles, then their cosines: (first + p) / 10000^(i /
+/// divisor), i from 0 on. Its columns are an even number.
+TensorViewRef sinusoids(std::vector<int64_t> shape, int64_t first, double divisor);
 /// `from` in another shape with as many elements.
 TensorViewRef reshaped(TensorViewRef from, std::vector<int64_t> shape);
 /// Concatenation along the first dimension; all parts have equal other dimensions.

@@ -240,8 +240,12 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"of", "x"}, {"turn", 1}}),
       "heddle.json: tensors.encoder.{layer}.ffn.out.weight: expected one of of, concat, stack, "
-      "fill, flat, "
+      "fill, sinusoids, flat, "
       "transpose, view, at, rows, halves, norm, linear, distances, plus, times, found 'turn'");
+  EXPECT_EQ(
+      problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"sinusoids", {{"divisor", 0}}}}),
+      "heddle.json: tensors.encoder.{layer}.ffn.out.weight.sinusoids: expected from of at "
+      "least 0 and a divisor above 0, found 0 and 0");
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.attention.query.weight/rows", {0, 25}),
       "heddle.json: tensors.encoder.{layer}.attention.query.weight.rows: expected rows of 24, "

@@ -196,10 +196,9 @@ TEST(MaskExpression, ScoreRules) {
   EXPECT_EQ(parseRule("where(i < j ? t[j] : f[b, s[i]] + 1)"),
             "where (select (slt i j) (t:f32 j) (addf (f:f32 b (s:i32 i)) (sitofp 1)))");
   EXPECT_THAT(parseRule("where(i < j)"), HasSubstr("column 7: expected a number, found a truth"));
-  EXPECT_THAT(
-      parseRule("causal"),
-      HasSubstr("expected a score rule (alibi, relative, query_distance, key_distance, dense, "
-                "where), found 'causal'"));
+  EXPECT_THAT(parseRule("causal"), HasSubstr("expected a score rule (alibi, relative, "
+                                             "layer_relative, query_distance, key_distance, dense, "
+                                             "where), found 'causal'"));
   EXPECT_THAT(parseRule("alibi(0)"), HasSubstr("expected a finite factor above 0"));
   EXPECT_THAT(parseRule("alibi(1e-60)"), HasSubstr("expected a finite factor above 0"));
   EXPECT_THAT(parseRule("alibi()"), HasSubstr("expected a number, found ')'"));

@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 using namespace heddle;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
@@ -54,6 +56,17 @@ struct TensorViews : testing::Test {
   Counted source;
   TensorViewRef t = viewOf(source, 0);
 };
+
+TEST_F(TensorViews, SinusoidsAreHalvesOfSinesAndCosines) {
+  std::vector<float> expected;
+  for (double row : {2.0, 3.0})
+    for (double (*wave)(double) :
+         {+[](double x) { return std::sin(x); }, +[](double x) { return std::cos(x); }})
+      for (double i : {0.0, 1.0, 2.0})
+        expected.push_back(static_cast<float>(wave(row / std::pow(10000, i / 2.5))));
+  EXPECT_THAT(all(sinusoids({2, 6}, 2, 2.5)), ElementsAreArray(expected));
+  EXPECT_NE(sinusoids({2, 6}, 2, 2.5)->recipe(), sinusoids({2, 6}, 2, 3)->recipe());
+}
 
 TEST_F(TensorViews, StoredAndReshapedLieInPlace) {
   EXPECT_THAT(all(t), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
