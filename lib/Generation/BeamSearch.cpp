@@ -3,18 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each step feeds the open hypotheses of all sequences as one batch. An ending
-// among a sequence's best `beam` continuations competes with its best ended
-// hypothesis; the best `beam` continuations that do not end stay open. A sequence is
-// done when no open hypothesis can overtake the best ended one: log probabilities
-// only fall, so a score is bounded by the current log probability and the most
-// favourable length.
+// among a sequence's best `beam` continuations competes with its ended
+// hypotheses; the best `beam` continuations that do not end stay open. By our own rule a
+// sequence is done when no open hypothesis can overtake the best ended one: log
+// probabilities only fall, so a score is bounded by the current log probability and
+// the most favourable length. The other rules are Transformers'.
 #include "Search.h"
+#include "TokenRules.h"
 
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 using namespace heddle;
@@ -33,29 +33,40 @@ struct Continuation {
   const Hypothesis *from;
 };
 
-/// Score of a hypothesis with length penalty, see DecodingOptions.
+/// Score of a hypothesis with length penalty, see BeamRule.
 double worthOf(double logProbability, int64_t tokens, const DecodingOptions &options) {
+  const auto length = static_cast<double>(tokens);
   return logProbability /
-         std::pow((5.0 + static_cast<double>(tokens)) / 6.0, options.lengthPenalty);
+         std::pow(options.beamRule == BeamRule::Own ? (5.0 + length) / 6.0 : length,
+                  options.lengthPenalty);
 }
+
+/// A hypothesis that has ended.
+struct Ended {
+  double worth;
+  TokenIds tokens;
+};
 
 class Sequence {
 public:
   Sequence(int32_t row, const DecodingOptions &options)
-      : options(options), limit(limitOf(options, static_cast<size_t>(row))) {
+      : options(options), number(static_cast<size_t>(row)), limit(limitOf(options, number)) {
     open.push_back({0, {}, row});
   }
 
   const std::vector<Hypothesis> &hypotheses() const { return open; }
   std::vector<Hypothesis> &hypotheses() { return open; }
-  TokenIds takeBest() { return std::move(best); }
+  TokenIds takeBest() { return ended.empty() ? TokenIds() : std::move(ended.front().tokens); }
 
   /// Extends the open hypotheses by the scores [rows, classes] of the batch.
-  Status advance(std::span<const float> scores, size_t classes, bool probabilities) {
+  Status advance(std::span<const float> scores, size_t classes, bool probabilities,
+                 TokenRules &rules) {
+    if (open.empty()) // done before the others of its batch
+      return {};
     std::vector<Continuation> continuations;
     for (const Hypothesis &hypothesis : open) {
       auto row = scores.subspan(static_cast<size_t>(hypothesis.row) * classes, classes);
-      HEDDLE_TRY(addContinuations(hypothesis, row, probabilities, continuations));
+      HEDDLE_TRY(addContinuations(hypothesis, row, probabilities, rules, continuations));
     }
     // Stable: among equals, the better hypothesis comes first, then the lower token.
     std::stable_sort(continuations.begin(), continuations.end(),
@@ -67,69 +78,81 @@ public:
   }
 
 private:
-  /// Only one continuation of a hypothesis ends it, so 2 * beam candidates leave at least `beam`
-  /// open ones.
+  /// Each end ends a hypothesis once, so with a share more for each of them at least `beam` open ones
+  /// are left. Rules take tokens away, but make the others no likelier.
   Status addContinuations(const Hypothesis &hypothesis, std::span<const float> row,
-                          bool probabilities, std::vector<Continuation> &continuations) {
+                          bool probabilities, TokenRules &rules,
+                          std::vector<Continuation> &continuations) {
+    const size_t shares = 1 + std::max<size_t>(options.ends.size(), 1);
+    auto left = rules.apply(row, number, hypothesis.tokens);
     auto candidates =
-        HEDDLE_TRY(likeliest(row, probabilities, 2 * static_cast<size_t>(options.beam)));
+        HEDDLE_TRY(likeliest(left, probabilities, shares * static_cast<size_t>(options.beam)));
+    double taken = 0;
+    if (left.data() != row.data() && !rules.forced(number, hypothesis.tokens))
+      taken = logSum(left, probabilities) - logSum(row, probabilities);
     for (Candidate next : candidates) {
-      next.logProbability += hypothesis.logProbability;
+      next.logProbability += hypothesis.logProbability + taken;
       continuations.push_back({next, &hypothesis});
     }
     return {};
   }
 
-  /// Selects the open hypotheses of the next step from continuations, sorted by log probability. At
-  /// the limit of tokens, all open hypotheses end.
+  /// Selects the open hypotheses of the next step from continuations, sorted by log probability.
   void keepBest(const std::vector<Continuation> &continuations) {
     const size_t beam = static_cast<size_t>(options.beam);
+    const auto length = static_cast<int64_t>(open[0].tokens.size()) + 1;
+    const bool allEnd = options.beamRule != BeamRule::Own && length >= limit;
     std::vector<Hypothesis> next;
     for (size_t rank = 0; rank < continuations.size() && next.size() < beam; ++rank) {
       const auto &[candidate, from] = continuations[rank];
       const bool ends = endsSequence(options, candidate.token);
-      if (ends && rank < beam)
-        finish(from->tokens, candidate.logProbability,
-               static_cast<int64_t>(from->tokens.size()) + 1);
-      if (ends)
-        continue;
-      next.push_back({candidate.logProbability, from->tokens, from->row});
-      next.back().tokens.push_back(candidate.token);
+      Hypothesis made{candidate.logProbability, from->tokens, from->row};
+      if (!ends)
+        made.tokens.push_back(candidate.token);
+      if ((ends || allEnd) && rank < beam)
+        finish(made, length);
+      if (!ends && !allEnd)
+        next.push_back(std::move(made));
     }
     open = std::move(next);
-    if (open.empty() || static_cast<int64_t>(open[0].tokens.size()) >= limit)
+    if (open.empty() || length >= limit)
       finishAll();
-    else if (isOvertaken())
+    else if (isDone(length))
       open.clear();
   }
 
-  void finish(const TokenIds &tokens, double logProbability, int64_t length) {
-    const double worth = worthOf(logProbability, length, options);
-    if (worth <= bestWorth)
-      return;
-    bestWorth = worth;
-    best = tokens;
+  /// Keeps the best `beam` that have ended, the best first; among equals the earlier one.
+  void finish(const Hypothesis &hypothesis, int64_t length) {
+    const double worth = worthOf(hypothesis.logProbability, length, options);
+    auto place = std::ranges::find_if(ended, [&](const Ended &e) { return e.worth < worth; });
+    ended.insert(place, {worth, hypothesis.tokens});
+    if (std::ssize(ended) > options.beam)
+      ended.pop_back();
   }
 
   void finishAll() {
     for (const Hypothesis &hypothesis : open)
-      finish(hypothesis.tokens, hypothesis.logProbability,
-             static_cast<int64_t>(hypothesis.tokens.size()));
+      finish(hypothesis, static_cast<int64_t>(hypothesis.tokens.size()));
     open.clear();
   }
 
-  bool isOvertaken() const {
-    const auto length = static_cast<int64_t>(open[0].tokens.size());
-    const double kindest = std::max(worthOf(open[0].logProbability, length + 1, options),
-                                    worthOf(open[0].logProbability, limit, options));
-    return bestWorth >= kindest;
+  /// Whether the open hypotheses, of `length` tokens, are given up.
+  bool isDone(int64_t length) const {
+    auto worth = [&](int64_t tokens) { return worthOf(open[0].logProbability, tokens, options); };
+    if (options.beamRule == BeamRule::Own)
+      return !ended.empty() && ended.front().worth >= std::max(worth(length + 1), worth(limit));
+    if (std::ssize(ended) < options.beam)
+      return false;
+    const bool toLimit = options.beamRule == BeamRule::Sure && options.lengthPenalty > 0;
+    return options.beamRule == BeamRule::Full ||
+           worth(toLimit ? limit : length) <= ended.back().worth;
   }
 
   const DecodingOptions &options;
+  size_t number; ///< of the sequence
   int64_t limit;
   std::vector<Hypothesis> open; ///< best first
-  TokenIds best;
-  double bestWorth = -std::numeric_limits<double>::infinity();
+  std::vector<Ended> ended;
 };
 
 /// The next batch: a row for each open hypothesis, sequence by sequence.
@@ -160,6 +183,7 @@ struct Batch {
 
 Expected<std::vector<TokenIds>> heddle::beamSearch(StepModel &model, size_t count,
                                                    const DecodingOptions &options) {
+  TokenRules rules(options, model.givesProbabilities());
   std::vector<Sequence> sequences;
   for (size_t s = 0; s < count; ++s)
     sequences.emplace_back(static_cast<int32_t>(s), options);
@@ -170,7 +194,7 @@ Expected<std::vector<TokenIds>> heddle::beamSearch(StepModel &model, size_t coun
   auto scores = HEDDLE_TRY(model.admit(none, all));
   for (size_t rows = count; rows > 0; rows = batch.tokens.size()) {
     for (Sequence &sequence : sequences)
-      HEDDLE_TRY(sequence.advance(scores, scores.size() / rows, model.givesProbabilities()));
+      HEDDLE_TRY(sequence.advance(scores, scores.size() / rows, model.givesProbabilities(), rules));
     batch.take(sequences);
     if (batch.tokens.empty())
       break;

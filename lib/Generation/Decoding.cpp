@@ -32,8 +32,8 @@ struct Row {
 class Walk {
 public:
   Walk(StepModel &model, size_t count, const DecodingOptions &options, const ChooseToken &choose)
-      : model(model), options(options), choose(choose), rules(options), sequences(count),
-        most(options.rows ? std::min(options.rows, count) : count) {}
+      : model(model), options(options), choose(choose), rules(options, model.givesProbabilities()),
+        sequences(count), most(options.rows ? std::min(options.rows, count) : count) {}
 
   Expected<std::vector<TokenIds>> run() {
     HEDDLE_TRY(settle());
@@ -155,6 +155,10 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
     return outside("min-p", "a number from 0 to 1", options.minP);
   if (!std::isfinite(options.repetitionPenalty) || options.repetitionPenalty <= 0)
     return outside("repetition-penalty", "a number above 0", options.repetitionPenalty);
+  if (options.least < 0)
+    return outside("least", "at least 0", static_cast<double>(options.least));
+  if (options.noRepeat < 0)
+    return outside("no-repeat", "at least 0", static_cast<double>(options.noRepeat));
   if (options.beam > 1 && options.repetitionPenalty != 1)
     return usageError("repetition-penalty: expected a beam of 1, found " +
                       std::to_string(options.beam));

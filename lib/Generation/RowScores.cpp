@@ -178,6 +178,12 @@ double heddle::logProbability(std::span<const float> scores, bool probabilities,
          std::log(sumOf(scores, probabilities, largest, /*temperature=*/1));
 }
 
+double heddle::logSum(std::span<const float> scores, bool probabilities) {
+  const float largest = largestOf(scores.data(), scores.size());
+  const double behind = std::log(sumOf(scores, probabilities, largest, /*temperature=*/1));
+  return behind + (probabilities ? std::log(static_cast<double>(largest)) : largest);
+}
+
 Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores,
                                                    bool probabilities, size_t count,
                                                    double temperature) {

@@ -34,6 +34,9 @@ Expected<int32_t> argmax(std::span<const float> scores);
 /// Other scores of NaN count as probability 0.
 double logProbability(std::span<const float> scores, bool probabilities, int32_t token);
 
+/// Log of the sum of exp(score) over a row, or of its probabilities.
+double logSum(std::span<const float> scores, bool probabilities);
+
 /// The `count` likeliest tokens of a row with their log probabilities, likelier first, among equals
 /// the lower token. The distribution is softmax(scores / temperature); for `probabilities`, their
 /// powers 1 / temperature, normalised. Tokens with probability 0 or a score of NaN are left out. A

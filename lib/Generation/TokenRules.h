@@ -12,16 +12,25 @@ namespace heddle {
 /// The rules of a decoding. One row at a time.
 class TokenRules {
 public:
-  explicit TokenRules(const DecodingOptions &options) : options(options) {}
+  TokenRules(const DecodingOptions &options, bool probabilities);
 
   /// The scores of the token behind `said` in a sequence; valid until the next call.
   std::span<const float> apply(std::span<const float> scores, size_t sequence,
                                std::span<const int32_t> said);
+  /// The token that must stand behind `said`; none: any may.
+  std::optional<int32_t> forced(size_t sequence, std::span<const int32_t> said) const;
 
 private:
+  void forbid(std::span<const int32_t> tokens);
+  void penalize(size_t sequence, std::span<const int32_t> said);
+  void forbidRepeats(size_t sequence, std::span<const int32_t> said);
+  std::span<const int32_t> before(size_t sequence) const;
+
   const DecodingOptions &options;
+  float never;  ///< score of a token that cannot be chosen
+  bool isPlain; ///< no rule changes any score
   std::vector<float> changed;
-  std::vector<int32_t> penalized; ///< tokens of the row at hand
+  std::vector<int32_t> tokens; ///< of the row at hand
 };
 
 } // namespace heddle

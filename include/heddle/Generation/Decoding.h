@@ -38,6 +38,17 @@ public:
   virtual bool givesProbabilities() const = 0;
 };
 
+/// What hypotheses of a beam are worth, and when a sequence is done. All but the first are those of
+/// Transformers (`early_stopping`): a hypothesis of n tokens, with the end, is worth log p /
+/// n^lengthPenalty; endings and, at the limit, all count among the best `beam` continuations.
+enum class BeamRule : uint8_t {
+  Own,    ///< log p / ((5 + n) / 6)^lengthPenalty (Wu et al. 2016, equation 14); done once no open
+          ///< hypothesis can overtake the best ended one
+  Full,   ///< done once `beam` have ended
+  Likely, ///< or once the likeliest open one is worth no more, at its length, than the worst of these
+  Sure,   ///< or at the limit's length, where a longer one is worth more
+};
+
 struct DecodingOptions {
   std::vector<int32_t> ends;   ///< tokens that end a sequence, not part of the result
   int64_t limit = 256;         ///< most tokens of a sequence
@@ -46,9 +57,9 @@ struct DecodingOptions {
 
   /// Hypotheses kept for each sequence; 1 is greedy decoding. At most `maximumBeam`.
   int64_t beam = 1;
-  /// A hypothesis of n tokens, with the end, has the score log p / ((5 + n) / 6)^lengthPenalty
-  /// (Wu et al. 2016, equation 14). The default is from Vaswani et al. 2017, section 6.1.
-  double lengthPenalty = 0.6;
+  BeamRule beamRule = BeamRule::Own;
+  double lengthPenalty =
+      0.6; ///< see BeamRule; the default is from Vaswani et al. 2017, section 6.1
 
   /// Draws each token at random: scores are divided by `temperature`, then the `topK` likeliest are
   /// kept (0: all), then the smallest set of these whose probabilities sum to `topP` (Holtzman et
@@ -67,6 +78,15 @@ struct DecodingOptions {
   double repetitionPenalty = 1;
   /// Tokens before each sequence, which count as held; empty: none.
   std::vector<TokenIds> before;
+
+  /// Tokens that are never chosen, and those that are not chosen first.
+  std::vector<int32_t> suppressed, suppressedFirst;
+  /// The token that is chosen first, and the one that is chosen last where the limit ends a sequence,
+  /// whatever their scores; a beam counts them as certain.
+  std::optional<int32_t> first, last;
+  int64_t least = 0; ///< tokens of a sequence before an end may be chosen
+  int64_t noRepeat =
+      0; ///< n: no n tokens in a row come twice, those before a sequence among them; 0: all
 
   /// Callback for every token as soon as it is chosen, in greedy decoding and sampling only: whether
   /// the sequence goes on. An error ends the decoding.

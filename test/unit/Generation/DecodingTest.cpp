@@ -8,14 +8,19 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 
 using namespace heddle;
+using testing::AnyOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -158,7 +163,9 @@ TokenIds decodeOne(uint64_t sequence, DecodingOptions chosen) {
 void tryAll(uint64_t sequence, const TokenIds &said, double logProbability,
             const DecodingOptions &options, std::pair<double, TokenIds> &best) {
   auto offer = [&](size_t length, double log) {
-    double worth = log / std::pow((5.0 + static_cast<double>(length)) / 6.0, options.lengthPenalty);
+    const auto n = static_cast<double>(length);
+    double worth = log / std::pow(options.beamRule == BeamRule::Own ? (5.0 + n) / 6.0 : n,
+                                  options.lengthPenalty);
     if (worth > best.first)
       best = {worth, said};
   };
@@ -166,6 +173,8 @@ void tryAll(uint64_t sequence, const TokenIds &said, double logProbability,
     return offer(said.size(), logProbability);
   std::vector<double> logs = logProbabilities(scoresAfter(sequence, said));
   for (int32_t token = 0; token < vocabulary; ++token) {
+    if (std::ranges::count(options.suppressed, token))
+      continue;
     double log = logProbability + logs[static_cast<size_t>(token)];
     if (token == endToken) {
       offer(said.size() + 1, log);
@@ -198,10 +207,70 @@ TEST(Decoding, ABeamThatHoldsEverythingFindsTheBestOfAll) {
       DecodingOptions wide = options(4);
       wide.beam = 300; // 4^4 open hypotheses at most
       wide.lengthPenalty = penalty;
-      std::pair<double, TokenIds> best = {-1e300, {}};
-      tryAll(sequence, {}, 0, wide, best);
-      EXPECT_EQ(decodeOne(sequence, wide), best.second) << sequence << " penalty " << penalty;
+      for (BeamRule rule : {BeamRule::Own, BeamRule::Sure}) {
+        wide.beamRule = rule;
+        std::pair<double, TokenIds> best = {-1e300, {}};
+        tryAll(sequence, {}, 0, wide, best);
+        EXPECT_EQ(decodeOne(sequence, wide), best.second) << sequence << " penalty " << penalty;
+      }
     }
+}
+
+/// Whether n tokens in a row come twice.
+bool repeats(const TokenIds &tokens, size_t n) {
+  std::set<TokenIds> seen;
+  for (size_t i = 0; i + n <= tokens.size(); ++i)
+    if (!seen.insert(TokenIds(tokens.begin() + i, tokens.begin() + i + n)).second)
+      return true;
+  return false;
+}
+
+TEST(Decoding, RulesHoldInEverySearch) {
+  for (auto change : {+[](DecodingOptions &) {}, +[](DecodingOptions &o) { o.sample = true; },
+                      +[](DecodingOptions &o) { o.beam = 3; },
+                      +[](DecodingOptions &o) { o.beam = 2, o.beamRule = BeamRule::Likely; }})
+    for (uint64_t sequence = 0; sequence < 40; ++sequence) {
+      auto found = [&](auto rule) {
+        DecodingOptions chosen = options(12);
+        change(chosen);
+        rule(chosen);
+        return decodeOne(sequence, chosen);
+      };
+      EXPECT_THAT(found([](auto &o) { o.suppressed = {1, 4, 99}; }),
+                  Not(AnyOf(Contains(1), Contains(4))));
+      TokenIds later = found([](auto &o) { o.suppressedFirst = {0, 1, 2, endToken}; });
+      ASSERT_FALSE(later.empty());
+      EXPECT_EQ(later[0], 4);
+      EXPECT_EQ(found([](auto &o) { o.first = 2, o.least = 3; }).at(0), 2);
+      EXPECT_GE(found([](auto &o) { o.least = 7; }).size(), 7u);
+      EXPECT_LE(found([](auto &o) { o.least = 12, o.last = endToken; }).size(), 11u);
+      EXPECT_EQ(found([](auto &o) { o.least = 12, o.last = 1; }).at(11), 1);
+      EXPECT_FALSE(repeats(found([](auto &o) { o.noRepeat = 3, o.least = 12; }), 3));
+      TokenIds behind = found([](auto &o) { o.noRepeat = 2, o.before = {{0, 1, 0, 2, 0, 4, 0}}; });
+      EXPECT_TRUE(behind.empty() || behind[0] == 0) << "pairs with 1, 2 and 4 were there";
+    }
+}
+
+TEST(Decoding, RulesThatLeaveNothingAreLifted) {
+  DecodingOptions chosen = options(5);
+  chosen.suppressed = {0, 1, 2, endToken, 4};
+  for (int64_t beam : {1, 3}) {
+    chosen.beam = beam;
+    DecodingOptions plain = chosen;
+    plain.suppressed.clear();
+    EXPECT_EQ(decodeOne(4, chosen), decodeOne(4, plain));
+  }
+}
+
+TEST(Decoding, TokensThatAreTakenAwayMakeOthersNoLikelierInABeam) {
+  for (uint64_t sequence = 0; sequence < 30; ++sequence) {
+    DecodingOptions wide = options(4);
+    wide.beam = 300;
+    wide.suppressed = {1};
+    std::pair<double, TokenIds> best = {-1e300, {}};
+    tryAll(sequence, {}, 0, wide, best);
+    EXPECT_EQ(decodeOne(sequence, wide), best.second) << sequence;
+  }
 }
 
 TEST(Decoding, ResultsDoNotDependOnTheBatch) {
