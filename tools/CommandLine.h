@@ -186,9 +186,10 @@ inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   addTextFlags(app, command.text);
   addWritingFlags(app, command.writing);
   addNumber(app, "--beam", command.writing.beam, 1,
-            "hypotheses kept for each text (default: 1, greedy)");
+            "hypotheses kept for each text (default: as the model's settings say, else 1, greedy)");
   app.add_option("--length-penalty", command.writing.lengthPenalty,
-                 "a hypothesis is divided by ((5 + tokens) / 6)^X (default: 0.6)")
+                 "a hypothesis is divided by ((5 + tokens) / 6)^X, of a folder's model by tokens^X "
+                 "(default: as the model's settings say, else 0.6)")
       ->type_name("X");
   app.add_flag("--stream", command.stream, "write text as soon as its tokens are chosen");
 }

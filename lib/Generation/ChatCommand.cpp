@@ -53,7 +53,8 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
   if (!decoder)
     return ofModel(session, decoder.takeError());
   ChatOptions options{.system = command.system,
-                      .decoding = HEDDLE_TRY(decodingOf(command.writing, *decoder, *model.target)),
+                      .decoding = HEDDLE_TRY(decodingOf(command.writing, *decoder, *model.target,
+                                                        /*streams=*/true)),
                       .stops = command.writing.stops};
   auto chat = Chat::create(session, model, std::move(options));
   if (!chat)

@@ -171,8 +171,8 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
     return usageError("--stream: expected no JSON lines, found --prompts=" + command.prompts);
   if (command.stream && command.text.batch > 1)
     return usageError("--stream: expected --batch=1, found " + std::to_string(command.text.batch));
-  if (command.stream && command.writing.beam > 1)
-    return usageError("--stream: expected --beam=1, found " + std::to_string(command.writing.beam));
+  if (const int64_t beam = command.writing.beam.value_or(1); command.stream && beam > 1)
+    return usageError("--stream: expected --beam=1, found " + std::to_string(beam));
   return {};
 }
 
@@ -200,7 +200,7 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   auto decoder = TextDecoder::create(session, model);
   if (!decoder)
     return ofModel(session, decoder.takeError());
-  auto decoding = HEDDLE_TRY(decodingOf(command.writing, *decoder, *model.target));
+  auto decoding = HEDDLE_TRY(decodingOf(command.writing, *decoder, *model.target, command.stream));
   std::optional<Pictures> pictures;
   if (!command.attention.empty()) {
     auto reader = HEDDLE_TRY(AttentionReader::create(session, model));

@@ -30,19 +30,25 @@ Status heddle::checkWriting(const WritingOptions &writing) {
       return usageError("--stop: expected a text, found an empty one");
     HEDDLE_TRY(tokenizers::checkUtf8(stop, "--stop"));
   }
-  if (!writing.stops.empty() && writing.beam > 1)
-    return usageError("--stop: expected --beam=1, found " + std::to_string(writing.beam));
-  if (writing.lengthPenalty && writing.beam == 1)
-    return usageError("--length-penalty: expected --beam=2 or more beside it, found a beam of 1");
+  const int64_t beam = writing.beam.value_or(1);
+  if (!writing.stops.empty() && beam > 1)
+    return usageError("--stop: expected --beam=1, found " + std::to_string(beam));
   if (const std::string flag = samplingFlag(writing);
-      !flag.empty() && (writing.sample == false || (writing.beam > 1 && !writing.sample)))
+      !flag.empty() && (writing.sample == false || (beam > 1 && !writing.sample)))
     return usageError(flag + ": expected --sample beside it, found " +
-                      (writing.beam > 1 ? "a beam" : "--greedy"));
+                      (beam > 1 ? "a beam" : "--greedy"));
   return {};
 }
 
-static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &target) {
-  const int64_t limit = writing.limit.value_or(target.limit);
+/// Whether something is asked for that only one hypothesis at a time gives.
+static bool needsOne(const WritingOptions &writing, bool streams) {
+  return streams || !writing.stops.empty() || writing.sample == true ||
+         !samplingFlag(writing).empty() || writing.repetitionPenalty.value_or(1) != 1;
+}
+
+static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &target,
+                                 int64_t usual) {
+  const int64_t limit = writing.limit.value_or(usual);
   if (limit < 1 || limit > target.limit)
     return usageError("--limit: expected 1 to " + std::to_string(target.limit) +
                       ", the model's target.limit, found " + std::to_string(limit));
@@ -50,11 +56,13 @@ static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &
 }
 
 Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
-                                             const TextDecoder &decoder, const TextSide &target) {
+                                             const TextDecoder &decoder, const TextSide &target,
+                                             bool streams) {
   DecodingOptions options = decoder.defaults();
-  options.limit = HEDDLE_TRY(limitOf(writing, target));
-  options.beam = writing.beam;
-  options.sample = writing.sample.value_or(options.sample && writing.beam == 1);
+  options.limit = HEDDLE_TRY(limitOf(writing, target, options.limit));
+  options.sample = writing.sample.value_or(options.sample && writing.beam.value_or(1) == 1);
+  options.beam =
+      writing.beam.value_or(needsOne(writing, streams) || options.sample ? 1 : options.beam);
   options.lengthPenalty = writing.lengthPenalty.value_or(options.lengthPenalty);
   options.temperature = writing.temperature.value_or(options.temperature);
   options.topK = writing.topK.value_or(options.topK);
@@ -64,6 +72,8 @@ Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
   options.repetitionPenalty = writing.repetitionPenalty.value_or(options.repetitionPenalty);
   if (writing.ignoreEnd)
     options.ends.clear();
+  if (writing.lengthPenalty && options.beam == 1)
+    return usageError("--length-penalty: expected --beam=2 or more beside it, found a beam of 1");
   if (Status checked = checkDecoding(options); !checked)
     return usageError("--" + checked.error().message);
   if (const std::string flag = samplingFlag(writing); !flag.empty() && !options.sample)

@@ -16,9 +16,9 @@ namespace heddle {
 Status checkWriting(const WritingOptions &writing);
 
 /// The options of a search; usage error for a value that is out of range, or for a flag of sampling
-/// where nothing is drawn.
+/// where nothing is drawn. What `streams` has one hypothesis, whatever the model's settings say.
 Expected<DecodingOptions> decodingOf(const WritingOptions &writing, const TextDecoder &decoder,
-                                     const TextSide &target);
+                                     const TextSide &target, bool streams);
 
 /// Tokens, and the time that they took.
 class Rate {

@@ -198,6 +198,16 @@ DecodingOptions TextDecoder::defaults() const {
   options.topP = own.topP.value_or(options.topP);
   options.minP = own.minP.value_or(options.minP);
   options.repetitionPenalty = own.repetitionPenalty.value_or(options.repetitionPenalty);
+  options.limit = std::min(options.limit, own.limit.value_or(options.limit));
+  options.beam = own.beams.value_or(options.beam);
+  options.beamRule = own.beamRule;
+  options.lengthPenalty = own.lengthPenalty.value_or(options.lengthPenalty);
+  options.first = own.first;
+  options.last = own.last;
+  options.suppressed = own.suppressed;
+  options.suppressedFirst = own.suppressedFirst;
+  options.least = own.least;
+  options.noRepeat = own.noRepeat;
   return options;
 }
 

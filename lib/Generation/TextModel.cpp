@@ -131,6 +131,20 @@ Status readGeneration(const Json &json, const std::string &name, GenerationDefau
   defaults.topP = reader.number("top-p");
   defaults.minP = reader.number("min-p");
   defaults.repetitionPenalty = reader.number("repetition-penalty");
+  defaults.limit = reader.integer("limit", std::nullopt);
+  defaults.beams = reader.integer("beams", std::nullopt);
+  defaults.lengthPenalty = reader.number("length-penalty");
+  const std::string rule = reader.word("beam-rule", "own", {"own", "full", "likely", "sure"});
+  defaults.beamRule = rule == "full"     ? BeamRule::Full
+                      : rule == "likely" ? BeamRule::Likely
+                      : rule == "sure"   ? BeamRule::Sure
+                                         : BeamRule::Own;
+  defaults.first = reader.id("first", std::nullopt);
+  defaults.last = reader.id("last", std::nullopt);
+  defaults.suppressed = reader.ids("suppressed", {});
+  defaults.suppressedFirst = reader.ids("suppressed-first", {});
+  defaults.least = reader.integer("least", 0).value_or(0);
+  defaults.noRepeat = reader.integer("no-repeat", 0).value_or(0);
   return std::move(reader.status);
 }
 

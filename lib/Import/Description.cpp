@@ -37,7 +37,9 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   facts["most"] = orNull(side.most);
   facts["too-long"] = side.tooLong;
   facts["limit"] = side.limit;
-  for (const char *key : {"sample", "temperature", "top-k", "top-p", "min-p", "repetition-penalty"})
+  for (const char *key : {"sample", "temperature", "top-k", "top-p", "min-p", "repetition-penalty",
+                          "limit", "beams", "beam-rule", "length-penalty", "first", "last",
+                          "suppressed", "suppressed-first", "least", "no-repeat"})
     if (side.generation.has(key))
       facts["generation"][key] = *side.generation.find(key);
   return facts;

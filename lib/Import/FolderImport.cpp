@@ -425,7 +425,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
     givesVectors = HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
   }
   if (json.contains("target") && json["target"].is_object())
-    HEDDLE_TRY(addGenerationConfig(folder, config, json["target"], files, warnings));
+    HEDDLE_TRY(addGenerationConfig(folder, config, json.value("kind", "") == "encoder-decoder",
+                                   json["target"], files, warnings));
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)

@@ -9,6 +9,7 @@
 #include "heddle/Support/Try.h"
 
 #include <filesystem>
+#include <tuple>
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -51,12 +52,11 @@ static Expected<Json> numberOf(const Setting &setting, const Json &value, const 
 }
 
 /// The settings of sampling. Where it draws tokens and no number is said, these are the 50 likeliest.
-static Status addSampling(const Json &config, const std::string &path, Json &target) {
+static Status addSampling(const Json &config, const std::string &path, Json &generation) {
   constexpr int usualCount = 50;
   const Json sample = config.value("do_sample", Json(false));
   if (!sample.is_boolean() && !sample.is_null())
     return inputError(path + ": do_sample: expected true or false, found " + shown(sample));
-  Json generation = Json::object();
   if (sample == true) {
     generation["sample"] = true;
     generation["top-k"] = usualCount;
@@ -64,39 +64,105 @@ static Status addSampling(const Json &config, const std::string &path, Json &tar
   for (const Setting &setting : settings)
     if (Json value = config.value(setting.key, Json()); !value.is_null())
       generation[setting.name] = HEDDLE_TRY(numberOf(setting, value, path));
-  if (!generation.empty())
-    target["generation"] = std::move(generation);
   return {};
 }
 
-static void warnOfUnknown(const Json &config, const std::string &path,
+/// The settings of beams, as Transformers has them.
+static Status addBeams(const Json &config, const std::string &path, Json &generation) {
+  const Json early = config.value("early_stopping", Json(false));
+  if (early.is_null() || early == false)
+    generation["beam-rule"] = "likely";
+  else if (early == true)
+    generation["beam-rule"] = "full";
+  else if (early == "never")
+    generation["beam-rule"] = "sure";
+  else
+    return inputError(path + ": early_stopping: expected true, false or 'never', found " +
+                      shown(early));
+  for (const auto &[key, name, usual] : {std::tuple("length_penalty", "length-penalty", Json(1.0)),
+                                         {"num_beams", "beams", Json()}}) {
+    Json value = config.value(key, Json());
+    if (value.is_null())
+      value = usual;
+    if (!value.is_null())
+      generation[name] = std::move(value); // the schema checks it
+  }
+  return {};
+}
+
+/// Tokens that may not be chosen: those of `suppress_tokens`, and `bad_words_ids` of one token.
+static void addSuppressed(const Json &config, const std::string &path, Json &generation,
                           std::vector<std::string> &warnings) {
-  const Unknown unknown[] = {{"num_beams", 1},
-                             {"num_beam_groups", 1},
-                             {"penalty_alpha", nullptr},
-                             {"typical_p", 1.0},
-                             {"epsilon_cutoff", 0.0},
-                             {"eta_cutoff", 0.0},
-                             {"encoder_repetition_penalty", 1.0},
-                             {"no_repeat_ngram_size", 0},
-                             {"bad_words_ids", nullptr},
-                             {"min_length", 0},
-                             {"min_new_tokens", nullptr},
-                             {"forced_bos_token_id", nullptr},
-                             {"forced_eos_token_id", nullptr},
-                             {"suppress_tokens", nullptr},
-                             {"begin_suppress_tokens", nullptr},
-                             {"sequence_bias", nullptr},
-                             {"guidance_scale", nullptr},
-                             {"stop_strings", nullptr}};
+  Json suppressed = Json::array();
+  if (const Json given = config.value("suppress_tokens", Json()); given.is_array())
+    suppressed = given;
+  for (const Json &word : config.value("bad_words_ids", Json()))
+    if (word.is_array() && word.size() == 1)
+      suppressed.push_back(word.front());
+    else
+      warnings.push_back(path + ": bad_words_ids: expected words of one token, found " +
+                         shown(word) + ", which is not followed");
+  if (!suppressed.empty())
+    generation["suppressed"] = std::move(suppressed);
+  if (const Json first = config.value("begin_suppress_tokens", Json()); first.is_array())
+    generation["suppressed-first"] = first;
+}
+
+/// How long answers may be and must be. Lengths of Transformers count the tokens before an answer:
+/// of a model that reads a text and writes another that is one, the start.
+static void addLengths(const Json &config, bool translates, Json &generation) {
+  auto number = [&](const char *key) -> std::optional<int64_t> {
+    const Json value = config.value(key, Json());
+    return value.is_number_integer() ? std::optional(value.get<int64_t>()) : std::nullopt;
+  };
+  std::optional<int64_t> least = number("min_new_tokens"), most = number("max_new_tokens");
+  if (translates && !least && number("min_length"))
+    least = *number("min_length") - 1;
+  if (translates && !most && number("max_length"))
+    most = *number("max_length") - 1;
+  if (least && *least > 0)
+    generation["least"] = *least;
+  if (most && *most > 0 && translates)
+    generation["limit"] = *most;
+}
+
+/// What must be chosen, and what may not.
+static void addRules(const Json &config, const std::string &path, bool translates, Json &generation,
+                     std::vector<std::string> &warnings) {
+  for (const auto &[key, name] :
+       {std::pair("forced_bos_token_id", "first"), {"forced_eos_token_id", "last"}}) {
+    Json token = config.value(key, Json());
+    if (token.is_array() && token.size() == 1)
+      token = Json(token.front());
+    if (token.is_number_integer())
+      generation[name] = token;
+    else if (!token.is_null())
+      warnings.push_back(path + ": " + key + ": expected one token, found " + shown(token) +
+                         ", which is not followed");
+  }
+  if (const Json n = config.value("no_repeat_ngram_size", Json()); n.is_number_integer() && n > 0)
+    generation["no-repeat"] = n;
+  addSuppressed(config, path, generation, warnings);
+  addLengths(config, translates, generation);
+}
+
+static void warnOfUnknown(const Json &config, const std::string &path, bool translates,
+                          std::vector<std::string> &warnings) {
+  const Unknown unknown[] = {{"num_beam_groups", 1},      {"penalty_alpha", nullptr},
+                             {"typical_p", 1.0},          {"epsilon_cutoff", 0.0},
+                             {"eta_cutoff", 0.0},         {"encoder_repetition_penalty", 1.0},
+                             {"min_length", 0},           {"sequence_bias", nullptr},
+                             {"guidance_scale", nullptr}, {"stop_strings", nullptr}};
   for (const auto &[key, without] : unknown)
-    if (Json found = config.value(key, Json()); !found.is_null() && found != without)
+    if (Json found = config.value(key, Json());
+        !found.is_null() && found != without &&
+        !(translates && key == std::string_view("min_length")))
       warnings.push_back(path + ": " + key + ": expected " + shown(without) + ", found " +
                          shown(found) + ", which is not followed");
 }
 
-Status heddle::addGenerationConfig(const std::string &folder, const Json &config, Json &target,
-                                   std::vector<std::string> &files,
+Status heddle::addGenerationConfig(const std::string &folder, const Json &config, bool translates,
+                                   Json &target, std::vector<std::string> &files,
                                    std::vector<std::string> &warnings) {
   std::string path = (fs::path(folder) / "generation_config.json").string();
   Json own = config;
@@ -108,6 +174,12 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
   }
   if (Json ends = own.value("eos_token_id", Json()); !ends.is_null())
     target["end"] = std::move(ends); // the schema checks it
-  warnOfUnknown(own, path, warnings);
-  return addSampling(own, path, target);
+  if (Json start = own.value("decoder_start_token_id", Json()); translates && !start.is_null())
+    target["start"] = std::move(start);
+  Json &generation = target["generation"] = Json::object();
+  warnOfUnknown(own, path, translates, warnings);
+  HEDDLE_TRY(addSampling(own, path, generation));
+  HEDDLE_TRY(addBeams(own, path, generation));
+  addRules(own, path, translates, generation, warnings);
+  return {};
 }

@@ -7,10 +7,12 @@
 
 namespace heddle {
 
-/// Takes the tokens that end a text and the settings of sampling from generation_config.json, or
+/// Takes the tokens that end a text and the settings of searches from generation_config.json, or
 /// where there is none from `config`, into `target` of a description. Adds the file to `files`, and
 /// a warning for each setting that changes texts and is not followed.
-Status addGenerationConfig(const std::string &folder, const Json &config, Json &target,
-                           std::vector<std::string> &files, std::vector<std::string> &warnings);
+/// `translates`: the model reads a text and writes another.
+Status addGenerationConfig(const std::string &folder, const Json &config, bool translates,
+                           Json &target, std::vector<std::string> &files,
+                           std::vector<std::string> &warnings);
 
 } // namespace heddle

@@ -134,6 +134,19 @@ size_t firstNear(Session &session, const TokenIds &prompt, const TokenIds &answe
   return answer.size();
 }
 
+/// The model with numbers for tokens: the folders have none.
+Expected<TextModel> modelOf(Session &session, int64_t vocabulary) {
+  std::string tokens;
+  for (int64_t id = 0; id < vocabulary; ++id)
+    tokens += std::to_string(id) + "\n";
+  Expected<TextModel> model = textModelOf(session);
+  auto names = Vocabulary::parse(tokens, "tokens");
+  for (std::optional<TextSide> *side : {&model->source, &model->target})
+    if (model && *side)
+      (*side)->vocabulary = *names;
+  return model;
+}
+
 /// The likeliest tokens behind a prompt are those of Transformers.
 void expectSameText(Session &session, const fs::path &golden, int64_t vocabulary) {
   HEDDLE_ASSERT(greedy, readTensors(golden / "greedy"));
@@ -142,12 +155,7 @@ void expectSameText(Session &session, const fs::path &golden, int64_t vocabulary
     return TokenIds(values.begin(), values.end());
   };
   const TokenIds prompt = ids("prompt"), answer = ids("answer");
-  HEDDLE_ASSERT(model, textModelOf(session));
-  std::string tokens; // the folders have none
-  for (int64_t id = 0; id < vocabulary; ++id)
-    tokens += std::to_string(id) + "\n";
-  HEDDLE_ASSERT(names, Vocabulary::parse(tokens, "tokens"));
-  model.target->vocabulary = names;
+  HEDDLE_ASSERT(model, modelOf(session, vocabulary));
   HEDDLE_ASSERT(decoder, TextDecoder::create(session, model));
   DecodingOptions options = decoder.defaults();
   options.ends.clear();
@@ -158,6 +166,37 @@ void expectSameText(Session &session, const fs::path &golden, int64_t vocabulary
   EXPECT_GE(clear, answer.size() / 2) << "the golden says too little";
   for (size_t i = 0; i < clear; ++i)
     ASSERT_EQ(found[0][i], answer[i]) << "token " << i;
+}
+
+/// Rows of ids that end with -1.
+std::vector<TokenIds> textsOf(const Tensor &rows) {
+  std::vector<TokenIds> texts;
+  std::span<const int32_t> ids = rows.values<int32_t>();
+  for (int64_t b = 0; b < rows.dim(0); ++b) {
+    TokenIds &text = texts.emplace_back();
+    for (int32_t id :
+         ids.subspan(static_cast<size_t>(b * rows.dim(1)), static_cast<size_t>(rows.dim(1))))
+      if (id >= 0)
+        text.push_back(id);
+  }
+  return texts;
+}
+
+/// The folder's own settings of beams give the texts of Transformers, all in one batch.
+void expectSameBeams(Session &session, const fs::path &golden, int64_t vocabulary) {
+  HEDDLE_ASSERT(beams, readTensors(golden / "beams"));
+  HEDDLE_ASSERT(model, modelOf(session, vocabulary));
+  HEDDLE_ASSERT(decoder, TextDecoder::create(session, model));
+  const DecodingOptions options = decoder.defaults();
+  EXPECT_GT(options.beam, 1);
+  HEDDLE_ASSERT(found, decoder.decode(textsOf(beams.at("sources")), options));
+  std::vector<TokenIds> expected = textsOf(beams.at("answers"));
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    while (!expected[i].empty() && std::ranges::count(options.ends, expected[i].back()))
+      expected[i].pop_back(); // an end is no part of an answer here
+    EXPECT_EQ(found[i], expected[i]) << "text " << i;
+  }
 }
 
 /// Folder, device and dtype.
@@ -203,6 +242,8 @@ TEST_P(FolderTest, AgreesWithTransformers) {
     expectSameOfPrompts(*session, inputs, found.at("logits"));
   if (fs::exists(golden / "greedy") && way == std::pair<std::string, std::string>("cpu", "f32"))
     expectSameText(*session, golden, found.at("logits").dim(2));
+  if (fs::exists(golden / "beams") && dtype == "f32")
+    expectSameBeams(*session, golden, found.at("logits").dim(2));
   // A vector of few numbers gathers the rounding of the table, the layers, a projection and a tanh.
   const double most = findFormat(dtype)->error * (fs::exists(folder / "2_Dense") ? 1.25 : 1);
   for (const auto &[result, tensor] : expected) {

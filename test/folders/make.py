@@ -143,9 +143,41 @@ def translating_case(model, padding, seed=1):
     return model, inputs, {"memory": made.encoder_last_hidden_state.numpy() * real["source"], "logits": made.logits.numpy() * real["target"]}
 
 
+def with_beams(case, texts=30, **settings):
+    """The same folder with settings of generation, and what they make of texts: golden/beams, rows of ids that end with -1. Texts whose
+    answer depends on how sums are rounded are left out."""
+    model, _, _ = case
+    for key, value in dict(num_beams=4, max_length=18, **settings).items():
+        setattr(model.generation_config, key, value)
+    random, padding = numpy.random.default_rng(11), model.config.pad_token_id
+    vocabulary = model.config.vocab_size - 1  # padding, where it is the last id, would be masked
+    kept = []
+    for number in range(2 * texts):
+        source = torch.tensor(random.integers(3, vocabulary, (1, 1 + number % 13)))
+        answers = [model.generate(input_ids=source, logits_processor=rounding)[0, 1:].tolist() for rounding in ([], *[[rounded_otherwise]] * 4)]
+        if all(answer == answers[0] for answer in answers) and len(kept) < texts:
+            kept.append((source[0].tolist(), [token for token in answers[0] if token != padding or token in ends_of(model)]))
+    rows = max(len(ids) for pair in kept for ids in pair)
+    model.beams = {name: numpy.array([pair[place] + [-1] * (rows - len(pair[place])) for pair in kept], numpy.int32)
+                   for place, name in enumerate(("sources", "answers"))}
+    print(f"  {len(kept)} texts, {len(set(map(str, (answer for _, answer in kept))))} different answers of "
+          f"{min(len(answer) for _, answer in kept)} to {max(len(answer) for _, answer in kept)} tokens")
+    return case
+
+
+def rounded_otherwise(_, scores):
+    return scores + 1e-5 * torch.randn_like(scores)
+
+
+def ends_of(model):
+    ends = model.generation_config.eos_token_id
+    return ends if isinstance(ends, list) else [ends]
+
+
 def with_logits_bias(model):
-    """The same model with numbers in `final_logits_bias`, which is no parameter."""
+    """The same model with numbers in `final_logits_bias`, which is no parameter; texts end sooner."""
     model.final_logits_bias.normal_(generator=torch.Generator().manual_seed(4))
+    model.final_logits_bias[0, model.config.eos_token_id] += 2
     return model
 
 
@@ -539,7 +571,7 @@ def decoders():
 
 
 T5 = dict(vocab_size=61, d_model=24, d_kv=10, d_ff=36, num_layers=2, num_decoder_layers=1, num_heads=3,
-          relative_attention_num_buckets=8, relative_attention_max_distance=12)
+          relative_attention_num_buckets=8, relative_attention_max_distance=12, decoder_start_token_id=0)
 BART = dict(vocab_size=61, d_model=24, encoder_layers=1, decoder_layers=2, encoder_attention_heads=3, decoder_attention_heads=2,
             encoder_ffn_dim=36, decoder_ffn_dim=44, max_position_embeddings=20, attn_implementation="eager")
 MARIAN = dict(BART, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60, activation_function="swish", scale_embedding=True)
@@ -549,16 +581,21 @@ def translators():
     """A folder of each family that reads a text and writes another, by name."""
     c, bart = translating_case, with_logits_bias
     return {
-        "t5": lambda: c(hf.T5ForConditionalGeneration(hf.T5Config(**T5)), 0),
+        "t5": lambda: with_beams(c(hf.T5ForConditionalGeneration(hf.T5Config(**T5)), 0)),
         "t5-gated": lambda: on_cpu(c(hf.T5ForConditionalGeneration(hf.T5Config(
             **T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)), 0)),
         "t5-rows": lambda: on_cpu(text_case(hf.T5EncoderModel(hf.T5Config(**T5)))),
         "mt5": lambda: on_cpu(c(hf.MT5ForConditionalGeneration(hf.MT5Config(**T5)), 0)),
         "umt5": lambda: c(hf.UMT5ForConditionalGeneration(hf.UMT5Config(**T5)), 0),
-        "bart": lambda: c(bart(hf.BartForConditionalGeneration(hf.BartConfig(**BART))), 1),
-        "mbart": lambda: on_cpu(c(hf.MBartForConditionalGeneration(hf.MBartConfig(**BART, scale_embedding=True)), 1)),
+        "bart": lambda: with_beams(
+            c(bart(hf.BartForConditionalGeneration(hf.BartConfig(**BART))), 1), early_stopping=True, length_penalty=2.0,
+            no_repeat_ngram_size=3, min_length=6, forced_bos_token_id=7, forced_eos_token_id=2),
+        "mbart": lambda: on_cpu(with_beams(
+            c(bart(hf.MBartForConditionalGeneration(hf.MBartConfig(**BART, scale_embedding=True))), 1), decoder_start_token_id=9,
+            forced_bos_token_id=9, early_stopping="never", length_penalty=0.5, suppress_tokens=[11, 12, 13, 14, 15])),
         "pegasus": lambda: on_cpu(c(bart(hf.PegasusForConditionalGeneration(hf.PegasusConfig(**BART))), 0)),
-        "marian": lambda: c(bart(hf.MarianMTModel(hf.MarianConfig(**MARIAN))), 60),
+        "marian": lambda: with_beams(
+            c(bart(hf.MarianMTModel(hf.MarianConfig(**MARIAN))), 60), bad_words_ids=[[60]], begin_suppress_tokens=[0, 30]),
         "marian-two-tables": lambda: on_cpu(c(bart(hf.MarianMTModel(hf.MarianConfig(
             **MARIAN, decoder_vocab_size=61, share_encoder_decoder_embeddings=False, tie_word_embeddings=False))), 60)),
         "m2m_100": lambda: on_cpu(c(hf.M2M100ForConditionalGeneration(hf.M2M100Config(**BART)), 1)),
@@ -695,6 +732,8 @@ def main():
         write(os.path.join(folder, "golden", "decode" if "target" in inputs else "encode"), results)
         if hasattr(model, "greedy"):
             write(os.path.join(folder, "golden", "greedy"), model.greedy)
+        if hasattr(model, "beams"):
+            write(os.path.join(folder, "golden", "beams"), model.beams)
         if hasattr(model, "extra"):
             model.extra(folder)
         if getattr(model, "on_cpu", False):

@@ -79,7 +79,8 @@ struct AnswerCommand {
 /// What the commands that write text have in common.
 struct WritingOptions {
   std::optional<int64_t> limit; ///< tokens of an answer; default: the model's `target.limit`
-  int64_t beam = 1;
+  std::optional<int64_t>
+      beam; ///< none: as the model's settings say, where no flag needs a beam of 1
   std::optional<bool> sample; ///< none: as the model's settings say, and with a beam not
   /// Options of beam search and of sampling (see DecodingOptions); an error without that search.
   std::optional<double> lengthPenalty, temperature, topP, minP;

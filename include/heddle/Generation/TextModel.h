@@ -7,6 +7,7 @@
 // vocabularies as members.
 #pragma once
 
+#include "heddle/Generation/Decoding.h"
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Images/Image.h"
 #include "heddle/Templates/ChatTemplate.h"
@@ -50,8 +51,12 @@ Expected<std::vector<int32_t>> parseIds(std::string_view line, const Tokenizer &
 /// DecodingOptions.
 struct GenerationDefaults {
   bool sample = false;
-  std::optional<double> temperature, topP, minP, repetitionPenalty;
-  std::optional<int64_t> topK;
+  std::optional<double> temperature, topP, minP, repetitionPenalty, lengthPenalty;
+  std::optional<int64_t> topK, limit, beams;
+  BeamRule beamRule = BeamRule::Own;
+  std::optional<int32_t> first, last;
+  std::vector<int32_t> suppressed, suppressedFirst;
+  int64_t least = 0, noRepeat = 0;
 };
 
 /// Vocabulary and text rules of one side of a model, see docs/model-description.md.
