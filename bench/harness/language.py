@@ -13,7 +13,6 @@ STEPS = 16  # as many tokens are timed before the caches are as long as they wer
 PEERS = ("llama.cpp", "llama.cpp.2", "onnxruntime", "openvino")
 KINDS = ("step", "prompt")
 ONLY = ("llama.cpp", "llama.cpp.2")  # peers that have no other rows
-DTYPES = ("f32", "bf16", "int8", "int4")
 LARGE = 2 << 30  # bytes of weights: peers come one by one
 
 
@@ -31,6 +30,7 @@ class Shape:
     tied: bool  # the embedding table scores the words
     norms: bool  # of queries and keys, head by head
     batches: tuple = (1,)
+    dtypes: tuple = ("bf16", "int8", "int4")
     repeats: bool = False  # all layers have the weights of the first
 
     def matrices(self):
@@ -60,7 +60,7 @@ class Shape:
 
 
 SHAPES = {shape.name: shape for shape in (
-    Shape("llama", "llama", 22, 2048, 5632, 32, 4, 64, 32000, tied=False, norms=False),
+    Shape("llama", "llama", 22, 2048, 5632, 32, 4, 64, 32000, tied=False, norms=False, dtypes=("f32", "bf16", "int8", "int4")),
     Shape("qwen", "qwen3", 28, 1024, 3072, 16, 8, 128, 151936, tied=True, norms=True, batches=(1, 8)),
     Shape("llama7b", "llama", 32, 4096, 11008, 32, 32, 128, 32000, tied=False, norms=False, batches=(), repeats=True),
 )}
@@ -87,7 +87,7 @@ def prompt(shape, dtype, p, **flags):
 def rows():
     for shape in SHAPES.values():
         first = shape.name == "llama"
-        for dtype in DTYPES:
+        for dtype in shape.dtypes:
             for b in shape.batches:
                 for p in PAST:
                     gated = first and dtype != "f32" or shape.name == "qwen" and dtype == "bf16"
