@@ -118,7 +118,7 @@ class Peer:
             return None
         call = self.step(context, row, arrays) if row["kind"] == "step" else self.prompt(context, row, arrays)
         call()
-        return min(call.timed(2) if isinstance(call, Refilled) else timed(call, 1) for _ in range(2)), context, call, flash
+        return call.timed(4) if isinstance(call, Refilled) else timed(call, 1), context, call, flash
 
     def load(self, path):
         """One model at a time."""
