@@ -42,7 +42,7 @@ Status heddle::checkWriting(const WritingOptions &writing) {
 
 /// Whether something is asked for that only one hypothesis at a time gives.
 static bool needsOne(const WritingOptions &writing, bool streams) {
-  return streams || !writing.stops.empty() || writing.sample == true ||
+  return streams || !writing.stops.empty() || writing.sample.has_value() ||
          !samplingFlag(writing).empty() || writing.repetitionPenalty.value_or(1) != 1;
 }
 
