@@ -37,7 +37,7 @@ struct ColumnLoop {
   const Part *part;
   int64_t tile, columns; ///< of all heads
   int64_t inHead = 0;    ///< of each head; 0: heads do not matter
-  int64_t first = 0;     ///< column of a head
+  int64_t first = 0;     ///< column of a head, or of all
   bool rotates = false;  ///< with the `inHead` columns behind them
 };
 
@@ -55,6 +55,7 @@ private:
   int64_t tileColumns();
   int64_t headColumns(const Part &part);
   SmallVector<ColumnLoop> columnLoops();
+  void addLoops(const Part &part, int64_t tile, SmallVectorImpl<ColumnLoop> &loops);
 
   KernelBuilder &f;
   TileBuilder &t;
@@ -110,6 +111,24 @@ int64_t LinearTiler::tileColumns() {
   return 16;
 }
 
+/// The loops over all columns of a part that is not rotated. Narrow tiles load each number of the rows
+/// for few multiplications, so that columns which only they divide are mostly taken in wide ones.
+void LinearTiler::addLoops(const Part &part, int64_t tile, SmallVectorImpl<ColumnLoop> &loops) {
+  const int64_t all = storedColumns(f, part.linear), unit = part.heads ? headColumns(part) : all,
+                widest = f.sizes.linearColumns.front(), wide = unit / widest * widest,
+                rest = unit - wide;
+  if (!f.sizes.cutsColumns || tile != f.sizes.linearColumns.back() || !wide) {
+    loops.push_back({&part, tile, all});
+    return;
+  }
+  auto add = [&](int64_t first, int64_t columns, int64_t of) {
+    if (columns)
+      loops.push_back({&part, of, all / unit * columns, part.heads ? columns : 0, first});
+  };
+  add(0, wide, widest);
+  add(wide, rest, firstDividing(f.sizes.linearColumns, rest));
+}
+
 /// Of heads that are rotated the first half of the rotated features, then those that are not.
 SmallVector<ColumnLoop> LinearTiler::columnLoops() {
   SmallVector<ColumnLoop> result;
@@ -117,7 +136,7 @@ SmallVector<ColumnLoop> LinearTiler::columnLoops() {
     int64_t all = storedColumns(f, part.linear);
     RotaryOp rotary = part.rotary;
     if (!rotary) {
-      result.push_back({&part, tileColumns(), all});
+      addLoops(part, tileColumns(), result);
       continue;
     }
     int64_t head = headColumns(part), rotated = rotary.getRotatedSize();
@@ -172,7 +191,7 @@ FailureOr<Value> LinearTiler::tileAt(Value value, const ColumnLoop &loop, Value 
 
 /// The tile of column `at` of the loop.
 LogicalResult LinearTiler::body(const ColumnLoop &loop, Value at) {
-  Value j = at, column;
+  Value j = loop.inHead || !loop.first ? at : t.add(at, t.index(loop.first)), column;
   if (loop.inHead) { // counted in tiles, so that bounds are exact
     Value number = t.div(at, t.index(loop.tile)), inHead = t.index(loop.inHead / loop.tile);
     Value head = t.mul(t.div(number, inHead), t.index(headColumns(*loop.part)));

@@ -17,6 +17,9 @@ namespace heddle {
 struct TileSizes {
   int64_t linearRows;
   std::span<const int64_t> linearColumns; ///< the first that divides the columns is chosen
+  /// Whether columns that only the narrowest of these divides are cut in two: as many as the first one
+  /// divides, and the rest.
+  bool cutsColumns;
   /// Rows of attention's tile: the first that keeps the tile below `mostValues`.
   std::span<const int64_t> attentionRows;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
@@ -44,6 +47,7 @@ inline constexpr std::array<int64_t, 1> gpuAttentionRows{32}, gpuPoolColumns{16}
 /// Tiles of rows are on a thread's stack, hence `mostValues`.
 inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .linearColumns = cpuLinearColumns,
+                                    .cutsColumns = true,
                                     .attentionRows = cpuAttentionRows,
                                     .chunk = 512,
                                     .weightsRows = 32,
@@ -58,6 +62,7 @@ inline constexpr TileSizes cpuTiles{.linearRows = 128,
 /// pool's loop carries are in registers: four columns in each of a row's four invocations.
 inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .linearColumns = gpuLinearColumns,
+                                    .cutsColumns = false,
                                     .attentionRows = gpuAttentionRows,
                                     .chunk = 64,
                                     .weightsRows = 32,
