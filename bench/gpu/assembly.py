@@ -1,0 +1,178 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Counts of AMD machine code: the loop with most multiply-adds, and the cycles that its instructions take to issue.
+
+The model. A SIMD issues a vector instruction of 32 lanes in a cycle (GCN: of 64 lanes in four, which are called one
+here); a subgroup of 64 takes two, on RDNA3 one where both halves issue at once. Powers, roots and 32-bit integer
+products take four times as long, a matrix product (16 x 16 x 16) 32 cycles. A SIMD gets 64 bytes of memory and of
+workgroup memory a cycle. It knows no latency, misses or conflicts: a high share is necessary, not sufficient.
+"""
+import re
+from dataclasses import dataclass, field
+
+GCN = ("polaris10", "vega10")
+PAIRED = ("navi31", "gfx1100", "gfx1150")  # two f32 results a lane and cycle
+
+# Instructions by what they do; the first pattern that fits counts.
+_MULTIPLY_ADD = re.compile(r"v_(dual_)?(pk_)?(fma|fmac|mad|mac)(mk|ak)?(_mix(lo|hi)?)?(_legacy)?_?(f16|f32)?(_e32|_e64)?$|v_dot[248]")
+_MATRIX = re.compile(r"v_s?wmma")
+_BOTH_HALVES = re.compile(r"v_(dual_)?(fma|fmac|fmaak|fmamk|mul|add|sub|subrev|mov|max|min|cndmask|lshlrev|and)_(f32|b32)")
+_SLOW = re.compile(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_f|v_mul_(lo|hi)_[iu]32|v_mad_[iu]64")
+_MEMORY = re.compile(r"(buffer|global|flat|image)_")
+_SIZES = {"byte": 1, "ubyte": 1, "sbyte": 1, "b8": 1, "u8": 1, "i8": 1, "short": 2, "ushort": 2, "sshort": 2, "b16": 2, "u16": 2,
+          "i16": 2, "dword": 4, "b32": 4, "u32": 4, "dwordx2": 8, "b64": 8, "dwordx3": 12, "b96": 12, "dwordx4": 16, "b128": 16}
+
+
+def bytes_of(mnemonic):
+    """Bytes that a lane moves."""
+    size = next((_SIZES[part] for part in reversed(mnemonic.split("_")) if part in _SIZES), 4)
+    twice = re.search(r"(read|write)2|_2addr", mnemonic)
+    return size * (2 if twice else 1)
+
+
+@dataclass
+class Counts:
+    """Instructions of a stretch of code, and the cycles of a SIMD that their kinds take."""
+    fma: int = 0
+    wmma: int = 0
+    valu: int = 0  # other vector arithmetic
+    lds: int = 0
+    vmem: int = 0
+    smem: int = 0
+    scratch: int = 0  # accesses to spilled registers
+    wait: int = 0
+    barrier: int = 0
+    products: float = 0  # multiply-adds of all lanes
+    ideal: float = 0  # cycles that they alone would take
+    cycles: dict = field(default_factory=lambda: {"valu": 0.0, "lds": 0.0, "vmem": 0.0})
+
+    def bound(self):
+        return max(self.cycles, key=self.cycles.get)
+
+    def rate(self, family):
+        """Multiply-adds a SIMD and cycle."""
+        busiest = self.cycles[self.bound()]
+        return self.products / busiest / (4 if family in GCN else 1) if busiest else 0.0
+
+    def share(self, of=None):
+        """Cycles of multiply-adds over those of one kind of instructions, or of the busiest, in percent."""
+        cycles = self.cycles[of or self.bound()]
+        return 100 * self.ideal / cycles if cycles else 0.0
+
+
+class Counter:
+    def __init__(self, family, lanes):
+        self.family, self.lanes = family, lanes
+        self.plain = 1 if family in GCN else lanes / 32
+
+    def count(self, lines):
+        counts = Counts()
+        for line in lines:
+            self._add(counts, line)
+        return counts
+
+    def _add(self, c, line):
+        name = line.split(" ", 1)[0]
+        gcn = self.family in GCN
+        if _MATRIX.match(name):
+            c.wmma += 1
+            c.products += 16 * 16 * 16
+            c.ideal += 32
+            c.cycles["valu"] += 32
+        elif name.startswith("v_"):
+            self._vector(c, line, name)
+        elif name.startswith("scratch_") or (gcn and name.startswith("buffer_") and re.search(r" off, s\[0:3\]", line)):
+            c.scratch += 1
+            c.cycles["vmem"] += bytes_of(name) * self.lanes / 64
+        elif _MEMORY.match(name):
+            c.vmem += 1
+            c.cycles["vmem"] += bytes_of(name) * self.lanes / 64
+        elif name.startswith("ds_"):
+            c.lds += 1
+            c.cycles["lds"] += bytes_of(name) * self.lanes / (128 if gcn else 64)
+        elif name.startswith(("s_load", "s_buffer_load")):
+            c.smem += 1
+        elif name.startswith("s_waitcnt"):
+            c.wait += 1
+        elif name.startswith("s_barrier"):
+            c.barrier += 1
+
+    def _vector(self, c, line, name):
+        halves = [half.strip().split(" ", 1)[0] for half in line.split("::")]
+        fmas = sum(1 for half in halves if _MULTIPLY_ADD.match(half))
+        # Polaris issues a fused multiply-add at a quarter of the rate.
+        slow = _SLOW.match(name) or (self.family == "polaris10" and name.startswith("v_fma_f32"))
+        cost = self.plain * (4 if slow else 1)
+        if self.family in PAIRED and self.lanes == 64 and _BOTH_HALVES.match(name):
+            cost = 1
+        c.cycles["valu"] += cost
+        if not fmas:
+            c.valu += 1
+            return
+        c.fma += fmas
+        each = 4 if "dot4" in name else 8 if "dot8" in name else 2 if "dot2" in name or "_pk_" in name else 1
+        c.products += fmas * self.lanes * each
+        paired = self.family in PAIRED and not re.search(r"_pk_|dot[248]|mix|f16", name)
+        c.ideal += fmas * self.plain * (0.5 if paired else 1)
+
+
+def loops(lines):
+    """All loops as (first, last) lines: from a label to the last branch back to it."""
+    labels = {line[:-1]: number for number, line in enumerate(lines) if line.endswith(":")}
+    last = {}
+    for number, line in enumerate(lines):
+        jump = re.match(r"s_c?branch\w* (\w+)", line)
+        if jump and labels.get(jump.group(1), number) < number:
+            last[labels[jump.group(1)]] = number
+    return sorted(last.items())
+
+
+def innermost(spans):
+    return [s for s in spans if not any(s != o and s[0] <= o[0] and o[1] <= s[1] for o in spans)]
+
+
+def hottest(lines, counter):
+    """The innermost loop with most multiply-adds, else any loop with most of them, else the whole code; and how deep it lies."""
+    spans = loops(lines)
+
+    def weight(span):
+        counts = counter.count(lines[span[0]:span[1] + 1])
+        return counts.fma + 64 * counts.wmma
+
+    for candidates in (innermost(spans), spans):
+        best = max(candidates, key=weight, default=None)
+        if best and weight(best):
+            return best, sum(s[0] <= best[0] and best[1] <= s[1] for s in spans)
+    return (0, len(lines) - 1), 0
+
+
+def measure(family, statistics, lines):
+    """A row of figures: what the driver says of a pipeline, and what its code's hottest loop holds."""
+    lanes = int(statistics["Subgroup size"])
+    counter = Counter(family, lanes)
+    span, depth = hottest(lines, counter)
+    loop = counter.count(lines[span[0]:span[1] + 1])
+    inside = {number for first, last in loops(lines) for number in range(first, last + 1)}
+    whole = counter.count(lines)
+    return {
+        "lanes": lanes,
+        "registers": int(statistics["VGPRs"]),
+        "spills": int(statistics["Spilled VGPRs"]),
+        "shared": int(statistics["LDS size"]),
+        "waves": int(statistics["Subgroups per SIMD"]),
+        "code": int(statistics["Instructions"]),
+        "depth": depth,
+        "fma": loop.fma,
+        "wmma": loop.wmma,
+        "valu": loop.valu,
+        "lds": loop.lds,
+        "vmem": loop.vmem,
+        "smem": loop.smem,
+        "wait": loop.wait,
+        "barriers": whole.barrier,
+        "loop spills": counter.count([lines[n] for n in sorted(inside)]).scratch,
+        "issue": round(loop.share("valu")),
+        "share": round(loop.share()),
+        "bound": loop.bound(),
+        "rate": round(loop.rate(family), 1),
+    }
