@@ -102,13 +102,15 @@ int64_t GpuEmitter::activeColumns(int64_t tileColumns) const {
 int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
   if (at.byElement)
     return 1;
+  if (at.vectors)
+    return at.vectors;
   if (!placement.strided)
     return blockOfColumns(tileColumns, placement.tx) / width;
   return tileColumns % (4 * width * placement.tx) == 0 ? 4 : 1;
 }
 
 int64_t GpuEmitter::vectorColumn(int64_t j, int64_t) const {
-  return placement.strided ? j * width * placement.tx : j * width;
+  return placement.strided ? j * width * placement.tx : (at.firstVector + j) * width;
 }
 
 /// Invocations without columns of their own repeat the last ones, but do not store.
@@ -134,6 +136,12 @@ bool GpuEmitter::recomputes(Operation &op) const {
   if (tile && (at.byElement ? elements.holds(op.getResult(0)) : elements.serves(op)))
     return true;
   return BodyEmitter::recomputes(op);
+}
+
+FailureOr<kernel::Fragment> GpuEmitter::materialize(Value tile) {
+  if (const kernel::Fragment *part = runs.sliced(tile))
+    return *part;
+  return BodyEmitter::materialize(tile);
 }
 
 /// Reductions compare only finite scores, so neither operand is NaN.

@@ -19,6 +19,7 @@
 
 #include "GpuElements.h"
 #include "GpuKernel.h"
+#include "GpuRuns.h"
 #include "GpuWorkgroup.h"
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
@@ -43,6 +44,8 @@ struct GpuContext {
   /// In loops over elements a fragment is one scalar, and tiles are emitted at their uses.
   bool byElement = false;
   mlir::Value elementColumn;
+  /// In slices of a run (GpuRuns.h): registers of a row, and the first of them; 0: all.
+  int64_t vectors = 0, firstVector = 0;
 };
 
 /// Emits one kernel for one invocation. Parts of the class are in the files named below.
@@ -108,7 +111,10 @@ public:
   GpuContext at;
   GpuWorkgroup workgroup{*this};
   GpuElements elements{*this};
+  GpuRuns runs{*this};
+  using BodyEmitter::dependsOn;
   using BodyEmitter::fragments;
+  bool recomputes(mlir::Operation &op) const override;
 
 private:
   mlir::LogicalResult emitContract(kernel::ContractOp op) override; ///< GpuProduct.cpp
@@ -121,7 +127,10 @@ private:
   mlir::LogicalResult emitLoad(kernel::LoadOp op) override;
   bool isWide(mlir::RankedTensorType type) const override;
   bool inColumnLoop() const override { return static_cast<bool>(at.runColumn); }
-  bool recomputes(mlir::Operation &op) const override;
+  mlir::FailureOr<size_t> emitTogether(llvm::ArrayRef<mlir::Operation *> ops) override {
+    return runs.emit(ops);
+  }
+  mlir::FailureOr<kernel::Fragment> materialize(mlir::Value tile) override;
   mlir::Value narrow(mlir::Value value, mlir::Type element) override;
   mlir::Type narrowElement(mlir::Type element) const override {
     return element.isInteger() ? mlir::Type(builder.getI32Type()) : builder.getF32Type();

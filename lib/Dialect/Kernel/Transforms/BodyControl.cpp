@@ -102,6 +102,13 @@ LogicalResult BodyEmitter::emitOps(ArrayRef<Operation *> ops) {
       ops = ops.drop_front();
       continue;
     }
+    FailureOr<size_t> together = emitTogether(ops);
+    if (failed(together))
+      return failure();
+    if (*together) {
+      ops = ops.drop_front(*together);
+      continue;
+    }
     if (inColumnLoop() || !nestColumns(*op)) {
       if (failed(emitOp(*op)))
         return failure();

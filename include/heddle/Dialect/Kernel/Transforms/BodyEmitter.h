@@ -138,6 +138,10 @@ protected:
 
   /// Emits ops in order; ops on wide tiles in loop nests.
   mlir::LogicalResult emitOps(llvm::ArrayRef<mlir::Operation *> ops);
+  /// Emits what `ops` begin with in an order of the target's own; returns how many it took.
+  virtual mlir::FailureOr<size_t> emitTogether(llvm::ArrayRef<mlir::Operation *> ops) {
+    return size_t(0);
+  }
   mlir::LogicalResult emitBlock(mlir::Block &block);
   /// Whether a tile does not fit a fragment, so that its ops stand in loop nests.
   virtual bool isWide(mlir::RankedTensorType type) const { return false; }
@@ -286,10 +290,10 @@ protected:
 
   /// Width of the wide tiles on which the op works column by column; 0 if there are none.
   int64_t nestColumns(mlir::Operation &op) const;
-
-private:
   using OpSet = llvm::SmallPtrSet<mlir::Operation *, 16>;
   bool dependsOn(mlir::Operation &op, const OpSet &ops) const;
+
+private:
   size_t collectRun(llvm::ArrayRef<mlir::Operation *> ops,
                     llvm::SmallVectorImpl<mlir::Operation *> &run,
                     llvm::SmallVectorImpl<mlir::Operation *> &before) const;

@@ -1,0 +1,196 @@
+//===- GpuRuns.cpp - Runs of elementwise ops, depth first -----------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See GpuRuns.h.
+#include "GpuEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using heddle::kernel::Fragment;
+using heddle::kernel::LoadOp;
+using heddle::kernel::StoreOp;
+
+namespace heddle {
+
+/// Rows that are stored together to panels, which are transposed by fours.
+static constexpr int64_t kPanelRows = 4;
+
+static ArrayRef<int64_t> shapeOfTile(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? tile.getShape() : ArrayRef<int64_t>();
+}
+
+//===- Which ops are a run -----------------------------------------------===//
+
+bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) const {
+  if (auto store = dyn_cast<StoreOp>(op)) {
+    Operation *producer = store.getTile().getDefiningOp();
+    return shapeOfTile(store.getTile().getType()) == shape && producer &&
+           run.members.contains(producer);
+  }
+  if (op.getNumResults() != 1 || op.getNumRegions() ||
+      shapeOfTile(op.getResult(0).getType()) != shape)
+    return false;
+  if (isa<LoadOp>(op))
+    return !e.elements.takes(op);
+  return isa<kernel::ScalebOp>(op) ||
+         isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect());
+}
+
+/// The run's tiles have the shape of its first op's. Ops on scalars and on columns go before it.
+GpuRuns::Run GpuRuns::collect(ArrayRef<Operation *> ops) const {
+  Run run;
+  ArrayRef<int64_t> shape;
+  if (ops.front()->getNumResults() == 1)
+    shape = shapeOfTile(ops.front()->getResult(0).getType());
+  if (shape.empty() || shape[1] == 1)
+    return run;
+  for (Operation *op : ops) {
+    if (!e.recomputes(*op)) {
+      bool isScalar =
+          op->getNumResults() == 1 && !op->getNumRegions() && isMemoryEffectFree(op) &&
+          (!GpuEmitter::touchesTiles(*op) ||
+           (!shapeOfTile(op->getResult(0).getType()).empty() &&
+            shapeOfTile(op->getResult(0).getType())[1] == 1 && !isa<kernel::ReduceOp>(op)));
+      if (isMember(*op, shape, run)) {
+        (isa<StoreOp>(op) ? run.stores : run.compute).push_back(op);
+        run.members.insert(op);
+      } else if (isScalar && !e.dependsOn(*op, run.members)) {
+        run.before.push_back(op);
+      } else {
+        break;
+      }
+    }
+    ++run.taken;
+  }
+  return run;
+}
+
+//===- Slices ------------------------------------------------------------===//
+
+/// Emits `body` where fragments are those of a slice, and ops make no more than it.
+LogicalResult GpuRuns::inSlice(Slice next, function_ref<LogicalResult()> body) {
+  GpuContext inside = e.at;
+  inside.firstRow = e.add(e.at.firstRow, e.constant(next.firstRow));
+  inside.rows = next.rows;
+  if (next.vector >= 0) {
+    inside.vectors = 1;
+    inside.firstVector = next.vector;
+  }
+  Fragments whole = std::move(e.fragments);
+  e.fragments.clear();
+  LogicalResult emitted = success();
+  {
+    llvm::SaveAndRestore context(e.at, inside);
+    llvm::SaveAndRestore<const Fragments *> known(outside, &whole);
+    llvm::SaveAndRestore place(slice, next);
+    emitted = body();
+  }
+  e.fragments = std::move(whole);
+  return emitted;
+}
+
+const Fragment *GpuRuns::sliced(Value tile) {
+  if (!outside)
+    return nullptr;
+  auto found = outside->find(tile);
+  if (found == outside->end())
+    return nullptr;
+  const Fragment &from = found->second;
+  Fragment part{{}, from.rows == 1 ? 1 : slice.rows, from.vectors};
+  bool one = from.vectors && slice.vector >= 0;
+  if (one)
+    part.vectors = 1;
+  for (int64_t row = 0; row < part.rows; ++row)
+    for (int64_t column = 0; column < part.columns(); ++column)
+      part.registers.push_back(
+          from.at(from.rows == 1 ? 0 : slice.firstRow + row, one ? slice.vector : column));
+  return &(e.fragments[tile] = std::move(part));
+}
+
+//===- Emission ----------------------------------------------------------===//
+
+/// Loads rows that all rows of the fragment share, such as a bias, once for all of them.
+LogicalResult GpuRuns::loadSharedRows(Operation &op) {
+  for (Value operand : op.getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || !GpuEmitter::isTile(operand.getType()) || !e.recomputes(*producer) ||
+        e.fragments.contains(operand))
+      continue;
+    if (isa<LoadOp>(producer) ? failed(e.use(operand)) : failed(loadSharedRows(*producer)))
+      return failure();
+  }
+  return success();
+}
+
+/// Emits the run on some rows, and appends the registers that it computes to `results`.
+LogicalResult GpuRuns::emitRows(const Run &run, const Fragment &shape, int64_t first, int64_t rows,
+                                Fragments &results) {
+  SmallVector<Fragment> parts(run.compute.size(), Fragment{{}, rows, shape.vectors});
+  for (Fragment &part : parts)
+    part.registers.resize(part.size());
+  for (int64_t j = 0; j < shape.vectors; ++j) {
+    LogicalResult emitted = inSlice({first, rows, j}, [&]() -> LogicalResult {
+      for (auto [op, part] : llvm::zip(run.compute, parts)) {
+        if (failed(e.emitOp(*op)))
+          return failure();
+        const Fragment &made = e.fragments[op->getResult(0)];
+        for (int64_t row = 0; row < rows; ++row)
+          part.registers[row * shape.vectors + j] = made.at(row, 0);
+      }
+      return success();
+    });
+    if (failed(emitted))
+      return failure();
+  }
+  for (auto [op, part] : llvm::zip(run.compute, parts))
+    llvm::append_range(results[op->getResult(0)].registers, part.registers);
+  return inSlice({first, rows, -1}, [&]() -> LogicalResult {
+    for (auto [op, part] : llvm::zip(run.compute, parts))
+      e.fragments[op->getResult(0)] = std::move(part);
+    for (Operation *store : run.stores)
+      if (failed(e.emitOp(*store)))
+        return failure();
+    return success();
+  });
+}
+
+LogicalResult GpuRuns::emitRun(const Run &run) {
+  for (Operation *op : run.before)
+    if (failed(e.emitOp(*op)))
+      return failure();
+  for (Operation *op : run.compute)
+    if (failed(loadSharedRows(*op)))
+      return failure();
+  Fragment shape = e.shapeOf(run.compute.front()->getResult(0).getType());
+  bool panels = llvm::any_of(run.stores, [](Operation *store) {
+    return cast<kernel::ViewType>(cast<StoreOp>(store).getView().getType()).getPanel() != 0;
+  });
+  int64_t rows = panels && shape.rows % kPanelRows == 0 ? kPanelRows : 1;
+  Fragments results;
+  for (Operation *op : run.compute)
+    results[op->getResult(0)] = shape;
+  for (int64_t first = 0; first < shape.rows; first += rows)
+    if (failed(emitRows(run, shape, first, rows, results)))
+      return failure();
+  for (auto &[tile, fragment] : results)
+    e.fragments[tile] = std::move(fragment);
+  return success();
+}
+
+FailureOr<size_t> GpuRuns::emit(ArrayRef<Operation *> ops) {
+  if (e.placement.strided || e.at.byElement || outside)
+    return size_t(0);
+  Run run = collect(ops);
+  if (run.members.size() < 2 || run.compute.empty())
+    return size_t(0);
+  if (failed(emitRun(run)))
+    return failure();
+  return run.taken;
+}
+
+} // namespace heddle

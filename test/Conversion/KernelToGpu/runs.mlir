@@ -1,0 +1,34 @@
+//===- runs.mlir - Elementwise ops behind a product -*- mlir -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops behind a product go register by register, not op by op, and a row is stored before the next one begins. A bias
+// is loaded once for all rows. What a reduction needs stays in registers.
+
+// RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
+
+// Two rows of two registers.
+// CHECK-LABEL: module @epilogue
+// CHECK: %[[SUMS:.*]]:4 = scf.for
+// CHECK: scf.yield
+// CHECK: %[[BIAS:.*]] = spirv.Load "StorageBuffer"
+// CHECK: %[[BIAS2:.*]] = spirv.Load "StorageBuffer"
+// CHECK-NOT: arith.addf
+// CHECK: %[[A:.*]] = arith.addf %[[SUMS]]#0, %[[BIAS]]
+// CHECK-NEXT: %[[B:.*]] = arith.mulf %[[A]], %[[A]]
+// CHECK-NEXT: %[[C:.*]] = arith.addf %[[SUMS]]#1, %[[BIAS2]]
+// CHECK-NEXT: %[[D:.*]] = arith.mulf %[[C]], %[[C]]
+// CHECK: spirv.Store "StorageBuffer" %{{.*}}, %[[B]]
+// CHECK: spirv.Store "StorageBuffer" %{{.*}}, %[[D]]
+// CHECK: arith.addf %[[SUMS]]#2, %[[BIAS]]
+kernel.func @epilogue(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16], f32, panel = 16>, %b: !kernel.view<[32], f32>, %y: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 8) attributes {schedule = #kernel.schedule<threads = [4, 4]>,
+    storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<weight>, #kernel.storage<memory>]} {
+  %z = arith.constant 0 : index
+  %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 16], f32>, !kernel.view<[32, 16], f32, panel = 16> -> tensor<8x32xf32>
+  %t = kernel.load %b[%z] : !kernel.view<[32], f32> -> tensor<1x32xf32>
+  %tb = kernel.broadcast %t : tensor<1x32xf32> -> tensor<8x32xf32>
+  %s = arith.addf %c, %tb : tensor<8x32xf32>
+  %q = arith.mulf %s, %s : tensor<8x32xf32>
+  kernel.store %q, %y[%i, %z] : tensor<8x32xf32>, !kernel.view<[d0, 32], f32>
+}
