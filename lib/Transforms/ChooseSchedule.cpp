@@ -7,7 +7,7 @@
 //
 //   CPU   products with weights prefetch, long ones go by k-blocks; loops over
 //         keys are outside of the rows
-//   GPU   a workgroup of at most 64 invocations shares a tile
+//   GPU   a workgroup of at most 64 invocations shares a tile, 128 where products are of codes
 
 #include "Tiling.h"
 
@@ -73,18 +73,28 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 
 //===- GPU ---------------------------------------------------------------===//
 
+/// Whether a product has two sums an element: integers of a block of features, and those of all.
+static bool sumsTwice(ContractOp product) {
+  return product && formatOf(product.getFormat().weights).isCode();
+}
+
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
-/// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum.
+/// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum. Registers
+/// hold 8 x 16 sums of an invocation, once.
 static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts) {
   int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
   bool multiplies = facts.features || facts.overRows;
-  int64_t down = facts.rows <= 32 && columns < 128 ? 4 : 8;
+  int64_t values = facts.overRows ? facts.overRows.getType().getDimSize(1) : 0;
+  int64_t down = facts.rows <= 32 && std::max(columns, values) < 128 ? 4 : 8;
   if (!multiplies && facts.reduces)
     down = facts.rows;
   kernel::LoopOrder order =
       facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
+  int64_t across = multiplies && facts.wide ? 8 : 4;
+  if (sumsTwice(facts.features) && columns >= 128)
+    across = 16;
   return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,
-                                   {std::min(facts.rows, down), multiplies && facts.wide ? 8 : 4});
+                                   {std::min(facts.rows, down), across});
 }
 
 kernel::ScheduleAttr heddle::chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu) {

@@ -316,7 +316,7 @@ Value GpuEmitter::wordAt(const BoundView &view, Address place) {
 
 Value GpuEmitter::narrow(Value value, Type element) {
   if (element.isF16())
-    return widenedHalves(roundedHalves(value));
+    return unpackedWords(roundedHalves(value), element).first;
   return element.isBF16() ? asFloats(roundedWords(value)) : value;
 }
 
@@ -326,7 +326,38 @@ std::pair<Value, Value> GpuEmitter::unpackedWords(Value words, Type element) {
   Type type = words.getType();
   Value even = arith::AndIOp::create(builder, loc, words, wordConstant(0xffff, type));
   Value odd = arith::ShRUIOp::create(builder, loc, words, wordConstant(16, type));
-  return {widenedHalves(even), widenedHalves(odd)};
+  auto [low, high] = unpackedByDevice(words);
+  Value kept = splat(entry.keepsHalves(), withElement(type, builder.getI1Type()));
+  return {select(kept, low, widenedHalves(even)), select(kept, high, widenedHalves(odd))};
+}
+
+/// By the instruction that flushes denormals of f16 on some devices.
+std::pair<Value, Value> GpuEmitter::unpackedByDevice(Value words) {
+  Type floats = withElement(words.getType(), builder.getF32Type()),
+       pair = VectorType::get({2}, builder.getF32Type());
+  auto vector = dyn_cast<VectorType>(words.getType());
+  SmallVector<Value> low, high;
+  for (int64_t lane = 0; lane < (vector ? vector.getDimSize(0) : 1); ++lane) {
+    Value word = vector ? vector::ExtractOp::create(builder, loc, words, lane).getResult() : words;
+    Value both = spirv::GLUnpackHalf2x16Op::create(builder, loc, pair, word);
+    low.push_back(vector::ExtractOp::create(builder, loc, both, 0));
+    high.push_back(vector::ExtractOp::create(builder, loc, both, 1));
+  }
+  if (!vector)
+    return {low.front(), high.front()};
+  return {vector::FromElementsOp::create(builder, loc, cast<VectorType>(floats), low),
+          vector::FromElementsOp::create(builder, loc, cast<VectorType>(floats), high)};
+}
+
+Value GpuEmitter::byteAsFloat(Value words, int64_t byte, bool isSigned) {
+  Value &known = floatBytes[{words, 2 * byte + isSigned}];
+  if (known)
+    return known;
+  Type type = withElement(words.getType(), builder.getF32Type());
+  Value integer = byteOf(words, byte, isSigned);
+  if (isSigned)
+    return known = arith::SIToFPOp::create(builder, loc, type, integer);
+  return known = arith::UIToFPOp::create(builder, loc, type, integer);
 }
 
 Value GpuEmitter::unpackFour(Value first, Value second, Type element) {

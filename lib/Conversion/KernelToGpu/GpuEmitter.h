@@ -88,6 +88,8 @@ public:
   std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
   /// Widens the elements of two words to four floats.
   mlir::Value unpackFour(mlir::Value first, mlir::Value second, mlir::Type element);
+  /// One byte of each word, widened to f32.
+  mlir::Value byteAsFloat(mlir::Value words, int64_t byte, bool isSigned);
   /// Packs four floats, already rounded to `element`, into two words.
   std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value, mlir::Type element);
 
@@ -144,11 +146,14 @@ private:
   /// A number of elements in groups of 2^shift.
   mlir::Value inGroups(mlir::Value elements, int64_t shift);
   mlir::Value packBytes(mlir::Value value);
+  std::pair<mlir::Value, mlir::Value> unpackedByDevice(mlir::Value words);
   mlir::Value elementIndex(kernel::Address place);
 
   kernel::FuncOp func;
   /// Results of inGroups, by count and shift.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> groups;
+  /// Results of byteAsFloat, by words and 2 * byte + isSigned, in the block of the words.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> floatBytes;
   /// Whether this invocation's rows exist, for blocks inside `rowsKnownIn`.
   mlir::Value rowsExist;
   mlir::Block *rowsKnownIn = nullptr;

@@ -9,6 +9,7 @@
 #include "GpuKernel.h"
 
 #include "heddle/Support/Program.h"
+#include "heddle/Support/VulkanConstants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
@@ -145,6 +146,19 @@ Value GpuKernel::gridPoint(int64_t axis) {
   Value point = builtIn(spirv::BuiltIn::WorkgroupId, 2 - axis);
   Value base = words[func.getScalars().size() + func.getNumViews() + axis];
   return arith::AddIOp::create(builder, loc(), point, base);
+}
+
+Value GpuKernel::keepsHalves() {
+  if (halvesKept)
+    return halvesKept;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  auto constant = spirv::SpecConstantOp::create(
+      builder, loc(), builder.getStringAttr("keepsHalves"), builder.getBoolAttr(false));
+  constant->setAttr("spec_id", builder.getI32IntegerAttr(vulkanKeepsHalves));
+  builder.setInsertionPointToStart(&entry.getBody().front());
+  return halvesKept = spirv::ReferenceOfOp::create(builder, loc(), builder.getI1Type(),
+                                                   constant.getSymName());
 }
 
 Value GpuKernel::invocation() { return builtIn(spirv::BuiltIn::LocalInvocationId, 0); }

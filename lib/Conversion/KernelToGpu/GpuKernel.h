@@ -40,6 +40,8 @@ public:
   mlir::Value argumentStart(int64_t argument);
   /// This workgroup's point on a grid axis: its id plus the base of the dispatch.
   mlir::Value gridPoint(int64_t axis);
+  /// Whether the device keeps denormals of f16: a specialization constant, false unless set.
+  mlir::Value keepsHalves();
   /// Number of this invocation in its workgroup.
   mlir::Value invocation();
 
@@ -79,6 +81,7 @@ private:
   std::map<SharedArray, mlir::Value> arrays;
   /// Scalars, starts of arguments, the grid's base.
   llvm::SmallVector<mlir::Value> words;
+  mlir::Value halvesKept;
 };
 
 } // namespace heddle

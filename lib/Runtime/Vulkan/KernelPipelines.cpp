@@ -10,6 +10,7 @@
 #include "SpirvFacts.h"
 
 #include "heddle/Support/Try.h"
+#include "heddle/Support/VulkanConstants.h"
 
 #include <algorithm>
 #include <cstring>
@@ -141,6 +142,10 @@ Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Cho
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";
+  VkBool32 keepsHalves = device.physical().keepsHalves();
+  VkSpecializationMapEntry constant{vulkanKeepsHalves, 0, sizeof keepsHalves};
+  VkSpecializationInfo constants{1, &constant, sizeof keepsHalves, &keepsHalves};
+  info.stage.pSpecializationInfo = &constants;
   info.layout = pipelineLayout;
   VkResult result =
       vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &made.pipeline);

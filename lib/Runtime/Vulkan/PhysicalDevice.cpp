@@ -43,6 +43,16 @@ static VulkanLimits limitsOf(const VkPhysicalDeviceLimits &from) {
   return limits;
 }
 
+static bool hasExtension(VkPhysicalDevice device, std::string_view name) {
+  uint32_t count = 0;
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> extensions(count);
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+  return std::ranges::any_of(extensions, [&](const VkExtensionProperties &extension) {
+    return name == extension.extensionName;
+  });
+}
+
 /// Features that a kernel may need, by their names in artifacts. Any other name counts as lacking.
 static constexpr std::pair<std::string_view, VkBool32 VkPhysicalDeviceFeatures::*> knownFeatures[] =
     {{"shaderFloat64", &VkPhysicalDeviceFeatures::shaderFloat64},
@@ -55,6 +65,19 @@ static VkPhysicalDeviceFeatures featuresOf(VkPhysicalDevice device) {
   for (auto [name, feature] : knownFeatures)
     known.*feature = all.*feature;
   return known;
+}
+
+/// Drivers that can keep denormals of f16 do so unless a kernel asks otherwise.
+static bool keepsDenormalHalves(VkPhysicalDevice device, uint32_t version) {
+  if (version < VK_API_VERSION_1_2 &&
+      !hasExtension(device, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
+    return false;
+  VkPhysicalDeviceFloatControlsProperties controls{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  all.pNext = &controls;
+  vkGetPhysicalDeviceProperties2(device, &all);
+  return controls.shaderDenormPreserveFloat16;
 }
 
 std::string PhysicalDevice::lacks(const VulkanVariant &variant) const {
@@ -82,6 +105,7 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
     vkGetPhysicalDeviceProperties2(handle, &all);
     device.identity.pNext = device.maintenance.pNext = nullptr; // the object may move
     device.offered = featuresOf(handle);
+    device.halvesKept = keepsDenormalHalves(handle, device.properties.apiVersion);
     vkGetPhysicalDeviceMemoryProperties(handle, &device.memory);
     device.family = computeFamily(handle);
   }
@@ -94,6 +118,7 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
 Status PhysicalDevice::applyMask(std::string_view mask) {
   if (mask == "minimum") {
     offered = {};
+    halvesKept = false;
     mask = "shared=16384,invocations=128,range=134217728,buffers=4,groups=65535";
   }
   const std::pair<std::string_view, int64_t *> names[] = {{"shared", &masked.sharedBytes},
@@ -101,6 +126,8 @@ Status PhysicalDevice::applyMask(std::string_view mask) {
                                                           {"range", &masked.storageRange},
                                                           {"buffers", &masked.storageBuffers},
                                                           {"groups", &masked.groupCount}};
+  const std::pair<std::string_view, bool *> switches[] = {{"staging", &staging},
+                                                          {"halves", &halvesKept}};
   while (!mask.empty()) {
     std::string_view item = mask.substr(0, mask.find(','));
     mask.remove_prefix(std::min(mask.size(), item.size() + 1));
@@ -109,14 +136,15 @@ Status PhysicalDevice::applyMask(std::string_view mask) {
                      text = item.substr(std::min(item.size(), equals + 1));
     int64_t value = 0;
     auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    auto known = std::find_if(std::begin(names), std::end(names),
-                              [&](const auto &n) { return n.first == name; });
+    auto isNamed = [&](const auto &n) { return n.first == name; };
+    auto known = std::ranges::find_if(names, isNamed);
+    auto turned = std::ranges::find_if(switches, isNamed);
     if (failure != std::errc() || end != text.data() + text.size() || value < 1 ||
-        (known == std::end(names) && name != "staging"))
+        (known == std::end(names) && turned == std::end(switches)))
       return usageError("HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found " +
                         quotedText(item));
-    if (name == "staging")
-      staging = true;
+    if (turned != std::end(switches))
+      *turned->second = true;
     else
       *known->second = std::min(*known->second, value);
   }

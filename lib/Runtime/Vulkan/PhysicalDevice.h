@@ -31,6 +31,8 @@ public:
   const VkPhysicalDeviceFeatures &features() const { return offered; }
   /// First feature that a variant needs and this device lacks: "shaderInt64"; empty if none.
   std::string lacks(const VulkanVariant &variant) const;
+  /// Whether instructions on f16 keep denormals.
+  bool keepsHalves() const { return halvesKept; }
   /// Alignment of offsets in descriptors, in bytes.
   int64_t windowAlignment() const;
   /// First queue family with compute support.
@@ -57,6 +59,7 @@ private:
   VkPhysicalDeviceMemoryProperties memory{};
   std::optional<uint32_t> family;
   VulkanLimits masked;
+  bool halvesKept = false;
   bool staging = false; ///< staging=1: as if the host could not reach device memory
 };
 

@@ -6,8 +6,8 @@
 // words is eight features of four columns. 32 features of a column share a scale d and a
 // minimum m, those of a row e and s. Group by group:
 //
-//   u    sum of p * q, an exact integer
-//   sum  Fma(f32(u), e * d, sum), then Fma(s, m, sum)
+//   u    sum of p * q, an integer below 2^24, so that f32 holds it exactly
+//   sum  Fma(u, e * d, sum), then Fma(s, m, sum)
 
 #include "../GpuProduct.h"
 
@@ -73,9 +73,7 @@ private:
   }
 
   void addGroup(Value group, int64_t words, Registers &sums) {
-    Type integers = VectorType::get({width}, builder.getI32Type());
-    Registers parts(shape.size(), e.wordConstant(0, integers)), codes(shape.vectors),
-        quads(shape.rows);
+    Registers parts(shape.size(), e.zeroVector()), codes(shape.vectors), quads(shape.rows);
     Value far = e.mul(group, blockWords * wordFeatures);
     for (int64_t word = 0; word < words; ++word) {
       Registers q;
@@ -85,7 +83,9 @@ private:
         Value p = rowWord(quads[row], group, row, word);
         for (int64_t j = 0; j < shape.vectors; ++j) {
           Value &part = parts[row * shape.vectors + j];
-          part = e.dot4(q[j], p, part);
+          for (int64_t byte = 0; byte < 4; ++byte)
+            part = math::FmaOp::create(builder, loc, e.byteAsFloat(q[j], byte, /*isSigned=*/false),
+                                       e.byteAsFloat(p, byte, /*isSigned=*/true), part);
         }
       }
     }
@@ -98,8 +98,7 @@ private:
     Value d = halvesAt(j, group, 0), m = halvesAt(j, group, lineWords / 2);
     for (int64_t row = 0; row < shape.rows; ++row) {
       Value &sum = sums[row * shape.vectors + j];
-      Value u =
-          arith::SIToFPOp::create(builder, loc, sum.getType(), parts[row * shape.vectors + j]);
+      Value u = parts[row * shape.vectors + j];
       Value factor = arith::MulFOp::create(builder, loc, rowScale(group, row, 0), d);
       sum = math::FmaOp::create(builder, loc, u, factor, sum);
       sum = math::FmaOp::create(builder, loc, rowScale(group, row, 1), m, sum);

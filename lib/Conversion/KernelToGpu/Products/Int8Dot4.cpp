@@ -2,9 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A word holds four features, so that a step multiplies four; sums are i32.
+// A word holds four features, so that a step multiplies four. Bytes are widened
+// to f32, because devices multiply 32-bit integers at a quarter of the rate of
+// f32 or less. A product is at most 255 * 127, so sums of a block of features
+// are exact integers below 2^24; behind each block they are added to i32.
 
 #include "../GpuProduct.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -18,7 +23,42 @@ struct Int8Dot4 : GpuProduct {
 
   int64_t word() const override { return 4; }
 
-  Value step(Value a, Value b, Value c, bool) override { return e.dot4(a, b, c); }
+  Value step(Value a, Value b, Value c, bool) override {
+    for (int64_t byte = 0; byte < word(); ++byte)
+      c = math::FmaOp::create(builder, loc, e.byteAsFloat(a, byte, /*isSigned=*/false),
+                              e.byteAsFloat(b, byte, /*isSigned=*/true), c);
+    return c;
+  }
+
+  void sumProducts(Registers &sums) override {
+    static_assert(blockWords * 4 * 255 * 127 < 1 << 24, "sums of a block are exact");
+    int64_t words = *e.constantOf(count); // features are static
+    if (words <= blockWords)
+      return addBlock(e.constant(0), words, sums);
+    int64_t whole = words / blockWords * blockWords;
+    e.loopOver(e.constant(0), e.constant(whole), blockWords, sums,
+               [&](Value first) { addBlock(first, blockWords, sums); });
+    if (whole < words)
+      addBlock(e.constant(whole), words - whole, sums);
+  }
+
+private:
+  /// Words whose products are summed in f32, a multiple of a load's four.
+  static constexpr int64_t blockWords = 128;
+
+  /// Adds the products of `words` words from `first` on.
+  void addBlock(Value first, int64_t words, Registers &sums) {
+    Registers block(sums.size(), e.zeroVector());
+    int64_t whole = words / vec4 * vec4;
+    if (whole)
+      emitLoop({first, end(e.add(first, e.constant(whole))), vec4}, block);
+    if (whole < words)
+      emitLoop({e.add(first, e.constant(whole)), end(e.add(first, e.constant(words))), 1}, block);
+    for (auto [sum, floats] : llvm::zip(sums, block)) {
+      Value integers = arith::FPToSIOp::create(builder, loc, sum.getType(), floats);
+      sum = arith::AddIOp::create(builder, loc, sum, integers);
+    }
+  }
 };
 } // namespace
 

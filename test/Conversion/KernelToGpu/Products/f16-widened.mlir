@@ -2,15 +2,19 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A word is two features, widened by integers one after the other; the left side is
-// f32.
+// A word is two features, widened one after the other: by an instruction where the device keeps denormals, which a
+// specialization constant says, else by integers. The left side is f32.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 
 // CHECK-LABEL: module @halves
+// CHECK: spirv.SpecConstant @keepsHalves spec_id(0) = false
+// CHECK: %[[KEEPS:.*]] = spirv.mlir.referenceof @keepsHalves : i1
 // CHECK: %[[WORDS:.*]] = arith.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
 // CHECK: arith.andi %[[WORDS]]
 // CHECK: arith.shrui %[[WORDS]]
+// CHECK: spirv.GL.UnpackHalf2x16
+// CHECK: vector.broadcast %[[KEEPS]] : i1 to vector<4xi1>
 // CHECK: arith.subf
 // CHECK: arith.subf
 // CHECK: math.fma

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group is a round of the loop: integers of codes, then two multiply-adds with the
+// A group is a round of the loop: codes as floats, whose sums are exact, then two multiply-adds with the
 // scales of the row and those of the column. Two features are left behind it.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
@@ -11,8 +11,9 @@
 // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args
 // CHECK: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
 // CHECK: arith.andi %{{.*}} : vector<4xi32>
-// CHECK-COUNT-32: arith.muli %{{.*}} : vector<4xi32>
+// CHECK: arith.uitofp %{{.*}} : vector<4xi32> to vector<4xf32>
 // CHECK: arith.sitofp %{{.*}} : vector<4xi32> to vector<4xf32>
+// CHECK-COUNT-32: math.fma %{{.*}} : vector<4xf32>
 // CHECK: arith.mulf %{{.*}} : vector<4xf32>
 // CHECK: math.fma %{{.*}} : vector<4xf32>
 // CHECK: math.fma %{{.*}} : vector<4xf32>

@@ -2,15 +2,20 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Four words a load, four products each, in integers; results go four to a word.
+// Four words a load, four products each, as floats: the sums of a block of features are exact, and are added to
+// integers behind it. Results go four to a word.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 
 // CHECK-LABEL: module @quads
 // CHECK-DAG: @binding0 bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0])>, StorageBuffer>
-// CHECK: scf.for {{.*}} -> (vector<4xi32>
+// CHECK: scf.for {{.*}} -> (vector<4xf32>
 // CHECK: arith.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
-// CHECK-COUNT-4: arith.muli %{{.*}} : vector<4xi32>
+// CHECK: arith.uitofp %{{.*}} : vector<4xi32> to vector<4xf32>
+// CHECK: arith.sitofp %{{.*}} : vector<4xi32> to vector<4xf32>
+// CHECK-COUNT-4: math.fma %{{.*}} : vector<4xf32>
+// CHECK: scf.yield
+// CHECK: arith.fptosi %{{.*}} : vector<4xf32> to vector<4xi32>
 // CHECK-COUNT-3: arith.ori %{{.*}} : i32
 // CHECK: spirv.Store "StorageBuffer" %{{.*}} : f32
 kernel.func @quads(%x: !kernel.view<[d0, 32], i8>, %w: !kernel.view<[16, 32], i8, panel = 16>, %y: !kernel.view<[d0, 16], i8>)
