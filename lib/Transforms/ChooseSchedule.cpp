@@ -7,7 +7,7 @@
 //
 //   CPU   products with weights prefetch, long ones go by k-blocks; loops over
 //         keys are outside of the rows
-//   GPU   a workgroup of at most 64 invocations shares a tile, 128 where products are of codes
+//   GPU   a workgroup of at most 64 invocations shares a tile, 128 where sums are many
 
 #include "Tiling.h"
 
@@ -22,11 +22,20 @@ struct BodyFacts {
   ContractOp features, overRows; ///< the first product over features, and over rows
   bool wide = true;              ///< products have multiples of 32 columns
   bool reduces = false;          ///< some op reduces rows
+  bool panels = false;           ///< some op stores to panels, four rows at once
+  int64_t sums = 0;              ///< that products over features hold at once, for a row of a tile
 };
 } // namespace
 
+/// Sums of a product for a row: codes have those of a block of features beside those of all.
+static int64_t sumsOfRow(ContractOp product) {
+  int64_t columns = product.getType().getDimSize(1);
+  return formatOf(product.getFormat().weights).isCode() ? 2 * columns : columns;
+}
+
 static BodyFacts factsOf(kernel::FuncOp body) {
   BodyFacts facts;
+  llvm::DenseMap<Block *, int64_t> sums; // what follows the products needs all of a block
   body.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto tile = dyn_cast<RankedTensorType>(type)) {
@@ -34,11 +43,15 @@ static BodyFacts factsOf(kernel::FuncOp body) {
         facts.columns = std::max(facts.columns, tile.getDimSize(1));
       }
     facts.reduces |= isa<kernel::ReduceOp>(op);
+    if (auto store = dyn_cast<kernel::StoreOp>(op))
+      facts.panels |= cast<kernel::ViewType>(store.getView().getType()).getPanel() != 0;
     if (auto product = dyn_cast<ContractOp>(op)) {
       facts.wide &= product.getType().getDimSize(1) % 32 == 0;
       ContractOp &first = product.getRows() ? facts.overRows : facts.features;
       if (!first)
         first = product;
+      if (!product.getRows())
+        facts.sums = std::max(facts.sums, sums[product->getBlock()] += sumsOfRow(product));
     }
   });
   return facts;
@@ -73,25 +86,22 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 
 //===- GPU ---------------------------------------------------------------===//
 
-/// Whether a product has two sums an element: integers of a block of features, and those of all.
-static bool sumsTwice(ContractOp product) {
-  return product && formatOf(product.getFormat().weights).isCode();
-}
-
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
 /// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum. Registers
-/// hold 8 x 16 sums of an invocation, once.
+/// hold 8 x 16 sums of an invocation.
 static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts) {
   int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
   bool multiplies = facts.features || facts.overRows;
   int64_t values = facts.overRows ? facts.overRows.getType().getDimSize(1) : 0;
   int64_t down = facts.rows <= 32 && std::max(columns, values) < 128 ? 4 : 8;
+  if (!multiplies && !facts.panels)
+    down = 16;
   if (!multiplies && facts.reduces)
     down = facts.rows;
   kernel::LoopOrder order =
       facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
   int64_t across = multiplies && facts.wide ? 8 : 4;
-  if (sumsTwice(facts.features) && columns >= 128)
+  if (facts.sums > 128)
     across = 16;
   return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,
                                    {std::min(facts.rows, down), across});

@@ -17,7 +17,7 @@
 // CPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside>
 // GPU: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [8, 8]>
 // GPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
-// GPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [4, 4]>
+// GPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
 // GPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [4, 4]>
 func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims = ["B", "S", 2048]}) -> tensor<?x?x32xf32> {
   %w = transformer.weight "w" : tensor<32x2048xf32>

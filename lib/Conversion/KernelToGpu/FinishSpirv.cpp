@@ -8,6 +8,8 @@
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 #include "heddle/Target/GpuTarget.h"
 
+#include "GpuLoops.h"
+
 #include "mlir/Conversion/ArithToSPIRV/ArithToSPIRV.h"
 #include "mlir/Conversion/MathToSPIRV/MathToSPIRV.h"
 #include "mlir/Conversion/SCFToSPIRV/SCFToSPIRV.h"
@@ -78,8 +80,9 @@ struct ConvertFor : OpConversionPattern<scf::ForOp> {
     for (Type type : op.getBody()->getArgumentTypes())
       if (getTypeConverter()->convertType(type) != type)
         return rewriter.notifyMatchFailure(op, "expected values whose types need no conversion");
-    auto loop =
-        spirv::LoopOp::create(rewriter, op.getLoc(), op.getResultTypes(), spirv::LoopControl::None);
+    auto control =
+        op->hasAttr(heddle::kRolled) ? spirv::LoopControl::DontUnroll : spirv::LoopControl::None;
+    auto loop = spirv::LoopOp::create(rewriter, op.getLoc(), op.getResultTypes(), control);
     loop.addEntryAndMergeBlock(rewriter);
     Block *header = buildHeader(op, adaptor, loop, rewriter);
     moveBody(op, adaptor, loop, header, rewriter);

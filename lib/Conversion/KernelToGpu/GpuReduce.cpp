@@ -9,6 +9,7 @@
 //   blocked   the tile is staged, one invocation sums one row of it
 //   strided   an invocation holds four lanes of its row; the four of a row exchange them
 #include "GpuEmitter.h"
+#include "GpuLoops.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -208,6 +209,7 @@ LogicalResult GpuEmitter::emitLoopNest(ArrayRef<Operation *> run) {
   SmallVector<Value> carried = reduce.identities(reductions);
   LogicalResult emitted = success();
   loopOver(constant(0), constant(columns), step, carried, [&](Value index) {
+    builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
     llvm::SaveAndRestore registers(fragments);
     llvm::SaveAndRestore column(at.runColumn, index);
     emitted = reduce.emitLoopNestStep(run, carried);

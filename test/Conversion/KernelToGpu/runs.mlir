@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ops behind a product go register by register, not op by op, and a row is stored before the next one begins. A bias
-// is loaded once for all rows. What a reduction needs stays in registers.
+// is loaded once for all rows. What a reduction needs stays in registers. Column loops are not to be unrolled.
 
-// RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse --finish-spirv | FileCheck %s --check-prefix=SPIRV
 
 // Two rows of two registers.
 // CHECK-LABEL: module @epilogue
@@ -31,4 +32,15 @@ kernel.func @epilogue(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16]
   %s = arith.addf %c, %tb : tensor<8x32xf32>
   %q = arith.mulf %s, %s : tensor<8x32xf32>
   kernel.store %q, %y[%i, %z] : tensor<8x32xf32>, !kernel.view<[d0, 32], f32>
+}
+
+// -----
+
+// SPIRV-LABEL: spirv.module @sums
+// SPIRV: spirv.mlir.loop control(DontUnroll)
+kernel.func @sums(%x: !kernel.view<[d0, 256], f32>, %y: !kernel.view<[d0], f32>) scalars(d0) grid(%i = d0 by 16) {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 256], f32> -> tensor<16x256xf32>
+  %s = kernel.reduce add %t : tensor<16x256xf32> -> tensor<16x1xf32>
+  kernel.store %s, %y[%i] as rows : tensor<16x1xf32>, !kernel.view<[d0], f32>
 }
