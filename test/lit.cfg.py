@@ -43,6 +43,10 @@ config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 
+# Mesa's driver for AMD, which compiles without a GPU.
+if os.path.isfile("/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"):
+    config.available_features.add("amd-compiler")
+
 # A machine without a Vulkan driver skips the tests that need one.
 drivers = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES") or "/usr/share/vulkan/icd.d"
 if os.path.isfile(drivers) or (os.path.isdir(drivers) and os.listdir(drivers)):
