@@ -124,7 +124,6 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   bool sums = a.returnLogSumExp && givesMore;
   auto attention = AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale),
                                        weights, sums, rules);
-  attention.setKept(call.decoder && !call.cached()); // steps read them from caches
   if (sums)
     f.result(site.result + "log-sum-exp", attention.getLse(),
              {"B", std::to_string(a.heads), site.call.rows()});

@@ -32,14 +32,13 @@ using namespace mlir;
 
 namespace heddle {
 
-void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype,
-                              const std::string &cacheDtype) {
+void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(transformer::createLowerConvolutions());
   pm.addPass(createCSEPass());
   pm.addPass(createCheckSupported());
   pm.addPass(transformer::createBoundCaches());
-  pm.addPass(transformer::createSetPrecision({dtype, cacheDtype}));
+  pm.addPass(transformer::createSetPrecision({dtype}));
 }
 
 void buildFusedPipeline(OpPassManager &pm) {

@@ -152,20 +152,16 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
   bool dense = place.dense = isDense(op.getType());
   place.element = dtypeOf(op.getType());
   place.ring = static_cast<int32_t>(ringOf(op));
-  place.perRow = dims.size() == 3 && !dims.back().isConstant();
   if (place.ring)
     place.rows = place.ring;
-  else if (dims.size() == 4 || place.perRow)
+  else if (dims.size() == 4)
     place.rows = SizeExpr::roundUp(
         op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
   place.panel = keyStates.contains(symbol);
-  if (place.perRow)
-    dims[2] = place.rows;
   Value &buffer = states[symbol];
   if (!buffer)
-    buffer = bufferOf(
-        {symbol.str(), Buffer::Kind::State,
-         elementsOf(dims, place.perRow ? dims[1] : place.rows, dense, place.elementBytes())});
+    buffer = bufferOf({symbol.str(), Buffer::Kind::State,
+                       elementsOf(dims, place.rows, dense, place.elementBytes())});
   place.buffer = buffer;
   return place;
 }

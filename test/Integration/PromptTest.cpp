@@ -19,12 +19,9 @@ class PromptTest
     : public testing::TestWithParam<std::tuple<std::string, std::string, std::string>> {
 protected:
   void SetUp() override {
-    const auto &[model, device, types] = GetParam();
-    const size_t end = types.find('_'); // "bf16_int8": the caches' type behind that of products
-    JitOptions options{.device = device, .dtype = types.substr(0, end)};
-    if (end != std::string::npos)
-      options.cacheDtype = types.substr(end + 1);
-    auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/" + model + ".json", options);
+    const auto &[model, device, dtype] = GetParam();
+    auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/" + model + ".json",
+                      {.device = device, .dtype = dtype});
     if (!opened && isMissingDevice(opened.error()))
       GTEST_SKIP() << opened.error().message;
     ASSERT_TRUE(opened) << opened.error().message;
@@ -295,24 +292,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"prompt-hidden", "vulkan", "f32"}),
     nameOf);
 
-/// Types of caches beside types of products: f32 and bf16 multiply keys and values in different ways,
-/// the others as one of these two.
-INSTANTIATE_TEST_SUITE_P(Caches, PromptTest,
-                         testing::Combine(testing::Values("rotary-decoder", "rotary-odd",
-                                                          "prompt-rules", "prompt-transposed"),
-                                          testing::Values("cpu", "vulkan"),
-                                          testing::Values("f32_bf16", "f32_f16", "f32_int8",
-                                                          "bf16_f32", "bf16_f16", "bf16_int8",
-                                                          "f16_int8", "int8_int8", "int4_int8")),
-                         nameOf);
-
 INSTANTIATE_TEST_SUITE_P(Models, RingTest,
                          testing::Values(Case{"prompt-window", "cpu", "f32"},
                                          Case{"prompt-window", "cpu", "bf16"},
-                                         Case{"prompt-window", "vulkan", "f32"},
-                                         Case{"prompt-window", "cpu", "f32_int8"},
-                                         Case{"prompt-window", "cpu", "bf16_int8"},
-                                         Case{"prompt-window", "vulkan", "bf16_int8"}),
+                                         Case{"prompt-window", "vulkan", "f32"}),
                          nameOf);
 
 } // namespace

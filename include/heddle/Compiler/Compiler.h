@@ -31,8 +31,6 @@ struct CompileOptions : ImportOptions {
   /// sets with instructions for the products of `dtype`, if there are any.
   std::vector<std::string> cpus;
   std::string dtype = "f32"; ///< of products: a name of Support/Formats.h
-  /// Type of keys and values that sessions keep: f32, bf16, f16 or int8; empty: it follows `dtype`.
-  std::string cacheDtype;
   /// Files to be written: error if the model is read from one of them.
   std::vector<std::string> outputs;
   /// Callback with a short phrase at the beginning of each phase.

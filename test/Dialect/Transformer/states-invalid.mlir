@@ -21,7 +21,7 @@ transformer.state @state_c2_name {dims = ["B", 8, 5, 4]} : tensor<?x8x?x4xf32>
 
 // -----
 
-// expected-error @+1 {{'transformer.state' op C3: expected a state with a capacity to have rank 4, or rank 3 of scales, and a dynamic dimension 2}}
+// expected-error @+1 {{'transformer.state' op C3: expected a state with a capacity to have rank 4 and a dynamic dimension 2}}
 transformer.state @state_c3_rank {dims = ["B", "S", 4], capacity = 8 : i64} : tensor<?x?x4xf32>
 
 // -----

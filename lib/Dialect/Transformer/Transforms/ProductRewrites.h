@@ -9,7 +9,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/DenseSet.h"
 
 namespace heddle::transformer {
 
@@ -30,11 +29,5 @@ inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op
 /// Gives every f32 `linear` and `ffn` whose matrices are tensors of the checkpoint the format's
 /// operands. Other products are left alone.
 void quantizeProducts(mlir::ModuleOp module, const NumberFormat &format);
-
-/// Values that sessions keep, in the type of caches.
-using KeptValues = llvm::DenseSet<mlir::Value>;
-/// Gives states that only attention reads, and keys and values that are marked as kept, the type of
-/// caches.
-KeptValues keepRows(mlir::ModuleOp module, DType type);
 
 } // namespace heddle::transformer
