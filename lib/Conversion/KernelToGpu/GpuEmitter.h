@@ -106,6 +106,8 @@ public:
               llvm::function_ref<void()> otherwise = {});
   /// From here on in this block, `condition` tells whether this invocation's rows exist.
   void noteRows(mlir::Value condition);
+  /// Whether an invocation has whole rows, and nothing is exchanged.
+  bool ownsRows() const { return !placement.strided && placement.tx == 1; }
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value unlessMissing(mlir::Value end);
 
