@@ -163,13 +163,11 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
   size_t words = kernel.scalars.size() + kernel.arguments.size();
   if (!kernel.vulkan.empty() && words > vulkanBlockWords)
     return expected(place, "at most 512 scalars and arguments", static_cast<int64_t>(words));
-  std::set<std::pair<int, bool>> levels;
+  std::set<int> levels;
   for (const VulkanVariant &variant : kernel.vulkan) {
     HEDDLE_TRY(checkGrid(place, variant, kernel.scalars.size()));
     HEDDLE_TRY(checkVariant(place, variant));
-    if (variant.rows < -1 || variant.rows >= static_cast<int>(kernel.scalars.size()))
-      return expected(place, "one of its scalars as rows", variant.rows);
-    if (!levels.insert({variant.level, variant.rows >= 0}).second)
+    if (!levels.insert(variant.level).second)
       return expected(place, "variants of different levels", variant.level);
   }
   return {};

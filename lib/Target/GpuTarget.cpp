@@ -21,12 +21,6 @@ const std::vector<GpuTarget> &heddle::gpuTargets() {
        .invocations = 128,
        .capabilities = {"Shader"},
        .tiles = gpuTiles},
-      // Level 1: real GPUs, whose workgroups have more.
-      {.level = 1,
-       .sharedBytes = 32 * 1024,
-       .invocations = 256,
-       .capabilities = {"Shader"},
-       .tiles = teamTiles},
   };
   return targets;
 }

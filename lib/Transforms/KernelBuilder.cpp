@@ -125,10 +125,8 @@ kernel::FuncOp KernelBuilder::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int6
   SmallVector<StringRef> scalars;
   for (auto name : def.getScalarsAttr().getAsRange<StringAttr>())
     scalars.push_back(name.getValue());
-  std::string name = (def.getSymName() + (fewRows.isStatic() ? "" : "_few")).str();
-  func = kernel::FuncOp::create(t.b, t.loc, name, viewTypes, scalars, gridSizes, gridTiles);
-  if (!fewRows.isStatic())
-    func.setFewRowsAttr(fewRows.name);
+  func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes,
+                                gridTiles);
   func.setStorageAttr(t.b.getArrayAttr(storage));
   t.b.setInsertionPointToStart(&func.getBody().front());
   return func;

@@ -14,19 +14,8 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
 
-/// Whether a mask is a band of keys, whose predicate is short.
-static bool isShort(Value mask) {
-  Operation *by = mask ? mask.getDefiningOp() : nullptr;
-  if (auto both = dyn_cast_or_null<MaskAndOp>(by))
-    return llvm::all_of(both->getOperands(), isShort);
-  return !by || isa<MaskCausalOp, MaskWindowOp, MaskLengthsOp, MaskPrefixOp>(by);
-}
-
 /// The most rows of a tile whose values fit `mostValues`.
 static int64_t rowsOf(AttentionOp op, const TileSizes &sizes) {
-  bool plain = isShort(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr();
-  if (sizes.ownQueries && plain)
-    return sizes.ownQueries;
   int64_t columns = padded(op.getValue().getType().getShape().back());
   for (int64_t rows : sizes.attentionRows)
     if (columns <= sizes.mostValues / rows)

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Pass `tile-kernels`: the root op of a definition writes its body, and the
-// kernel replaces the definition. Where a target has tiles for few rows, a linear
-// has a second kernel of them.
+// kernel replaces the definition.
 
 #include "Tiling.h"
 
@@ -47,34 +46,12 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
       return def.emitOpError("expected a root, found none");
     if (!def.getScalars())
       return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
-    TileSizes sizes = gpu ? gpu->tiles : cpuTiles, few = sizes;
-    few.linearRows = sizes.fewRows;
-    few.linearColumns = sizes.fewRowColumns;
-    bool hasFew = *root == kernel::Root::Linear && sizes.fewRows;
-    kernel::Size rows;
-    {
-      OpBuilder builder(def);
-      KernelBuilder frame(def, sizes, builder);
-      if (hasFew)
-        rows = rowsOfLinear(frame);
-    }
-    bool onlyFew = hasFew && rows.isStatic() && rows.value <= sizes.fewRows;
-    if (failed(write(def, *root, onlyFew ? few : sizes, {}, gpu)) ||
-        (hasFew && !rows.isStatic() && failed(write(def, *root, few, rows, gpu))))
-      return failure();
-    def.erase();
-    return success();
-  }
-
-  /// Writes a kernel, or the form of one for few of these rows.
-  static LogicalResult write(kernel::DefOp def, kernel::Root root, const TileSizes &sizes,
-                             kernel::Size fewRows, const GpuTarget *gpu) {
     OpBuilder builder(def);
-    KernelBuilder frame(def, sizes, builder);
-    frame.fewRows = fewRows;
-    if (failed(write(frame, root)))
+    KernelBuilder frame(def, gpu ? gpu->tiles : cpuTiles, builder);
+    if (failed(write(frame, *root)))
       return failure();
     frame.func.setScheduleAttr(chooseSchedule(frame.func, gpu));
+    def.erase();
     return success();
   }
 

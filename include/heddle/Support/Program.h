@@ -206,11 +206,7 @@ struct VulkanVariant : KernelCode {
   std::vector<std::string> features; ///< required, by Vulkan's names: "shaderInt64"
   int64_t subgroup = 0;              ///< required invocations of a subgroup; 0: any
   std::vector<MatrixShape> matrices; ///< required
-  /// A form for few rows serves launches whose scalar `rows` is at most `mostRows`, beside the variant
-  /// of its level for any number (-1).
-  int rows = -1;
-  int64_t mostRows = 0;
-  HEDDLE_FIELDS(3, grid, member, workgroup, level, features, subgroup, matrices, rows, mostRows)
+  HEDDLE_FIELDS(3, grid, member, workgroup, level, features, subgroup, matrices)
 };
 
 /// Parameter of a kernel: the memory that it is in, and whether the kernel writes to it.
@@ -237,7 +233,7 @@ struct Kernel {
   std::vector<KernelArgument> arguments;
   std::vector<std::string> scalars; ///< names, for reports
   std::optional<KernelCode> cpu;
-  std::vector<VulkanVariant> vulkan; ///< at most one a level, and one for few rows
+  std::vector<VulkanVariant> vulkan; ///< at most one a level
   DType products = DType::F32;       ///< operand type of its products, for bench
   HEDDLE_FIELDS(1, name, arguments, scalars, cpu, vulkan, products)
 };

@@ -20,9 +20,6 @@ struct TileSizes {
   /// Whether columns that only the narrowest of these divides are cut in two: as many as the first one
   /// divides, and the rest.
   bool cutsColumns;
-  /// Rows of a tile where linear layers have a form for few rows, 0: they have none; and its columns.
-  int64_t fewRows;
-  std::span<const int64_t> fewRowColumns;
   /// Rows of attention's tile: the first that keeps the tile below `mostValues`.
   std::span<const int64_t> attentionRows;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
@@ -32,12 +29,6 @@ struct TileSizes {
   /// Limit of the values in a tile of rows of attention and norms. A row's result does not depend
   /// on how many rows share its tile.
   int64_t mostValues;
-  /// Steps of a block of products of many rows that a workgroup stages in its memory; 0: invocations
-  /// load what they multiply.
-  int64_t stagedSteps = 0;
-  /// Rows of attention's tile where each invocation has one query, all its scores and all its values,
-  /// by itself; 0: invocations share rows.
-  int64_t ownQueries = 0;
 };
 
 /// The first of `sizes` that divides `extent`, else the last.
@@ -51,15 +42,12 @@ constexpr int64_t firstDividing(std::span<const int64_t> sizes, int64_t extent) 
 inline constexpr std::array<int64_t, 4> copyTileColumns{64, 48, 32, 16},
     cpuLinearColumns{48, 64, 32, 16}, gpuLinearColumns{128, 64, 32, 16};
 inline constexpr std::array<int64_t, 3> cpuAttentionRows{96, 48, 16};
-inline constexpr std::array<int64_t, 1> gpuAttentionRows{32}, gpuPoolColumns{16},
-    gpuFewRowColumns{16};
+inline constexpr std::array<int64_t, 1> gpuAttentionRows{32}, gpuPoolColumns{16};
 
 /// Tiles of rows are on a thread's stack, hence `mostValues`.
 inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .linearColumns = cpuLinearColumns,
                                     .cutsColumns = true,
-                                    .fewRows = 0,
-                                    .fewRowColumns = {},
                                     .attentionRows = cpuAttentionRows,
                                     .chunk = 512,
                                     .weightsRows = 32,
@@ -75,8 +63,6 @@ inline constexpr TileSizes cpuTiles{.linearRows = 128,
 inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .linearColumns = gpuLinearColumns,
                                     .cutsColumns = false,
-                                    .fewRows = 8,
-                                    .fewRowColumns = gpuFewRowColumns,
                                     .attentionRows = gpuAttentionRows,
                                     .chunk = 64,
                                     .weightsRows = 32,
@@ -86,25 +72,5 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .copyColumns = copyTileColumns,
                                     .poolColumns = gpuPoolColumns,
                                     .mostValues = std::numeric_limits<int64_t>::max()};
-
-/// Of real GPUs: 17 KiB of workgroup memory hold 16 steps of 128 rows and of 128 columns. Keys and
-/// values are the same for all invocations of attention, which drivers load once a subgroup. The bits
-/// are those of `gpuTiles`, so its chunk is the same.
-inline constexpr TileSizes teamTiles{.linearRows = 128,
-                                     .linearColumns = gpuLinearColumns,
-                                     .cutsColumns = false,
-                                     .fewRows = gpuTiles.fewRows,
-                                     .fewRowColumns = gpuFewRowColumns,
-                                     .attentionRows = gpuAttentionRows,
-                                     .chunk = gpuTiles.chunk,
-                                     .weightsRows = gpuTiles.weightsRows,
-                                     .normRows = gpuTiles.normRows,
-                                     .softmaxRows = gpuTiles.softmaxRows,
-                                     .copyRows = gpuTiles.copyRows,
-                                     .copyColumns = copyTileColumns,
-                                     .poolColumns = gpuPoolColumns,
-                                     .mostValues = std::numeric_limits<int64_t>::max(),
-                                     .stagedSteps = 16,
-                                     .ownQueries = 64};
 
 } // namespace heddle

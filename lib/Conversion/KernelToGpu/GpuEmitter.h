@@ -31,7 +31,6 @@ struct GpuPlacement {
   int64_t ty = 1, tx = 1; ///< invocations over rows and columns
   int64_t rows = 1;       ///< rows of an invocation
   bool strided = false;
-  int64_t block = 0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
 };
 
 /// The placement that the kernel's schedule and tiles ask for.
@@ -85,8 +84,6 @@ public:
   /// Pointers to the vec4 of words at a place, and to one word.
   mlir::Value vec4At(const kernel::BoundView &view, kernel::Address place);
   mlir::Value wordAt(const kernel::BoundView &view, kernel::Address place);
-  /// A place in groups of four words.
-  mlir::Value quadOf(const kernel::BoundView &view, kernel::Address place);
   /// The even (low) and odd (high) elements of words, widened to f32.
   std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
   /// Widens the elements of two words to four floats.
@@ -106,8 +103,6 @@ public:
               llvm::function_ref<void()> otherwise = {});
   /// From here on in this block, `condition` tells whether this invocation's rows exist.
   void noteRows(mlir::Value condition);
-  /// Whether an invocation has whole rows, and nothing is exchanged.
-  bool ownsRows() const { return !placement.strided && placement.tx == 1; }
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value unlessMissing(mlir::Value end);
 

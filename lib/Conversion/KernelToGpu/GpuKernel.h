@@ -20,7 +20,7 @@
 namespace heddle {
 
 /// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
-enum class SharedArray { Tile, Maxima, Sums, Lanes, Left, Right };
+enum class SharedArray { Tile, Maxima, Sums, Lanes };
 
 /// Builds the module around the body of a kernel.
 class GpuKernel {
@@ -29,9 +29,7 @@ public:
       : builder(builder), func(func), target(target) {}
 
   /// Opens the module and the entry point, and leaves the builder in its body.
-  /// `readsApart`: memory that is only read has a variable of its own, which is not writable; so
-  /// drivers may load what is the same for all invocations once a subgroup.
-  mlir::LogicalResult begin(int64_t invocations, bool readsApart = false);
+  mlir::LogicalResult begin(int64_t invocations);
   /// Closes the module: interface, entry point, workgroup size. Fails if the workgroup memory does
   /// not fit.
   mlir::LogicalResult finish();
@@ -66,8 +64,6 @@ private:
   };
   mlir::Location loc() { return func.getLoc(); }
   Binding bindingOf(int64_t argument);
-  /// The variable of an argument: its binding, and whether it is one that is only read.
-  std::pair<int, bool> variableOf(int64_t argument);
   /// Rejects kernels beyond the target's limits, and stores to weights.
   mlir::LogicalResult checkInterface(int64_t invocations);
   void declareBindings();
@@ -81,9 +77,8 @@ private:
   mlir::ModuleOp module;
   mlir::spirv::FuncOp entry;
   int64_t invocations = 0, workgroupBytes = 0;
-  std::map<std::pair<int, bool>, mlir::Value> bindings; ///< by variableOf
-  bool readsApart = false;
-  std::map<std::pair<SharedArray, int64_t>, mlir::Value> arrays; ///< by use and entries
+  std::map<int, mlir::Value> bindings;
+  std::map<SharedArray, mlir::Value> arrays;
   /// Scalars, starts of arguments, the grid's base.
   llvm::SmallVector<mlir::Value> words;
   mlir::Value halvesKept;

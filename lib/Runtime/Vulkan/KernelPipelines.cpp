@@ -83,8 +83,7 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
   const PhysicalDevice &physical = device.physical();
   std::vector<const VulkanVariant *> variants;
   for (const VulkanVariant &variant : kernel.vulkan)
-    if (variant.rows < 0)
-      variants.push_back(&variant);
+    variants.push_back(&variant);
   std::ranges::sort(variants, std::greater(), &VulkanVariant::level);
   std::string needed;
   Status beyond;
@@ -110,42 +109,21 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                     ", found " + physical.info().name);
 }
 
-/// The form for few rows of the level that serves other launches, if it pays on the device.
-KernelPipelines::Chosen KernelPipelines::chooseFew(const Kernel &kernel, int level,
-                                                   const Artifact &artifact) const {
-  if (!device.physical().takesFewRows())
-    return {};
-  for (const VulkanVariant &variant : kernel.vulkan) {
-    std::span<const std::byte> bytes = artifact.vulkan(variant.member);
-    if (variant.rows < 0 || variant.level != level || bytes.empty() || bytes.size() % 4 != 0)
-      continue;
-    Chosen found{&variant, std::vector<uint32_t>(bytes.size() / 4)};
-    std::memcpy(found.words.data(), bytes.data(), bytes.size());
-    if (checkLimits(kernel, variant, found.words, device.physical()))
-      return found;
-  }
-  return {};
-}
-
 /// Chooses variants first, so that the cache's file is named by a hash of the code that is used.
 Status KernelPipelines::compileAll(const Artifact &artifact) {
   const std::vector<Kernel> &kernels = artifact.program().kernels;
   chosen.resize(kernels.size());
-  few.resize(kernels.size());
   uint64_t hash = fnv1a(nullptr, 0);
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i].vulkan.empty())
       continue;
     chosen[i] = HEDDLE_TRY(choose(kernels[i], artifact));
-    few[i] = chooseFew(kernels[i], chosen[i].variant->level, artifact);
-    for (const Chosen *one : {&chosen[i], &few[i]})
-      hash = fnv1a(one->words.data(), one->words.size() * 4, hash);
+    hash = fnv1a(chosen[i].words.data(), chosen[i].words.size() * 4, hash);
   }
   auto cache = HEDDLE_TRY(PipelineCache::open(device, hash));
   for (size_t i = 0; i < kernels.size(); ++i)
-    for (Chosen *one : {&chosen[i], &few[i]})
-      if (one->variant)
-        HEDDLE_TRY(compile(kernels[i], cache.handle(), *one));
+    if (chosen[i].variant)
+      HEDDLE_TRY(compile(kernels[i], cache.handle(), chosen[i]));
   cache.save();
   return {};
 }
@@ -177,9 +155,8 @@ Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Cho
 
 KernelPipelines::~KernelPipelines() {
   const VolkDeviceTable &vk = device.functions();
-  for (const std::vector<Chosen> *all : {&chosen, &few})
-    for (const Chosen &made : *all)
-      vk.vkDestroyPipeline(device.handle(), made.pipeline, nullptr);
+  for (const Chosen &made : chosen)
+    vk.vkDestroyPipeline(device.handle(), made.pipeline, nullptr);
   vk.vkDestroyPipelineLayout(device.handle(), pipelineLayout, nullptr);
   vk.vkDestroyDescriptorSetLayout(device.handle(), descriptors, nullptr);
 }

@@ -127,7 +127,6 @@ Status PhysicalDevice::applyMask(std::string_view mask) {
                                                           {"buffers", &masked.storageBuffers},
                                                           {"groups", &masked.groupCount}};
   const std::pair<std::string_view, bool *> switches[] = {{"staging", &staging},
-                                                          {"few", &fewRows},
                                                           {"halves", &halvesKept}};
   while (!mask.empty()) {
     std::string_view item = mask.substr(0, mask.find(','));

@@ -33,10 +33,6 @@ public:
   std::string lacks(const VulkanVariant &variant) const;
   /// Whether instructions on f16 keep denormals.
   bool keepsHalves() const { return halvesKept; }
-  /// Whether kernels' forms for few rows pay: not on processors, where staging is work and no wait.
-  bool takesFewRows() const {
-    return fewRows || properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU;
-  }
   /// Alignment of offsets in descriptors, in bytes.
   int64_t windowAlignment() const;
   /// First queue family with compute support.
@@ -64,7 +60,6 @@ private:
   std::optional<uint32_t> family;
   VulkanLimits masked;
   bool halvesKept = false;
-  bool fewRows = false; ///< few=1: forms for few rows on processors too
   bool staging = false; ///< staging=1: as if the host could not reach device memory
 };
 

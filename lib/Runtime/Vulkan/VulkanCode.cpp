@@ -35,11 +35,6 @@ public:
   const KernelCode *codeOf(const Kernel &kernel) const override {
     return kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()));
   }
-  FewRows fewRowsOf(const Kernel &kernel) const override {
-    const VulkanVariant *few =
-        kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()), /*fewRows=*/true);
-    return few ? FewRows{few, few->rows, few->mostRows} : FewRows{};
-  }
   std::string describe() const override { return "vulkan " + device->physical().info().name; }
 
 private:

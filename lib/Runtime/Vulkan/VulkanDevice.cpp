@@ -209,7 +209,7 @@ Status VulkanDevice::launch(const LaunchCall &call, std::span<const LaunchCall> 
   uint32_t block = 0;
   if (takesArgumentBlock(call.scalars.size(), call.arguments.size()))
     block = HEDDLE_TRY(moveToBlock());
-  recorder->bind(kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block);
+  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), set, block);
   dispatchAll(call.grid);
   return {};
 }

@@ -172,26 +172,6 @@ TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
                                 "or shaderInt64 (level 1), found "));
 }
 
-TEST_F(VulkanTest, AFormForFewRowsStandsBesideTheVariantOfItsLevel) {
-  const VulkanVariant plain{{}, "", {16, 1, 1}};
-  VulkanVariant few = plain, other = plain;
-  few.rows = other.rows = 0;
-  few.mostRows = other.mostRows = 4;
-  other.level = 1;
-  ScopedVariable taken("HEDDLE_VULKAN_LIMITS", "few=1");
-  auto device = vulkan::LogicalDevice::open(0);
-  ASSERT_TRUE(device) << device.error().message;
-  Artifact both = artifactWith({plain, few}), higher = artifactWith({plain, other});
-  auto made = vulkan::KernelPipelines::create(**device, both);
-  ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ((*made)->variant(0)->rows, -1);
-  ASSERT_NE((*made)->variant(0, /*fewRows=*/true), nullptr);
-  EXPECT_EQ((*made)->variant(0, /*fewRows=*/true)->mostRows, 4);
-  made = vulkan::KernelPipelines::create(**device, higher);
-  ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ((*made)->variant(0, /*fewRows=*/true), nullptr);
-}
-
 TEST_F(VulkanTest, NeedsThatNoDeviceMeets) {
   VulkanVariant rare{{}, "", {16, 1, 1}};
   rare.features = {"shaderTelepathy"};
