@@ -193,13 +193,28 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   return side;
 }
 
+/// A text under a key; empty: none.
+std::string textOf(const Json &json, const char *key) {
+  auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 Status readSides(const Json &facts, TextModel &model, const MemberReader &readMember) {
+  std::string sourceFile;
   for (auto [name, side] :
        {std::pair{"source", &model.source}, std::pair{"target", &model.target}}) {
     auto found = facts.find(name);
     if (found == facts.end() || found->is_null())
       continue;
-    *side = HEDDLE_TRY(readSide(*found, name, readMember));
+    Json own = *found;
+    const std::string file = own.is_object() ? textOf(own, "tokenizer") : "";
+    const bool isShared = !file.empty() && file == sourceFile;
+    if (isShared) // it is read once
+      own.erase("tokenizer");
+    *side = HEDDLE_TRY(readSide(own, name, readMember));
+    if (isShared)
+      (*side)->tokenizer = model.source->tokenizer;
+    sourceFile = file;
   }
   return {};
 }
@@ -218,10 +233,6 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
 /// Reads what only some commands ask for. A value of another type counts as none: the compiler
 /// writes them, and each has a default.
 void readTask(const Json &facts, TextModel &model) {
-  auto word = [](const Json &json, const char *key) {
-    auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
   auto is = [&](const char *key, bool value) {
     auto found = facts.find(key);
     return found != facts.end() && *found == value;
@@ -235,8 +246,8 @@ void readTask(const Json &facts, TextModel &model) {
   model.promptIsPooled = !is("pooled-prompt", false);
   model.poolsParts = is("pool-parts", true);
   model.sigmoidScores = !is("sigmoid-scores", false);
-  model.head = word(facts, "head");
-  if (std::string problem = word(facts, "problem"); !problem.empty())
+  model.head = textOf(facts, "head");
+  if (std::string problem = textOf(facts, "problem"); !problem.empty())
     model.problem = problem == "many-classes" ? Problem::ManyClasses
                     : problem == "numbers"    ? Problem::Numbers
                                               : Problem::OneClass;
@@ -246,7 +257,7 @@ void readTask(const Json &facts, TextModel &model) {
     for (const auto &[name, text] : prompts->items())
       if (text.is_string())
         model.prompts.emplace_back(name, text.get<std::string>());
-  model.defaultPrompt = word(facts, "default-prompt");
+  model.defaultPrompt = textOf(facts, "default-prompt");
 }
 
 } // namespace

@@ -181,18 +181,33 @@ static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
     }
 }
 
-/// The tokenizer of a folder and its file. A SentencePiece model alone is none: which tokens stand
-/// around a text, and XLM-R's own ids, are in tokenizer.json only.
+/// The tokenizer of a folder and its file.
 static Expected<std::pair<TokenizerFile, Tokenizer>> readTokenizer(const std::string &folder) {
   TokenizerFile file = HEDDLE_TRY(readTokenizerFile(folder));
-  const std::string extension = fs::path(file.name).extension().string();
-  if (extension == ".model" || extension == ".spm")
+  if (file.isBare)
     return inputError(file.name +
                       ": expected tokenizer.json beside it, which says what stands around a text, "
                       "found none; Transformers writes it: "
                       "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
   Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name));
   return std::pair(std::move(file), std::move(tokenizer));
+}
+
+/// The tokenizer of what a model writes that reads texts too: its own, or that of the source.
+static Status addTargetTokenizer(const std::string &folder, Description &description) {
+  if (!description.source || !description.target || description.target->vectors)
+    return {};
+  SideDescription &target = *description.target;
+  std::optional<TokenizerFile> file = HEDDLE_TRY(readTargetTokenizerFile(folder));
+  if (!file) {
+    target.tokenizer = description.source->tokenizer;
+    return {};
+  }
+  HEDDLE_TRY(Tokenizer::fromJson(file->json, file->name));
+  target.tokenizer = "target.tokenizer.json";
+  description.files.push_back(file->name);
+  description.texts[target.tokenizer] = std::move(file->json);
+  return {};
 }
 
 /// The folder's tokenizer, which the compiled model carries. Where it cannot be read, that is an
@@ -214,7 +229,7 @@ static Status addTokenizer(const std::string &folder, bool needsTexts, Descripti
   side->tokenizer = name + ".tokenizer.json";
   description.files.push_back(file.name);
   description.texts[side->tokenizer] = std::move(file.json);
-  return {};
+  return addTargetTokenizer(folder, description);
 }
 
 /// How the folder turns messages into one text, which goes with its tokenizer; a warning where that

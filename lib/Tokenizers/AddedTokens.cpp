@@ -53,6 +53,7 @@ Expected<AddedToken> readToken(const JsonField &field) {
   token.leftStrip = HEDDLE_TRY(field.flagAt("lstrip", false));
   token.rightStrip = HEDDLE_TRY(field.flagAt("rstrip", false));
   token.normalized = HEDDLE_TRY(field.flagAt("normalized", !token.special));
+  token.atStart = HEDDLE_TRY(field.flagAt("at_start", false)); // ours
   return token;
 }
 
@@ -128,6 +129,8 @@ void AddedTokens::match(std::string_view text, const Trie &trie, std::vector<Par
     const AddedToken &token = tokens.at(id);
     size_t begin = at, end = at + size;
     at = end;
+    if (token.atStart && begin > done)
+      continue;
     if (token.singleWord && (endsInWord(text.substr(0, begin)) || beginsWithWord(text.substr(end))))
       continue;
     if (token.leftStrip)

@@ -20,6 +20,7 @@ struct AddedToken {
   std::string written; ///< what decoders get: the normalised content where it is that
   bool singleWord = false, leftStrip = false, rightStrip = false, normalized = false,
        special = false;
+  bool atStart = false; ///< counts only at the beginning of a text, or behind another token
 };
 
 class AddedTokens {

@@ -230,12 +230,13 @@ private:
 
 //===- Reading -------------------------------------------------------------===//
 
-/// "a b" or ["a", "b"].
+/// "a b" or ["a", "b"]; a third entry, which is ours, says that the rank is that of the merge before.
 std::optional<std::pair<std::string_view, std::string_view>> pairOf(const Json &value) {
   auto textOf = [](const Json &part) -> std::string_view {
     return part.get_ref<const std::string &>();
   };
-  if (value.is_array() && value.size() == 2 && value[0].is_string() && value[1].is_string())
+  if (value.is_array() && (value.size() == 2 || (value.size() == 3 && value[2] == true)) &&
+      value[0].is_string() && value[1].is_string())
     return std::pair(textOf(value[0]), textOf(value[1]));
   if (!value.is_string())
     return std::nullopt;
@@ -258,7 +259,7 @@ Expected<MergeTable> readMerges(const JsonField &model, const TokenTable &table,
     return merges.expected("a list");
   MergeTable result(merges.value().size());
   std::string joined;
-  int32_t rank = 0;
+  int32_t rank = -1;
   for (size_t i = 0; i < merges.value().size(); ++i) {
     const Json &value = merges.value()[i];
     if (isVersion(value))
@@ -276,7 +277,9 @@ Expected<MergeTable> readMerges(const JsonField &model, const TokenTable &table,
       return merges.element(i).error("tokens of the vocabulary", quotedText(!leftId    ? left
                                                                             : !rightId ? right
                                                                                        : joined));
-    result.set(*leftId, *rightId, {rank++, *id});
+    const bool isEqual = value.is_array() && value.size() == 3 && rank >= 0;
+    rank += isEqual ? 0 : 1;
+    result.set(*leftId, *rightId, {rank, *id});
   }
   return result;
 }

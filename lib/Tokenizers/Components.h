@@ -77,6 +77,7 @@ Expected<std::unique_ptr<Model>> readWordPiece(const JsonField &field);
 Expected<std::unique_ptr<Model>> readWordLevel(const JsonField &field);
 Expected<std::unique_ptr<Model>> readBpe(const JsonField &field);
 Expected<std::unique_ptr<Model>> readUnigram(const JsonField &field);
+Expected<std::unique_ptr<Model>> readNumbered(const JsonField &field);
 
 /// An error where a step of a file made for harm writes far more than it reads.
 Status checkGrowth(size_t before, size_t after);

@@ -5,11 +5,13 @@
 // The section `decoder` of tokenizer.json: changes of the list of tokens, which
 // are joined at the end.
 #include "ByteLevel.h"
+#include "Characters.h"
 #include "Components.h"
 #include "Metaspace.h"
 #include "Pattern.h"
 #include "Utf8.h"
 
+#include <algorithm>
 #include <unicode/utf8.h>
 
 namespace heddle::tokenizers {
@@ -198,7 +200,25 @@ Read readFuse(const JsonField &) {
   });
 }
 
+/// White space as Python strips it.
+bool isBlank(char32_t c) { return isOf(c, WhiteSpace) || (c >= 0x1c && c <= 0x1f); }
+
+void stripBlanks(std::string &token) {
+  size_t end = token.size(), begin = 0;
+  for (size_t at; end > 0; end = at) {
+    at = previousPoint(token, end);
+    size_t next = at;
+    if (!isBlank(nextPoint(token, next)))
+      break;
+  }
+  for (size_t next = 0; begin < end && isBlank(nextPoint(token, next));)
+    begin = next;
+  token = token.substr(begin, end - begin);
+}
+
 Read readStrip(const JsonField &field) {
+  if (!field.find("content")) // ours
+    return simple([](Tokens &tokens) { std::ranges::for_each(tokens, stripBlanks); });
   auto content = HEDDLE_TRY(field.get("content"));
   const std::string character = HEDDLE_TRY(content.text());
   if (character.empty() || pointSize(character[0]) != character.size())

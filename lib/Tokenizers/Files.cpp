@@ -6,6 +6,7 @@
 // Python, one class a family, and is written here as the JSON of it.
 #include "FolderFiles.h"
 #include "GgufTokenizer.h"
+#include "PieceFolders.h"
 #include "SentencePiece.h"
 #include "Utf8.h"
 #include "Vocabulary.h"
@@ -199,7 +200,28 @@ Expected<TokenizerFile> readKind(const Kind &kind, const std::string &path) {
   if (!kind.read)
     return TokenizerFile{HEDDLE_TRY(readText(path)), path};
   const Json json = HEDDLE_TRY(kind.read(path));
-  return TokenizerFile{json.dump(), path};
+  return TokenizerFile{json.dump(), path, kind.read == pieceJson};
+}
+
+/// The family of a folder of SentencePiece models, where no tokenizer.json says what it is; null:
+/// none that is known.
+Expected<const PieceFamily *> familyOf(const std::string &folder) {
+  if (isThere(fs::path(folder) / "tokenizer.json"))
+    return nullptr;
+  const PieceFamily *family = HEDDLE_TRY(pieceFamilyOf(folder));
+  return family && holdsFamily(*family, folder) ? family : nullptr;
+}
+
+Expected<TokenizerFile> readFolder(const std::string &folder) {
+  if (const PieceFamily *family = HEDDLE_TRY(familyOf(folder)))
+    return readPieceFolder(*family, folder, /*written=*/false);
+  for (const Kind &kind : kinds)
+    if (const std::string file = (fs::path(folder) / kind.name).string(); isThere(file))
+      return readKind(kind, file);
+  std::string known;
+  for (const Kind &kind : kinds)
+    known += (known.empty() ? "" : ", ") + std::string(kind.name);
+  return inputError(folder + ": expected a folder with one of " + known + ", found none");
 }
 
 } // namespace
@@ -209,23 +231,29 @@ bool holdsTokenizer(const std::string &folder) {
     auto file = Gguf::open(folder);
     return !file || file->find("tokenizer.ggml.model"); // reading it says what is wrong with it
   }
+  auto family = pieceFamilyOf(folder);
+  if (family && *family && holdsFamily(**family, folder))
+    return true; // reading says which of its files are not there
   return std::ranges::any_of(
       kinds, [&](const Kind &kind) { return isThere((fs::path(folder) / kind.name).string()); });
+}
+
+Expected<std::optional<TokenizerFile>> readTargetTokenizerFile(const std::string &path) {
+  std::error_code failure;
+  if (!fs::is_directory(path, failure))
+    return std::optional<TokenizerFile>();
+  const PieceFamily *family = HEDDLE_TRY(familyOf(path));
+  if (!family || writesAsItReads(*family))
+    return std::optional<TokenizerFile>();
+  return std::optional(HEDDLE_TRY(readPieceFolder(*family, path, /*written=*/true)));
 }
 
 Expected<TokenizerFile> readTokenizerFile(const std::string &path) {
   if (isGguf(path))
     return TokenizerFile{HEDDLE_TRY(ggufTokenizerJson(HEDDLE_TRY(Gguf::open(path)))).dump(), path};
   std::error_code failure;
-  if (fs::is_directory(path, failure)) {
-    for (const Kind &kind : kinds)
-      if (const std::string file = (fs::path(path) / kind.name).string(); isThere(file))
-        return readKind(kind, file);
-    std::string known;
-    for (const Kind &kind : kinds)
-      known += (known.empty() ? "" : ", ") + std::string(kind.name);
-    return inputError(path + ": expected a folder with one of " + known + ", found none");
-  }
+  if (fs::is_directory(path, failure))
+    return readFolder(path);
   const std::string name = fs::path(path).filename().string();
   for (const Kind &kind : kinds)
     if (name == kind.name)

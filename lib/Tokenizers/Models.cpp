@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The section `model` of tokenizer.json. Old files have no `type`: the keys tell.
+// `Numbered` is ours, for folders of SentencePiece models.
 #include "Components.h"
 
 namespace heddle::tokenizers {
@@ -14,8 +15,8 @@ Expected<std::unique_ptr<Model>> readModel(const JsonField &field) {
       {"Unigram", readUnigram},
       {"WordLevel", readWordLevel},
   };
-  if (field.find("type"))
-    return readByType(field, readers);
+  if (auto type = field.find("type"))
+    return type->value() == "Numbered" ? readNumbered(field) : readByType(field, readers);
   auto vocab = HEDDLE_TRY(field.get("vocab"));
   if (field.find("merges"))
     return readBpe(field);

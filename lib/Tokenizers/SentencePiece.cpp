@@ -90,7 +90,7 @@ private:
   bool broken = false;
 };
 
-ScoredPiece readPiece(WireReader message) {
+ScoredPiece readPiece(WireReader &message) {
   ScoredPiece piece;
   for (WireField field; message.next(field);)
     if (field.number == 1)
@@ -102,10 +102,13 @@ ScoredPiece readPiece(WireReader message) {
   return piece;
 }
 
-Expected<PieceModel> readModelProto(std::string_view bytes, const std::string &fileName) {
+} // namespace
+
+Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &fileName) {
   constexpr uint64_t unigram = 1, bpe = 2;
   PieceModel model;
   uint64_t kind = unigram;
+  bool isBroken = false;
   WireReader message(bytes);
   for (WireField field; message.next(field);) {
     WireReader inner(field.bytes);
@@ -121,8 +124,9 @@ Expected<PieceModel> readModelProto(std::string_view bytes, const std::string &f
         model.prefixes = part.value != 0;
       else if (part.number == 4)
         model.removesBlanks = part.value != 0;
+    isBroken |= inner.isBroken();
   }
-  if (message.isBroken() || model.pieces.empty())
+  if (isBroken || message.isBroken() || model.pieces.empty())
     return inputError(fileName + ": expected a SentencePiece model, found other bytes");
   if (kind != unigram && kind != bpe)
     return inputError(fileName + ": expected a SentencePiece model of type unigram or bpe, found " +
@@ -136,6 +140,8 @@ Expected<PieceModel> readModelProto(std::string_view bytes, const std::string &f
   }
   return model;
 }
+
+namespace {
 
 std::string encodeBase64(std::string_view bytes) {
   constexpr const char *letters =
@@ -153,6 +159,11 @@ std::string encodeBase64(std::string_view bytes) {
 
 } // namespace
 
+/// Whether a text is cut into it; others stand for what no text spells.
+static bool isSpelled(const ScoredPiece &piece) {
+  return piece.kind == PieceKind::Normal || piece.kind == PieceKind::UserDefined;
+}
+
 Json mergesOf(const std::vector<ScoredPiece> &pieces) {
   struct Candidate {
     float score;
@@ -167,7 +178,8 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
     const size_t own = candidates.size();
     // Longer ones are no pieces that a trainer makes, and cost the square of their length.
     constexpr size_t longest = 1000;
-    for (size_t cut = 1; piece.text.size() <= longest && cut < piece.text.size(); ++cut) {
+    for (size_t cut = 1; isSpelled(piece) && piece.text.size() <= longest && cut < piece.text.size();
+         ++cut) {
       const std::string left = piece.text.substr(0, cut), right = piece.text.substr(cut);
       const auto first = ids.find(left), second = ids.find(right);
       if (beginsPoint(piece.text, cut) && first != ids.end() && second != ids.end())
@@ -181,8 +193,11 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
   std::ranges::stable_sort(
       candidates, [](const Candidate &a, const Candidate &b) { return a.score > b.score; });
   Json merges = Json::array();
-  for (Candidate &candidate : candidates)
-    merges.push_back({std::move(candidate.left), std::move(candidate.right)});
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    merges.push_back({std::move(candidates[i].left), std::move(candidates[i].right)});
+    if (i > 0 && candidates[i].score == candidates[i - 1].score) // the leftmost in a text is first
+      merges.back().push_back(true);
+  }
   return merges;
 }
 
@@ -214,7 +229,7 @@ Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileNa
   for (size_t id = 0; id < model.pieces.size(); ++id) {
     const ScoredPiece &piece = model.pieces[id];
     if (unigram)
-      vocab.push_back({piece.text, piece.score});
+      vocab.push_back({piece.text, isSpelled(piece) ? Json(piece.score) : Json()});
     else if (known.emplace(piece.text, id).second)
       vocab.get_ref<Json::object_t &>().push_back({piece.text, id});
     else
@@ -254,7 +269,7 @@ Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileNa
 }
 
 Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &fileName) {
-  return pieceModelJson(HEDDLE_TRY(readModelProto(bytes, fileName)), fileName);
+  return pieceModelJson(HEDDLE_TRY(readPieceModel(bytes, fileName)), fileName);
 }
 
 } // namespace heddle::tokenizers

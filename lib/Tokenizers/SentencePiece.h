@@ -27,6 +27,9 @@ struct PieceModel {
   bool removesBlanks = true;
 };
 
+/// Reads a file of SentencePiece, a protobuf message (ModelProto).
+Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &fileName);
+
 /// The merges of a BPE model, which its file leaves out: every cut of a piece into two others, the
 /// highest scores first.
 Json mergesOf(const std::vector<ScoredPiece> &pieces);
@@ -34,7 +37,7 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces);
 /// A model as what a tokenizer.json says; `fileName` is for errors.
 Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileName);
 
-/// A model (a protobuf message, ModelProto) as what a tokenizer.json says. It has no post-processor:
+/// A file of SentencePiece as what a tokenizer.json says. It has no post-processor:
 /// which tokens stand around a text is not in the file.
 Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &fileName);
 

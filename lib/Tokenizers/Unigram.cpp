@@ -18,7 +18,7 @@ namespace {
 
 struct ScoredToken {
   std::string text;
-  double score;
+  std::optional<double> score; ///< none: no text is cut into it
 };
 
 class Unigram : public Model {
@@ -29,12 +29,14 @@ public:
     double lowest = std::numeric_limits<double>::infinity();
     for (size_t id = 0; id < tokens.size(); ++id) {
       ids.insert_or_assign(tokens[id].text, static_cast<int32_t>(id));
+      if (!tokens[id].score)
+        continue;
       texts.emplace_back(tokens[id].text, static_cast<int32_t>(id));
-      lowest = std::min(lowest, tokens[id].score);
+      lowest = std::min(lowest, *tokens[id].score);
     }
-    trie = Trie(std::move(texts));
     constexpr double penalty = 10;
-    unknownScore = lowest - penalty;
+    unknownScore = texts.empty() ? 0 : lowest - penalty;
+    trie = Trie(std::move(texts));
   }
 
   Status tokenize(std::string_view piece, std::vector<ModelToken> &result) const override {
@@ -86,7 +88,7 @@ private:
           target = {here + score, static_cast<uint32_t>(at), id};
       };
       trie.prefixes(piece.substr(at), [&](size_t size, int32_t id) {
-        offer(size, id, tokens[static_cast<size_t>(id)].score);
+        offer(size, id, *tokens[static_cast<size_t>(id)].score);
         hasCharacter |= size == character;
       });
       if (!hasCharacter) {
@@ -145,9 +147,12 @@ Expected<std::unique_ptr<Model>> readUnigram(const JsonField &field) {
   tokens.reserve(vocab.value().size());
   for (size_t i = 0; i < vocab.value().size(); ++i) {
     const Json &entry = vocab.value()[i];
-    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() ||
+        !(entry[1].is_number() || entry[1].is_null()))
       return vocab.element(i).expected("a token and its score");
-    tokens.push_back({entry[0].get<std::string>(), entry[1].get<double>()});
+    tokens.push_back({entry[0].get<std::string>(), std::nullopt});
+    if (entry[1].is_number()) // null is ours, for what SentencePiece writes and never finds
+      tokens.back().score = entry[1].get<double>();
   }
   std::optional<int32_t> unknown;
   if (auto id = field.find("unk_id"))

@@ -105,8 +105,8 @@ def simple(kind):
 
 #===- Training -------------------------------------------------------------===#
 
-def charsmap(**options):
-    """A model of SentencePiece with a table of the characters of NFKC that texts are likely to hold."""
+def character_rules():
+    """Characters of NFKC that texts are likely to hold, and what they become."""
     rows = []
     blocks = [(0xa0, 0x17f), (0x1c4, 0x1cc), (0x1e00, 0x1eff), (0x2000, 0x203f), (0x2070, 0x209f), (0x2100, 0x2189), (0x2460, 0x24ea),
               (0x3000, 0x3001), (0x3131, 0x3140), (0xfb00, 0xfb06), (0xff01, 0xff9f), (0x1d56c, 0x1d59f)]
@@ -120,18 +120,23 @@ def charsmap(**options):
             rows.append((parts, chr(c)))
     rows += [(chr(c), " ") for c in (0x9, 0xa, 0xc, 0xd, 0x1680, 0x200b, 0x200e, 0x2028, 0x2029, 0x2581, 0xfeff, 0xfffd)]
     rows += [(chr(c), "") for c in (1, 2, 3, 0x1b, 0x7f, 0xad)] + [("ﷺ", "صلى الله عليه وسلم"), ("か\u3099", "が")]
-    return trained_pieces(dict(rows), **options)
+    return dict(rows)
 
 
-def trained_pieces(rules, **options):
+def charsmap(**options):
+    """A model of SentencePiece with a table of these characters."""
+    return trained_pieces(character_rules(), **options)
+
+
+def trained_pieces(rules, lines=None, **options):
     """A model of SentencePiece whose characters are normalised by rules."""
     table = HERE / "charsmap.tsv"
     table.write_text("".join(" ".join(f"{ord(c):x}" for c in old) + "\t" + " ".join(f"{ord(c):x}" for c in new) + "\n"
                              for old, new in sorted(rules.items())))
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(source.corpus()), model_writer=model, vocab_size=700, character_coverage=0.98, minloglevel=2,
-        normalization_rule_tsv=str(table), hard_vocab_limit=False, **options)
+        sentence_iterator=iter(lines or source.corpus()), model_writer=model, minloglevel=2, normalization_rule_tsv=str(table),
+        hard_vocab_limit=False, **{"vocab_size": 700, "character_coverage": 0.98, **options})
     table.unlink()
     return model.getvalue()
 
@@ -521,4 +526,5 @@ def main():
         print(name, len(file.encode()), (folder / "golden.gz").stat().st_size, flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

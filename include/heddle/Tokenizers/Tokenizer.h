@@ -94,13 +94,18 @@ private:
 };
 
 /// The tokenizer of a path as the text of a tokenizer.json, and the file that an error names. The
-/// path is a folder with tokenizer.json, vocab.txt, vocab.json and merges.txt or a SentencePiece
-/// model (*.model, *.spm), one of these files, or a .gguf file.
+/// path is a folder with tokenizer.json, vocab.txt, vocab.json and merges.txt or SentencePiece models
+/// (*.model, *.spm), one of these files, or a .gguf file.
 struct TokenizerFile {
   std::string json;
   std::string name;
+  /// A SentencePiece model of no family that is known: which tokens stand around a text, and which
+  /// numbers a model's authors gave to pieces, nobody says.
+  bool isBare = false;
 };
 Expected<TokenizerFile> readTokenizerFile(const std::string &path);
+/// The tokenizer of what a folder's model writes; none: that of what it reads.
+Expected<std::optional<TokenizerFile>> readTargetTokenizerFile(const std::string &path);
 /// Whether a folder has one of these files, or a .gguf file a tokenizer.
 bool holdsTokenizer(const std::string &folder);
 

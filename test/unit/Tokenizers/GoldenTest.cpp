@@ -193,6 +193,64 @@ TEST(Pieces, AreThoseOfSentencePiece) {
   }
 }
 
+/// Six digits of the hash of a text.
+std::string hashOf(std::string_view text) {
+  uint64_t value = 0xcbf29ce484222325;
+  for (char c : text)
+    value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return formatted("%016lx", static_cast<unsigned long>(value)).substr(0, 6);
+}
+std::string hashOf(const std::vector<int32_t> &ids) {
+  return hashOf(
+      ids.empty() ? "" : listText(ids, [](int32_t id) { return std::to_string(id); }, " "));
+}
+
+class FolderGolden : public testing::TestWithParam<std::string> {};
+
+/// Folders with models of SentencePiece and no tokenizer.json: ids of Transformers, and the text that
+/// they stand for.
+TEST_P(FolderGolden, TokensAreThoseOfTransformers) {
+  const fs::path place = folder / "folders" / GetParam();
+  auto tokenizer = openTokenizer(place.string());
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  auto ownFile = readTargetTokenizerFile(place.string());
+  ASSERT_TRUE(ownFile) << ownFile.error().message;
+  EXPECT_EQ(ownFile->has_value(), GetParam() == "marian");
+  const Tokenizer writes =
+      *ownFile ? *Tokenizer::fromJson((*ownFile)->json, (*ownFile)->name) : *tokenizer;
+  const auto &texts = hardTexts();
+  Comparison golden(unzipped(place.string() + ".gz"));
+  for (const std::string &text : texts) {
+    auto tokens = tokenizer->encode(text);
+    ASSERT_TRUE(tokens) << tokens.error().message;
+    golden.next(hashOf(tokens->ids), quotedText(text) + ": " + idsText(tokens->ids));
+  }
+  constexpr size_t pairs = 100, decoded = 300;
+  const size_t last = texts.size() - 1;
+  for (size_t i = 0; i < pairs; ++i)
+    golden.next(hashOf(tokenizer->encode(texts[last - i], texts[last - 1 - i])->ids),
+                "pair " + std::to_string(i));
+  std::vector<std::string> full;
+  std::ranges::copy_if(texts, std::back_inserter(full), [](const std::string &text) {
+    return text.find_first_not_of(" \t\n\r") != std::string::npos;
+  });
+  for (size_t i = full.size() - decoded; i < full.size(); ++i) {
+    auto text = writes.decode(writes.encode(full[i])->ids);
+    ASSERT_TRUE(text) << text.error().message;
+    golden.next(hashOf(*text), "decoded " + quotedText(full[i]) + ": " + quotedText(*text));
+  }
+  EXPECT_TRUE(golden.ended());
+}
+
+std::vector<std::string> folders() {
+  std::vector<std::string> names;
+  for (const auto &entry : fs::directory_iterator(folder / "folders"))
+    if (entry.is_directory())
+      names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
 std::vector<std::string> kinds() {
   std::vector<std::string> names;
   for (const auto &entry : fs::directory_iterator(folder))
@@ -202,10 +260,12 @@ std::vector<std::string> kinds() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Golden, testing::ValuesIn(kinds()), [](const auto &info) {
+std::string nameOf(const testing::TestParamInfo<std::string> &info) {
   std::string name = info.param;
   std::ranges::replace(name, '-', '_');
   return name;
-});
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, Golden, testing::ValuesIn(kinds()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Families, FolderGolden, testing::ValuesIn(folders()), nameOf);
 
 } // namespace

@@ -326,8 +326,79 @@ TEST_F(OldFolder, PieceModelsAreChecked) {
   // A piece that says it is longer than the file.
   write("spiece.model", "\x0a\x7f\x0a\x01\x61");
   EXPECT_THAT(error(), HasSubstr("found other bytes"));
+  // One whose text says so, and a table of characters that does.
+  write("spiece.model", "\x0a\x03\x0a\x7f\x61\x12\x02\x18\x01");
+  EXPECT_THAT(error(), HasSubstr("found other bytes"));
+  write("spiece.model", "\x0a\x03\x0a\x01\x61\x1a\x03\x12\x09\x61");
+  EXPECT_THAT(error(), HasSubstr("found other bytes"));
   write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x01");
   EXPECT_THAT(error(), "no error");
+}
+
+/// Folders of families, from those of the goldens.
+class FamilyFolder : public OldFolder {
+protected:
+  void take(const std::string &family) {
+    fs::copy(fs::path(HEDDLE_SOURCE_DIR) / "test/tokenizers/folders" / family, folder,
+             fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+  }
+};
+
+TEST_F(FamilyFolder, HalfOfItsFilesIsAnError) {
+  for (const char *missing : {"source.spm", "target.spm", "vocab.json"}) {
+    take("marian");
+    std::filesystem::remove(folder / missing);
+    EXPECT_THAT(error(), HasSubstr(std::string(missing) + ": expected a file of a folder of "
+                                                          "MarianTokenizer, found none"));
+    EXPECT_TRUE(holdsTokenizer(folder.string()));
+  }
+  take("marian");
+  write("target.spm", "no model");
+  EXPECT_EQ(error(), "no error"); // texts that come in are cut by the other one
+  auto target = readTargetTokenizerFile(folder.string());
+  ASSERT_FALSE(target);
+  EXPECT_THAT(target.error().message,
+              HasSubstr("target.spm: expected a SentencePiece model, found other bytes"));
+}
+
+TEST_F(FamilyFolder, VocabulariesAreChecked) {
+  take("m2m-100");
+  write("vocab.json", R"({"<unk>": 0, "a": -1})");
+  EXPECT_THAT(error(), HasSubstr("vocab.json: a: expected an id from 0 to 2147483647, found -1"));
+  write("vocab.json", R"({"a": 0, "</s>": 1})");
+  EXPECT_THAT(error(), HasSubstr("expected a vocabulary with the token '<unk>', found none"));
+  write("vocab.json", R"({"<unk>": 0})");
+  EXPECT_THAT(error(), HasSubstr("expected the token '</s>' of what stands around a text"));
+  write("vocab.json", R"([])");
+  EXPECT_THAT(error(), HasSubstr("vocab.json: expected an object"));
+}
+
+TEST_F(FamilyFolder, SettingsAreChecked) {
+  take("mbart");
+  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "src_lang": "xx"})");
+  EXPECT_THAT(error(), HasSubstr("tokenizer_config.json: src_lang: expected a language of the "
+                                 "tokenizer, found 'xx'"));
+  // The tokens of a folder itself rule over those of the class.
+  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "added_tokens_decoder":
+      {"600": {"content": "[keep]"}}})");
+  EXPECT_EQ(openTokenizer(folder.string())->tokenToId("[keep]"), 600);
+  write("tokenizer_config.json", R"({"tokenizer_class": "NllbTokenizer"})");
+  EXPECT_THAT(error(), HasSubstr("tokenizer.json: expected this file, or added_tokens_decoder"));
+  take("t5");
+  write("tokenizer_config.json", R"({"legacy": false})");
+  EXPECT_THAT(error(), HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
+}
+
+/// Marian's language is the first token of a text, and nothing elsewhere.
+TEST_F(FamilyFolder, LanguagesStandInFront) {
+  take("marian");
+  const Tokenizer marian = *openTokenizer(folder.string());
+  const std::vector<int32_t> plain = idsOf(marian, "the model"),
+                             german = idsOf(marian, ">>deu<< the model");
+  ASSERT_EQ(german.size(), plain.size() + 1);
+  EXPECT_EQ(german.front(), marian.tokenToId(">>deu<<"));
+  EXPECT_TRUE(std::ranges::equal(plain, std::span(german).subspan(1)));
+  EXPECT_EQ(std::ranges::count(idsOf(marian, "the >>deu<<"), german.front()), 0);
 }
 
 TEST(Tokenizer, WordBoundsAreThoseOfOniguruma) {

@@ -1,0 +1,445 @@
+//===- PieceFolders.cpp - Folders of SentencePiece models -------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   spiece.model, vocab.json, …  ->  pieces with their numbers, added tokens, a template
+//
+// Everything is what Transformers' classes of these names do where no tokenizer.json
+// says it; they cut with SentencePiece itself.
+#include "PieceFolders.h"
+
+#include "FolderFiles.h"
+#include "LanguageCodes.h"
+#include "SentencePiece.h"
+#include "Vocabulary.h"
+
+#include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+namespace heddle::tokenizers {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class FolderBuilder;
+
+} // namespace
+
+struct PieceFamily {
+  const char *className; ///< of Transformers, without the word Tokenizer
+  std::vector<const char *> modelTypes;
+  std::vector<const char *> files; ///< all are needed; the first cuts texts that come in
+  /// Numbers the pieces, adds tokens and says what stands around a text.
+  Status (*build)(FolderBuilder &builder);
+  const char *cutsWritten = nullptr; ///< the file that cuts texts that are written, if it is another
+};
+
+namespace {
+
+/// What a folder's tokenizer is put together from.
+class FolderBuilder {
+public:
+  FolderBuilder(const std::string &folder, bool written) : folder(folder), written(written) {}
+
+  Status open(const PieceFamily &family) {
+    for (const char *file : family.files)
+      if (!isThere(path(file)))
+        return inputError(path(file) + ": expected a file of a folder of " + family.className +
+                          "Tokenizer, found none");
+    name = path(written && family.cutsWritten ? family.cutsWritten : family.files[0]);
+    model = HEDDLE_TRY(readPieceModel(HEDDLE_TRY(readText(name)), name));
+    configPath = path(tokenizerConfigName);
+    config = HEDDLE_TRY(readObject(configPath));
+    return {};
+  }
+
+  std::string path(const char *file) const { return (fs::path(folder) / file).string(); }
+  JsonField settings() const { return JsonField(config, configPath); }
+  int64_t size() const { return static_cast<int64_t>(model.pieces.size()); }
+  /// A special token by its key.
+  std::string special(const char *key, const char *otherwise) const {
+    auto at = config.find(key);
+    const std::string *text = at == config.end() ? nullptr : tokenText(*at);
+    return text ? *text : otherwise;
+  }
+
+  /// Of equal tokens the first counts.
+  void number(const std::string &token, int64_t id) {
+    if (known.emplace(token, id).second)
+      vocab.get_ref<Json::object_t &>().push_back({token, id});
+  }
+  /// Numbers pieces by their place, from the one at `first` on.
+  void numberPieces(int64_t first, int64_t offset) {
+    for (int64_t i = first; i < size(); ++i)
+      number(model.pieces[static_cast<size_t>(i)].text, i + offset);
+  }
+  /// Numbers tokens as a file says.
+  Status numberAs(const char *file) {
+    const std::string place = path(file);
+    const Json json = HEDDLE_TRY(parseJson(HEDDLE_TRY(readText(place)), place));
+    HEDDLE_TRY(JsonField(json, place).checkObject());
+    for (const auto &[token, id] : json.items()) {
+      if (!id.is_number_unsigned() || id.get<uint64_t>() > INT32_MAX)
+        return inputError(place + ": " + token + ": expected an id from 0 to 2147483647, found " +
+                          foundText(id));
+      number(token, id.get<int64_t>());
+    }
+    return {};
+  }
+
+  int64_t count() const { return static_cast<int64_t>(known.size()); }
+  const std::string &file() const { return name; }
+  std::optional<int64_t> find(const std::string &token) const {
+    auto at = known.find(token);
+    return at == known.end() ? std::nullopt : std::optional(at->second);
+  }
+  /// A token that is cut out of texts as it is; `flags`: lstrip and the like.
+  void cutOut(const std::string &token, const Json &flags = Json::object()) {
+    Json entry = {{"content", token}, {"special", true}, {"normalized", false}};
+    entry.update(flags);
+    added[token] = std::move(entry);
+  }
+
+  /// The same of Marian's languages, which count at the beginning of a text.
+  void cutOutLanguages() {
+    for (const auto &[token, id] : known)
+      if (token.starts_with(">>") && token.ends_with("<<"))
+        cutOut(token, {{"at_start", true}});
+  }
+
+  /// Tokens around a text and around two, "$A" and "$B", with blanks between them.
+  void surround(const std::string &one, const std::string &two) {
+    single = one;
+    pair = two;
+  }
+
+  /// The token of the language of texts that come in; `otherwise`: where the folder names none.
+  Expected<std::string> sourceLanguage(const std::string &otherwise,
+                                       const std::string &before = "",
+                                       const std::string &behind = "") const {
+    std::string language = otherwise;
+    if (auto chosen = settings().find("src_lang"))
+      language = HEDDLE_TRY(chosen->text());
+    const std::string token = before + language + behind;
+    if (!known.contains(token))
+      return inputError(configPath + ": src_lang: expected a language of the tokenizer, found " +
+                        quotedText(language));
+    return token;
+  }
+
+  /// Tokens that the folder itself numbers: added_tokens_decoder of newer ones, or added_tokens.json.
+  Status addOwnTokens() {
+    if (auto own = settings().find("added_tokens_decoder")) {
+      HEDDLE_TRY(own->checkObject());
+      for (const auto &[id, token] : own->value().items()) {
+        const std::string *text = tokenText(token);
+        const auto number = parseNumber(id);
+        if (!text || !number)
+          return own->expected("tokens by their ids");
+        addOwn(*text, *number, token);
+      }
+      return {};
+    }
+    const std::string file = path("added_tokens.json");
+    const Json tokens = HEDDLE_TRY(readObject(file));
+    for (const auto &[token, id] : tokens.items()) {
+      const JsonField field(id, file, token);
+      addOwn(token, HEDDLE_TRY(field.number(0, INT32_MAX)), Json::object());
+    }
+    return {};
+  }
+
+  Expected<Json> take() {
+    Json json = HEDDLE_TRY(pieceModelJson(model, name));
+    const std::string unknown = special("unk_token", "<unk>");
+    if (!known.contains(unknown))
+      return inputError(name + ": expected a vocabulary with the token " + quotedText(unknown) +
+                        ", found none");
+    json["post_processor"] = HEDDLE_TRY(postProcessor());
+    json["model"] = {{"type", "Numbered"},
+                     {"unk_token", unknown},
+                     {"vocab", std::move(vocab)},
+                     {"model", std::move(json["model"])}};
+    json["added_tokens"] = Json::array();
+    for (auto &[token, entry] : added)
+      json["added_tokens"].push_back(std::move(entry));
+    json["decoder"] = decoder();
+    return json;
+  }
+
+  const std::string folder;
+  const bool written;
+
+private:
+  static std::optional<int64_t> parseNumber(const std::string &text) {
+    const bool isNumber = !text.empty() && text.size() < 10 &&
+                          text.find_first_not_of("0123456789") == std::string::npos;
+    return isNumber ? std::optional<int64_t>(std::stoll(text)) : std::nullopt;
+  }
+
+  void addOwn(const std::string &token, int64_t id, const Json &flags) {
+    number(token, id);
+    Json own = Json::object();
+    for (const char *key : {"lstrip", "rstrip", "single_word", "special"})
+      if (flags.is_object() && flags.contains(key))
+        own[key] = flags[key];
+    cutOut(token, own);
+  }
+
+  /// Tokens as text: blanks where their marks are, and none around it.
+  Json decoder() const {
+    Json steps = Json::array();
+    if (std::ranges::any_of(model.pieces,
+                            [](const ScoredPiece &p) { return p.kind == PieceKind::Byte; }))
+      steps.push_back({{"type", "ByteFallback"}});
+    steps.push_back({{"type", "Replace"}, {"pattern", {{"String", "▁"}}}, {"content", " "}});
+    steps.push_back({{"type", "Fuse"}});
+    steps.push_back({{"type", "Strip"}}); // blanks of any kind
+    return {{"type", "Sequence"}, {"decoders", steps}};
+  }
+
+  Expected<Json> postProcessor() const {
+    Json specials = Json::object();
+    auto pieces = [&](const std::string &text) -> Expected<Json> {
+      Json list = Json::array();
+      for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find(' ', at), text.size());
+        const std::string token = text.substr(at, end - at);
+        at = end + 1;
+        const bool isText = token == "$A" || token == "$B";
+        list.push_back({{isText ? "Sequence" : "SpecialToken",
+                         {{"id", isText ? token.substr(1) : token}, {"type_id", 0}}}});
+        if (isText)
+          continue;
+        const auto id = find(token);
+        if (!id)
+          return inputError(name + ": expected the token " + quotedText(token) +
+                            " of what stands around a text, found none");
+        specials[token] = {
+            {"id", token}, {"ids", Json::array({*id})}, {"tokens", Json::array({token})}};
+      }
+      return list;
+    };
+    Json result = {{"type", "TemplateProcessing"}};
+    result["single"] = HEDDLE_TRY(pieces(single));
+    result["pair"] = HEDDLE_TRY(pieces(pair));
+    result["special_tokens"] = std::move(specials);
+    return result;
+  }
+
+  std::string name, configPath;
+  PieceModel model;
+  Json config, vocab = Json::object();
+  TextMap<int64_t> known;
+  std::map<std::string, Json> added; ///< in an order that does not depend on the folder's
+  std::string single, pair;
+};
+
+//===- Families ------------------------------------------------------------===//
+
+/// T5's own pieces, and behind them the tokens of gaps, from the last on.
+Status buildT5(FolderBuilder &builder) {
+  const JsonField settings = builder.settings();
+  if (!HEDDLE_TRY(settings.flagAt("legacy", true)))
+    return settings.find("legacy")->expected(
+        "true, or tokenizer.json beside spiece.model, which says where blanks are put");
+  builder.numberPieces(0, 0);
+  int64_t count = 100;
+  if (auto extra = settings.find("extra_ids"))
+    count = HEDDLE_TRY(extra->number(0, 1 << 20));
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string token = "<extra_id_" + std::to_string(i) + ">";
+    builder.number(token, builder.size() + count - 1 - i);
+    builder.cutOut(token, {{"lstrip", true}, {"rstrip", true}});
+  }
+  const std::string end = builder.special("eos_token", "</s>");
+  for (const auto &[key, usual] :
+       {std::pair("pad_token", "<pad>"), {"unk_token", "<unk>"}, {"eos_token", "</s>"}})
+    builder.cutOut(builder.special(key, usual));
+  builder.surround("$A " + end, "$A " + end + " $B " + end);
+  return {};
+}
+
+/// fairseq's first four tokens stand where SentencePiece has three, then come its languages and the
+/// mask.
+void numberAsFairseq(FolderBuilder &builder, std::span<const char *const> languages, bool masks) {
+  int64_t id = 0;
+  for (const char *token : {"<s>", "<pad>", "</s>", "<unk>"}) {
+    builder.number(token, id++);
+    builder.cutOut(token);
+  }
+  builder.numberPieces(1, 1);
+  id = builder.size() + 1;
+  for (const char *language : languages) {
+    builder.number(language, id++);
+    builder.cutOut(language);
+  }
+  if (!masks)
+    return;
+  builder.number("<mask>", id);
+  builder.cutOut("<mask>", {{"lstrip", true}});
+}
+
+Status buildXlmRoberta(FolderBuilder &builder) {
+  numberAsFairseq(builder, {}, true);
+  builder.surround("<s> $A </s>", "<s> $A </s> </s> $B </s>");
+  return {};
+}
+
+void surroundBehind(FolderBuilder &builder, const std::string &language) {
+  builder.surround("$A </s> " + language, "$A $B </s> " + language);
+}
+void surroundInFront(FolderBuilder &builder, const std::string &language) {
+  builder.surround(language + " $A </s>", language + " $A $B </s>");
+}
+
+Status buildMbart(FolderBuilder &builder) {
+  numberAsFairseq(builder, std::span(mbartLanguages).first(mbartLanguagesAtFirst), true);
+  surroundBehind(builder, HEDDLE_TRY(builder.sourceLanguage("en_XX")));
+  return {};
+}
+Status buildMbart50(FolderBuilder &builder) {
+  numberAsFairseq(builder, mbartLanguages, true);
+  surroundInFront(builder, HEDDLE_TRY(builder.sourceLanguage("en_XX")));
+  return {};
+}
+
+/// The languages, and the mask, have the numbers that the folder says.
+Status buildNllb(FolderBuilder &builder) {
+  numberAsFairseq(builder, {}, false);
+  HEDDLE_TRY(builder.addOwnTokens());
+  if (!builder.find("eng_Latn"))
+    return inputError(builder.path("tokenizer.json") +
+                      ": expected this file, or added_tokens_decoder in tokenizer_config.json, which "
+                      "number languages, found neither");
+  const std::string language = HEDDLE_TRY(builder.sourceLanguage("eng_Latn"));
+  const bool legacy = HEDDLE_TRY(builder.settings().flagAt("legacy_behaviour", false));
+  legacy ? surroundBehind(builder, language) : surroundInFront(builder, language);
+  return {};
+}
+
+/// The first numbers belong to tokens of pretraining.
+Status buildPegasus(FolderBuilder &builder) {
+  int64_t offset = 103;
+  if (auto given = builder.settings().find("offset"))
+    offset = HEDDLE_TRY(given->number(0, 1 << 20));
+  int64_t id = 0;
+  auto add = [&](const std::string &token) {
+    builder.number(token, id++);
+    builder.cutOut(token);
+  };
+  const std::string end = builder.special("eos_token", "</s>");
+  add(builder.special("pad_token", "<pad>"));
+  add(end);
+  auto sentence = builder.settings().find("mask_token_sent");
+  if (offset > 0) {
+    add(sentence ? HEDDLE_TRY(sentence->text()) : "<mask_1>");
+    add(builder.special("mask_token", "<mask_2>"));
+  }
+  for (int64_t i = 2; i < offset; ++i)
+    add("<unk_" + std::to_string(i) + ">");
+  builder.numberPieces(0, offset);
+  builder.cutOut(builder.special("unk_token", "<unk>"));
+  builder.surround("$A " + end, "$A $B " + end);
+  return {};
+}
+
+void cutOutKnown(FolderBuilder &builder, std::initializer_list<const char *> tokens) {
+  for (const char *token : tokens)
+    if (builder.find(token))
+      builder.cutOut(token);
+}
+
+/// vocab.json numbers pieces; languages stand behind it.
+Status buildM2m100(FolderBuilder &builder) {
+  HEDDLE_TRY(builder.numberAs("vocab.json"));
+  static constexpr std::pair<const char *, std::span<const char *const>> lists[] = {
+      {"m2m100", m2mLanguages}, {"wmt21", wmt21Languages}};
+  std::span<const char *const> languages = m2mLanguages;
+  if (auto chosen = builder.settings().find("language_codes"))
+    languages = HEDDLE_TRY(choiceOf(*chosen, lists));
+  int64_t id = builder.count();
+  for (const char *language : languages) {
+    const std::string token = "__" + std::string(language) + "__";
+    builder.number(token, id++);
+    builder.cutOut(token);
+  }
+  cutOutKnown(builder, {"<s>", "<pad>", "</s>", "<unk>"});
+  surroundInFront(builder, HEDDLE_TRY(builder.sourceLanguage("en", "__", "__")));
+  return {};
+}
+
+/// Two models cut, one a side; vocab.json numbers the pieces of both, or one file those of a side. Of
+/// a text the language that it is to become stands in front of it: >>deu<<.
+Status buildMarian(FolderBuilder &builder) {
+  const bool separate = HEDDLE_TRY(builder.settings().flagAt("separate_vocabs", false));
+  HEDDLE_TRY(builder.numberAs(separate && builder.written ? "target_vocab.json" : "vocab.json"));
+  const std::string end = builder.special("eos_token", "</s>");
+  builder.cutOutLanguages();
+  cutOutKnown(builder, {"<pad>", "<unk>"});
+  builder.cutOut(end);
+  builder.surround("$A " + end, "$A $B " + end);
+  return {};
+}
+
+const PieceFamily families[] = {
+    {"T5", {"t5", "mt5", "umt5", "longt5"}, {"spiece.model"}, buildT5},
+    {"MT5", {}, {"spiece.model"}, buildT5},
+    {"XLMRoberta", {"xlm-roberta", "xlm-roberta-xl"}, {"sentencepiece.bpe.model"}, buildXlmRoberta},
+    {"MBart", {"mbart"}, {"sentencepiece.bpe.model"}, buildMbart},
+    {"MBart50", {}, {"sentencepiece.bpe.model"}, buildMbart50},
+    {"Nllb", {"nllb-moe"}, {"sentencepiece.bpe.model"}, buildNllb},
+    {"Pegasus", {"pegasus"}, {"spiece.model"}, buildPegasus},
+    {"M2M100", {"m2m_100"}, {"sentencepiece.bpe.model", "vocab.json"}, buildM2m100},
+    {"Marian", {"marian"}, {"source.spm", "target.spm", "vocab.json"}, buildMarian, "target.spm"},
+};
+
+/// The text under a key of an object; empty: none.
+std::string textAt(const Json &json, const char *key) {
+  auto at = json.find(key);
+  const auto *text = at == json.end() ? nullptr : at->get_ptr<const std::string *>();
+  return text ? *text : std::string();
+}
+
+} // namespace
+
+Expected<const PieceFamily *> pieceFamilyOf(const std::string &folder) {
+  const Json config = HEDDLE_TRY(readObject(fs::path(folder) / "config.json"));
+  std::string name = textAt(HEDDLE_TRY(readObject(fs::path(folder) / tokenizerConfigName)),
+                            "tokenizer_class");
+  if (name.empty())
+    name = textAt(config, "tokenizer_class");
+  if (name.ends_with("Fast"))
+    name.resize(name.size() - 4);
+  const std::string type = name.empty() ? textAt(config, "model_type") : "";
+  for (const PieceFamily &family : families)
+    if (name == std::string(family.className) + "Tokenizer" ||
+        std::ranges::count(family.modelTypes, type))
+      return &family;
+  return nullptr;
+}
+
+bool holdsFamily(const PieceFamily &family, const std::string &folder) {
+  return std::ranges::any_of(
+      family.files, [&](const char *file) { return isThere(fs::path(folder) / file); });
+}
+
+Expected<TokenizerFile> readPieceFolder(const PieceFamily &family, const std::string &folder,
+                                        bool written) {
+  FolderBuilder builder(folder, written);
+  HEDDLE_TRY(builder.open(family));
+  HEDDLE_TRY(family.build(builder));
+  HEDDLE_TRY(builder.addOwnTokens());
+  const Json json = HEDDLE_TRY(builder.take());
+  return TokenizerFile{json.dump(), builder.file()};
+}
+
+bool writesAsItReads(const PieceFamily &family) { return !family.cutsWritten; }
+
+} // namespace heddle::tokenizers
