@@ -222,6 +222,12 @@ inline Expected<std::pair<std::string, int64_t>> parseDimension(const std::strin
   size_t equals = text.find('=');
   std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
   bool number = !digits.empty() && digits.size() <= 18 &&
+  app.add_option("--from", command.from, "the language of the texts, as the model names it")
+      ->type_name("LANG");
+  app.add_option("--to", command.to, "the language to write, as the model names it")
+      ->type_name("LANG");
+  app.add_option("--task", command.task, "what to do, of the tasks that the model's folder names")
+      ->type_name("NAME");
                 digits.find_first_not_of("0123456789") == std::string::npos;
   if (equals == 0 || !number)
     return usageError("--dim: expected NAME=NUMBER, found " + quotedText(text));
@@ -301,6 +307,7 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
   addTextCommand(
       app, driver, outcome, "chat", "talk with a model, line by line",
       [&](CLI::App &own) { addChatFlags(own, *chat); },
+               "translate nllb.heddle --from=eng_Latn --to=fra_Latn < sentences.txt\n" + start +
       [driver, chat]() -> Status {
         HEDDLE_TRY(checkChat(*chat));
         Session session = HEDDLE_TRY(driver.open());

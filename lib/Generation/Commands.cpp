@@ -7,6 +7,7 @@
 
 #include "Conversation.h"
 #include "DecodingChoice.h"
+#include "Languages.h"
 #include "TextBatches.h"
 
 #include "heddle/Generation/Attention.h"
@@ -197,6 +198,7 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   if (model.kind != kind)
     return ofModel(session, inputError(std::string("expected a model of kind ") + kind +
                                        ", found " + model.kind));
+  const std::string before = HEDDLE_TRY(chooseLanguages(command, model));
   auto decoder = TextDecoder::create(session, model);
   if (!decoder)
     return ofModel(session, decoder.takeError());
@@ -213,7 +215,7 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
     texts.input = command.prompts;
   auto encode = [&](const std::string &text, const std::string &place) {
     return readsJson(command) ? encodePrompt(model, text, place)
-                              : model.input().encode(text, place);
+                              : model.input().encode(text, place, {.before = before});
   };
   Rate rate;
   Status answered;

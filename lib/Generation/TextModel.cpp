@@ -230,6 +230,36 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
   return {};
 }
 
+/// Languages and tasks, which a translation chooses among.
+Status readLanguages(const Json &facts, TextModel &model) {
+  using Wanted = Languages::Wanted;
+  if (auto found = facts.find("languages"); found != facts.end() && found->is_object()) {
+    const std::string wanted = textOf(*found, "wanted");
+    model.languages.wanted = wanted == "front"   ? Wanted::Front
+                             : wanted == "start" ? Wanted::Start
+                                                 : Wanted::First;
+    model.languages.namesSource = found->value("names-source", Json()) == true;
+    const Json tokens = found->value("tokens", Json::object());
+    for (const auto &[name, token] : tokens.items())
+      if (token.is_number_integer() && token >= 0 && token <= INT32_MAX)
+        model.languages.tokens.emplace_back(name, token.get<int32_t>());
+    if (!model.source || !model.target || !model.source->tokenizer)
+      model.languages = {}; // without a tokenizer nothing is said
+    for (const auto &[name, token] : model.languages.tokens)
+      model.source->languages.push_back(token);
+  }
+  auto tasks = facts.find("tasks");
+  if (tasks == facts.end() || !tasks->is_object())
+    return {};
+  for (const auto &[name, own] : tasks->items()) {
+    TextTask &task = model.tasks.emplace_back();
+    task.name = name;
+    task.prefix = textOf(own, "prefix");
+    HEDDLE_TRY(readGeneration(own, "tasks." + name, task.generation));
+  }
+  return {};
+}
+
 /// Reads what only some commands ask for. A value of another type counts as none: the compiler
 /// writes them, and each has a default.
 void readTask(const Json &facts, TextModel &model) {
@@ -286,6 +316,7 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
   if (!model.source)
     model.target->most = model.target->limit - (model.target->start ? 1 : 0);
   HEDDLE_TRY(readLabels(facts, model, readMember));
+  HEDDLE_TRY(readLanguages(facts, model));
   readTask(facts, model);
   return model;
 }
@@ -406,6 +437,9 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
         encode({.specialTokens = !context.whole, .truncation = Truncation{.length = room}}));
     encoded.cut = count - static_cast<int64_t>(tokens.size());
   }
+  for (size_t i = 0; side.language && i < tokens.size(); ++i)
+    if (tokens.special[i] && std::ranges::count(side.languages, tokens.ids[i]))
+      tokens.ids[i] = *side.language;
   encoded.ids = std::move(tokens.ids);
   encoded.leftOut = std::min(context.leftOut, static_cast<int64_t>(encoded.ids.size()));
   encoded.tokens = std::move(tokens);

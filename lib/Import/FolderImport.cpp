@@ -12,6 +12,7 @@
 #include "Architecture.h"
 #include "Description.h"
 #include "DescriptionImport.h"
+#include "FolderLanguages.h"
 #include "FolderTask.h"
 #include "GenerationConfig.h"
 #include "SentenceModules.h"
@@ -458,6 +459,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   if (modules && modules->longest)
     description.source->most =
         std::min(description.source->most.value_or(*modules->longest), *modules->longest);
+  HEDDLE_TRY(addLanguages(config, description));
+  HEDDLE_TRY(addTasks(folder, config, description));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
   files.push_back((fs::path(folder) / architectureFile).string()); // an output is none, ever
   model.files.insert(model.files.end(), files.begin(), files.end());

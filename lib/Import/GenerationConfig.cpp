@@ -161,25 +161,43 @@ static void warnOfUnknown(const Json &config, const std::string &path, bool tran
                          shown(found) + ", which is not followed");
 }
 
+/// generation_config.json, or where there is none `config`, and which file that is.
+static Expected<std::pair<Json, std::string>> settingsOf(const std::string &folder,
+                                                         const Json &config) {
+  std::string path = (fs::path(folder) / "generation_config.json").string();
+  if (std::error_code none; fs::exists(path, none))
+    return std::pair(HEDDLE_TRY(readJsonObject(path)), path);
+  return std::pair(config, configPath(folder));
+}
+
+static Expected<Json> generationOf(const Json &settings, const std::string &path, bool translates,
+                                   std::vector<std::string> &warnings) {
+  Json generation = Json::object();
+  warnOfUnknown(settings, path, translates, warnings);
+  HEDDLE_TRY(addSampling(settings, path, generation));
+  HEDDLE_TRY(addBeams(settings, path, generation));
+  addRules(settings, path, translates, generation, warnings);
+  return generation;
+}
+
 Status heddle::addGenerationConfig(const std::string &folder, const Json &config, bool translates,
                                    Json &target, std::vector<std::string> &files,
                                    std::vector<std::string> &warnings) {
-  std::string path = (fs::path(folder) / "generation_config.json").string();
-  Json own = config;
-  if (std::error_code none; fs::exists(path, none)) {
-    own = HEDDLE_TRY(readJsonObject(path));
+  const auto [own, path] = HEDDLE_TRY(settingsOf(folder, config));
+  if (path != configPath(folder))
     files.push_back(path);
-  } else {
-    path = configPath(folder);
-  }
   if (Json ends = own.value("eos_token_id", Json()); !ends.is_null())
     target["end"] = std::move(ends); // the schema checks it
   if (Json start = own.value("decoder_start_token_id", Json()); translates && !start.is_null())
     target["start"] = std::move(start);
-  Json &generation = target["generation"] = Json::object();
-  warnOfUnknown(own, path, translates, warnings);
-  HEDDLE_TRY(addSampling(own, path, generation));
-  HEDDLE_TRY(addBeams(own, path, generation));
-  addRules(own, path, translates, generation, warnings);
+  target["generation"] = HEDDLE_TRY(generationOf(own, path, translates, warnings));
   return {};
+}
+
+Expected<Json> heddle::taskGeneration(const std::string &folder, const Json &config,
+                                      const Json &settings) {
+  Json all = HEDDLE_TRY(settingsOf(folder, config)).first;
+  all.update(settings);
+  std::vector<std::string> known; // those of the folder are told already
+  return generationOf(all, configPath(folder), /*translates=*/true, known);
 }

@@ -15,4 +15,7 @@ Status addGenerationConfig(const std::string &folder, const Json &config, bool t
                            Json &target, std::vector<std::string> &files,
                            std::vector<std::string> &warnings);
 
+/// The settings of searches for a task of such a folder: `settings`, and behind them the folder's own.
+Expected<Json> taskGeneration(const std::string &folder, const Json &config, const Json &settings);
+
 } // namespace heddle

@@ -316,8 +316,8 @@ Status buildNllb(FolderBuilder &builder) {
   HEDDLE_TRY(builder.addOwnTokens());
   if (!builder.find("eng_Latn"))
     return inputError(builder.path("tokenizer.json") +
-                      ": expected this file, or added_tokens_decoder in tokenizer_config.json, which "
-                      "number languages, found neither");
+                      ": expected this file, or added_tokens_decoder in tokenizer_config.json, "
+                      "which number languages, found neither");
   const std::string language = HEDDLE_TRY(builder.sourceLanguage("eng_Latn"));
   const bool legacy = HEDDLE_TRY(builder.settings().flagAt("legacy_behaviour", false));
   legacy ? surroundBehind(builder, language) : surroundInFront(builder, language);

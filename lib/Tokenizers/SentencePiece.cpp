@@ -178,8 +178,8 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
     const size_t own = candidates.size();
     // Longer ones are no pieces that a trainer makes, and cost the square of their length.
     constexpr size_t longest = 1000;
-    for (size_t cut = 1; isSpelled(piece) && piece.text.size() <= longest && cut < piece.text.size();
-         ++cut) {
+    const bool isCut = isSpelled(piece) && piece.text.size() <= longest;
+    for (size_t cut = 1; isCut && cut < piece.text.size(); ++cut) {
       const std::string left = piece.text.substr(0, cut), right = piece.text.substr(cut);
       const auto first = ids.find(left), second = ids.find(right);
       if (beginsPoint(piece.text, cut) && first != ids.end() && second != ids.end())

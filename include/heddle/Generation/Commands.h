@@ -103,6 +103,9 @@ struct TranslateCommand {
   std::string prompts;
 };
 
+  /// Of `translate`: the languages of what is read and written, of a model that knows several; none:
+  /// its own. And what it is to do, of those that its folder names; none: what the text says.
+  std::optional<std::string> from, to, task;
 /// `chat`.
 struct ChatCommand {
   WritingOptions writing;            ///< without a beam

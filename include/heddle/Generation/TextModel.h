@@ -59,6 +59,24 @@ struct GenerationDefaults {
   int64_t least = 0, noRepeat = 0;
 };
 
+/// What a model is told to do by words in front of a text, and how it writes then.
+struct TextTask {
+  std::string name, prefix;
+  GenerationDefaults generation;
+};
+
+/// Languages by name, and their tokens; empty: the model is told none.
+struct Languages {
+  enum class Wanted : uint8_t {
+    First, ///< the language that is wanted is the first token that is written
+    Start, ///< or the one that writing begins with
+    Front, ///< or stands in front of the text that is read
+  };
+  Wanted wanted = Wanted::First;
+  bool namesSource = false; ///< what the tokenizer puts around a text has its language in it
+  std::vector<std::pair<std::string, int32_t>> tokens;
+};
+
 /// Vocabulary and text rules of one side of a model, see docs/model-description.md.
 struct TextSide {
   std::string name;                     ///< "source", "target"
@@ -79,6 +97,9 @@ struct TextSide {
   bool strip = false;        ///< blanks around a text, prompt included, are left out
   int64_t limit = 256;       ///< tokens that generation may add
   GenerationDefaults generation;
+  /// Of the source: stands in place of each of `languages` that the tokenizer puts around a text.
+  std::optional<int32_t> language;
+  std::vector<int32_t> languages;
 
   /// Whether text can be given and not only ids.
   bool takesText() const { return vocabulary || tokenizer; }
@@ -120,6 +141,8 @@ struct TextModel {
   std::string defaultPrompt;  ///< a name; empty: none
   bool promptIsPooled = true; ///< false: rows of a prompt are not part of the vector
   bool poolsParts = false;    ///< packedFunction takes the parts of texts that are pooled
+  Languages languages;
+  std::vector<TextTask> tasks;
 
   /// The text of a prompt: of the name `wanted`, or of the model's own where none is named; empty
   /// for an empty name. Usage error for a name that the model has not.

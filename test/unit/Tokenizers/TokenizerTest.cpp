@@ -386,7 +386,8 @@ TEST_F(FamilyFolder, SettingsAreChecked) {
   EXPECT_THAT(error(), HasSubstr("tokenizer.json: expected this file, or added_tokens_decoder"));
   take("t5");
   write("tokenizer_config.json", R"({"legacy": false})");
-  EXPECT_THAT(error(), HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
+  EXPECT_THAT(error(),
+              HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
 }
 
 /// Marian's language is the first token of a text, and nothing elsewhere.

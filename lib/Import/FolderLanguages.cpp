@@ -1,0 +1,129 @@
+//===- FolderLanguages.cpp - What a folder's model is told ----------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   mBART       A </s> de_DE          writing begins with the other language
+//   mBART-50    de_DE A </s>          the other language is written first
+//   M2M-100     __de__ A </s>         the same
+//   NLLB        deu_Latn A </s>       the same
+//   Marian      >>eng<< A </s>        that of the text is not said
+
+#include "FolderLanguages.h"
+
+#include "GenerationConfig.h"
+
+#include "heddle/Support/Try.h"
+#include "heddle/Tokenizers/Tokenizer.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+
+using namespace heddle;
+using llvm::StringRef;
+
+namespace {
+
+/// How a family spells the token of a language.
+struct Spelling {
+  StringRef modelType, before, behind;
+  /// Letters of the language and of what follows behind `_`; 0: any.
+  size_t letters, rest;
+};
+
+constexpr Spelling spellings[] = {
+    {"mbart", "", "", 2, 2},
+    {"m2m_100", "__", "__", 0, 0},
+    {"m2m_100", "", "", 3, 4},
+    {"marian", ">>", "<<", 0, 0},
+};
+
+} // namespace
+
+/// The language of a token that is spelled like one.
+static std::optional<std::string> languageOf(const Spelling &spelling, StringRef token) {
+  if (!token.consume_front(spelling.before) || !token.consume_back(spelling.behind) ||
+      token.empty())
+    return std::nullopt;
+  if (spelling.letters > 0) {
+    auto [language, rest] = token.split('_');
+    if (language.size() != spelling.letters || rest.size() != spelling.rest ||
+        !llvm::all_of(language, llvm::isLower) || !llvm::all_of(rest, llvm::isAlpha))
+      return std::nullopt;
+  }
+  return token.str();
+}
+
+/// Languages by name and their tokens.
+static Json languagesOf(const Tokenizer &tokenizer, const Json &modelType) {
+  Json tokens = Json::object();
+  for (const Spelling &spelling : spellings) {
+    // Ids may leave gaps.
+    for (int64_t id = 0, found = 0; modelType == spelling.modelType.str() &&
+                                    found < tokenizer.size() && id < 2 * tokenizer.size();
+         ++id) {
+      std::optional<std::string> token = tokenizer.idToToken(static_cast<int32_t>(id));
+      found += token.has_value();
+      if (!token || !tokenizer.isSpecial(static_cast<int32_t>(id)))
+        continue;
+      if (std::optional<std::string> language = languageOf(spelling, *token))
+        tokens[*language] = id;
+    }
+    if (!tokens.empty())
+      break;
+  }
+  return tokens;
+}
+
+/// Where the tokenizer puts the language of a text; negative: nowhere, 0: in front.
+static Expected<int64_t> placeOf(const Tokenizer &tokenizer, const Json &tokens) {
+  TokenEncoding around = HEDDLE_TRY(tokenizer.encode("a", {}, "a text"));
+  for (size_t i = 0; i < around.size(); ++i)
+    if (around.special[i] &&
+        llvm::any_of(tokens, [&](const Json &token) { return token == around.ids[i]; }))
+      return static_cast<int64_t>(i);
+  return -1;
+}
+
+Status heddle::addLanguages(const Json &config, Description &description) {
+  auto member = description.source ? description.texts.find(description.source->tokenizer)
+                                   : description.texts.end();
+  const Json type = config.value("model_type", Json());
+  if (!description.isEncoderDecoder() || member == description.texts.end() ||
+      llvm::none_of(spellings, [&](const Spelling &s) { return type == s.modelType.str(); }))
+    return {};
+  Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(member->second, member->first));
+  Json tokens = languagesOf(tokenizer, type);
+  if (tokens.empty())
+    return {};
+  const int64_t place = HEDDLE_TRY(placeOf(tokenizer, tokens));
+  Json &languages = description.task["languages"];
+  languages["wanted"] = type == "marian"                ? "front"
+                        : type == "mbart" && place > 0 ? "start"
+                                                        : "first";
+  languages["names-source"] = place >= 0;
+  languages["tokens"] = std::move(tokens);
+  return {};
+}
+
+Status heddle::addTasks(const std::string &folder, const Json &config, Description &description) {
+  const Json tasks = config.value("task_specific_params", Json());
+  if (!description.isEncoderDecoder() || tasks.is_null())
+    return {};
+  const std::string path = configPath(folder) + ": task_specific_params: ";
+  if (!tasks.is_object())
+    return inputError(path + "expected an object, found " + shown(tasks));
+  const Json usual = config.value("prefix", Json());
+  for (const auto &[name, settings] : tasks.items()) {
+    if (!settings.is_object())
+      return inputError(path + name + ": expected an object, found " + shown(settings));
+    const Json prefix = settings.value("prefix", usual);
+    if (!prefix.is_string() && !prefix.is_null())
+      return inputError(path + name + ".prefix: expected a text, found " + shown(prefix));
+    Json &task = description.task["tasks"][name];
+    task["prefix"] = prefix.is_null() ? Json("") : prefix;
+    task["generation"] = HEDDLE_TRY(taskGeneration(folder, config, settings));
+  }
+  return {};
+}
