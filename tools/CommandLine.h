@@ -127,6 +127,16 @@ inline void addClassifyFlags(CLI::App &app, ClassifyCommand &command) {
   app.add_flag("--all", command.all, "every label, the likeliest first");
   app.add_option("--pair", command.pair, "the second text of each, as models for pairs take it")
       ->type_name("TEXT");
+  app.add_option("--labels", command.labels,
+                 "classes of your own, of a model that says what follows from a text (NLI)")
+      ->type_name("A,B,…")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--hypothesis", command.hypothesis,
+                 "with --labels: what may follow, {} stands for the label (default: \"This example "
+                 "is {}.\")")
+      ->type_name("TEXT");
+  app.add_flag("--many", command.manyLabels, "with --labels: several may be right");
 }
 
 inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
@@ -212,6 +222,12 @@ inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
 /// Adds texts and the flags of decoding and of pictures of attention weights.
 inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
   addDecodingFlags(app, command);
+  app.add_option("--from", command.from, "the language of the texts, as the model names it")
+      ->type_name("LANG");
+  app.add_option("--to", command.to, "the language to write, as the model names it")
+      ->type_name("LANG");
+  app.add_option("--task", command.task, "what to do, of the tasks that the model's folder names")
+      ->type_name("NAME");
   app.add_option("--attention", command.attention,
                  "draw the attention weights: FILE.html (a page) or FILE.svg")
       ->type_name("FILE");
@@ -222,12 +238,6 @@ inline Expected<std::pair<std::string, int64_t>> parseDimension(const std::strin
   size_t equals = text.find('=');
   std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
   bool number = !digits.empty() && digits.size() <= 18 &&
-  app.add_option("--from", command.from, "the language of the texts, as the model names it")
-      ->type_name("LANG");
-  app.add_option("--to", command.to, "the language to write, as the model names it")
-      ->type_name("LANG");
-  app.add_option("--task", command.task, "what to do, of the tasks that the model's folder names")
-      ->type_name("NAME");
                 digits.find_first_not_of("0123456789") == std::string::npos;
   if (equals == 0 || !number)
     return usageError("--dim: expected NAME=NUMBER, found " + quotedText(text));
@@ -297,6 +307,7 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
       ->footer("Examples:\n" + start + "translate translate.heddle \"我 是 谁\"\n" + start +
                "translate translate.heddle --device=vulkan --batch=8 < sentences.txt\n" + start +
                "translate translate.heddle --beam=4 \"我 是 谁\"\n" + start +
+               "translate nllb.heddle --from=eng_Latn --to=fra_Latn < sentences.txt\n" + start +
                "translate translate.heddle --sample --top-p=0.9 --seed=7 --stream \"我 是 谁\"\n" +
                start + "translate translate.heddle --attention=attention.html \"我 是 谁\"");
   addDecoding("generate", "continue texts, or the lines of standard input", addGenerateFlags,
@@ -307,7 +318,6 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
   addTextCommand(
       app, driver, outcome, "chat", "talk with a model, line by line",
       [&](CLI::App &own) { addChatFlags(own, *chat); },
-               "translate nllb.heddle --from=eng_Latn --to=fra_Latn < sentences.txt\n" + start +
       [driver, chat]() -> Status {
         HEDDLE_TRY(checkChat(*chat));
         Session session = HEDDLE_TRY(driver.open());
@@ -372,8 +382,9 @@ inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome)
              checkRun, rerankCommand,
              start + "rerank model.heddle --query=\"a question\" --top=3 < texts.txt");
   addEncoder("classify", "find classes of texts, or of their words" + lines, ClassifyCommand(),
-             addClassifyFlags, checkRun, classifyCommand,
+             addClassifyFlags, checkClassify, classifyCommand,
              start + "classify model.heddle \"a text\"\n" + start +
+                 "classify bart-large-mnli --labels=sports,politics \"a text\"\n" + start +
                  "classify model.heddle --all --device=vulkan < texts.txt");
   addEncoder("fill-mask", "find words for the mask tokens of texts" + lines, FillMaskCommand(),
              addFillMaskFlags, checkRun, fillMaskCommand,

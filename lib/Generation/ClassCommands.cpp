@@ -6,6 +6,7 @@
 // a row for each text or for each of its tokens.
 #include "Conversation.h"
 #include "EncoderTexts.h"
+#include "LabelsOfTexts.h"
 
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -148,11 +149,20 @@ private:
 
 } // namespace
 
+Status heddle::checkClassify(const ClassifyCommand &command) {
+  HEDDLE_TRY(checkEncoder(command.run));
+  return checkLabels(command);
+}
+
 Status heddle::classifyCommand(Session &session, const ClassifyCommand &command, std::istream &in,
                                std::ostream &out, std::ostream &notes) {
-  HEDDLE_TRY(checkEncoder(command.run));
+  HEDDLE_TRY(checkClassify(command));
   OpenedEncoder opened;
-  HEDDLE_TRY(openClasses(session, command.run, std::nullopt, "with a classifier", opened));
+  HEDDLE_TRY(openClasses(session, command.run,
+                         command.labels.empty() ? std::nullopt : std::optional(true),
+                         "with a classifier", opened));
+  if (!command.labels.empty())
+    return classifyByLabels(opened, command, in, out, notes);
   const Classifier classifier(opened, command.all);
   if (Status checked = classifier.check(); !checked)
     return ofModel(session, checked.takeError());

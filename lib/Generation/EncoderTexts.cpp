@@ -201,8 +201,14 @@ static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command,
 Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                            const TextContext &context, std::istream &in, std::ostream &out,
                            std::ostream &notes, const AnswerText &answer) {
+  return encodeTexts(opened, command, std::span(&context, 1), in, out, notes, answer);
+}
+
+Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
+                           std::span<const TextContext> contexts, std::istream &in,
+                           std::ostream &out, std::ostream &notes, const AnswerText &answer) {
   if (opened.encoder->takesImages()) {
-    if (context.pair || !context.before.empty())
+    if (contexts[0].pair || !contexts[0].before.empty())
       return ofModel(opened.encoder->of(),
                      inputError("expected a model of texts for a pair or a prompt, "
                                 "found one of images"));
@@ -213,13 +219,17 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
   int64_t cut = 0, taken = 0;
   Texts texts(command.text, in);
   for (std::string text; texts.next(text); ++taken) {
-    auto encoded = opened.model.input().encode(text, texts.place(), context);
-    if (!encoded) {
-      Status answered = window.flush(progress, texts);
-      return answered ? Status(encoded.takeError()) : answered;
+    bool isCut = false;
+    for (size_t i = 0; i < contexts.size(); ++i) {
+      auto encoded = opened.model.input().encode(text, texts.place(), contexts[i]);
+      if (!encoded) {
+        Status answered = window.flush(progress, texts);
+        return answered ? Status(encoded.takeError()) : answered;
+      }
+      isCut |= encoded->cut > 0;
+      window.add(text, std::move(*encoded), texts.number() * contexts.size() + i);
     }
-    cut += encoded->cut > 0;
-    window.add(text, std::move(*encoded), texts.number());
+    cut += isCut;
     if (window.isFull() || !texts.isNextAtHand())
       HEDDLE_TRY(window.flush(progress, texts));
   }

@@ -38,5 +38,10 @@ std::string scoreText(double score);
 Status encodeTexts(OpenedEncoder &opened, const EncoderCommand &command, const TextContext &context,
                    std::istream &in, std::ostream &out, std::ostream &notes,
                    const AnswerText &answer);
+/// The same of each text beside each of n contexts: the answer about text t and context c has the
+/// number t * n + c, and stands behind those before it.
+Status encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
+                   std::span<const TextContext> contexts, std::istream &in, std::ostream &out,
+                   std::ostream &notes, const AnswerText &answer);
 
 } // namespace heddle

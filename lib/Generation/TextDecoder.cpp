@@ -61,6 +61,8 @@ Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &mod
   const bool encodes = model.kind == "encoder-decoder";
   if ((!encodes && model.kind != "decoder") || !model.target || encodes != !!model.source)
     return inputError("expected a model of kind encoder-decoder or decoder, found " + model.kind);
+  if (model.head == "ForSequenceClassification")
+    return inputError("expected a model that writes text, found one with classes");
   HEDDLE_TRY(checkSides(model));
   HEDDLE_TRY(checkFunctions(session, encodes));
   TextDecoder decoder(session, model);

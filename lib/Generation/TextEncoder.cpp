@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs `encode_packed` if the model has it, else `encode` over rows padded to the
-// longest; a model that does not mask padding takes texts of one length.
+// longest; a model that does not mask padding takes texts of one length. Of an
+// encoder-decoder, `decode` behind it.
 #include "heddle/Generation/TextEncoder.h"
 
 #include "TextBatches.h"
@@ -20,8 +21,27 @@
 using namespace heddle;
 using Batch = std::span<const EncodedText *const>;
 
+/// Of an encoder-decoder that classifies: what its decoder gives and takes.
+Status TextEncoder::takeDecoder() {
+  decodes = isPooled = true;
+  if (!model->target->start)
+    return inputError("target.start: expected the id that the decoder begins with, found none");
+  auto outputs = HEDDLE_TRY(session->outputs("decode"));
+  for (const PortInfo &port : outputs)
+    if (port.name == "logits" || port.name == "probabilities") {
+      const std::string &columns = port.shape.back();
+      std::from_chars(columns.data(), columns.data() + columns.size(), width);
+      output = port.name;
+    }
+  decodeTakesLengths = HEDDLE_TRY(takesInput(*session, "decode", "source.lengths"));
+  return checkInputs(*session, "decode",
+                     {"target", "memory", "source.lengths", "target.lengths"});
+}
+
 Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {
-  if (model.kind != "encoder" || !model.source)
+  const bool decodes = model.kind == "encoder-decoder" && model.target && !model.sequenceFirst &&
+                       model.head == "ForSequenceClassification";
+  if ((model.kind != "encoder" && !decodes) || !model.source)
     return inputError("expected a model of kind encoder, found " + model.kind);
   if (!model.source->takesText() && !model.source->images)
     return inputError(
@@ -41,6 +61,8 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
       encoder.imageHeight = port.shape[2];
       encoder.imageWidth = port.shape[3];
     }
+  if (decodes)
+    HEDDLE_TRY(encoder.takeDecoder());
   if (encoder.output.empty() || encoder.width < 1)
     return inputError("encode: expected a result output, logits or probabilities, found none");
   HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.types", "source.lengths"}));
@@ -155,7 +177,21 @@ Status TextEncoder::runPadded(Batch texts) {
     types = padRows(rows, 0, /*sequenceFirst=*/false);
     inputs.emplace_back("source.types", types);
   }
-  return session->run("encode", inputs, results);
+  HEDDLE_TRY(session->run("encode", inputs, decodes ? memory : results));
+  return decodes ? decodeWhole(sources, source.lengths) : Status();
+}
+
+Status TextEncoder::decodeWhole(const std::vector<TokenIds> &sources, const Tensor &lengths) {
+  std::vector<TokenIds> targets;
+  for (const TokenIds &source : sources) {
+    TokenIds &target = targets.emplace_back(1, *model->target->start);
+    target.insert(target.end(), source.begin(), source.end() - 1);
+  }
+  const Tensor target = padRows(targets, model->target->padding, /*sequenceFirst=*/false);
+  NamedInputs inputs = {{"target", target}, {"memory", memory["memory"]}};
+  if (decodeTakesLengths)
+    inputs.emplace_back("source.lengths", lengths);
+  return session->run("decode", inputs, results);
 }
 
 Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
@@ -170,6 +206,11 @@ Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
     const auto columns = static_cast<size_t>(width);
     const size_t count = isPooled ? 1 : text->ids.size();
     at += packed && text->leftOut > 0 ? columns : 0; // the part that is left out has a row too
+    if (decodes) {
+      rows.push_back(all.subspan(at + (text->ids.size() - 1) * columns, columns));
+      at += longest * columns;
+      continue;
+    }
     rows.push_back(all.subspan(at, count * columns));
     at += (isPooled || packed ? count : longest) * columns;
   }

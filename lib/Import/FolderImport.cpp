@@ -305,11 +305,17 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
                                Architecture &architecture, Json &json,
                                std::vector<std::string> &warnings) {
   const bool isAsked = !options.pool.empty();
-  if (!isAsked && !(options.needsVectors && givesRowsOfTokens(json, architecture)))
+  const bool writes = json.value("kind", Json()) == "encoder-decoder";
+  if (!isAsked &&
+      !(options.needsVectors && (writes || givesRowsOfTokens(json, architecture))))
     return false;
   config.erase("architectures");
-  architecture = HEDDLE_TRY(Architecture::load(folder, std::move(config), options.part));
-  json = HEDDLE_TRY(architecture.description());
+  Architecture bare = HEDDLE_TRY(Architecture::load(folder, std::move(config), options.part));
+  Json bareJson = HEDDLE_TRY(bare.description());
+  if (!isAsked && bareJson.value("kind", Json()) != "encoder")
+    return false; // BART's decoder is no head
+  architecture = std::move(bare);
+  json = std::move(bareJson);
   if (isAsked && !json["encoder"].is_object())
     return usageError("--pool: expected a model with an encoder, found " + folder);
   json["encoder"]["pool"] = isAsked ? options.pool : "mean";
@@ -453,14 +459,14 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   addChatTemplate(folder, description);
   HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
   HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
+  HEDDLE_TRY(addLanguages(config, description));
+  HEDDLE_TRY(addTasks(folder, config, description));
   if (givesVectors) // as Sentence-Transformers does it
     description.task["strip"] = true;
   HEDDLE_TRY(limitCaches(options, path, description));
   if (modules && modules->longest)
     description.source->most =
         std::min(description.source->most.value_or(*modules->longest), *modules->longest);
-  HEDDLE_TRY(addLanguages(config, description));
-  HEDDLE_TRY(addTasks(folder, config, description));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
   files.push_back((fs::path(folder) / architectureFile).string()); // an output is none, ever
   model.files.insert(model.files.end(), files.begin(), files.end());

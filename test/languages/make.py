@@ -7,6 +7,9 @@ usage: DIR/bin/python test/languages/make.py [NAME ...]     DIR: see scripts/gol
 
 test/languages/NAME/              the folder without its tokenizer, which is test/tokenizers/folders/NAME
 test/languages/NAME/answers.json  a list of texts, with what stands for --from, --to and --task, and the answer
+test/languages/t5/vectors.json    texts and the mean of the rows of T5's encoder
+test/languages/bart-classes       a model of three classes with the tokenizer test/tokenizers/roberta; classes.json: what the pipelines
+                                  text-classification and zero-shot-classification make of texts
 """
 import json
 import os
@@ -114,6 +117,35 @@ def t5(tokenizer):
     return model, lambda target: ({}, ""), [(None, None)]
 
 
+def vectors(tokenizer, model):
+    """The mean of the rows of a text in the encoder, as Sentence-Transformers takes it."""
+    for text in TEXTS:
+        with torch.no_grad():
+            yield {"text": text, "vector": model.encoder(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0).tolist()}
+
+
+def bart_classes():
+    tokenizer = hf.PreTrainedTokenizerFast(
+        tokenizer_file=os.path.join(HERE, "..", "tokenizers", "roberta", "tokenizer.json"), bos_token="<s>", eos_token="</s>", pad_token="<pad>",
+        sep_token="</s>", cls_token="<s>", unk_token="<unk>", mask_token="<mask>", model_input_names=["input_ids", "attention_mask"])
+    model = randomised(hf.BartForSequenceClassification(hf.BartConfig(
+        **SMALL, vocab_size=len(tokenizer), id2label={0: "contradiction", 1: "neutral", 2: "entailment"},
+        label2id={"contradiction": 0, "neutral": 1, "entailment": 2})), 5)
+    classes = hf.pipeline("text-classification", model=model, tokenizer=tokenizer, top_k=None)
+    shot = hf.pipeline("zero-shot-classification", model=model, tokenizer=tokenizer)
+    cases = [{"text": text, "scores": {score["label"]: score["score"] for score in classes([text])[0]}} for text in TEXTS]
+    for settings in ({}, {"many": True}, {"hypothesis": "It says {}!"}, {"labels": ["one"]}):
+        labels = settings.get("labels", ["sports", "the news of today", "love"])
+        more = {"hypothesis_template": settings["hypothesis"]} if "hypothesis" in settings else {}
+        for text in TEXTS:
+            result = shot(text, candidate_labels=labels, multi_label=settings.get("many", False), **more)
+            cases.append({"text": text, "labels": labels, **settings, "scores": dict(zip(result["labels"], result["scores"]))})
+    folder = os.path.join(HERE, "bart-classes")
+    shutil.rmtree(folder, ignore_errors=True)
+    model.half().save_pretrained(folder)
+    dump(folder, "classes.json", cases)
+
+
 def dump(folder, name, values):
     with open(os.path.join(folder, name), "w") as file:
         json.dump(values, file, ensure_ascii=False, indent=1)
@@ -137,10 +169,15 @@ def main():
         model = randomised(model, seed)
         answers = [{key: value for key, value in answer.items() if value is not None}
                    for answer in [*languages(tokenizer, model, pairs, settings), *tasks(tokenizer, model)]]
+        rows = list(vectors(tokenizer, model)) if name == "t5" else []
         model.half().save_pretrained(folder)
         dump(folder, "answers.json", answers)
+        if rows:
+            dump(folder, "vectors.json", rows)
         size = sum(os.path.getsize(os.path.join(folder, file)) for file in os.listdir(folder))
         print(f"{name}: {size / 1000:.0f} KB, {len(answers)} answers, {len({answer['answer'] for answer in answers})} different ones")
+    if not sys.argv[1:] or "bart-classes" in sys.argv[1:]:
+        bart_classes()
 
 
 if __name__ == "__main__":

@@ -53,6 +53,11 @@ struct ClassifyCommand {
   EncoderCommand run;
   bool all = false;                ///< every label, the likeliest first
   std::optional<std::string> pair; ///< the second text of each
+  /// In place of the model's own classes, of a model that says what follows from a text: each label
+  /// stands for {} in the hypothesis.
+  std::vector<std::string> labels;
+  std::string hypothesis = "This example is {}.";
+  bool manyLabels = false; ///< labels do not exclude each other
 };
 
 /// `rerank`.
@@ -98,14 +103,14 @@ struct TranslateCommand {
   WritingOptions writing;
   bool stream = false;   ///< write text as soon as its tokens are chosen
   std::string attention; ///< file (.html or .svg) for pictures of attention weights
+  /// Of `translate`: the languages of what is read and written, of a model that knows several; none:
+  /// its own. And what it is to do, of those that its folder names; none: what the text says.
+  std::optional<std::string> from, to, task;
   /// Of `generate`, in place of texts: a file with a prompt a line; in FILE.jsonl a line is JSON, a
   /// text, a list of messages or an object with messages, and so is a line of output, a text.
   std::string prompts;
 };
 
-  /// Of `translate`: the languages of what is read and written, of a model that knows several; none:
-  /// its own. And what it is to do, of those that its folder names; none: what the text says.
-  std::optional<std::string> from, to, task;
 /// `chat`.
 struct ChatCommand {
   WritingOptions writing;            ///< without a beam
@@ -169,6 +174,7 @@ Status tokenizeCommand(const TokenizeCommand &command, std::istream &in, std::os
 Status checkEncoder(const EncoderCommand &command);
 Status checkEmbed(const EmbedCommand &command);
 Status checkSimilarity(const SimilarityCommand &command);
+Status checkClassify(const ClassifyCommand &command);
 
 /// Writes the vector of each text: a line of numbers, a line of JSON, or a row of a file, where a
 /// text without tokens has zeros.

@@ -5,7 +5,8 @@
 // Runs a session of an encoder: a row of numbers for each text (`encoder.pool`) or for
 // each of its tokens, or for each image. Texts of a run stand one after another in a
 // single row where the model allows it, so that no work is spent on padding; their
-// results have the bits of a run alone in any case.
+// results have the bits of a run alone in any case. An encoder-decoder that classifies
+// (BART) is one too.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -69,6 +70,8 @@ private:
   bool packs(std::span<const EncodedText *const> texts) const;
   Status runPacked(std::span<const EncodedText *const> texts);
   Status runPadded(std::span<const EncodedText *const> texts);
+  Status decodeWhole(const std::vector<TokenIds> &sources, const Tensor &lengths);
+  Status takeDecoder();
 
   Session *session;
   std::shared_ptr<const TextModel> owned; ///< or null
@@ -77,7 +80,9 @@ private:
   int64_t width = 0;
   std::string imageHeight, imageWidth; ///< that the model takes
   bool isPooled = false, takesLengths = false, takesTypes = false;
-  NamedTensors results;
+  /// The decoder reads each text again, behind its start; classes are those of the last row.
+  bool decodes = false, decodeTakesLengths = false;
+  NamedTensors results, memory;
 };
 
 /// Cosine of the angle between two vectors, in f64; NaN if one of them is 0 or empty, or their sizes

@@ -1,0 +1,139 @@
+//===- LabelsOfTexts.cpp - Classes that a model was not trained on -*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A text and each hypothesis are a pair. Of all pairs of a text the numbers of entailment
+// are one softmax; where labels do not exclude each other, entailment and contradiction of
+// each pair are.
+#include "LabelsOfTexts.h"
+
+#include "Utf8.h"
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+
+using namespace heddle;
+
+namespace {
+
+constexpr std::string_view gap = "{}";
+
+std::string hypothesisOf(const ClassifyCommand &command, const std::string &label) {
+  std::string text = command.hypothesis;
+  return text.replace(text.find(gap), gap.size(), label);
+}
+
+/// The class that says that a text follows, by its name.
+Expected<size_t> entailmentOf(const OpenedEncoder &opened) {
+  const std::optional<Vocabulary> &labels = opened.model.labels;
+  constexpr std::string_view word = "entail"; // in capitals too
+  std::string names;
+  for (int32_t id = 0; labels && id < labels->size(); ++id) {
+    const std::string &name = labels->token(id);
+    const bool entails = name.size() >= word.size() &&
+                         std::ranges::equal(word, name.substr(0, word.size()),
+                                            [](char a, char b) { return a == (b | 0x20); });
+    if (entails && id < opened.encoder->columns())
+      return static_cast<size_t>(id);
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return inputError("expected a model with a class of entailment for --labels, found " +
+                    (names.empty() ? "classes without names" : "the classes " + names));
+}
+
+/// Gathers the pairs of each text.
+class LabelScores {
+public:
+  LabelScores(const ClassifyCommand &command, size_t entailment, size_t classes)
+      : command(command), entailment(entailment),
+        contradiction(entailment == 0 ? classes - 1 : 0) {}
+
+  /// Takes a pair; the lines of a text stand where its last pair is.
+  std::string take(const EncodedAnswer &pair) {
+    const size_t count = command.labels.size();
+    const uint64_t number = pair.number / count;
+    if (pair.values.empty())
+      return pair.number % count > 0 ? "" : linesOf(number, {});
+    auto &scores = waiting[number];
+    scores.resize(count);
+    scores[pair.number % count] = {pair.values[contradiction], pair.values[entailment]};
+    if (++taken[number] < count)
+      return {};
+    const std::string lines = linesOf(number, probabilities(scores));
+    waiting.erase(number);
+    taken.erase(number);
+    return lines;
+  }
+
+private:
+  std::vector<double> probabilities(const std::vector<std::array<float, 2>> &scores) const {
+    std::vector<double> result;
+    if (!command.manyLabels && scores.size() > 1) {
+      std::vector<float> entailments;
+      for (const auto &score : scores)
+        entailments.push_back(score[1]);
+      return softmax(entailments);
+    }
+    for (const auto &score : scores)
+      result.push_back(softmax(score)[1]);
+    return result;
+  }
+
+  std::string linesOf(uint64_t number, const std::vector<double> &scores) const {
+    std::string lines = command.all && number > 0 ? "\n" : "";
+    if (scores.empty())
+      return lines + (command.all ? "" : "\n");
+    std::vector<size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return scores[i]; });
+    order.resize(command.all ? order.size() : 1);
+    for (size_t best : order)
+      lines += command.labels[best] + "\t" + scoreText(scores[best]) + "\n";
+    return lines;
+  }
+
+  const ClassifyCommand &command;
+  size_t entailment, contradiction;
+  std::map<uint64_t, std::vector<std::array<float, 2>>> waiting;
+  std::map<uint64_t, size_t> taken;
+};
+
+} // namespace
+
+Status heddle::checkLabels(const ClassifyCommand &command) {
+  for (const std::string &label : command.labels) {
+    if (label.empty())
+      return usageError("--labels: expected labels with commas between them, found an empty one");
+    HEDDLE_TRY(tokenizers::checkUtf8(label, "--labels"));
+  }
+  HEDDLE_TRY(tokenizers::checkUtf8(command.hypothesis, "--hypothesis"));
+  if (command.hypothesis.find(gap) == std::string::npos)
+    return usageError("--hypothesis: expected a sentence with {} where a label stands, found " +
+                      quotedText(command.hypothesis));
+  if (command.pair && !command.labels.empty())
+    return usageError("--pair: expected no --labels beside it, found some");
+  if (command.manyLabels && command.labels.empty())
+    return usageError("--many: expected --labels beside it, found none");
+  return {};
+}
+
+Status heddle::classifyByLabels(OpenedEncoder &opened, const ClassifyCommand &command,
+                                std::istream &in, std::ostream &out, std::ostream &notes) {
+  auto entailment = entailmentOf(opened);
+  if (!entailment)
+    return ofModel(opened.encoder->of(), entailment.takeError());
+  std::vector<std::string> hypotheses;
+  for (const std::string &label : command.labels)
+    hypotheses.push_back(hypothesisOf(command, label));
+  std::vector<TextContext> contexts;
+  for (const std::string &hypothesis : hypotheses)
+    contexts.push_back({.pair = hypothesis});
+  LabelScores scores(command, *entailment, static_cast<size_t>(opened.encoder->columns()));
+  return encodeTexts(opened, command.run, contexts, in, out, notes,
+                     [&](const EncodedAnswer &pair) { return scores.take(pair); });
+}
