@@ -7,17 +7,25 @@
 
 #include "heddle/Pack/NanWatch.h"
 
+#include "heddle/Support/WideClones.h"
+
 namespace heddle {
 
 NanWatch::NanWatch(const WeightSource &source)
     : source(source), whole(std::make_unique<std::once_flag[]>(source.tensors().size())),
       holdsNan(std::make_unique<std::atomic<bool>[]>(source.tensors().size())) {}
 
+/// No branch, so that the loop is vectorised.
+HEDDLE_WIDE_CLONES
+static bool hasNan(const float *numbers, size_t count) {
+  int any = 0;
+  for (size_t i = 0; i < count; ++i)
+    any |= numbers[i] != numbers[i];
+  return any != 0;
+}
+
 void NanWatch::look(int tensor, std::span<const float> numbers) const {
-  int any = 0; // no branch, so that the loop is vectorised
-  for (float number : numbers)
-    any |= number != number;
-  if (any)
+  if (hasNan(numbers.data(), numbers.size()))
     holdsNan[static_cast<size_t>(tensor)] = true;
 }
 

@@ -9,6 +9,7 @@
 
 #include "Int4.h"
 #include "RowCodes.h"
+#include "Transpose.h"
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Parallel.h"
 #include "heddle/Support/Try.h"
@@ -22,7 +23,6 @@ namespace heddle {
 
 namespace {
 
-constexpr int64_t panelRows = 16;
 /// Columns that are read and transposed together: 16 rows of them (16 KiB of f32) fit into L1.
 constexpr int64_t columnsAtOnce = 256;
 
@@ -48,15 +48,6 @@ struct Grouping {
     }
   }
 };
-
-/// Four floats: a vector of SSE and of NEON.
-using Four = float __attribute__((vector_size(16), aligned(4)));
-
-Four loadFour(const float *from) {
-  Four value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 /// Reads pieces of rows of a tensor, in place if possible.
 class RowReader {
@@ -88,55 +79,50 @@ private:
   std::span<const float> memory;
 };
 
-/// Transposes four columns of four rows.
-void transposeFour(const float *const *rows, int64_t column, float *to) {
-  Four a = loadFour(rows[0] + column), b = loadFour(rows[1] + column);
-  Four c = loadFour(rows[2] + column), d = loadFour(rows[3] + column);
-  Four low01 = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  Four high01 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  Four low23 = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  Four high23 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const Four turned[] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-                         __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                         __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                         __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-  for (int64_t c = 0; c < 4; ++c)
-    std::memcpy(to + c * panelRows, &turned[c], sizeof(Four));
-}
+/// Numbers of a piece of 16 rows in fewer bits, and missing ones that fill the last word.
+template <typename Element>
+struct Narrowed {
+  static constexpr int64_t inWord = 4 / sizeof(Element);
+  Element numbers[panelRows][columnsAtOnce + inWord];
 
-/// Writes `count` columns of 16 rows as f32, column after column.
-void transposePanel(const float *const *rows, int64_t count, float *to) {
-  int64_t column = 0;
-  for (; column + 4 <= count; column += 4)
-    for (int64_t r = 0; r < panelRows; r += 4)
-      transposeFour(rows + r, column, to + column * panelRows + r);
-  for (; column < count; ++column)
-    for (int64_t r = 0; r < panelRows; ++r)
-      to[column * panelRows + r] = rows[r][column];
-}
-
-/// Writes `count` columns of 16 rows, rounded to 16 bits, in pairs of columns as dot2 instructions
-/// read them; an odd last column is paired with zero.
-template <uint16_t (*rounded)(float)>
-void interleavePanel(const float *const *rows, int64_t count, uint16_t *to) {
-  for (int64_t column = 0; column < count; column += 2, to += 2 * panelRows)
+  /// Calls narrow(row, numbers) for each row, and writes words of the rows side by side, as dot2
+  /// and dot4 instructions read them: neighbouring columns of a row lie in one.
+  template <typename Narrow>
+  HEDDLE_IN_CLONE void write(int64_t count, std::byte *to, Narrow narrow) {
+    const Element *rows[panelRows];
     for (int64_t r = 0; r < panelRows; ++r) {
-      to[2 * r] = rounded(rows[r][column]);
-      to[2 * r + 1] = column + 1 < count ? rounded(rows[r][column + 1]) : 0;
+      rows[r] = numbers[r];
+      narrow(r, numbers[r]);
+      std::fill_n(numbers[r] + count, inWord, Element{0});
     }
+    transposePanel(rows, (count + inWord - 1) / inWord, to);
+  }
+};
+
+template <uint16_t (*rounded)(float)>
+HEDDLE_IN_CLONE void writeRounded(const float *const *rows, int64_t count, std::byte *to) {
+  Narrowed<uint16_t>().write(count, to, [&](int64_t r, uint16_t *numbers) {
+    for (int64_t k = 0; k < count; ++k)
+      numbers[k] = rounded(rows[r][k]);
+  });
 }
 
-/// Writes int8 codes of `count` columns of 16 rows, in fours of columns as dot4 instructions read
-/// them; missing columns are zero.
-void interleaveCodes(const float *const *rows, const RowScale *scales, int64_t count,
-                     std::byte *to) {
-  int8_t codes[columnsAtOnce + 4];
-  for (int64_t r = 0; r < panelRows; ++r) {
-    writeCodes(rows[r], scales[r], count, codes);
-    std::fill_n(codes + count, 4, int8_t{0});
-    for (int64_t column = 0; column < count; column += 4)
-      std::memcpy(to + (column / 4 * panelRows + r) * 4, codes + column, 4);
-  }
+HEDDLE_WIDE_CLONES
+void writeFloats(const float *const *rows, const RowScale *, int64_t count, std::byte *to) {
+  transposePanel(rows, count, to);
+}
+HEDDLE_WIDE_CLONES
+void writeBFloats(const float *const *rows, const RowScale *, int64_t count, std::byte *to) {
+  writeRounded<bfloatFromFloat>(rows, count, to);
+}
+HEDDLE_WIDE_CLONES
+void writeHalves(const float *const *rows, const RowScale *, int64_t count, std::byte *to) {
+  writeRounded<halfFromFloat>(rows, count, to);
+}
+HEDDLE_WIDE_CLONES
+void writeInt8(const float *const *rows, const RowScale *scales, int64_t count, std::byte *to) {
+  Narrowed<int8_t>().write(
+      count, to, [&](int64_t r, int8_t *codes) { writeCodes(rows[r], scales[r], count, codes); });
 }
 
 /// Writer of a panel's columns in a type. A call begins at a block's start and fills its last block
@@ -146,21 +132,33 @@ struct PanelWriter {
   bool needsRowScales = false;
 };
 
-template <typename Element, void (*write)(const float *const *, int64_t, Element *)>
-void writeAs(const float *const *rows, const RowScale *, int64_t count, std::byte *to) {
-  write(rows, count, reinterpret_cast<Element *>(to));
-}
-
 PanelWriter panelWriterOf(DType type) {
   switch (type) {
   case DType::BF16:
-    return {writeAs<uint16_t, interleavePanel<bfloatFromFloat>>};
+    return {writeBFloats};
   case DType::F16:
-    return {writeAs<uint16_t, interleavePanel<halfFromFloat>>};
+    return {writeHalves};
   case DType::I8:
-    return {interleaveCodes, /*needsRowScales=*/true};
+    return {writeInt8, /*needsRowScales=*/true};
   default: // f32; validate() refuses other types, and codes in groups need more
-    return {writeAs<float, transposePanel>};
+    return {writeFloats};
+  }
+}
+
+/// Raises the largest magnitudes of 16 rows, as bits, to those of a piece of each.
+HEDDLE_WIDE_CLONES
+void raiseMagnitudes(const float *const *rows, int64_t count, uint32_t *largest) {
+  for (int64_t r = 0; r < panelRows; ++r)
+    largest[r] = largestMagnitude(rows[r], count, largest[r]);
+}
+
+/// Adds the codes of a piece of 16 rows to the sums of each.
+HEDDLE_WIDE_CLONES
+void addCodes(const float *const *rows, const RowScale *scales, int64_t count, int32_t *sums) {
+  int8_t codes[columnsAtOnce];
+  for (int64_t r = 0; r < panelRows; ++r) {
+    writeCodes(rows[r], scales[r], count, codes);
+    sums[r] = std::accumulate(codes, codes + count, sums[r]);
   }
 }
 
@@ -267,8 +265,7 @@ void EntryPacker::packGroups(int64_t panel, std::byte *to) const {
 EntryPacker::Scales EntryPacker::scalesOf(int64_t panel) const {
   uint32_t largest[panelRows] = {};
   forEachPiece(panel, [&](const float *const *pieces, int64_t, int64_t count) {
-    for (int64_t r = 0; r < panelRows; ++r)
-      largest[r] = largestMagnitude(pieces[r], count, largest[r]);
+    raiseMagnitudes(pieces, count, largest);
   });
   Scales scales;
   std::ranges::transform(largest, scales.begin(), rowScale);
@@ -280,11 +277,7 @@ void EntryPacker::packScales(int64_t panel) const {
   Scales scales = scalesOf(panel);
   int32_t sums[panelRows] = {};
   forEachPiece(panel, [&](const float *const *pieces, int64_t, int64_t count) {
-    int8_t codes[columnsAtOnce];
-    for (int64_t r = 0; r < panelRows; ++r) {
-      writeCodes(pieces[r], scales[r], count, codes);
-      sums[r] = std::accumulate(codes, codes + count, sums[r]);
-    }
+    addCodes(pieces, scales.data(), count, sums);
   });
   float *out = reinterpret_cast<float *>(to) + panel * panelRows;
   for (int64_t r = 0; r < panelRows; ++r) {

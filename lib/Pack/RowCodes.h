@@ -7,6 +7,8 @@
 // -ffp-contract=off, because product and sum are rounded separately.
 #pragma once
 
+#include "heddle/Support/WideClones.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -20,11 +22,11 @@ struct RowScale {
 };
 
 /// Bits of |x|, which as integers have the order of magnitudes, with NaN above infinity.
-inline uint32_t magnitudeBits(float x) { return std::bit_cast<uint32_t>(x) & 0x7fffffffu; }
+HEDDLE_IN_CLONE uint32_t magnitudeBits(float x) { return std::bit_cast<uint32_t>(x) & 0x7fffffffu; }
 
 /// Scale of a row whose largest magnitude has these bits. Rows below 2^-118 have codes and scale 0;
 /// rows with infinity, NaN or 2^127 and more have codes 0 and the scale NaN.
-inline RowScale rowScale(uint32_t largestBits) {
+HEDDLE_IN_CLONE RowScale rowScale(uint32_t largestBits) {
   float largest = std::bit_cast<float>(largestBits);
   if (largestBits >= std::bit_cast<uint32_t>(0x1p127f))
     return {0, std::numeric_limits<float>::quiet_NaN()};
@@ -33,36 +35,27 @@ inline RowScale rowScale(uint32_t largestBits) {
   return {127 / largest, largest / 127};
 }
 
-/// Calls body(k) for each k below `count`, in inner loops of 16: compilers vectorise loops of known
-/// length.
-template <typename Body>
-void inSixteens(int64_t count, Body body) {
+/// Maximum of `largest` and the magnitudes of a piece of a row, as bits.
+HEDDLE_IN_CLONE uint32_t largestMagnitude(const float *row, int64_t count, uint32_t largest) {
+  uint32_t lanes[16] = {};
   int64_t first = 0;
   for (; first + 16 <= count; first += 16)
     for (int64_t k = 0; k < 16; ++k)
-      body(first + k);
+      lanes[k] = std::max(lanes[k], magnitudeBits(row[first + k]));
   for (; first < count; ++first)
-    body(first);
-}
-
-/// Maximum of `largest` and the magnitudes of a piece of a row, as bits.
-inline uint32_t largestMagnitude(const float *row, int64_t count, uint32_t largest) {
-  uint32_t lanes[16] = {};
-  inSixteens(count,
-             [&](int64_t k) { lanes[k % 16] = std::max(lanes[k % 16], magnitudeBits(row[k])); });
+    largest = std::max(largest, magnitudeBits(row[first]));
   return std::max(largest, *std::max_element(lanes, lanes + 16));
 }
 
-/// rint(x * factor), ties to even, for magnitudes up to 127: adding 1.5 * 2^23 leaves no bits for a
-/// fraction, and the code is in the low byte. A row with factor 0 has codes 0.
-inline int8_t codeOf(float x, RowScale row) {
-  float product = row.factor > 0 ? x * row.factor : 0;
-  return static_cast<int8_t>(std::bit_cast<int32_t>(product + 0x1.8p23f));
-}
-
-/// Writes the codes of a piece of a row.
-inline void writeCodes(const float *row, RowScale scale, int64_t count, int8_t *codes) {
-  inSixteens(count, [&](int64_t k) { codes[k] = codeOf(row[k], scale); });
+/// Writes the codes of a piece of a row: rint(x * factor), ties to even, for magnitudes up to 127.
+/// Adding 1.5 * 2^23 leaves no bits for a fraction, and the code is in the low byte. A row with
+/// factor 0 has codes 0.
+HEDDLE_IN_CLONE void writeCodes(const float *__restrict row, RowScale scale, int64_t count,
+                                int8_t *__restrict codes) {
+  const int32_t kept = scale.factor > 0 ? 0xff : 0;
+  for (int64_t k = 0; k < count; ++k)
+    codes[k] =
+        static_cast<int8_t>(std::bit_cast<int32_t>(row[k] * scale.factor + 0x1.8p23f) & kept);
 }
 
 } // namespace heddle

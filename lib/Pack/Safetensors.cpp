@@ -11,6 +11,7 @@
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Support/WideClones.h"
 
 #include <algorithm>
 #include <cassert>
@@ -44,6 +45,21 @@ constexpr FileType fileTypes[] = {
 struct Extent {
   uint64_t begin = 0, end = 0;
 };
+
+template <float (*widened)(uint16_t)>
+HEDDLE_IN_CLONE void widen(const std::byte *from, float *out, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t bits; // memcpy, since the data may lie at an odd address
+    std::memcpy(&bits, from + i * 2, 2);
+    out[i] = widened(bits);
+  }
+}
+HEDDLE_WIDE_CLONES void widenHalves(const std::byte *from, float *out, size_t count) {
+  widen<floatFromHalf>(from, out, count);
+}
+HEDDLE_WIDE_CLONES void widenBFloats(const std::byte *from, float *out, size_t count) {
+  widen<floatFromBFloat>(from, out, count);
+}
 
 class Safetensors : public WeightSource {
 public:
@@ -199,17 +215,10 @@ void Safetensors::read(int tensor, int64_t first, std::span<float> out) const {
   }
   assert((type == "f16" || type == "bf16") && "require() lets no other type pass");
   const std::byte *source = data(tensor) + first * 2;
-  auto convert = [&](auto widen) {
-    for (size_t i = 0; i < out.size(); ++i) {
-      uint16_t bits; // memcpy, since the data may lie at an odd address
-      std::memcpy(&bits, source + i * 2, 2);
-      out[i] = widen(bits);
-    }
-  };
   if (type == "f16")
-    convert(floatFromHalf);
+    widenHalves(source, out.data(), out.size());
   else
-    convert(floatFromBFloat);
+    widenBFloats(source, out.data(), out.size());
 }
 
 std::span<const float> Safetensors::inPlace(int tensor) const {

@@ -4,13 +4,17 @@
 //
 // Hot loops outside of kernels are compiled for several vector widths; the dynamic
 // loader selects a clone (ifunc). Sanitisers are not initialised that early, so they
-// get the default only.
+// get the default only. What a clone calls is compiled for its width only where it is
+// inlined, which HEDDLE_IN_CLONE makes sure of. Clones take pointers: clang 22 forgets to
+// emit small functions of the library (iterators of a span) that only clones call.
 #pragma once
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 &&           \
+#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 22 : __GNUC__ >= 12) &&        \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define HEDDLE_WIDE_CLONES                                                                         \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define HEDDLE_WIDE_CLONES
 #endif
+
+#define HEDDLE_IN_CLONE inline __attribute__((always_inline))

@@ -4,9 +4,11 @@
 //
 // The definition in plain words of C++ over many groups, and its edges: ties, short
 // groups, zeros, scales that f16 rounds to a denormal or cannot hold, numbers that are
-// not finite.
+// not finite, sums of errors that are next to each other.
 
-#include "../../../lib/Pack/Int4.h"
+#include "Int4Groups.h"
+
+#include "heddle/Support/Float.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@
 #include <vector>
 
 using namespace heddle;
+using namespace heddle::test;
 
 namespace {
 
@@ -63,9 +66,8 @@ Group defined(const std::vector<float> &numbers) {
   return best;
 }
 
-void expectDefined(const std::vector<float> &numbers) {
+void expectDefined(const std::vector<float> &numbers, const Int4Codes &found) {
   Group expected = defined(numbers);
-  Int4Codes found = int4CodesOf(numbers);
   float scale = floatFromHalf(found.scale), minimum = floatFromHalf(found.minimum);
   if (std::isnan(expected.scale)) {
     ASSERT_TRUE(std::isnan(scale) && std::isnan(minimum)) << numbers.front();
@@ -79,40 +81,102 @@ void expectDefined(const std::vector<float> &numbers) {
         << "of " << numbers.size() << ", number " << k;
 }
 
+void expectDefined(const std::vector<float> &numbers) {
+  expectDefined(numbers, int4CodesOf(numbers));
+}
+
+/// Groups of one length, each in a row of a block.
+void expectDefined(const std::vector<std::vector<float>> &groups) {
+  const float *rows[16];
+  std::ranges::transform(groups, rows, [](const auto &numbers) { return numbers.data(); });
+  Int4Block block;
+  findInt4(rows, static_cast<int64_t>(groups[0].size()), block);
+  for (int64_t row = 0; row < 16; ++row)
+    expectDefined(groups[static_cast<size_t>(row)], groupOf(block, row));
+}
+
 struct Sequence {
   uint32_t state = 1;
   uint32_t operator()() { return (state = state * 1664525u + 1013904223u) >> 8; }
   float unit() { return static_cast<float>((*this)()) * 0x1p-23f - 1; }
 };
 
+/// Numbers of one size, from next to nothing to more than f16 can hold, about zero or not.
+std::vector<float> someNumbers(Sequence &next, size_t count) {
+  std::vector<float> numbers(count);
+  const uint32_t kind = next() % 8;
+  const float size = std::ldexp(1.0f, static_cast<int>(next() % 60) - 36),
+              middle = kind == 3   ? 20 * size * next.unit()
+                       : kind == 7 ? 3000 * size
+                                   : 0;
+  for (float &number : numbers)
+    switch (kind) {
+    case 0: // many ties: halves of a scale
+      number = size * (static_cast<float>(next() % 31) / 2);
+      break;
+    case 1: // few that are large
+      number = size * next.unit() * next.unit() * next.unit() * next.unit();
+      break;
+    case 2: // few that are not zero: any trial may have no errors, or the same ones
+      number = next() % 16 ? 0 : size * next.unit();
+      break;
+    default:
+      number = size * next.unit() + middle;
+    }
+  if (next() % 64 == 0)
+    numbers[next() % count] = next() % 2 ? NAN : INFINITY;
+  return numbers;
+}
+
 TEST(Int4, AreTheDefinition) {
   Sequence next;
   std::map<double, int> chosen;
-  for (int round = 0; round < 40000; ++round) {
-    std::vector<float> numbers(1 + next() % 32);
-    if (round % 2)
-      numbers.resize(32);
-    // Of one size in a group, from next to nothing to more than f16 can hold, about zero or not.
-    float size = std::ldexp(1.0f, static_cast<int>(next() % 60) - 36),
-          middle = round % 8 == 3 ? 20 * size * next.unit() : 0;
-    for (float &number : numbers)
-      switch (round % 4) {
-      case 0: // many ties: halves of a scale
-        number = size * (static_cast<float>(next() % 31) / 2);
-        break;
-      case 1: // few that are large
-        number = size * next.unit() * next.unit() * next.unit() * next.unit();
-        break;
-      default:
-        number = size * next.unit() + middle;
-      }
-    expectDefined(numbers);
+  for (int round = 0; round < 2500; ++round) {
+    const size_t count = round % 2 ? 32 : 1 + next() % 32;
+    std::vector<std::vector<float>> groups(16);
+    for (std::vector<float> &numbers : groups) {
+      numbers = someNumbers(next, count);
+      ++chosen[defined(numbers).part];
+    }
+    expectDefined(groups);
     if (HasFatalFailure())
       return;
-    ++chosen[defined(numbers).part];
   }
   for (double part : {0.0, 1.0, 0.97, 0.94, 0.90, 0.86}) // 0: none
     EXPECT_GT(chosen[part], 100) << part;
+}
+
+/// A number between the ends of its group moves to another place there. Where another part becomes
+/// the best one, the sums of errors are as near to each other as they can be, and those of 15 other
+/// groups are not.
+TEST(Int4, SumsNextToEachOther) {
+  Sequence next;
+  int seen = 0;
+  for (int round = 0; round < 16000; ++round) {
+    std::vector<std::vector<float>> groups;
+    for (int row = 0; row < 16; ++row)
+      groups.push_back(someNumbers(next, 32));
+    std::vector<float> &numbers = groups[static_cast<size_t>(round % 16)];
+    std::ranges::sort(numbers);
+    float &number = numbers[1 + next() % 28], low = number, high = numbers[30];
+    auto partAt = [&](float at) {
+      number = at;
+      return defined(numbers).part;
+    };
+    const double first = partAt(low);
+    if (!(high > low) || partAt(high) == first)
+      continue;
+    for (float middle; (middle = low + (high - low) / 2) > low && middle < high;)
+      (partAt(middle) == first ? low : high) = middle;
+    ++seen;
+    for (float at : {std::nextafter(low, -INFINITY), low, high, std::nextafter(high, INFINITY)}) {
+      number = at;
+      expectDefined(groups);
+      if (HasFatalFailure())
+        return;
+    }
+  }
+  EXPECT_GT(seen, 1000);
 }
 
 /// A number next to the middle of two of f16 goes to the nearer one, though f32 lies between.

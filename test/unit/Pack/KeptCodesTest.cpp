@@ -6,13 +6,14 @@
 // where a view moves rows, and codes of the numbers where it computes, or where f16 has
 // no -8 d.
 
-#include "../../../lib/Pack/Int4.h"
 #include "GgufFile.h"
+#include "Int4Groups.h"
 #include "TemporaryFolder.h"
 
 #include "heddle/Pack/GgufWeights.h"
 #include "heddle/Pack/Pack.h"
 #include "heddle/Pack/TensorView.h"
+#include "heddle/Support/Float.h"
 
 #include <gmock/gmock.h>
 
@@ -55,11 +56,7 @@ Int4Codes blockOf(const std::string &bytes, bool hasMinimum, int64_t row, int64_
 }
 
 Int4Codes packedAt(const std::vector<Int4Block> &blocks, int64_t row, int64_t group) {
-  const Int4Block &block = blocks[static_cast<size_t>(row / 16 * groups + group)];
-  Int4Codes codes{block.scales[row % 16], block.minimums[row % 16], {}};
-  for (size_t k = 0; k < 32; ++k)
-    codes.codes[k] = block.lines[k / 8][row % 16] >> (k % 4 * 8 + k % 8 / 4 * 4) & 15;
-  return codes;
+  return groupOf(blocks[static_cast<size_t>(row / 16 * groups + group)], row % 16);
 }
 
 bool operator==(const Int4Codes &a, const Int4Codes &b) {

@@ -8,6 +8,7 @@
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Float.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <gmock/gmock.h>
@@ -116,7 +117,7 @@ void expectNarrowPanels(DType type, uint16_t (*rounded)(float)) {
     }
 }
 
-/// Rows of small numbers, one of zeros and one with a NaN.
+/// Rows of small numbers, one of zeros, one with a NaN, one with an infinity, one of denormals.
 class RowSource : public CountingSource {
 public:
   explicit RowSource(std::vector<int64_t> shape) : CountingSource({{"w", "f32", shape}}, false) {
@@ -125,7 +126,9 @@ public:
       int64_t row = n / columns, k = n % columns;
       numbers.push_back(row == 1             ? 0.0f
                         : row == 2 && k == 0 ? std::numeric_limits<float>::quiet_NaN()
-                                             : static_cast<float>((n * 37 + 11) % 101 - 50) / 8);
+                                        : row == 3 && k == 0 ? -std::numeric_limits<float>::infinity()
+                                             : static_cast<float>((n * 37 + 11) % 101 - 50) *
+                                                   (row == 4 ? 0x1p-140f : 0.125f));
     }
   }
   void read(int, int64_t first, std::span<float> out) const override {
@@ -160,12 +163,15 @@ TEST(Pack, PanelsOfCodes) {
       for (int64_t k = 0; k < columns; ++k)
         largest = std::max(largest, std::fabs(row[k]));
       int64_t place = placeOf(r, rowGroup);
-      for (int64_t k = 0; k < columns && r != 2 && largest > 0; ++k) {
+      const bool isFinite = r != 2 && r != 3;
+      if (largest < 0x1p-118f)
+        largest = 0;
+      for (int64_t k = 0; k < columns && isFinite && largest > 0; ++k) {
         int64_t at = (place / 16 * pitch / 4 + k / 4) * 64 + place % 16 * 4 + k % 4;
         expected[at] = static_cast<int8_t>(std::nearbyint(row[k] * (127 / largest)));
         sum += expected[at];
       }
-      if (r == 2)
+      if (!isFinite)
         EXPECT_TRUE(std::isnan(scales[place])) << shapeText(shape);
       else
         EXPECT_EQ(scales[place], largest / 127) << shapeText(shape) << " row " << r;
@@ -179,6 +185,49 @@ TEST(Pack, PanelsOfBFloat) { expectNarrowPanels(DType::BF16, bfloatFromFloat); }
 
 /// The last entry's values reach past what f16 can hold: infinity.
 TEST(Pack, PanelsOfHalf) { expectNarrowPanels(DType::F16, halfFromFloat); }
+
+/// Numbers of any 32 bits: denormals, infinities, NaN with any payload.
+class BitsSource : public CountingSource {
+public:
+  explicit BitsSource(std::vector<int64_t> shape) : CountingSource({{"w", "f32", shape}}, false) {
+    uint32_t state = 3;
+    for (int64_t n = 0; n < tensors()[0].elements(); ++n) {
+      state = state * 1664525u + 1013904223u;
+      numbers.push_back(std::bit_cast<float>(n % 3 ? state ^ state >> 15 : state & 0x807fffff));
+    }
+  }
+  void read(int, int64_t first, std::span<float> out) const override {
+    std::memcpy(out.data(), numbers.data() + first, out.size_bytes());
+  }
+  std::vector<float> numbers;
+};
+
+/// Every bit of a number comes through, or is rounded as a number alone is, wherever it stands among
+/// those that are read and turned together.
+TEST(Pack, PanelsOfAnyBits) {
+  constexpr int64_t rows = 37, columns = 531;
+  BitsSource source({rows, columns});
+  for (DType type : {DType::F32, DType::BF16, DType::F16}) {
+    PackEntry entry{"w", {rows, columns}, PackEntry::Layout::Panels, 0, 0, 0, type};
+    std::vector<uint32_t> packed(packedElements(entry), 0xffffffffu);
+    ASSERT_TRUE(pack(entry, source, reinterpret_cast<std::byte *>(packed.data()), 2));
+    const auto *halves = reinterpret_cast<const uint16_t *>(packed.data());
+    const int64_t pitch = padded(columns);
+    for (int64_t r = 0; r < padded(rows); ++r)
+      for (int64_t c = 0; c < pitch; ++c) {
+        const bool isThere = r < rows && c < columns;
+        const float number = isThere ? source.numbers[r * columns + c] : 0.0f;
+        const int64_t panel = r / 16 * pitch;
+        const uint32_t found = type == DType::F32
+                                   ? packed[(panel + c) * 16 + r % 16]
+                                   : halves[((panel + c) / 2 * 16 + r % 16) * 2 + c % 2];
+        const uint32_t expected = type == DType::F32    ? std::bit_cast<uint32_t>(number)
+                                  : type == DType::BF16 ? bfloatFromFloat(number)
+                                                        : halfFromFloat(number);
+        ASSERT_EQ(found, expected) << int(type) << " " << r << ", " << c;
+      }
+  }
+}
 
 /// Groups of 32 columns, the last one shorter: the source counts, so that a group's numbers are its
 /// minimum and so many scales more, and missing features and rows are zeros.

@@ -128,6 +128,20 @@ TEST(Float, EveryHalfSurvives) {
   EXPECT_TRUE(std::isinf(floatFromHalf(0xfc00)));
 }
 
+/// Denormals included: the middle of two neighbours goes to the even one, what is next to it to the
+/// nearer.
+TEST(Float, RoundsEachMiddleOfHalves) {
+  for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
+    const float low = floatFromHalf(static_cast<uint16_t>(bits)),
+                high = floatFromHalf(static_cast<uint16_t>(bits + 1)), middle = (low + high) / 2;
+    ASSERT_EQ(halfFromFloat(middle), bits + bits % 2);
+    ASSERT_EQ(halfFromFloat(std::nextafter(middle, 0.0f)), bits);
+    ASSERT_EQ(halfFromFloat(-std::nextafter(middle, 1e9f)), (bits + 1) | 0x8000);
+  }
+  EXPECT_EQ(halfFromFloat(0x1p-149f), 0);
+  EXPECT_EQ(halfFromFloat(std::bit_cast<float>(0xff802001u)), 0xfe01); // quiet, its upper bits kept
+}
+
 TEST(Float, RoundsToNearestEven) {
   EXPECT_EQ(halfFromFloat(1.0f + 0x1p-11f), 0x3c00);
   EXPECT_EQ(halfFromFloat(1.0f + 0x3p-11f), 0x3c02);

@@ -1,0 +1,30 @@
+//===- Int4Groups.h - Groups of int4 one by one ----------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packing searches 16 groups at once; tests look at one.
+#pragma once
+
+#include "../../../lib/Pack/Int4.h"
+
+#include <span>
+
+namespace heddle::test {
+
+inline Int4Codes groupOf(const Int4Block &block, int64_t row) {
+  Int4Codes group{block.scales[row], block.minimums[row], {}};
+  for (size_t k = 0; k < group.codes.size(); ++k)
+    group.codes[k] = block.lines[k / 8][row] >> (k % 4 * 8 + k / 4 % 2 * 4) & 15;
+  return group;
+}
+
+/// The group of some numbers, beside 15 of the same.
+inline Int4Codes int4CodesOf(std::span<const float> numbers) {
+  const float *rows[16];
+  std::fill_n(rows, 16, numbers.data());
+  Int4Block block;
+  findInt4(rows, static_cast<int64_t>(numbers.size()), block);
+  return groupOf(block, static_cast<int64_t>(numbers.size()) % 16);
+}
+
+} // namespace heddle::test
