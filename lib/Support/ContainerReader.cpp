@@ -8,13 +8,11 @@
 
 #include "ZipFormat.h"
 
-#include "heddle/Support/Parallel.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cstring>
 #include <set>
-#include <zlib.h>
 
 namespace heddle {
 
@@ -156,24 +154,6 @@ private:
 };
 
 } // namespace
-
-/// Sums of pieces can be combined, in the pieces' order, into the sum of the whole.
-uint32_t crc32(std::span<const std::byte> bytes) {
-  constexpr size_t piece = size_t(8) << 20;
-  size_t pieces = (bytes.size() + piece - 1) / piece;
-  std::vector<uLong> sums(pieces);
-  auto part = [&](size_t i) {
-    return bytes.subspan(i * piece, std::min(piece, bytes.size() - i * piece));
-  };
-  parallelFor(static_cast<int64_t>(pieces), 0, [&](int64_t i, int) {
-    auto data = part(i);
-    sums[i] = ::crc32_z(0, reinterpret_cast<const Bytef *>(data.data()), data.size());
-  });
-  uLong sum = 0;
-  for (size_t i = 0; i < pieces; ++i)
-    sum = ::crc32_combine(sum, sums[i], static_cast<z_off_t>(part(i).size()));
-  return static_cast<uint32_t>(sum);
-}
 
 Expected<ContainerReader> ContainerReader::read(std::span<const std::byte> bytes,
                                                 std::string place) {

@@ -76,6 +76,7 @@ Status ContainerWriter::writeFile(const std::string &path) {
     uint64_t total = directoryOffset + zip::directory(members, directoryOffset).size();
     auto mapped =
         HEDDLE_TRY(MappedBytes::mapForWriting(file.file(), static_cast<int64_t>(total), path));
+    EarlyWriting writing(file.file());
     HEDDLE_TRY(writeInto(mapped.writable(), directoryOffset));
   }
   return file.commit();

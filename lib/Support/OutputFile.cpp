@@ -14,9 +14,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
+#include <mutex>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +95,23 @@ Status AtomicFile::commitUnsynced() {
   ::close(std::exchange(descriptor, -1));
   return {};
 }
+
+/// Only begins writing, and waits for nothing. A page that changes afterwards is written once more.
+static void beginWriting([[maybe_unused]] int descriptor) {
+#if defined(__linux__)
+  ::sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); // a hint: its errors are fsync's too
+#endif
+}
+
+EarlyWriting::EarlyWriting(int descriptor)
+    : thread([descriptor](const std::stop_token &stop) {
+        constexpr std::chrono::milliseconds pause{50};
+        std::mutex mutex;
+        std::condition_variable_any ended;
+        std::unique_lock lock(mutex);
+        while (!ended.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); }))
+          beginWriting(descriptor);
+      }) {}
 
 Status replaceFile(const std::string &path, std::string_view bytes) {
   auto file = HEDDLE_TRY(AtomicFile::create(path));

@@ -11,6 +11,7 @@
 
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace heddle {
@@ -42,6 +43,16 @@ private:
   std::string target;    ///< path behind all symbolic links
   std::string temporary; ///< beside the target
   int descriptor = -1;
+};
+
+/// While it lives, the system is asked again and again to begin writing what is in the pages of a
+/// file: the disk works while the file is made, and fsync finds little left.
+class EarlyWriting {
+public:
+  explicit EarlyWriting(int descriptor);
+
+private:
+  std::jthread thread;
 };
 
 /// Replaces a file by `bytes`, atomically.

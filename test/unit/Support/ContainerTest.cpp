@@ -49,6 +49,29 @@ std::string problem(std::string_view file) {
   return reader->check().error().message;
 }
 
+/// The checksum by its definition, a bit at a time, of any length and at any address.
+TEST(Container, ChecksumIsTheDefinition) {
+  std::vector<std::byte> bytes(1100);
+  uint32_t state = 9;
+  for (std::byte &byte : bytes)
+    byte = static_cast<std::byte>((state = state * 1664525u + 1013904223u) >> 24);
+  auto defined = [](std::span<const std::byte> data) {
+    uint32_t sum = 0xffffffffu;
+    for (std::byte byte : data) {
+      sum ^= static_cast<uint32_t>(byte);
+      for (int bit = 0; bit < 8; ++bit)
+        sum = sum >> 1 ^ (sum & 1 ? 0xedb88320u : 0);
+    }
+    return ~sum;
+  };
+  EXPECT_EQ(crc32(bytesOf("123456789")), 0xcbf43926u);
+  for (size_t size = 0; size < 1000; size += size < 300 ? 1 : 37)
+    for (size_t first : {0, 1, 16, 77}) {
+      auto part = std::span<const std::byte>(bytes).subspan(first, size);
+      ASSERT_EQ(crc32(part), defined(part)) << size << " from " << first;
+    }
+}
+
 TEST(Container, MembersComeBackAligned) {
   auto memory = smallContainer().writeMemory();
   ASSERT_TRUE(memory);
