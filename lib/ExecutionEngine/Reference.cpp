@@ -176,7 +176,7 @@ Status FunctionRun::runState(Operation *op) {
   if (auto set = dyn_cast<transformer::StateSetOp>(op))
     return states.set(set, at(set.getValue()));
   if (auto clear = dyn_cast<transformer::CacheClearOp>(op))
-    return states.clear(clear.getDim().str());
+    return states.clear(clear, clear.getRows() ? &get(clear.getRows()) : nullptr);
   if (auto reorder = dyn_cast<transformer::CacheReorderOp>(op))
     return states.reorder(reorder, get(reorder.getParents()));
   auto length = cast<transformer::CacheLengthOp>(op);

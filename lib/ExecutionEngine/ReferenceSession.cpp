@@ -14,6 +14,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <set>
+
 using namespace mlir;
 using heddle::transformer::TransformerDialect;
 
@@ -77,6 +79,7 @@ Expected<Ref> StateChanges::get(transformer::StateGetOp op) const {
 
 Status StateChanges::set(transformer::StateSetOp op, Ref value) {
   after.states[op.getState().str()] = std::move(value);
+  written.push_back(op.getState().str());
   return {};
 }
 
@@ -129,7 +132,63 @@ Expected<Ref> StateChanges::appendEach(transformer::CacheAppendOp op, const RefT
   return this->after.states[name] = std::make_shared<const RefTensor>(std::move(content));
 }
 
-Status StateChanges::clear(const std::string &length) {
+/// `whole` with row rows[i] replaced by row i of `part`; what either lacks is zero.
+static RefTensor withRows(const RefTensor &whole, const RefTensor &part, const RefTensor &rows) {
+  std::vector<int64_t> shape = whole.shape;
+  for (size_t d = 1; d < shape.size(); ++d)
+    shape[d] = std::max(shape[d], part.shape[d]);
+  RefTensor result = zeros(shape, whole.type);
+  auto put = [&](const RefTensor &from, int64_t row, int64_t to) {
+    const int64_t inner = elementCount({from.shape.begin() + 1, from.shape.end()});
+    for (int64_t n = 0; n < inner; ++n) {
+      int64_t place = 0, scale = 1, rest = n;
+      for (size_t d = shape.size(); d-- > 1;) {
+        place += rest % from.shape[d] * scale;
+        scale *= shape[d];
+        rest /= from.shape[d];
+      }
+      result.values[to * scale + place] = from.values[row * inner + n];
+    }
+  };
+  std::set<int64_t> taken(rows.values.begin(), rows.values.end());
+  for (int64_t row = 0; row < whole.shape[0]; ++row)
+    if (!taken.count(row))
+      put(whole, row, row);
+  for (size_t i = 0; i < rows.values.size(); ++i)
+    put(part, static_cast<int64_t>(i), static_cast<int64_t>(rows.values[i]));
+  return result;
+}
+
+void StateChanges::commit(SessionState &session) {
+  for (const std::string &name : written)
+    if (replaced)
+      after.states[name] = std::make_shared<const RefTensor>(
+          withRows(*before.states.at(name), *after.states[name], *replaced));
+  session = std::move(after);
+}
+
+Status StateChanges::clearRows(transformer::CacheClearOp op, const RefTensor &rows) {
+  for (auto set : op->getParentOfType<func::FuncOp>().getOps<transformer::StateSetOp>()) {
+    auto found = before.states.find(set.getState().str());
+    const int64_t count = found == before.states.end() ? 0 : found->second->shape[0];
+    for (double row : rows.values)
+      if (row < 0 || row >= static_cast<double>(count))
+        return errorAt(op, "rows: expected values in [0, " + std::to_string(count) + "), found " +
+                               std::to_string(static_cast<int64_t>(row)));
+  }
+  auto lengths = after.rows.find(op.getDim().str());
+  for (double row : rows.values)
+    if (lengths != after.rows.end())
+      lengths->second[static_cast<size_t>(row)] = 0;
+  replaced = rows;
+  return {};
+}
+
+Status StateChanges::clear(transformer::CacheClearOp op, const RefTensor *rows) {
+  auto isRow = [](double row) { return row >= 0; };
+  if (rows && llvm::any_of(rows->values, isRow))
+    return clearRows(op, *rows);
+  const std::string length = op.getDim().str();
   std::erase_if(after.states, [&](const auto &entry) {
     auto found = after.lengthOf.find(entry.first);
     return found != after.lengthOf.end() && found->second == length;
@@ -243,6 +302,8 @@ static Expected<RefTensor> completed(func::FuncOp function, unsigned i,
     return cachedRows(function, fallback, found->second, given, session);
   }
   const Ref &source = given[*argumentNamed(function, fallback.source)];
+  if (source && !source->shape.empty() && fallback.kind == Kind::NoRowsOf)
+    return RefTensor{DType::I32, {source->shape[0]}, std::vector<double>(source->shape[0], -1)};
   if (!source || source->shape.size() != 2)
     return inputError(name + ": expected ids of rank 2 in " + fallback.source +
                       " to take lengths from");

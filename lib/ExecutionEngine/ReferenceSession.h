@@ -37,16 +37,21 @@ public:
   /// The same from the place `at` of each sequence on, as many as `counts` says, by default all.
   Expected<Ref> appendEach(transformer::CacheAppendOp op, const RefTensor &rows,
                            const RefTensor &at, const RefTensor *counts);
-  /// Empties all caches of the dimension `length`.
-  Status clear(const std::string &length);
+  /// Empties all caches of a length; with rows that a caller gave, those rows alone, into which
+  /// commit puts what the function sets.
+  Status clear(transformer::CacheClearOp op, const RefTensor *rows);
   /// Gathers rows `parents` of every state and its count.
   Status reorder(transformer::CacheReorderOp op, const RefTensor &parents);
   /// Length of caches before the call: `cache.length` does not count this call's rows.
   int64_t lengthBefore(const std::string &length) const;
-  void commit(SessionState &session) { session = std::move(after); }
+  void commit(SessionState &session);
 
 private:
+  Status clearRows(transformer::CacheClearOp op, const RefTensor &rows);
+
   SessionState before, after;
+  std::vector<std::string> written;  ///< states that the function sets
+  std::optional<RefTensor> replaced; ///< the rows of the session that they replace
 };
 
 /// Values of the function's arguments in order: given inputs, checked by name, type and range, and

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 using namespace heddle;
 
@@ -49,23 +48,21 @@ struct Ended {
 
 class Sequence {
 public:
-  Sequence(int32_t row, const DecodingOptions &options)
-      : options(options), number(static_cast<size_t>(row)), limit(limitOf(options, number)) {
+  Sequence(size_t number, int32_t row, const DecodingOptions &options)
+      : number(number), options(&options), limit(limitOf(options, number)) {
     open.push_back({0, {}, row});
   }
 
-  const std::vector<Hypothesis> &hypotheses() const { return open; }
+  bool isDone() const { return open.empty(); }
   std::vector<Hypothesis> &hypotheses() { return open; }
   TokenIds takeBest() { return ended.empty() ? TokenIds() : std::move(ended.front().tokens); }
 
-  /// Extends the open hypotheses by the scores [rows, classes] of the batch.
-  Status advance(std::span<const float> scores, size_t classes, bool probabilities,
+  /// Extends the open hypotheses by the scores [rows, classes] of the batch's rows from `first` on.
+  Status advance(std::span<const float> scores, size_t first, size_t classes, bool probabilities,
                  TokenRules &rules) {
-    if (open.empty()) // done before the others of its batch
-      return {};
     std::vector<Continuation> continuations;
     for (const Hypothesis &hypothesis : open) {
-      auto row = scores.subspan(static_cast<size_t>(hypothesis.row) * classes, classes);
+      auto row = scores.subspan((static_cast<size_t>(hypothesis.row) - first) * classes, classes);
       HEDDLE_TRY(addContinuations(hypothesis, row, probabilities, rules, continuations));
     }
     // Stable: among equals, the better hypothesis comes first, then the lower token.
@@ -77,16 +74,18 @@ public:
     return {};
   }
 
+  size_t number; ///< among all
+
 private:
   /// Each end ends a hypothesis once, so with a share more for each of them at least `beam` open ones
   /// are left. Rules take tokens away, but make the others no likelier.
   Status addContinuations(const Hypothesis &hypothesis, std::span<const float> row,
                           bool probabilities, TokenRules &rules,
                           std::vector<Continuation> &continuations) {
-    const size_t shares = 1 + std::max<size_t>(options.ends.size(), 1);
+    const size_t shares = 1 + std::max<size_t>(options->ends.size(), 1);
     auto left = rules.apply(row, number, hypothesis.tokens);
     auto candidates =
-        HEDDLE_TRY(likeliest(left, probabilities, shares * static_cast<size_t>(options.beam)));
+        HEDDLE_TRY(likeliest(left, probabilities, shares * static_cast<size_t>(options->beam)));
     double taken = 0;
     if (left.data() != row.data() && !rules.forced(number, hypothesis.tokens))
       taken = logSum(left, probabilities) - logSum(row, probabilities);
@@ -99,13 +98,13 @@ private:
 
   /// Selects the open hypotheses of the next step from continuations, sorted by log probability.
   void keepBest(const std::vector<Continuation> &continuations) {
-    const size_t beam = static_cast<size_t>(options.beam);
+    const size_t beam = static_cast<size_t>(options->beam);
     const auto length = static_cast<int64_t>(open[0].tokens.size()) + 1;
-    const bool allEnd = options.beamRule != BeamRule::Own && length >= limit;
+    const bool allEnd = options->beamRule != BeamRule::Own && length >= limit;
     std::vector<Hypothesis> next;
     for (size_t rank = 0; rank < continuations.size() && next.size() < beam; ++rank) {
       const auto &[candidate, from] = continuations[rank];
-      const bool ends = endsSequence(options, candidate.token);
+      const bool ends = endsSequence(*options, candidate.token);
       Hypothesis made{candidate.logProbability, from->tokens, from->row};
       if (!ends)
         made.tokens.push_back(candidate.token);
@@ -117,16 +116,16 @@ private:
     open = std::move(next);
     if (open.empty() || length >= limit)
       finishAll();
-    else if (isDone(length))
+    else if (mayStop(length))
       open.clear();
   }
 
   /// Keeps the best `beam` that have ended, the best first; among equals the earlier one.
   void finish(const Hypothesis &hypothesis, int64_t length) {
-    const double worth = worthOf(hypothesis.logProbability, length, options);
+    const double worth = worthOf(hypothesis.logProbability, length, *options);
     auto place = std::ranges::find_if(ended, [&](const Ended &e) { return e.worth < worth; });
     ended.insert(place, {worth, hypothesis.tokens});
-    if (std::ssize(ended) > options.beam)
+    if (std::ssize(ended) > options->beam)
       ended.pop_back();
   }
 
@@ -137,19 +136,18 @@ private:
   }
 
   /// Whether the open hypotheses, of `length` tokens, are given up.
-  bool isDone(int64_t length) const {
-    auto worth = [&](int64_t tokens) { return worthOf(open[0].logProbability, tokens, options); };
-    if (options.beamRule == BeamRule::Own)
+  bool mayStop(int64_t length) const {
+    auto worth = [&](int64_t tokens) { return worthOf(open[0].logProbability, tokens, *options); };
+    if (options->beamRule == BeamRule::Own)
       return !ended.empty() && ended.front().worth >= std::max(worth(length + 1), worth(limit));
-    if (std::ssize(ended) < options.beam)
+    if (std::ssize(ended) < options->beam)
       return false;
-    const bool toLimit = options.beamRule == BeamRule::Sure && options.lengthPenalty > 0;
-    return options.beamRule == BeamRule::Full ||
+    const bool toLimit = options->beamRule == BeamRule::Sure && options->lengthPenalty > 0;
+    return options->beamRule == BeamRule::Full ||
            worth(toLimit ? limit : length) <= ended.back().worth;
   }
 
-  const DecodingOptions &options;
-  size_t number; ///< of the sequence
+  const DecodingOptions *options;
   int64_t limit;
   std::vector<Hypothesis> open; ///< best first
   std::vector<Ended> ended;
@@ -179,31 +177,73 @@ struct Batch {
   }
 };
 
+/// Beam search of `count` sequences, of which a batch holds some: others take the places of those
+/// that are done.
+class Beams {
+public:
+  Beams(StepModel &model, size_t count, const DecodingOptions &options)
+      : model(model), options(options), rules(options, model.givesProbabilities()), results(count),
+        most(options.rows ? std::min(options.rows, count) : count) {}
+
+  Expected<std::vector<TokenIds>> run() {
+    HEDDLE_TRY(admitWaiting());
+    while (!batch.tokens.empty()) {
+      if (!batch.staysAsItIs(rows))
+        HEDDLE_TRY(model.reorder(batch.parents));
+      rows = batch.tokens.size();
+      auto scores = HEDDLE_TRY(model.step(batch.tokens));
+      HEDDLE_TRY(advance(0, scores, 0, rows));
+      HEDDLE_TRY(admitWaiting());
+    }
+    return std::move(results);
+  }
+
+private:
+  /// Extends the sequences from `begin` on, by scores of `count` rows of the batch, from row `first`
+  /// on; those that are done leave.
+  Status advance(size_t begin, std::span<const float> scores, size_t first, size_t count) {
+    for (size_t s = begin; s < sequences.size(); ++s)
+      HEDDLE_TRY(sequences[s].advance(scores, first, scores.size() / count,
+                                      model.givesProbabilities(), rules));
+    for (Sequence &sequence : sequences)
+      if (sequence.isDone())
+        results[sequence.number] = sequence.takeBest();
+    std::erase_if(sequences, [](const Sequence &sequence) { return sequence.isDone(); });
+    batch.take(sequences);
+    return {};
+  }
+
+  /// Lets waiting sequences begin once there is room for some, behind the rows of the others.
+  Status admitWaiting() {
+    while (waiting < results.size() && sequences.size() * 4 <= most * 3) {
+      const size_t first = batch.parents.size(), before = sequences.size();
+      std::vector<int32_t> parents = batch.parents;
+      std::vector<size_t> joining;
+      for (; sequences.size() < most && waiting < results.size(); ++waiting) {
+        sequences.emplace_back(waiting, static_cast<int32_t>(parents.size()), options);
+        parents.push_back(-1);
+        joining.push_back(waiting);
+      }
+      auto scores = HEDDLE_TRY(model.admit(parents, joining));
+      rows = parents.size();
+      HEDDLE_TRY(advance(before, scores, first, joining.size()));
+    }
+    return {};
+  }
+
+  StepModel &model;
+  const DecodingOptions &options;
+  TokenRules rules;
+  std::vector<TokenIds> results;
+  size_t most, waiting = 0; ///< sequences of a batch; the first that has not begun
+  size_t rows = 0;          ///< that the caches hold
+  std::vector<Sequence> sequences;
+  Batch batch;
+};
+
 } // namespace
 
 Expected<std::vector<TokenIds>> heddle::beamSearch(StepModel &model, size_t count,
                                                    const DecodingOptions &options) {
-  TokenRules rules(options, model.givesProbabilities());
-  std::vector<Sequence> sequences;
-  for (size_t s = 0; s < count; ++s)
-    sequences.emplace_back(static_cast<int32_t>(s), options);
-  std::vector<size_t> all(count);
-  std::iota(all.begin(), all.end(), size_t{0});
-  const std::vector<int32_t> none(count, -1);
-  Batch batch;
-  auto scores = HEDDLE_TRY(model.admit(none, all));
-  for (size_t rows = count; rows > 0; rows = batch.tokens.size()) {
-    for (Sequence &sequence : sequences)
-      HEDDLE_TRY(sequence.advance(scores, scores.size() / rows, model.givesProbabilities(), rules));
-    batch.take(sequences);
-    if (batch.tokens.empty())
-      break;
-    if (!batch.staysAsItIs(rows))
-      HEDDLE_TRY(model.reorder(batch.parents));
-    scores = HEDDLE_TRY(model.step(batch.tokens));
-  }
-  std::vector<TokenIds> results;
-  for (Sequence &sequence : sequences)
-    results.push_back(sequence.takeBest());
-  return results;
+  return Beams(model, count, options).run();
 }

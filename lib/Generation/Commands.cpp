@@ -68,8 +68,7 @@ public:
              DecodingOptions chosen, Pictures *pictures, std::ostream &out)
       : decoder(decoder), model(model), command(command), json(readsJson(command)),
         options(std::move(chosen)), pictures(pictures), out(out) {
-    if (!model.source)
-      options.rows = static_cast<size_t>(command.text.batch);
+    options.rows = static_cast<size_t>(command.text.batch);
     // A beam's tokens are known at its end.
     if (options.beam == 1)
       options.onToken = [this](size_t sequence, int32_t token) { return take(sequence, token); };

@@ -149,7 +149,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
                            const AnswerTexts &answer) {
   constexpr size_t batchesAtOnce = 16; // answers wait for those before them
   const auto batch = static_cast<size_t>(command.batch);
-  const bool mixes = model.padded || !model.source, joins = !model.source && batch > 1;
+  const bool mixes = model.padded || !model.source, joins = model.target && batch > 1;
   std::vector<NumberedText> waiting;
   auto flush = [&] {
     Status answered = waiting.empty() ? Status() : answer(waiting);

@@ -66,8 +66,8 @@ using AnswerTexts = std::function<Status(const std::vector<NumberedText> &texts)
 using EncodeText =
     std::function<Expected<EncodedText>(const std::string &text, const std::string &place)>;
 
-/// Calls `answer` for all texts of a command, batch by batch. A decoder-only model gets many
-/// batches at once where they are at hand, for it lets texts take the places of ended ones. A note
+/// Calls `answer` for all texts of a command, batch by batch. A decoder gets many batches at
+/// once where they are at hand, for it lets texts take the places of ended ones. A note
 /// about cut texts goes to `notes`.
 Status answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
                    std::ostream &notes, const EncodeText &encode, const AnswerTexts &answer);

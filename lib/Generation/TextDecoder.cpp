@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decoding uses the stateful functions of a description: decode_start takes the
-// encoder's memory, decode_prompt the next tokens of each row, decode_step one token a
-// row, decode_reorder the parents of rows. Results of a row do not depend on its batch,
+// encoder's memory, of all rows or of those that begin, decode_prompt the next tokens of
+// each row, decode_step one token a row, decode_reorder the parents of rows. Results of a row do not depend on its batch,
 // nor on how its prompt is cut, so neither does a translation.
 #include "heddle/Generation/TextDecoder.h"
 
@@ -52,7 +52,7 @@ static Status checkFunctions(const Session &session, bool encodes) {
           std::string("expected a model that decodes step by step, found no function ") + function);
   if (encodes)
     HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.lengths"}));
-  HEDDLE_TRY(checkInputs(session, "decode_start", {"memory", "source.lengths"}));
+  HEDDLE_TRY(checkInputs(session, "decode_start", {"memory", "source.lengths", "rows"}));
   HEDDLE_TRY(checkInputs(session, "decode_prompt", {"target", "target.lengths"}));
   return checkInputs(session, "decode_step", {"target"});
 }
@@ -74,8 +74,12 @@ Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &mod
   return decoder;
 }
 
-Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
-  const SourceTensors source(sources, *model);
+/// Encodes the sources of `sequences` and gives their memory to the rows without a parent.
+Status TextDecoder::encode(std::span<const int32_t> parents, std::span<const size_t> sequences) {
+  std::vector<TokenIds> joining;
+  for (size_t sequence : sequences)
+    joining.push_back((*sources)[sequence]);
+  const SourceTensors source(joining, *model);
   NamedInputs inputs = {{"source", source.ids}};
   if (encodeTakesLengths)
     inputs.emplace_back("source.lengths", source.lengths);
@@ -83,6 +87,15 @@ Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
   NamedInputs startInputs = {{"memory", memory["memory"]}};
   if (startTakesLengths)
     startInputs.emplace_back("source.lengths", source.lengths);
+  if (sequences.size() == parents.size()) // nobody stays
+    return session->run("decode_start", startInputs, nothing);
+  HEDDLE_TRY(reorder(parents));
+  std::vector<int32_t> begin;
+  for (size_t row = 0; row < parents.size(); ++row)
+    if (parents[row] < 0)
+      begin.push_back(static_cast<int32_t>(row));
+  const Tensor rows = Tensor::i32({std::ssize(begin)}, begin);
+  startInputs.emplace_back("rows", rows);
   return session->run("decode_start", startInputs, nothing);
 }
 
@@ -155,8 +168,8 @@ Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_
 Expected<std::span<const float>> TextDecoder::admit(std::span<const int32_t> parents,
                                                     std::span<const size_t> sequences) {
   if (model->source)
-    return step(TokenIds(sequences.size(), *model->target->start));
-  if (read == 0)
+    HEDDLE_TRY(encode(parents, sequences));
+  else if (read == 0)
     HEDDLE_TRY(hasBatch ? reorder(parents) : session->run("decode_start", {}, nothing));
   hasBatch = true;
   return readPrompts(parents, sequences);
@@ -213,21 +226,22 @@ DecodingOptions TextDecoder::defaults() const {
   return options;
 }
 
-Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> &sources,
+Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> &texts,
                                                     const DecodingOptions &chosen) {
   DecodingOptions options = chosen;
   hasBatch = false;
   held.clear();
   goesOn = false;
   read = 0;
-  if (model->source)
-    options.rows = 0; // a source that joins would need its own memory
-  if (sources.empty())
+  if (texts.empty())
     return std::vector<TokenIds>();
-  HEDDLE_TRY(model->source ? encode(sources) : addPrompts(sources, options));
-  options.before =
-      model->source ? std::vector(sources.size(), TokenIds{*model->target->start}) : prompts;
-  return decodeSequences(*this, sources.size(), options);
+  sources = &texts;
+  if (model->source)
+    prompts.assign(texts.size(), TokenIds{*model->target->start});
+  else
+    HEDDLE_TRY(addPrompts(texts, options));
+  options.before = prompts;
+  return decodeSequences(*this, texts.size(), options);
 }
 
 /// Keeps of the caches what is the beginning of the prompt, but for its last token, whose scores are

@@ -268,7 +268,8 @@ Status ModelBuilder::loss() {
   return f.finish(d.file);
 }
 
-/// Keys and values of the memory are projected once; all lengths become 0.
+/// Keys and values of the memory are projected once; the lengths of all rows become 0, or of those
+/// that a caller names, whose memory alone is replaced.
 Status ModelBuilder::decodeStart() {
   FunctionBuilder f = function("decode_start");
   if (d.isEncoderDecoder())
@@ -282,7 +283,13 @@ Status ModelBuilder::decodeStart() {
     f.setState("source.lengths", masks.sideLengths(f, "source", Call{true, false}));
     f.range("source.lengths", "0", "S + 1"); // no mask of this function says so
   }
-  CacheClearOp::create(f.b, f.loc, "P");
+  Value rows;
+  if (d.isEncoderDecoder()) {
+    rows = f.input("rows", f.tensor({-1}, f.b.getI32Type()), {"B"});
+    f.setDefault("rows", "no_rows_of", "memory");
+  }
+  bool pads = rows && masks.crossHidesPadding();
+  CacheClearOp::create(f.b, f.loc, "P", rows, pads ? f.b.getStringAttr("S") : StringAttr());
   return f.finish(d.file);
 }
 

@@ -25,6 +25,8 @@ std::string defaultText(const DefaultInput &fallback) {
     return ", optional, by default the lengths of " + fallback.source;
   case Kind::ZerosOf:
     return ", optional, by default 0";
+  case Kind::NoRowsOf:
+    return ", optional, by default all rows anew";
   case Kind::RowsBefore:
     return ", kept: the rows of " + fallback.source + " before the call";
   case Kind::RowsAfter:

@@ -107,6 +107,13 @@ void CachedRows::permute(std::span<const int64_t> parents) {
   permuted(reached);
 }
 
+void CachedRows::empty(std::span<const int64_t> sequences) {
+  for (int64_t sequence : sequences)
+    for (std::vector<int32_t> *rows : {&kept, &reached})
+      if (static_cast<size_t>(sequence) < rows->size())
+        (*rows)[sequence] = 0;
+}
+
 //===- Binding -----------------------------------------------------------===//
 
 static std::string dimensionText(const Port &port, size_t axis) {
@@ -115,14 +122,21 @@ static std::string dimensionText(const Port &port, size_t axis) {
 }
 
 Status BoundInputs::bind(const NamedInputs &inputs, const Dimensions &session, CachedRows &rows) {
-  rows.begin(function->startsStates);
   values.clear();
   binders.clear();
   appended.clear();
   HEDDLE_TRY(match(inputs));
   HEDDLE_TRY(checkTypes());
+  rows.begin(function->startsStates && !replaced());
   HEDDLE_TRY(addDefaults());
   return bindDims(session, rows);
+}
+
+const Tensor *BoundInputs::replaced() const {
+  for (size_t i = 0; i < tensors.size() && !function->replaceBy.empty(); ++i)
+    if (function->inputs[i].name == function->replaceBy && tensors[i] != &made[i])
+      return tensors[i];
+  return nullptr;
 }
 
 std::vector<Port> givenInputs(const Function &function) {
@@ -182,6 +196,8 @@ Status BoundInputs::addDefault(size_t index) {
   const DefaultInput &fallback = port.fallback;
   auto source = std::ranges::find(function->inputs, fallback.source, &Port::name);
   auto at = static_cast<size_t>(source - function->inputs.begin());
+  if (fallback.kind == DefaultInput::Kind::NoRowsOf)
+    return tensors[index] ? Status() : addNoRows(index, at);
   const Tensor *ids = source == function->inputs.end() ? nullptr : tensors[at];
   bool readable = ids && !formatOf(ids->dtype()).isFloat();
   if (!readable && !tensors[index])
@@ -194,6 +210,20 @@ Status BoundInputs::addDefault(size_t index) {
     made[index] = Tensor(port.type, rows.shape());
   else
     lengthsOf(rows, fallback.padding, made[index]);
+  tensors[index] = &made[index];
+  return {};
+}
+
+/// Makes a -1 for each sequence of the input `source`.
+Status BoundInputs::addNoRows(size_t index, size_t source) {
+  const size_t axis = function->inputs[source].transposed ? 1 : 0;
+  if (!tensors[source] || tensors[source]->rank() <= axis)
+    return inputError(function->inputs[index].name + ": expected an input " +
+                      function->inputs[index].fallback.source +
+                      " of rank 2 or more, found another");
+  const int64_t shape[] = {tensors[source]->dim(axis)};
+  made[index].reset(DType::I32, shape);
+  std::ranges::fill(made[index].values<int32_t>(), -1);
   tensors[index] = &made[index];
   return {};
 }

@@ -60,6 +60,8 @@ public:
                                       int64_t spareRows);
   /// Sequence r continues parents[r]; at -1 it is without rows.
   void permute(std::span<const int64_t> parents);
+  /// These sequences are without rows.
+  void empty(std::span<const int64_t> sequences);
 
 private:
   void reach();
@@ -91,6 +93,9 @@ public:
   const Tensor &stored(size_t port);
   /// Sets rows of an output to zero that belong to sequences which append nothing in this call.
   void clearIdle(Tensor &output) const;
+  /// The rows of the session that a call of a starting function replaces (Function::replaceBy); null
+  /// where the caller gives none: all start anew.
+  const Tensor *replaced() const;
   /// The input and dimension that bound `dim` first, "source: dimension 0 (B)"; empty if none did.
   std::string binder(std::string_view dim) const;
 
@@ -99,6 +104,7 @@ private:
   Status checkTypes() const;
   Status addDefaults();
   Status addDefault(size_t port);
+  Status addNoRows(size_t port, size_t source);
   Status bindDims(const Dimensions &session, CachedRows &rows);
   Status bindRows(CachedRows &rows);
   Error otherBatch(int64_t expected, int64_t found) const;

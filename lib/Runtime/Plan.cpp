@@ -76,6 +76,11 @@ void FunctionLayout::findReorder() {
 Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function,
                                                 const DeviceCode &code) {
   FunctionLayout layout(function);
+  for (const StateUse &use : function.states)
+    layout.isSet.push_back(std::ranges::any_of(program.functions, [&](const Function &other) {
+      return !other.replaceBy.empty() &&
+             std::ranges::find(other.states, use.name, &StateUse::name) != other.states.end();
+    }));
   for (const Launch &launch : function.launches) {
     auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
     if (kernel == program.kernels.end())

@@ -50,6 +50,8 @@ struct FunctionLayout {
   size_t parents = 0;
   std::string rowDim;
   std::vector<bool> movesRows;
+  /// By state: whether a start that may replace rows sets it.
+  std::vector<bool> isSet;
 
 private:
   /// Sets the three members above.

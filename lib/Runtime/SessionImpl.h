@@ -53,6 +53,14 @@ private:
     RowForm rows;
   };
 
+  /// A state of a call that replaces rows of the session's, in bytes of a matrix: of the session
+  /// before and after the call, and of the call itself.
+  struct StagedState {
+    int buffer = -1;
+    int64_t matrices = 1; ///< of a row
+    int64_t held = 0, next = 0, own = 0;
+  };
+
   /// Data that the steps of a call hand to each other. All calls of a function share one, so that
   /// repeated shapes need no allocations.
   struct CallData {
@@ -65,8 +73,9 @@ private:
     const Function &function;
     BoundInputs inputs;
     Plan *plan = nullptr;
+    int64_t staging = 0;         ///< where states of replaced rows begin, behind all blocks
     int64_t scratch = 0;         ///< where scratch memory begins
-    int64_t spareBytes = 0;      ///< scratch memory of the spare row of a reorder
+    int64_t spareBytes = 0;      ///< scratch memory of a reorder or a replacement
     std::vector<int64_t> places; ///< offset of each buffer in planned memory
     std::vector<OutputForm> outputs;
     std::vector<size_t> fresh;    ///< numbers of blocks to be initialised
@@ -74,8 +83,15 @@ private:
     RowMoves reorder;
     std::span<const RowMove> reordered; ///< copies of rows, equal for all states
     std::vector<Move> rowMoves;         ///< the copies of all states, in bytes
-    Dimensions ofOne;                   ///< scratch of bytesOfOne
-    TransposedTensor turned;            ///< scratch for a transposed output
+    std::vector<MemoryRange> emptied;   ///< rows that a reorder sets to zero
+    /// Rows that a start replaces, in the order of its sequences, among `heldRows`; the name of their
+    /// dimension; and the size of the padded dimension before and after the call.
+    std::vector<int64_t> replaced;
+    int64_t heldRows = 0, heldLength = 0, nextLength = 0;
+    const std::string *rowDim = nullptr;
+    std::vector<StagedState> staged; ///< empty: the call replaces no rows
+    Dimensions ofOne;                ///< scratch of bytesOfOne
+    TransposedTensor turned;         ///< scratch for a transposed output
   };
 
   /// Error if a state dimension has no value yet: a starting function must run first.
@@ -94,6 +110,7 @@ private:
   Status launchTimed(CallData &call, size_t launch, std::vector<LaunchTime> &times);
   Status observe(CallData &call, int launch, const LaunchObserver &observer);
   Status collect(CallData &call, NamedTensors &outputs); ///< waits and copies outputs
+  Status replaceRows(CallData &call);                    ///< of a start for some rows
   void finishStates(const CallData &call);               ///< commits states of a successful call
   void forgetSizes();
 
@@ -101,7 +118,13 @@ private:
   Status placeState(CallData &call, const StateUse &use);
   Status explainMismatch(CallData &call, const StateUse &use, int64_t held);
   Status readParents(CallData &call);
-  Status reorderState(CallData &call, const StateUse &use);
+  Status reorderState(CallData &call, const StateUse &use, bool isSet);
+  Status readReplaced(CallData &call, const Tensor &rows);
+  Status checkReplaced(CallData &call);
+  static Expected<int64_t> rowBytes(CallData &call, const StateUse &use, int64_t length);
+  Status stageStates(CallData &call, const Tensor &rows);
+  int64_t placeStaged(CallData &call);
+  Status widen(CallData &call, const StagedState &state, int64_t offset);
   static Expected<int64_t> bytesOfOne(CallData &call, int buffer, const std::string &dim);
   Status placeTable(CallData &call, size_t buffer);
   Status prepareStates(CallData &call);

@@ -30,11 +30,15 @@ Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options,
 
 void Session::Impl::CallData::clear() {
   plan = nullptr;
-  scratch = spareBytes = 0;
+  staging = scratch = spareBytes = 0;
   places.assign(function.buffers.size(), 0);
   fresh.clear();
   parents.clear();
   rowMoves.clear();
+  emptied.clear();
+  replaced.clear();
+  staged.clear();
+  heldRows = heldLength = nextLength = 0;
 }
 
 Session::Impl::CallData &Session::Impl::callOf(const FunctionLayout &layout) {
@@ -66,6 +70,8 @@ Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, Name
     HEDDLE_TRY((this->*step)(call));
   HEDDLE_TRY(launchAll(call, witness));
   HEDDLE_TRY(collect(call, outputs));
+  if (call.inputs.replaced())
+    HEDDLE_TRY(replaceRows(call));
   finishStates(call);
   return {};
 }
@@ -160,7 +166,9 @@ Status Session::Impl::upload(CallData &call) {
   HEDDLE_TRY(device->begin());
   HEDDLE_TRY(prepareStates(call));
   if (options.poison)
-    HEDDLE_TRY(device->fill({call.scratch, call.plan->scratchBytes() + memorySlack}, poisonBits));
+    HEDDLE_TRY(device->fill(
+        {call.staging, call.scratch - call.staging + call.plan->scratchBytes() + memorySlack},
+        poisonBits));
   for (size_t i = 0; i < call.function.inputs.size(); ++i) {
     const Port &port = call.function.inputs[i];
     auto form = HEDDLE_TRY(formIn(port, call.inputs.tensor(i).shape(), *call.plan));

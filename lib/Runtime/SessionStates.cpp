@@ -29,7 +29,7 @@ Expected<int64_t> Session::Impl::bytesOfOne(CallData &call, int buffer, const st
 
 Status Session::Impl::placePersistent(CallData &call) {
   int64_t keep = memory.end();
-  if (call.function.startsStates) {
+  if (call.function.startsStates && !call.inputs.replaced()) {
     memory.forget(statePrefix);
     keep = std::min(keep, memory.end());
   }
@@ -37,16 +37,20 @@ Status Session::Impl::placePersistent(CallData &call) {
   for (size_t i = 0; i < call.function.buffers.size(); ++i)
     if (call.function.buffers[i].kind == Buffer::Kind::Table)
       HEDDLE_TRY(placeTable(call, i));
-  call.scratch = memory.end();
+  call.staging = memory.end();
+  call.scratch = placeStaged(call);
   return device->resize(call.scratch + std::max(call.plan->scratchBytes(), call.spareBytes), keep);
 }
 
 Status Session::Impl::placeStates(CallData &call) {
+  if (const Tensor *rows = call.inputs.replaced())
+    return stageStates(call, *rows);
   if (!call.function.reorderBy.empty())
     HEDDLE_TRY(readParents(call));
   for (size_t i = 0; i < call.function.states.size(); ++i) {
     const StateUse &use = call.function.states[i];
-    HEDDLE_TRY(call.layout.movesRows[i] ? reorderState(call, use) : placeState(call, use));
+    HEDDLE_TRY(call.layout.movesRows[i] ? reorderState(call, use, call.layout.isSet[i])
+                                        : placeState(call, use));
   }
   return {};
 }
@@ -94,9 +98,9 @@ Status Session::Impl::readParents(CallData &call) {
   return {};
 }
 
-/// Plans the copies of a live state's rows. Parents are checked here, since only the state knows
-/// its number of rows.
-Status Session::Impl::reorderState(CallData &call, const StateUse &use) {
+/// Plans the copies of a live state's rows; rows without a parent become zero where a start sets the
+/// state as a whole. Parents are checked here, since only the state knows its number of rows.
+Status Session::Impl::reorderState(CallData &call, const StateUse &use, bool isSet) {
   const std::string &name = call.layout.blocks[use.buffer];
   const SessionMemory::Block *held = memory.find(name);
   if (!held || !held->live)
@@ -114,6 +118,9 @@ Status Session::Impl::reorderState(CallData &call, const StateUse &use) {
   auto place = [&](int64_t row) { return row < 0 ? spareRow : block.offset + row * one; };
   for (const RowMove &move : call.reordered)
     call.rowMoves.push_back({place(move.from), place(move.to), one});
+  for (size_t row = 0; row < call.parents.size() && isSet; ++row)
+    if (call.parents[row] < 0)
+      call.emptied.push_back({block.offset + static_cast<int64_t>(row) * one, one});
   return {};
 }
 
@@ -131,7 +138,7 @@ Status Session::Impl::placeTable(CallData &call, size_t buffer) {
   return {};
 }
 
-/// Moves blocks and rows, clears new states, fills new tables.
+/// Moves blocks and rows, clears rows and new states, fills new tables.
 Status Session::Impl::prepareStates(CallData &call) {
   auto spare = [&](int64_t place) { return place == spareRow ? call.scratch : place; };
   const std::vector<Move> blocks = memory.takeMoves();
@@ -139,6 +146,9 @@ Status Session::Impl::prepareStates(CallData &call) {
     for (const Move &move : *moves)
       if (move.bytes > 0)
         HEDDLE_TRY(device->copy(spare(move.from), spare(move.to), move.bytes));
+  for (const MemoryRange &range : call.emptied)
+    if (range.bytes > 0)
+      HEDDLE_TRY(device->fill(range, 0));
   for (size_t number : call.fresh)
     if (memory[number].bytes > 0)
       HEDDLE_TRY(makeFresh(memory[number]));
@@ -173,6 +183,12 @@ void Session::Impl::finishStates(const CallData &call) {
   if (!call.function.reorderBy.empty())
     rows.permute(call.parents);
   rows.commit();
+  if (call.inputs.replaced()) {
+    rows.empty(call.replaced);
+    if (!call.function.pads.empty())
+      sessionDims[call.function.pads] = call.nextLength;
+    return;
+  }
   if (call.function.startsStates)
     forgetSizes();
   for (size_t i = 0; i < call.function.updates.size(); ++i)

@@ -252,6 +252,8 @@ private:
                       std::to_string(buffer.first) + " to " + std::to_string(buffer.last));
     if (buffer.kind == Buffer::Kind::Table && buffer.generator.empty())
       return expected(here, "a generator of the table", "none");
+    if (buffer.matrices < 1)
+      return expected(here, "at least one matrix of a sequence", buffer.matrices);
     return checkSize(here, buffer.elements);
   }
 
@@ -399,12 +401,17 @@ private:
       if (function.buffers[i].kind == Buffer::Kind::State && !used)
         return expected(place + at("buffer", i), "a name of the session's state", "none");
     }
-    bool named = std::ranges::any_of(function.inputs, [&](const Port &port) {
-      return port.name == function.reorderBy && port.type == DType::I32 && port.shape.size() == 1;
-    });
-    if (!function.reorderBy.empty() && !named)
+    auto isVector = [&](const std::string &name) {
+      return std::ranges::any_of(function.inputs, [&](const Port &port) {
+        return port.name == name && port.type == DType::I32 && port.shape.size() == 1;
+      });
+    };
+    if (!function.reorderBy.empty() && !isVector(function.reorderBy))
       return expected(place, "an i32 input of rank 1 to reorder by",
                       "'" + function.reorderBy + "'");
+    if (!function.replaceBy.empty() && !(isVector(function.replaceBy) && function.startsStates))
+      return expected(place, "an i32 input of rank 1 of a start to replace rows by",
+                      "'" + function.replaceBy + "'");
     return {};
   }
 

@@ -143,6 +143,14 @@ int64_t heddle::ringOf(StateOp op) {
   return rows < static_cast<int64_t>(*op.getCapacity()) ? rows : 0;
 }
 
+/// Matrices of each sequence of a state; a number of them that is not known counts as one.
+static int64_t matricesOf(const Shape &dims) {
+  int64_t count = 1;
+  for (size_t i = 1; i + 2 < dims.size(); ++i)
+    count *= dims[i].isConstant() ? dims[i].constantValue() : 1;
+  return count;
+}
+
 /// Storage of a state: one buffer, with room for its capacity, or for what is read of it.
 PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape &content) {
   auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(user, b.getStringAttr(symbol));
@@ -159,9 +167,13 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
         op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
   place.panel = keyStates.contains(symbol);
   Value &buffer = states[symbol];
-  if (!buffer)
-    buffer = bufferOf({symbol.str(), Buffer::Kind::State,
-                       elementsOf(dims, place.rows, dense, place.elementBytes())});
+  if (!buffer) {
+    Buffer planned{symbol.str(), Buffer::Kind::State,
+                   elementsOf(dims, place.rows, dense, place.elementBytes())};
+    if (!op.getCapacity())
+      planned.matrices = matricesOf(dims);
+    buffer = bufferOf(std::move(planned));
+  }
   place.buffer = buffer;
   return place;
 }

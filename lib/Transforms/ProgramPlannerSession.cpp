@@ -145,6 +145,9 @@ void ProgramPlanner::planSession() {
     } else if (auto clear = dyn_cast<CacheClearOp>(op)) {
       update(clear.getDim().str(), 0);
       info.startsStates = true;
+      if (clear.getRows())
+        info.replaceBy = argumentName(cast<BlockArgument>(clear.getRows()).getArgNumber());
+      info.pads = clear.getPads().value_or("").str();
     } else if (auto reorder = dyn_cast<CacheReorderOp>(op)) {
       auto argument = cast<BlockArgument>(reorder.getParents());
       info.reorderBy = argumentName(argument.getArgNumber());

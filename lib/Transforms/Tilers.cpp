@@ -192,6 +192,31 @@ struct ReorderModel : OutsideModel<ReorderModel, CacheReorderOp> {
   }
 };
 
+struct ClearModel : OutsideModel<ClearModel, CacheClearOp> {
+  LogicalResult checkSupported(Operation *operation) const {
+    auto op = cast<CacheClearOp>(operation);
+    if (!op.getRows())
+      return success();
+    auto argument = dyn_cast<BlockArgument>(op.getRows());
+    auto function = op->getParentOfType<func::FuncOp>();
+    auto fallback = argument ? defaultFromAttr(function.getArgAttr(argument.getArgNumber(),
+                                                                   TransformerDialect::defaultAttr))
+                             : std::nullopt;
+    if (!fallback || fallback->kind != DefaultInput::Kind::NoRowsOf)
+      return op.emitOpError("rows: expected an argument with the default no_rows_of, found ")
+             << (argument ? "one without" : "another value");
+    WalkResult shared = function->getParentOfType<ModuleOp>().walk([&](CacheAppendOp append) {
+      bool counts = append.lookupState().getLengthName() == op.getDim() && !append.getAt();
+      return counts ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (shared.wasInterrupted())
+      return op.emitOpError("rows: expected caches whose sequences have rows of their own number, "
+                            "found a transformer.cache.append to the length ")
+             << op.getDimAttr() << " without at(...)";
+    return success();
+  }
+};
+
 template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
 void attach(MLIRContext *context) {
   Op::template attachInterface<Plain<Op, root, write>>(*context);
@@ -221,7 +246,7 @@ void heddle::registerTilers(DialectRegistry &registry) {
     WeightOp::attachInterface<WeightModel>(*c);
     CacheReorderOp::attachInterface<ReorderModel>(*c);
     CacheLengthOp::attachInterface<Outside<CacheLengthOp>>(*c);
-    CacheClearOp::attachInterface<Outside<CacheClearOp>>(*c);
+    CacheClearOp::attachInterface<ClearModel>(*c);
     StateGetOp::attachInterface<Outside<StateGetOp>>(*c);
   });
   registry.addExtension(+[](MLIRContext *c, arith::ArithDialect *) {

@@ -78,6 +78,16 @@ TEST_P(TranslateTest, BatchesDoNotChangeTranslations) {
   EXPECT_EQ(translate({.text = {.batch = 20}}, lines), one);
 }
 
+/// Texts take the places of those that are done, by beams too: memory of many lengths in one batch.
+TEST_P(TranslateTest, TextsJoinBatches) {
+  std::string lines, answers;
+  for (const auto &[chinese, english] : readPairs("patterns.tsv", 14)) {
+    lines += chinese + "\n";
+    answers += translate({.writing = {.beam = 2}}, chinese + "\n");
+  }
+  EXPECT_EQ(translate({.text = {.batch = 3}, .writing = {.beam = 2}}, lines), answers);
+}
+
 TEST_P(TranslateTest, EmptyTextsGiveEmptyLines) {
   EXPECT_EQ(translate({.text = {.batch = 4}}, "\n我 是 谁\n  \n"), "\nwho am i\n\n");
   EXPECT_EQ(translate({}, ""), "");

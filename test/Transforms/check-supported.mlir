@@ -246,6 +246,31 @@ func.func @rows_of_nothing(%x: tensor<?x1x?x4xf32>, %p: tensor<?xi32> {transform
 
 // -----
 
+transformer.state @s {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x?x4xf32>
+
+func.func @rows_that_are_asked_for(%r: tensor<?xi32>) {
+  // expected-error @+1 {{rows: expected an argument with the default no_rows_of, found one without}}
+  transformer.cache.clear "P" rows(%r : tensor<?xi32>)
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x?x4xf32>
+
+func.func @rows_of_one_length(%m: tensor<?x?x4xf32> {transformer.name = "m"}, %r: tensor<?xi32> {transformer.default = {no_rows_of = "m"}}) {
+  // expected-error @+1 {{rows: expected caches whose sequences have rows of their own number, found a transformer.cache.append to the length "P" without at(...)}}
+  transformer.cache.clear "P" rows(%r : tensor<?xi32>)
+  return
+}
+
+func.func @appends_to_all(%x: tensor<?x1x?x4xf32>) {
+  %k = transformer.cache.append @s, %x : tensor<?x1x?x4xf32> -> tensor<?x1x?x4xf32>
+  return
+}
+
+// -----
+
 func.func @any_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
   // expected-error @+1 {{offset: expected a transformer.cache.length or an argument with the default rows_before, found another number, which is not supported yet}}
   %y = transformer.position.sinusoidal %x offset(%n : i32) : tensor<?x?x4xf32>

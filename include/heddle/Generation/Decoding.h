@@ -53,7 +53,7 @@ struct DecodingOptions {
   std::vector<int32_t> ends;   ///< tokens that end a sequence, not part of the result
   int64_t limit = 256;         ///< most tokens of a sequence
   std::vector<int64_t> limits; ///< of each sequence, where that is less than `limit`; empty: none
-  size_t rows = 0;             ///< most rows of a batch, whose ended ones others take; 0: all
+  size_t rows = 0;             ///< most sequences of a batch, whose places others take; 0: all
 
   /// Hypotheses kept for each sequence; 1 is greedy decoding. At most `maximumBeam`.
   int64_t beam = 1;
@@ -97,7 +97,7 @@ inline constexpr int64_t maximumBeam = 1024;
 /// Usage error that begins with the option's name if a value is out of range.
 Status checkDecoding(const DecodingOptions &options);
 
-/// Decodes sequences 0, 1, … of the model, with a beam all in one batch.
+/// Decodes sequences 0, 1, … of the model, which begin in this order.
 Expected<std::vector<TokenIds>> decodeSequences(StepModel &model, size_t sequences,
                                                 const DecodingOptions &options);
 

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs the searches of Decoding.h on a session of an encoder-decoder or decoder-only
-// model. An encoder-decoder encodes a batch of sources and projects the memory's keys
-// and values once, then reads one token a row. A decoder-only model reads the sources
-// as prompts of any lengths, in chunks, so that memory does not grow with them.
+// model. An encoder-decoder encodes sources as their rows become free and projects the
+// memory's keys and values once; its prompt is the start alone. A decoder-only model reads
+// the sources as prompts of any lengths, in chunks, so that memory does not grow with them.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -26,7 +26,7 @@ public:
 
   /// Ids of the translation of each source, or of its continuation by a decoder-only model; at most
   /// as many as the caches have room for. Error for a prompt that is empty or longer than these.
-  Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &sources,
+  Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &texts,
                                          const DecodingOptions &chosen);
 
   /// The continuation of one prompt by a decoder-only model, as `decode` gives it; what the caches
@@ -42,7 +42,7 @@ private:
   Status reorder(std::span<const int32_t> parents) override;
   bool givesProbabilities() const override { return scores == "probabilities"; }
 
-  Status encode(const std::vector<TokenIds> &sources);
+  Status encode(std::span<const int32_t> parents, std::span<const size_t> sequences);
   Status addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options);
   Status keepHeld();
   Expected<std::span<const float>> readPrompts(std::span<const int32_t> parents,
@@ -54,7 +54,8 @@ private:
   bool encodeTakesLengths = false, startTakesLengths = false;
   std::string scores; ///< "logits" or "probabilities"
   NamedTensors memory, nothing, results;
-  std::vector<TokenIds> prompts; ///< of decoder-only models, with the start
+  const std::vector<TokenIds> *sources = nullptr; ///< of the decoding, for an encoder
+  std::vector<TokenIds> prompts; ///< with the start, which is all of it behind an encoder
   bool hasBatch = false;         ///< caches hold rows of this decoding
   bool goesOn = false;           ///< goOn decodes
   TokenIds held;                 ///< tokens that the caches hold of the one row of goOn

@@ -48,15 +48,18 @@ struct Buffer {
   int first = 0, last = 0;
   /// Table only: what fills its rows, a word and numbers (Support/PositionTables.h).
   std::string generator;
-  HEDDLE_FIELDS(3, name, kind, elements, first, last, generator)
+  /// State only: matrices of a sequence, which lie behind each other: the heads of keys and values.
+  int64_t matrices = 1;
+  HEDDLE_FIELDS(3, name, kind, elements, first, last, generator, matrices)
 };
 
 /// Default of an input that the caller leaves out.
 struct DefaultInput {
   /// None: the input is required. LengthsOf: length of each row of `source` without `padding` at
-  /// its end. ZerosOf: a zero for each id of `source`. RowsBefore, RowsAfter: rows that each sequence has in the caches
+  /// its end. ZerosOf: a zero for each id of `source`. NoRowsOf: -1, which is no row, for each
+  /// sequence of `source`. RowsBefore, RowsAfter: rows that each sequence has in the caches
   /// before and after the call; only the session knows them, callers cannot give them.
-  HEDDLE_ENUM(friend, Kind, None, LengthsOf, ZerosOf, RowsBefore, RowsAfter)
+  HEDDLE_ENUM(friend, Kind, None, LengthsOf, ZerosOf, NoRowsOf, RowsBefore, RowsAfter)
   /// Whether the session alone makes the value.
   bool isKept() const { return kind == Kind::RowsBefore || kind == Kind::RowsAfter; }
   Kind kind = Kind::None;
@@ -160,6 +163,13 @@ struct Function {
   /// Input of parents of a function that reorders (beam search): before the launches, row r of
   /// every state with this input's dimension becomes row parents[r]. Empty: no reorder.
   std::string reorderBy;
+  /// Input of rows of a function that starts: where a caller gives it, sequence i of what the call
+  /// sets replaces row rows[i] of the states, whose caches are then empty; other rows go on. Empty:
+  /// the function starts all rows alone.
+  std::string replaceBy;
+  /// Dimension that rows may have less or more of than the states that `replaceBy` puts them into,
+  /// since nobody reads a row beyond its own length. Empty: all dimensions must agree.
+  std::string pads;
   /// Length of caches whose sequences have rows of their own number: in this function it is that of
   /// the longest after the call. Empty: the function appends none, or to all sequences alike.
   std::string appendsTo;
@@ -172,8 +182,8 @@ struct Function {
   /// Works on caches of earlier calls, so that `heddle run` does not choose it by default.
   bool needsSession = false;
   HEDDLE_FIELDS(0, name, dims, stateDims, inputs, outputs, buffers, launches, checks, states,
-                updates, startsStates, reorderBy, appendsTo, appendsBy, appends, keptRows,
-                spareRows, needsSession)
+                updates, startsStates, reorderBy, replaceBy, pads, appendsTo, appendsBy, appends,
+                keptRows, spareRows, needsSession)
 };
 
 /// Extent of a grid's axis: ceil(scalars[scalar] / tile), or `count` if scalar < 0.

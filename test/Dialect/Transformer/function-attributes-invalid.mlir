@@ -61,7 +61,7 @@ func.func private @default_source(tensor<?xi32> {transformer.default = {lengths_
 
 // -----
 
-// expected-error @+1 {{'func.func' op argument 0: transformer.default: expected one of lengths_of, zeros_of, rows_before and rows_after with a name}}
+// expected-error @+1 {{'func.func' op argument 0: transformer.default: expected one of lengths_of, zeros_of, no_rows_of, rows_before and rows_after with a name}}
 func.func private @default_kind(tensor<?xi32> {transformer.default = {padding = 0 : i64}})
 
 // -----

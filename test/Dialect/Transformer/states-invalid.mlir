@@ -178,6 +178,26 @@ func.func @cache_clear_c1_dim() {
 
 // -----
 
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_clear_c2_pads(%r: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.cache.clear' op C2: expected pads to be a dimension of a transformer.state without a capacity, found "B"}}
+  transformer.cache.clear "P" rows(%r : tensor<?xi32>) pads "B"
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_clear_c2_rows() {
+  // expected-error @+1 {{'transformer.cache.clear' op C2: expected rows(...) beside pads "S", found none}}
+  transformer.cache.clear "P" pads "S"
+  return
+}
+
+// -----
+
 func.func @cache_reorder_rank(%p: tensor<?x?xi32>) {
   // expected-error @+1 {{'transformer.cache.reorder' op operand #0 must be 1D tensor of 32-bit signless integer values}}
   transformer.cache.reorder %p : tensor<?x?xi32>

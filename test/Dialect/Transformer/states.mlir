@@ -26,6 +26,14 @@ func.func @start(%k: tensor<?x8x?x64xf32>, %n: tensor<?xi32>) {
   return
 }
 
+// CHECK-LABEL: @replace
+func.func @replace(%k: tensor<?x8x?x64xf32> {transformer.name = "memory"}, %r: tensor<?xi32> {transformer.default = {no_rows_of = "memory"}}) {
+  transformer.state.set @decoder.0.cross.key, %k : tensor<?x8x?x64xf32>
+  // CHECK: transformer.cache.clear "P" rows(%{{.*}} : tensor<?xi32>) pads "S"
+  transformer.cache.clear "P" rows(%r : tensor<?xi32>) pads "S"
+  return
+}
+
 // CHECK-LABEL: @step
 func.func @step(%new: tensor<?x8x1x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, i32) {
   // CHECK: transformer.cache.length "P" : i32

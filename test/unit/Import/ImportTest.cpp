@@ -52,7 +52,7 @@ TEST_F(ModelTest, FunctionsOfTheKinds) {
   EXPECT_EQ(signatures(small()),
             "encode(source, source.lengths) -> memory, source.lengths; "
             "decode(target, memory, target.lengths, source.lengths) -> output; "
-            "decode_start(memory, source.lengths); "
+            "decode_start(memory, source.lengths, rows); "
             "decode_prompt(target, target.lengths) -> output; "
             "decode_step(target) -> output; decode_reorder(parents)");
   Json json = small();
@@ -68,7 +68,7 @@ TEST_F(ModelTest, FunctionsOfTheKinds) {
             "encode(source, source.lengths) -> memory, source.lengths; "
             "decode(target, memory, target.lengths, source.lengths) -> probabilities; "
             "loss(source, source.lengths, reference, reference.lengths) -> loss; "
-            "decode_start(memory, source.lengths); "
+            "decode_start(memory, source.lengths, rows); "
             "decode_prompt(target, target.lengths) -> probabilities; "
             "decode_step(target) -> probabilities; decode_reorder(parents)");
   json = small();
@@ -101,7 +101,7 @@ TEST_F(ModelTest, MasksOfTheCommandLine) {
   EXPECT_EQ(signatures(small(), options),
             "encode(source, source.lengths, h) -> memory, source.lengths; "
             "decode(target, memory, k, source.lengths) -> output; "
-            "decode_start(memory, source.lengths); "
+            "decode_start(memory, source.lengths, rows); "
             "decode_prompt(target, target.lengths, k) -> output; "
             "decode_step(target, k) -> output; decode_reorder(parents)");
   const std::pair<const char *, const char *> wrong[] = {

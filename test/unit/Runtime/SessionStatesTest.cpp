@@ -130,3 +130,88 @@ TEST_P(StatesTest, ScratchMemoryThatGrowsLeavesCachesAlone) {
   ASSERT_TRUE(outputs) << outputs.error().message;
   EXPECT_THAT(step(session, {0, 0}), ElementsAre(7, 8));
 }
+
+namespace {
+class MemoryTest : public DeviceTest {
+protected:
+  /// Fills rows with S numbers of their own each: `values[row]`, and 100 more in the second matrix.
+  static Tensor filled(const std::vector<float> &values, int64_t s) {
+    Tensor x(DType::F32, {std::ssize(values), 2, s, 16});
+    for (int64_t n = 0; n < x.size(); ++n)
+      x.values<float>()[n] = values[n / (2 * s * 16)] + 100.0f * (n / (s * 16) % 2);
+    return x;
+  }
+  std::string fill(Session &session, const std::vector<float> &values, int64_t s,
+                   std::optional<std::vector<int32_t>> rows = {}) {
+    NamedTensors none;
+    const Tensor x = filled(values, s);
+    NamedInputs inputs = {{"x", x}};
+    const Tensor numbers =
+        rows ? ints({std::ssize(*rows)}, *rows) : ints({0}, std::vector<int32_t>{});
+    if (rows)
+      inputs.emplace_back("rows", numbers);
+    Status done = session.run("fill", inputs, none);
+    return done ? "" : done.error().message;
+  }
+  /// The first number of each matrix's line `line`, 4 times what was filled in.
+  std::vector<float> show(Session &session, int64_t line) {
+    auto outputs = session.run("show", {});
+    EXPECT_TRUE(outputs) << outputs.error().message;
+    const Tensor &y = (*outputs)["y"];
+    std::vector<float> found;
+    for (int64_t matrix = 0; matrix < y.dim(0) * 2; ++matrix)
+      found.push_back(y.values<float>()[(matrix * y.dim(2) + line) * 16 + 15] / 4);
+    return found;
+  }
+};
+INSTANTIATE_ON_DEVICES(MemoryTest);
+} // namespace
+
+TEST_P(MemoryTest, AStartReplacesRows) {
+  Session session = open({}, memoryProgram());
+  EXPECT_EQ(fill(session, {1}, 3, {{0}}),
+            "fill: expected a call of fill without rows before it, found none");
+  EXPECT_EQ(fill(session, {1, 2, 3}, 3), "");
+  EXPECT_EQ(fill(session, {5}, 2, {{1}}), "");
+  EXPECT_THAT(show(session, 1), ElementsAre(1, 101, 5, 105, 3, 103));
+  EXPECT_THAT(show(session, 2), ElementsAre(1, 101, 2, 102, 3, 103)); // 5 has no third line
+  EXPECT_EQ(session.stateDim("S"), 3);
+  EXPECT_EQ(fill(session, {7, 8}, 40, {{2, 0}}), ""); // all rows get longer
+  EXPECT_EQ(session.stateDim("S"), 40);
+  EXPECT_EQ(session.stateDim("B"), 3);
+  EXPECT_THAT(show(session, 0), ElementsAre(8, 108, 5, 105, 7, 107));
+  EXPECT_THAT(show(session, 1), ElementsAre(8, 108, 5, 105, 7, 107));
+  EXPECT_EQ(fill(session, {}, 50, {{}}), "");
+  EXPECT_THAT(show(session, 1), ElementsAre(8, 108, 5, 105, 7, 107));
+  EXPECT_EQ(fill(session, {4}, 2), ""); // without rows, all start anew
+  EXPECT_THAT(show(session, 1), ElementsAre(4, 104));
+}
+
+TEST_P(MemoryTest, RowsThatBecomeEmptyAreZero) {
+  Session session = open({}, memoryProgram());
+  EXPECT_EQ(fill(session, {1, 2}, 3), "");
+  NamedTensors none;
+  ASSERT_TRUE(session.run("permute", {{"parents", ints({4}, {1, -1, 0, -1})}}, none));
+  EXPECT_THAT(show(session, 2), ElementsAre(2, 102, 0, 0, 1, 101, 0, 0));
+  EXPECT_EQ(fill(session, {6}, 3, {{3}}), "");
+  EXPECT_THAT(show(session, 2), ElementsAre(2, 102, 0, 0, 1, 101, 6, 106));
+}
+
+TEST_P(MemoryTest, RefusedRowsChangeNothing) {
+  Session session = open({}, memoryProgram());
+  EXPECT_EQ(fill(session, {1, 2}, 3), "");
+  EXPECT_EQ(fill(session, {9}, 30, {{2}}), "rows: expected values in [0, 2), found 2 at [0]");
+  EXPECT_EQ(fill(session, {9, 9}, 3, {{0, -1}}),
+            "rows: expected values in [0, 2), found -1 at [1]");
+  EXPECT_EQ(fill(session, {9, 9}, 3, {{1, 1}}),
+            "rows: expected each row once, found 1 again at [1]");
+  EXPECT_EQ(fill(session, {9, 9}, 3, {{1}}), "rows: dimension 0 (B): expected 2 as in x, found 1");
+  EXPECT_THAT(show(session, 2), ElementsAre(1, 101, 2, 102));
+  Program strict = memoryProgram();
+  strict.functions[0].pads.clear();
+  Session other = open({}, std::move(strict));
+  EXPECT_EQ(fill(other, {1, 2}, 3), "");
+  EXPECT_EQ(fill(other, {9}, 2, {{0}}), "x: dimension 2 (S): expected 3 as in the caches, found 2");
+  EXPECT_EQ(fill(other, {9}, 3, {{0}}), "");
+  EXPECT_THAT(show(other, 2), ElementsAre(9, 109, 2, 102));
+}

@@ -123,6 +123,49 @@ static Function reorder() {
   return function;
 }
 
+static Function fill() {
+  Function function;
+  function.name = "fill";
+  function.dims = {"B", "S"};
+  function.buffers = {buffer("x", Buffer::Kind::Argument, "B*S*32"),
+                      buffer("memory", Buffer::Kind::State, "B*S*32"),
+                      buffer("rows", Buffer::Kind::Argument, "B")};
+  function.buffers[1].matrices = 2;
+  function.inputs = {port("x", DType::F32, {"B", "2", "S", "16"}, 0),
+                     port("rows", DType::I32, {"B"}, 2)};
+  function.inputs[1].fallback = {DefaultInput::Kind::NoRowsOf, "x"};
+  function.launches = {launch("add", {0, 0, 1}, "B*S*32")};
+  function.states = {{"memory", 1}};
+  function.updates = {{"P", SizeExpr(0)}, {"B", size("B")}, {"S", size("S")}};
+  function.startsStates = function.needsSession = true;
+  function.replaceBy = "rows";
+  function.pads = "S";
+  return function;
+}
+
+static Function show() {
+  Function function;
+  function.name = "show";
+  function.stateDims = {"B", "S"};
+  function.buffers = {buffer("memory", Buffer::Kind::State, "B*S*32"),
+                      buffer("y", Buffer::Kind::Argument, "B*S*32")};
+  function.outputs = {port("y", DType::F32, {"B", "2", "S", "16"}, 1)};
+  function.launches = {launch("add", {0, 0, 1}, "B*S*32")};
+  function.states = {{"memory", 0}};
+  function.needsSession = true;
+  return function;
+}
+
+static Function permute() {
+  Function function = reorder();
+  function.name = "permute";
+  function.stateDims = {"B", "S"};
+  function.buffers[1] = buffer("memory", Buffer::Kind::State, "N*S*32");
+  function.states = {{"memory", 1}};
+  function.updates = {{"B", size("N")}};
+  return function;
+}
+
 static Kernel kernel(const char *name, std::vector<bool> written) {
   Kernel made;
   made.name = name;
@@ -142,6 +185,13 @@ Program toyProgram() {
   program.kernels = {kernel("add", {false, false, true}),
                      kernel("accumulate", {false, true, true})};
   program.model = "{}";
+  return program;
+}
+
+Program memoryProgram() {
+  Program program = toyProgram();
+  program.functions = {fill(), show(), permute()};
+  program.kernels.pop_back();
   return program;
 }
 

@@ -17,6 +17,9 @@ namespace heddle::test {
 /// start(x [B, 16]) sets P = 0; step(x [B, 1, 16][, lengths]) -> y = sum so far, lengths;
 /// reorder(parents [N]).
 Program toyProgram();
+/// fill(x [B, 2, S, 16][, rows]) sets the state `memory` to 2x, show() -> y = 2 memory;
+/// permute(parents [N]).
+Program memoryProgram();
 /// The program with code for both devices.
 Artifact toyArtifact(Program program = toyProgram());
 

@@ -56,6 +56,7 @@ std::optional<DefaultInput> heddle::defaultFromAttr(Attribute attribute) {
     Kind kind = llvm::StringSwitch<Kind>(entry.getName())
                     .Case("lengths_of", Kind::LengthsOf)
                     .Case("zeros_of", Kind::ZerosOf)
+                    .Case("no_rows_of", Kind::NoRowsOf)
                     .Case("rows_before", Kind::RowsBefore)
                     .Case("rows_after", Kind::RowsAfter)
                     .Default(Kind::None);

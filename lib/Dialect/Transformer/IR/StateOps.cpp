@@ -198,5 +198,16 @@ LogicalResult CacheLengthOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyLength(*this, getDimAttr());
 }
 LogicalResult CacheClearOp::verifySymbolUses(SymbolTableCollection &) {
-  return verifyLength(*this, getDimAttr());
+  if (LogicalResult checked = verifyLength(*this, getDimAttr()); failed(checked) || !getPads())
+    return checked;
+  if (!getRows())
+    return emitOpError("C2: expected rows(...) beside pads ") << getPadsAttr() << ", found none";
+  Operation *table = SymbolTable::getNearestSymbolTable(*this);
+  for (auto state : table->getRegion(0).getOps<StateOp>())
+    if (!state.getCapacity() &&
+        llvm::is_contained(state.getDims().getValue().drop_front(), Attribute(getPadsAttr())))
+      return success();
+  return emitOpError("C2: expected pads to be a dimension of a transformer.state without a "
+                     "capacity, found ")
+         << getPadsAttr();
 }

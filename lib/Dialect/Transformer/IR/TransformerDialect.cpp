@@ -248,7 +248,7 @@ static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, T
   std::optional<heddle::DefaultInput> fallback = heddle::defaultFromAttr(attribute);
   if (!fallback)
     return place.error(TransformerDialect::defaultAttr)
-           << "expected one of lengths_of, zeros_of, rows_before and rows_after "
+           << "expected one of lengths_of, zeros_of, no_rows_of, rows_before and rows_after "
               "with a name, and an integer padding beside lengths, found "
            << attribute;
   bool zeros = fallback->kind == heddle::DefaultInput::Kind::ZerosOf;

@@ -179,8 +179,14 @@ def Transformer_CacheClearOp : Transformer_Op<"cache.clear", [Transformer_WriteS
   let description = [{
     The session's length `dim` becomes 0: every state appended along it is empty when the function returns.
 
+    With `rows`, an argument whose default is `no_rows_of`, a caller may say which rows of the session are meant: sequence i of each state that the
+    function sets then replaces row `rows[i]`, only those rows are empty when the function returns, and all others go on as if nothing had happened.
+    States keep their sizes, but for the dimension `pads`: it becomes the larger of the session's and this call's, and masks must hide what lies
+    behind a sequence's own length.
+
     Constraints:
     * C1: `dim` is the length of a `transformer.state` with a capacity.
+    * C2: `pads` stands beside `rows`, and is a dimension, not the first, of a `transformer.state` without a capacity.
 
     Example:
     ```mlir
@@ -189,17 +195,22 @@ def Transformer_CacheClearOp : Transformer_Op<"cache.clear", [Transformer_WriteS
       transformer.cache.clear "P"
       return
     }
+    func.func @replace(%rows: tensor<?xi32> {transformer.name = "rows", transformer.default = {no_rows_of = "memory"}},
+                       %memory: tensor<?x?x32xf32> {transformer.name = "memory"}) {
+      transformer.cache.clear "P" rows(%rows : tensor<?xi32>)
+      return
+    }
     ```
   }];
-  let arguments = (ins StrAttr:$dim);
-  let assemblyFormat = "$dim attr-dict";
+  let arguments = (ins StrAttr:$dim, Optional<Transformer_PerSequence>:$rows, OptionalAttr<StrAttr>:$pads);
+  let assemblyFormat = "$dim (`rows` `(` $rows^ `:` type($rows) `)`)? (`pads` $pads^)? attr-dict";
 }
 
 def Transformer_CacheReorderOp : Transformer_Op<"cache.reorder", [Transformer_ReadWriteState]> {
   let summary = "permutes the sequences of all states";
   let description = [{
     Sequence r of every state becomes the former sequence `parents[r]`: a beam search keeps some of its hypotheses and drops others. The batch becomes
-    the size of `parents`.
+    the size of `parents`. At -1 the caches of sequence r are empty, and states without a capacity hold zeros for it.
 
     Example:
     ```mlir

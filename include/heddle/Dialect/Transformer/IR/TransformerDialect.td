@@ -31,13 +31,14 @@ def Transformer_Dialect : Dialect {
 
     Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller passes or receives the tensor) and
     `transformer.dims` (one name or number a dimension). Integer arguments may carry `transformer.range = [low, high]`, so that low <= value < high
-    (expressions of dimensions are allowed). An argument that the caller may leave out carries `transformer.default = {lengths_of = "source", padding
-    = 0 : i64}`, or `{zeros_of = "source"}` for a zero a token. An argument with `{rows_before = "P"}` or `{rows_after = "P"}` callers cannot give: it
-    holds the rows that each sequence has in the caches of length P before and after the call. `transformer.port` (a list like
-    `transformer.dims`) is the shape that a caller sees if it differs: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two
-    transposed (`["S", "B", 512]`). With `transformer.broadcast` (sizes like `["B", 8, "T", "S"]`; expressions of dimensions are allowed) a caller may
-    pass 1 in place of each of these sizes, and may leave leading dimensions out. Of four dimensions three may be passed as `[B, T, S]` or `[B * 8, T,
-    S]`. Where `transformer.dims` has a name in place of a number or of another name, the function sees the 1; elsewhere it sees the entry repeated.
+    (expressions of dimensions are allowed). An argument that the caller may leave out carries `transformer.default = {lengths_of = "source",
+    padding = 0 : i64}`, `{zeros_of = "source"}` for a zero a token, or `{no_rows_of = "memory"}` for a -1 a sequence, which is no row. An argument
+    with `{rows_before = "P"}` or `{rows_after = "P"}` callers cannot give: it holds the rows that each sequence has in the caches of length P
+    before and after the call. `transformer.port` (a list like `transformer.dims`) is the shape that a caller sees if it differs: dimensions of 1
+    left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two transposed (`["S", "B", 512]`). With `transformer.broadcast` (sizes like `["B",
+    8, "T", "S"]`; expressions of dimensions are allowed) a caller may pass 1 in place of each of these sizes, and may leave leading dimensions out.
+    Of four dimensions three may be passed as `[B, T, S]` or `[B * 8, T, S]`. Where `transformer.dims` has a name in place of a number or of another
+    name, the function sees the 1; elsewhere it sees the entry repeated.
 
     Each op lists its constraints as C1, C2, ...; error messages name them. A mask's picture shows the tiles of its first example: `.` is empty and
     skipped, `o` is partial, `#` is full and needs no test of the mask.
