@@ -160,13 +160,20 @@ Status checkVariant(const std::string &place, const VulkanVariant &variant) {
 }
 
 Status checkVulkan(const std::string &place, const Kernel &kernel) {
-  size_t words = kernel.scalars.size() + kernel.arguments.size();
-  if (!kernel.vulkan.empty() && words > vulkanBlockWords)
-    return expected(place, "at most 512 scalars and arguments", static_cast<int64_t>(words));
+  const size_t words = kernel.scalars.size() + kernel.arguments.size();
   std::set<int> levels;
   for (const VulkanVariant &variant : kernel.vulkan) {
     HEDDLE_TRY(checkGrid(place, variant, kernel.scalars.size()));
     HEDDLE_TRY(checkVariant(place, variant));
+    if (const size_t most = vulkanBlockWords - (variant.gathers() ? vulkanWindowWords : 0);
+        words > most)
+      return expected(place, "at most " + std::to_string(most) + " scalars and arguments",
+                      static_cast<int64_t>(words));
+    if (variant.windowed < -1 || variant.windowed >= std::ssize(kernel.arguments) ||
+        variant.windowAxis < -1 || variant.windowAxis > 2)
+      return expected(place, "a window of an argument along an axis of the grid",
+                      std::to_string(variant.windowed) + " along " +
+                          std::to_string(variant.windowAxis));
     if (!levels.insert(variant.level).second)
       return expected(place, "variants of different levels", variant.level);
   }

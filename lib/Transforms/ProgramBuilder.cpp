@@ -6,7 +6,7 @@
 
 #include "heddle/Transforms/ProgramBuilder.h"
 
-#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Kernel/IR/KernelWindow.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Try.h"
 
@@ -58,6 +58,10 @@ static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTa
   variant.features = target.required;
   variant.subgroup = target.subgroup;
   variant.matrices = target.matrices;
+  if (auto window = kernel::windowOf(func)) {
+    variant.windowed = static_cast<int>(window->argument);
+    variant.windowAxis = static_cast<int>(window->axis);
+  }
   return variant;
 }
 

@@ -216,7 +216,14 @@ struct VulkanVariant : KernelCode {
   std::vector<std::string> features; ///< required, by Vulkan's names: "shaderInt64"
   int64_t subgroup = 0;              ///< required invocations of a subgroup; 0: any
   std::vector<MatrixShape> matrices; ///< required
-  HEDDLE_FIELDS(3, grid, member, workgroup, level, features, subgroup, matrices)
+  /// Argument of the weight of which the kernel needs only some rows at a time; -1: none.
+  int windowed = -1;
+  /// Axis of the grid whose points go through these rows; -1: rows are gathered by their numbers, and
+  /// the kernel takes two more words: the first row that it sees, and how many.
+  int windowAxis = -1;
+  bool gathers() const { return windowed >= 0 && windowAxis < 0; }
+  HEDDLE_FIELDS(3, grid, member, workgroup, level, features, subgroup, matrices, windowed,
+                windowAxis)
 };
 
 /// Parameter of a kernel: the memory that it is in, and whether the kernel writes to it.
@@ -236,8 +243,9 @@ struct KernelArgument {
 /// Vulkan: entry point `main`. Set 0 has binding 0 = memory as vec4<f32>[], 1 = weights as
 /// vec4<f32>[], 2 = memory as i32[] (each present only if used). Push constants are i32 words:
 /// scalars, then one offset an argument (4-byte elements divided by 4, from the start of the bound
-/// window), then the grid base (z, y, x) of the dispatch. If these exceed 32 words, only the grid
-/// base is pushed; the others are in an argument block, binding 3 as vec4<i32>[].
+/// window), those of VulkanVariant::gathers, then the grid base (z, y, x) of the dispatch. If these
+/// exceed 32 words, only the grid base is pushed; the others are in an argument block, binding 3 as
+/// vec4<i32>[]. Offsets are added modulo 2^32: that of a weight seen in part may lie below its window.
 struct Kernel {
   std::string name;
   std::vector<KernelArgument> arguments;
@@ -252,9 +260,11 @@ struct Kernel {
 constexpr size_t vulkanPushWords = 32, vulkanBlockWords = 512;
 /// Words of the grid's base, which are always pushed.
 constexpr size_t vulkanGridWords = 3;
-/// Whether a kernel with so many scalars and arguments reads them from an argument block.
-constexpr bool takesArgumentBlock(size_t scalars, size_t arguments) {
-  return scalars + arguments + vulkanGridWords > vulkanPushWords;
+/// Words of the rows that a kernel sees of a table, if it gathers.
+constexpr size_t vulkanWindowWords = 2;
+/// Whether a kernel with so many words besides the grid's base reads them from an argument block.
+constexpr bool takesArgumentBlock(size_t words) {
+  return words + vulkanGridWords > vulkanPushWords;
 }
 
 /// Conversion of a checkpoint's tensor to a stored weight.

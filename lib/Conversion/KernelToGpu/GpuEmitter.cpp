@@ -229,6 +229,31 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
   return BodyEmitter::emitOp(op);
 }
 
+//===- Windows of tables ------------------------------------------------===//
+
+/// Rows outside the window are read as some row of it, and not stored.
+std::pair<Value, Value> GpuEmitter::gatherableRows(const BoundView &table) {
+  auto [first, last] = BodyEmitter::gatherableRows(table);
+  if (!entry.gathersFrom(table.argument))
+    return {first, last};
+  auto [from, count] = entry.rowsInWindow();
+  return {from, minimum(last, sub(add(from, count), constant(1)))};
+}
+
+FailureOr<SmallVector<Value>> GpuEmitter::rowsInWindow() {
+  SmallVector<Value> inside;
+  Value rows = entry.gatheredRows();
+  if (!rows)
+    return inside;
+  FailureOr<kernel::Fragment> numbers = use(rows);
+  if (failed(numbers))
+    return failure();
+  auto [first, count] = entry.rowsInWindow();
+  for (int64_t row = 0; row < numbers->rows; ++row)
+    inside.push_back(compare(arith::CmpIPredicate::ult, sub(numbers->at(row, 0), first), count));
+  return inside;
+}
+
 //===- Conditions --------------------------------------------------------===//
 
 void GpuEmitter::onlyIf(Value condition, function_ref<void()> body,

@@ -103,6 +103,9 @@ public:
               llvm::function_ref<void()> otherwise = {});
   /// From here on in this block, `condition` tells whether this invocation's rows exist.
   void noteRows(mlir::Value condition);
+  /// By row of the fragment, whether the window holds the table's row that it gathers; empty: the
+  /// kernel gathers from no window.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> rowsInWindow();
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value unlessMissing(mlir::Value end);
 
@@ -122,6 +125,7 @@ private:
   mlir::LogicalResult emitContract(kernel::ContractOp op) override; ///< GpuProduct.cpp
   mlir::LogicalResult emitStore(kernel::StoreOp op) override;       ///< GpuStore.cpp
   mlir::LogicalResult emitReduce(kernel::ReduceOp op) override;     ///< GpuReduce.cpp
+  std::pair<mlir::Value, mlir::Value> gatherableRows(const kernel::BoundView &table) override;
   mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> run) override;
   mlir::LogicalResult emitPredicate(kernel::MaskOp op,
                                     llvm::SmallVectorImpl<mlir::Value> &truth) override;

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See GpuKernel.h. A launch passes i32 words: the scalars, the offset of each
-// argument in units of four elements, the grid's base (z, y, x). All are push
-// constants; if they do not fit, only the last three are, and the others are
-// read from an argument block.
+// argument in units of four elements, the rows of a window that is gathered from, the
+// grid's base (z, y, x). All are push constants; if they do not fit, only the last
+// three are, and the others are read from an argument block.
 #include "GpuKernel.h"
 
 #include "heddle/Support/Program.h"
@@ -21,7 +21,7 @@ namespace heddle {
 static constexpr int kMemory = 0, kWeights = 1, kWords = 2, kBlock = 3;
 
 LogicalResult GpuKernel::checkInterface(int64_t invocations) {
-  if (size_t needed = func.getScalars().size() + func.getNumViews(); needed > vulkanBlockWords)
+  if (size_t needed = launchWords(); needed > vulkanBlockWords)
     return func.emitOpError("expected at most ")
            << vulkanBlockWords << " scalars and arguments, found " << needed;
   if (invocations > target.invocations)
@@ -121,8 +121,8 @@ LogicalResult GpuKernel::begin(int64_t invocations) {
   declareBindings();
   builder.setInsertionPoint(end);
   // All words and numbers come first, so that they dominate every use.
-  int64_t count = func.getScalars().size() + func.getNumViews();
-  bool hasBlock = takesArgumentBlock(func.getScalars().size(), func.getNumViews());
+  int64_t count = launchWords();
+  bool hasBlock = takesArgumentBlock(count);
   if (hasBlock)
     loadArgumentBlock(count);
   pushWords(hasBlock ? count : 0, count + vulkanGridWords);
@@ -136,6 +136,10 @@ Value GpuKernel::argumentStart(int64_t argument) {
   return arith::ShLIOp::create(builder, loc(), words[func.getScalars().size() + argument], two);
 }
 
+std::pair<Value, Value> GpuKernel::rowsInWindow() {
+  return {words[argumentWords()], words[argumentWords() + 1]};
+}
+
 Value GpuKernel::builtIn(spirv::BuiltIn which, int component) {
   Value vector = spirv::getBuiltinVariableValue(entry.getBody().front().getTerminator(), which,
                                                 builder.getI32Type(), builder);
@@ -144,7 +148,7 @@ Value GpuKernel::builtIn(spirv::BuiltIn which, int component) {
 
 Value GpuKernel::gridPoint(int64_t axis) {
   Value point = builtIn(spirv::BuiltIn::WorkgroupId, 2 - axis);
-  Value base = words[func.getScalars().size() + func.getNumViews() + axis];
+  Value base = words[launchWords() + axis];
   return arith::AddIOp::create(builder, loc(), point, base);
 }
 

@@ -8,7 +8,7 @@
 // (Support/Program.h).
 #pragma once
 
-#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Kernel/IR/KernelWindow.h"
 #include "heddle/Target/GpuTarget.h"
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
@@ -26,7 +26,7 @@ enum class SharedArray { Tile, Maxima, Sums, Lanes };
 class GpuKernel {
 public:
   GpuKernel(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target)
-      : builder(builder), func(func), target(target) {}
+      : builder(builder), func(func), target(target), window(kernel::windowOf(func)) {}
 
   /// Opens the module and the entry point, and leaves the builder in its body.
   mlir::LogicalResult begin(int64_t invocations);
@@ -38,6 +38,15 @@ public:
   mlir::Value scalar(llvm::StringRef name);
   /// Start of a view's argument, in elements from the start of its binding.
   mlir::Value argumentStart(int64_t argument);
+  /// Whether the argument is a table of which the kernel sees some rows: the first, and how many.
+  bool gathersFrom(int64_t argument) const {
+    return window && window->axis < 0 && window->argument == argument;
+  }
+  std::pair<mlir::Value, mlir::Value> rowsInWindow();
+  /// The rows by which the kernel gathers from that table; null: it has none.
+  mlir::Value gatheredRows() {
+    return window && window->axis < 0 ? kernel::gatheredRows(func, *window) : mlir::Value();
+  }
   /// This workgroup's point on a grid axis: its id plus the base of the dispatch.
   mlir::Value gridPoint(int64_t axis);
   /// Whether the device keeps denormals of f16: a specialization constant, false unless set.
@@ -63,6 +72,11 @@ private:
     bool written;
   };
   mlir::Location loc() { return func.getLoc(); }
+  /// Words of scalars and arguments, and all but the grid's base.
+  int64_t argumentWords() { return func.getScalars().size() + func.getNumViews(); }
+  int64_t launchWords() {
+    return argumentWords() + (window && window->axis < 0 ? vulkanWindowWords : 0);
+  }
   Binding bindingOf(int64_t argument);
   /// Rejects kernels beyond the target's limits, and stores to weights.
   mlir::LogicalResult checkInterface(int64_t invocations);
@@ -74,12 +88,13 @@ private:
   mlir::OpBuilder &builder;
   kernel::FuncOp func;
   const GpuTarget &target;
+  const std::optional<kernel::WeightWindow> window;
   mlir::ModuleOp module;
   mlir::spirv::FuncOp entry;
   int64_t invocations = 0, workgroupBytes = 0;
   std::map<int, mlir::Value> bindings;
   std::map<SharedArray, mlir::Value> arrays;
-  /// Scalars, starts of arguments, the grid's base.
+  /// Scalars, starts of arguments, rows of a window, the grid's base.
   llvm::SmallVector<mlir::Value> words;
   mlir::Value halvesKept;
 };

@@ -33,9 +33,11 @@ public:
   void storePanels(Value rowsLeft);
 
   Value offset, firstRow, firstColumn; ///< start of the matrix; the fragment's first element
+  SmallVector<Value> inside;           ///< by row, if some rows may be another window's
   SmallVector<Address> places;         ///< row-major views only
 
 private:
+  Value isStored(int64_t row, Value rowsLeft);
   void storeRow(int64_t row);
   SmallVector<Value> wordsOf(Value value);
   void storePanelRow(int64_t row);
@@ -65,12 +67,18 @@ void TileStore::storeRow(int64_t row) {
   }
 }
 
+/// Whether a row is stored; null: it is.
+Value TileStore::isStored(int64_t row, Value rowsLeft) {
+  Value exists =
+      rowsLeft ? e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row)) : Value();
+  if (inside.empty() || !exists)
+    return inside.empty() ? exists : inside[row];
+  return arith::AndIOp::create(builder, loc, exists, inside[row]);
+}
+
 void TileStore::storeRows(Value rowsLeft) {
-  for (int64_t row = 0; row < tile.rows; ++row) {
-    Value exists =
-        rowsLeft ? e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row)) : Value();
-    e.onlyIf(exists, [&] { storeRow(row); });
-  }
+  for (int64_t row = 0; row < tile.rows; ++row)
+    e.onlyIf(isStored(row, rowsLeft), [&] { storeRow(row); });
 }
 
 //===- Panels ------------------------------------------------------------===//
@@ -133,13 +141,10 @@ void TileStore::storePanelVec4s() {
 /// Stores vec4s if all rows exist and start at a multiple of four, else single rows.
 void TileStore::storePanels(Value rowsLeft) {
   auto some = [&] {
-    for (int64_t row = 0; row < tile.rows; ++row) {
-      Value exists =
-          rowsLeft ? e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row)) : Value();
-      e.onlyIf(exists, [&] { storePanelRow(row); });
-    }
+    for (int64_t row = 0; row < tile.rows; ++row)
+      e.onlyIf(isStored(row, rowsLeft), [&] { storePanelRow(row); });
   };
-  if (tile.rows % width != 0)
+  if (tile.rows % width != 0 || !inside.empty())
     return some();
   Value odd = arith::AndIOp::create(builder, loc, firstRow, e.constant(width - 1));
   Value vec4s = e.compare(arith::CmpIPredicate::eq, odd, e.constant(0));
@@ -166,6 +171,10 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   if (rank > 1)
     store.firstColumn =
         add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value());
+  FailureOr<SmallVector<Value>> inside = rowsInWindow();
+  if (failed(inside))
+    return failure();
+  store.inside = std::move(*inside);
   Value rowsLeft = op.getRows() ? sub(scalar(op.getRows()), base) : Value();
   if (to.type.getPanel() && !tile->vectors)
     return op.emitOpError("expected a store to panels of more than one column");

@@ -25,12 +25,16 @@ public:
 
   Status load(const Artifact &artifact) {
     kernels = HEDDLE_TRY(KernelPipelines::create(*device, artifact));
+    for (size_t kernel = 0; kernel < program.kernels.size(); ++kernel)
+      variants.push_back(kernels->variant(kernel));
+    placement.emplace(program, variants, device->physical().limits().storageRange / 16 * 16);
     HEDDLE_TRY(uploadWeights(artifact.weights()));
     return device->instance().takeMessages();
   }
 
   Expected<std::unique_ptr<Device>> createDevice(int) const override {
-    return VulkanDevice::create(*device, *kernels, weights ? &*weights : nullptr, program);
+    return VulkanDevice::create(*device, *kernels, weights ? &*weights : nullptr, *placement,
+                                program);
   }
   const KernelCode *codeOf(const Kernel &kernel) const override {
     return kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()));
@@ -43,6 +47,8 @@ private:
   const Program &program;
   std::unique_ptr<LogicalDevice> device;
   std::unique_ptr<KernelPipelines> kernels;
+  std::vector<const VulkanVariant *> variants; ///< by kernel
+  std::optional<WeightPlacement> placement;
   std::optional<MemoryBuffer> weights;
 };
 
@@ -50,24 +56,29 @@ Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
   if (bytes.empty())
     return {};
   // Kernels read whole tiles and so may read past the last weight, as on the CPU.
-  weights = HEDDLE_TRY(MemoryBuffer::create(*device,
-                                            static_cast<int64_t>(bytes.size()) + MappedBytes::slack,
-                                            MemoryBuffer::Kind::Device));
-  if (weights->mapped()) {
-    std::memcpy(weights->mapped(), bytes.data(), bytes.size());
-    return {};
-  }
-  constexpr size_t piece = size_t{64} << 20;
-  auto staging = HEDDLE_TRY(MemoryBuffer::create(
-      *device, static_cast<int64_t>(std::min(piece, bytes.size())), MemoryBuffer::Kind::Staging));
+  const auto all = static_cast<int64_t>(bytes.size());
+  weights = HEDDLE_TRY(MemoryBuffer::create(
+      *device, std::max(all, placement->bytes()) + MappedBytes::slack, MemoryBuffer::Kind::Device));
+  constexpr int64_t piece = int64_t{64} << 20;
+  std::optional<MemoryBuffer> staging;
+  if (!weights->mapped())
+    staging = HEDDLE_TRY(
+        MemoryBuffer::create(*device, std::min(piece, all), MemoryBuffer::Kind::Staging));
   auto recorder = HEDDLE_TRY(CommandRecorder::create(*device));
-  for (size_t at = 0; at < bytes.size(); at += piece) {
-    size_t count = std::min(piece, bytes.size() - at);
-    std::memcpy(staging.mapped(), bytes.data() + at, count);
-    HEDDLE_TRY(recorder->begin());
-    recorder->copy(staging.handle(), 0, weights->handle(), static_cast<int64_t>(at),
-                   static_cast<int64_t>(count));
-    HEDDLE_TRY(recorder->run());
+  for (const WeightPlacement::Copy &copy : placement->copies()) {
+    const int64_t length = std::min(copy.bytes, all - std::min(copy.from, all));
+    for (int64_t at = 0; at < length; at += piece) {
+      const int64_t count = std::min(piece, length - at);
+      const std::byte *from = bytes.data() + copy.from + at;
+      if (!staging) {
+        std::memcpy(weights->mapped() + copy.to + at, from, static_cast<size_t>(count));
+        continue;
+      }
+      std::memcpy(staging->mapped(), from, static_cast<size_t>(count));
+      HEDDLE_TRY(recorder->begin());
+      recorder->copy(staging->handle(), 0, weights->handle(), copy.to + at, count);
+      HEDDLE_TRY(recorder->run());
+    }
   }
   return {};
 }

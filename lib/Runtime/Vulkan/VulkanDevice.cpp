@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Windows keep descriptor ranges within maxStorageBufferRange; split dispatches keep
-// grids within maxComputeWorkGroupCount.
+// Windows keep descriptor ranges within maxStorageBufferRange, a launch runs once a
+// window of a weight that exceeds it; split dispatches keep grids within
+// maxComputeWorkGroupCount.
 #include "VulkanDevice.h"
 
 #include "heddle/Support/Try.h"
@@ -16,14 +17,17 @@
 namespace heddle::vulkan {
 
 VulkanDevice::VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels,
-                           const MemoryBuffer *weights, const Program &program)
-    : device(device), kernels(kernels), weights(weights), program(program) {}
+                           const MemoryBuffer *weights, const WeightPlacement &placement,
+                           const Program &program)
+    : device(device), kernels(kernels), weights(weights), placement(placement), program(program) {}
 
 Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &device,
                                                        const KernelPipelines &kernels,
                                                        const MemoryBuffer *weights,
+                                                       const WeightPlacement &placement,
                                                        const Program &program) {
-  std::unique_ptr<VulkanDevice> created(new VulkanDevice(device, kernels, weights, program));
+  std::unique_ptr<VulkanDevice> created(
+      new VulkanDevice(device, kernels, weights, placement, program));
   created->recorder = HEDDLE_TRY(CommandRecorder::create(device));
   created->blocks = HEDDLE_TRY(ArgumentBlocks::create(device));
   created->descriptors =
@@ -132,6 +136,41 @@ std::span<const std::byte> VulkanDevice::downloaded(MemoryRange range) const {
 
 //===- Launches ----------------------------------------------------------===//
 
+const WindowedWeight *VulkanDevice::placeArguments(const LaunchCall &call) {
+  const WindowedWeight *windowed = nullptr;
+  offsets.clear();
+  for (const LaunchAddress &argument : call.arguments) {
+    offsets.push_back(argument.offset);
+    if (!argument.weight || placement.isPlain())
+      continue;
+    const size_t weight = placement.weightAt(argument.offset);
+    offsets.back() += placement.place(weight) - program.weights[weight].offset;
+    if (!windowed)
+      windowed = placement.windowsOf(weight);
+  }
+  return windowed;
+}
+
+Status VulkanDevice::enterWindow(const LaunchCall &call, const WindowedWeight &windowed,
+                                 const WeightPart &part) {
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const LaunchAddress &argument = call.arguments[i];
+    if (!argument.weight)
+      continue;
+    const size_t weight = placement.weightAt(argument.offset);
+    const int64_t inside = argument.offset - program.weights[weight].offset;
+    if (placement.windowsOf(weight) == &windowed) {
+      offsets[i] = part.origin + inside;
+    } else if (auto beside = windowed.beside.find(weight); beside != windowed.beside.end()) {
+      offsets[i] = part.begin + beside->second + inside;
+    } else {
+      return inputError("vulkan: kernel " + program.kernels[call.kernel].name +
+                        ": expected one weight beyond a window, found two");
+    }
+  }
+  return {};
+}
+
 Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) const {
   // Every binding needs a valid buffer: memory stands in for missing weights.
   const MemoryBuffer &buffer = weight && weights ? *weights : *memory;
@@ -139,11 +178,11 @@ Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) con
   if (buffer.size() <= limit)
     return Window{buffer.handle(), 0, buffer.size()};
   int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
-  for (const LaunchAddress &argument : call.arguments) {
-    if (argument.weight != weight)
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    if (call.arguments[i].weight != weight)
       continue;
-    begin = std::min(begin, argument.offset);
-    end = std::max(end, argument.offset + argument.bytes);
+    begin = std::min(begin, offsets[i]);
+    end = std::max(end, offsets[i] + call.arguments[i].bytes);
   }
   begin = std::min(begin, end) / device.physical().windowAlignment() *
           device.physical().windowAlignment();
@@ -154,17 +193,23 @@ Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) con
   return Window{buffer.handle(), begin, std::min(limit, buffer.size() - begin)};
 }
 
+/// Offsets wrap around: a weight's row 0 may lie below the window that holds some of its rows.
 Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryWindow,
-                                   const Window &weightWindow) {
+                                   const Window &weightWindow, const WeightPart *part) {
   push.clear();
   for (int64_t scalar : call.scalars) {
     if (scalar < 0 || scalar > std::numeric_limits<int32_t>::max())
       return inputError("vulkan: expected sizes below 2^31, found " + std::to_string(scalar));
     push.push_back(static_cast<uint32_t>(scalar));
   }
-  for (const LaunchAddress &argument : call.arguments)
+  for (size_t i = 0; i < call.arguments.size(); ++i)
     push.push_back(static_cast<uint32_t>(
-        (argument.offset - (argument.weight ? weightWindow : memoryWindow).offset) / 16));
+        (offsets[i] - (call.arguments[i].weight ? weightWindow : memoryWindow).offset) / 16));
+  if (kernels.variant(call.kernel)->gathers()) {
+    const bool cut = part && part->rows > 0;
+    push.push_back(cut ? static_cast<uint32_t>(part->firstRow) : 0);
+    push.push_back(cut ? static_cast<uint32_t>(part->rows) : std::numeric_limits<int32_t>::max());
+  }
   push.resize(push.size() + vulkanGridWords);
   return {};
 }
@@ -183,34 +228,60 @@ Expected<uint32_t> VulkanDevice::moveToBlock() {
   return place;
 }
 
+/// The points of a launch that work on the rows of a window.
+VulkanDevice::GridPart VulkanDevice::gridOf(const LaunchCall &call, const WeightPart *part) const {
+  GridPart grid{{0, 0, 0}, call.grid};
+  const int axis = kernels.variant(call.kernel)->windowAxis;
+  if (!part || part->rows == 0 || axis < 0)
+    return grid;
+  const int64_t step = part->allRows / call.grid[axis]; // divides, see WeightPlacement
+  grid.first[axis] = part->firstRow / step;
+  grid.count[axis] = part->rows / step;
+  return grid;
+}
+
 /// Dispatches the grid, in pieces if an axis has more groups than the device allows.
-void VulkanDevice::dispatchAll(const std::array<int64_t, 3> &grid) {
+void VulkanDevice::dispatchAll(const GridPart &grid) {
   int64_t limit = device.physical().limits().groupCount;
   uint32_t *base = &push[push.size() - vulkanGridWords];
   std::array<int64_t, 3> at = {};
-  for (at[0] = 0; at[0] < grid[0]; at[0] += limit)
-    for (at[1] = 0; at[1] < grid[1]; at[1] += limit)
-      for (at[2] = 0; at[2] < grid[2]; at[2] += limit) {
+  for (at[0] = 0; at[0] < grid.count[0]; at[0] += limit)
+    for (at[1] = 0; at[1] < grid.count[1]; at[1] += limit)
+      for (at[2] = 0; at[2] < grid.count[2]; at[2] += limit) {
         std::array<uint32_t, 3> groups;
         for (size_t axis = 0; axis < 3; ++axis) {
-          base[axis] = static_cast<uint32_t>(at[axis]);
+          base[axis] = static_cast<uint32_t>(grid.first[axis] + at[axis]);
           groups[2 - axis] = static_cast<uint32_t>(
-              std::min(limit, grid[axis] - at[axis])); // (z, y, x) to (x, y, z)
+              std::min(limit, grid.count[axis] - at[axis])); // (z, y, x) to (x, y, z)
         }
         recorder->dispatch(kernels.layout(), push, groups);
       }
 }
 
-Status VulkanDevice::launch(const LaunchCall &call, std::span<const LaunchCall> /*then*/) {
-  auto memoryWindow = HEDDLE_TRY(windowOf(call, false));
-  auto weightWindow = HEDDLE_TRY(windowOf(call, true));
+Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow,
+                              const Window &weightWindow, const WeightPart *part) {
   auto set = HEDDLE_TRY(descriptors->find(memoryWindow, weightWindow));
-  HEDDLE_TRY(pushArguments(call, memoryWindow, weightWindow));
+  HEDDLE_TRY(pushArguments(call, memoryWindow, weightWindow, part));
   uint32_t block = 0;
-  if (takesArgumentBlock(call.scalars.size(), call.arguments.size()))
+  if (takesArgumentBlock(push.size() - vulkanGridWords))
     block = HEDDLE_TRY(moveToBlock());
   recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), set, block);
-  dispatchAll(call.grid);
+  dispatchAll(gridOf(call, part));
+  return {};
+}
+
+Status VulkanDevice::launch(const LaunchCall &call, std::span<const LaunchCall> /*then*/) {
+  const WindowedWeight *windowed = placeArguments(call);
+  auto memoryWindow = HEDDLE_TRY(windowOf(call, false));
+  if (!windowed)
+    return launchOn(call, memoryWindow, HEDDLE_TRY(windowOf(call, true)), nullptr);
+  const int64_t limit = device.physical().limits().storageRange / 16 * 16;
+  for (const WeightPart &part : windowed->parts) {
+    HEDDLE_TRY(enterWindow(call, *windowed, part));
+    const Window window{weights->handle(), part.begin,
+                        std::min(limit, weights->size() - part.begin)};
+    HEDDLE_TRY(launchOn(call, memoryWindow, window, &part));
+  }
   return {};
 }
 

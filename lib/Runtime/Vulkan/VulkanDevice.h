@@ -11,18 +11,18 @@
 #include "CommandRecorder.h"
 #include "DescriptorCache.h"
 #include "KernelPipelines.h"
+#include "WeightPlacement.h"
 
 namespace heddle::vulkan {
 
 /// Device of a session: its memory, command buffer, staging buffers and descriptor sets.
 class VulkanDevice final : public Device {
 public:
-  /// `kernels` and `weights` (null: the program has none) belong to the code and outlive the
-  /// device.
-  static Expected<std::unique_ptr<Device>> create(const LogicalDevice &device,
-                                                  const KernelPipelines &kernels,
-                                                  const MemoryBuffer *weights,
-                                                  const Program &program);
+  /// `kernels`, `weights` (null: the program has none) and their `placement` belong to the code and
+  /// outlive the device.
+  static Expected<std::unique_ptr<Device>>
+  create(const LogicalDevice &device, const KernelPipelines &kernels, const MemoryBuffer *weights,
+         const WeightPlacement &placement, const Program &program);
 
   Status resize(int64_t bytes, int64_t keep) override;
   Status begin() override;
@@ -36,7 +36,8 @@ public:
 
 private:
   VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels,
-               const MemoryBuffer *weights, const Program &program);
+               const MemoryBuffer *weights, const WeightPlacement &placement,
+               const Program &program);
 
   /// A range of planned memory and the place of its copy in a staging buffer.
   struct Staged {
@@ -47,16 +48,33 @@ private:
 
   /// Reserves staging memory for a copy of `range`.
   Expected<Staged> stage(MemoryRange range);
+  /// Grid points of a dispatch, from `first` on.
+  struct GridPart {
+    std::array<int64_t, 3> first, count;
+  };
+
+  /// Sets the places of a launch's arguments, in memory or in the weights; returns the weight that has
+  /// windows of its own, null if none has.
+  const WindowedWeight *placeArguments(const LaunchCall &call);
+  /// Moves the arguments in the weights to where they are in one window.
+  Status enterWindow(const LaunchCall &call, const WindowedWeight &windowed,
+                     const WeightPart &part);
   /// Window of all arguments of a launch in the weights or in memory; error if they span more than
   /// maxStorageBufferRange.
   Expected<Window> windowOf(const LaunchCall &call, bool weight) const;
-  Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights);
+  /// Runs a launch on the rows of one window; of all weights without a part.
+  Status launchOn(const LaunchCall &call, const Window &memory, const Window &weights,
+                  const WeightPart *part);
+  GridPart gridOf(const LaunchCall &call, const WeightPart *part) const;
+  Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights,
+                       const WeightPart *part);
   Expected<uint32_t> moveToBlock();
-  void dispatchAll(const std::array<int64_t, 3> &grid);
+  void dispatchAll(const GridPart &grid);
 
   const LogicalDevice &device;
   const KernelPipelines &kernels;
   const MemoryBuffer *weights;
+  const WeightPlacement &placement;
   const Program &program;
   std::unique_ptr<CommandRecorder> recorder;
   std::optional<ArgumentBlocks> blocks;
@@ -66,7 +84,8 @@ private:
   std::vector<MemoryBuffer> staging;
   int64_t stagingUsed = 0; ///< bytes used of the last staging buffer
   std::vector<Staged> downloads;
-  std::vector<uint32_t> push; ///< push constants of a launch; a member to keep its memory
+  std::vector<uint32_t> push;   ///< push constants of a launch; a member to keep its memory
+  std::vector<int64_t> offsets; ///< of a launch's arguments, in bytes of their buffers; likewise
 };
 
 } // namespace heddle::vulkan

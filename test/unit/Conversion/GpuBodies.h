@@ -8,7 +8,7 @@
 #pragma once
 
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
-#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Kernel/IR/KernelWindow.h"
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Program.h"
@@ -43,6 +43,7 @@ using Values = std::map<std::string, std::string>;
 struct Shader {
   std::vector<uint32_t> words;
   std::array<int32_t, 3> workgroup = {1, 1, 1};
+  std::optional<kernel::WeightWindow> window = {};
   bool empty() const { return words.empty(); }
 };
 
@@ -75,6 +76,7 @@ inline Shader compile(const std::string &text) {
   EXPECT_TRUE(module);
   if (!module)
     return {};
+  const auto window = kernel::windowOf(*module->getOps<kernel::FuncOp>().begin());
   mlir::PassManager passes(&context);
   passes.addPass(createConvertKernelToGpu());
   passes.addPass(mlir::createCanonicalizerPass());
@@ -88,7 +90,7 @@ inline Shader compile(const std::string &text) {
   auto words = emitSpirv(kernel);
   EXPECT_TRUE(words);
   auto size = kernel->getAttrOfType<mlir::DenseI32ArrayAttr>("workgroup").asArrayRef();
-  return {std::move(*words), {size[0], size[1], size[2]}};
+  return {std::move(*words), {size[0], size[1], size[2]}, window};
 }
 
 /// Memory or weights of one launch; places are handed out in order, all of it NaN at first.
@@ -139,6 +141,10 @@ inline Artifact artifactOf(const Shader &shader, Arena &weights,
   for (size_t i = 0; i < scalars; ++i)
     kernel.scalars.push_back("d" + std::to_string(i));
   kernel.vulkan = {{{}, ArtifactWriter::vulkanMember("kernel"), shader.workgroup}};
+  if (shader.window) {
+    kernel.vulkan[0].windowed = static_cast<int>(shader.window->argument);
+    kernel.vulkan[0].windowAxis = static_cast<int>(shader.window->axis);
+  }
   Program program;
   program.model = "{}";
   program.kernels = {kernel};

@@ -244,19 +244,6 @@ bool hasVulkan() {
   return found && !readSpirv("add").empty();
 }
 
-ScopedVariable::ScopedVariable(const char *name, const std::string &value) : name(name) {
-  if (const char *old = std::getenv(name))
-    before = old;
-  setenv(name, value.c_str(), 1);
-}
-
-ScopedVariable::~ScopedVariable() {
-  if (before)
-    setenv(name, before->c_str(), 1);
-  else
-    unsetenv(name);
-}
-
 Tensor counting(std::vector<int64_t> shape, float first, float step) {
   Tensor tensor(DType::F32, std::move(shape));
   float value = first;

@@ -6,6 +6,7 @@
 // checks: enough to exercise everything in a session on either device.
 #pragma once
 
+#include "ScopedVariable.h"
 #include "heddle/Runtime/Session.h"
 #include "heddle/Support/Artifact.h"
 
@@ -30,17 +31,6 @@ std::vector<uint32_t> readSpirv(const std::string &kernel);
 
 /// Whether tests can run on Vulkan here; turns the validation layer on where it is installed.
 bool hasVulkan();
-
-/// An environment variable for the length of a test.
-class ScopedVariable {
-public:
-  ScopedVariable(const char *name, const std::string &value);
-  ~ScopedVariable();
-
-private:
-  const char *name;
-  std::optional<std::string> before;
-};
 
 template <typename T>
 std::vector<T> valuesOf(const Tensor &tensor) {

@@ -184,8 +184,8 @@ TEST(Program, WordsOfALaunchFitInABlock) {
   program.kernels[1].scalars.push_back("d");
   EXPECT_THAT(validate(program).error().message,
               HasSubstr("at most 512 scalars and arguments, found 513"));
-  EXPECT_FALSE(takesArgumentBlock(20, 9));
-  EXPECT_TRUE(takesArgumentBlock(20, 10));
+  EXPECT_FALSE(takesArgumentBlock(29));
+  EXPECT_TRUE(takesArgumentBlock(30));
 }
 
 TEST(Program, NoDamageOfTheTextCrashes) {

@@ -148,6 +148,10 @@ Value BodyEmitter::loadFromPanels(const BoundView &view, Address place) {
                       view.type.getElementType());
 }
 
+std::pair<Value, Value> BodyEmitter::gatherableRows(const BoundView &table) {
+  return {constant(0), sub(table.extents.front(), constant(1))};
+}
+
 /// Gathers a table row for each row. Indices outside the table, in rows past the extent, are
 /// clamped.
 LogicalResult BodyEmitter::emitGather(GatherOp op) {
@@ -159,13 +163,13 @@ LogicalResult BodyEmitter::emitGather(GatherOp op) {
   Fragment result = shapeOf(op.getType());
   Fragment oneRow = result;
   oneRow.rows = 1;
-  Value last = sub(from.extents.front(), constant(1));
+  auto [first, last] = gatherableRows(from);
   Value column = add(scalar(op.getColumn()), columnBase(columns));
   for (int64_t r = 0; r < result.rows; ++r) {
     Value index = rows->at(r, 0);
     if (index.getType() != indexType)
       index = arith::ExtSIOp::create(builder, loc, indexType, index);
-    index = maximum(minimum(index, last), constant(0));
+    index = maximum(minimum(index, last), first);
     if (!panel) {
       for (Address place : places(from, from.offset, index, column, oneRow, columns))
         result.registers.push_back(loadVector(from, place));

@@ -104,6 +104,8 @@ protected:
   virtual mlir::LogicalResult emitContract(ContractOp op) = 0;
   virtual mlir::LogicalResult emitLoad(LoadOp op);
   virtual mlir::LogicalResult emitGather(GatherOp op);
+  /// The first and the last row that a gather may read of a table.
+  virtual std::pair<mlir::Value, mlir::Value> gatherableRows(const BoundView &table);
   virtual mlir::LogicalResult emitStore(StoreOp op);
   virtual mlir::LogicalResult emitReduce(ReduceOp op);
   virtual mlir::LogicalResult emitBroadcast(BroadcastOp op);
