@@ -119,6 +119,14 @@ inline Status checkThreads(std::string_view device, int threads) {
   return {};
 }
 
+/// Usage error for a level of Vulkan devices beside a processor.
+inline Status checkLevel(std::string_view device, std::optional<int> level) {
+  if (level && !device.starts_with("vulkan"))
+    return usageError("--vulkan-level: expected --device=vulkan beside it, found " +
+                      quotedText(device));
+  return {};
+}
+
 /// Usage error for `--flag=` without a value, for which CLI11 would take the next argument.
 inline Status checkValues(int argc, const char *const *argv) {
   for (std::string_view argument : std::span(argv, static_cast<size_t>(argc)).subspan(1)) {

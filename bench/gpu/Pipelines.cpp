@@ -11,8 +11,8 @@
 //
 //   module FILE            refused RESULT
 //   statistic VALUE NAME   code LINE
-#define VOLK_IMPLEMENTATION
-#include <volk.h>
+#include "NewerVulkan.h"
+#include "PipelineStatistics.h"
 
 #include <algorithm>
 #include <charconv>
@@ -25,6 +25,8 @@
 #include <string_view>
 #include <unistd.h>
 #include <vector>
+
+using namespace heddle::vulkan;
 
 namespace {
 
@@ -48,13 +50,13 @@ public:
     VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
     info.pApplicationInfo = &application;
     check(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance");
-    volkLoadInstance(instance);
+    volkLoadInstanceOnly(instance);
     uint32_t count = 1;
     vkEnumeratePhysicalDevices(instance, &count, &physical);
     if (count == 0)
       fail("expected a Vulkan device, found none");
     create();
-    volkLoadDevice(device);
+    volkLoadDeviceTable(&functions, device);
   }
 
   bool has(std::string_view extension) const {
@@ -67,10 +69,11 @@ public:
   VkInstance instance = nullptr;
   VkPhysicalDevice physical = nullptr;
   VkDevice device = nullptr;
+  VolkDeviceTable functions{};
 
 private:
-  /// Asks for features of 1.1 to 1.3, statistics, and cooperative matrices where headers and device
-  /// know them.
+  /// Asks for features of 1.1 to 1.3, statistics, and cooperative matrices where the device
+  /// has them.
   void create() {
     uint32_t count = 0;
     vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
@@ -97,11 +100,9 @@ private:
     if (!has(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
       fail("expected a device that tells statistics of pipelines, found none");
     ask(statistics, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
-#ifdef VK_KHR_cooperative_matrix
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices{
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, nullptr, 0, 0};
     ask(matrices, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
-#endif
     vkGetPhysicalDeviceFeatures2(physical, &features);
     features.features.robustBufferAccess = VK_FALSE;
     float priority = 1;
@@ -128,7 +129,7 @@ VkPipelineLayout makeLayout(const Device &device) {
   setInfo.bindingCount = static_cast<uint32_t>(bindings.size());
   setInfo.pBindings = bindings.data();
   VkDescriptorSetLayout set = nullptr;
-  check(vkCreateDescriptorSetLayout(device.device, &setInfo, nullptr, &set),
+  check(device.functions.vkCreateDescriptorSetLayout(device.device, &setInfo, nullptr, &set),
         "vkCreateDescriptorSetLayout");
   VkPushConstantRange words{VK_SHADER_STAGE_COMPUTE_BIT, 0, 128};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
@@ -137,7 +138,8 @@ VkPipelineLayout makeLayout(const Device &device) {
   info.pushConstantRangeCount = 1;
   info.pPushConstantRanges = &words;
   VkPipelineLayout layout = nullptr;
-  check(vkCreatePipelineLayout(device.device, &info, nullptr, &layout), "vkCreatePipelineLayout");
+  check(device.functions.vkCreatePipelineLayout(device.device, &info, nullptr, &layout),
+        "vkCreatePipelineLayout");
   return layout;
 }
 
@@ -155,7 +157,8 @@ VkResult makePipeline(const Device &device, VkPipelineLayout layout, const Const
   moduleInfo.codeSize = words.size() * 4;
   moduleInfo.pCode = words.data();
   VkShaderModule module = nullptr;
-  if (VkResult made = vkCreateShaderModule(device.device, &moduleInfo, nullptr, &module);
+  if (VkResult made =
+          device.functions.vkCreateShaderModule(device.device, &moduleInfo, nullptr, &module);
       made != VK_SUCCESS)
     return made;
   VkSpecializationInfo specialization{static_cast<uint32_t>(constants.entries.size()),
@@ -165,8 +168,7 @@ VkResult makePipeline(const Device &device, VkPipelineLayout layout, const Const
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
   size.requiredSubgroupSize = constants.subgroup;
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
-  info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-               VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+  info.flags = keepsStatistics | keepsAssembly;
   info.layout = layout;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   if (constants.subgroup) {
@@ -177,63 +179,8 @@ VkResult makePipeline(const Device &device, VkPipelineLayout layout, const Const
   info.stage.module = module;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &specialization;
-  return vkCreateComputePipelines(device.device, nullptr, 1, &info, nullptr, &pipeline);
-}
-
-double number(const VkPipelineExecutableStatisticKHR &statistic) {
-  switch (statistic.format) {
-  case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
-    return statistic.value.b32;
-  case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
-    return static_cast<double>(statistic.value.i64);
-  case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR:
-    return statistic.value.f64;
-  default:
-    return static_cast<double>(statistic.value.u64);
-  }
-}
-
-void printStatistics(const Device &device, VkPipeline pipeline) {
-  VkPipelineInfoKHR whole{VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, nullptr, pipeline};
-  VkPipelineExecutablePropertiesKHR properties{
-      VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR};
-  uint32_t count = 1;
-  vkGetPipelineExecutablePropertiesKHR(device.device, &whole, &count, &properties);
-  std::printf("statistic %u Subgroup size\n", properties.subgroupSize);
-  VkPipelineExecutableInfoKHR which{VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, nullptr,
-                                    pipeline, 0};
-  vkGetPipelineExecutableStatisticsKHR(device.device, &which, &count, nullptr);
-  std::vector<VkPipelineExecutableStatisticKHR> statistics(
-      count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
-  vkGetPipelineExecutableStatisticsKHR(device.device, &which, &count, statistics.data());
-  for (const VkPipelineExecutableStatisticKHR &statistic : statistics)
-    std::printf("statistic %.17g %s\n", number(statistic), statistic.name);
-}
-
-void printAssembly(const Device &device, VkPipeline pipeline) {
-  VkPipelineExecutableInfoKHR which{VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, nullptr,
-                                    pipeline, 0};
-  uint32_t count = 0;
-  vkGetPipelineExecutableInternalRepresentationsKHR(device.device, &which, &count, nullptr);
-  std::vector<VkPipelineExecutableInternalRepresentationKHR> texts(
-      count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR});
-  vkGetPipelineExecutableInternalRepresentationsKHR(device.device, &which, &count, texts.data());
-  std::vector<std::string> contents(texts.size());
-  for (size_t i = 0; i < texts.size(); ++i) {
-    contents[i].resize(texts[i].dataSize + 1);
-    texts[i].pData = contents[i].data();
-  }
-  vkGetPipelineExecutableInternalRepresentationsKHR(device.device, &which, &count, texts.data());
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (std::string_view(texts[i].name) != "Assembly")
-      continue;
-    std::string_view rest = contents[i].c_str();
-    while (!rest.empty()) {
-      size_t end = std::min(rest.find('\n'), rest.size());
-      std::printf("code %.*s\n", static_cast<int>(end), rest.data());
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
+  return device.functions.vkCreateComputePipelines(device.device, nullptr, 1, &info, nullptr,
+                                                   &pipeline);
 }
 
 void report(const Device &device, VkPipelineLayout layout, const Constants &constants,
@@ -249,9 +196,11 @@ void report(const Device &device, VkPipelineLayout layout, const Constants &cons
     std::printf("refused %d\n", made);
     return;
   }
-  printStatistics(device, pipeline);
-  printAssembly(device, pipeline);
-  vkDestroyPipeline(device.device, pipeline, nullptr);
+  for (const PipelineStatistic &statistic : statisticsOf(device.functions, device.device, pipeline))
+    std::printf("statistic %.17g %s\n", statistic.value, statistic.name.c_str());
+  for (const std::string &line : assemblyOf(device.functions, device.device, pipeline))
+    std::printf("code %s\n", line.c_str());
+  device.functions.vkDestroyPipeline(device.device, pipeline, nullptr);
 }
 
 } // namespace

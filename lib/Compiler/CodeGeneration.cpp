@@ -4,6 +4,7 @@
 //
 // Kernels are tiled once for all instruction sets of the CPU and once for each level of
 // Vulkan. Each piece of code is then lowered from its own copy of the tiled kernel.
+// Levels at which a kernel is the same share its code (Variants.cpp).
 
 #include "CodeGeneration.h"
 
@@ -90,7 +91,7 @@ struct Unit {
 
 StageOptions optionsOf(const Unit &unit) {
   return unit.cpu ? StageOptions{TargetKind::Cpu, unit.cpu->name}
-                  : StageOptions{TargetKind::Vulkan, "", unit.gpu->level};
+                  : StageOptions{TargetKind::Vulkan, "", unit.gpu->name()};
 }
 
 OwningOpRef<ModuleOp> moduleOf(Operation *kernel) {
@@ -111,7 +112,7 @@ Status loadDialects(Compilation &compilation, Stage to, const StageOptions &opti
 std::string targetText(const Unit &unit) {
   if (unit.cpu)
     return heddle::targetText(*unit.cpu);
-  return std::string(toString(TargetKind::Vulkan)) + " level " + std::to_string(unit.gpu->level);
+  return std::string(toString(TargetKind::Vulkan)) + " level " + unit.gpu->name();
 }
 
 /// Part of the cache key: the kernel with all attributes, but without locations, which do not
@@ -210,7 +211,7 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
 }
 
 Status CodeGenerator::addVulkan(const GpuTarget &gpu) {
-  auto kernels = HEDDLE_TRY(tile({TargetKind::Vulkan, "", gpu.level}, &gpu));
+  auto kernels = HEDDLE_TRY(tile({TargetKind::Vulkan, "", gpu.name()}, &gpu));
   for (kernel::FuncOp kernel : kernels)
     units.push_back({kernel, nullptr, &gpu});
   return {};
@@ -282,8 +283,9 @@ Expected<GeneratedCode> CodeGenerator::collect() {
   for (Unit &unit : units)
     if (!unit.cpu)
       code.shaders.push_back(
-          {ArtifactWriter::vulkanMember(unit.kernel.getSymName(), unit.gpu->level),
+          {ArtifactWriter::vulkanMember(unit.kernel.getSymName(), unit.gpu->name()),
            wordsOf(unit.code)});
+  HEDDLE_TRY(finishVariants(program, code.shaders));
   code.program = std::move(program);
   code.pieces = static_cast<int>(units.size());
   code.cachedPieces =
@@ -299,6 +301,7 @@ Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOpti
   std::vector<CpuTarget> cpus;
   for (const std::string &name : names)
     cpus.push_back(HEDDLE_TRY(findCpuTarget(name)));
+  auto levels = HEDDLE_TRY(gpuTargetsUpTo(options.vulkanLevel));
   auto cache = HEDDLE_TRY(KernelCache::open());
   HEDDLE_TRY(compilation.advance(Stage::Program));
   CodeGenerator generator(compilation, std::move(cache));
@@ -307,8 +310,8 @@ Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOpti
       HEDDLE_TRY(generator.addCpus(cpus));
       continue;
     }
-    for (const GpuTarget &gpu : gpuTargets())
-      HEDDLE_TRY(generator.addVulkan(gpu));
+    for (const GpuTarget *gpu : levels)
+      HEDDLE_TRY(generator.addVulkan(*gpu));
   }
   HEDDLE_TRY(generator.makeProgram());
   HEDDLE_TRY(generator.run(options.progress));

@@ -37,6 +37,10 @@ Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options);
 /// All properties of an instruction set that code may depend on, for keys of caches.
 std::string targetText(const CpuTarget &cpu);
 
+/// Writes down what each variant needs of a device, and drops variants whose code is that of a lower
+/// level, with their shaders.
+Status finishVariants(Program &program, std::vector<GeneratedCode::Shader> &shaders);
+
 /// Code of every kernel for the options' targets (each instruction set, each level of Vulkan), and
 /// the program that launches it. Kernels are compiled on all cores.
 Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options);

@@ -8,6 +8,7 @@
 #include "CodeGeneration.h"
 
 #include "heddle/Support/Try.h"
+#include "heddle/Target/GpuTarget.h"
 #include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
 
@@ -40,6 +41,8 @@ Expected<StageOptions> optionsFor(Stage stage, const CompileOptions &options) {
   StageOptions result;
   result.isa = cpus.front();
   result.target = targets.front();
+  if (options.vulkanLevel)
+    result.level = HEDDLE_TRY(gpuTargetsUpTo(options.vulkanLevel)).back()->name();
   if (stage == Stage::Gpu || stage == Stage::Spirv)
     result.target = TargetKind::Vulkan;
   else if (stage != Stage::Tiled)

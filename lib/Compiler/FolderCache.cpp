@@ -141,6 +141,7 @@ static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
                                     pools ? "vectors" : "",
                                     options.attentionWeights ? "weights" : "",
                                     options.context ? std::to_string(*options.context) : "",
+                                    options.vulkanLevel ? std::to_string(*options.vulkanLevel) : "",
                                     std::to_string(options.masks.size())};
   parts.insert(parts.end(), options.masks.begin(), options.masks.end());
   parts.insert(parts.end(), options.targets.begin(), options.targets.end());

@@ -22,6 +22,7 @@ CompileOptions compileOptions(const JitOptions &options) {
   bool vulkan = options.device.rfind("vulkan", 0) == 0;
   result.targets = {vulkan ? "vulkan" : "cpu"};
   result.cpus = {"native"};
+  result.vulkanLevel = options.vulkanLevel;
   result.dtype = options.dtype;
   static_cast<ImportOptions &>(result) = options;
   result.progress = options.progress;
@@ -34,6 +35,7 @@ Expected<Session> jit(const std::string &model, const JitOptions &options) {
   SessionOptions session;
   session.device = options.device;
   session.threads = options.threads;
+  session.vulkanLevel = options.vulkanLevel;
   if (isArtifactPath(model)) {
     HEDDLE_TRY(checkCompiled(model, compileOptions(options)));
     return Session::open(model, session);

@@ -80,13 +80,15 @@ void buildLlvmPipeline(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void buildGpuPipeline(OpPassManager &pm, int level) {
+void buildGpuPipeline(OpPassManager &pm, const std::string &level) {
   pm.addPass(createConvertKernelToGpu({level}));
   OpPassManager &kernel = pm.nest<ModuleOp>();
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
 }
 
-void buildSpirvPipeline(OpPassManager &pm, int level) { pm.addPass(createFinishSpirv({level})); }
+void buildSpirvPipeline(OpPassManager &pm, const std::string &level) {
+  pm.addPass(createFinishSpirv({level}));
+}
 
 } // namespace heddle

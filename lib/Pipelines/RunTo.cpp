@@ -71,7 +71,8 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
                              llvm::cl::init("cpu")};
   Option<std::string> isa{*this, "isa", llvm::cl::desc("instruction set of the CPU"),
                           llvm::cl::init("x86-64-v3")};
-  Option<int> level{*this, "level", llvm::cl::desc("level of Vulkan devices"), llvm::cl::init(0)};
+  Option<std::string> level{*this, "level", llvm::cl::desc("level of Vulkan devices"),
+                            llvm::cl::init("0")};
   Option<std::string> dtype{*this, "dtype", llvm::cl::desc("type of the operands of products"),
                             llvm::cl::init("f32")};
 };

@@ -10,10 +10,13 @@
 #include "Graph.h"
 #include "ProgramText.h"
 #include "heddle/Compiler/Models.h"
+#include "heddle/Runtime/Vulkan/VulkanCode.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Dims.h"
 #include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Support/VulkanLevels.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -43,8 +46,7 @@ std::string levelLine(const Program &program, int level) {
       if (variant.subgroup)
         needs.insert("subgroups of " + std::to_string(variant.subgroup));
       for (const MatrixShape &shape : variant.matrices)
-        needs.insert("matrices of " + wordOf(shape.operands) + " " + std::to_string(shape.m) + "x" +
-                     std::to_string(shape.n) + "x" + std::to_string(shape.k));
+        needs.insert("matrices of " + matrixText(shape));
     }
   std::string text;
   for (const std::string &need : needs)
@@ -98,6 +100,24 @@ Expected<std::string> check(const std::string &path, const CompileOptions &compi
   return path + ": all checksums match\n";
 }
 
+/// A line a kernel, with the driver's own names.
+Expected<std::string> pipelines(const std::string &path, const InspectOptions &options,
+                                const CompileOptions &compile) {
+  if (!isArtifactPath(path))
+    return usageError("--pipelines: expected a .heddle file, found " + path);
+  HEDDLE_TRY(checkCompiled(path, compile));
+  Artifact artifact = HEDDLE_TRY(readArtifact(path));
+  auto textOf = [](const std::pair<std::string, std::string> &statistic) {
+    return statistic.first + " " + statistic.second;
+  };
+  std::string text;
+  for (const VulkanPipeline &pipeline :
+       HEDDLE_TRY(listVulkanPipelines(artifact, options.device, options.vulkanLevel)))
+    text += pipeline.kernel + " " + pipeline.variant + ": " +
+            listText(pipeline.statistics, textOf) + "\n";
+  return text;
+}
+
 Expected<std::string> weightsList(const std::string &model, const CompileOptions &compile) {
   OpenedModel opened = HEDDLE_TRY(OpenedModel::read(model, compile));
   std::string list;
@@ -114,6 +134,8 @@ Expected<std::string> inspectModel(const std::string &model, const InspectOption
     return check(model, compile);
   if (options.weightsList)
     return weightsList(model, compile);
+  if (options.pipelines)
+    return pipelines(model, options, compile);
   OpenedModel opened = HEDDLE_TRY(OpenedModel::plan(model, compile));
   Expected<std::string> text = describe(opened.module(), opened.program(), options);
   if (text && opened.artifact())

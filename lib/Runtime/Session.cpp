@@ -13,9 +13,10 @@
 
 namespace heddle {
 
-Expected<std::shared_ptr<const Model>> Model::load(Artifact artifact, const std::string &device) {
+Expected<std::shared_ptr<const Model>> Model::load(Artifact artifact,
+                                                   const SessionOptions &options) {
   auto model = std::make_shared<Model>(std::move(artifact));
-  model->code = HEDDLE_TRY(loadCode(model->artifact, device));
+  model->code = HEDDLE_TRY(loadCode(model->artifact, options.device, options.vulkanLevel));
   for (const Function &function : model->program().functions) {
     auto layout = FunctionLayout::create(model->program(), function, *model->code);
     if (!layout)
@@ -45,7 +46,7 @@ Expected<Session> Session::open(const std::string &path, const SessionOptions &o
 
 Expected<Session> Session::fromArtifact(Artifact artifact, const SessionOptions &options) {
   return withinMemory([&]() -> Expected<Session> {
-    auto model = HEDDLE_TRY(Model::load(std::move(artifact), options.device));
+    auto model = HEDDLE_TRY(Model::load(std::move(artifact), options));
     SessionOptions chosen = options;
     if (const char *poison = std::getenv("HEDDLE_POISON"))
       chosen.poison |= std::string_view(poison) == "1";

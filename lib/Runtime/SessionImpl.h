@@ -21,7 +21,8 @@ struct Model {
   std::vector<FunctionLayout> layouts; ///< one a function, in the program's order
 
   explicit Model(Artifact artifact) : artifact(std::move(artifact)) {}
-  static Expected<std::shared_ptr<const Model>> load(Artifact artifact, const std::string &device);
+  static Expected<std::shared_ptr<const Model>> load(Artifact artifact,
+                                                     const SessionOptions &options);
   const Program &program() const { return artifact.program(); }
   Expected<const FunctionLayout *> find(std::string_view function) const;
 };

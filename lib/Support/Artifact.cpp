@@ -152,8 +152,8 @@ void ArtifactWriter::addText(std::string name, std::string text) {
   texts.push_back(std::move(text));
 }
 
-std::string ArtifactWriter::vulkanMember(std::string_view kernel, int level) {
-  return "vulkan/l" + std::to_string(level) + "/" + std::string(kernel) + ".spv";
+std::string ArtifactWriter::vulkanMember(std::string_view kernel, std::string_view level) {
+  return "vulkan/l" + std::string(level) + "/" + std::string(kernel) + ".spv";
 }
 
 /// Adds the members in a fixed order, so that equal models give equal bytes.

@@ -8,6 +8,7 @@
 #include "heddle/Support/Program.h"
 
 #include "heddle/Support/Try.h"
+#include "heddle/Support/VulkanLevels.h"
 
 #include <algorithm>
 #include <set>
@@ -161,7 +162,8 @@ Status checkVariant(const std::string &place, const VulkanVariant &variant) {
 
 Status checkVulkan(const std::string &place, const Kernel &kernel) {
   const size_t words = kernel.scalars.size() + kernel.arguments.size();
-  std::set<int> levels;
+  using Needs = std::pair<std::vector<std::string>, std::string>;
+  std::set<std::pair<int, Needs>> levels;
   for (const VulkanVariant &variant : kernel.vulkan) {
     HEDDLE_TRY(checkGrid(place, variant, kernel.scalars.size()));
     HEDDLE_TRY(checkVariant(place, variant));
@@ -174,8 +176,12 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
       return expected(place, "a window of an argument along an axis of the grid",
                       std::to_string(variant.windowed) + " along " +
                           std::to_string(variant.windowAxis));
-    if (!levels.insert(variant.level).second)
-      return expected(place, "variants of different levels", variant.level);
+    // Of two that need the same, the first would never run.
+    std::string others = std::to_string(variant.subgroup);
+    for (const MatrixShape &shape : variant.matrices)
+      others += ", " + matrixText(shape) + " into " + toString(shape.sums);
+    if (!levels.insert({variant.level, {variant.features, others}}).second)
+      return expected(place, "variants of different levels or needs", variant.level);
   }
   return {};
 }

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Table of levels.
+// How the kernels of each level are written.
 
 #include "heddle/Target/GpuTarget.h"
 
@@ -13,31 +13,85 @@
 
 using namespace heddle;
 
+namespace {
+
+/// What kernels of a level are written with.
+struct Writing {
+  std::vector<std::string> capabilities, extensions;
+  bool isWritten;
+};
+
+const Writing &writingOf(int level, const std::string &form) {
+  static const std::vector<std::string> subgroups = {"Shader",
+                                                     "GroupNonUniform",
+                                                     "GroupNonUniformVote",
+                                                     "GroupNonUniformArithmetic",
+                                                     "GroupNonUniformBallot",
+                                                     "GroupNonUniformShuffle"};
+  static const Writing least = {.capabilities = {"Shader"}, .extensions = {}, .isWritten = true};
+  static const Writing groups = {.capabilities = subgroups, .extensions = {}, .isWritten = false};
+  static const Writing dots = [] {
+    Writing writing = {.capabilities = subgroups,
+                       .extensions = {"SPV_KHR_integer_dot_product"},
+                       .isWritten = false};
+    writing.capabilities.insert(writing.capabilities.end(),
+                                {"DotProduct", "DotProductInput4x8BitPacked"});
+    return writing;
+  }();
+  static const Writing matrices = [] {
+    Writing writing = {.capabilities = subgroups,
+                       .extensions = {"SPV_KHR_cooperative_matrix", "SPV_KHR_vulkan_memory_model",
+                                      "SPV_KHR_bfloat16"},
+                       .isWritten = false};
+    writing.capabilities.insert(writing.capabilities.end(),
+                                {"VulkanMemoryModel", "CooperativeMatrixKHR", "Float16", "Int8",
+                                 "BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR"});
+    return writing;
+  }();
+  if (level == 0)
+    return least;
+  return level == 2 ? matrices : form == "dot" ? dots : groups;
+}
+
+} // namespace
+
 const std::vector<GpuTarget> &heddle::gpuTargets() {
-  static const std::vector<GpuTarget> targets = {
-      // Level 0: every device of Vulkan 1.1.
-      {.level = 0,
-       .sharedBytes = 16 * 1024,
-       .invocations = 128,
-       .capabilities = {"Shader"},
-       .tiles = gpuTiles},
-  };
+  static const std::vector<GpuTarget> targets = [] {
+    std::vector<GpuTarget> all;
+    for (const VulkanLevel &way : vulkanLevels()) {
+      const Writing &writing = writingOf(way.level, way.form);
+      all.push_back({way, writing.capabilities, writing.extensions, gpuTiles, writing.isWritten});
+    }
+    return all;
+  }();
   return targets;
 }
 
-Expected<const GpuTarget *> heddle::findGpuTarget(int level) {
+Expected<const GpuTarget *> heddle::findGpuTarget(std::string_view name) {
   for (const GpuTarget &target : gpuTargets())
-    if (target.level == level)
+    if (target.name() == name)
       return &target;
-  auto levelOf = [](const GpuTarget &target) { return std::to_string(target.level); };
-  return usageError("expected one of " + listText(gpuTargets(), levelOf) +
-                    " as level of Vulkan devices, found " + std::to_string(level));
+  return usageError("expected one of " + listText(gpuTargets(), &GpuTarget::name) +
+                    " as level of Vulkan devices, found " + std::string(name));
 }
 
-const GpuTarget *heddle::findGpuTarget(int level, mlir::Operation *op, std::string_view name) {
-  Expected<const GpuTarget *> target = findGpuTarget(level);
+const GpuTarget *heddle::findGpuTarget(std::string_view name, mlir::Operation *op,
+                                       std::string_view pass) {
+  Expected<const GpuTarget *> target = findGpuTarget(name);
   if (target)
     return *target;
-  op->emitError() << name << ": " << target.error().message;
+  op->emitError() << pass << ": " << target.error().message;
   return nullptr;
+}
+
+Expected<std::vector<const GpuTarget *>> heddle::gpuTargetsUpTo(std::optional<int> level) {
+  int highest = gpuTargets().back().level;
+  if (level && (*level < 0 || *level > highest))
+    return usageError("--vulkan-level: expected a level of 0 to " + std::to_string(highest) +
+                      ", found " + std::to_string(*level));
+  std::vector<const GpuTarget *> chosen;
+  for (const GpuTarget &target : gpuTargets())
+    if (level ? target.level <= *level : target.isWritten)
+      chosen.push_back(&target);
+  return chosen;
 }

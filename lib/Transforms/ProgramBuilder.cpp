@@ -48,16 +48,15 @@ static Expected<KernelCode> codeOf(kernel::FuncOp func) {
   return code;
 }
 
-/// The kernel's code for one level of Vulkan devices.
+/// The kernel's code for one level of Vulkan devices. What it needs is known once it has words
+/// (Support/SpirvFacts.h).
 static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTarget &target) {
   VulkanVariant variant{std::move(code)};
-  variant.member = ArtifactWriter::vulkanMember(func.getSymName(), target.level);
+  variant.member = ArtifactWriter::vulkanMember(func.getSymName(), target.name());
   for (int64_t threads : func.getScheduleOrDefault().getThreads())
     variant.workgroup[0] *= static_cast<int32_t>(threads);
   variant.level = target.level;
-  variant.features = target.required;
   variant.subgroup = target.subgroup;
-  variant.matrices = target.matrices;
   if (auto window = kernel::windowOf(func)) {
     variant.windowed = static_cast<int>(window->argument);
     variant.windowAxis = static_cast<int>(window->axis);

@@ -9,7 +9,7 @@
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=cpu})" | FileCheck %s --check-prefix=CPU
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan})" | FileCheck %s --check-prefix=GPU
 // RUN: not heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=7})" 2>&1 | FileCheck %s --check-prefix=LEVEL
-// LEVEL: error: tile-kernels: expected one of 0 as level of Vulkan devices, found 7
+// LEVEL: error: tile-kernels: expected one of 0, 1, 1-dot, {{.*}} as level of Vulkan devices, found 7
 
 // CPU: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, prefetch = 1, kblock = 512>
 // CPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside>

@@ -25,10 +25,13 @@ void addSessionFlags(CLI::App &command, Flags &flags) {
       ->type_name("DEVICE");
   driver::addNumber(command, "--threads", flags.session.threads, 0,
                     "threads on the CPU, 0 for all processors");
+  driver::addNumber(command, "--vulkan-level", flags.session.vulkanLevel, 0,
+                    "level of the Vulkan device to use (default: its highest, on a processor 0)");
 }
 
 Expected<Session> openSession(const Flags &flags) {
   HEDDLE_TRY(driver::checkThreads(flags.session.device, flags.session.threads));
+  HEDDLE_TRY(driver::checkLevel(flags.session.device, flags.session.vulkanLevel));
   return Session::open(flags.file, flags.session);
 }
 

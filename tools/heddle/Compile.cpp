@@ -72,8 +72,16 @@ Status checkCpus(const CompileOptions &options) {
   return usageError("--cpu: expected --target=cpu beside it, found none");
 }
 
+/// The same for --vulkan-level without the target vulkan.
+Status checkVulkan(const CompileOptions &options) {
+  if (!options.vulkanLevel || std::ranges::find(options.targets, "vulkan") != options.targets.end())
+    return {};
+  return usageError("--vulkan-level: expected --target=vulkan beside it, found none");
+}
+
 Status compile(CompileFlags &flags) {
   HEDDLE_TRY(checkCpus(flags.options));
+  HEDDLE_TRY(checkVulkan(flags.options));
   Progress progress;
   flags.options.progress = [&](const std::string &phase) { progress.show(phase); };
   if (!flags.explain.empty())
@@ -131,6 +139,9 @@ void addCompile(CLI::App &app, Status &outcome) {
                    "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), aarch64, or native")
       ->delimiter(',')
       ->allow_extra_args(false);
+  addNumber(
+      *command, "--vulkan-level", flags->options.vulkanLevel, 0,
+      "highest level of Vulkan devices to compile for (default: all with kernels of their own)");
   addDtypeFlag(*command, flags->options);
   command->add_option(
       "--emit", flags->emit,
@@ -142,7 +153,7 @@ void addCompile(CLI::App &app, Status &outcome) {
   addModelFlags(*command, flags->options);
   command->footer(
       "The stages tiled, cpu, llvm and asm take the first instruction set of --cpu; tiled takes "
-      "the first --target.\n"
+      "the first --target; tiled, gpu and spirv are those of --vulkan-level (default: 0).\n"
       "spirv prints the modules as text; with -o a model of one kernel gives the binary words, "
       "others text.\n"
       "Examples:\n"

@@ -11,6 +11,7 @@
 #include "heddle/Report/Positions.h"
 #include "heddle/Report/Tiles.h"
 #include "heddle/Runtime/Commands.h"
+#include "heddle/Runtime/Device.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -30,7 +31,7 @@ struct ExplainFlags {
 };
 
 struct InspectFlags {
-  std::string model, graph;
+  std::string model, graph, device;
   std::vector<std::string> dims;
   InspectOptions inspect;
   CompileOptions options;
@@ -99,7 +100,28 @@ Status drawGraph(const InspectFlags &flags, const Dimensions &dims) {
   return writeOutput(flags.graph, HEDDLE_TRY(drawModel(flags.model, dims, flags.options)));
 }
 
+/// --pipelines, --device and --vulkan-level belong together.
+Status takeDevice(InspectFlags &flags) {
+  InspectOptions &inspect = flags.inspect;
+  if (!inspect.pipelines && (!flags.device.empty() || inspect.vulkanLevel))
+    return usageError(std::string("inspect: ") +
+                      (flags.device.empty() ? "--vulkan-level" : "--device") +
+                      ": expected --pipelines beside it");
+  if (!inspect.pipelines)
+    return {};
+  if (inspect.check || inspect.weightsList || !flags.graph.empty())
+    return usageError(
+        "inspect: expected one of --check, --weights-list, --graph and --pipelines, found two");
+  auto number = vulkanNumber(flags.device.empty() ? "vulkan" : flags.device);
+  if (!number)
+    return usageError("--device: expected vulkan or vulkan:N beside --pipelines, found " +
+                      quotedText(flags.device));
+  inspect.device = *number;
+  return {};
+}
+
 Status inspect(InspectFlags &flags) {
+  HEDDLE_TRY(takeDevice(flags));
   flags.options.outputs = {flags.graph};
   flags.options.warning = [](const std::string &text) { printWarnings({text}); };
   auto dims = HEDDLE_TRY(parseDimensions(flags.dims));
@@ -149,12 +171,18 @@ void addInspect(CLI::App &app, Status &outcome) {
                    "value of a dynamic dimension, NAME=N: prints sizes and costs of every layer")
       ->allow_extra_args(false);
   command->add_option("--graph", flags->graph, "draw the model into FILE.svg");
+  command->add_flag("--pipelines", flags->inspect.pipelines,
+                    "print what a Vulkan driver says of each kernel of a .heddle file");
+  command->add_option("--device", flags->device, "of --pipelines: vulkan (default), vulkan:N");
+  addNumber(*command, "--vulkan-level", flags->inspect.vulkanLevel, 0,
+            "of --pipelines: level of the device (default: its highest, on a processor 0)");
   addModelFlags(*command, flags->options);
   command->footer("Examples:\n"
                   "  heddle inspect model.heddle --check\n"
                   "  heddle inspect model.json --weights-list\n"
                   "  heddle inspect model.json --dim B=1 --dim S=512\n"
-                  "  heddle inspect examples/translate --graph=model.svg");
+                  "  heddle inspect examples/translate --graph=model.svg\n"
+                  "  heddle inspect model.heddle --pipelines --device=vulkan:1");
   command->callback([flags, &outcome] { outcome = inspect(*flags); });
 }
 

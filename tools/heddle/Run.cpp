@@ -36,6 +36,7 @@ Status run(RunFlags &flags) {
 Expected<Session> openModel(const std::string &model, JitOptions &options,
                             const CompileOptions &compile) {
   HEDDLE_TRY(checkThreads(options.device, options.threads));
+  HEDDLE_TRY(checkLevel(options.device, options.vulkanLevel));
   Progress progress;
   static_cast<ImportOptions &>(options) = compile;
   options.dtype = compile.dtype;
@@ -55,6 +56,8 @@ void addDeviceFlags(CLI::App &command, JitOptions &options) {
   command.add_option("--device", options.device, "cpu (default), vulkan, vulkan:N");
   addNumber(command, "--threads", options.threads, 0,
             "threads of the CPU (default: all processors)");
+  addNumber(command, "--vulkan-level", options.vulkanLevel, 0,
+            "level of the Vulkan device to use (default: its highest, on a processor 0)");
 }
 
 void addRun(CLI::App &app, Status &outcome) {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct CompileOptions : ImportOptions {
   /// Instruction sets of the CPU code: "x86-64-v2", …, "native". Empty: x86-64-v2, -v3 and -v4, and
   /// sets with instructions for the products of `dtype`, if there are any.
   std::vector<std::string> cpus;
+  /// The highest level of Vulkan devices that kernels are compiled for; none: all at which some
+  /// kernel is written in a way of its own (docs/gpu.md).
+  std::optional<int> vulkanLevel;
   std::string dtype = "f32"; ///< of products: a name of Support/Formats.h
   /// Files to be written: error if the model is read from one of them.
   std::vector<std::string> outputs;

@@ -12,14 +12,16 @@
 #include "heddle/Runtime/Session.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace heddle {
 
 struct JitOptions : ImportOptions {
-  std::string device = "cpu"; ///< "cpu", "vulkan", "vulkan:N"
-  int threads = 0;            ///< CPU: 0 means all processors
+  std::string device = "cpu";     ///< "cpu", "vulkan", "vulkan:N"
+  int threads = 0;                ///< CPU: 0 means all processors
+  std::optional<int> vulkanLevel; ///< SessionOptions::vulkanLevel
   std::string dtype = "f32";
   /// Callback with a short phrase at the beginning of each phase of the compilation.
   std::function<void(const std::string &phase)> progress;

@@ -27,7 +27,7 @@ namespace heddle {
 struct StageOptions {
   TargetKind target = TargetKind::Cpu;
   std::string isa = "x86-64-v3"; ///< instruction set of a CPU
-  int level = 0;                 ///< level of Vulkan devices: GpuTarget.h
+  std::string level = "0";       ///< level of Vulkan devices: a name of GpuTarget.h
   std::string dtype = "f32";     ///< type of product operands, as in buildTransformerPipeline
 };
 
@@ -51,10 +51,10 @@ void buildCpuPipeline(mlir::OpPassManager &pm, const std::string &isa);
 void buildLlvmPipeline(mlir::OpPassManager &pm);
 
 /// Alive: spirv functions in nested modules, holding scf, arith, math, vector.
-void buildGpuPipeline(mlir::OpPassManager &pm, int level = 0);
+void buildGpuPipeline(mlir::OpPassManager &pm, const std::string &level = "0");
 
 /// Alive: spirv.
-void buildSpirvPipeline(mlir::OpPassManager &pm, int level = 0);
+void buildSpirvPipeline(mlir::OpPassManager &pm, const std::string &level = "0");
 
 /// Brings a module from stage `from` to stage `to`, but not to `asm` or `artifact`, which are not
 /// MLIR. Errors are diagnostics of the module's context.

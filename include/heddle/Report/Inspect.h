@@ -17,7 +17,11 @@ struct InspectOptions {
   bool weightsList = false;
   bool check = false; ///< only compare all checksums of a `.heddle` file
   bool all = false;   ///< print every layer and buffer, also equal ones
-  Dimensions dims;    ///< print sizes and costs for these values
+  /// Only what the driver of Vulkan device number `device` says of each kernel of a `.heddle` file.
+  bool pipelines = false;
+  int device = 0;
+  std::optional<int> vulkanLevel; ///< of `device`; none: SessionOptions::vulkanLevel
+  Dimensions dims;                ///< print sizes and costs for these values
 };
 
 /// Text of `heddle inspect`.

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace heddle {
@@ -78,6 +79,10 @@ public:
   virtual Status download(MemoryRange range) = 0;
   /// Ends the call and waits until all its commands have run.
   virtual Status finish() = 0;
+  /// Makes the device time its calls by its own clock, where it has one.
+  virtual void keepTime() {}
+  /// Seconds from the first to the last command of the call that finished last; none without a clock.
+  virtual std::optional<double> seconds() const { return std::nullopt; }
   /// Bytes of a range that was requested before finish.
   virtual std::span<const std::byte> downloaded(MemoryRange range) const = 0;
 };
@@ -94,12 +99,16 @@ public:
   virtual std::string describe() const = 0;
 };
 
-/// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N"; usage error for another
-/// name. The artifact must outlive the code.
-Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::string_view device);
+/// Number of the Vulkan device that "vulkan" (0) or "vulkan:N" names; none for other names.
+std::optional<int> vulkanNumber(std::string_view device);
 
-/// Lines of text, one a device, the CPU first. A machine without Vulkan is no error: the reason is
-/// the last line.
+/// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N"; usage error for another
+/// name, and for a level beside "cpu". The artifact must outlive the code.
+Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::string_view device,
+                                               std::optional<int> vulkanLevel = {});
+
+/// Lines of text about the devices, the CPU first; what is known of a device stands indented behind
+/// its name. A machine without Vulkan is no error: the reason is the last line.
 Expected<std::vector<std::string>> listDevices();
 
 } // namespace heddle

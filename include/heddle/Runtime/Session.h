@@ -11,13 +11,15 @@
 // what the function expects and what it found. Usage: an option that does not
 // exist. Device: it failed, or its memory is exhausted.
 // After an input or usage error the session is as it was before the call; after a
-// device error its caches are unspecified, and `open` or `clone` gives a new one.
+// device error its caches are unspecified, and `open` or `clone` gives a new one. A
+// Vulkan device that was lost stays lost for all clones: only `open` gives a new one.
 #pragma once
 
 #include "heddle/Runtime/Tensor.h"
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace heddle {
 
@@ -26,6 +28,8 @@ class Artifact;
 struct SessionOptions {
   std::string device = "cpu"; ///< "cpu", "vulkan", "vulkan:N"
   int threads = 0;            ///< CPU: 0 means all processors
+  /// Vulkan: the level of the device to use (docs/gpu.md); none: its highest, on the processor 0.
+  std::optional<int> vulkanLevel = {};
   /// Planned memory is NaN before each run (also: environment HEDDLE_POISON=1).
   bool poison = false;
 };
@@ -99,7 +103,7 @@ public:
                                      const LaunchObserver &observer);
 
   /// Runs as `run` does and times each launch by itself, one entry a launch. A device that records
-  /// its launches (Vulkan) submits each alone, so the sum is more than a call takes.
+  /// its launches (Vulkan) submits each alone and times it by its own clock, where it has one.
   Status runTimed(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs,
                   std::vector<LaunchTime> &times);
 

@@ -95,13 +95,13 @@ public:
 
   /// `object` is an ELF shared object that needs `features`; `isa` names its member.
   void addCpu(std::string isa, std::vector<std::string> features, std::vector<char> object);
-  /// `member` is VulkanVariant::member, vulkanMember(kernel, level).
+  /// `member` is VulkanVariant::member, vulkanMember(kernel, VulkanLevel::name()).
   void addVulkan(std::string member, std::vector<uint32_t> words);
   void setFused(std::string bytecode) { fused = std::move(bytecode); }
   /// `name` is printable ASCII; the member is `text/<name>`.
   void addText(std::string name, std::string text);
 
-  static std::string vulkanMember(std::string_view kernel, int level = 0);
+  static std::string vulkanMember(std::string_view kernel, std::string_view level = "0");
 
   /// Writes the file atomically, after a validation of the program.
   Status writeFile(const std::string &path, const FillWeights &fillWeights);

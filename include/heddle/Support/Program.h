@@ -213,7 +213,7 @@ struct VulkanVariant : KernelCode {
   std::string member; ///< name of the artifact's member with the SPIR-V module
   std::array<int32_t, 3> workgroup = {1, 1, 1};
   int level = 0;                     ///< a device runs the highest level that it can
-  std::vector<std::string> features; ///< required, by Vulkan's names: "shaderInt64"
+  std::vector<std::string> features; ///< required, by the names of VulkanLevels.h
   int64_t subgroup = 0;              ///< required invocations of a subgroup; 0: any
   std::vector<MatrixShape> matrices; ///< required
   /// Argument of the weight of which the kernel needs only some rows at a time; -1: none.
@@ -251,7 +251,7 @@ struct Kernel {
   std::vector<KernelArgument> arguments;
   std::vector<std::string> scalars; ///< names, for reports
   std::optional<KernelCode> cpu;
-  std::vector<VulkanVariant> vulkan; ///< at most one a level
+  std::vector<VulkanVariant> vulkan; ///< of those of one level the best is last
   DType products = DType::F32;       ///< operand type of its products, for bench
   HEDDLE_FIELDS(1, name, arguments, scalars, cpu, vulkan, products)
 };

@@ -2,13 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Levels of Vulkan devices as data, for tiling, the lowering and the
-// serialiser: limits, features and instructions beyond Vulkan 1.1, tile sizes.
-// A new level is a row of the table in GpuTarget.cpp.
+// Levels of Vulkan devices as data, for tiling, the lowering and the serialiser: what
+// a level's kernels may need of a device (Support/VulkanLevels.h), and with which
+// capabilities and tile sizes they are written.
 #pragma once
 
 #include "heddle/Support/Error.h"
-#include "heddle/Support/Program.h"
+#include "heddle/Support/VulkanLevels.h"
 #include "heddle/Target/TileSizes.h"
 
 namespace mlir {
@@ -17,24 +17,25 @@ class Operation;
 
 namespace heddle {
 
-/// A level. A device runs the variant of a kernel with the highest level that it supports.
-struct GpuTarget {
-  int level = 0;
-  int64_t sharedBytes = 0; ///< limit of a kernel's workgroup memory
-  int64_t invocations = 0; ///< limit of a workgroup's invocations
-  int64_t subgroup = 0;    ///< subgroup size that kernels rely on; 0: any
-  /// Features that the runtime checks at load, by Vulkan's names.
-  std::vector<std::string> required;
-  /// Capabilities and extensions of modules, by SPIR-V's names, on top of version 1.3.
+/// A way to run a level. A device runs the best variant of a kernel that it can.
+struct GpuTarget : VulkanLevel {
+  /// Capabilities and extensions that modules may declare, by SPIR-V's names, on top of version 1.3;
+  /// a module declares those that it uses.
   std::vector<std::string> capabilities, extensions;
-  std::vector<MatrixShape> matrices; ///< shapes of cooperative matrix products
   const TileSizes &tiles;
+  /// Whether some kernel is written in another way than one level below. Until then the compiler
+  /// leaves the level out, unless it is asked for.
+  bool isWritten = false;
 };
 
-/// All levels, the lowest first.
+/// All ways, in the order of vulkanLevels().
 const std::vector<GpuTarget> &gpuTargets();
-Expected<const GpuTarget *> findGpuTarget(int level);
-/// The same for the pass `name` over `op`; null, with the error at `op`, where there is none.
-const GpuTarget *findGpuTarget(int level, mlir::Operation *op, std::string_view name);
+/// The way of a name, "0", "1-dot".
+Expected<const GpuTarget *> findGpuTarget(std::string_view name);
+/// The same for the pass `pass` over `op`; null, with the error at `op`, where there is none.
+const GpuTarget *findGpuTarget(std::string_view name, mlir::Operation *op, std::string_view pass);
+/// The ways that a file has code for: up to `level`, or without one those that are written. Usage
+/// error for a level that does not exist.
+Expected<std::vector<const GpuTarget *>> gpuTargetsUpTo(std::optional<int> level);
 
 } // namespace heddle

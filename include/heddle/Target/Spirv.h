@@ -17,7 +17,8 @@ class ModuleOp;
 
 namespace heddle {
 
-/// Serialises `module`, whose entry point is `main`.
+/// Serialises `module`, whose entry point is `main`. Of the capabilities and extensions of its
+/// triple, those that it needs stay.
 Expected<std::vector<uint32_t>> emitSpirv(mlir::spirv::ModuleOp module);
 
 } // namespace heddle

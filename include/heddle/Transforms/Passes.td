@@ -104,7 +104,7 @@ def TileKernels : Pass<"tile-kernels", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "`cpu` or `vulkan`">,
-                 Option<"level", "level", "int", "0", "level of Vulkan devices: GpuTarget.h">];
+                 Option<"level", "level", "std::string", "\"0\"", "level of Vulkan devices: GpuTarget.h">];
   let dependentDialects = ["heddle::kernel::KernelDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect",
                            "mlir::scf::SCFDialect", "heddle::transformer::TransformerDialect"];
 }

@@ -28,8 +28,16 @@ static const char *resultName(VkResult result) {
     return "mapping memory failed";
   case VK_ERROR_FEATURE_NOT_PRESENT:
     return "a feature is not present";
+  case VK_ERROR_EXTENSION_NOT_PRESENT:
+    return "an extension is not present";
   case VK_ERROR_TOO_MANY_OBJECTS:
     return "too many objects";
+  case VK_ERROR_INVALID_SHADER_NV:
+    return "the driver refuses the shader";
+  case VK_ERROR_UNKNOWN:
+    return "the driver does not say why";
+  case VK_TIMEOUT:
+    return "it took too long";
   default:
     return nullptr;
   }

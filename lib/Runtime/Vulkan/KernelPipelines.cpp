@@ -7,8 +7,10 @@
 #include "KernelPipelines.h"
 
 #include "PipelineCache.h"
-#include "SpirvFacts.h"
+#include "PipelineStatistics.h"
 
+#include "heddle/Support/SpirvFacts.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Support/VulkanConstants.h"
 
@@ -76,21 +78,42 @@ static Status checkLimits(const Kernel &kernel, const VulkanVariant &variant,
   return {};
 }
 
-/// The variant of the highest level that the device can run. The error without one names the limit
-/// that a variant exceeds, or else the feature that each variant lacks.
+Names KernelPipelines::featuresOf(const Program &program) {
+  Names features;
+  for (const Kernel &kernel : program.kernels)
+    for (const VulkanVariant &variant : kernel.vulkan) {
+      features.insert(variant.features.begin(), variant.features.end());
+      if (variant.subgroup)
+        features.insert({"subgroupSizeControl", "computeFullSubgroups"});
+    }
+  return features;
+}
+
+/// A kernel's variants, the best first: those of `level` and below by falling level, of a level the
+/// last first; then those above, which the device's level leaves out, by rising level.
+static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int level) {
+  std::vector<const VulkanVariant *> variants;
+  for (const VulkanVariant &variant : kernel.vulkan)
+    variants.insert(variants.begin(), &variant);
+  std::ranges::stable_sort(variants, [&](const VulkanVariant *a, const VulkanVariant *b) {
+    bool within = a->level <= level, other = b->level <= level;
+    return within != other ? within : within ? a->level > b->level : a->level < b->level;
+  });
+  return variants;
+}
+
+/// The best variant that the device can run at its level. The error without one names the limit
+/// that a variant exceeds, or else what each variant needs that the device lacks.
 Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                                                           const Artifact &artifact) const {
   const PhysicalDevice &physical = device.physical();
-  std::vector<const VulkanVariant *> variants;
-  for (const VulkanVariant &variant : kernel.vulkan)
-    variants.push_back(&variant);
-  std::ranges::sort(variants, std::greater(), &VulkanVariant::level);
   std::string needed;
   Status beyond;
-  for (const VulkanVariant *variant : variants) {
-    if (std::string lack = physical.lacks(*variant); !lack.empty()) {
-      needed +=
-          (needed.empty() ? "" : " or ") + lack + " (level " + std::to_string(variant->level) + ")";
+  for (const VulkanVariant *variant : inOrder(kernel, device.level())) {
+    if (std::vector<std::string> lacking = physical.capabilities().lacks(*variant);
+        !lacking.empty()) {
+      needed += (needed.empty() ? "" : ", or ") + listText(lacking) + " (level " +
+                std::to_string(variant->level) + ")";
       continue;
     }
     std::span<const std::byte> bytes = artifact.vulkan(variant->member);
@@ -135,7 +158,7 @@ Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Cho
   moduleInfo.codeSize = words.size() * 4;
   moduleInfo.pCode = words.data();
   VkShaderModule module = VK_NULL_HANDLE;
-  HEDDLE_TRY(checked("kernel " + kernel.name,
+  HEDDLE_TRY(checked("compiling kernel " + kernel.name,
                      vk.vkCreateShaderModule(device.handle(), &moduleInfo, nullptr, &module)));
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
@@ -146,11 +169,21 @@ Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Cho
   VkSpecializationMapEntry constant{vulkanKeepsHalves, 0, sizeof keepsHalves};
   VkSpecializationInfo constants{1, &constant, sizeof keepsHalves, &keepsHalves};
   info.stage.pSpecializationInfo = &constants;
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
+  if (made.variant->subgroup && device.physical().capabilities().subgroups().chosen) {
+    size.requiredSubgroupSize = static_cast<uint32_t>(made.variant->subgroup);
+    info.stage.pNext = &size;
+    if (made.variant->workgroup[0] % made.variant->subgroup == 0)
+      info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
+  if (device.keepsStatistics())
+    info.flags = keepsStatistics;
   info.layout = pipelineLayout;
   VkResult result =
       vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &made.pipeline);
   vk.vkDestroyShaderModule(device.handle(), module, nullptr);
-  return checked("kernel " + kernel.name, result);
+  return checked("compiling kernel " + kernel.name, result);
 }
 
 KernelPipelines::~KernelPipelines() {

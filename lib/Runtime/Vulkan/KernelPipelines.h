@@ -24,6 +24,8 @@ public:
   /// Compiles every kernel that has SPIR-V, after a check of the device's limits.
   static Expected<std::unique_ptr<KernelPipelines>> create(const LogicalDevice &device,
                                                            const Artifact &artifact);
+  /// Features that some variant of a kernel needs.
+  static Names featuresOf(const Program &program);
   ~KernelPipelines();
   KernelPipelines(const KernelPipelines &) = delete;
   KernelPipelines &operator=(const KernelPipelines &) = delete;

@@ -2,15 +2,17 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Enables the optional features that kernels may use, where the device offers them,
-// and no extensions.
+// Enables the optional features that the program's kernels may use, where the device
+// offers them, and their extensions; no others.
 #include "LogicalDevice.h"
 
 #include "heddle/Support/Try.h"
 
+#include <algorithm>
+
 namespace heddle::vulkan {
 
-Expected<std::unique_ptr<LogicalDevice>> LogicalDevice::open(int number) {
+Expected<std::unique_ptr<LogicalDevice>> LogicalDevice::open(int number, DeviceUse use) {
   auto instance = HEDDLE_TRY(Instance::create());
   std::vector<VkPhysicalDevice> all = instance->physicalDevices();
   if (all.empty())
@@ -22,8 +24,12 @@ Expected<std::unique_ptr<LogicalDevice>> LogicalDevice::open(int number) {
   if (VulkanDeviceInfo info = hardware.info(); !info.usable)
     return inputError("vulkan: " + info.name +
                       ": expected Vulkan 1.1 and a compute queue, found Vulkan " + info.apiVersion);
+  use.level = HEDDLE_TRY(hardware.chooseLevel(use.level));
+  if (use.statistics && !hardware.capabilities().has("pipelineExecutableInfo"))
+    return inputError("vulkan: " + hardware.info().name + ": expected a driver with " +
+                      VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME + ", found none");
   std::unique_ptr<LogicalDevice> opened(
-      new LogicalDevice(std::move(instance), std::move(hardware)));
+      new LogicalDevice(std::move(instance), std::move(hardware), std::move(use)));
   HEDDLE_TRY(opened->create());
   return opened;
 }
@@ -34,10 +40,18 @@ Status LogicalDevice::create() {
   queueInfo.queueFamilyIndex = *hardware.queueFamily();
   queueInfo.queueCount = 1;
   queueInfo.pQueuePriorities = &priority;
-  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  if (use.statistics)
+    use.features.emplace("pipelineExecutableInfo");
+  Names wanted;
+  std::ranges::copy_if(use.features, std::inserter(wanted, wanted.end()),
+                       [&](const std::string &name) { return hardware.capabilities().has(name); });
+  DeviceFeatures features = hardware.capabilities().features().only(wanted);
+  std::vector<const char *> extensions = features.extensions();
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, features.chain()};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queueInfo;
-  info.pEnabledFeatures = &hardware.features();
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   HEDDLE_TRY(checked("opening " + hardware.info().name,
                      vkCreateDevice(hardware.handle(), &info, nullptr, &device)));
   volkLoadDeviceTable(&table, device);
@@ -57,7 +71,24 @@ VkResult LogicalDevice::submit(VkCommandBuffer commands, VkFence fence) const {
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
   std::lock_guard guard(queueLock);
+  if (hardware.submissions() && submissions++ >= *hardware.submissions())
+    return VK_ERROR_DEVICE_LOST;
   return table.vkQueueSubmit(queue, 1, &info, fence);
+}
+
+VkResult LogicalDevice::allocate(const VkMemoryAllocateInfo &info, VkDeviceMemory &memory) const {
+  auto bytes = static_cast<int64_t>(info.allocationSize);
+  if (int64_t limit = hardware.limits().memory; limit && allocated + bytes > limit)
+    return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  VkResult result = table.vkAllocateMemory(device, &info, nullptr, &memory);
+  if (result == VK_SUCCESS)
+    allocated += bytes;
+  return result;
+}
+
+void LogicalDevice::free(VkDeviceMemory memory, int64_t bytes) const {
+  table.vkFreeMemory(device, memory, nullptr);
+  allocated -= bytes;
 }
 
 } // namespace heddle::vulkan

@@ -8,14 +8,23 @@
 #include "Instance.h"
 #include "PhysicalDevice.h"
 
+#include <atomic>
+
 namespace heddle::vulkan {
+
+/// What a device is opened for.
+struct DeviceUse {
+  std::optional<int> level = {}; ///< to run; none: that of PhysicalDevice::chooseLevel
+  Names features = {};           ///< to enable where the device offers them
+  bool statistics = false;       ///< pipelines keep statistics, which are not asked for otherwise
+};
 
 /// A VkDevice, shared by sessions; `submit` is safe for several threads.
 class LogicalDevice {
 public:
-  /// Opens device `number` in the loader's order; an input error if there is none or if it lacks
-  /// Vulkan 1.1 or a compute queue.
-  static Expected<std::unique_ptr<LogicalDevice>> open(int number);
+  /// Opens device `number` in the loader's order; an input error if there is none, if it lacks
+  /// Vulkan 1.1 or a compute queue, or what `use` asks for.
+  static Expected<std::unique_ptr<LogicalDevice>> open(int number, DeviceUse use = {});
   ~LogicalDevice();
   LogicalDevice(const LogicalDevice &) = delete;
   LogicalDevice &operator=(const LogicalDevice &) = delete;
@@ -24,20 +33,29 @@ public:
   const VolkDeviceTable &functions() const { return table; }
   const PhysicalDevice &physical() const { return hardware; }
   const Instance &instance() const { return *owner; }
+  /// The level at which kernels run.
+  int level() const { return *use.level; }
+  bool keepsStatistics() const { return use.statistics; }
   /// Submits to the queue, which sessions share; `fence` is signalled at the end.
   VkResult submit(VkCommandBuffer commands, VkFence fence) const;
+  /// vkAllocateMemory, within a limit of all memory that tests may set.
+  VkResult allocate(const VkMemoryAllocateInfo &info, VkDeviceMemory &memory) const;
+  void free(VkDeviceMemory memory, int64_t bytes) const;
 
 private:
-  LogicalDevice(std::unique_ptr<Instance> owner, PhysicalDevice hardware)
-      : owner(std::move(owner)), hardware(std::move(hardware)) {}
+  LogicalDevice(std::unique_ptr<Instance> owner, PhysicalDevice hardware, DeviceUse use)
+      : owner(std::move(owner)), hardware(std::move(hardware)), use(std::move(use)) {}
   Status create();
 
   std::unique_ptr<Instance> owner;
   PhysicalDevice hardware;
+  DeviceUse use;
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   VolkDeviceTable table{};
   mutable std::mutex queueLock;
+  mutable int64_t submissions = 0;
+  mutable std::atomic<int64_t> allocated = 0; ///< bytes
 };
 
 } // namespace heddle::vulkan

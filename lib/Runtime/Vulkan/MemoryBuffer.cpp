@@ -56,8 +56,9 @@ Status MemoryBuffer::allocate(Kind kind) {
   VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   info.allocationSize = requirements.size;
   info.memoryTypeIndex = *type;
-  HEDDLE_TRY(checked("allocating " + std::to_string(bytes) + " bytes",
-                     vk.vkAllocateMemory(device->handle(), &info, nullptr, &memory)));
+  HEDDLE_TRY(
+      checked("allocating " + std::to_string(bytes) + " bytes", device->allocate(info, memory)));
+  allocated = static_cast<int64_t>(requirements.size);
   HEDDLE_TRY(checked("binding memory", vk.vkBindBufferMemory(device->handle(), buffer, memory, 0)));
   if (kind == Kind::Device && !device->physical().unifiedMemory())
     return {};
@@ -70,7 +71,7 @@ Status MemoryBuffer::allocate(Kind kind) {
 
 MemoryBuffer::MemoryBuffer(MemoryBuffer &&other) noexcept
     : device(other.device), bytes(other.bytes), buffer(std::exchange(other.buffer, VK_NULL_HANDLE)),
-      memory(std::exchange(other.memory, VK_NULL_HANDLE)),
+      memory(std::exchange(other.memory, VK_NULL_HANDLE)), allocated(other.allocated),
       address(std::exchange(other.address, nullptr)) {}
 
 MemoryBuffer &MemoryBuffer::operator=(MemoryBuffer &&other) noexcept {
@@ -78,6 +79,7 @@ MemoryBuffer &MemoryBuffer::operator=(MemoryBuffer &&other) noexcept {
   std::swap(bytes, other.bytes);
   std::swap(buffer, other.buffer);
   std::swap(memory, other.memory);
+  std::swap(allocated, other.allocated);
   std::swap(address, other.address);
   return *this;
 }
@@ -87,7 +89,7 @@ MemoryBuffer::~MemoryBuffer() {
   if (buffer)
     device->functions().vkDestroyBuffer(device->handle(), buffer, nullptr);
   if (memory)
-    device->functions().vkFreeMemory(device->handle(), memory, nullptr);
+    device->free(memory, allocated);
 }
 
 } // namespace heddle::vulkan

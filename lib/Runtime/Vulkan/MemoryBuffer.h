@@ -38,6 +38,7 @@ private:
   int64_t bytes;
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
+  int64_t allocated = 0; ///< bytes of `memory`
   std::byte *address = nullptr;
 };
 

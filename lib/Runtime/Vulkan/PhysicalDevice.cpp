@@ -20,14 +20,16 @@ static std::string versionText(uint32_t version) {
          std::to_string(VK_API_VERSION_PATCH(version));
 }
 
-static std::optional<uint32_t> computeFamily(VkPhysicalDevice device) {
+static std::optional<uint32_t> computeFamily(VkPhysicalDevice device, uint32_t &clockBits) {
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
   for (uint32_t i = 0; i < count; ++i)
-    if (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT)
+    if (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) {
+      clockBits = families[i].timestampValidBits;
       return i;
+    }
   return std::nullopt;
 }
 
@@ -43,34 +45,11 @@ static VulkanLimits limitsOf(const VkPhysicalDeviceLimits &from) {
   return limits;
 }
 
-static bool hasExtension(VkPhysicalDevice device, std::string_view name) {
-  uint32_t count = 0;
-  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
-  std::vector<VkExtensionProperties> extensions(count);
-  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
-  return std::ranges::any_of(extensions, [&](const VkExtensionProperties &extension) {
-    return name == extension.extensionName;
-  });
-}
-
-/// Features that a kernel may need, by their names in artifacts. Any other name counts as lacking.
-static constexpr std::pair<std::string_view, VkBool32 VkPhysicalDeviceFeatures::*> knownFeatures[] =
-    {{"shaderFloat64", &VkPhysicalDeviceFeatures::shaderFloat64},
-     {"shaderInt64", &VkPhysicalDeviceFeatures::shaderInt64},
-     {"shaderInt16", &VkPhysicalDeviceFeatures::shaderInt16}};
-
-static VkPhysicalDeviceFeatures featuresOf(VkPhysicalDevice device) {
-  VkPhysicalDeviceFeatures all{}, known{};
-  vkGetPhysicalDeviceFeatures(device, &all);
-  for (auto [name, feature] : knownFeatures)
-    known.*feature = all.*feature;
-  return known;
-}
-
 /// Drivers that can keep denormals of f16 do so unless a kernel asks otherwise.
-static bool keepsDenormalHalves(VkPhysicalDevice device, uint32_t version) {
+static bool keepsDenormalHalves(VkPhysicalDevice device, uint32_t version,
+                                const Capabilities &offered) {
   if (version < VK_API_VERSION_1_2 &&
-      !hasExtension(device, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
+      !offered.hasExtension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
     return false;
   VkPhysicalDeviceFloatControlsProperties controls{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
@@ -80,17 +59,31 @@ static bool keepsDenormalHalves(VkPhysicalDevice device, uint32_t version) {
   return controls.shaderDenormPreserveFloat16;
 }
 
-std::string PhysicalDevice::lacks(const VulkanVariant &variant) const {
-  for (const std::string &needed : variant.features) {
-    auto known = std::ranges::find(knownFeatures, needed, [](const auto &f) { return f.first; });
-    if (known == std::end(knownFeatures) || !(offered.*known->second))
-      return needed;
-  }
-  if (variant.subgroup && variant.subgroup != subgroups.subgroupSize)
-    return "subgroups of " + std::to_string(variant.subgroup);
-  if (!variant.matrices.empty()) // cooperative matrix properties are not queried yet
-    return "products of matrices";
-  return {};
+/// HEDDLE_VULKAN_LEVEL, the level of sessions that ask for none; none if it is not set.
+static Expected<std::optional<int>> levelOfEnvironment() {
+  const char *text = std::getenv("HEDDLE_VULKAN_LEVEL");
+  if (!text)
+    return std::optional<int>();
+  int level = 0;
+  std::string_view digits = text;
+  auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
+  if (failure != std::errc() || end != digits.data() + digits.size() || level < 0)
+    return usageError("HEDDLE_VULKAN_LEVEL: expected a number of at least 0, found " +
+                      quotedText(digits));
+  return std::optional<int>(level);
+}
+
+Expected<int> PhysicalDevice::chooseLevel(std::optional<int> wanted) const {
+  int highest = highestLevel(offered, masked);
+  if (!wanted)
+    wanted = HEDDLE_TRY(levelOfEnvironment());
+  if (!wanted)
+    return isSoftware() ? 0 : highest;
+  if (*wanted <= highest)
+    return *wanted;
+  return inputError("vulkan: " + info().name + ": expected a level of " +
+                    (highest ? "0 to " + std::to_string(highest) : "0") + ", found " +
+                    std::to_string(*wanted) + ": " + whyNot(highest + 1, offered, masked));
 }
 
 Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
@@ -101,13 +94,12 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
     VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     all.pNext = &device.identity;
     device.identity.pNext = &device.maintenance;
-    device.maintenance.pNext = &device.subgroups;
     vkGetPhysicalDeviceProperties2(handle, &all);
     device.identity.pNext = device.maintenance.pNext = nullptr; // the object may move
-    device.offered = featuresOf(handle);
-    device.halvesKept = keepsDenormalHalves(handle, device.properties.apiVersion);
+    device.offered = Capabilities::of(handle);
+    device.halvesKept = keepsDenormalHalves(handle, device.properties.apiVersion, device.offered);
     vkGetPhysicalDeviceMemoryProperties(handle, &device.memory);
-    device.family = computeFamily(handle);
+    device.family = computeFamily(handle, device.familyClock);
   }
   if (const char *mask = std::getenv("HEDDLE_VULKAN_LIMITS"))
     HEDDLE_TRY(device.applyMask(mask));
@@ -117,37 +109,46 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
 /// Lowers the limits to `mask`: "minimum" or "name=value,…".
 Status PhysicalDevice::applyMask(std::string_view mask) {
   if (mask == "minimum") {
-    offered = {};
+    offered.clear();
     halvesKept = false;
     mask = "shared=16384,invocations=128,range=134217728,buffers=4,groups=65535";
   }
-  const std::pair<std::string_view, int64_t *> names[] = {{"shared", &masked.sharedBytes},
-                                                          {"invocations", &masked.invocations},
-                                                          {"range", &masked.storageRange},
-                                                          {"buffers", &masked.storageBuffers},
-                                                          {"groups", &masked.groupCount}};
-  const std::pair<std::string_view, bool *> switches[] = {{"staging", &staging},
-                                                          {"halves", &halvesKept}};
   while (!mask.empty()) {
     std::string_view item = mask.substr(0, mask.find(','));
     mask.remove_prefix(std::min(mask.size(), item.size() + 1));
-    size_t equals = std::min(item.find('='), item.size());
-    std::string_view name = item.substr(0, equals),
-                     text = item.substr(std::min(item.size(), equals + 1));
-    int64_t value = 0;
-    auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    auto isNamed = [&](const auto &n) { return n.first == name; };
-    auto known = std::ranges::find_if(names, isNamed);
-    auto turned = std::ranges::find_if(switches, isNamed);
-    if (failure != std::errc() || end != text.data() + text.size() || value < 1 ||
-        (known == std::end(names) && turned == std::end(switches)))
-      return usageError("HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found " +
-                        quotedText(item));
-    if (turned != std::end(switches))
-      *turned->second = true;
-    else
-      *known->second = std::min(*known->second, value);
+    HEDDLE_TRY(applyItem(item));
   }
+  return {};
+}
+
+/// Applies one `name=value`.
+Status PhysicalDevice::applyItem(std::string_view item) {
+  const std::pair<std::string_view, int64_t *> limits[] = {{"shared", &masked.sharedBytes},
+                                                           {"invocations", &masked.invocations},
+                                                           {"range", &masked.storageRange},
+                                                           {"buffers", &masked.storageBuffers},
+                                                           {"groups", &masked.groupCount}};
+  const std::pair<std::string_view, bool *> switches[] = {{"staging", &staging},
+                                                          {"halves", &halvesKept}};
+  size_t equals = std::min(item.find('='), item.size());
+  std::string_view name = item.substr(0, equals),
+                   text = item.substr(std::min(item.size(), equals + 1));
+  int64_t value = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  auto isNamed = [&](const auto &known) { return known.first == name; };
+  bool isNumber = failure == std::errc() && end == text.data() + text.size() && value >= 1;
+  if (auto limit = std::ranges::find_if(limits, isNamed); isNumber && limit != std::end(limits))
+    *limit->second = std::min(*limit->second, value);
+  else if (auto turned = std::ranges::find_if(switches, isNamed);
+           isNumber && turned != std::end(switches))
+    *turned->second = true;
+  else if (isNumber && name == "memory")
+    masked.memory = value;
+  else if (isNumber && name == "lost")
+    submitted = value - 1;
+  else
+    return usageError("HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found " +
+                      quotedText(item));
   return {};
 }
 
@@ -158,6 +159,14 @@ VulkanDeviceInfo PhysicalDevice::info() const {
   info.apiVersion = versionText(properties.apiVersion);
   info.limits = masked;
   info.usable = properties.apiVersion >= VK_API_VERSION_1_1 && family.has_value();
+  info.isSoftware = isSoftware();
+  info.highest = highestLevel(offered, masked);
+  info.level = info.isSoftware ? 0 : info.highest;
+  info.beyond =
+      info.highest < vulkanLevels().back().level ? whyNot(info.highest + 1, offered, masked) : "";
+  info.subgroups = offered.subgroups();
+  info.matrices = offered.matrices();
+  info.dots = offered.dots();
   return info;
 }
 

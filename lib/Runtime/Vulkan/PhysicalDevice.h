@@ -6,7 +6,8 @@
 // turns features off.
 #pragma once
 
-#include "heddle/Runtime/Vulkan/VulkanCode.h"
+#include "Capabilities.h"
+
 #include "heddle/Support/Program.h"
 
 #include <optional>
@@ -27,16 +28,20 @@ public:
   int64_t maxAllocation() const {
     return static_cast<int64_t>(maintenance.maxMemoryAllocationSize);
   }
-  /// Features to enable: all that kernels may need and the device has.
-  const VkPhysicalDeviceFeatures &features() const { return offered; }
-  /// First feature that a variant needs and this device lacks: "shaderInt64"; empty if none.
-  std::string lacks(const VulkanVariant &variant) const;
+  const Capabilities &capabilities() const { return offered; }
+  /// The level to run: the highest that the device has, but 0 on the processor, where it is the
+  /// fastest, or else `wanted`. Input error if the device lacks that one.
+  Expected<int> chooseLevel(std::optional<int> wanted) const;
+  /// How many submissions succeed before the device is lost, for tests.
+  std::optional<int64_t> submissions() const { return submitted; }
   /// Whether instructions on f16 keep denormals.
   bool keepsHalves() const { return halvesKept; }
   /// Alignment of offsets in descriptors, in bytes.
   int64_t windowAlignment() const;
   /// First queue family with compute support.
   std::optional<uint32_t> queueFamily() const { return family; }
+  /// Valid bits of that family's timestamps; 0: it has no clock.
+  uint32_t clockBits() const { return familyClock; }
   /// Index of a memory type among `allowed` with all of `flags`.
   std::optional<uint32_t> memoryType(uint32_t allowed, VkMemoryPropertyFlags flags) const;
   /// Whether the host reads and writes device memory in place.
@@ -47,20 +52,22 @@ public:
 private:
   explicit PhysicalDevice(VkPhysicalDevice device) : device(device) {}
   Status applyMask(std::string_view mask);
+  Status applyItem(std::string_view item);
+  bool isSoftware() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 
   VkPhysicalDevice device;
   VkPhysicalDeviceProperties properties{};
   VkPhysicalDeviceIDProperties identity{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
   VkPhysicalDeviceMaintenance3Properties maintenance{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
-  VkPhysicalDeviceSubgroupProperties subgroups{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
-  VkPhysicalDeviceFeatures offered{};
+  Capabilities offered;
   VkPhysicalDeviceMemoryProperties memory{};
   std::optional<uint32_t> family;
+  uint32_t familyClock = 0;
   VulkanLimits masked;
   bool halvesKept = false;
-  bool staging = false; ///< staging=1: as if the host could not reach device memory
+  bool staging = false;             ///< staging=1: as if the host could not reach device memory
+  std::optional<int64_t> submitted; ///< lost=3: the third submission and all behind it are lost
 };
 
 } // namespace heddle::vulkan

@@ -5,8 +5,10 @@
 // Opened device, weights and pipelines, which sessions share.
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 
+#include "PipelineStatistics.h"
 #include "VulkanDevice.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -97,14 +99,46 @@ Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices() {
   return infos;
 }
 
-Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int number) {
+/// Opens the device for an artifact's kernels.
+static Expected<std::unique_ptr<LogicalDevice>> openFor(const Artifact &artifact, int number,
+                                                        std::optional<int> level, bool statistics) {
   if (!artifact.hasVulkan() && !artifact.program().kernels.empty())
     return inputError(artifact.name() + ": expected code for Vulkan, found none; compile it with "
                                         "--target=vulkan");
-  auto device = HEDDLE_TRY(LogicalDevice::open(number));
+  return LogicalDevice::open(number,
+                             {level, KernelPipelines::featuresOf(artifact.program()), statistics});
+}
+
+Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int number,
+                                                     std::optional<int> level) {
+  auto device = HEDDLE_TRY(openFor(artifact, number, level, false));
   auto code = std::make_unique<VulkanCode>(artifact, std::move(device));
   HEDDLE_TRY(code->load(artifact));
   return std::unique_ptr<DeviceCode>(std::move(code));
+}
+
+/// "vulkan/l2-16x16x16/linear.spv" is of the variant "l2-16x16x16".
+static std::string variantName(std::string_view member) {
+  size_t begin = member.find('/') + 1;
+  return std::string(member.substr(begin, member.find('/', begin) - begin));
+}
+
+Expected<std::vector<VulkanPipeline>> listVulkanPipelines(const Artifact &artifact, int number,
+                                                          std::optional<int> level) {
+  auto device = HEDDLE_TRY(openFor(artifact, number, level, true));
+  auto kernels = HEDDLE_TRY(KernelPipelines::create(*device, artifact));
+  std::vector<VulkanPipeline> all;
+  for (size_t i = 0; i < artifact.program().kernels.size(); ++i) {
+    const VulkanVariant *variant = kernels->variant(i);
+    if (!variant)
+      continue;
+    VulkanPipeline &one =
+        all.emplace_back(artifact.program().kernels[i].name, variantName(variant->member));
+    for (const PipelineStatistic &statistic : statisticsOf(device->functions(), device->handle(),
+                                                           kernels->pipeline(static_cast<int>(i))))
+      one.statistics.emplace_back(statistic.name, formatted("%.10g", statistic.value));
+  }
+  return all;
 }
 
 } // namespace heddle

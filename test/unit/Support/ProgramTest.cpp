@@ -85,7 +85,7 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[&](Json &j) { variant(j)["grid"][0]["tile"] = 0; }, "a tile of at least 1"},
       {[&](Json &j) { variant(j)["matrices"][0]["k"] = 0; }, "1 to 1024 rows and columns, found 0"},
       {[&](Json &j) { j["kernels"][1]["vulkan"].push_back(variant(j)); },
-       "variants of different levels, found 2"},
+       "variants of different levels or needs, found 2"},
       {[](Json &j) { j["kernels"][1]["name"] = j["kernels"][0]["name"]; }, "each name once"},
       {[](Json &j) { j["weights"][1]["offset"] = 128; }, "a multiple of 256, found 128"},
       {[](Json &j) { j["weights"][1]["elements"] = int64_t(1) << 62; }, "an end within"},

@@ -54,4 +54,36 @@ TEST(Spirv, WordsAreABinaryWithoutNames) {
   EXPECT_EQ(count(words, 71), 1);   // OpDecorate: NoContraction
 }
 
+TEST(Spirv, AModuleDeclaresWhatItUses) {
+  const char *text = R"(
+    spirv.module Logical GLSL450 requires #spirv.vce<v1.3, [Shader, Int64, GroupNonUniformBallot,
+        GroupNonUniformArithmetic, DotProduct, DotProductInput4x8BitPacked], [SPV_KHR_integer_dot_product]> {
+      spirv.func @main(%a: f32, %b: i32) -> f32 "None" {
+        %0 = spirv.GroupNonUniformFAdd <Subgroup> <Reduce> %a : f32 -> f32
+        spirv.ReturnValue %0 : f32
+      }
+    })";
+  std::vector<uint32_t> words = wordsOf(text);
+  std::vector<uint32_t> declared;
+  for (size_t i = 5; i < words.size(); i += words[i] >> 16)
+    if ((words[i] & 0xffff) == 17)
+      declared.push_back(words[i + 1]);
+  EXPECT_EQ(declared, (std::vector<uint32_t>{1, 63})); // Shader, GroupNonUniformArithmetic
+  EXPECT_EQ(count(words, 10), 0);                      // OpExtension
+}
+
+TEST(Spirv, ExtensionsOfWhatIsUsedStay) {
+  const char *text = R"(
+    spirv.module Logical GLSL450 requires #spirv.vce<v1.3, [Shader, DotProduct, DotProductInput4x8BitPacked],
+        [SPV_KHR_integer_dot_product]> {
+      spirv.func @main(%a: i32, %b: i32) -> i32 "None" {
+        %0 = spirv.SDot %a, %b, <PackedVectorFormat4x8Bit> : i32 -> i32
+        spirv.ReturnValue %0 : i32
+      }
+    })";
+  std::vector<uint32_t> words = wordsOf(text);
+  EXPECT_EQ(count(words, 17), 3); // Shader, DotProduct, DotProductInput4x8BitPacked
+  EXPECT_EQ(count(words, 10), 1); // SPV_KHR_integer_dot_product
+}
+
 TEST(Spirv, EqualModulesGiveEqualWords) { EXPECT_EQ(wordsOf(kText), wordsOf(kText)); }

@@ -37,11 +37,7 @@ TEST(ProgramBuilder, AVariantALevel) {
   };
   auto cpu = tiledFor(TargetKind::Cpu), low = tiledFor(TargetKind::Vulkan),
        high = tiledFor(TargetKind::Vulkan);
-  GpuTarget better{.level = 3,
-                   .subgroup = 32,
-                   .required = {"shaderFloat16"},
-                   .matrices = {MatrixShape{16, 16, 16}},
-                   .tiles = gpuTiles};
+  GpuTarget better{{.level = 3, .form = "wide", .subgroup = 32}, {}, {}, gpuTiles};
   auto program = buildProgram({{*cpu}, {*low, &gpuTargets().front()}, {*high, &better}});
   ASSERT_TRUE(program) << program.error().message;
   ASSERT_EQ(program->kernels.size(), 1u);
@@ -54,14 +50,6 @@ TEST(ProgramBuilder, AVariantALevel) {
   EXPECT_EQ(kernel.vulkan[0].member, "vulkan/l0/linear.spv");
   EXPECT_TRUE(kernel.vulkan[0].features.empty());
   EXPECT_EQ(kernel.vulkan[1].level, 3);
-  EXPECT_EQ(kernel.vulkan[1].member, "vulkan/l3/linear.spv");
-  EXPECT_THAT(kernel.vulkan[1].features, testing::ElementsAre("shaderFloat16"));
+  EXPECT_EQ(kernel.vulkan[1].member, "vulkan/l3-wide/linear.spv");
   EXPECT_EQ(kernel.vulkan[1].subgroup, 32);
-  EXPECT_EQ(kernel.vulkan[1].matrices.front().n, 16);
-}
-
-TEST(ProgramBuilder, LevelsThatAreNotDescribed) {
-  auto known = findGpuTarget(9);
-  ASSERT_FALSE(known);
-  EXPECT_EQ(known.error().message, "expected one of 0 as level of Vulkan devices, found 9");
 }

@@ -28,7 +28,7 @@ def ConvertKernelToGpu : Pass<"convert-kernel-to-gpu", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"level", "level", "int", "0", "level of Vulkan devices: GpuTarget.h">];
+  let options = [Option<"level", "level", "std::string", "\"0\"", "level of Vulkan devices: GpuTarget.h">];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect", "mlir::scf::SCFDialect",
                            "mlir::spirv::SPIRVDialect", "mlir::vector::VectorDialect"];
 }
@@ -46,7 +46,7 @@ def FinishSpirv : Pass<"finish-spirv", "mlir::ModuleOp"> {
     %s = spirv.FMul %a, %b {no_contraction} : vector<4xf32>
     ```
   }];
-  let options = [Option<"level", "level", "int", "0", "level of Vulkan devices: GpuTarget.h">];
+  let options = [Option<"level", "level", "std::string", "\"0\"", "level of Vulkan devices: GpuTarget.h">];
   let dependentDialects = ["mlir::spirv::SPIRVDialect"];
 }
 

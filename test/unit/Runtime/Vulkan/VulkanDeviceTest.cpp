@@ -10,8 +10,8 @@
 #include "Vulkan/CommandRecorder.h"
 #include "Vulkan/KernelPipelines.h"
 #include "Vulkan/PipelineCache.h"
-#include "Vulkan/SpirvFacts.h"
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
+#include "heddle/Support/SpirvFacts.h"
 
 #include <cstring>
 #include <filesystem>
@@ -29,6 +29,12 @@ protected:
       GTEST_SKIP() << "no Vulkan device or no glslangValidator";
   }
 };
+
+VulkanDeviceInfo firstDevice() {
+  auto devices = listVulkanDevices();
+  EXPECT_TRUE(devices) << devices.error().message;
+  return devices ? devices->front() : VulkanDeviceInfo();
+}
 
 /// "" where tripling works under these limits, else the error.
 std::string tripleUnder(const std::string &limits, int64_t rows) {
@@ -142,9 +148,11 @@ static Artifact artifactWith(std::vector<VulkanVariant> variants) {
 }
 
 /// The level at which device 0 runs the kernel `add`, or the error.
-static std::string levelOf(const Artifact &artifact) {
-  auto device = vulkan::LogicalDevice::open(0);
-  EXPECT_TRUE(device) << device.error().message;
+static std::string levelOf(const Artifact &artifact, std::optional<int> level = {}) {
+  auto device = vulkan::LogicalDevice::open(
+      0, {.level = level, .features = vulkan::KernelPipelines::featuresOf(artifact.program())});
+  if (!device)
+    return device.error().message;
   auto made = vulkan::KernelPipelines::create(**device, artifact);
   return made ? std::to_string((*made)->variant(0)->level) : made.error().message;
 }
@@ -157,7 +165,9 @@ TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
   rare.level = 2;
   rare.features = {"shaderInt64", "shaderTelepathy"};
   Artifact all = artifactWith({rare, plain, wide}), few = artifactWith({rare, wide});
-  EXPECT_EQ(levelOf(all), "1");
+  // A processor keeps level 0, a device without level 1 too; a file without level 0 runs all the same.
+  EXPECT_EQ(levelOf(all), std::to_string(std::min(1, firstDevice().level)));
+  EXPECT_EQ(levelOf(all, 0), "0");
   EXPECT_EQ(levelOf(few), "1");
   auto session = Session::fromArtifact(std::move(all), {.device = "vulkan"});
   ASSERT_TRUE(session) << session.error().message;
@@ -168,8 +178,56 @@ TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
   ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
   EXPECT_EQ(levelOf(artifactWith({rare, plain, wide})), "0");
   EXPECT_THAT(levelOf(few), testing::StartsWith(
-                                "vulkan: kernel add: expected a device with shaderInt64 (level 2) "
-                                "or shaderInt64 (level 1), found "));
+                                "vulkan: kernel add: expected a device with shaderInt64 (level 1), "
+                                "or shaderInt64, shaderTelepathy (level 2), found "));
+}
+
+TEST_F(VulkanTest, OfALevelTheLastVariant) {
+  VulkanVariant first{{}, "", {16, 1, 1}};
+  VulkanVariant last = first;
+  last.features = {"shaderInt64"};
+  Artifact artifact = artifactWith({first, last});
+  auto features = [&] {
+    auto device = vulkan::LogicalDevice::open(0);
+    auto made = vulkan::KernelPipelines::create(**device, artifact);
+    EXPECT_TRUE(made) << made.error().message;
+    return (*made)->variant(0)->features.size();
+  };
+  EXPECT_EQ(features(), 1u);
+  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
+  EXPECT_EQ(features(), 0u);
+}
+
+TEST_F(VulkanTest, ALevelThatTheDeviceLacksIsOneLine) {
+  const VulkanVariant plain{{}, "", {16, 1, 1}};
+  Artifact artifact = artifactWith({plain});
+  const int highest = firstDevice().highest;
+  EXPECT_EQ(levelOf(artifact, highest), "0");
+  EXPECT_THAT(levelOf(artifact, 9), testing::MatchesRegex("vulkan: .*: expected a level of 0.*, "
+                                                          "found 9: .*"));
+  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
+  EXPECT_EQ(firstDevice().highest, 0);
+  EXPECT_THAT(levelOf(artifact, 1),
+              testing::EndsWith("expected a level of 0, found 1: no subgroupBasic, "
+                                "no subgroupVote, no subgroupArithmetic, no "
+                                "subgroupBallot, no subgroupShuffle, no 32768 "
+                                "bytes of shared memory, no 256 invocations a "
+                                "workgroup"));
+  ScopedVariable level("HEDDLE_VULKAN_LEVEL", "1");
+  EXPECT_THAT(levelOf(artifact), testing::HasSubstr("expected a level of 0, found 1"));
+  ScopedVariable word("HEDDLE_VULKAN_LEVEL", "high");
+  EXPECT_EQ(levelOf(artifact),
+            "HEDDLE_VULKAN_LEVEL: expected a number of at least 0, found 'high'");
+}
+
+TEST_F(VulkanTest, AKernelAsksForTheSizeOfItsSubgroups) {
+  const VulkanSubgroups sizes = firstDevice().subgroups;
+  VulkanVariant variant{{}, "", {16, 1, 1}};
+  for (int64_t size : {sizes.least, sizes.usual, sizes.most}) {
+    variant.subgroup = size;
+    EXPECT_EQ(levelOf(artifactWith({variant})),
+              sizes.chosen || size == sizes.usual ? "0" : "unreachable: kernels cannot choose");
+  }
 }
 
 TEST_F(VulkanTest, NeedsThatNoDeviceMeets) {
@@ -185,7 +243,7 @@ TEST_F(VulkanTest, NeedsThatNoDeviceMeets) {
   rare.subgroup = 0;
   rare.matrices = {{7, 7, 7}};
   EXPECT_THAT(levelOf(artifactWith({rare})),
-              testing::HasSubstr("with products of matrices (level"));
+              testing::HasSubstr("with matrices of f16 7x7x7 (level 0), found "));
 }
 
 TEST_F(VulkanTest, ALostDeviceIsOneLine) {
@@ -200,6 +258,53 @@ TEST_F(VulkanTest, ALostDeviceIsOneLine) {
               table.vkGetFenceStatus = isLost;
             }),
             lost);
+}
+
+TEST_F(VulkanTest, ASessionBehindALostOne) {
+  {
+    ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "lost=2");
+    auto session = Session::fromArtifact(toyArtifact(), {.device = "vulkan"});
+    ASSERT_TRUE(session) << session.error().message;
+    Tensor x = counting({1, 3, 20});
+    ASSERT_TRUE(session->run("triple", {{"x", x}}));
+    for (int call = 0; call < 2; ++call) { // the first is lost, the second finds it so
+      auto outputs = session->run("triple", {{"x", x}});
+      ASSERT_FALSE(outputs);
+      EXPECT_EQ(outputs.error().kind, ErrorKind::Device);
+      EXPECT_EQ(outputs.error().message, "vulkan: running kernels: the device was lost");
+    }
+  }
+  EXPECT_EQ(tripleUnder("halves=1", 3), "");
+}
+
+TEST_F(VulkanTest, WithoutEnoughMemory) {
+  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "memory=1048576");
+  auto session = Session::fromArtifact(toyArtifact(), {.device = "vulkan"});
+  auto outputs = session ? session->run("triple", {{"x", counting({1, 3, 20})}})
+                         : Expected<NamedTensors>(session.takeError());
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().kind, ErrorKind::Device);
+  EXPECT_THAT(outputs.error().message,
+              testing::MatchesRegex("vulkan: allocating [0-9]+ bytes: out of device memory"));
+}
+
+TEST_F(VulkanTest, APipelineThatTheDriverRefuses) {
+  auto device = vulkan::LogicalDevice::open(0);
+  ASSERT_TRUE(device) << device.error().message;
+  auto &table = const_cast<VolkDeviceTable &>((*device)->functions());
+  for (auto [result, text] :
+       {std::pair(VK_ERROR_OUT_OF_HOST_MEMORY, "out of host memory"),
+        std::pair(VK_ERROR_INVALID_SHADER_NV, "the driver refuses the shader"),
+        std::pair(VK_ERROR_UNKNOWN, "the driver does not say why"),
+        std::pair(VK_ERROR_FRAGMENTATION, "result -1000161000")}) {
+    static VkResult refusal;
+    refusal = result;
+    table.vkCreateComputePipelines = [](auto...) { return refusal; };
+    auto made = vulkan::KernelPipelines::create(**device, toyArtifact());
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().message, std::string("vulkan: compiling kernel add: ") + text);
+    EXPECT_EQ(made.error().kind, ErrorKind::Device);
+  }
 }
 
 TEST_F(VulkanTest, SlowKernelsAreWaitedFor) {
@@ -279,15 +384,15 @@ TEST_F(VulkanTest, ADamagedPipelineCacheIsIgnored) {
 
 TEST_F(VulkanTest, FactsOfAModule) {
   std::vector<uint32_t> words = readSpirv("attention");
-  auto facts = vulkan::readSpirvFacts(words);
+  auto facts = readSpirvFacts(words);
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->sharedBytes, 64 * 16 * 16 + 64 * 8 * 4);
   EXPECT_EQ(facts->invocations, 64);
   words.push_back(3 << 16); // an instruction of three words, two of them missing
-  EXPECT_FALSE(vulkan::readSpirvFacts(words));
+  EXPECT_FALSE(readSpirvFacts(words));
   words.pop_back();
   words[0] = 0;
-  EXPECT_FALSE(vulkan::readSpirvFacts(words));
+  EXPECT_FALSE(readSpirvFacts(words));
 }
 
 /// A kernel of the shaders `members`, each a level above the one before it.

@@ -1,0 +1,55 @@
+//===- Capabilities.h - What a device offers beyond Vulkan 1.1 --*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything that decides which level a device has and which variants it can run:
+// features, operations and sizes of subgroups, packed dots, shapes of matrices.
+#pragma once
+
+#include "DeviceFeatures.h"
+
+#include "heddle/Runtime/Vulkan/VulkanCode.h"
+#include "heddle/Support/VulkanLevels.h"
+
+namespace heddle::vulkan {
+
+/// What a device offers, queried once.
+class Capabilities {
+public:
+  Capabilities() = default; ///< of the smallest device: nothing
+  static Capabilities of(VkPhysicalDevice device);
+
+  const DeviceFeatures &features() const { return known; }
+  bool has(std::string_view need) const { return names.contains(need); }
+  bool hasExtension(std::string_view name) const { return extensions.contains(name); }
+  const VulkanSubgroups &subgroups() const { return sizes; }
+  const std::vector<MatrixShape> &matrices() const { return shapes; }
+  VulkanDots dots() const;
+  /// Needs of a variant that the device does not meet, each as text: "shaderInt64", "subgroups of 32".
+  std::vector<std::string> lacks(const VulkanVariant &variant) const;
+  /// The same of a way of running a level.
+  std::vector<std::string> lacks(const VulkanLevel &way, const VulkanLimits &limits) const;
+  /// Turns everything optional off.
+  void clear();
+
+private:
+  void addSubgroups(VkPhysicalDevice device);
+  void addDots(VkPhysicalDevice device);
+  void addMatrices(VkPhysicalDevice device);
+  bool runsSubgroupsOf(int64_t size) const;
+  std::vector<std::string> lacks(const std::vector<std::string> &features, int64_t subgroup) const;
+
+  Names extensions;
+  DeviceFeatures known;
+  Names names; ///< of VulkanLevels.h, and of features that the runtime itself uses
+  VulkanSubgroups sizes;
+  std::vector<MatrixShape> shapes;
+};
+
+/// Why a device does not have a level: "no cooperativeMatrix", with "or" between the ways of running
+/// it; empty if it has it.
+std::string whyNot(int level, const Capabilities &capabilities, const VulkanLimits &limits);
+/// The highest level that a device has, with all below it.
+int highestLevel(const Capabilities &capabilities, const VulkanLimits &limits);
+
+} // namespace heddle::vulkan

@@ -1,0 +1,33 @@
+//===- PipelineStatistics.h - What a driver says of a pipeline --*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads VK_KHR_pipeline_executable_properties, for `heddle inspect --pipelines` and for
+// bench/gpu-static. The device has the feature pipelineExecutableInfo enabled.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+#include <volk.h>
+
+namespace heddle::vulkan {
+
+/// Makes the driver keep statistics, and its assembly.
+constexpr VkPipelineCreateFlags keepsStatistics = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR,
+                                keepsAssembly =
+                                    VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+
+struct PipelineStatistic {
+  std::string name; ///< the driver's
+  double value = 0;
+};
+
+/// "Subgroup size" and all statistics of the pipeline's first executable; a compute pipeline has one.
+std::vector<PipelineStatistic> statisticsOf(const VolkDeviceTable &vk, VkDevice device,
+                                            VkPipeline pipeline);
+/// Lines of its assembly; none where the driver has none.
+std::vector<std::string> assemblyOf(const VolkDeviceTable &vk, VkDevice device,
+                                    VkPipeline pipeline);
+
+} // namespace heddle::vulkan
