@@ -193,11 +193,13 @@ Status Session::Impl::launchAll(CallData &call, CallWitness witness) {
   return {};
 }
 
-/// Finishes recorded work first, so that the time is this launch's alone.
+/// Finishes recorded work first, so that the time is this launch's alone: by the device's own clock,
+/// or else by the host's, which counts submitting and waiting too.
 Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<LaunchTime> &times) {
   std::span<const LaunchCall> launches = call.plan->launches();
   const LaunchCall &timed = launches[launch];
   const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];
+  device->keepTime();
   HEDDLE_TRY(device->finish());
   HEDDLE_TRY(device->begin());
   auto start = std::chrono::steady_clock::now();
@@ -205,8 +207,9 @@ Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<Lau
     HEDDLE_TRY(device->launch(timed, launches.subspan(launch + 1)));
   HEDDLE_TRY(device->finish());
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  times.push_back({model->program().kernels[timed.kernel].name, passed.count(),
-                   call.plan->value(form.flops), call.plan->value(form.bytes)});
+  times.push_back({model->program().kernels[timed.kernel].name,
+                   device->seconds().value_or(passed.count()), call.plan->value(form.flops),
+                   call.plan->value(form.bytes)});
   return device->begin();
 }
 

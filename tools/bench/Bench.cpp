@@ -7,6 +7,7 @@
 // argument as read or written once.
 #include "Bench.h"
 #include "ReadProbe.h"
+#include "VulkanProbe.h"
 
 #include "heddle/Runtime/Commands.h"
 #include "heddle/Support/CpuRates.h"
@@ -141,9 +142,10 @@ struct KernelFigures {
 };
 
 struct Figures {
-  std::vector<KernelFigures> kernels; ///< in the order of their first launch
-  std::vector<double> calls, launches, reads;
-  /// Peaks of f32 and of other types that kernels multiply, by round; empty except on the CPU.
+  std::vector<KernelFigures> kernels;         ///< in the order of their first launch
+  std::vector<double> calls, launches, reads; ///< reads: on Vulkan those of a copy, and its writes
+  /// Peaks of f32 and of other types that kernels multiply, by round. Vulkan's level 0 multiplies all
+  /// types as f32.
   std::map<DType, std::vector<double>> peaks;
   int64_t leastBytes = 0; ///< bytes of inputs, weights and results, counted once
 
@@ -260,20 +262,46 @@ void addPeaks(const Program &program, int threads, Figures &figures) {
         std::max(peak, measureRate(formatOfRows(products).peak, threads)));
 }
 
+/// What measures the rates of a device.
+class Probe {
+public:
+  static Expected<Probe> create(const std::string &device, int threads) {
+    Probe probe;
+    probe.threads = threads;
+    if (std::optional<int> number = vulkanNumber(device))
+      probe.vulkan = HEDDLE_TRY(VulkanProbe::create(*number));
+    else
+      probe.memory = HEDDLE_TRY(ReadProbe::create(kMemoryProbe, threads));
+    return probe;
+  }
+  Status measure(const Program &program, Figures &figures) {
+    if (vulkan) {
+      figures.peaks[DType::F32].push_back(HEDDLE_TRY(vulkan->multiplyAdd()));
+      figures.reads.push_back(HEDDLE_TRY(vulkan->copy()));
+      return {};
+    }
+    addPeaks(program, threads, figures);
+    figures.reads.push_back(memory->measure());
+    return {};
+  }
+
+private:
+  int threads = 0;
+  std::optional<VulkanProbe> vulkan;
+  std::optional<ReadProbe> memory;
+};
+
 Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
-                          bool onCpu) {
+                          const std::string &device) {
   Figures figures;
-  int threads = command.threads > 0 ? command.threads : processorCount();
-  auto memory = HEDDLE_TRY(ReadProbe::create(kMemoryProbe, threads));
+  auto probe =
+      HEDDLE_TRY(Probe::create(device, command.threads > 0 ? command.threads : processorCount()));
   std::vector<LaunchTime> times;
   HEDDLE_TRY(rounds.run(&times));
   figures.leastBytes =
       leastBytes(program, rounds.last(), times, rounds.lastInputs(), rounds.lastOutputs());
   for (int round = 0; round < command.rounds; ++round) {
-    if (onCpu) {
-      addPeaks(program, threads, figures);
-      figures.reads.push_back(memory.measure());
-    }
+    HEDDLE_TRY(probe.measure(program, figures));
     figures.calls.push_back(HEDDLE_TRY(rounds.run(nullptr)));
     HEDDLE_TRY(rounds.run(&times));
     addRound(times, static_cast<size_t>(round), program, figures);
@@ -327,10 +355,14 @@ std::string instructionOf(Arithmetic arithmetic) {
 }
 
 std::string headOf(const Session &session, const Function &function, const Sizes &sizes,
-                   const BenchCommand &command, const Figures &figures) {
+                   const BenchCommand &command, const std::string &device, const Figures &figures) {
   int threads = command.threads > 0 ? command.threads : processorCount();
   std::string text = "device   " + session.deviceText();
-  if (!figures.peaks.empty()) {
+  if (vulkanNumber(device)) {
+    text +=
+        formatted("\npeak     %.1f GFLOP/s f32 (multiply-adds of vec4), memory copied at %.1f GB/s",
+                  figures.peakOf(DType::F32) * 1e-9, medianOf(figures.reads) * 1e-9);
+  } else {
     text += formatted(", %d %s\n", threads, threads == 1 ? "thread" : "threads");
     const char *separator = "peak     ", *unit = " GFLOP/s";
     for (auto &[products, rates] : figures.peaks) {
@@ -390,7 +422,8 @@ Expected<NamedTensors> syntheticInputs(const Function &function, const Dimension
   return inputs;
 }
 
-Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, std::ostream &out) {
+Status benchCommand(Session &session, const BenchCommand &command, const std::string &device,
+                    std::ostream &out) {
   const Program &program = session.program();
   auto functions = HEDDLE_TRY(chooseFunctions(program, command.function));
   std::vector<std::string> known;
@@ -415,9 +448,9 @@ Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, s
         given.set(name, std::move(tensor));
   }
   Rounds rounds(session, functions, std::move(given));
-  auto figures = HEDDLE_TRY(measure(rounds, program, command, onCpu));
+  auto figures = HEDDLE_TRY(measure(rounds, program, command, device));
   const Function &last = *functions.back();
-  out << headOf(session, last, sizes, command, figures) << tableOf(figures);
+  out << headOf(session, last, sizes, command, device, figures) << tableOf(figures);
   return {};
 }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The command `bench` generates inputs of the given sizes, runs a function round by
-// round with each launch timed, measures the processor's peaks in the same rounds, and
+// round with each launch timed, measures the device's peaks in the same rounds, and
 // prints a table of the kernels.
 #pragma once
 
@@ -35,8 +35,9 @@ Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, 
 /// at their maximum. Inputs with a default are left out. Equal in every call (fixed seed).
 Expected<NamedTensors> syntheticInputs(const Function &function, const Dimensions &dims);
 
-/// Measures and prints the table. `onCpu`: measures the processor's peaks and prints shares of
-/// them.
-Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, std::ostream &out);
+/// Measures and prints the table, with shares of the peaks that it measures on `device`, which the
+/// session has.
+Status benchCommand(Session &session, const BenchCommand &command, const std::string &device,
+                    std::ostream &out);
 
 } // namespace heddle

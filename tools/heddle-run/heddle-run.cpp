@@ -47,7 +47,7 @@ Status bench(Flags &flags) {
   flags.bench.dims = HEDDLE_TRY(driver::parseDimensions(flags.dims));
   auto session = HEDDLE_TRY(openSession(flags));
   flags.bench.threads = flags.session.threads;
-  return benchCommand(session, flags.bench, flags.session.device == "cpu", std::cout);
+  return benchCommand(session, flags.bench, flags.session.device, std::cout);
 }
 
 void addRun(CLI::App &app, Flags &flags, Status &outcome) {

@@ -27,7 +27,7 @@ Status bench(BenchFlags &flags) {
   flags.bench.dims = HEDDLE_TRY(parseDimensions(flags.dims));
   Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
   flags.bench.threads = flags.jit.threads;
-  return benchCommand(session, flags.bench, flags.jit.device == "cpu", std::cout);
+  return benchCommand(session, flags.bench, flags.jit.device, std::cout);
 }
 
 } // namespace

@@ -42,6 +42,7 @@ Status CommandRecorder::createObjects() {
 
 CommandRecorder::~CommandRecorder() {
   const VolkDeviceTable &vk = device.functions();
+  vk.vkDestroyQueryPool(device.handle(), clock, nullptr);
   vk.vkDestroyFence(device.handle(), fence, nullptr);
   vk.vkDestroyCommandPool(device.handle(), pool, nullptr); // with its command buffer
 }
@@ -56,7 +57,38 @@ Status CommandRecorder::begin() {
   barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
           transferStage | computeStage, transferUses | computeUses);
   last = Stage::Nothing;
+  return startTime();
+}
+
+/// Writes the first timestamp. A queue without valid bits has no clock.
+Status CommandRecorder::startTime() {
+  passed.reset();
+  isTimed = wantsTime && device.physical().clockBits() > 0;
+  if (!isTimed)
+    return {};
+  const VolkDeviceTable &vk = device.functions();
+  if (!clock) {
+    VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+    info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+    info.queryCount = 2;
+    HEDDLE_TRY(
+        checked("creating a clock", vk.vkCreateQueryPool(device.handle(), &info, nullptr, &clock)));
+  }
+  vk.vkCmdResetQueryPool(commands, clock, 0, 2);
+  vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, clock, 0);
   return {};
+}
+
+VkResult CommandRecorder::readTime() {
+  uint64_t stamps[2] = {};
+  VkResult result = device.functions().vkGetQueryPoolResults(
+      device.handle(), clock, 0, 2, sizeof stamps, stamps, sizeof stamps[0],
+      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  uint32_t bits = device.physical().clockBits();
+  uint64_t valid = bits < 64 ? (uint64_t{1} << bits) - 1 : ~uint64_t{0}; // beyond them it wraps
+  passed = static_cast<double>((stamps[1] - stamps[0]) & valid) *
+           device.physical().allLimits().timestampPeriod * 1e-9;
+  return result;
 }
 
 void CommandRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote,
@@ -127,6 +159,8 @@ Status CommandRecorder::run() {
   const VolkDeviceTable &vk = device.functions();
   barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
           VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT);
+  if (isTimed)
+    vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, clock, 1);
   VkResult result = vk.vkEndCommandBuffer(commands);
   if (result == VK_SUCCESS)
     result = device.submit(commands, fence);
@@ -134,6 +168,8 @@ Status CommandRecorder::run() {
     result = wait();
   if (result == VK_SUCCESS)
     result = vk.vkResetFences(device.handle(), 1, &fence);
+  if (result == VK_SUCCESS && isTimed)
+    result = readTime();
   HEDDLE_TRY(checked("running kernels", result));
   return device.instance().takeMessages();
 }

@@ -9,6 +9,7 @@
 #include "LogicalDevice.h"
 
 #include <array>
+#include <optional>
 #include <span>
 
 namespace heddle::vulkan {
@@ -33,6 +34,11 @@ public:
                 std::array<uint32_t, 3> groups);
   /// Submits, waits for the end, and makes all writes visible to the host.
   Status run();
+  /// Later recordings are timed by the device's clock, if it has one.
+  void keepTime() { wantsTime = true; }
+  /// Seconds from the first to the last command of the recording that ran last; none if it was not
+  /// timed.
+  std::optional<double> seconds() const { return passed; }
 
 private:
   enum class Stage : uint8_t { Nothing, Transfer, Compute };
@@ -40,6 +46,8 @@ private:
   Status createObjects();
   void order(Stage next);
   VkResult wait();
+  Status startTime();
+  VkResult readTime();
   void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
                VkAccessFlags uses);
 
@@ -47,6 +55,9 @@ private:
   VkCommandPool pool = VK_NULL_HANDLE;
   VkCommandBuffer commands = VK_NULL_HANDLE;
   VkFence fence = VK_NULL_HANDLE;
+  VkQueryPool clock = VK_NULL_HANDLE; ///< timestamps of the first and the last command
+  bool wantsTime = false, isTimed = false;
+  std::optional<double> passed;
   Stage last = Stage::Nothing;
 };
 

@@ -32,6 +32,8 @@ public:
   Status launch(const LaunchCall &call, std::span<const LaunchCall> then) override;
   Status download(MemoryRange range) override;
   Status finish() override;
+  void keepTime() override { recorder->keepTime(); }
+  std::optional<double> seconds() const override { return recorder->seconds(); }
   std::span<const std::byte> downloaded(MemoryRange range) const override;
 
 private:

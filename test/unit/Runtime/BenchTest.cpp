@@ -86,7 +86,7 @@ TEST(BenchCommandTest, PrintsATable) {
   command.function = "triple";
   command.dims = {{"B", 1}, {"T", 3}};
   command.rounds = 1;
-  Status status = benchCommand(*session, command, /*onCpu=*/false, out);
+  Status status = benchCommand(*session, command, "cpu", out);
   ASSERT_TRUE(status) << status.error().message;
   EXPECT_THAT(out.str(), testing::HasSubstr("all kernels"));
   EXPECT_THAT(out.str(), testing::HasSubstr("function triple"));

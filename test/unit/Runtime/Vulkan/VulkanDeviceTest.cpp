@@ -13,6 +13,7 @@
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 #include "heddle/Support/SpirvFacts.h"
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -134,6 +135,25 @@ static std::string runWith(const std::function<void(VolkDeviceTable &)> &change)
   table = intact;
   intact.vkDeviceWaitIdle((*device)->handle());
   return status ? "" : status.error().message;
+}
+
+TEST_F(VulkanTest, TheDevicesOwnClock) {
+  auto session = Session::fromArtifact(toyArtifact(), {.device = "vulkan"});
+  ASSERT_TRUE(session) << session.error().message;
+  Tensor x = counting({1, 3000, 20});
+  NamedTensors outputs;
+  std::vector<LaunchTime> times;
+  auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(session->runTimed("triple", {{"x", x}}, outputs, times));
+  std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+  double sum = 0;
+  for (const LaunchTime &time : times) {
+    EXPECT_GT(time.seconds, 0);
+    sum += time.seconds;
+  }
+  EXPECT_EQ(times.size(), 2u);
+  EXPECT_LT(sum, all.count());
+  EXPECT_EQ(outputs["y"].values<float>()[7], 21);
 }
 
 /// The program whose kernel `add` has variants of these levels, needs and workgroups.
