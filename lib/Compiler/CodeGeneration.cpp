@@ -17,6 +17,7 @@
 #include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/STLExtras.h"
@@ -178,11 +179,17 @@ private:
   std::vector<Unit> units;
 };
 
-/// Whether a kernel has products of this arithmetic.
-bool multiplies(ModuleOp tiled, Arithmetic arithmetic) {
+/// Whether a kernel has products of this arithmetic, or rounds to bf16, which the extension with such
+/// products does by an instruction.
+bool uses(ModuleOp tiled, Arithmetic arithmetic) {
   return tiled
-      .walk([&](kernel::ContractOp op) {
-        return op.getFormat().peak == arithmetic ? WalkResult::interrupt() : WalkResult::advance();
+      .walk([&](Operation *op) {
+        auto product = dyn_cast<kernel::ContractOp>(op);
+        bool rounds = arithmetic == Arithmetic::BF16 && isa<arith::TruncFOp>(op) &&
+                      getElementTypeOrSelf(op->getResult(0).getType()).isBF16();
+        return rounds || (product && product.getFormat().peak == arithmetic)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -201,7 +208,7 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
   // Removes unused features, so that the file requires only those that its code uses.
   ModuleOp module = *tiled.back().module;
   for (Arithmetic arithmetic : narrowArithmetics)
-    if (!multiplies(module, arithmetic))
+    if (!uses(module, arithmetic))
       for (CpuTarget &cpu : instructionSets)
         cpu = without(std::move(cpu), arithmetic);
   for (const CpuTarget &cpu : instructionSets)

@@ -25,15 +25,19 @@ Compilation::Compilation(const DialectRegistry &registry, const std::string &mod
   context.loadAllAvailableDialects();
 }
 
-static Status checkDtype(const std::string &dtype) {
-  if (findFormat(dtype))
-    return {};
-  return usageError("--dtype: expected " + formatNames() + ", found " + quotedText(dtype));
+static Status checkTypes(const CompileOptions &options) {
+  if (!findFormat(options.dtype))
+    return usageError("--dtype: expected " + formatNames() + ", found " +
+                      quotedText(options.dtype));
+  if (!options.cacheDtype.empty() && !findKeptType(options.cacheDtype))
+    return usageError("--cache-dtype: expected " + keptTypeNames() + ", found " +
+                      quotedText(options.cacheDtype));
+  return {};
 }
 
 Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model,
                                                          const CompileOptions &options) {
-  HEDDLE_TRY(checkDtype(options.dtype));
+  HEDDLE_TRY(checkTypes(options));
   if (isArtifactPath(model))
     return inputError(model + ": expected a model to compile, found a compiled file");
   DialectRegistry registry;
@@ -51,6 +55,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
     HEDDLE_TRY(checkNotAnInput(output, compilation->imported.files));
   StageOptions stage;
   stage.dtype = options.dtype;
+  stage.cacheDtype = options.cacheDtype;
   if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
     return compilation->failedAt(Stage::Transformer);
   return compilation;

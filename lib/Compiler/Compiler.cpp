@@ -118,6 +118,8 @@ Status checkCompiled(const std::string &path, const CompileOptions &options) {
     return usageError("--weights" + found);
   if (options.dtype != CompileOptions().dtype)
     return usageError("--dtype" + found);
+  if (!options.cacheDtype.empty())
+    return usageError("--cache-dtype" + found);
   return {};
 }
 

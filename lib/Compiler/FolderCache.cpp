@@ -136,6 +136,7 @@ static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
   const bool pools = options.needsVectors && !fs::exists(folder / "modules.json", none);
   std::vector<std::string> parts = {"folder 2",
                                     options.dtype,
+                                    options.cacheDtype,
                                     options.part,
                                     options.pool,
                                     pools ? "vectors" : "",
@@ -200,7 +201,9 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   if (!files)
     return std::optional<CachedFolder>();
   found.model = whole.string();
-  found.description = options.dtype + " " + listText(options.targets, {}, ",");
+  found.description = options.dtype +
+                      (options.cacheDtype.empty() ? "" : " caches of " + options.cacheDtype) + " " +
+                      listText(options.targets, {}, ",");
   fast.insert(fast.end(), files->configuration.begin(), files->configuration.end());
   std::vector<std::string> byContent = fast;
   byContent[0] = "content"; // so that the two are never one key

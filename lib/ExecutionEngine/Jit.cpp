@@ -24,6 +24,7 @@ CompileOptions compileOptions(const JitOptions &options) {
   result.cpus = {"native"};
   result.vulkanLevel = options.vulkanLevel;
   result.dtype = options.dtype;
+  result.cacheDtype = options.cacheDtype;
   static_cast<ImportOptions &>(result) = options;
   result.progress = options.progress;
   return result;

@@ -109,7 +109,8 @@ private:
   double product(const Sequence &sequence, int64_t h, int64_t i, int64_t j) const;
   double score(const Sequence &sequence, const Pair &pair) const;
 
-  const RefTensor *query = nullptr, *key = nullptr, *sinks = nullptr;
+  const RefTensor *query = nullptr, *sinks = nullptr;
+  RefTensor key;
   double scale = 1;
   std::optional<double> softcap, hidden;
   Predicate allowed; ///< null allows all
@@ -125,14 +126,15 @@ template <typename OpT>
 Expected<Scores> Scores::create(OpT op, const Lookup &lookup) {
   Scores made;
   made.query = &lookup(op.getQuery());
-  made.key = &lookup(op.getKey());
-  if (made.query->shape[0] != made.key->shape[0])
+  Value scales = op.getKeyScales();
+  made.key = entering(made.query->type, lookup(op.getKey()), scales ? &lookup(scales) : nullptr);
+  if (made.query->shape[0] != made.key.shape[0])
     return errorAt(op, "expected keys of " + std::to_string(made.query->shape[0]) +
-                           " sequences, found " + std::to_string(made.key->shape[0]));
+                           " sequences, found " + std::to_string(made.key.shape[0]));
   made.batch = made.query->shape[0];
   made.heads = made.query->shape[1];
   made.queries = made.query->shape[2];
-  made.keys = made.key->shape[2];
+  made.keys = made.key.shape[2];
   made.scale = op.getScale().convertToFloat();
   made.softcap = numberOf(op.getSoftcapAttr());
   made.hidden = numberOf(op.getHiddenScoreAttr());
@@ -153,11 +155,11 @@ Expected<Scores> Scores::create(OpT op, const Lookup &lookup) {
 static double asDevice(double x) { return std::abs(x) > FLT_MAX ? std::copysign(infinity, x) : x; }
 
 double Scores::product(const Sequence &sequence, int64_t h, int64_t i, int64_t j) const {
-  int64_t D = query->shape[3], keyHeads = key->shape[1], g = h / (heads / keyHeads);
+  int64_t D = query->shape[3], keyHeads = key.shape[1], g = h / (heads / keyHeads);
   const double *q =
       query->values.data() + ((sequence.batch * heads + h) * queries + sequence.firstQuery + i) * D;
   const double *k =
-      key->values.data() + ((sequence.batch * keyHeads + g) * keys + sequence.firstKey + j) * D;
+      key.values.data() + ((sequence.batch * keyHeads + g) * keys + sequence.firstKey + j) * D;
   double dot = 0;
   for (int64_t d = 0; d < D; ++d)
     dot += q[d] * k[d];
@@ -289,7 +291,10 @@ private:
 } // namespace
 
 Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lookup &lookup) {
-  const RefTensor &key = lookup(op.getKey()), &value = lookup(op.getValue());
+  const RefTensor &key = lookup(op.getKey());
+  Value valueScales = op.getValueScales();
+  const RefTensor value = entering(lookup(op.getQuery()).type, lookup(op.getValue()),
+                                   valueScales ? &lookup(valueScales) : nullptr);
   Scores scores = HEDDLE_TRY(Scores::create(op, lookup));
   if (value.shape[0] != scores.batch || value.shape[2] != scores.keys)
     return errorAt(op, "expected values for the keys " + shapeText(key.shape) + ", found " +

@@ -207,6 +207,21 @@ RefCodes quantize(transformer::QuantizeOp op, const RefTensor &input) {
                     : quantizeToBytes(input);
 }
 
+RefCodes quantize(transformer::CacheQuantizeOp, const RefTensor &rows) {
+  RefCodes made = quantizeToBytes(rows);
+  made.scales.shape.pop_back();
+  return made;
+}
+
+RefTensor entering(DType query, const RefTensor &kept, const RefTensor *scales) {
+  RefTensor result = kept;
+  if (scales)
+    for (int64_t n = 0; n < result.size(); ++n)
+      result.values[n] = static_cast<float>(scales->values[n / kept.shape.back()]) *
+                         static_cast<float>(kept.values[n]);
+  return query == DType::BF16 ? roundedTo(query, std::move(result)) : result;
+}
+
 RefTensor scalesOfRows(const RefTensor &matrix) {
   RefCodes made = quantizeToBytes(matrix);
   int64_t rows = matrix.shape[0], columns = matrix.shape[1];

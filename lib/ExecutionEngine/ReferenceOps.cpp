@@ -196,6 +196,11 @@ static Expected<std::vector<RefTensor>> meaning(QuantizeOp op, const Lookup &get
   return std::vector<RefTensor>{std::move(made.codes), std::move(made.scales)};
 }
 
+static Expected<std::vector<RefTensor>> meaning(CacheQuantizeOp op, const Lookup &get) {
+  RefCodes made = quantize(op, get(op.getRows()));
+  return std::vector<RefTensor>{std::move(made.codes), std::move(made.scales)};
+}
+
 //===- Row-wise ops ------------------------------------------------------===//
 
 /// Where the weights of a norm's row begin: those of its head, if each has its own.
@@ -469,10 +474,10 @@ static Results asResults(Expected<RefTensor> result) {
 Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, ConcatOp,
-            LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp, LayerNormOp,
-            RmsNormOp, NormalizeOp, SoftcapOp, SoftmaxOp, CrossEntropyOp, CrossEntropyRowsOp,
-            CrossEntropyMeanOp, ShiftRightOp, PoolOp, SplitHeadsOp, MergeHeadsOp>(
-          [&](auto known) { return asResults(meaning(known, get)); })
+            LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp,
+            CacheQuantizeOp, LayerNormOp, RmsNormOp, NormalizeOp, SoftcapOp, SoftmaxOp,
+            CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp,
+            SplitHeadsOp, MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })
       .Case([&](AttentionStatisticsOp attends) { return attentionStatistics(attends, get); })
       .Case([&](AttentionWeightsOp attends) { return attentionWeights(attends, get); })

@@ -48,6 +48,10 @@ struct RefCodes {
   RefTensor codes, scales;
 };
 RefCodes quantize(transformer::QuantizeOp op, const RefTensor &input);
+/// Rows of heads as caches keep them.
+RefCodes quantize(transformer::CacheQuantizeOp op, const RefTensor &rows);
+/// Keys or values as numbers of the queries' type, into which they are rounded as they enter products.
+RefTensor entering(DType query, const RefTensor &kept, const RefTensor *scales);
 /// Scales of a matrix's rows as int8 codes, then the sums of the rows' codes.
 RefTensor scalesOfRows(const RefTensor &matrix);
 /// Weight as `type` stores it: rounded (floats), int8 codes, or dequantised values (i4).

@@ -28,11 +28,21 @@ static RefTensor zeros(std::vector<int64_t> shape, DType type) {
   return {type, std::move(shape), std::move(values)};
 }
 
+/// The same heads with so many rows.
+static std::vector<int64_t> withRows(std::vector<int64_t> shape, int64_t rows) {
+  shape[2] = rows;
+  return shape;
+}
+/// Numbers of a row of a head: scales of codes are one each.
+static int64_t perRow(const RefTensor &heads) {
+  return heads.shape.size() > 3 ? heads.shape[3] : 1;
+}
+
 /// Concatenates `before` and `rows` along dimension 2.
 static RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
   int64_t outer = rows.shape[0] * rows.shape[1], old = before.shape[2], added = rows.shape[2],
-          D = rows.shape[3];
-  RefTensor result = zeros({rows.shape[0], rows.shape[1], old + added, D}, rows.type);
+          D = perRow(rows);
+  RefTensor result = zeros(withRows(rows.shape, old + added), rows.type);
   auto out = result.values.begin();
   for (int64_t n = 0; n < outer; ++n) {
     out = std::copy_n(before.values.begin() + n * old * D, old * D, out);
@@ -86,7 +96,7 @@ Status StateChanges::set(transformer::StateSetOp op, Ref value) {
 Expected<Ref> StateChanges::append(transformer::CacheAppendOp op, const RefTensor &rows) {
   transformer::StateOp state = op.lookupState();
   std::string name = op.getState().str(), length = state.getLengthName().str();
-  RefTensor empty{rows.type, {rows.shape[0], rows.shape[1], 0, rows.shape[3]}, {}};
+  RefTensor empty{rows.type, withRows(rows.shape, 0), {}};
   auto found = after.states.find(name);
   const RefTensor &content = found == after.states.end() ? empty : *found->second;
   if (content.shape[0] != rows.shape[0])
@@ -106,7 +116,7 @@ Expected<Ref> StateChanges::appendEach(transformer::CacheAppendOp op, const RefT
                                        const RefTensor &at, const RefTensor *counts) {
   transformer::StateOp state = op.lookupState();
   std::string name = op.getState().str(), length = state.getLengthName().str();
-  int64_t B = rows.shape[0], H = rows.shape[1], T = rows.shape[2], D = rows.shape[3], most = 0;
+  int64_t B = rows.shape[0], H = rows.shape[1], T = rows.shape[2], D = perRow(rows), most = 0;
   std::vector<int64_t> &after = this->after.rows[length];
   after.clear();
   for (int64_t b = 0; b < B; ++b) {
@@ -116,7 +126,7 @@ Expected<Ref> StateChanges::appendEach(transformer::CacheAppendOp op, const RefT
   if (auto capacity = static_cast<int64_t>(*state.getCapacity()); most > capacity)
     return errorAt(op, length + ": expected at most " + std::to_string(capacity) + " rows, found " +
                            std::to_string(most));
-  RefTensor content = zeros({B, H, most, D}, rows.type);
+  RefTensor content = zeros(withRows(rows.shape, most), rows.type);
   auto found = this->after.states.find(name);
   const RefTensor *old = found == this->after.states.end() ? nullptr : found->second.get();
   for (int64_t b = 0; b < B; ++b)

@@ -33,6 +33,7 @@
 #include <cmath>
 #include <functional>
 #include <ostream>
+#include <utility>
 
 using namespace mlir;
 
@@ -163,6 +164,7 @@ public:
     });
     outlined.walk(
         [&](transformer::QuantizeOp op) { allow(formatOfRows(dtypeOf(op.getCodes().getType()))); });
+    outlined.walk([&](transformer::CacheQuantizeOp) { allow(formatOfRows(DType::I8)); });
   }
 
   Status compare(int launch, const Dimensions &dims, const BufferReader &read);
@@ -271,14 +273,20 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
   stored.type = formatOf(expected.type).isNarrow() ? expected.type : DType::F32;
   if (auto quantize = made.getDefiningOp<transformer::QuantizeOp>())
     stored.codeBase = formatOf(quantize).sumsGroups() ? 0 : 128; // Support/Program.h
+  int64_t columns = expected.shape.empty() ? 1 : expected.shape.back();
   if (stored.first > 0 ||
-      !stored.firsts.empty()) // the layout is of the whole cache, the values are its new rows
-    stored.dims[stored.dims.size() - 2] = expected.shape[expected.shape.size() - 2];
+      !stored.firsts.empty()) { // the layout is of the whole cache, the values are its new rows
+    if (expected.shape.size() == 3) { // scales: rows of one number
+      stored.dims.push_back(1);
+      stored.rows = std::exchange(stored.pitch, 1);
+      columns = 1;
+    }
+    stored.dims[stored.dims.size() - 2] = expected.shape[2];
+  }
   const LaunchArgument &argument =
       launch.arguments[launch.arguments.size() - def.getNumResults() + result];
   int64_t offset = HEDDLE_TRY(argument.offset.evaluate(dims));
   std::vector<uint32_t> memory = HEDDLE_TRY(read(argument.index));
-  int64_t columns = expected.shape.empty() ? 1 : expected.shape.back();
   size_t start = std::min(static_cast<size_t>(offset), memory.size());
   std::span<const uint32_t> words = std::span(memory).subspan(start);
   std::vector<double> values(expected.values.size());
@@ -364,6 +372,17 @@ Join joinOf(transformer::QuantizeOp op) {
   };
 }
 
+Join joinOf(transformer::CacheQuantizeOp op) {
+  return [op](std::vector<double> &codes, const std::vector<double> &scales) mutable {
+    auto rows = static_cast<int64_t>(scales.size());
+    RefTensor factors{DType::F32, {rows}, scales};
+    codes = reference::entering(
+                DType::F32, {DType::I8, {rows, op.getCodes().getType().getShape().back()}, codes},
+                &factors)
+                .values;
+  };
+}
+
 Join joinOf(Value first, Value second) {
   Operation *op = first.getDefiningOp();
   if (!op || op != second.getDefiningOp())
@@ -371,6 +390,8 @@ Join joinOf(Value first, Value second) {
   if (isa<transformer::AttentionStatisticsOp>(op))
     return joinStatistics;
   if (auto quantize = dyn_cast<transformer::QuantizeOp>(op))
+    return joinOf(quantize);
+  if (auto quantize = dyn_cast<transformer::CacheQuantizeOp>(op))
     return joinOf(quantize);
   return nullptr;
 }

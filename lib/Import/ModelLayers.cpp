@@ -124,6 +124,8 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   bool sums = a.returnLogSumExp && givesMore;
   auto attention = AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale),
                                        weights, sums, rules);
+  // What steps read from caches; whole documents have no session.
+  attention.setKept(call.decoder && !call.cached() && d.decoder->documents.empty());
   if (sums)
     f.result(site.result + "log-sum-exp", attention.getLse(),
              {"B", std::to_string(a.heads), site.call.rows()});

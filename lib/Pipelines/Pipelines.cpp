@@ -32,13 +32,14 @@ using namespace mlir;
 
 namespace heddle {
 
-void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
+void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype,
+                              const std::string &cacheDtype) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(transformer::createLowerConvolutions());
   pm.addPass(createCSEPass());
   pm.addPass(createCheckSupported());
   pm.addPass(transformer::createBoundCaches());
-  pm.addPass(transformer::createSetPrecision({dtype}));
+  pm.addPass(transformer::createSetPrecision({dtype, cacheDtype}));
 }
 
 void buildFusedPipeline(OpPassManager &pm) {

@@ -37,7 +37,7 @@ Stage before(Stage stage) {
 void addStage(OpPassManager &pm, Stage stage, const StageOptions &options) {
   switch (stage) {
   case Stage::Transformer:
-    return buildTransformerPipeline(pm, options.dtype);
+    return buildTransformerPipeline(pm, options.dtype, options.cacheDtype);
   case Stage::Fused:
     return buildFusedPipeline(pm);
   case Stage::Program:
@@ -75,6 +75,9 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
                             llvm::cl::init("0")};
   Option<std::string> dtype{*this, "dtype", llvm::cl::desc("type of the operands of products"),
                             llvm::cl::init("f32")};
+  Option<std::string> cacheDtype{*this, "cache-dtype",
+                                 llvm::cl::desc("type of keys and values that sessions keep"),
+                                 llvm::cl::init("")};
 };
 
 /// Registers `heddle-to-<stage>`: all passes from the transformer stage on.
@@ -89,7 +92,7 @@ void registerStage(Stage stage) {
         options.level = given.level;
         bool gpu = stage == Stage::Gpu || stage == Stage::Spirv || given.target == "vulkan";
         options.target = gpu ? TargetKind::Vulkan : TargetKind::Cpu;
-        buildTransformerPipeline(pm, given.dtype);
+        buildTransformerPipeline(pm, given.dtype, given.cacheDtype);
         addStages(pm, Stage::Transformer, stage, options);
       });
 }

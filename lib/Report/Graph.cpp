@@ -31,7 +31,8 @@ namespace {
 bool writesState(Operation *op) { return hasEffect<MemoryEffects::Write>(op); }
 
 bool isPartOfArrow(Operation *op) {
-  return isa<SplitHeadsOp, MergeHeadsOp, QuantizeOp>(op) || isRounding(op) || writesState(op);
+  return isa<SplitHeadsOp, MergeHeadsOp, QuantizeOp, CacheQuantizeOp>(op) || isRounding(op) ||
+         writesState(op);
 }
 
 Value behindArrow(Value value) { return behindGroups(value, isPartOfArrow); }

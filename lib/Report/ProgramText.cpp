@@ -6,10 +6,13 @@
 
 #include "ProgramText.h"
 
+#include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Support/Dims.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace heddle {
@@ -102,6 +105,33 @@ void addBuffers(const Function &function, const Dimensions &dims, std::string &t
   }
 }
 
+/// States of sessions, alike ones once: "  2 of i8 [B, 8, P, 64], at most 256 rows: decoder.0.self.key".
+void addStates(mlir::ModuleOp fused, std::string &text) {
+  struct Kind {
+    std::string what, first;
+    int count = 0;
+  };
+  std::vector<Kind> kinds;
+  int total = 0;
+  for (auto state : fused.getOps<transformer::StateOp>()) {
+    Kind kind{toString(dtypeOf(state.getType())), state.getSymName().str()};
+    const Shape dims = dimsFromAttr(state.getDims());
+    kind.what += " " + shapeText(std::vector<SizeExpr>(dims.begin(), dims.end()));
+    if (state.getCapacity())
+      kind.what += ", at most " + std::to_string(*state.getCapacity()) + " rows";
+    if (state.getWindow())
+      kind.what += ", of which a window of " + std::to_string(*state.getWindow()) + " is read";
+    auto known = std::ranges::find(kinds, kind.what, &Kind::what);
+    ++(known == kinds.end() ? kinds.emplace_back(std::move(kind)) : *known).count;
+    ++total;
+  }
+  if (total > 0)
+    text += "states " + std::to_string(total) + "\n";
+  for (const Kind &kind : kinds)
+    text += "  " + std::to_string(kind.count) + " of " + kind.what + ": " + kind.first +
+            (kind.count > 1 ? ", …\n" : "\n");
+}
+
 void addKernels(const Program &program, std::string &text) {
   text += "kernels " + std::to_string(program.kernels.size()) + "\n";
   for (const Kernel &kernel : program.kernels) {
@@ -153,6 +183,7 @@ Expected<std::string> programText(mlir::ModuleOp fused, const Program &program,
   }
   text += "parameters " + std::to_string(parameters) + " in " + std::to_string(tensors) +
           " tensors, " + megabytes(program.weightBytes) + " packed\n";
+  addStates(fused, text);
   addKernels(program, text);
   return text;
 }

@@ -33,6 +33,22 @@ const NumberFormat *findFormat(std::string_view name) {
 const NumberFormat *findProduct(DType rows, DType weights) {
   return firstOf([&](auto &row) { return row.rows == rows && row.weights == weights; });
 }
+const NumberFormat *findKeptProduct(DType rows, DType kept) {
+  if (const NumberFormat *known = findProduct(rows, kept))
+    return known;
+  bool isKept = std::ranges::find(keptTypes, kept) != std::end(keptTypes);
+  return isKept && (rows == DType::F32 || rows == DType::BF16) ? findProduct(rows, rows) : nullptr;
+}
+
+/// A code is named as its `--dtype` is.
+static std::string_view keptName(DType type) {
+  return formatOf(type).isCode() ? formatOfRows(type).name : std::string_view(toString(type));
+}
+std::optional<DType> findKeptType(std::string_view name) {
+  const auto *found = std::ranges::find(keptTypes, name, keptName);
+  return found == std::end(keptTypes) ? std::nullopt : std::optional(*found);
+}
+
 const NumberFormat &formatOfWeights(DType type) {
   return *firstOf([&](const NumberFormat &row) { return row.weights == type; }, numberFormats);
 }
@@ -40,14 +56,21 @@ const NumberFormat &formatOfRows(DType type) {
   return *firstOf([&](const NumberFormat &row) { return row.rows == type; }, numberFormats);
 }
 
-std::string formatNames(std::string_view last) {
+/// What `name` gives of each row, as a list.
+template <typename Rows, typename Name>
+static std::string listOf(const Rows &rows, std::string_view last, Name name) {
   std::string text;
-  for (const NumberFormat &row : numberFormats) {
-    if (&row != numberFormats)
-      text += &row == std::end(numberFormats) - 1 ? last : ", ";
-    text += row.name;
+  for (const auto &row : rows) {
+    if (&row != std::begin(rows))
+      text += &row == std::end(rows) - 1 ? last : ", ";
+    text += name(row);
   }
   return text;
 }
+
+std::string formatNames(std::string_view last) {
+  return listOf(numberFormats, last, [](const NumberFormat &row) { return row.name; });
+}
+std::string keptTypeNames(std::string_view last) { return listOf(keptTypes, last, keptName); }
 
 } // namespace heddle

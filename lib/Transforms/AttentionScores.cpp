@@ -238,6 +238,8 @@ void Scores::enter(const Sequence &entered, Value enteredHead) {
   keyHead = group == 1 ? head : t.div(head, t.index(group));
   q = f.slice(f.view(queryView), {batch, head});
   k = f.slice(f.view(keyView), {batch, keyHead});
+  if (rules.keyScales)
+    keyScales = f.slice(f.view(f.viewOf(rules.keyScales)), {batch, keyHead});
 }
 
 //===- Ranges and tiles that the mask visits -----------------------------===//
@@ -374,7 +376,8 @@ Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
   bool starts = mask && !rules.hiddenScore;
   return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, /*rows=*/Value(),
                                     chunk.count, starts ? chunk.from : Value(),
-                                    chunk.skips ? chunk.visited : Value(), visit, UnitAttr());
+                                    chunk.skips ? chunk.visited : Value(), keyScales, visit,
+                                    UnitAttr());
 }
 
 Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, double value,

@@ -97,7 +97,8 @@ private:
   transformer::MaskDocumentsOp documents;
   int64_t heads, group; ///< query heads, and how many of them share a key head
   mlir::Value q, k;
-  mlir::Value biasTile; ///< bias of the last tile; null without a bias
+  mlir::Value keyScales; ///< of this head; null unless keys are codes
+  mlir::Value biasTile;  ///< bias of the last tile; null without a bias
 };
 
 } // namespace heddle

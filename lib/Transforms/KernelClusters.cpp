@@ -36,6 +36,7 @@ private:
   LogicalResult collect(Operation &op);
   Cluster chainFrom(Operation *op, kernel::Root root);
   void addStatistics(Cluster &cluster, ScoresOpInterface scores);
+  void addScales(Cluster &cluster, CacheQuantizeOp op);
   void mergeParts(Cluster &first, Operation *op);
   void extend(Cluster &cluster);
   bool addRounding(Cluster &cluster);
@@ -73,8 +74,9 @@ static Operation *attentionThatReads(Value value) {
   Operation *last = nullptr;
   for (Operation *reader : value.getUsers()) {
     Operation *found = rootOf(reader) == kernel::Root::Attention ? reader
-                       : isRelayout(reader) ? attentionThatReads(reader->getResult(0))
-                                            : nullptr;
+                       : isRelayout(reader) && reader->getNumResults() > 0
+                           ? attentionThatReads(reader->getResult(0))
+                           : nullptr;
     if (found && (!last || last->isBeforeInBlock(found)))
       last = found;
   }
@@ -110,6 +112,8 @@ LogicalResult ClusterFinder::collect(Operation &op) {
     mergeParts(cluster, &op);
   if (auto scores = dyn_cast<ScoresOpInterface>(op))
     addStatistics(cluster, scores);
+  if (auto quantize = dyn_cast<CacheQuantizeOp>(op))
+    addScales(cluster, quantize);
   claim(std::move(cluster));
   return success();
 }
@@ -129,6 +133,13 @@ void ClusterFinder::addStatistics(Cluster &cluster, ScoresOpInterface scores) {
         other && cluster.root == kernel::Root::Attention && !rootOf(user) &&
         other.getQuery() == scores.getQuery() && other.getMask() == scores.getMask() &&
         other.getScaleAttr() == scores.getScaleAttr() && other.getRules() == scores.getRules())
+      cluster.ops.push_back(user);
+}
+
+/// Adds the store of scales beside that of their codes.
+void ClusterFinder::addScales(Cluster &cluster, CacheQuantizeOp op) {
+  for (Operation *user : op.getScales().getUsers())
+    if (hasEffect<MemoryEffects::Write>(user))
       cluster.ops.push_back(user);
 }
 

@@ -88,11 +88,11 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
   SmallVector<kernel::ViewDim> dims;
   for (const SizeExpr &size : sizes)
     dims.push_back(names.name(size));
-  if (sizes.size() > 2 && !(place.rows == sizes[sizes.size() - 2]))
+  if (sizes.size() > 2 && !place.perRow && !(place.rows == sizes[sizes.size() - 2]))
     dims[dims.size() - 2].pitch = names.name(place.rows);
   // Rows of flag tables are padded like other rows; views of integers are dense without a pitch.
   if (!place.dense && !place.weight && !sizes.empty() && (ids || !sizes.back().isConstant()))
-    dims.back().pitch = names.name(SizeExpr::roundUp(sizes.back(), 16));
+    dims.back().pitch = names.name(place.perRow ? place.rows : SizeExpr::roundUp(sizes.back(), 16));
   Type element = getElementTypeOrSelf(type);
   if (formatOf(element).kind == ElementFormat::Kind::Index) // flags too
     element = IntegerType::get(context, 32);

@@ -27,6 +27,7 @@ struct PlannedTensor {
   bool panel = false;
   bool weight = false;
   bool dense = false;
+  bool perRow = false; ///< a number for each row: the last dimension has `rows` places
   DType element = DType::F32;
   /// Size of the heads in the last dimension, if each is padded; else 0.
   int64_t group = 0;

@@ -143,10 +143,11 @@ int64_t heddle::ringOf(StateOp op) {
   return rows < static_cast<int64_t>(*op.getCapacity()) ? rows : 0;
 }
 
-/// Matrices of each sequence of a state; a number of them that is not known counts as one.
-static int64_t matricesOf(const Shape &dims) {
+/// Matrices of each sequence of a state, each of its last `own` dimensions; a number of them that is not
+/// known counts as one.
+static int64_t matricesOf(const Shape &dims, size_t own) {
   int64_t count = 1;
-  for (size_t i = 1; i + 2 < dims.size(); ++i)
+  for (size_t i = 1; i + own < dims.size(); ++i)
     count *= dims[i].isConstant() ? dims[i].constantValue() : 1;
   return count;
 }
@@ -160,18 +161,21 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
   bool dense = place.dense = isDense(op.getType());
   place.element = dtypeOf(op.getType());
   place.ring = static_cast<int32_t>(ringOf(op));
+  place.perRow = dims.size() == 3 && !dims.back().isConstant();
   if (place.ring)
     place.rows = place.ring;
-  else if (dims.size() == 4)
+  else if (dims.size() == 4 || place.perRow)
     place.rows = SizeExpr::roundUp(
         op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
   place.panel = keyStates.contains(symbol);
+  if (place.perRow)
+    dims[2] = place.rows;
   Value &buffer = states[symbol];
   if (!buffer) {
     Buffer planned{symbol.str(), Buffer::Kind::State,
-                   elementsOf(dims, place.rows, dense, place.elementBytes())};
+                   elementsOf(dims, place.perRow ? dims[1] : place.rows, dense, place.elementBytes())};
     if (!op.getCapacity())
-      planned.matrices = matricesOf(dims);
+      planned.matrices = matricesOf(dims, place.perRow ? 1 : 2);
     buffer = bufferOf(std::move(planned));
   }
   place.buffer = buffer;

@@ -25,7 +25,8 @@ static void split(AttentionOp op) {
   Location loc = op.getLoc();
   auto plain = AttentionOp::create(b, loc, op.getQuery(), op.getKey(), op.getValue(), op.getMask(),
                                    op.getScale().convertToFloat(), WeightsResult::None,
-                                   /*lse=*/static_cast<bool>(op.getLse()), op.getRules());
+                                   /*lse=*/static_cast<bool>(op.getLse()), op.getRules(),
+                                   op.getValueScales());
   auto statistics = AttentionStatisticsOp::create(b, loc, op);
   auto weights = AttentionWeightsOp::create(b, loc, op, statistics);
   op.getOutput().replaceAllUsesWith(plain.getOutput());

@@ -44,6 +44,8 @@ public:
       std::tie(sequence, i) = scores.document(b, i, rows);
     scores.enter(sequence, h);
     value = f.slice(f.view(f.viewOf(op.getValue())), {b, scores.keyHead});
+    if (op.getValueScales())
+      scales = f.slice(f.view(f.viewOf(op.getValueScales())), {b, scores.keyHead});
     SoftmaxState row = chunks(i, rows);
     if (op.getSinks())
       row = withSink(row, h);
@@ -112,7 +114,7 @@ private:
     Value factors = t.narrow(p, f.viewType(scores.queryView).getElementType());
     Value weighted = kernel::ContractOp::create(
         t.b, t.loc, t.type(rows, valueColumns), factors, Value(), value, row, keys.count, Value(),
-        starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), visitTile,
+        starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), scales, visitTile,
         t.b.getUnitAttr());
     return {weighted, top, sum};
   }
@@ -186,7 +188,7 @@ private:
   TileBuilder &t;
   AttentionOp op;
   Scores scores;
-  Value value;
+  Value value, scales; ///< of this head; scales: null unless values are codes
   int64_t valueColumns = 0;
 };
 } // namespace

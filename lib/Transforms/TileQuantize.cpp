@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   quantize   m = the largest magnitude of a row; codes 128 + rint(x * (127 / m)), scales m / 127
+//              a cache's rows are such codes too, with their sign
 //   linear     (f32(sum - 128 * sum of the weight's codes) * row's scale) * column's scale
 //
 //   of f16     codes f16(x * 2^-e), scales 2^e, e the exponent of m;  sum * row's scale
@@ -108,11 +109,11 @@ struct Coder {
 };
 } // namespace
 
-static Coder bytes(TileBuilder &t, Value largest) {
+static Coder bytes(TileBuilder &t, Value largest, int64_t base) {
   Value scale = t.div(largest, t.constant(mostCode, largest));
   Value factors = factorsOf(t, largest);
   return {scalesOf(t, largest, smallest, scale),
-          [&t, factors](Value x) { return codesOf(t, sumWithUnit(t, x, factors, codeBase)); }};
+          [&t, factors, base](Value x) { return codesOf(t, sumWithUnit(t, x, factors, base)); }};
 }
 
 /// The power of two of a row's largest magnitude has its bits of the exponent, the inverse those
@@ -143,7 +144,7 @@ static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, ValueRa
   Value i = f.func.getGridIndex(0), left = rowsLeft(f);
   Value largest = largestOf(t, walk, f.sizes.softmaxRows);
   bool asHalves = formatOf(op.getCodes().getType()).isFloat();
-  Coder coder = asHalves ? halves(t, largest) : bytes(t, largest);
+  Coder coder = asHalves ? halves(t, largest) : bytes(t, largest, codeBase);
   for (auto [number, result] : llvm::enumerate(results)) {
     Value view = f.view(f.firstResult() + number);
     auto store = [&](Value tile, Value c) {
@@ -221,6 +222,38 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
                features);
   bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1;
   (inGroups ? quantizeGroups : quantizeRows)(f, op, walk, yield->getOperands());
+  return success();
+}
+
+/// Rows of heads, into temporaries or caches: codes keep their sign.
+LogicalResult heddle::tileCacheQuantize(KernelBuilder &f) {
+  TileBuilder &t = f.t;
+  Operation *yield = f.def.getBody().front().getTerminator();
+  auto op = yield->getOperand(0).getDefiningOp<CacheQuantizeOp>();
+  if (!op)
+    return f.def.emitOpError("expected a cache.quantize that is yielded");
+  kernel::ViewType in = f.viewType(f.viewOf(op.getRows()));
+  const int64_t rows = f.sizes.softmaxRows, features = in.getDims().back().extent.value;
+  f.createFunc({in.getDim(0).extent, in.getDim(1).extent, in.getDim(2).extent}, {1, 1, rows});
+  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2);
+  RowWalk walk(t, f.slice(f.view(f.viewOf(op.getRows())), {b, h}), i, t.type(rows, 16), features);
+  Coder coder = bytes(t, largestOf(t, walk, rows), /*base=*/0);
+  for (auto [number, result] : llvm::enumerate(yield->getOperands())) {
+    Value view = f.view(f.firstResult() + number);
+    Value left = t.sub(f.sizeValue(in.getDim(2).extent), i);
+    Value row = f.placeOf(number, b, i, left);
+    IntegerAttr ring = f.ringOf(number);
+    if (result == op.getScales()) {
+      kernel::StoreOp::create(t.b, t.loc, coder.scales, f.slice(view, {b, h}), ValueRange{row},
+                              left, t.b.getUnitAttr(), ring);
+      continue;
+    }
+    walk.overColumns(Value(), [&](Value, Value c) {
+      kernel::StoreOp::create(t.b, t.loc, coder.codesOf(walk.load(c)), view,
+                              ValueRange{b, h, row, c}, left, ring);
+      return Value();
+    });
+  }
   return success();
 }
 

@@ -236,6 +236,7 @@ void heddle::registerTilers(DialectRegistry &registry) {
     attach<PatchesOp, Root::Patches, tilePatches>(c);
     attach<PoolOp, Root::Pool, tilePool>(c);
     attach<QuantizeOp, Root::Quantize, tileQuantize>(c);
+    attach<CacheQuantizeOp, Root::Relayout, tileCacheQuantize>(c);
     attach<SoftmaxOp, Root::Softmax, tileSoftmax>(c);
     attach<CrossEntropyRowsOp, Root::Loss, tileLoss>(c);
     attach<CrossEntropyMeanOp, Root::LossMean, tileLossMean>(c);

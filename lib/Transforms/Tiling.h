@@ -215,6 +215,7 @@ mlir::LogicalResult tileNorm(KernelBuilder &frame);
 mlir::LogicalResult tilePatches(KernelBuilder &frame);
 mlir::LogicalResult tilePool(KernelBuilder &frame);
 mlir::LogicalResult tileQuantize(KernelBuilder &frame);
+mlir::LogicalResult tileCacheQuantize(KernelBuilder &frame);
 mlir::LogicalResult tileSoftmax(KernelBuilder &frame);
 mlir::LogicalResult tileLoss(KernelBuilder &frame);
 mlir::LogicalResult tileLossMean(KernelBuilder &frame);

@@ -19,9 +19,12 @@ class PromptTest
     : public testing::TestWithParam<std::tuple<std::string, std::string, std::string>> {
 protected:
   void SetUp() override {
-    const auto &[model, device, dtype] = GetParam();
-    auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/" + model + ".json",
-                      {.device = device, .dtype = dtype});
+    const auto &[model, device, types] = GetParam();
+    const size_t end = types.find('_'); // "bf16_int8": the caches' type behind that of products
+    JitOptions options{.device = device, .dtype = types.substr(0, end)};
+    if (end != std::string::npos)
+      options.cacheDtype = types.substr(end + 1);
+    auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/" + model + ".json", options);
     if (!opened && isMissingDevice(opened.error()))
       GTEST_SKIP() << opened.error().message;
     ASSERT_TRUE(opened) << opened.error().message;
@@ -292,10 +295,24 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"prompt-hidden", "vulkan", "f32"}),
     nameOf);
 
+/// Types of caches beside types of products. CacheTypeTest multiplies each with each.
+INSTANTIATE_TEST_SUITE_P(
+    Caches, PromptTest,
+    testing::Values(Case{"rotary-decoder", "cpu", "f32_bf16"},
+                    Case{"rotary-decoder", "cpu", "bf16_int8"},
+                    Case{"rotary-odd", "cpu", "f32_int8"}, Case{"prompt-rules", "cpu", "bf16_f32"},
+                    Case{"prompt-transposed", "cpu", "int8_int8"},
+                    Case{"rotary-decoder", "vulkan", "f32_int8"},
+                    Case{"rotary-odd", "vulkan", "bf16_int8"},
+                    Case{"prompt-rules", "vulkan", "int4_f16"}),
+    nameOf);
+
 INSTANTIATE_TEST_SUITE_P(Models, RingTest,
                          testing::Values(Case{"prompt-window", "cpu", "f32"},
                                          Case{"prompt-window", "cpu", "bf16"},
-                                         Case{"prompt-window", "vulkan", "f32"}),
+                                         Case{"prompt-window", "vulkan", "f32"},
+                                         Case{"prompt-window", "cpu", "bf16_int8"},
+                                         Case{"prompt-window", "vulkan", "f32_int8"}),
                          nameOf);
 
 } // namespace

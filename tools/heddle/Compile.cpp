@@ -106,6 +106,9 @@ void addDtypeFlag(CLI::App &command, CompileOptions &options) {
   std::string names = formatNames(", ");
   names.insert(names.find(','), " (default)");
   command.add_option("--dtype", options.dtype, names);
+  command.add_option("--cache-dtype", options.cacheDtype,
+                     "of keys and values that sessions keep: " + keptTypeNames() +
+                         " (default: as --dtype rounds them)");
 }
 
 void addModelFlags(CLI::App &command, CompileOptions &options) {

@@ -22,7 +22,7 @@ void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, cache, d
 
 /// Flags of commands that compile a model: --mask, --part, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);
-/// --dtype.
+/// --dtype and --cache-dtype.
 void addDtypeFlag(CLI::App &command, CompileOptions &options);
 
 /// Flags of commands that run: --device, --threads.

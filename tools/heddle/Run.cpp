@@ -40,6 +40,7 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
   Progress progress;
   static_cast<ImportOptions &>(options) = compile;
   options.dtype = compile.dtype;
+  options.cacheDtype = compile.cacheDtype;
   options.progress = [&](const std::string &phase) { progress.show(phase); };
   std::vector<std::string> warnings, notes;
   options.warning = [&](const std::string &text) { warnings.push_back(text); };

@@ -35,6 +35,8 @@ struct CompileOptions : ImportOptions {
   /// kernel is written in a way of its own (docs/gpu.md).
   std::optional<int> vulkanLevel;
   std::string dtype = "f32"; ///< of products: a name of Support/Formats.h
+  /// Type of keys and values that sessions keep: f32, bf16, f16 or int8; empty: it follows `dtype`.
+  std::string cacheDtype;
   /// Files to be written: error if the model is read from one of them.
   std::vector<std::string> outputs;
   /// Callback with a short phrase at the beginning of each phase.

@@ -19,10 +19,10 @@
 namespace heddle {
 
 struct JitOptions : ImportOptions {
-  std::string device = "cpu";     ///< "cpu", "vulkan", "vulkan:N"
-  int threads = 0;                ///< CPU: 0 means all processors
-  std::optional<int> vulkanLevel; ///< SessionOptions::vulkanLevel
-  std::string dtype = "f32";
+  std::string device = "cpu";            ///< "cpu", "vulkan", "vulkan:N"
+  int threads = 0;                       ///< CPU: 0 means all processors
+  std::optional<int> vulkanLevel;        ///< SessionOptions::vulkanLevel
+  std::string dtype = "f32", cacheDtype; ///< as in CompileOptions
   /// Callback with a short phrase at the beginning of each phase of the compilation.
   std::function<void(const std::string &phase)> progress;
   /// Callback for warnings of the compilation, such as unused tensors of the checkpoint.

@@ -29,11 +29,14 @@ struct StageOptions {
   std::string isa = "x86-64-v3"; ///< instruction set of a CPU
   std::string level = "0";       ///< level of Vulkan devices: a name of GpuTarget.h
   std::string dtype = "f32";     ///< type of product operands, as in buildTransformerPipeline
+  std::string cacheDtype; ///< type of keys and values that sessions keep; empty: it follows `dtype`
 };
 
 /// Alive: transformer, arith, tensor, func (builtin modules are always alive).
-/// `dtype`: the number format of products' operands.
-void buildTransformerPipeline(mlir::OpPassManager &pm, const std::string &dtype = "f32");
+/// `dtype`: the number format of products' operands; `cacheDtype`: the type of keys and values that
+/// sessions keep, which follows `dtype` where it is empty.
+void buildTransformerPipeline(mlir::OpPassManager &pm, const std::string &dtype = "f32",
+                              const std::string &cacheDtype = "");
 
 /// Alive: kernel.group around transformer, arith, tensor; func outside them.
 void buildFusedPipeline(mlir::OpPassManager &pm);

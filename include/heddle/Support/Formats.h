@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -158,6 +159,15 @@ using format_rows::numberFormats;
 const NumberFormat *findFormat(std::string_view name);
 /// The first format whose products have these operands; null where none has.
 const NumberFormat *findProduct(DType rows, DType weights);
+/// The format of products with keys or values that are kept in a type: as they enter, they become numbers
+/// of the rows' type, unless `findProduct` knows both types. Null where rows are not f32 or bf16.
+const NumberFormat *findKeptProduct(DType rows, DType kept);
+/// What `--cache-dtype` may name: types in which keys and values are kept; int8 are codes with scales.
+inline constexpr DType keptTypes[] = {DType::F32, DType::BF16, DType::F16, DType::I8};
+/// The type that `--cache-dtype` calls so; none where there is none of this name.
+std::optional<DType> findKeptType(std::string_view name);
+/// The names of all: "f32, bf16, f16 or int8".
+std::string keptTypeNames(std::string_view last = " or ");
 /// The first format of weights, or of rows, of this type; that of f32 where none has it.
 const NumberFormat &formatOfWeights(DType type);
 const NumberFormat &formatOfRows(DType type);

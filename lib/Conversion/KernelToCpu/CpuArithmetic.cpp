@@ -103,6 +103,54 @@ std::pair<Value, Value> CpuEmitter::widenedPair(Value words) {
   return {half(0), half(1)};
 }
 
+Value CpuEmitter::widened(Value elements, Type type, Value scale) {
+  if (type.isF32())
+    return elements;
+  if (type.isF16())
+    return widened(elements);
+  Type words = withElement(elements.getType(), builder.getI32Type());
+  if (type.isBF16())
+    return asFloats(arith::ShLIOp::create(builder, loc,
+                                          arith::ExtUIOp::create(builder, loc, words, elements),
+                                          wordConstant(16, words)));
+  Value code = arith::SIToFPOp::create(builder, loc, withElement(words, builder.getF32Type()),
+                                       arith::ExtSIOp::create(builder, loc, words, elements));
+  return arith::MulFOp::create(builder, loc, code, scale);
+}
+
+Registers CpuEmitter::widenedWords(Value words, Type type, Value scale) {
+  if (type.isF32())
+    return {asFloats(words)};
+  if (type.isF16() || type.isBF16()) {
+    auto [even, odd] = type.isF16() ? widenedPair(words) : halvesOf(words);
+    return {even, odd};
+  }
+  Registers parts;
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    Value code =
+        arith::SIToFPOp::create(builder, loc, withElement(words.getType(), builder.getF32Type()),
+                                byteOf(words, byte, /*isSigned=*/true));
+    parts.push_back(arith::MulFOp::create(builder, loc, code, scale));
+  }
+  return parts;
+}
+
+/// Both are rounded apart: where 256 bits are preferred, LLVM has no one instruction for the two.
+Value CpuEmitter::bf16Pairs(Value low, Value high) {
+  auto words = VectorType::get({width}, builder.getI32Type());
+  Value sixteen = wordConstant(16, words), even, odd;
+  if (target.bf16Dot2) {
+    Type bf16 = builder.getBF16Type();
+    even = arith::ExtUIOp::create(builder, loc, words, narrow(low, bf16));
+    odd = arith::ExtUIOp::create(builder, loc, words, narrow(high, bf16));
+    odd = arith::ShLIOp::create(builder, loc, odd, sixteen);
+  } else {
+    even = arith::ShRUIOp::create(builder, loc, roundedWords(low), sixteen);
+    odd = roundedWords(high);
+  }
+  return arith::OrIOp::create(builder, loc, even, odd);
+}
+
 //===- Products of bytes -------------------------------------------------===//
 
 Value CpuEmitter::dot4(Value a, Value b, Value c) {

@@ -111,6 +111,12 @@ public:
   // f16 and bytes (CpuArithmetic.cpp).
   mlir::Value widened(mlir::Value bits);
   std::pair<mlir::Value, mlir::Value> widenedPair(mlir::Value words);
+  /// A register of consecutive elements of a type, or those of each word, first to last, as f32; codes
+  /// are multiplied by `scale`.
+  mlir::Value widened(mlir::Value elements, mlir::Type type, mlir::Value scale);
+  Registers widenedWords(mlir::Value words, mlir::Type type, mlir::Value scale);
+  /// Two registers of f32 rounded to bf16, in words: the first in the low halves.
+  mlir::Value bf16Pairs(mlir::Value low, mlir::Value high);
   mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c) override;
   /// c plus the products of pairs of 16-bit numbers, by vpmaddwd; x86 only.
   mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);

@@ -26,10 +26,10 @@ using namespace heddle::kernel;
 
 const ProductStrategy &heddle::kernel::chooseStrategy(ContractOp op, const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
-  static const ProductStrategy *const strategies[] = {&int8Dot4,      &int4,       &bf16Dot2,
-                                                      &f16Accumulate, &f16Widened, &f32};
+  static const ProductStrategy *const strategies[] = {
+      &int8Dot4, &int4, &keptAsBf16, &bf16Dot2, &f16Accumulate, &widened, &f32};
   for (const ProductStrategy *strategy : strategies)
-    if (strategy->accepts(op.getFormat(), target))
+    if (strategy->accepts(op, target))
       return *strategy;
   llvm_unreachable("the last one accepts everything");
 }
@@ -106,9 +106,10 @@ SmallVector<Address> CpuProduct::rowsOf(const BoundView &view, const Fragment &s
 }
 
 Value CpuProduct::wordsOf(Value features) {
-  return word() == 1 ? features
-                     : builder.createOrFold<arith::DivUIOp>(
-                           loc, e.add(features, e.constant(word() - 1)), e.constant(word()));
+  const int64_t together = this->together();
+  return together == 1 ? features
+                       : builder.createOrFold<arith::DivUIOp>(
+                             loc, e.add(features, e.constant(together - 1)), e.constant(together));
 }
 
 /// Counts k in words where several features of a word are multiplied at once (bf16, i8). Where B is
@@ -116,8 +117,8 @@ Value CpuProduct::wordsOf(Value features) {
 Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value from, Value to) {
   Chain chain{shape, from, to, {}, isPacked() ? loadPacked(shape) : loadB(shape), {}};
   chain.unroll = isPacked() ? 8 : unrolled();
-  chain.grain = decodes() ? word() : 1;
-  int64_t counted = word() / chain.grain;
+  chain.grain = together() / perStep();
+  int64_t counted = perStep();
   const BoundView left = this->left();
   SmallVector<Address> rows = leftRows(shape);
   std::optional<TileMemory> widened;
@@ -147,10 +148,10 @@ Registers CpuProduct::sumFeatures(Chain chain, Registers sums, Value first, Valu
 
 void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
   CpuPrefetch prefetch(e, op, chain.shape, chain.to, first, last, fetchesNextPanels());
-  bool countsWords = chain.grain == 1;
   int64_t words = chain.unroll / chain.grain;
+  Value grain = e.constant(chain.grain);
   chain.atStep = [=, this](Value k) mutable {
-    prefetch.atStep(countsWords ? k : wordsOf(k), words);
+    prefetch.atStep(builder.createOrFold<arith::DivUIOp>(loc, k, grain), words);
   };
 }
 
@@ -314,6 +315,33 @@ void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin,
   Value begin = e.loopBy(from, to, tile).getInductionVar();
   e.enterIf(e.visitBit(op.getVisited(), tile, begin));
   part(begin, e.minimum(e.add(begin, e.constant(tile)), to));
+}
+
+//===- Rows that are codes -----------------------------------------------===//
+
+Value CpuProduct::scalesOfPanel(Value column, int64_t lane) {
+  if (!op.getKeptScales())
+    return {};
+  const BoundView scales = e.view(op.getKeptScales());
+  Value first = e.add(e.add(scales.offset, e.scalar(op.getRhsIndex())), column);
+  return e.loadVector(scales, {first, lane});
+}
+
+Registers CpuProduct::scalesOfColumns(const Fragment &shape) {
+  int64_t columns = CpuEmitter::columnsOf(op.getType());
+  Registers scales;
+  for (int64_t j = 0; j < shape.vectors; ++j)
+    scales.push_back(scalesOfPanel(e.columnBase(columns), e.vectorColumn(j, columns)));
+  return scales;
+}
+
+Value CpuProduct::scaleOfRow(Value row) {
+  if (!op.getKeptScales())
+    return {};
+  const BoundView scales = e.view(op.getKeptScales());
+  Value place = e.add(e.add(scales.offset, e.scalar(op.getRhsIndex())), row);
+  return e.splat(e.loadScalars(scales, {place, 0}, 1).front(),
+                 VectorType::get({width}, builder.getF32Type()));
 }
 
 CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {

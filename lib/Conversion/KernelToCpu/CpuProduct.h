@@ -27,7 +27,7 @@ public:
   CpuProduct(CpuEmitter &emitter, ContractOp op)
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op) {}
   virtual ~CpuProduct() = default;
-  static bool accepts(const NumberFormat &, const CpuTarget &) { return true; }
+  static bool accepts(ContractOp, const CpuTarget &) { return true; }
   static Keeps keeps(const CpuTarget &) { return Keeps::Sums; }
 
   /// Packs features [from, to) of B (null: all) into scratch, if the strategy packs. The large
@@ -72,6 +72,8 @@ protected:
   virtual Operand loadB(const Fragment &shape);
   /// Whether B is widened before it is multiplied. k then counts features instead of words.
   virtual bool decodes() const { return false; }
+  /// Features that a step of k multiplies.
+  virtual int64_t perStep() { return decodes() ? 1 : word(); }
   /// Unroll factor of a chain that reads B unpacked.
   virtual int64_t unrolled() { return decodes() ? 8 : 4; }
   virtual bool fetchesNextPanels() const { return true; }
@@ -95,8 +97,15 @@ protected:
   //===--------------------------------------------------------------------===//
 
   Registers emitChain(const Chain &chain, Registers sums);
-  /// Words that hold so many features, rounded up.
+  /// Features whose steps stay together: those of a word of B, or of the words of a step.
+  int64_t together() { return std::max(word(), perStep()); }
+  /// How many times so many features are together, rounded up.
   mlir::Value wordsOf(mlir::Value features);
+  /// Scales of rows of B that are codes, null of others: of a register's, `lane` behind row `column` of
+  /// the op's; of each register of the register tile; of one row, in all lanes.
+  mlir::Value scalesOfPanel(mlir::Value column, int64_t lane);
+  Registers scalesOfColumns(const Fragment &shape);
+  mlir::Value scaleOfRow(mlir::Value row);
   void fetchMeanwhile(Chain &chain, mlir::Value first, mlir::Value last);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded);
   BoundView left() { return e.view(op.getLhs()); }
@@ -172,7 +181,7 @@ private:
 
 /// An entry of the list of strategies in CpuProduct.cpp.
 struct ProductStrategy {
-  bool (*accepts)(const NumberFormat &format, const CpuTarget &target);
+  bool (*accepts)(ContractOp op, const CpuTarget &target);
   Keeps (*keeps)(const CpuTarget &target);
   std::unique_ptr<CpuProduct> (*make)(CpuEmitter &emitter, ContractOp op);
 };
@@ -184,7 +193,7 @@ constexpr ProductStrategy strategyOf() {
           }};
 }
 
-extern const ProductStrategy bf16Dot2, f16Accumulate, f16Widened, int4, int8Dot4;
+extern const ProductStrategy bf16Dot2, f16Accumulate, int4, int8Dot4, keptAsBf16, widened;
 
 /// The strategy of a product: the first of the list that accepts its formats.
 const ProductStrategy &chooseStrategy(ContractOp op, const CpuTarget &target);

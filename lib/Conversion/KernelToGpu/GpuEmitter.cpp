@@ -408,7 +408,7 @@ std::pair<Value, Value> GpuEmitter::packFour(Value value, Type element) {
   return {word(0), word(2)};
 }
 
-/// Packs the low bytes of four integers into a word, stored as a float but never used as one.
+/// The word is stored as a float but never used as one.
 Value GpuEmitter::packBytes(Value value) {
   Value word;
   for (int64_t lane = 0; lane < width; ++lane) {
@@ -420,6 +420,19 @@ Value GpuEmitter::packBytes(Value value) {
     word = word ? arith::OrIOp::create(builder, loc, word, code).getResult() : code;
   }
   return asFloats(word);
+}
+
+Value GpuEmitter::bytesOf(Value word) {
+  SmallVector<Value> bytes;
+  for (int64_t byte = 0; byte < width; ++byte)
+    bytes.push_back(byteOf(word, byte, /*isSigned=*/true));
+  return vector::FromElementsOp::create(builder, loc,
+                                        VectorType::get({width}, builder.getI32Type()), bytes);
+}
+
+Value GpuEmitter::decoded(Value codes, Value scale) {
+  Value numbers = arith::SIToFPOp::create(builder, loc, scale.getType(), codes);
+  return arith::MulFOp::create(builder, loc, numbers, scale);
 }
 
 //===- Loads and stores --------------------------------------------------===//

@@ -92,6 +92,11 @@ public:
   mlir::Value byteAsFloat(mlir::Value words, int64_t byte, bool isSigned);
   /// Packs four floats, already rounded to `element`, into two words.
   std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value, mlir::Type element);
+  /// Packs the low bytes of four integers into a word, and gives them back with their signs.
+  mlir::Value packBytes(mlir::Value value);
+  mlir::Value bytesOf(mlir::Value word);
+  /// What codes in a register of integers stand for.
+  mlir::Value decoded(mlir::Value codes, mlir::Value scale);
 
   // Interface for products, reductions, stores and loops over elements.
   mlir::LogicalResult emitOp(mlir::Operation &op) override;
@@ -149,7 +154,6 @@ private:
   int64_t activeColumns(int64_t tileColumns) const;
   /// A number of elements in groups of 2^shift.
   mlir::Value inGroups(mlir::Value elements, int64_t shift);
-  mlir::Value packBytes(mlir::Value value);
   std::pair<mlir::Value, mlir::Value> unpackedByDevice(mlir::Value words);
   mlir::Value elementIndex(kernel::Address place);
 

@@ -36,8 +36,9 @@ static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff
 /// The first strategy that accepts the op. f32 is last, because it accepts every op.
 static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
   static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
-  static const GpuProductStrategy *const strategies[] = {&gpuInt8Dot4, &gpuInt4,       &gpuBf16Dot2,
-                                                         &gpuBf16Rows, &gpuF16Widened, &f32};
+  static const GpuProductStrategy *const strategies[] = {
+      &gpuWidenedPanels, &gpuPairedPanels, &gpuKeptRows, &gpuKeptBf16Rows, &gpuInt8Dot4,
+      &gpuInt4,          &gpuBf16Dot2,     &gpuBf16Rows, &gpuF16Widened,   &f32};
   for (const GpuProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;
@@ -98,8 +99,8 @@ LogicalResult GpuProduct::placeLeft() {
     return op.emitOpError("expected rows of floats on the left, found ") << left.type;
   int64_t features = left.type.getDims().back().extent.value;
   // k covers whole words of the right side, whose padding is zero.
-  int64_t perWord = GpuEmitter::perWord(right()), words = (features + perWord - 1) / perWord;
-  count = e.constant(words * (perWord / word()));
+  int64_t together = std::max(GpuEmitter::perWord(right()), word());
+  count = e.constant((features + together - 1) / together * (together / word()));
   leftPitch = padded(left.type.getDims().back().pitch.value);
   leftStart = rowStart(left);
   e.noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));

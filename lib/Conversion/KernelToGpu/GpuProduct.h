@@ -113,6 +113,7 @@ constexpr GpuProductStrategy gpuStrategyOf() {
           }};
 }
 
-extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4;
+extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4,
+    gpuKeptBf16Rows, gpuKeptRows, gpuPairedPanels, gpuWidenedPanels;
 
 } // namespace heddle

@@ -97,6 +97,8 @@ Value TileStore::panelPlace(Value row, int64_t column) {
 
 /// The words of a register: its elements, or pairs of narrow ones.
 SmallVector<Value> TileStore::wordsOf(Value value) {
+  if (e.perWord(view) == 4)
+    return {e.packBytes(value)};
   if (e.perWord(view) == 2) {
     auto [first, second] = e.packFour(value, view.type.getElementType());
     return {first, second};

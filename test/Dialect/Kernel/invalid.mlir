@@ -185,9 +185,23 @@ kernel.func @view_panel(%x: !kernel.view<[16, 4], f32, panel = 8>) scalars() gri
 
 // -----
 
-kernel.func @contract_c7(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], bf16, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected the rows and weights of a number format, found 'f32' and 'bf16'}}
-  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], bf16, panel = 16> -> tensor<4x16xf32>
+kernel.func @contract_c7(%x: !kernel.view<[4, 8], f16>, %w: !kernel.view<[16, 8], bf16, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C7: expected the rows and weights of a number format, found 'f16' and 'bf16'}}
+  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f16>, !kernel.view<[16, 8], bf16, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @contract_c7_codes(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], i8, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C7: expected `kept` beside codes of i8 that become numbers, and only beside them, found 'i8'}}
+  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], i8, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @contract_c7_numbers(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], f16, panel = 16>, %e: !kernel.view<[16], f32>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C7: expected `kept` beside codes of i8 that become numbers, and only beside them, found 'f16'}}
+  %t = kernel.contract %x[%i], %w[%i] kept(%e : !kernel.view<[16], f32>) : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], f16, panel = 16> -> tensor<4x16xf32>
 }
 
 // -----

@@ -194,8 +194,41 @@ func.func @attention_weights_c2_average(%q: tensor<?x8x?x4xf32>, %m: tensor<?x8x
 
 // -----
 
-func.func @attention_c18_elements(%q: tensor<1x2x?x8xbf16>, %k: tensor<1x2x?x8xbf16>, %v: tensor<1x2x?x8xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C18: expected elements of value that multiply with 'bf16' of query, found 'f32'}}
-  %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<1x2x?x8xbf16>, tensor<1x2x?x8xbf16>, tensor<1x2x?x8xf32>) -> tensor<1x2x?x8xf32>
+func.func @attention_c18_elements(%q: tensor<1x2x?x8xf16>, %k: tensor<1x2x?x8xf16>) {
+  // expected-error @+1 {{'transformer.attention' op operand #0 must be tensor of f32 or bf16, rank 4 [batch, heads, rows, features], heads and features static and positive, but got 'tensor<1x2x?x8xf16>'}}
+  %o = transformer.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x?x8xf16>, tensor<1x2x?x8xf16>, tensor<1x2x?x8xf16>) -> tensor<1x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c20_no_scales(%q: tensor<1x2x?x8xbf16>, %k: tensor<1x2x?x8xi8>) {
+  // expected-error @+1 {{'transformer.attention' op C20: expected scales beside key of i8, and beside no others, found none beside 'i8'}}
+  %o = transformer.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x?x8xbf16>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xi8>) -> tensor<1x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c20_numbers(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, %v: tensor<1x2x?x8xbf16>, %s: tensor<1x2x?xf32>) {
+  // expected-error @+1 {{'transformer.attention' op C20: expected scales beside value of i8, and beside no others, found some beside 'bf16'}}
+  %o = transformer.attention %q, %k, %v key_scales(%s : tensor<1x2x?xf32>) value_scales(%s : tensor<1x2x?xf32>) {scale = 1.0 : f32} : (tensor<1x2x?x8xf32>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xbf16>) -> tensor<1x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c20_heads(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, %s: tensor<1x1x?xf32>) {
+  // expected-error @+1 {{'transformer.attention' op C20: dimension 1 of the scales of key: expected 2, found 1}}
+  %o = transformer.attention %q, %k, %k key_scales(%s : tensor<1x1x?xf32>) value_scales(%s : tensor<1x1x?xf32>) {scale = 1.0 : f32} : (tensor<1x2x?x8xf32>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xi8>) -> tensor<1x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c20_documents(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, %s: tensor<1x2x?xf32>, %n: tensor<?xi32>) {
+  %d = transformer.mask.documents starts(%n, %n) : tensor<?xi32>, tensor<?xi32>
+  // expected-error @+1 {{'transformer.attention' op C20: expected no packed documents beside scales, found them}}
+  %o = transformer.attention %q, %k, %k mask(%d) key_scales(%s : tensor<1x2x?xf32>) value_scales(%s : tensor<1x2x?xf32>) {scale = 1.0 : f32} : (tensor<1x2x?x8xf32>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xi8>) -> tensor<1x2x?x8xf32>
   return
 }

@@ -133,3 +133,19 @@ func.func @linear_c5_beside_groups(%q: tensor<?x8xi8>, %w: tensor<6x8xi4>, %s: t
   %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x8xi8>, tensor<6x8xi4>, tensor<?x2xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
   return
 }
+
+// -----
+
+func.func @cache_quantize_c1(%k: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.cache.quantize' op C1: dimension 3 of codes: expected 8 in [?, 2, ?, 8], found [?, 2, ?, 4]}}
+  %q, %e = transformer.cache.quantize %k : tensor<?x2x?x8xf32> -> tensor<?x2x?x4xi8>, tensor<?x2x?xf32>
+  return
+}
+
+// -----
+
+func.func @cache_quantize_c2(%k: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.cache.quantize' op C2: dimension 1 of scales: expected 2 in [?, 2, ?], found [?, 8, ?]}}
+  %q, %e = transformer.cache.quantize %k : tensor<?x2x?x8xf32> -> tensor<?x2x?x8xi8>, tensor<?x8x?xf32>
+  return
+}

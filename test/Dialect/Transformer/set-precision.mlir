@@ -10,6 +10,8 @@
 // RUN: heddle-opt %s --set-precision=dtype=f16 | FileCheck %s --check-prefix=HALF
 // RUN: heddle-opt %s --set-precision=dtype=int4 | FileCheck %s --check-prefix=CODES
 // RUN: heddle-opt %s --set-precision | FileCheck %s --check-prefix=F32
+// RUN: not heddle-opt %s --set-precision=cache-dtype=int4 2>&1 | FileCheck %s --check-prefix=NOCACHE
+// NOCACHE: set-precision: cache-dtype: expected f32, bf16, f16 or int8, found int4
 // RUN: not heddle-opt %s --set-precision=dtype=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // F32: @shared
 // F32-NOT: bf16

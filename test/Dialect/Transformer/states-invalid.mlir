@@ -21,7 +21,7 @@ transformer.state @state_c2_name {dims = ["B", 8, 5, 4]} : tensor<?x8x?x4xf32>
 
 // -----
 
-// expected-error @+1 {{'transformer.state' op C3: expected a state with a capacity to have rank 4 and a dynamic dimension 2}}
+// expected-error @+1 {{'transformer.state' op C3: expected a state with a capacity to have rank 4, or rank 3 of scales, and a dynamic dimension 2}}
 transformer.state @state_c3_rank {dims = ["B", "S", 4], capacity = 8 : i64} : tensor<?x?x4xf32>
 
 // -----
@@ -117,6 +117,16 @@ transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8
 func.func @cache_append_c2_capacity(%x: tensor<?x8x17x4xf32>) {
   // expected-error @+1 {{'transformer.cache.append' op C2: expected at most 16 rows, the capacity, found 17}}
   %k = transformer.cache.append @c, %x : tensor<?x8x17x4xf32> -> tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+
+func.func @cache_append_c2_rank(%x: tensor<?x8x1xf32>) {
+  // expected-error @+1 {{'transformer.cache.append' op C2: expected rows of the state's rank 4, found 'tensor<?x8x1xf32>'}}
+  %k = transformer.cache.append @c, %x : tensor<?x8x1xf32> -> tensor<?x8x?x4xf32>
   return
 }
 

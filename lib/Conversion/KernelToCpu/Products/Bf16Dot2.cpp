@@ -6,7 +6,8 @@
 // step is one instruction where there is one, else two f32 products.
 //
 // Attention's values of bf16 lie row by row: two rows are interleaved as they are loaded, or once
-// for all row fragments (packed).
+// for all row fragments (packed). Keys and values that are kept in another type are rounded as they
+// are loaded, or once (packed).
 //
 //   low  a0 a1 ...     word j: low half a[j], high half b[j]
 //   high b0 b1 ...
@@ -25,8 +26,8 @@ using namespace heddle::kernel;
 namespace {
 struct Bf16Dot2 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const NumberFormat &format, const CpuTarget &) {
-    return format.weights == DType::BF16;
+  static bool accepts(ContractOp op, const CpuTarget &) {
+    return op.getFormat().weights == DType::BF16;
   }
   static Keeps keeps(const CpuTarget &target) {
     return target.bf16Dot2 ? Keeps::Sums : Keeps::Parts;
@@ -59,10 +60,13 @@ struct Bf16Dot2 : CpuProduct {
       auto placeOf = [=, this](Value k, int64_t j, int64_t u) {
         return e.moved(rowPlaces[j], e.mul(k, 2 * step), u * 2 * step);
       };
+      auto rowOf = [this](Value k, int64_t u) { return e.add(e.mul(k, 2), e.constant(2 * u)); };
       pairs = [=, this](Value k, int64_t j, int64_t u) {
-        return pairOfRows(placeOf(k, j, u), step);
+        return pairOfRows(placeOf(k, j, u), step, rowOf(k, u));
       };
-      alone = [=, this](Value k, int64_t j, int64_t u) { return rowAsWords(placeOf(k, j, u)); };
+      alone = [=, this](Value k, int64_t j, int64_t u) {
+        return rowAsWords(placeOf(k, j, u), rowOf(k, u));
+      };
     }
     Operand leftPair = [this, &left](Value k, int64_t r, int64_t u) {
       Address place = e.placeIn(left, r, e.mul(k, 2), u * 2);
@@ -104,29 +108,29 @@ struct Bf16Dot2 : CpuProduct {
     int64_t step = 0;
     SmallVector<Address> rowPlaces = e.rightPlaces(op, shape, step);
     Value one = e.constant(1), whole = arith::ShRUIOp::create(builder, loc, end, one);
-    auto loop = [&](Value from, Value to, llvm::function_ref<Value(Address)> load) {
+    auto loop = [&](Value from, Value to, llvm::function_ref<Value(Address, Value)> load) {
       auto loopOp = scf::ForOp::create(builder, loc, from, to, one);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loopOp.getBody());
       Value pair = loopOp.getInductionVar();
       for (auto [j, place] : llvm::enumerate(rowPlaces))
-        e.storeAt(load(e.moved(place, e.mul(pair, 2 * step))), packed.base,
+        e.storeAt(load(e.moved(place, e.mul(pair, 2 * step)), e.mul(pair, 2)), packed.base,
                   e.moved({e.mul(pair, packed.columns), 0}, Value(), j * width), packed.element);
     };
     loop(arith::ShRUIOp::create(builder, loc, begin, one), whole,
-         [&](Address place) { return pairOfRows(place, step); });
+         [&](Address place, Value row) { return pairOfRows(place, step, row); });
     loop(whole, arith::ShRUIOp::create(builder, loc, e.add(end, one), one),
-         [&](Address place) { return rowAsWords(place); });
+         [&](Address place, Value row) { return rowAsWords(place, row); });
   }
 
-  /// A row in the low halves of words; the high ones are zero.
-  Value rowAsWords(Address place) {
+  /// Row `row` of the range in the low halves of words; the high ones are zero.
+  virtual Value rowAsWords(Address place, Value row) {
     auto words = VectorType::get({width}, builder.getI32Type());
     return arith::ExtUIOp::create(builder, loc, words, e.loadVector(right(), place));
   }
 
-  /// A row in the low halves of words, the next one in the high halves.
-  Value pairOfRows(Address place, int64_t step) {
+  /// Row `row` of the range in the low halves of words, the next one in the high halves.
+  virtual Value pairOfRows(Address place, int64_t step, Value row) {
     Value low = e.loadVector(right(), place),
           high = e.loadVector(right(), e.moved(place, Value(), step));
     SmallVector<int64_t> lanes;
@@ -137,6 +141,86 @@ struct Bf16Dot2 : CpuProduct {
                                      both);
   }
 };
+
+/// Keys and values of another type. Over features, k counts pairs.
+struct KeptAsBf16 : Bf16Dot2 {
+  using Bf16Dot2::Bf16Dot2;
+  static bool accepts(ContractOp op, const CpuTarget &target) {
+    return Bf16Dot2::accepts(op, target) && op.convertsRight();
+  }
+
+  int64_t perStep() override { return 2; }
+
+  Value rowAt(Address place, Value row) {
+    return e.widened(e.loadVector(right(), place), type(), scaleOfRow(row));
+  }
+  Value rowAsWords(Address place, Value row) override {
+    return e.bf16Pairs(rowAt(place, row), e.zeroVector());
+  }
+  Value pairOfRows(Address place, int64_t step, Value row) override {
+    return e.bf16Pairs(rowAt(place, row),
+                       rowAt(e.moved(place, Value(), step), e.add(row, e.constant(1))));
+  }
+
+  /// The pairs of features of one register that lie together, from the first on.
+  Registers pairsAt(Address place, Value scale) {
+    Registers parts;
+    for (int64_t feature = 0; feature < together(); feature += word())
+      parts.append(e.widenedWords(e.loadWords(right(), e.moved(place, Value(), feature * 16)),
+                                  type(), scale));
+    Registers pairs;
+    for (size_t i = 0; i < parts.size(); i += 2)
+      pairs.push_back(e.bf16Pairs(parts[i], parts[i + 1]));
+    return pairs;
+  }
+
+  Operand loadB(const Fragment &shape) override {
+    int64_t step = 0;
+    SmallVector<Address> places = e.rightPlaces(op, shape, step);
+    Registers scales = scalesOfColumns(shape);
+    return [=, this, pairs = SmallVector<Registers>(shape.vectors)](Value k, int64_t j,
+                                                                    int64_t u) mutable -> Value {
+      const int64_t grain = together() / 2;
+      if (u % grain == 0)
+        pairs[j] = pairsAt(e.moved(places[j], e.mul(k, 32), u * 32), scales[j]);
+      return pairs[j][u % grain];
+    };
+  }
+
+  std::optional<TileMemory> packedForm() override {
+    constexpr int64_t mostWords = 32 << 10;
+    if (op.getRows())
+      return Bf16Dot2::packedForm();
+    TileMemory form;
+    form.columns = CpuEmitter::columnsOf(op.getType());
+    form.rows = (features() + together() - 1) / together() * together() / 2;
+    form.element = builder.getI32Type();
+    return form.rows * form.columns > mostWords ? std::nullopt : std::optional(form);
+  }
+
+  /// Packs pairs [from, to).
+  void packPanels(const TileMemory &packed, ColumnRange columns, Value from, Value to) override {
+    OpBuilder::InsertionGuard guard(builder);
+    int64_t stored = padded(right().type.getDims().back().pitch.value);
+    Value column = e.loopBy(columns.from, columns.to, 16).getInductionVar();
+    Value start = e.add(right().offset, e.mul(e.add(e.scalar(op.getRhsIndex()), column), stored));
+    Registers scales;
+    for (int64_t lane = 0; lane < 16; lane += width)
+      scales.push_back(scalesOfPanel(column, lane));
+    Value pair = e.loopBy(from, to, together() / 2).getInductionVar();
+    Address source = e.moved({start, 0}, e.mul(pair, 32)),
+            target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(pair, from), 16));
+    for (int64_t lane = 0; lane < 16; lane += width)
+      for (auto [i, words] :
+           llvm::enumerate(pairsAt(e.moved(source, Value(), word() * lane), scales[lane / width])))
+        e.storeAt(words, packed.base, e.moved(target, Value(), static_cast<int64_t>(i) * 16 + lane),
+                  packed.element);
+  }
+
+private:
+  Type type() { return right().type.getElementType(); }
+};
 } // namespace
 
 const ProductStrategy heddle::kernel::bf16Dot2 = strategyOf<Bf16Dot2>();
+const ProductStrategy heddle::kernel::keptAsBf16 = strategyOf<KeptAsBf16>();

@@ -26,8 +26,8 @@ using namespace heddle::kernel;
 namespace {
 struct F16Accumulate : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const NumberFormat &format, const CpuTarget &target) {
-    return target.f16Accumulate && format.peak == Arithmetic::F16;
+  static bool accepts(ContractOp op, const CpuTarget &target) {
+    return target.f16Accumulate && op.getFormat().peak == Arithmetic::F16;
   }
 
   /// Multiplies both halves of each word into two sums.

@@ -37,8 +37,8 @@ static_assert(format.group == format.blockColumns);
 namespace {
 struct Int4 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const NumberFormat &format, const CpuTarget &) {
-    return format.weights == DType::I4;
+  static bool accepts(ContractOp op, const CpuTarget &) {
+    return op.getFormat().weights == DType::I4;
   }
   static Keeps keeps(const CpuTarget &) { return Keeps::GroupSums; }
 

@@ -14,8 +14,8 @@ using namespace heddle::kernel;
 namespace {
 struct Int8Dot4 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const NumberFormat &format, const CpuTarget &) {
-    return format.weights == DType::I8;
+  static bool accepts(ContractOp op, const CpuTarget &) {
+    return op.getFormat().weights == DType::I8;
   }
   static Keeps keeps(const CpuTarget &target) {
     return target.int8Dot4 ? Keeps::Sums : Keeps::Parts;

@@ -169,8 +169,12 @@ bool ContractOp::readsWeights() {
 }
 
 const heddle::NumberFormat *ContractOp::findFormat() {
-  return findProduct(elementOf(getLhs()), elementOf(getRhs()));
+  std::optional<DType> left = findDType(elementOf(getLhs())),
+                       right = findDType(elementOf(getRhs()));
+  return left && right ? findKeptProduct(*left, *right) : nullptr;
 }
+
+bool ContractOp::convertsRight() { return getFormat().weights != dtypeOf(elementOf(getRhs())); }
 
 /// C7: the sides have the elements of a number format, the result those of its sums.
 static LogicalResult verifyElements(ContractOp op) {
@@ -179,6 +183,12 @@ static LogicalResult verifyElements(ContractOp op) {
   if (!format)
     return op.emitOpError("C7: expected the rows and weights of a number format, found ")
            << left << " and " << right;
+  if ((op.convertsRight() && heddle::formatOf(right).isCode()) !=
+      static_cast<bool>(op.getKeptScales()))
+    return op.emitOpError(
+               "C7: expected `kept` beside codes of i8 that become numbers, and only beside "
+               "them, found ")
+           << right;
   if (format->scales && op.getRows())
     return op.emitOpError("C7: expected a format without scales with `over rows`, found ") << left;
   return verifyElement(op, "C7", op.getType(), mlirTypeOf(format->sums, op.getContext()));

@@ -41,7 +41,7 @@ struct Sizes {
 
 void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key,
                         Value value, Value mask, float scale, WeightsResult weights, bool lse,
-                        ScoreRules rules) {
+                        ScoreRules rules, Value valueScales) {
   Sizes s(query, key, value);
   Type f32 = builder.getF32Type();
   Type output = RankedTensorType::get({s.batch, s.heads, s.queries, s.valueFeatures}, f32);
@@ -53,8 +53,10 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, 
   if (weights == WeightsResult::Averaged)
     weightsType = RankedTensorType::get({s.batch, s.queries, s.keys}, f32);
   build(builder, state, output, lseType, weightsType, query, key, value, mask, rules.bias,
-        rules.sinks, rules.keyCounts, builder.getF32FloatAttr(scale), rules.softcap,
-        rules.hiddenScore, weights == WeightsResult::Averaged ? builder.getUnitAttr() : UnitAttr());
+        rules.sinks, rules.keyCounts, rules.keyScales, valueScales, builder.getF32FloatAttr(scale),
+        rules.softcap, rules.hiddenScore,
+        weights == WeightsResult::Averaged ? builder.getUnitAttr() : UnitAttr(),
+        /*kept=*/UnitAttr());
 }
 
 //===- Verifying ---------------------------------------------------------===//
@@ -135,7 +137,8 @@ LogicalResult AttentionOp::verify() {
   return success(
       succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
       succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())) &&
-      succeeded(verifyElements(*this, getQuery(), getKey(), getValue())));
+      succeeded(verifyKept(*this, "key", getKey(), getKeyScales(), getMask())) &&
+      succeeded(verifyKept(*this, "value", getValue(), getValueScales(), getMask())));
 }
 
 //===- TransformerOpInterface----------------------------------------------===//
@@ -145,6 +148,8 @@ void AttentionOp::inferShapes(SymbolicShapes &shapes) {
   shapes.require(q[0], k[0], "the batch of queries and keys");
   shapes.require(k[0], v[0], "the batch of keys and values");
   shapes.require(k[2], v[2], "the number of keys and values");
+  if (getValueScales())
+    requireScales(shapes, getValue(), getValueScales());
   shapes.set(getOutput(), Shape{q[0], q[1], q[2], v[3]});
   if (getLse())
     shapes.set(getLse(), Shape{q[0], q[1], q[2]});

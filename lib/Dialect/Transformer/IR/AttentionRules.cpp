@@ -9,6 +9,7 @@
 #include "AttentionRules.h"
 #include "ShapeChecks.h"
 
+#include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -281,14 +282,23 @@ static RuleSizes sizesOfTables(const RuleSizes &sizes, const llvm::SetVector<Ope
           ShapedType::kDynamic};
 }
 
-LogicalResult heddle::transformer::verifyElements(Operation *op, Value query, Value key,
-                                                  Value value) {
-  Type expected = getElementTypeOrSelf(query.getType());
-  for (auto [name, other] : {std::pair("key", key), std::pair("value", value)})
-    if (other && !detail::multiplies(expected, getElementTypeOrSelf(other.getType())))
-      return op->emitOpError("C18: expected elements of ")
-             << name << " that multiply with " << expected << " of query, found "
-             << getElementTypeOrSelf(other.getType());
+LogicalResult heddle::transformer::verifyKept(Operation *op, StringRef name, Value kept,
+                                              Value scales, Value mask) {
+  auto type = cast<RankedTensorType>(kept.getType());
+  if (heddle::formatOf(type).isCode() != static_cast<bool>(scales))
+    return op->emitOpError("C20: expected scales beside ")
+           << name << " of i8, and beside no others, found "
+           << (scales ? "some beside " : "none beside ") << type.getElementType();
+  if (!scales)
+    return success();
+  ArrayRef<int64_t> found = cast<RankedTensorType>(scales.getType()).getShape();
+  for (int64_t i = 0; i < 3; ++i)
+    if (differ(found[i], type.getDimSize(i)))
+      return op->emitOpError("C20: dimension ")
+             << i << " of the scales of " << name << ": expected " << type.getDimSize(i)
+             << ", found " << found[i];
+  if (packedDocumentsOf(mask))
+    return op->emitOpError("C20: expected no packed documents beside scales, found them");
   return success();
 }
 

@@ -16,9 +16,9 @@ struct RuleSizes {
   int64_t batch, heads, queries, keys;
 };
 
-/// C18: element types of the operands; a null value is skipped.
-llvm::LogicalResult verifyElements(mlir::Operation *op, mlir::Value query, mlir::Value key,
-                                   mlir::Value value);
+/// C20: scales beside keys or values that are codes.
+llvm::LogicalResult verifyKept(mlir::Operation *op, llvm::StringRef name, mlir::Value kept,
+                               mlir::Value scales, mlir::Value mask);
 /// The constraints of an attention's mask and score rules, C10, C12 to C17 and C19; `mask` may be null.
 llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mlir::Value mask,
                                 const ScoreRules &rules);
@@ -26,6 +26,9 @@ llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mli
 /// Requires the shapes that an attention's mask and rules need over `full` (batch, heads, queries,
 /// keys): ScoreShapes.cpp.
 void requireRuleShapes(SymbolicShapes &shapes, ScoresOpInterface op, const Shape &full);
+
+/// Requires a scale for each row of codes.
+void requireScales(SymbolicShapes &shapes, mlir::Value codes, mlir::Value scales);
 
 // Shape of the weights, per head or averaged (AttentionWeights.cpp).
 Shape weightsShape(const Shape &query, const Shape &key, bool averaged);

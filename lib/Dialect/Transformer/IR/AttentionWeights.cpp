@@ -36,7 +36,7 @@ void AttentionStatisticsOp::build(OpBuilder &builder, OperationState &state, Att
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto row = RankedTensorType::get(query.getShape().drop_back(), builder.getF32Type());
   build(builder, state, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getBias(),
-        op.getSinks(), op.getKeyCounts(), op.getScaleAttr(), op.getSoftcapAttr(),
+        op.getSinks(), op.getKeyCounts(), op.getKeyScales(), op.getScaleAttr(), op.getSoftcapAttr(),
         op.getHiddenScoreAttr());
 }
 
@@ -44,8 +44,8 @@ void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, Attent
                                AttentionStatisticsOp statistics) {
   build(builder, state, op.getWeights().getType(), op.getQuery(), op.getKey(),
         statistics.getMaximum(), statistics.getSum(), op.getMask(), op.getBias(), op.getSinks(),
-        op.getKeyCounts(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(),
-        op.getAverageWeightsAttr());
+        op.getKeyCounts(), op.getKeyScales(), op.getScaleAttr(), op.getSoftcapAttr(),
+        op.getHiddenScoreAttr(), op.getAverageWeightsAttr());
 }
 
 //===- Verifying ---------------------------------------------------------===//
@@ -60,7 +60,7 @@ static LogicalResult verifyRulesOf(Op op) {
   if (heads % keyHeads != 0)
     return op.emitOpError("C3: expected key heads that divide query heads ")
            << heads << ", found " << keyHeads;
-  if (failed(verifyElements(op, op.getQuery(), op.getKey(), Value())))
+  if (failed(verifyKept(op, "key", op.getKey(), op.getKeyScales(), op.getMask())))
     return failure();
   return verifyRules(op, {batch, heads, q.getDimSize(2), k.getDimSize(2)}, op.getMask(),
                      op.getRules());

@@ -48,6 +48,34 @@ bool QuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) {
   return true; // the verifier names the wrong dimension
 }
 
+//===- cache.quantize ----------------------------------------------------===//
+
+LogicalResult CacheQuantizeOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType rows = typeOf(adaptor.getRows());
+  types.push_back(rows.clone(IntegerType::get(context, 8)));
+  types.push_back(RankedTensorType::get(rows.getShape().drop_back(), Float32Type::get(context)));
+  return success();
+}
+
+bool CacheQuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) {
+  return true; // the verifier names the wrong dimension
+}
+
+LogicalResult CacheQuantizeOp::verify() {
+  ArrayRef<int64_t> rows = typeOf(getRows()).getShape();
+  return inOrder(
+      [&] { return verifyShape(*this, "C1", "codes", getCodes(), rows, {1, 3}); },
+      [&] { return verifyShape(*this, "C2", "scales", getScales(), rows.drop_back(), {1}); });
+}
+
+void CacheQuantizeOp::inferShapes(SymbolicShapes &shapes) {
+  Shape rows = shapes.of(getRows());
+  shapes.set(getCodes(), rows);
+  rows.pop_back();
+  shapes.set(getScales(), std::move(rows));
+}
+
 //===- weight, linear ----------------------------------------------------===//
 
 LogicalResult heddle::transformer::detail::verifyScales(WeightOp op) {

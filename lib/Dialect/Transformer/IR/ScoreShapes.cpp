@@ -51,6 +51,12 @@ private:
 };
 } // namespace
 
+void heddle::transformer::requireScales(SymbolicShapes &shapes, Value codes, Value scales) {
+  const Shape &rows = shapes.of(codes), &found = shapes.of(scales);
+  for (size_t i = 0; i < 3; ++i)
+    shapes.require(rows[i], found[i], "codes and their scales");
+}
+
 void heddle::transformer::requireRuleShapes(SymbolicShapes &shapes, ScoresOpInterface op,
                                             const Shape &full) {
   llvm::SetVector<Operation *> ops;
@@ -63,6 +69,8 @@ void heddle::transformer::requireRuleShapes(SymbolicShapes &shapes, ScoresOpInte
   for (Operation *rule : ops)
     rules.check(rule);
   rules.oneASequence(op.getRules().keyCounts, "the counts of keys");
+  if (Value scales = op.getRules().keyScales)
+    requireScales(shapes, op.getKey(), scales);
 }
 
 void RuleShapes::countSequences(MaskDocumentsOp op) {

@@ -47,9 +47,9 @@ LogicalResult StateOp::verify() {
     if (LogicalResult checked = verifyDimEntry(*this, i); failed(checked))
       return checked;
   if (std::optional<uint64_t> capacity = getCapacity()) {
-    if (type.getRank() != 4 || !type.isDynamicDim(2))
-      return emitOpError("C3: expected a state with a capacity to have rank 4 and a dynamic "
-                         "dimension 2, found ")
+    if (type.getRank() < 3 || type.getRank() > 4 || !type.isDynamicDim(2))
+      return emitOpError("C3: expected a state with a capacity to have rank 4, or rank 3 of "
+                         "scales, and a dynamic dimension 2, found ")
              << type;
     if (static_cast<int64_t>(*capacity) <= 0)
       return emitOpError("C3: expected a positive capacity, found ")
@@ -150,7 +150,12 @@ LogicalResult StateGetOp::verifySymbolUses(SymbolTableCollection &symbols) {
 static LogicalResult verifyRows(CacheAppendOp op, StateOp state) {
   static constexpr StringLiteral names[] = {"batch", "heads", "rows", "features"};
   auto rows = cast<RankedTensorType>(op.getRows().getType());
-  for (int64_t i : {0, 1, 3}) {
+  if (rows.getRank() != state.getTensorType().getRank())
+    return op.emitOpError("C2: expected rows of the state's rank ")
+           << state.getTensorType().getRank() << ", found " << rows;
+  for (int64_t i = 0; i < rows.getRank(); ++i) {
+    if (i == 2)
+      continue;
     int64_t have = rows.getDimSize(i), want = state.getTensorType().getDimSize(i);
     if (!ShapedType::isDynamic(have) && !ShapedType::isDynamic(want) && have != want)
       return op.emitOpError("C2: expected ")
@@ -187,7 +192,7 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
 static LogicalResult verifyLength(Operation *op, StringAttr dim) {
   Operation *table = SymbolTable::getNearestSymbolTable(op);
   for (auto state : table->getRegion(0).getOps<StateOp>())
-    if (state.getCapacity() && state.getDims().size() == 4 &&
+    if (state.getCapacity() && state.getDims().size() > 2 &&
         state.getLengthName() == dim.getValue())
       return success();
   return op->emitOpError("C1: expected the length of a transformer.state with a capacity, found ")

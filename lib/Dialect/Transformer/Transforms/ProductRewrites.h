@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace heddle::transformer {
 
@@ -29,5 +30,11 @@ inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op
 /// Gives every f32 `linear` and `ffn` whose matrices are tensors of the checkpoint the format's
 /// operands. Other products are left alone.
 void quantizeProducts(mlir::ModuleOp module, const NumberFormat &format);
+
+/// Values that sessions keep, in the type of caches.
+using KeptValues = llvm::DenseSet<mlir::Value>;
+/// Gives states that only attention reads, and keys and values that are marked as kept, the type of
+/// caches. Where it is asked for, an error if others read what attention reads.
+llvm::FailureOr<KeptValues> keepRows(mlir::ModuleOp module, DType type, bool isAsked);
 
 } // namespace heddle::transformer

@@ -7,13 +7,12 @@
 //
 //   linear(x, w)          ──▶  linear(truncf x, w as bf16)
 //   attention(q, k, v)    ──▶  attention(truncf q, truncf k, truncf v)
-//   cache.append(s, rows) ──▶  cache.append(s as bf16, truncf rows)
 //   embedding(ids, w)     ──▶  embedding(ids, w as bf16)
 //
 // f16 is a storage format: only values that are kept and read repeatedly take
 // it, that is weights, tables, keys and values. Formats whose linear layers have other
 // operands than the rest (int8, f16-sum, int4) get them from
-// QuantizeProducts.cpp.
+// QuantizeProducts.cpp, keys and values of caches their own type from KeepRows.cpp.
 //
 // A value is rounded right behind the op that computes it: kernels then round
 // once what they store, not in each column tile what it reads.
@@ -38,18 +37,21 @@ namespace {
 /// Narrows operands of products; `known` shares rounded values among readers.
 class Rounder {
 public:
-  Rounder(ModuleOp module, const NumberFormat &format)
-      : module(module), builder(module.getContext()),
+  Rounder(ModuleOp module, const NumberFormat &format, const KeptValues &kept)
+      : module(module), builder(module.getContext()), kept(kept),
         element(mlirTypeOf(format.weights, module.getContext())),
         roundsRows(format.rows == format.weights) {}
 
   void run() {
-    narrowStates();
     module.walk([&](LinearOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
     module.walk([&](HeadProductsOp op) { narrow(op.getInputMutable(), {&op.getWeightMutable()}); });
     module.walk([&](FfnOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
     module.walk([&](AttentionOp op) {
-      narrow(op.getQueryMutable(), {&op.getKeyMutable(), &op.getValueMutable()});
+      SmallVector<OpOperand *> anew; // what caches keep has its type
+      for (OpOperand *operand : {&op.getKeyMutable(), &op.getValueMutable()})
+        if (!kept.contains(operand->get()))
+          anew.push_back(operand);
+      narrow(op.getQueryMutable(), anew);
     });
     module.walk([&](EmbeddingOp op) {
       if (isF32Weight(op.getTable()))
@@ -58,10 +60,10 @@ public:
   }
 
 private:
-  /// Narrows all operands of a product or none: `operand` if rows are rounded too, and the kept
-  /// ones.
-  void narrow(OpOperand &operand, ArrayRef<OpOperand *> kept) {
-    SmallVector<OpOperand *> all(kept);
+  /// Narrows all operands of a product or none: `operand` if rows are rounded too, and the
+  /// others.
+  void narrow(OpOperand &operand, ArrayRef<OpOperand *> others) {
+    SmallVector<OpOperand *> all(others);
     if (!roundsRows && !isF32(operand.get()))
       return;
     if (roundsRows)
@@ -92,61 +94,9 @@ private:
     return made;
   }
 
-  //===--------------------------------------------------------------------===//
-  // States
-  //===--------------------------------------------------------------------===//
-
-  /// Whether a value is read only as keys or values.
-  static bool feedsAttentionOnly(Value value) {
-    return llvm::all_of(value.getUses(), [](OpOperand &use) {
-      auto attention = dyn_cast<AttentionOp>(use.getOwner());
-      return attention &&
-             (&use == &attention.getKeyMutable() || &use == &attention.getValueMutable());
-    });
-  }
-
-  /// Narrows the states that only attention reads, and everything that names them.
-  void narrowStates() {
-    llvm::SmallPtrSet<Operation *, 16> narrow;
-    module.walk([&](StateOp op) {
-      if (op.getTensorType().getElementType().isF32() && op.getTensorType().getRank() == 4)
-        narrow.insert(op);
-    });
-    module.walk([&](Operation *op) {
-      if (auto get = dyn_cast<StateGetOp>(op); get && !feedsAttentionOnly(get.getResult()))
-        narrow.erase(get.lookupState());
-      if (auto append = dyn_cast<CacheAppendOp>(op);
-          append && !feedsAttentionOnly(append.getResult()))
-        narrow.erase(append.lookupState());
-    });
-    // Collected before they change: rounding inserts ops into the walked blocks.
-    SmallVector<Operation *> users;
-    module.walk([&](Operation *op) {
-      if (isa<StateGetOp, StateSetOp, CacheAppendOp>(op))
-        users.push_back(op);
-    });
-    for (Operation *op : users)
-      narrowUser(op, narrow);
-    for (Operation *op : narrow) {
-      auto state = cast<StateOp>(op);
-      state.setType(state.getTensorType().clone(element));
-    }
-  }
-
-  void narrowUser(Operation *op, const llvm::SmallPtrSetImpl<Operation *> &states) {
-    if (auto get = dyn_cast<StateGetOp>(op); get && states.contains(get.lookupState()))
-      get.getResult().setType(cast<RankedTensorType>(narrowed(get.getResult())));
-    if (auto set = dyn_cast<StateSetOp>(op); set && states.contains(set.lookupState()))
-      set.getValueMutable().set(rounded(set.getValue()));
-    if (auto append = dyn_cast<CacheAppendOp>(op);
-        append && states.contains(append.lookupState())) {
-      append.getRowsMutable().set(rounded(append.getRows()));
-      append.getResult().setType(cast<RankedTensorType>(narrowed(append.getResult())));
-    }
-  }
-
   ModuleOp module;
   OpBuilder builder;
+  const KeptValues &kept;
   Type element;
   bool roundsRows; ///< whether first operands of products are rounded too
   llvm::DenseMap<Value, Value> known;
@@ -162,10 +112,20 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
                                  << dtype;
       return signalPassFailure();
     }
+    std::optional<DType> cache =
+        cacheDtype.empty() ? format->others : findKeptType(cacheDtype.getValue());
+    if (!cache) {
+      getOperation().emitError() << "set-precision: cache-dtype: expected " << keptTypeNames()
+                                 << ", found " << cacheDtype;
+      return signalPassFailure();
+    }
     if (format->hasOwnProducts())
       quantizeProducts(getOperation(), *format);
+    FailureOr<KeptValues> kept = keepRows(getOperation(), *cache, !cacheDtype.empty());
+    if (failed(kept))
+      return signalPassFailure(); // keepRows said why
     if (format->others != DType::F32)
-      Rounder(getOperation(), formatOfWeights(format->others)).run();
+      Rounder(getOperation(), formatOfWeights(format->others), *kept).run();
   }
 };
 } // namespace

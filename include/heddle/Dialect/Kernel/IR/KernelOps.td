@@ -250,13 +250,16 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
     bf16 on both sides: the sum takes pairs k, k + 1 from an even k (with `over rows` counted from row 0 of the range), the odd k first, then the even
     one, each by a fused multiply-add; a missing partner is zero. Denormals count as zero.
     i8 on both sides: bytes are unsigned on the left, signed on the right; the sum is an exact i32.
+    f32 or bf16 on the left, another type on the right: elements of the right become f32 as they enter, and are rounded to the left's type. Those of
+    i8 are codes, beside them `kept(%e)` has a number e for each row of the right: they stand for `e * code`, rounded to f32.
     i8 and i4, with `scales(%s)`: bytes on the left are codes p; the right has codes q, and a scale d and a minimum m a group. A row of `scales` has e
     and s of each group of the left's row. Group by group, from +0: `a = fma(f32(sum of p * q), e * f32(d), a)`, then `a = fma(s, f32(m), a)`.
 
     C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
     C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
     C6: a tile of `tiles` divides the columns of the result (with `over rows`, of the left), into at most 32.
-    C7: the sides have the elements of rows and weights of a number format (`Support/Formats.h`), the result has those of its sums; with `over rows`
+    C7: the sides have the elements of rows and weights of a number format (`Support/Formats.h`), or the right has those of a type in which keys and
+    values are kept, with `kept` if they are codes, and only then; the result has the elements of the format's sums; with `over rows`
     the format has no scales. Elements stored narrower than they are multiplied are widened, and summed as f32, including padding features that share
     a word with the last one. With f16 on both sides, up to 128 products may be summed in f16 first. C8: formats whose scales enter the sums, and no
     others, have `scales`: a view of f32 with the left's rows, each of as many numbers as the format says.
@@ -270,14 +273,17 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
   }];
   let arguments = (ins Kernel_TileOrView:$lhs, Optional<Index>:$lhs_index, Kernel_View:$rhs, Index:$rhs_index, Optional<Index>:$rows,
                        Optional<Index>:$columns, Optional<Index>:$from, Optional<I32>:$visited, Optional<Kernel_View>:$scales,
+                       Optional<Kernel_View>:$kept_scales,
                        OptionalAttr<I64Attr>:$visit_tile, UnitAttr:$guarded);
   let results = (outs Kernel_Tile:$result);
   let extraClassDeclaration = [{
     /// Whether the right side is a packed weight, which the product streams and can prefetch.
     bool readsWeights();
-    /// Format of both sides; null in an op that is not verified.
+    /// Format in which both sides are multiplied; null in an op that is not verified.
     const ::heddle::NumberFormat *findFormat();
     const ::heddle::NumberFormat &getFormat() { return *findFormat(); }
+    /// Whether elements of the right side become those of the format as they enter.
+    bool convertsRight();
     /// C8.
     bool hasOwnScales() {
       const ::heddle::NumberFormat *format = findFormat();
@@ -294,16 +300,17 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
     OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs, "::mlir::Value":$rhsIndex,
                    CArg<"::mlir::Value", "{}">:$scales), [{
       build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, /*rows=*/::mlir::Value(), /*columns=*/::mlir::Value(), /*from=*/::mlir::Value(),
-            /*visited=*/::mlir::Value(), scales, /*visit_tile=*/::mlir::IntegerAttr(), /*guarded=*/::mlir::UnitAttr());
+            /*visited=*/::mlir::Value(), scales, /*kept_scales=*/::mlir::Value(), /*visit_tile=*/::mlir::IntegerAttr(), /*guarded=*/::mlir::UnitAttr());
     }]>,
     OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs, "::mlir::Value":$rhsIndex,
                    "::mlir::Value":$rows, "::mlir::Value":$columns, "::mlir::Value":$from, "::mlir::Value":$visited,
-                   "::mlir::IntegerAttr":$visitTile, "::mlir::UnitAttr":$guarded), [{
-      build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, rows, columns, from, visited, /*scales=*/::mlir::Value(), visitTile, guarded);
+                   "::mlir::Value":$keptScales, "::mlir::IntegerAttr":$visitTile, "::mlir::UnitAttr":$guarded), [{
+      build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, rows, columns, from, visited, /*scales=*/::mlir::Value(), keptScales, visitTile,
+            guarded);
     }]>];
   let assemblyFormat = [{
     $lhs (`[` $lhs_index^ `]`)? `,` $rhs `[` $rhs_index `]` (`scales` `(` $scales^ `:` custom<View>(type($scales)) `)`)?
-    (`over` `rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
+    (`kept` `(` $kept_scales^ `:` custom<View>(type($kept_scales)) `)`)? (`over` `rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
     (`from` `(` $from^ `)`)? (`tiles` `(` $visited^ `by` $visit_tile `)`)? attr-dict `:` type($lhs) `,` custom<View>(type($rhs)) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -16,7 +16,7 @@ class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> ans
                      !listconcat(["storageOf", "takesWeight", "documentStarts", "limitValues"], answers)> {
   let extraClassDeclaration = [{
     /// Rules that change the scores, and sinks that join them.
-    ::heddle::transformer::ScoreRules getRules() { return {getBias(), getSinks(), getKeyCounts(), getSoftcapAttr(), getHiddenScoreAttr()}; }
+    ::heddle::transformer::ScoreRules getRules() { return {getBias(), getSinks(), getKeyCounts(), getKeyScales(), getSoftcapAttr(), getHiddenScoreAttr()}; }
   }];
   let extraClassDefinition = [{
     ::heddle::transformer::OperandStorage $cppClass::storageOf(::mlir::OpOperand &operand) {
@@ -79,9 +79,14 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
       `mask.blocks` and `bias.dense` beside them.
     * C17: keys from a state, or from a cache whose sequences differ in length (`counts` tells it, or the mask holds `mask.lengths`, `mask.prefix` or a
       `mask.dense` of each sequence), need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
-    * C18: `key` and `value` have the element type of `query`, or f16 beside f32. With bf16, the weights are rounded to it too before they meet
-      the values; f16 is widened, and all is as with f32.
+    * C18: `query` is f32 or bf16; `key` and `value` may have another type, in which they are kept. As they enter the products they become f32 and are
+      rounded to the type of `query`. With bf16, the weights are rounded to it too before they meet the values.
     * C19: `counts` has one number a sequence, and stands beside no packed documents.
+    * C20: `key_scales` stand beside `key` of i8, `value_scales` beside `value` of i8, and beside no others: one number for each row. The codes of a
+      row stand for `scale * code`, rounded to f32 (`transformer.cache.quantize`). They stand beside no packed documents.
+
+    `kept` says that sessions keep these keys and values between calls, although this function computes them anew: `set-precision` rounds them as it
+    does those of a state, and takes the attribute away.
 
     Example:
     ```mlir
@@ -102,19 +107,22 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
   }];
   let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key, Transformer_KeptHeads:$value, Optional<Transformer_Mask>:$mask,
                        Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
-                       Optional<Transformer_PerSequence>:$key_counts, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
-                       OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average_weights);
+                       Optional<Transformer_PerSequence>:$key_counts, Optional<Transformer_HeadScales>:$key_scales,
+                       Optional<Transformer_HeadScales>:$value_scales, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
+                       OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average_weights, UnitAttr:$kept);
   let results = (outs Transformer_Heads:$output, Optional<RankedTensorOf<[F32]>>:$lse, Optional<RankedTensorOf<[F32]>>:$weights);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
-    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)? attr-dict
+    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)?
+    (`key_scales` `(` $key_scales^ `:` type($key_scales) `)`)? (`value_scales` `(` $value_scales^ `:` type($value_scales) `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($output) (`lse` type($lse)^)? (`weights` type($weights)^)?
   }];
   let builders = [
     // Result types follow from the operands; weights: 0 none, 1 a head, 2 averaged.
     OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask, "float":$scale,
                    CArg<"::heddle::transformer::WeightsResult", "::heddle::transformer::WeightsResult::None">:$weights,
-                   CArg<"bool", "false">:$lse, CArg<"::heddle::transformer::ScoreRules", "{}">:$rules)>];
+                   CArg<"bool", "false">:$lse, CArg<"::heddle::transformer::ScoreRules", "{}">:$rules,
+                   CArg<"::mlir::Value", "{}">:$valueScales)>];
   let hasCanonicalizer = 1;
 }
 
@@ -130,7 +138,7 @@ def Transformer_AttentionStatisticsOp : Transformer_ScoresOp<"attention.statisti
 
     Constraints:
     * C1: `maximum` and `sum` are `[B, H, Tq]`.
-    * C2: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C19).
+    * C2: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C20).
 
     Example:
     ```mlir
@@ -142,11 +150,12 @@ def Transformer_AttentionStatisticsOp : Transformer_ScoresOp<"attention.statisti
   }];
   let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
-                       Optional<Transformer_PerSequence>:$key_counts, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
+                       Optional<Transformer_PerSequence>:$key_counts, Optional<Transformer_HeadScales>:$key_scales, F32Attr:$scale,
+                       OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
   let results = (outs 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum);
   let assemblyFormat = [{
     $query `,` $key (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
-    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)? attr-dict
+    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)? (`key_scales` `(` $key_scales^ `:` type($key_scales) `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `)` `->` custom<SameTypes>(type($maximum), type($sum))
   }];
   let builders = [
@@ -163,7 +172,7 @@ def Transformer_AttentionWeightsOp : Transformer_ScoresOp<"attention.weights", [
     Constraints:
     * C1: `maximum` and `sum` are `[B, H, Tq]`.
     * C2: `weights` is `[B, H, Tq, Tk]`, with `average` `[B, Tq, Tk]`.
-    * C3: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C19).
+    * C3: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C20).
 
     Example:
     ```mlir
@@ -176,11 +185,12 @@ def Transformer_AttentionWeightsOp : Transformer_ScoresOp<"attention.weights", [
   }];
   let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
-                       Optional<Transformer_PerSequence>:$key_counts, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average);
+                       Optional<Transformer_PerSequence>:$key_counts, Optional<Transformer_HeadScales>:$key_scales, F32Attr:$scale,
+                       OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average);
   let results = (outs RankedTensorOf<[F32]>:$weights);
   let assemblyFormat = [{
     $query `,` $key `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
-    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)? attr-dict
+    (`counts` `(` $key_counts^ `:` type($key_counts) `)`)? (`key_scales` `(` $key_scales^ `:` type($key_scales) `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($maximum) `,` type($sum) `)` `->` type($weights)
   }];
   let builders = [

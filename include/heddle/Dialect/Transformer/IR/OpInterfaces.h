@@ -46,6 +46,7 @@ namespace heddle::transformer {
 struct ScoreRules {
   mlir::Value bias, sinks;
   mlir::Value keyCounts; ///< keys of each sequence that exist; null: all
+  mlir::Value keyScales; ///< of keys that are codes; null: they are numbers
   mlir::FloatAttr softcap, hiddenScore;
 
   bool operator==(const ScoreRules &) const = default;

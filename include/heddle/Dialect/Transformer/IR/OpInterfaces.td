@@ -61,7 +61,7 @@ def Transformer_ScoresOpInterface : OpInterface<"ScoresOpInterface"> {
     InterfaceMethod<"The mask, or null.", "::mlir::Value", "getMask">,
     InterfaceMethod<"The factor of each product of a query and a key.", "::mlir::FloatAttr", "getScaleAttr">,
     InterfaceMethod<"Rules that change the scores, and sinks that join them.", "::heddle::transformer::ScoreRules", "getRules", (ins),
-      /*methodBody=*/"return {$_op.getBias(), $_op.getSinks(), $_op.getKeyCounts(), $_op.getSoftcapAttr(), $_op.getHiddenScoreAttr()};">,
+      /*methodBody=*/"return {$_op.getBias(), $_op.getSinks(), $_op.getKeyCounts(), $_op.getKeyScales(), $_op.getSoftcapAttr(), $_op.getHiddenScoreAttr()};">,
   ];
   let extraSharedClassDeclaration = [{
     /// Whether `operand` are the keys.

@@ -81,4 +81,32 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
   let hasVerifier = 1;
 }
 
+def Transformer_CacheQuantizeOp : Transformer_Op<"cache.quantize", [Pure, Transformer_ReducesRows, InferTypeOpAdaptorWithIsCompatible], ["inferShapes"]> {
+  let summary = "each row of heads as codes and a scale, to be kept";
+  let description = [{
+    Keys or values as a cache of i8 keeps them: of each row of a head `[B, H, T, :]` codes and a scale as `transformer.quantize` makes them of rows
+    (int8). They stand for `scale * code`, rounded to f32. `codes` have the shape of `rows`, `scales` are `[B, H, T]`.
+
+    Constraints:
+    * C1: `codes` have the shape of `rows`.
+    * C2: `scales` have the shape of `rows` without its features.
+
+    Example:
+    ```mlir
+    transformer.state @keys {dims = ["B", 8, "P", 64], capacity = 256 : i64} : tensor<?x8x?x64xi8>
+    transformer.state @keys.scale {dims = ["B", 8, "P"], capacity = 256 : i64} : tensor<?x8x?xf32>
+    func.func @step(%k: tensor<?x8x1x64xf32>) -> tensor<?x8x?xf32> {
+      %q, %e = transformer.cache.quantize %k : tensor<?x8x1x64xf32> -> tensor<?x8x1x64xi8>, tensor<?x8x1xf32>
+      %all = transformer.cache.append @keys, %q : tensor<?x8x1x64xi8> -> tensor<?x8x?x64xi8>
+      %scales = transformer.cache.append @keys.scale, %e : tensor<?x8x1xf32> -> tensor<?x8x?xf32>
+      return %scales : tensor<?x8x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$rows);
+  let results = (outs Transformer_HeadCodes:$codes, Transformer_HeadScales:$scales);
+  let assemblyFormat = "$rows attr-dict `:` type($rows) `->` type($codes) `,` type($scales)";
+  let hasVerifier = 1;
+}
+
 #endif // HEDDLE_DIALECT_TRANSFORMER_IR_QUANTIZEOPS_TD

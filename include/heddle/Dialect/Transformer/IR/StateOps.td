@@ -29,7 +29,7 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
     Constraints:
     * C1: `dims` has one entry a dimension of `type`.
     * C2: an entry is the number of a static dimension, or a name of a dynamic one.
-    * C3: with `capacity`, `type` has rank 4, dimension 2 is dynamic, and `capacity` is positive.
+    * C3: with `capacity`, `type` has rank 4, or rank 3 where a row is one number (scales of codes), dimension 2 is dynamic, and `capacity` is positive.
     * C4: dimension 0 (batch) is dynamic.
     * C5: `window` is positive and stands beside a capacity.
 
@@ -40,7 +40,7 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$dims, OptionalAttr<I64Attr>:$capacity, OptionalAttr<I64Attr>:$window,
-                       TypeAttrOf<RankedTensorOf<[F32, BF16, F16, I32]>>:$type);
+                       TypeAttrOf<RankedTensorOf<[F32, BF16, F16, I8, I32]>>:$type);
   let assemblyFormat = "$sym_name attr-dict `:` $type";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -82,7 +82,7 @@ def Transformer_StateSetOp : Transformer_StateUserOp<"state.set", [Transformer_W
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, RankedTensorOf<[F32, BF16, F16, I32]>:$value);
+  let arguments = (ins FlatSymbolRefAttr:$state, RankedTensorOf<[F32, BF16, F16, I8, I32]>:$value);
   let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
 }
 
@@ -105,7 +105,7 @@ def Transformer_StateGetOp : Transformer_StateUserOp<"state.get", [Transformer_R
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$state);
-  let results = (outs RankedTensorOf<[F32, BF16, F16, I32]>:$result);
+  let results = (outs RankedTensorOf<[F32, BF16, F16, I8, I32]>:$result);
   let assemblyFormat = "$state attr-dict `:` type($result)";
 }
 
@@ -113,7 +113,7 @@ def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [AttrSiz
   let summary = "appends rows to a state and returns all of it";
   let description = [{
     Writes `rows` `[B, H, T, D]` behind the rows of the state, and returns its whole content `[B, H, P + T, D]`, where P is the length before the
-    call. When the function returns, the length is P + T. Appending past the capacity is an error of the caller, reported before anything runs.
+    call. Scales of codes are rows of one number, `[B, H, T]`. When the function returns, the length is P + T. Appending past the capacity is an error of the caller, reported before anything runs.
 
     With `at`, each sequence has rows of its own number: row t of sequence b is written to place `at[b] + t`, and only where
     `t < count[b]`, without `count` always. `at` is an argument of the function whose default is `rows_before`, the number that the session
@@ -142,9 +142,9 @@ def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [AttrSiz
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, Transformer_KeptHeads:$rows, Optional<Transformer_PerSequence>:$at,
+  let arguments = (ins FlatSymbolRefAttr:$state, Transformer_CacheRows:$rows, Optional<Transformer_PerSequence>:$at,
                        Optional<Transformer_PerSequence>:$count);
-  let results = (outs Transformer_KeptHeads:$result);
+  let results = (outs Transformer_CacheRows:$result);
   let assemblyFormat = [{
     $state `,` $rows (`at` `(` $at^ `:` type($at) `)`)? (`count` `(` $count^ `:` type($count) `)`)? attr-dict
     `:` type($rows) `->` type($result)

@@ -120,9 +120,19 @@ def Transformer_ProductHeads : ConfinedType<RankedTensorOf<[F32, BF16]>,
 /// Weights, keys and values, which products read many times, may be f16 beside operands of f32.
 def Transformer_ProductMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
     "static matrix of f32, bf16 or f16, not empty", "::mlir::RankedTensorType">;
-def Transformer_KeptHeads : ConfinedType<RankedTensorOf<[F32, BF16, F16]>,
+def Transformer_KeptHeads : ConfinedType<RankedTensorOf<[F32, BF16, F16, I8]>,
     [Transformer_Rank<"== 4">, Transformer_Positive<"[1]">, Transformer_Positive<"[3]">],
-    "tensor of f32, bf16 or f16, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
+    "tensor of f32, bf16, f16 or i8, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
+/// Codes of heads, and the scales of their rows: what `transformer.cache.quantize` gives.
+def Transformer_HeadCodes : ConfinedType<RankedTensorOf<[I8]>,
+    [Transformer_Rank<"== 4">, Transformer_Positive<"[1]">, Transformer_Positive<"[3]">],
+    "tensor of i8, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
+def Transformer_HeadScales : ConfinedType<RankedTensorOf<[F32]>, [Transformer_Rank<"== 3">, Transformer_Positive<"[1]">],
+    "tensor of f32, rank 3 [batch, heads, rows], heads static and positive", "::mlir::RankedTensorType">;
+/// Rows of a cache.
+def Transformer_CacheRows : AnyTypeOf<[Transformer_KeptHeads, Transformer_HeadScales],
+    "tensor of f32, bf16, f16 or i8, rank 4 [batch, heads, rows, features], or of f32, rank 3 [batch, heads, rows], heads and features static and positive",
+    "::mlir::RankedTensorType">;
 /// Weights of a convolution over rows: [output channels, input channels, kernel].
 def Transformer_Kernels : ConfinedType<RankedTensorOf<[F32]>,
     [Transformer_Rank<"== 3">, Transformer_Positive<"[0]">, Transformer_Positive<"[1]">, Transformer_Positive<"[2]">],

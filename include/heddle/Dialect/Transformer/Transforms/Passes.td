@@ -64,8 +64,9 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
   let summary = "round the operands of products";
   let description = [{
     Gives every f32 `transformer.linear`, `transformer.ffn` and `transformer.attention` operands of type `dtype`: a weight is asked for in that type,
-    any other operand is rounded by `arith.truncf` behind its definition, once for all its readers. States that only attention reads take that type
-    too; their rows are rounded before they are stored. Everything else stays f32: results, biases, norms, embeddings and residuals. Products of
+    any other operand is rounded by `arith.truncf` behind its definition, once for all its readers. States that only attention reads, and keys and
+    values of a `transformer.attention` with `kept`, take the type `cache-dtype`, that of attention's operands unless it is given: rows are rounded
+    before they are stored, or with `int8` become codes by `transformer.cache.quantize`, whose scales have a state beside. Everything else stays f32: results, biases, norms, embeddings and residuals. Products of
     narrower types are left alone. `f16` is a storage format: weights, keys and values take it, the first operands of products stay f32. With `f32`,
     the default, nothing changes. No precondition.
 
@@ -93,7 +94,8 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     %y = transformer.linear %h, %w scales(%s) : (tensor<?x4xf16>, tensor<8x4xf16>, tensor<?x1xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "a number format's name">];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "a number format's name">,
+                 Option<"cacheDtype", "cache-dtype", "std::string", "\"\"", "type of keys and values that sessions keep: f32, bf16, f16 or int8">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

@@ -1,0 +1,96 @@
+//===- Widened.cpp - Products with narrow elements, multiplied as f32 -----===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// f16 as a storage format, and keys and values that are kept as bf16 or as codes
+// beside queries of f32: B becomes f32, feature by feature or row by row. Register
+// tiles of few rows widen as they load, because they are bound by memory; the large
+// one reads B widened once (packed). A left side of f16 is widened too, one register
+// tile's rows at a time.
+
+#include "../CpuProduct.h"
+
+#include "heddle/Support/Program.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+namespace {
+struct Widened : CpuProduct {
+  using CpuProduct::CpuProduct;
+  static bool accepts(ContractOp op, const CpuTarget &) {
+    return op.getFormat().weights == DType::F16 || op.convertsRight();
+  }
+
+  bool decodes() const override { return true; }
+
+  Operand loadB(const Fragment &shape) override {
+    if (op.getRows())
+      return [this, load = CpuProduct::loadB(shape)](Value k, int64_t j, int64_t u) {
+        return e.widened(load(k, j, u), right().type.getElementType(),
+                         scaleOfRow(e.add(k, e.constant(u))));
+      };
+    int64_t step = 0;
+    SmallVector<Address> places = e.rightPlaces(op, shape, step);
+    Registers scales = scalesOfColumns(shape);
+    // Few rows are bound by memory, and widening leaves the hardware prefetcher too short a
+    // distance.
+    bool streams = op.readsWeights() && shape.rows < e.loops.plan.fragment.rows;
+    return [=, this, parts = SmallVector<Registers>(shape.vectors)](Value k, int64_t j,
+                                                                    int64_t u) mutable -> Value {
+      constexpr int64_t linesAhead = 8, lineBytes = 64;
+      if (u % word() != 0)
+        return parts[j][u % word()];
+      Address place = e.moved(places[j], e.mul(k, 16), u * 16);
+      if (streams && e.vectorColumn(j, CpuEmitter::columnsOf(op.getType())) % 16 == 0)
+        e.fetch(e.pointers[right().argument],
+                e.moved(place, Value(), linesAhead * lineBytes * word() / 4),
+                e.memoryElement(right().type.getElementType()));
+      parts[j] =
+          e.widenedWords(e.loadWords(right(), place), right().type.getElementType(), scales[j]);
+      return parts[j].front();
+    };
+  }
+  std::optional<TileMemory> packedForm() override { return decodedForm(); }
+
+  void packRows(const TileMemory &packed, Value begin, Value end) override {
+    OpBuilder::InsertionGuard guard(builder);
+    const BoundView right = this->right();
+    Type element = right.type.getElementType();
+    int64_t stored = padded(right.type.getDims().back().pitch.value);
+    Value row = e.loopBy(begin, end, 1).getInductionVar();
+    Value scale = scaleOfRow(row);
+    Value start = e.add(right.offset, e.mul(e.add(e.scalar(op.getRhsIndex()), row), stored));
+    Value column =
+        e.loopBy(e.constant(0), e.constant(std::min(packed.columns, stored)), 16).getInductionVar();
+    for (int64_t lane = 0; lane < 16; lane += width)
+      e.storeAt(e.widened(e.loadVector(right, e.moved({start, lane}, column)), element, scale),
+                packed.base, e.moved({e.mul(row, packed.columns), lane}, column), packed.element);
+  }
+
+  /// Widens columns from a multiple of 16 on, features [from, to).
+  void packPanels(const TileMemory &packed, ColumnRange columns, Value from, Value to) override {
+    OpBuilder::InsertionGuard guard(builder);
+    const BoundView right = this->right();
+    Type element = right.type.getElementType();
+    int64_t stored = padded(right.type.getDims().back().pitch.value), word = this->word();
+    Value column = e.loopBy(columns.from, columns.to, 16).getInductionVar();
+    Value start = e.add(right.offset, e.mul(e.add(e.scalar(op.getRhsIndex()), column), stored));
+    Registers scales;
+    for (int64_t lane = 0; lane < 16; lane += width)
+      scales.push_back(scalesOfPanel(column, lane));
+    Value feature = e.loopBy(from, to, word).getInductionVar();
+    Address source = e.moved({start, 0}, e.mul(feature, 16));
+    Address target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(feature, from), 16));
+    for (int64_t lane = 0; lane < 16; lane += width) {
+      Value words = e.loadWords(right, e.moved(source, Value(), word * lane));
+      for (auto [k, part] : llvm::enumerate(e.widenedWords(words, element, scales[lane / width])))
+        e.storeAt(part, packed.base, e.moved(target, Value(), static_cast<int64_t>(k) * 16 + lane),
+                  packed.element);
+    }
+  }
+};
+} // namespace
+
+const ProductStrategy heddle::kernel::widened = strategyOf<Widened>();

@@ -1,0 +1,38 @@
+//===- GpuBf16.h - Products of bf16 on the GPU ------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of bf16 (Bf16Dot2.cpp). A word of a panel holds two features, so that a
+// step multiplies two, the odd one first. Rows of a view are widened as they are
+// loaded, and multiplied in pairs in the same order.
+#pragma once
+
+#include "../GpuProduct.h"
+
+namespace heddle {
+
+/// Over features.
+struct Bf16Dot2 : GpuProduct {
+  using GpuProduct::GpuProduct;
+  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+    return !op.getRows() && op.getFormat().weights == DType::BF16;
+  }
+
+  int64_t word() const override { return 2; }
+  mlir::Value step(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded) override;
+};
+
+/// Over rows.
+struct Bf16Rows : GpuProduct {
+  using GpuProduct::GpuProduct;
+  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+    return op.getRows() && op.getFormat().weights == DType::BF16;
+  }
+
+  int64_t inOrder(int64_t step, int64_t steps) const override {
+    return steps > 1 ? step ^ 1 : step;
+  }
+  mlir::Value middleLoops(mlir::Value from, Registers &sums) override;
+};
+
+} // namespace heddle
