@@ -77,6 +77,7 @@ static const std::vector<CpuTarget> &table() {
                      .features = "-prefer-256-bit",
                      .lanes = 16,
                      .fusedMultiplyAdd = true,
+                     .widensBf16 = true,
                      .fragments = {{6, 64}, {8, 48}, {8, 32}, {8, 16}},
                      .weightFragments = {{8, 48}, {8, 32}, {8, 16}},
                      .pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}},

@@ -32,6 +32,9 @@ struct CpuTarget {
   int64_t lanes = 4;    ///< f32 lanes of a native vector
   bool fusedMultiplyAdd = false;
   bool bf16Dot2 = false; ///< dot product of two bf16 is one instruction, vdpbf16ps
+  /// Whether bf16 without that instruction is widened before it is multiplied, features of the left
+  /// side too: where what splits a pair takes a port from a multiply-add, as on Intel's 512 bits.
+  bool widensBf16 = false;
   bool int8Dot4 = false; ///< dot product of four bytes is one instruction, vpdpbusd
   /// Register tiles, the best first; columns are multiples of 16.
   std::vector<CpuFragment> fragments;

@@ -27,7 +27,7 @@ using namespace heddle::kernel;
 const ProductStrategy &heddle::kernel::chooseStrategy(ContractOp op, const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
   static const ProductStrategy *const strategies[] = {
-      &int8Dot4, &int4, &keptAsBf16, &bf16Dot2, &f16Accumulate, &widened, &f32};
+      &int8Dot4, &int4, &keptAsBf16, &bf16Widened, &bf16Dot2, &f16Accumulate, &widened, &f32};
   for (const ProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;
@@ -122,7 +122,7 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
   const BoundView left = this->left();
   SmallVector<Address> rows = leftRows(shape);
   std::optional<TileMemory> widened;
-  if (decodes() && left.type.getElementType().isF16())
+  if (decodes() && CpuEmitter::perWord(left) > 1)
     widened = widenLeft(shape, from, to);
   chain.left = [&, this](Value k, int64_t r, int64_t u) {
     if (widened)
@@ -169,7 +169,7 @@ TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
   Value feature = e.loopBy(from, to, 16).getInductionVar();
   for (int64_t row = 0; row < shape.rows; ++row)
     for (int64_t lane = 0; lane < 16; lane += width)
-      e.storeAt(e.widened(e.loadVector(left, e.moved(places[row], feature, lane))), memory.base,
+      e.storeAt(widenedLeft(e.loadVector(left, e.moved(places[row], feature, lane))), memory.base,
                 e.moved({e.sub(feature, from), 0}, Value(), row * memory.columns + lane),
                 memory.element);
   return memory;

@@ -72,6 +72,8 @@ protected:
   virtual Operand loadB(const Fragment &shape);
   /// Whether B is widened before it is multiplied. k then counts features instead of words.
   virtual bool decodes() const { return false; }
+  /// Narrow elements of a row of A as f32, in the order in which a decoded product multiplies them.
+  virtual mlir::Value widenedLeft(mlir::Value bits) { return e.widened(bits); }
   /// Features that a step of k multiplies.
   virtual int64_t perStep() { return decodes() ? 1 : word(); }
   /// Unroll factor of a chain that reads B unpacked.
@@ -193,7 +195,7 @@ constexpr ProductStrategy strategyOf() {
           }};
 }
 
-extern const ProductStrategy bf16Dot2, f16Accumulate, int4, int8Dot4, keptAsBf16, widened;
+extern const ProductStrategy bf16Dot2, bf16Widened, f16Accumulate, int4, int8Dot4, keptAsBf16, widened;
 
 /// The strategy of a product: the first of the list that accepts its formats.
 const ProductStrategy &chooseStrategy(ContractOp op, const CpuTarget &target);

@@ -62,21 +62,3 @@ kernel.func @illegal_math(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i =
   // expected-error @+1 {{expected an op that is an instruction of the CPU}}
   %e = math.erf %t : tensor<32x16xf32>
 }
-
-// -----
-
-// Seven features of bf16 are four words: each is taken apart, the odd products come first.
-// CHECK-LABEL: func.func @pairs(
-// CHECK: scf.for
-// CHECK: %[[A:.*]] = vector.broadcast %{{.*}} : i32 to vector<16xi32>
-// CHECK: %[[SUM:.*]] = math.fma
-// CHECK: math.fma %{{.*}}, %{{.*}}, %[[SUM]]
-// CHECK: llvm.store %{{.*}} : vector<16xi16>, !llvm.ptr
-kernel.func @pairs(%x: !kernel.view<[d0, 7], bf16>, %w: !kernel.view<[16, 7], bf16, panel = 16>, %y: !kernel.view<[d0, 16], bf16>)
-    scalars(d0) grid(%i = d0 by 32, %j = 16 by 16) {
-  %d0 = kernel.scalar "d0" : index
-  %left = arith.subi %d0, %i : index
-  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 7], bf16>, !kernel.view<[16, 7], bf16, panel = 16> -> tensor<32x16xf32>
-  %r = arith.truncf %c : tensor<32x16xf32> to tensor<32x16xbf16>
-  kernel.store %r, %y[%i, %j] rows(%left) : tensor<32x16xbf16>, !kernel.view<[d0, 16], bf16>
-}

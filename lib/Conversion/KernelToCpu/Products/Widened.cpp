@@ -5,12 +5,20 @@
 // f16 as a storage format, and keys and values that are kept as bf16 or as codes
 // beside queries of f32: B becomes f32, feature by feature or row by row. Register
 // tiles of few rows widen as they load, because they are bound by memory; the large
-// one reads B widened once (packed). A left side of f16 is widened too, one register
-// tile's rows at a time.
+// one reads B widened once (packed). A narrow left side is widened too, one register
+// tile's rows at a time: else each of its scalars would take two instructions beside
+// the register tile's few multiply-adds.
+//
+// So are products of bf16 where the target says so (CpuTarget::widensBf16). Of each
+// pair the odd feature is multiplied first:
+//
+//   memory   f0 f1 f2 f3 ...     k = 0 1 2 3 ... of the chain: f1 f0 f3 f2 ...
 
 #include "../CpuProduct.h"
 
 #include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -24,6 +32,10 @@ struct Widened : CpuProduct {
   }
 
   bool decodes() const override { return true; }
+  /// Elements of words of B as f32, in the order in which they are multiplied.
+  virtual Registers parts(Value words, Value scale) {
+    return e.widenedWords(words, right().type.getElementType(), scale);
+  }
 
   Operand loadB(const Fragment &shape) override {
     if (op.getRows())
@@ -37,19 +49,18 @@ struct Widened : CpuProduct {
     // Few rows are bound by memory, and widening leaves the hardware prefetcher too short a
     // distance.
     bool streams = op.readsWeights() && shape.rows < e.loops.plan.fragment.rows;
-    return [=, this, parts = SmallVector<Registers>(shape.vectors)](Value k, int64_t j,
+    return [=, this, known = SmallVector<Registers>(shape.vectors)](Value k, int64_t j,
                                                                     int64_t u) mutable -> Value {
       constexpr int64_t linesAhead = 8, lineBytes = 64;
       if (u % word() != 0)
-        return parts[j][u % word()];
+        return known[j][u % word()];
       Address place = e.moved(places[j], e.mul(k, 16), u * 16);
       if (streams && e.vectorColumn(j, CpuEmitter::columnsOf(op.getType())) % 16 == 0)
         e.fetch(e.pointers[right().argument],
                 e.moved(place, Value(), linesAhead * lineBytes * word() / 4),
                 e.memoryElement(right().type.getElementType()));
-      parts[j] =
-          e.widenedWords(e.loadWords(right(), place), right().type.getElementType(), scales[j]);
-      return parts[j].front();
+      known[j] = parts(e.loadWords(right(), place), scales[j]);
+      return known[j].front();
     };
   }
   std::optional<TileMemory> packedForm() override { return decodedForm(); }
@@ -73,7 +84,6 @@ struct Widened : CpuProduct {
   void packPanels(const TileMemory &packed, ColumnRange columns, Value from, Value to) override {
     OpBuilder::InsertionGuard guard(builder);
     const BoundView right = this->right();
-    Type element = right.type.getElementType();
     int64_t stored = padded(right.type.getDims().back().pitch.value), word = this->word();
     Value column = e.loopBy(columns.from, columns.to, 16).getInductionVar();
     Value start = e.add(right.offset, e.mul(e.add(e.scalar(op.getRhsIndex()), column), stored));
@@ -85,12 +95,37 @@ struct Widened : CpuProduct {
     Address target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(feature, from), 16));
     for (int64_t lane = 0; lane < 16; lane += width) {
       Value words = e.loadWords(right, e.moved(source, Value(), word * lane));
-      for (auto [k, part] : llvm::enumerate(e.widenedWords(words, element, scales[lane / width])))
+      for (auto [k, part] : llvm::enumerate(parts(words, scales[lane / width])))
         e.storeAt(part, packed.base, e.moved(target, Value(), static_cast<int64_t>(k) * 16 + lane),
                   packed.element);
     }
   }
 };
+
+/// Over features alone: pairs of rows are made of a tile's words (Bf16Dot2).
+struct Bf16Widened : Widened {
+  using Widened::Widened;
+  static bool accepts(ContractOp op, const CpuTarget &target) {
+    return op.getFormat().weights == DType::BF16 && target.widensBf16 && !target.bf16Dot2 &&
+           !op.getRows();
+  }
+
+  Registers parts(Value words, Value) override {
+    auto [even, odd] = e.halvesOf(words);
+    return {odd, even};
+  }
+  Value widenedLeft(Value bits) override {
+    auto type = cast<VectorType>(bits.getType());
+    SmallVector<int64_t> swapped;
+    for (int64_t lane = 0; lane < type.getNumElements(); ++lane)
+      swapped.push_back(lane ^ 1);
+    Value words = arith::ExtUIOp::create(
+        builder, loc, type.clone(builder.getI32Type()),
+        vector::ShuffleOp::create(builder, loc, bits, bits, swapped));
+    return e.halvesOf(words).first;
+  }
+};
 } // namespace
 
 const ProductStrategy heddle::kernel::widened = strategyOf<Widened>();
+const ProductStrategy heddle::kernel::bf16Widened = strategyOf<Bf16Widened>();
