@@ -156,7 +156,7 @@ public:
   }
 
   Expected<Json> take() {
-    Json json = HEDDLE_TRY(pieceModelJson(model, name));
+    Json json = HEDDLE_TRY(sentencePieceJson(model, name));
     const std::string unknown = special("unk_token", "<unk>");
     if (!known.contains(unknown))
       return inputError(name + ": expected a vocabulary with the token " + quotedText(unknown) +

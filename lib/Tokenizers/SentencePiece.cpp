@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace heddle::tokenizers {
 
@@ -203,7 +204,9 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
 
 namespace {
 
-Json normalizerOf(const PieceModel &model) {
+/// `exactly`: a mark that a text holds already is a character like any other in front, and a blank at
+/// the end, as SentencePiece has it and tokenizer.json does not say it.
+Json normalizerOf(const PieceModel &model, bool exactly) {
   Json steps = Json::array();
   if (!model.charsMap.empty())
     steps.push_back({{"type", "Precompiled"},
@@ -213,9 +216,11 @@ Json normalizerOf(const PieceModel &model) {
     steps.push_back({{"type", "Replace"}, {"pattern", {{"Regex", regex}}}, {"content", content}});
   };
   if (model.removesBlanks) {
-    replace("\\A +| +\\z", "");
+    replace(exactly ? "\\A +|[ ▁]+\\z" : "\\A +| +\\z", "");
     replace(" {2,}", " ");
   }
+  if (exactly && model.prefixes)
+    steps.push_back({{"type", "Prepend"}, {"prepend", "▁"}});
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }
 
@@ -262,14 +267,46 @@ Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileNa
   if (bytePieces)
     decoder = {{"type", "Sequence"}, {"decoders", {{{"type", "ByteFallback"}}, metaspace}}};
   return Json{{"added_tokens", added},
-              {"normalizer", normalizerOf(model)},
+              {"normalizer", normalizerOf(model, /*exactly=*/false)},
               {"pre_tokenizer", metaspace},
               {"decoder", decoder},
               {"model", std::move(body)}};
 }
 
+/// User-defined pieces are always chosen by their score, which does not count for unknown characters.
+static void spellUserDefined(const PieceModel &model, Json &json) {
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  for (const ScoredPiece &piece : model.pieces)
+    if (piece.kind == PieceKind::Normal) {
+      lowest = std::min<double>(lowest, piece.score);
+      highest = std::max<double>(highest, piece.score);
+    }
+  if (!std::isfinite(highest))
+    return;
+  constexpr double penalty = 10, bonus = 0.1;
+  json["model"]["unk_score"] = lowest - penalty;
+  for (size_t id = 0; id < model.pieces.size(); ++id)
+    if (model.pieces[id].kind == PieceKind::UserDefined)
+      json["model"]["vocab"][id][1] =
+          static_cast<double>(model.pieces[id].text.size()) * highest - bonus;
+  Json &added = json["added_tokens"];
+  std::erase_if(added.get_ref<Json::array_t &>(),
+                [](const Json &token) { return token["special"] == false; });
+}
+
+Expected<Json> sentencePieceJson(const PieceModel &model, const std::string &fileName) {
+  Json json = HEDDLE_TRY(pieceModelJson(model, fileName));
+  json["normalizer"] = normalizerOf(model, /*exactly=*/true);
+  json["pre_tokenizer"]["prepend_scheme"] = "never";
+  const bool hasUserDefined = std::ranges::any_of(
+      model.pieces, [](const ScoredPiece &piece) { return piece.kind == PieceKind::UserDefined; });
+  if (model.isUnigram && hasUserDefined)
+    spellUserDefined(model, json);
+  return json;
+}
+
 Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &fileName) {
-  return pieceModelJson(HEDDLE_TRY(readPieceModel(bytes, fileName)), fileName);
+  return sentencePieceJson(HEDDLE_TRY(readPieceModel(bytes, fileName)), fileName);
 }
 
 } // namespace heddle::tokenizers

@@ -34,11 +34,12 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
 /// highest scores first.
 Json mergesOf(const std::vector<ScoredPiece> &pieces);
 
-/// A model as what a tokenizer.json says; `fileName` is for errors.
+/// A model as what Hugging Face's tokenizer.json says of it; `fileName` is for errors.
 Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileName);
 
 /// A file of SentencePiece as what a tokenizer.json says. It has no post-processor:
 /// which tokens stand around a text is not in the file.
 Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &fileName);
+Expected<Json> sentencePieceJson(const PieceModel &model, const std::string &fileName);
 
 } // namespace heddle::tokenizers

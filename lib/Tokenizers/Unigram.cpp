@@ -23,7 +23,8 @@ struct ScoredToken {
 
 class Unigram : public Model {
 public:
-  Unigram(std::vector<ScoredToken> given, std::optional<int32_t> unknown, bool byteFallback)
+  Unigram(std::vector<ScoredToken> given, std::optional<int32_t> unknown,
+          std::optional<double> score, bool byteFallback)
       : tokens(std::move(given)), unknown(unknown), byteFallback(byteFallback) {
     std::vector<std::pair<std::string_view, int32_t>> texts;
     double lowest = std::numeric_limits<double>::infinity();
@@ -35,7 +36,7 @@ public:
       lowest = std::min(lowest, *tokens[id].score);
     }
     constexpr double penalty = 10;
-    unknownScore = texts.empty() ? 0 : lowest - penalty;
+    unknownScore = score.value_or(texts.empty() ? 0 : lowest - penalty);
     trie = Trie(std::move(texts));
   }
 
@@ -158,8 +159,14 @@ Expected<std::unique_ptr<Model>> readUnigram(const JsonField &field) {
   if (auto id = field.find("unk_id"))
     unknown =
         static_cast<int32_t>(HEDDLE_TRY(id->number(0, static_cast<int64_t>(tokens.size()) - 1)));
+  std::optional<double> score; // ours
+  if (auto given = field.find("unk_score")) {
+    if (!given->value().is_number())
+      return given->expected("a number");
+    score = given->value().get<double>();
+  }
   const bool byteFallback = HEDDLE_TRY(field.flagAt("byte_fallback", false));
-  return std::unique_ptr<Model>(new Unigram(std::move(tokens), unknown, byteFallback));
+  return std::unique_ptr<Model>(new Unigram(std::move(tokens), unknown, score, byteFallback));
 }
 
 } // namespace heddle::tokenizers

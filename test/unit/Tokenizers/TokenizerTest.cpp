@@ -8,6 +8,7 @@
 #include "TemporaryFolder.h"
 
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <gmock/gmock.h>
 
@@ -333,6 +334,45 @@ TEST_F(OldFolder, PieceModelsAreChecked) {
   EXPECT_THAT(error(), HasSubstr("found other bytes"));
   write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x01");
   EXPECT_THAT(error(), "no error");
+}
+
+/// A message of a protobuf.
+std::string fieldOf(int number, const std::string &bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
+/// Marks that a text holds already, blanks that are kept, and pieces that users defined; what is
+/// expected is what the package sentencepiece gives.
+TEST_F(OldFolder, PieceModelsCutAsSentencePieceDoes) {
+  struct {
+    const char *text;
+    float score;
+    char kind;
+  } constexpr pieces[] = {{"<unk>", 0, 2},   {"▁", -2, 1},     {"a", -3, 1},
+                          {"▁a", -4, 1}, {"<mask>", 0, 4}, {"k", -5, 1}};
+  std::string model;
+  for (const auto &[text, score, kind] : pieces) {
+    std::string bytes(sizeof score, '\0');
+    std::memcpy(bytes.data(), &score, sizeof score);
+    model += fieldOf(1, fieldOf(1, text) + "\x15" + bytes + "\x18" + kind);
+  }
+  model += fieldOf(2, "\x18\x01");
+  struct {
+    const char *text;
+    std::vector<int32_t> removed, kept;
+  } const texts[] = {{"a", {3}, {3}},
+                     {"▁a", {1, 3}, {1, 3}},
+                     {"▁", {}, {1, 1}},
+                     {" a ", {3}, {1, 3, 1}},
+                     {"a▁", {3}, {3, 1}},
+                     {"a<mask>a", {3, 4, 2}, {3, 4, 2}},
+                     {"k b  a", {1, 5, 1, 0, 3}, {1, 5, 1, 0, 1, 3}}};
+  for (bool removes : {true, false}) {
+    write("spiece.model", model + fieldOf(3, std::string("\x18\x01\x20") + char(removes)));
+    const Tokenizer tokenizer = *openTokenizer(folder.string());
+    for (const auto &[text, removed, kept] : texts)
+      EXPECT_EQ(idsOf(tokenizer, text), removes ? removed : kept) << text;
+  }
 }
 
 /// Folders of families, from those of the goldens.
