@@ -181,9 +181,9 @@ TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
   const VulkanVariant plain{{}, "", {16, 1, 1}};
   VulkanVariant wide = plain, rare = plain;
   wide.level = 1;
-  wide.features = {"shaderInt64"};
+  wide.features = {"subgroupBasic"};
   rare.level = 2;
-  rare.features = {"shaderInt64", "shaderTelepathy"};
+  rare.features = {"subgroupBasic", "shaderTelepathy"};
   Artifact all = artifactWith({rare, plain, wide}), few = artifactWith({rare, wide});
   // A processor keeps level 0, a device without level 1 too; a file without level 0 runs all the same.
   EXPECT_EQ(levelOf(all), std::to_string(std::min(1, firstDevice().level)));
@@ -198,14 +198,14 @@ TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
   ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
   EXPECT_EQ(levelOf(artifactWith({rare, plain, wide})), "0");
   EXPECT_THAT(levelOf(few), testing::StartsWith(
-                                "vulkan: kernel add: expected a device with shaderInt64 (level 1), "
-                                "or shaderInt64, shaderTelepathy (level 2), found "));
+                                "vulkan: kernel add: expected a device with subgroupBasic (level 1), "
+                                "or subgroupBasic, shaderTelepathy (level 2), found "));
 }
 
 TEST_F(VulkanTest, OfALevelTheLastVariant) {
   VulkanVariant first{{}, "", {16, 1, 1}};
   VulkanVariant last = first;
-  last.features = {"shaderInt64"};
+  last.features = {"subgroupBasic"};
   Artifact artifact = artifactWith({first, last});
   auto features = [&] {
     auto device = vulkan::LogicalDevice::open(0);
