@@ -50,8 +50,8 @@ Expected<size_t> entailmentOf(const OpenedEncoder &opened) {
 class LabelScores {
 public:
   LabelScores(const ClassifyCommand &command, size_t entailment, size_t classes)
-      : command(command), entailment(entailment),
-        contradiction(entailment == 0 ? classes - 1 : 0) {}
+      : command(command), entailment(entailment), contradiction(entailment == 0 ? classes - 1 : 0) {
+  }
 
   /// Takes a pair; the lines of a text stand where its last pair is.
   std::string take(const EncodedAnswer &pair) {

@@ -34,8 +34,7 @@ Status TextEncoder::takeDecoder() {
       output = port.name;
     }
   decodeTakesLengths = HEDDLE_TRY(takesInput(*session, "decode", "source.lengths"));
-  return checkInputs(*session, "decode",
-                     {"target", "memory", "source.lengths", "target.lengths"});
+  return checkInputs(*session, "decode", {"target", "memory", "source.lengths", "target.lengths"});
 }
 
 Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {

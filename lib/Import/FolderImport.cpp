@@ -306,8 +306,7 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
                                std::vector<std::string> &warnings) {
   const bool isAsked = !options.pool.empty();
   const bool writes = json.value("kind", Json()) == "encoder-decoder";
-  if (!isAsked &&
-      !(options.needsVectors && (writes || givesRowsOfTokens(json, architecture))))
+  if (!isAsked && !(options.needsVectors && (writes || givesRowsOfTokens(json, architecture))))
     return false;
   config.erase("architectures");
   Architecture bare = HEDDLE_TRY(Architecture::load(folder, std::move(config), options.part));

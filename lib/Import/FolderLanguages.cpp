@@ -99,9 +99,9 @@ Status heddle::addLanguages(const Json &config, Description &description) {
     return {};
   const int64_t place = HEDDLE_TRY(placeOf(tokenizer, tokens));
   Json &languages = description.task["languages"];
-  languages["wanted"] = type == "marian"                ? "front"
+  languages["wanted"] = type == "marian"               ? "front"
                         : type == "mbart" && place > 0 ? "start"
-                                                        : "first";
+                                                       : "first";
   languages["names-source"] = place >= 0;
   languages["tokens"] = std::move(tokens);
   return {};

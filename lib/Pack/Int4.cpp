@@ -156,7 +156,7 @@ struct Estimate {
   float sums[lanes] = {}, margins[lanes];
 
   /// With x * (1 / scale) for x / scale, at most 2^-18 off, a number has another code only so near
-  /// to the middle of two that its square is off by less than 2^-16 scale^2; rounding takes 2^-24 of
+  /// to the middle of two that its square is off by less than 2^-17 scale^2; rounding takes 2^-24 of
   /// the larger of number and result in each of the four steps to a square, and of the sum in each
   /// addition. The margin is more than twice what follows from that.
   HEDDLE_IN_CLONE Estimate(const Numbers &numbers, int64_t count, const Steps &steps) {
@@ -172,7 +172,7 @@ struct Estimate {
       }
     for (int64_t r = 0; r < lanes; ++r) {
       const float scale = steps.scale[r], largest = std::fabs(steps.minimum[r]) + 15 * scale;
-      margins[r] = 0x1p-16f * sums[r] + 0x1p-10f * (scale * scale) +
+      margins[r] = 0x1p-16f * sums[r] + 0x1p-11f * (scale * scale) +
                    0x1p-22f * (largest * largest) + 0x1p-100f; // the last: denormal squares
     }
   }

@@ -26,7 +26,7 @@ HEDDLE_IN_CLONE uint32_t magnitudeBits(float x) { return std::bit_cast<uint32_t>
 
 /// Scale of a row whose largest magnitude has these bits. Rows below 2^-118 have codes and scale 0;
 /// rows with infinity, NaN or 2^127 and more have codes 0 and the scale NaN.
-HEDDLE_IN_CLONE RowScale rowScale(uint32_t largestBits) {
+inline RowScale rowScale(uint32_t largestBits) {
   float largest = std::bit_cast<float>(largestBits);
   if (largestBits >= std::bit_cast<uint32_t>(0x1p127f))
     return {0, std::numeric_limits<float>::quiet_NaN()};

@@ -4,7 +4,7 @@
 //
 // The checksum is the remainder of a polynomial over two elements. Products without carries
 // fold 64 bytes into the next 64 ("Fast CRC Computation for Generic Polynomials Using
-// PCLMULQDQ Instruction", Gopal et al. 2009), some ten times as fast as tables; zlib takes
+// PCLMULQDQ Instruction", Gopal et al. 2009), three times as fast as tables; zlib takes
 // the remainder of the last 16, and everything where the processor has no such product.
 
 #include "heddle/Support/Container.h"

@@ -37,7 +37,8 @@ struct PieceFamily {
   std::vector<const char *> files; ///< all are needed; the first cuts texts that come in
   /// Numbers the pieces, adds tokens and says what stands around a text.
   Status (*build)(FolderBuilder &builder);
-  const char *cutsWritten = nullptr; ///< the file that cuts texts that are written, if it is another
+  const char *cutsWritten =
+      nullptr; ///< the file that cuts texts that are written, if it is another
 };
 
 namespace {
@@ -120,8 +121,7 @@ public:
   }
 
   /// The token of the language of texts that come in; `otherwise`: where the folder names none.
-  Expected<std::string> sourceLanguage(const std::string &otherwise,
-                                       const std::string &before = "",
+  Expected<std::string> sourceLanguage(const std::string &otherwise, const std::string &before = "",
                                        const std::string &behind = "") const {
     std::string language = otherwise;
     if (auto chosen = settings().find("src_lang"))
@@ -411,8 +411,8 @@ std::string textAt(const Json &json, const char *key) {
 
 Expected<const PieceFamily *> pieceFamilyOf(const std::string &folder) {
   const Json config = HEDDLE_TRY(readObject(fs::path(folder) / "config.json"));
-  std::string name = textAt(HEDDLE_TRY(readObject(fs::path(folder) / tokenizerConfigName)),
-                            "tokenizer_class");
+  std::string name =
+      textAt(HEDDLE_TRY(readObject(fs::path(folder) / tokenizerConfigName)), "tokenizer_class");
   if (name.empty())
     name = textAt(config, "tokenizer_class");
   if (name.ends_with("Fast"))
@@ -426,8 +426,8 @@ Expected<const PieceFamily *> pieceFamilyOf(const std::string &folder) {
 }
 
 bool holdsFamily(const PieceFamily &family, const std::string &folder) {
-  return std::ranges::any_of(
-      family.files, [&](const char *file) { return isThere(fs::path(folder) / file); });
+  return std::ranges::any_of(family.files,
+                             [&](const char *file) { return isThere(fs::path(folder) / file); });
 }
 
 Expected<TokenizerFile> readPieceFolder(const PieceFamily &family, const std::string &folder,

@@ -172,8 +172,9 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
     dims[2] = place.rows;
   Value &buffer = states[symbol];
   if (!buffer) {
-    Buffer planned{symbol.str(), Buffer::Kind::State,
-                   elementsOf(dims, place.perRow ? dims[1] : place.rows, dense, place.elementBytes())};
+    Buffer planned{
+        symbol.str(), Buffer::Kind::State,
+        elementsOf(dims, place.perRow ? dims[1] : place.rows, dense, place.elementBytes())};
     if (!op.getCapacity())
       planned.matrices = matricesOf(dims, place.perRow ? 1 : 2);
     buffer = bufferOf(std::move(planned));

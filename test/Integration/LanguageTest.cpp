@@ -43,9 +43,8 @@ TEST_P(LanguageTest, TextsAreThoseOfTransformers) {
   EXPECT_GE(answers.size(), 10u);
   for (const auto &answer : answers) {
     TranslateCommand command{.text = {.texts = {answer["text"].get<std::string>()}}};
-    for (auto [key, value] : {std::pair("from", &command.from),
-                              {"to", &command.to},
-                              {"task", &command.task}})
+    for (auto [key, value] :
+         {std::pair("from", &command.from), {"to", &command.to}, {"task", &command.task}})
       if (answer.contains(key))
         *value = answer[key].get<std::string>();
     EXPECT_EQ(translate(command), answer["answer"].get<std::string>() + "\n")

@@ -195,7 +195,8 @@ constexpr ProductStrategy strategyOf() {
           }};
 }
 
-extern const ProductStrategy bf16Dot2, bf16Widened, f16Accumulate, int4, int8Dot4, keptAsBf16, widened;
+extern const ProductStrategy bf16Dot2, bf16Widened, f16Accumulate, int4, int8Dot4, keptAsBf16,
+    widened;
 
 /// The strategy of a product: the first of the list that accepts its formats.
 const ProductStrategy &chooseStrategy(ContractOp op, const CpuTarget &target);

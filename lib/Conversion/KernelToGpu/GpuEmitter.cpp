@@ -446,6 +446,8 @@ Value GpuEmitter::loadVector(const BoundView &view, Address place) {
                                           loadScalars(view, place, width));
   if (perWord(view) == 1)
     return spirv::LoadOp::create(builder, loc, vec4At(view, place));
+  if (perWord(view) == width)
+    return bytesOf(asWords(spirv::LoadOp::create(builder, loc, wordAt(view, place))));
   Value first = spirv::LoadOp::create(builder, loc, wordAt(view, place));
   Value second = spirv::LoadOp::create(builder, loc, wordAt(view, moved(place, {}, 2)));
   return unpackFour(first, second, view.type.getElementType());

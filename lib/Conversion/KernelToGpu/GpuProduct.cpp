@@ -134,7 +134,8 @@ Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, boo
 Value GpuProduct::loadLeft(Value &loaded, Address place, int64_t u, bool whole) {
   const BoundView left = e.view(op.getLhs());
   if (!whole) {
-    Value one = spirv::LoadOp::create(builder, loc, e.wordAt(left, e.moved(place, Value(), u)));
+    Address here = e.moved(place, Value(), u * word());
+    Value one = spirv::LoadOp::create(builder, loc, e.wordAt(left, here));
     return word() == 1 ? one : e.asWords(one);
   }
   if (!loaded) {

@@ -305,7 +305,8 @@ TEST(Decoding, RowsThatEndedAreTakenByOthers) {
         chosen.limits.push_back(1 + static_cast<int64_t>(s) % 11);
       Language model(sequences);
       std::vector<TokenIds> found = decode(model, sequences.size(), chosen);
-      EXPECT_GE(model.mostRows, rows); // at admission; a beam has hypotheses beside those that begin
+      EXPECT_GE(model.mostRows,
+                rows); // at admission; a beam has hypotheses beside those that begin
       EXPECT_LE(model.mostRows, rows * static_cast<size_t>(chosen.beam));
       for (size_t s = 0; s < sequences.size(); ++s) {
         DecodingOptions alone = chosen;

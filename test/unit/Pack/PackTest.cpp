@@ -126,7 +126,7 @@ public:
       int64_t row = n / columns, k = n % columns;
       numbers.push_back(row == 1             ? 0.0f
                         : row == 2 && k == 0 ? std::numeric_limits<float>::quiet_NaN()
-                                        : row == 3 && k == 0 ? -std::numeric_limits<float>::infinity()
+                        : row == 3 && k == 0 ? -std::numeric_limits<float>::infinity()
                                              : static_cast<float>((n * 37 + 11) % 101 - 50) *
                                                    (row == 4 ? 0x1p-140f : 0.125f));
     }

@@ -201,8 +201,8 @@ std::string hashOf(std::string_view text) {
   return formatted("%016lx", static_cast<unsigned long>(value)).substr(0, 6);
 }
 std::string hashOf(const std::vector<int32_t> &ids) {
-  return hashOf(
-      ids.empty() ? "" : listText(ids, [](int32_t id) { return std::to_string(id); }, " "));
+  return hashOf(ids.empty() ? ""
+                            : listText(ids, [](int32_t id) { return std::to_string(id); }, " "));
 }
 
 class FolderGolden : public testing::TestWithParam<std::string> {};

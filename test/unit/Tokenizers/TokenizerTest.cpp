@@ -348,8 +348,8 @@ TEST_F(OldFolder, PieceModelsCutAsSentencePieceDoes) {
     const char *text;
     float score;
     char kind;
-  } constexpr pieces[] = {{"<unk>", 0, 2},   {"▁", -2, 1},     {"a", -3, 1},
-                          {"▁a", -4, 1}, {"<mask>", 0, 4}, {"k", -5, 1}};
+  } constexpr pieces[] = {{"<unk>", 0, 2}, {"▁", -2, 1},     {"a", -3, 1},
+                          {"▁a", -4, 1},   {"<mask>", 0, 4}, {"k", -5, 1}};
   std::string model;
   for (const auto &[text, score, kind] : pieces) {
     std::string bytes(sizeof score, '\0');

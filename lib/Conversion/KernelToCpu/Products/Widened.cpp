@@ -119,9 +119,9 @@ struct Bf16Widened : Widened {
     SmallVector<int64_t> swapped;
     for (int64_t lane = 0; lane < type.getNumElements(); ++lane)
       swapped.push_back(lane ^ 1);
-    Value words = arith::ExtUIOp::create(
-        builder, loc, type.clone(builder.getI32Type()),
-        vector::ShuffleOp::create(builder, loc, bits, bits, swapped));
+    Value words =
+        arith::ExtUIOp::create(builder, loc, type.clone(builder.getI32Type()),
+                               vector::ShuffleOp::create(builder, loc, bits, bits, swapped));
     return e.halvesOf(words).first;
   }
 };

@@ -56,7 +56,8 @@ public:
 private:
   static bool isKeyOrValue(OpOperand &use) {
     auto attention = dyn_cast<AttentionOp>(use.getOwner());
-    return attention && (&use == &attention.getKeyMutable() || &use == &attention.getValueMutable());
+    return attention &&
+           (&use == &attention.getKeyMutable() || &use == &attention.getValueMutable());
   }
 
   /// The states that only attention reads. Others stay as they are, which is an error where somebody

@@ -197,9 +197,10 @@ TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
   // The smallest device has no feature.
   ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
   EXPECT_EQ(levelOf(artifactWith({rare, plain, wide})), "0");
-  EXPECT_THAT(levelOf(few), testing::StartsWith(
-                                "vulkan: kernel add: expected a device with subgroupBasic (level 1), "
-                                "or subgroupBasic, shaderTelepathy (level 2), found "));
+  EXPECT_THAT(
+      levelOf(few),
+      testing::StartsWith("vulkan: kernel add: expected a device with subgroupBasic (level 1), "
+                          "or subgroupBasic, shaderTelepathy (level 2), found "));
 }
 
 TEST_F(VulkanTest, OfALevelTheLastVariant) {
