@@ -45,12 +45,22 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   return facts;
 }
 
+static bool countsSource(const std::optional<MaskExpression> &mask) {
+  return mask && mask->uses(MaskExpression::Kind::Lengths, "source");
+}
+
 bool Description::sourceMayBePadded() const {
-  return encoder && std::all_of(encoder->layers.begin(), encoder->layers.end(),
-                                [](const LayerDescription &layer) {
-                                  return layer.mask &&
-                                         layer.mask->uses(MaskExpression::Kind::Lengths, "source");
-                                });
+  return encoder &&
+         llvm::all_of(encoder->layers,
+                      [](const LayerDescription &layer) { return countsSource(layer.mask); }) &&
+         (!decoder || crossHidesPadding());
+}
+
+bool Description::crossHidesPadding() const {
+  return llvm::all_of(decoder->layers, [](const LayerDescription &layer) {
+    return countsSource(layer.crossMask) && layer.crossMask->conjunction &&
+           !layer.cross.hiddenScore; // hidden keys count there
+  });
 }
 
 /// Whether a mask or score rule says the same of a text alone and among others in one row: nothing

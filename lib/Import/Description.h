@@ -192,8 +192,10 @@ struct Description {
 
   bool isEncoderDecoder() const { return kind == "encoder-decoder"; }
   /// Whether texts of different lengths may stand in one batch: every layer of the encoder masks
-  /// what is padding.
+  /// what is padding, and cross attention, where there is some, hides it.
   bool sourceMayBePadded() const;
+  /// Whether no layer's cross attention sees a source's padding.
+  bool crossHidesPadding() const;
   /// Whether texts may also stand in one row, one after another: the model takes text, and what
   /// its masks and score rules ask of a pair does not change there. It then has the function
   /// `encode_packed`.

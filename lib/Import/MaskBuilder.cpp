@@ -31,13 +31,6 @@ bool MaskBuilder::crossUsesLengths() const {
          });
 }
 
-bool MaskBuilder::crossHidesPadding() const {
-  return llvm::all_of(d.decoder->layers, [](const LayerDescription &layer) {
-    return countsSource(layer.crossMask) && layer.crossMask->conjunction &&
-           !layer.cross.hiddenScore; // hidden keys count there
-  });
-}
-
 Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call call) const {
   std::string tokens = side == call.side() ? call.input() : side, input = tokens + ".lengths";
   if (call.cached() && side == "source")

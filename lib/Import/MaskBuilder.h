@@ -87,9 +87,6 @@ public:
   /// Whether a mask over the source's tokens, or over the memory, counts lengths(source).
   bool encoderUsesLengths() const;
   bool crossUsesLengths() const;
-  /// Whether all masks over the memory hide what lies behind lengths(source), so that sequences of any
-  /// lengths can stand in one batch.
-  bool crossHidesPadding() const;
 
 private:
   /// Scores of the distances between rows, of learned vectors.

@@ -288,7 +288,7 @@ Status ModelBuilder::decodeStart() {
     rows = f.input("rows", f.tensor({-1}, f.b.getI32Type()), {"B"});
     f.setDefault("rows", "no_rows_of", "memory");
   }
-  bool pads = rows && masks.crossHidesPadding();
+  bool pads = rows && d.crossHidesPadding();
   CacheClearOp::create(f.b, f.loc, "P", rows, pads ? f.b.getStringAttr("S") : StringAttr());
   return f.finish(d.file);
 }

@@ -611,6 +611,36 @@ TEST_F(DescriptionTest, Vocabularies) {
             "mark");
 }
 
+/// Texts of different lengths share a batch only where no attention sees what is behind a source.
+TEST_F(DescriptionTest, EncoderDecodersOfTextsThatMayBePadded) {
+  write("words.txt", "a\nb\nc\nd\n");
+  auto pads = [&](const Json &decoder) {
+    auto model = importJson({{"heddle", 1},
+                             {"kind", "encoder-decoder"},
+                             {"size", 12},
+                             {"weights", {{"seed", 1}}},
+                             {"source", {{"vocabulary", "words.txt"}}},
+                             {"target", {{"vocabulary", "words.txt"}, {"start", 1}}},
+                             {"attention", {{"heads", 2}}},
+                             {"ffn", {{"size", 16}}},
+                             {"encoder", {{"layers", 1}, {"mask", "lengths(source)"}}},
+                             {"decoder", decoder}});
+    EXPECT_TRUE(model) << model.error().message;
+    return model && Json::parse(model->facts)["padded"] == true;
+  };
+  const Json base = {{"layers", 1}, {"mask", "causal"}};
+  auto with = [&](const char *key, const Json &value) {
+    Json decoder = base;
+    decoder["cross-mask"] = "lengths(source)";
+    decoder[key] = value;
+    return decoder;
+  };
+  EXPECT_TRUE(pads(with("layers", 2)));
+  EXPECT_FALSE(pads(base));
+  EXPECT_FALSE(pads(with("cross-mask", "lengths(source) | causal")));
+  EXPECT_FALSE(pads(with("cross", {{"hidden-score", -1e9}})));
+}
+
 /// A text has the same bits among others in one row only where every mask says the same of it there.
 TEST_F(DescriptionTest, EncodersOfTextsThatMayBePacked) {
   write("words.txt", "a\nb\nc\nd\n");
