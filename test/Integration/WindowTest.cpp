@@ -14,11 +14,12 @@ using namespace heddle::test;
 
 namespace {
 
-/// A table of 3001 rows of 64 numbers; positions and a norm are beside it in a kernel, a bias beside
-/// the classifier, which may be the same matrix.
+/// A table of rows of 64 numbers; positions and a norm are beside it in a kernel, a bias beside the
+/// classifier, which may be the same matrix. Neither number of rows is one of whole tiles.
 std::string description(bool tied) {
   return R"({"heddle": 1, "kind": "encoder", "size": 64, "weights": {"seed": 5},
-  "source": {"vocabulary": 3001}, "position": {"kind": "learned", "length": 16},
+  "source": {"vocabulary": )" +
+         std::string(tied ? "3001" : "3024") + R"(}, "position": {"kind": "learned", "length": 16},
   "embedding": {"norm": {"kind": "layer"}}, "attention": {"heads": 2}, "ffn": {"size": 64},
   "encoder": {"layers": 1}, "classifier": {"bias": true, "tied": )" +
          std::string(tied ? "true" : "false") + "}}";

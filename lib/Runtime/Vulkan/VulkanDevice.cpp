@@ -231,12 +231,13 @@ Expected<uint32_t> VulkanDevice::moveToBlock() {
 /// The points of a launch that work on the rows of a window.
 VulkanDevice::GridPart VulkanDevice::gridOf(const LaunchCall &call, const WeightPart *part) const {
   GridPart grid{{0, 0, 0}, call.grid};
-  const int axis = kernels.variant(call.kernel)->windowAxis;
+  const VulkanVariant &variant = *kernels.variant(call.kernel);
+  const int axis = variant.windowAxis;
   if (!part || part->rows == 0 || axis < 0)
     return grid;
-  const int64_t step = part->allRows / call.grid[axis]; // divides, see WeightPlacement
-  grid.first[axis] = part->firstRow / step;
-  grid.count[axis] = part->rows / step;
+  const int64_t tile = variant.grid[axis].tile; // divides the first row, see WeightPlacement
+  grid.first[axis] = part->firstRow / tile;
+  grid.count[axis] = (part->rows + tile - 1) / tile;
   return grid;
 }
 

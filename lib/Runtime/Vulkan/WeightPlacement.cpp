@@ -123,9 +123,10 @@ bool WeightPlacement::addUnit(const Use &use, size_t weight, Cut &cut) const {
   if (!isWindow || variant.windowAxis < 0)
     return isWindow;
   const GridAxis &axis = variant.grid[variant.windowAxis];
-  if (axis.scalar >= 0 || axis.count < 1 || cut.rows % axis.count != 0)
+  // A point takes a tile of rows, and the last one what is left.
+  if (axis.scalar >= 0 || axis.tile < 1 || (cut.rows + axis.tile - 1) / axis.tile != axis.count)
     return false;
-  cut.unit = std::lcm(cut.unit, cut.rows / axis.count);
+  cut.unit = std::lcm(cut.unit, axis.tile);
   return true;
 }
 
@@ -171,7 +172,7 @@ bool WeightPlacement::placeWindows(size_t weight) {
 /// A window of some rows; of all where `rows` is 0.
 void WeightPlacement::addPart(size_t weight, WindowedWeight &to, int64_t firstRow, int64_t rows,
                               const Cut &cut) {
-  WeightPart part{firstRow, rows, cut.rows, size, 0};
+  WeightPart part{firstRow, rows, size, 0};
   for (const auto &[other, place] : to.beside) {
     pieces.push_back({program.weights[other].offset, part.begin + place, bytesOf(other)});
     size = std::max(size, part.begin + place + aligned(bytesOf(other)));

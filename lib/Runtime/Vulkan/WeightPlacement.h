@@ -22,9 +22,9 @@ namespace heddle::vulkan {
 
 /// Rows of a weight and the window that holds them, in bytes of the device's buffer.
 struct WeightPart {
-  int64_t firstRow = 0, rows = 0, allRows = 0; ///< no rows: the window holds all of them
-  int64_t begin = 0;                           ///< of the window
-  int64_t origin = 0;                          ///< where row 0 would lie; may be below the window
+  int64_t firstRow = 0, rows = 0; ///< no rows: the window holds all of them
+  int64_t begin = 0;              ///< of the window
+  int64_t origin = 0;             ///< where row 0 would lie; may be below the window
 };
 
 /// A weight with windows of its own.

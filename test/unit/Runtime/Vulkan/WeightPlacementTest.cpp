@@ -30,15 +30,15 @@ protected:
     return entry.weight;
   }
   /// Adds a launch of a kernel of its own over the weights; the first is the one with a window, along
-  /// `axis` of `steps` points, or gathered from (-1).
-  void launch(std::vector<int> weights, int axis, int64_t steps = 1) {
+  /// `axis` in tiles of so many rows, or gathered from (-1).
+  void launch(std::vector<int> weights, int axis, int64_t tile = 1) {
     Kernel kernel;
     kernel.name = "k" + std::to_string(program.kernels.size());
     VulkanVariant variant;
     variant.windowed = 0;
     variant.windowAxis = axis;
     if (axis >= 0)
-      variant.grid[axis].count = steps;
+      variant.grid[axis] = {-1, tile, (program.pack[weights[0]].shape[0] + tile - 1) / tile};
     kernel.vulkan = {variant};
     Launch made;
     made.kernel = kernel.name;
@@ -94,7 +94,7 @@ TEST_F(Weights, LieAsInTheFileWhereTheyFit) {
   for (int64_t rows : {100, 3, 100})
     add(rows);
   launch({0, 1}, -1);
-  launch({2}, 0, 7);
+  launch({2}, 0, 16);
   const WeightPlacement placement = place(8192); // the first two, in panels of 16 rows
   EXPECT_TRUE(placement.isPlain());
   ASSERT_EQ(placement.copies().size(), 1u);
@@ -115,15 +115,23 @@ TEST_F(Weights, AreCutIntoWindowsOfWholeSteps) {
 TEST_F(Weights, ServeATableAndAClassifierAtOnce) {
   const int table = add(960), scales = add(16), bias = add(32);
   launch({table, scales}, -1);
-  launch({table, bias}, 2, 960 / 96); // ten steps of 96 columns
-  constexpr int64_t limit = 20480;    // 320 rows, 48 of them beside
+  launch({table, bias}, 2, 96);
+  constexpr int64_t limit = 20480; // 320 rows, 48 of them beside
   EXPECT_EQ(rowsOf(place(limit), table, limit), (std::vector<int64_t>{192, 192, 192, 192, 192}));
+}
+
+/// 3024 rows are 48 tiles of 64, of which the last is short: its rows are no multiple of a tile.
+TEST_F(Weights, AreCutAtTilesThoughTheLastIsShort) {
+  const int matrix = add(3024), bias = add(48);
+  launch({matrix, bias}, 1, 64);
+  constexpr int64_t limit = 16 * 64 * 64;
+  EXPECT_EQ(rowsOf(place(limit), matrix, limit), (std::vector<int64_t>{960, 960, 960, 144}));
 }
 
 TEST_F(Weights, ComeTogetherWhereOneIsTooFar) {
   const int first = add(16), between = add(400), last = add(64);
   launch({first, last}, -1);
-  launch({between}, 0, 25);
+  launch({between}, 0, 16);
   constexpr int64_t limit = 26624; // all of the middle one
   const WeightPlacement placement = place(limit);
   const WindowedWeight *windowed = placement.windowsOf(last);
