@@ -20,7 +20,8 @@ constexpr const char *crossMask = "decoder.cross-mask=causal(99)"; // hides noth
 
 struct Case {
   const char *model, *device, *dtype;
-  bool masked = true; ///< masks over the memory hide what lies behind a source
+  bool masked = true;      ///< masks over the memory hide what lies behind a source
+  const char *caches = ""; ///< type of what a session keeps; as the format says where empty
 };
 
 class JoinTest : public testing::TestWithParam<Case> {
@@ -33,7 +34,7 @@ protected:
 
   void SetUp() override {
     const Case &c = GetParam();
-    JitOptions options{.device = c.device, .dtype = c.dtype};
+    JitOptions options{.device = c.device, .dtype = c.dtype, .cacheDtype = c.caches};
     if (!c.masked)
       options.masks = {crossMask};
     auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/" + std::string(c.model) + ".json", options);
@@ -210,17 +211,17 @@ TEST_P(JoinTest, RowsAreThoseOfTextsAlone) {
 
 std::string nameOf(const testing::TestParamInfo<Case> &info) {
   std::string name = std::string(info.param.model) + "_" + info.param.device + "_" +
-                     info.param.dtype + (info.param.masked ? "" : "_unmasked");
+                     info.param.dtype + (info.param.masked ? "" : "_unmasked") +
+                     (*info.param.caches ? "_over_" : "") + info.param.caches;
   std::ranges::replace(name, '-', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, JoinTest,
-                         testing::Values(Case{"tiny", "cpu", "f32"},
-                                         Case{"prompt-transposed", "cpu", "int8"},
-                                         Case{"tiny", "cpu", "f32", false},
-                                         Case{"tiny", "vulkan", "f32"},
-                                         Case{"prompt-transposed", "vulkan", "bf16"}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Models, JoinTest,
+    testing::Values(Case{"tiny", "cpu", "f32"}, Case{"prompt-transposed", "cpu", "int8"},
+                    Case{"tiny", "cpu", "f32", false}, Case{"tiny", "cpu", "f32", true, "int8"},
+                    Case{"tiny", "vulkan", "f32"}, Case{"prompt-transposed", "vulkan", "bf16"}),
+    nameOf);
 
 } // namespace
