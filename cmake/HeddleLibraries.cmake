@@ -85,7 +85,7 @@ endfunction()
 # entry of ctest, or as `n` that share them: a process runs many tests, so that starting one and loading LLVM is paid once.
 # What each test said is written to test-results, where scripts/count-tests reads it.
 function(heddle_gtest test program)
-  cmake_parse_arguments(ARG "" "FILTER;SHARDS" "LABELS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "FILTER;SHARDS" "LABELS;PROPERTIES;ENVIRONMENT" ${ARGN})
   set(arguments)
   if(ARG_FILTER)
     set(arguments --gtest_filter=${ARG_FILTER})
@@ -103,7 +103,7 @@ function(heddle_gtest test program)
       COMMAND ${program} --gtest_brief=1 --gtest_output=xml:${CMAKE_BINARY_DIR}/test-results/${file}.xml ${arguments})
     math(EXPR index "${shard} - 1")
     set_tests_properties(${entry} PROPERTIES TIMEOUT 1200 LABELS "${ARG_LABELS}" ${ARG_PROPERTIES})
-    set_property(TEST ${entry} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
+    set_property(TEST ${entry} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index} ${ARG_ENVIRONMENT})
   endforeach()
 endfunction()
 
