@@ -131,6 +131,7 @@ inline void addClassifyFlags(CLI::App &app, ClassifyCommand &command) {
                  "classes of your own, of a model that says what follows from a text (NLI)")
       ->type_name("A,B,…")
       ->delimiter(',')
+      ->transform([](const std::string &label) { return CLI::detail::trim_copy(label); })
       ->allow_extra_args(false);
   app.add_option("--hypothesis", command.hypothesis,
                  "with --labels: what may follow, {} stands for the label (default: \"This example "

@@ -218,7 +218,7 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
   };
   HEDDLE_TRY(encodeTexts(opened, command.run, context, in, out, notes, answer));
   std::erase_if(ranked, [](const auto &line) { return line.second.empty(); });
-  std::ranges::stable_sort(ranked, std::greater(), &std::pair<double, std::string>::first);
+  std::ranges::stable_sort(ranked, LargestFirst(), &std::pair<double, std::string>::first);
   for (size_t i = 0; command.top && i < ranked.size() && static_cast<int64_t>(i) < *command.top;
        ++i)
     out << scoreText(ranked[i].first) << '\t' << ranked[i].second << '\n';

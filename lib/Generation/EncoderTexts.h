@@ -11,7 +11,14 @@
 
 #include "heddle/Generation/TextEncoder.h"
 
+#include <cmath>
+
 namespace heddle {
+
+/// Order of scores, NaN behind all numbers.
+struct LargestFirst {
+  bool operator()(double a, double b) const { return a > b || (std::isnan(b) && !std::isnan(a)); }
+};
 
 /// A text, its tokens, and its rows of the model's result: none if it has no tokens.
 struct EncodedAnswer {

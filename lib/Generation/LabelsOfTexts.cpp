@@ -90,7 +90,7 @@ private:
       return lines + (command.all ? "" : "\n");
     std::vector<size_t> order(scores.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return scores[i]; });
+    std::ranges::stable_sort(order, LargestFirst(), [&](size_t i) { return scores[i]; });
     order.resize(command.all ? order.size() : 1);
     for (size_t best : order)
       lines += command.labels[best] + "\t" + scoreText(scores[best]) + "\n";

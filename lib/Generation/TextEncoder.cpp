@@ -28,13 +28,13 @@ Status TextEncoder::takeDecoder() {
     return inputError("target.start: expected the id that the decoder begins with, found none");
   auto outputs = HEDDLE_TRY(session->outputs("decode"));
   for (const PortInfo &port : outputs)
-    if (port.name == "logits" || port.name == "probabilities") {
+    if ((port.name == "logits" || port.name == "probabilities") && !port.shape.empty()) {
       const std::string &columns = port.shape.back();
       std::from_chars(columns.data(), columns.data() + columns.size(), width);
       output = port.name;
     }
   decodeTakesLengths = HEDDLE_TRY(takesInput(*session, "decode", "source.lengths"));
-  return checkInputs(*session, "decode", {"target", "memory", "source.lengths", "target.lengths"});
+  return checkInputs(*session, "decode", {"target", "memory", "source.lengths"});
 }
 
 Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {
@@ -48,7 +48,8 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
   auto outputs = HEDDLE_TRY(session.outputs("encode"));
   TextEncoder encoder(session, model);
   for (const PortInfo &port : outputs)
-    if (port.name == "output" || port.name == "logits" || port.name == "probabilities") {
+    if (!port.shape.empty() &&
+        (port.name == "output" || port.name == "logits" || port.name == "probabilities")) {
       const std::string &columns = port.shape.back();
       std::from_chars(columns.data(), columns.data() + columns.size(), encoder.width);
       encoder.isPooled = port.shape.size() == 2;

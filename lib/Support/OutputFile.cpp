@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <mutex>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace heddle {
@@ -103,15 +104,20 @@ static void beginWriting([[maybe_unused]] int descriptor) {
 #endif
 }
 
-EarlyWriting::EarlyWriting(int descriptor)
-    : thread([descriptor](const std::stop_token &stop) {
-        constexpr std::chrono::milliseconds pause{50};
-        std::mutex mutex;
-        std::condition_variable_any ended;
-        std::unique_lock lock(mutex);
-        while (!ended.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); }))
-          beginWriting(descriptor);
-      }) {}
+/// Without a thread to be had, the disk begins when all is written.
+EarlyWriting::EarlyWriting(int descriptor) {
+  try {
+    thread = std::jthread([descriptor](const std::stop_token &stop) {
+      constexpr std::chrono::milliseconds pause{50};
+      std::mutex mutex;
+      std::condition_variable_any ended;
+      std::unique_lock lock(mutex);
+      while (!ended.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); }))
+        beginWriting(descriptor);
+    });
+  } catch (const std::system_error &) {
+  }
+}
 
 Status replaceFile(const std::string &path, std::string_view bytes) {
   auto file = HEDDLE_TRY(AtomicFile::create(path));

@@ -274,14 +274,17 @@ Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileNa
 }
 
 /// User-defined pieces are always chosen by their score, which does not count for unknown characters.
+/// It is that of the best piece a byte, but at least FLT_MIN, from which SentencePiece begins to look
+/// for it: where all scores are negative, as trained ones are, the length does not count.
 static void spellUserDefined(const PieceModel &model, Json &json) {
-  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  double lowest = std::numeric_limits<double>::infinity(),
+         highest = std::numeric_limits<float>::min();
   for (const ScoredPiece &piece : model.pieces)
     if (piece.kind == PieceKind::Normal) {
       lowest = std::min<double>(lowest, piece.score);
       highest = std::max<double>(highest, piece.score);
     }
-  if (!std::isfinite(highest))
+  if (!std::isfinite(lowest))
     return;
   constexpr double penalty = 10, bonus = 0.1;
   json["model"]["unk_score"] = lowest - penalty;

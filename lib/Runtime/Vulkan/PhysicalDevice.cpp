@@ -79,11 +79,12 @@ Expected<int> PhysicalDevice::chooseLevel(std::optional<int> wanted) const {
     wanted = HEDDLE_TRY(levelOfEnvironment());
   if (!wanted)
     return isSoftware() ? 0 : highest;
-  if (*wanted <= highest)
+  if (*wanted >= 0 && *wanted <= highest)
     return *wanted;
   return inputError("vulkan: " + info().name + ": expected a level of " +
                     (highest ? "0 to " + std::to_string(highest) : "0") + ", found " +
-                    std::to_string(*wanted) + ": " + whyNot(highest + 1, offered, masked));
+                    std::to_string(*wanted) +
+                    (*wanted < 0 ? "" : ": " + whyNot(highest + 1, offered, masked)));
 }
 
 Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {

@@ -348,8 +348,9 @@ TEST_F(OldFolder, PieceModelsCutAsSentencePieceDoes) {
     const char *text;
     float score;
     char kind;
-  } constexpr pieces[] = {{"<unk>", 0, 2}, {"▁", -2, 1},     {"a", -3, 1},
-                          {"▁a", -4, 1},   {"<mask>", 0, 4}, {"k", -5, 1}};
+  } constexpr pieces[] = {{"<unk>", 0, 2},  {"▁", -2, 1},     {"a", -3, 1},
+                          {"▁a", -4, 1},    {"<mask>", 0, 4}, {"k", -5, 1},
+                          {"ab", -2.5F, 1}, {"cd", -2.5F, 1}, {"abcd", 0, 4}};
   std::string model;
   for (const auto &[text, score, kind] : pieces) {
     std::string bytes(sizeof score, '\0');
@@ -366,6 +367,7 @@ TEST_F(OldFolder, PieceModelsCutAsSentencePieceDoes) {
                      {" a ", {3}, {1, 3, 1}},
                      {"a▁", {3}, {3, 1}},
                      {"a<mask>a", {3, 4, 2}, {3, 4, 2}},
+                     {"abcd", {1, 8}, {1, 8}}, // two pieces with as many letters score less
                      {"k b  a", {1, 5, 1, 0, 3}, {1, 5, 1, 0, 1, 3}}};
   for (bool removes : {true, false}) {
     write("spiece.model", model + fieldOf(3, std::string("\x18\x01\x20") + char(removes)));
