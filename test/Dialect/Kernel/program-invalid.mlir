@@ -13,7 +13,7 @@ kernel.program @program_fields attributes {dims = []} {
 
 // -----
 
-// expected-error @+1 {{expected one of name, dims, state_dims, inputs, outputs, buffers, launches, checks, states, updates, starts_states, reorder_by, appends_to, appends_by, appends, kept_rows, spare_rows, needs_session, found sizes}}
+// expected-error @+1 {{expected one of name, dims, state_dims, inputs, outputs, buffers, launches, checks, states, updates, starts_states, reorder_by, replace_by, pads, appends_to, appends_by, appends, kept_rows, spare_rows, needs_session, found sizes}}
 kernel.program @program_known_fields {sizes = []} {
 }
 
