@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 namespace heddle::tokenizers {
 
@@ -57,12 +58,16 @@ public:
     model = HEDDLE_TRY(readPieceModel(HEDDLE_TRY(readText(name)), name));
     configPath = path(tokenizerConfigName);
     config = HEDDLE_TRY(readObject(configPath));
+    gatherSpecials(config);
+    gatherSpecials(HEDDLE_TRY(readObject(path("special_tokens_map.json"))));
     return {};
   }
 
   std::string path(const char *file) const { return (fs::path(folder) / file).string(); }
   JsonField settings() const { return JsonField(config, configPath); }
   int64_t size() const { return static_cast<int64_t>(model.pieces.size()); }
+  /// Whether the settings say that there is nothing, which is not their usual value.
+  bool isNull(const char *key) const { return config.contains(key) && config[key].is_null(); }
   /// A special token by its key.
   std::string special(const char *key, const char *otherwise) const {
     auto at = config.find(key);
@@ -183,9 +188,24 @@ private:
     return isNumber ? std::optional<int64_t>(std::stoll(text)) : std::nullopt;
   }
 
+  void gatherSpecials(const Json &json) {
+    for (const auto &[key, value] : json.items()) {
+      if (key != "additional_special_tokens" && !key.ends_with("_token"))
+        continue;
+      const Json list = value.is_array() ? value : Json::array({value});
+      for (const Json &token : list)
+        if (const std::string *text = tokenText(token))
+          specials.insert(*text);
+    }
+  }
+
+  /// A folder's own number rules over that of the class. Its token is special only where the
+  /// folder or the class says so: others stay in texts that leave special ones out.
   void addOwn(const std::string &token, int64_t id, const Json &flags) {
     number(token, id);
-    Json own = Json::object();
+    if (int64_t &numbered = known[token]; numbered != id)
+      vocab[token] = numbered = id;
+    Json own = {{"special", added.contains(token) || specials.contains(token)}};
     for (const char *key : {"lstrip", "rstrip", "single_word", "special"})
       if (flags.is_object() && flags.contains(key))
         own[key] = flags[key];
@@ -237,6 +257,7 @@ private:
   PieceModel model;
   Json config, vocab = Json::object();
   TextMap<int64_t> known;
+  std::set<std::string> specials;    ///< by the folder's settings
   std::map<std::string, Json> added; ///< in an order that does not depend on the folder's
   std::string single, pair;
 };
@@ -338,7 +359,9 @@ Status buildPegasus(FolderBuilder &builder) {
   add(builder.special("pad_token", "<pad>"));
   add(end);
   auto sentence = builder.settings().find("mask_token_sent");
-  if (offset > 0) {
+  if (builder.isNull("mask_token_sent")) {
+    id += 2; // there are no masks
+  } else if (offset > 0) {
     add(sentence ? HEDDLE_TRY(sentence->text()) : "<mask_1>");
     add(builder.special("mask_token", "<mask_2>"));
   }

@@ -424,12 +424,34 @@ TEST_F(FamilyFolder, SettingsAreChecked) {
   write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "added_tokens_decoder":
       {"600": {"content": "[keep]"}}})");
   EXPECT_EQ(openTokenizer(folder.string())->tokenToId("[keep]"), 600);
+  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "added_tokens_decoder":
+      {"300000": {"content": "<mask>"}}})");
+  EXPECT_EQ(openTokenizer(folder.string())->tokenToId("<mask>"), 300000);
   write("tokenizer_config.json", R"({"tokenizer_class": "NllbTokenizer"})");
   EXPECT_THAT(error(), HasSubstr("tokenizer.json: expected this file, or added_tokens_decoder"));
   take("t5");
   write("tokenizer_config.json", R"({"legacy": false})");
   EXPECT_THAT(error(),
               HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
+}
+
+/// Tokens of a folder are special only where it says so.
+TEST_F(FamilyFolder, AddedTokensAreNotSpecialOfThemselves) {
+  take("t5");
+  write("added_tokens.json", R"({"{": 32100, "[sep]": 32101, "<extra_id_0>": 32102})");
+  write("special_tokens_map.json", R"({"additional_special_tokens": ["[sep]"]})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(*tokenizer.decode(std::vector<int32_t>{32100, 32101, 32102}, true), "{");
+}
+
+TEST_F(FamilyFolder, MasksOfPegasusMayBeNone) {
+  take("pegasus");
+  EXPECT_TRUE(openTokenizer(folder.string())->tokenToId("<mask_1>"));
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "PegasusTokenizer", "mask_token_sent": null})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_FALSE(tokenizer.tokenToId("<mask_1>"));
+  EXPECT_EQ(tokenizer.tokenToId("<unk_2>"), 4);
 }
 
 /// Marian's language is the first token of a text, and nothing elsewhere.
