@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <ostream>
 
 using namespace heddle;
@@ -30,18 +29,6 @@ std::vector<double> scoresOf(std::span<const float> row, const OpenedEncoder &op
   if (!opened.encoder->givesProbabilities() && opened.model.problem == Problem::ManyClasses)
     std::ranges::transform(row, scores.begin(), sigmoid);
   return scores;
-}
-
-/// The `most` best, best first; the first among equals.
-std::vector<size_t> bestOf(const std::vector<double> &scores, size_t most) {
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0);
-  most = std::min(most, order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<ptrdiff_t>(most), order.end(),
-      [&](size_t a, size_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
-  order.resize(most);
-  return order;
 }
 
 /// A model with a classifier for `use`; `pooled`: one row a text.

@@ -17,6 +17,20 @@
 
 using namespace heddle;
 
+std::vector<size_t> heddle::bestOf(const std::vector<double> &scores, size_t most) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  most = std::min(most, order.size());
+  const LargestFirst isBefore;
+  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(most), order.end(),
+                    [&](size_t a, size_t b) {
+                      return isBefore(scores[a], scores[b]) ||
+                             (!isBefore(scores[b], scores[a]) && a < b);
+                    });
+  order.resize(most);
+  return order;
+}
+
 namespace {
 
 /// Reading ahead ends at so many runs or texts.

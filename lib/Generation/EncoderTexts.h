@@ -38,6 +38,9 @@ struct OpenedEncoder {
 /// Errors begin with the file of the session. The result must stay where it is.
 Status openEncoder(Session &session, const EncoderCommand &command, OpenedEncoder &opened);
 
+/// Numbers of the `most` largest scores, the largest first; the first among equals.
+std::vector<size_t> bestOf(const std::vector<double> &scores, size_t most);
+
 /// A score or a probability as commands print it; a NaN has no sign.
 std::string scoreText(double score);
 

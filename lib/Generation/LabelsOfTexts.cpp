@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 
 using namespace heddle;
 
@@ -88,11 +87,7 @@ private:
     std::string lines = command.all && number > 0 ? "\n" : "";
     if (scores.empty())
       return lines + (command.all ? "" : "\n");
-    std::vector<size_t> order(scores.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, LargestFirst(), [&](size_t i) { return scores[i]; });
-    order.resize(command.all ? order.size() : 1);
-    for (size_t best : order)
+    for (size_t best : bestOf(scores, command.all ? scores.size() : 1))
       lines += command.labels[best] + "\t" + scoreText(scores[best]) + "\n";
     return lines;
   }

@@ -45,7 +45,7 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   return facts;
 }
 
-static bool countsSource(const std::optional<MaskExpression> &mask) {
+bool heddle::countsSource(const std::optional<MaskExpression> &mask) {
   return mask && mask->uses(MaskExpression::Kind::Lengths, "source");
 }
 

@@ -107,6 +107,9 @@ struct PositionDescription {
   bool rotary() const { return kind == "rotary"; }
 };
 
+/// Whether a mask asks for lengths(source).
+bool countsSource(const std::optional<MaskExpression> &mask);
+
 struct LayerDescription {
   AttentionDescription self, cross;
   FfnDescription ffn;

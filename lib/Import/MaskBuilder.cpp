@@ -15,10 +15,6 @@ using namespace heddle;
 using namespace heddle::transformer;
 using Kind = MaskCall::Kind;
 
-static bool countsSource(const std::optional<MaskExpression> &mask) {
-  return mask && mask->uses(Kind::Lengths, "source");
-}
-
 bool MaskBuilder::encoderUsesLengths() const {
   return d.encoder && llvm::any_of(d.encoder->layers, [](const LayerDescription &layer) {
            return countsSource(layer.mask);
