@@ -79,10 +79,11 @@ struct Waiting {
 /// Texts read ahead, and their answers.
 class Window {
 public:
-  Window(OpenedEncoder &opened, const EncoderCommand &command, std::ostream &out,
+  Window(OpenedEncoder &opened, const EncoderCommand &command, std::ostream &out, size_t rowsOfText,
          const AnswerText &answer)
       : encoder(*opened.encoder), mostTexts(command.text.batch),
-        budget(encoder.tokensOfARun(command.batchTokens)), out(out), answer(answer) {}
+        budget(encoder.tokensOfARun(command.batchTokens)), rowsOfText(rowsOfText), out(out),
+        answer(answer) {}
   void add(std::string text, EncodedText tokens, uint64_t number) {
     waiting += static_cast<int64_t>(tokens.ids.size());
     texts.push_back({std::move(text), std::move(tokens), number});
@@ -127,17 +128,19 @@ private:
         order[i]->answer =
             answer({order[i]->text, order[i]->tokens, order[i]->number, rows[i - from]});
       done += static_cast<int64_t>(to - from);
-      // Texts read ahead are not done yet.
+      // Texts read ahead are not done yet; a text is as many rows as there are contexts.
+      const double whole = static_cast<double>(done) / static_cast<double>(rowsOfText);
       std::optional<double> share = source.share();
       if (share)
-        *share *= static_cast<double>(done) / static_cast<double>(source.number() + 1);
-      progress.show(done, share);
+        *share *= whole / static_cast<double>(source.number() + 1);
+      progress.show(static_cast<int64_t>(whole), share);
     }
     return {};
   }
 
   TextEncoder &encoder;
   const int64_t mostTexts, budget;
+  const size_t rowsOfText;
   std::ostream &out;
   const AnswerText &answer;
   std::vector<Waiting> texts;
@@ -228,7 +231,7 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                                 "found one of images"));
     return encodeImages(opened, command, in, out, notes, answer);
   }
-  Window window(opened, command, out, answer);
+  Window window(opened, command, out, contexts.size(), answer);
   TextProgress progress(command.progress, notes);
   int64_t cut = 0, taken = 0;
   Texts texts(command.text, in);

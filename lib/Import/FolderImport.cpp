@@ -194,43 +194,54 @@ static Expected<std::pair<TokenizerFile, Tokenizer>> readTokenizer(const std::st
   return std::pair(std::move(file), std::move(tokenizer));
 }
 
-/// The tokenizer of what a model writes that reads texts too: its own, or that of the source.
-static Status addTargetTokenizer(const std::string &folder, Description &description) {
-  if (!description.source || !description.target || description.target->vectors)
-    return {};
-  SideDescription &target = *description.target;
-  std::optional<TokenizerFile> file = HEDDLE_TRY(readTargetTokenizerFile(folder));
-  if (!file) {
-    target.tokenizer = description.source->tokenizer;
-    return {};
-  }
-  HEDDLE_TRY(Tokenizer::fromJson(file->json, file->name));
-  target.tokenizer = "target.tokenizer.json";
-  description.files.push_back(file->name);
-  description.texts[target.tokenizer] = std::move(file->json);
-  return {};
+/// Whether the model reads texts on one side and writes them on another.
+static bool writesBeside(const Description &description) {
+  return description.source && description.target && !description.target->vectors;
 }
 
-/// The folder's tokenizer, which the compiled model carries. Where it cannot be read, that is an
-/// error if texts will come, else a warning: the model runs on ids without it.
+/// Puts a tokenizer's file into the compiled model, and its name on the side whose texts it cuts.
+static void carryTokenizer(TokenizerFile file, std::string_view name, SideDescription &side,
+                           Description &description) {
+  side.tokenizer = std::string(name) + ".tokenizer.json";
+  description.files.push_back(file.name);
+  description.texts[side.tokenizer] = std::move(file.json);
+}
+
+/// The tokenizer of what a model writes, where the folder has one apart from that of the source.
+static Expected<std::optional<TokenizerFile>> readTargetTokenizer(const std::string &folder,
+                                                                  const Description &description) {
+  if (!writesBeside(description))
+    return std::optional<TokenizerFile>();
+  std::optional<TokenizerFile> file = HEDDLE_TRY(readTargetTokenizerFile(folder));
+  if (file)
+    HEDDLE_TRY(Tokenizer::fromJson(file->json, file->name));
+  return file;
+}
+
+/// The folder's tokenizers, which the compiled model carries. Where one cannot be read, that is an
+/// error if texts will come, else a warning: the model runs on ids without them.
 static Status addTokenizer(const std::string &folder, bool needsTexts, Description &description) {
   auto texts = textsOf(description);
   if (!texts || (!needsTexts && !holdsTokenizer(folder)))
     return {};
   auto read = readTokenizer(folder);
-  if (!read && needsTexts)
-    return read.takeError();
-  if (!read) {
-    description.warnings.push_back(read.error().message + "; the model takes ids and no text");
+  auto target = readTargetTokenizer(folder, description);
+  if (!read || !target) {
+    Error error = !read ? read.takeError() : target.takeError();
+    if (needsTexts)
+      return error;
+    description.warnings.push_back(error.message + "; the model takes ids and no text");
     return {};
   }
   auto &[file, tokenizer] = *read;
   checkVocabulary(tokenizer, file.name, description);
   auto &[name, side] = *texts;
-  side->tokenizer = name + ".tokenizer.json";
-  description.files.push_back(file.name);
-  description.texts[side->tokenizer] = std::move(file.json);
-  return addTargetTokenizer(folder, description);
+  carryTokenizer(std::move(file), name, *side, description);
+  if (*target)
+    carryTokenizer(std::move(**target), "target", *description.target, description);
+  else if (writesBeside(description))
+    description.target->tokenizer = description.source->tokenizer;
+  return {};
 }
 
 /// How the folder turns messages into one text, which goes with its tokenizer; a warning where that

@@ -97,7 +97,8 @@ Status AtomicFile::commitUnsynced() {
   return {};
 }
 
-/// Only begins writing, and waits for nothing. A page that changes afterwards is written once more.
+/// Begins writing and does not wait for its end, but waits where the disk's queue is full, so it has a
+/// thread of its own. A page that changes afterwards is written once more.
 static void beginWriting([[maybe_unused]] int descriptor) {
 #if defined(__linux__)
   ::sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); // a hint: its errors are fsync's too

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Conversions between f32 and the bits of f16 and bf16. They have no branches, so that
-// loops over them are vectorised. Narrowing rounds to nearest, ties to even; modes of the
-// processor for denormals change nothing.
+// loops over them are vectorised. Narrowing rounds to nearest, ties to even, and modes of
+// the processor for denormals do not change it; widening f16 does multiply, and follows them.
 #pragma once
 
 #include <bit>
