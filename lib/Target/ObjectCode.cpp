@@ -22,6 +22,7 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -168,12 +169,24 @@ static llvm::Error optimize(Unit &unit) {
   return llvm::Error::success();
 }
 
+/// Loop strength reduction took two fifths of the time of LLVM's back end. The addresses of kernels are
+/// pointers that advance already, and what it makes of them has more spills: 6,370 against 5,237 in the
+/// kernels of a decoder in bf16.
+class WithoutStrengthReduction : public llvm::OptPassGate {
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    return pass != "Loop Strength Reduction";
+  }
+};
+
 /// Optimises and emits a unit. Errors go to `failure`, since units run on a thread pool.
 static void generate(Unit &unit, Output kind) {
   if (llvm::Error error = optimize(unit)) {
     unit.failure = llvm::toString(std::move(error));
     return;
   }
+  static WithoutStrengthReduction gate;
+  unit.context.setOptPassGate(gate);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   if (kind == Output::Text) {
