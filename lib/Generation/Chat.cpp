@@ -71,10 +71,10 @@ Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
   TextStream stream(*model->target, ids, options.stops);
   auto give = [&](const std::string &piece) -> Expected<bool> {
     answer.text += piece;
-    return piece.empty() || !onText ? true : onText(piece);
+    return onText ? onText(piece) : true;
   };
   DecodingOptions decoding = options.decoding;
-  decoding.numbers = {messages.size()}; // each turn draws its own numbers
+  decoding.numbers = {turn}; // each turn draws its own numbers
   decoding.onToken = [&](size_t, int32_t token) -> Expected<bool> {
     ++answer.tokens;
     const bool goesOn = HEDDLE_TRY(give(stream.add(token)));
@@ -84,5 +84,6 @@ Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
   HEDDLE_TRY(give(stream.finish()));
   said.push_back({"assistant", answer.text});
   messages = std::move(said);
+  ++turn;
   return answer;
 }

@@ -20,25 +20,30 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// Catches Ctrl-C as long as it lives.
+/// Catches Ctrl-C as long as it lives. Without SA_RESTART it also ends the wait for a line.
 class Interrupt {
 public:
   Interrupt() {
-    interrupted = 0;
-    before = std::signal(SIGINT, [](int) { interrupted = 1; });
+    struct sigaction action = {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    sigaction(SIGINT, &action, &before);
   }
-  ~Interrupt() { std::signal(SIGINT, before == SIG_ERR ? SIG_DFL : before); }
+  ~Interrupt() { sigaction(SIGINT, &before, nullptr); }
   Interrupt(const Interrupt &) = delete;
   Interrupt &operator=(const Interrupt &) = delete;
 
 private:
-  void (*before)(int);
+  struct sigaction before = {};
 };
 
 std::string forgotten(size_t messages, int64_t room) {
   return "note: the context of " + std::to_string(room) + " tokens is full: the oldest " +
          std::to_string(messages) + (messages == 1 ? " message is" : " messages are") +
          " forgotten\n";
+}
+
+Error inPlace(Error error, const std::string &place) {
+  return {error.kind, place + ": " + error.message};
 }
 
 } // namespace
@@ -71,21 +76,29 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
     if (command.terminal)
       out << "> " << std::flush;
   };
+  const Interrupt interrupt;
   ask();
   for (std::string text; turns.next(text); ask()) {
+    interrupted = 0;
     if (text.empty())
       continue;
     const Rate::Span span(rate);
-    Interrupt interrupt;
-    ChatAnswer answer = HEDDLE_TRY(chat->say(text, show));
-    rate.add(answer.tokens);
-    out << (answer.text.ends_with('\n') ? "" : "\n") << std::flush;
-    if (answer.dropped > 0)
-      notes << forgotten(answer.dropped, model.target->limit);
+    auto answer = chat->say(text, show);
+    if (!answer && (!command.terminal || answer.error().kind != ErrorKind::Input))
+      return inPlace(answer.takeError(), turns.place());
+    if (!answer) {
+      notes << "error: " << answer.takeError().message << '\n';
+      continue;
+    }
+    rate.add(answer->tokens);
+    out << (answer->text.ends_with('\n') ? "" : "\n") << std::flush;
+    if (answer->dropped > 0)
+      notes << forgotten(answer->dropped, model.target->limit);
   }
   if (command.terminal)
     out << '\n';
   if (command.writing.rate)
     rate.write(notes);
-  return turns.finish();
+  return interrupted ? Status()
+                     : turns.finish(); // reading ended by Ctrl-C is no fault of the input
 }

@@ -45,11 +45,12 @@ Status heddle::checkPairs(const ChatTemplate &chat) {
 Expected<std::string> heddle::conversationText(const ChatTemplate &chat, Json json,
                                                const std::string &place) {
   if (json.is_array())
-    return chat.render(json, /*addGenerationPrompt=*/true, Json::object());
+    json = {{"messages", std::move(json)}};
   if (!json.is_object() || !json.contains("messages"))
     return inputError(place + ": expected a list of messages, or an object with messages, found "
                               "another value");
   const Json messages = json["messages"];
   json.erase("messages");
-  return chat.render(messages, /*addGenerationPrompt=*/true, json);
+  auto text = chat.render(messages, /*addGenerationPrompt=*/true, json);
+  return text ? std::move(text) : inputError(place + ": " + text.takeError().message);
 }

@@ -119,6 +119,9 @@ Status heddle::perplexityCommand(Session &session, const PerplexityCommand &comm
   if (!score)
     return ofModel(session, score.takeError());
   const int64_t room = model.target->limit;
+  if (room < 2)
+    return ofModel(session, inputError("expected a context of at least 2 tokens, found " +
+                                       std::to_string(room)));
   const int64_t window = command.window.value_or(std::min(room, usualWindow));
   if (window > room)
     return usageError("--window: expected at most " + std::to_string(room) +

@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decoding uses the stateful functions of a description: decode_start takes the
-// encoder's memory, of all rows or of those that begin, decode_prompt the next tokens of
-// each row, decode_step one token a row, decode_reorder the parents of rows. Results of a row do not depend on its batch,
-// nor on how its prompt is cut, so neither does a translation.
+// encoder's memory, of all rows or of those that begin, decode_prompt the next tokens
+// of each row, decode_step one token a row, decode_reorder the parents of rows. Results
+// of a row do not depend on its batch, nor on how its prompt is cut, so neither does a
+// translation.
 #include "heddle/Generation/TextDecoder.h"
 
 #include "TextInputs.h"
@@ -142,7 +143,6 @@ Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_
       for (size_t t = first; t < std::min(first + columns, prompt.size()); ++t)
         parts[r].push_back(prompt[t]);
       counts[r] = static_cast<int32_t>(parts[r].size());
-      parts[r].resize(columns);
     }
     for (TokenIds &part : parts)
       part.resize(columns);

@@ -181,7 +181,8 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
     side.tokenizer = HEDDLE_TRY(Tokenizer::fromJson(text, file));
     if (auto chat = json.find("chat-template"); chat != json.end() && chat->is_string()) {
       auto chatFile = chat->get<std::string>();
-      side.chat = HEDDLE_TRY(ChatTemplate::fromJson(HEDDLE_TRY(readMember(chatFile)), chatFile));
+      side.chat =
+          HEDDLE_TRY(ChatTemplate::fromJson(HEDDLE_TRY(readMember(chatFile)), "chat template"));
     }
     return side;
   }

@@ -8,8 +8,9 @@
 
 #include "heddle/Support/Try.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <tuple>
+#include <limits>
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -67,6 +68,31 @@ static Status addSampling(const Json &config, const std::string &path, Json &gen
   return {};
 }
 
+/// A whole number of at least `least`; none where the file says nothing.
+static Expected<std::optional<int64_t>> wholeOf(const Json &config, const char *key, int64_t least,
+                                                const std::string &path) {
+  const Json value = config.value(key, Json());
+  if (value.is_null())
+    return std::optional<int64_t>();
+  if (value.is_number_integer() && value.get<int64_t>() >= least)
+    return std::optional(value.get<int64_t>());
+  return inputError(path + ": " + key + ": expected a whole number of at least " +
+                    std::to_string(least) + ", found " + shown(value));
+}
+
+/// A list of tokens; an empty one where the file says nothing.
+static Expected<Json> tokensOf(const Json &config, const char *key, const std::string &path) {
+  const Json value = config.value(key, Json());
+  if (value.is_null())
+    return Json::array();
+  auto isToken = [](const Json &token) {
+    return token.is_number_integer() && token >= 0 && token <= std::numeric_limits<int32_t>::max();
+  };
+  if (value.is_array() && std::ranges::all_of(value, isToken))
+    return value;
+  return inputError(path + ": " + key + ": expected a list of tokens, found " + shown(value));
+}
+
 /// The settings of beams, as Transformers has them.
 static Status addBeams(const Json &config, const std::string &path, Json &generation) {
   const Json early = config.value("early_stopping", Json(false));
@@ -79,23 +105,19 @@ static Status addBeams(const Json &config, const std::string &path, Json &genera
   else
     return inputError(path + ": early_stopping: expected true, false or 'never', found " +
                       shown(early));
-  for (const auto &[key, name, usual] : {std::tuple("length_penalty", "length-penalty", Json(1.0)),
-                                         {"num_beams", "beams", Json()}}) {
-    Json value = config.value(key, Json());
-    if (value.is_null())
-      value = usual;
-    if (!value.is_null())
-      generation[name] = std::move(value); // the schema checks it
-  }
+  if (auto beams = HEDDLE_TRY(wholeOf(config, "num_beams", 1, path)))
+    generation["beams"] = *beams;
+  const Json penalty = config.value("length_penalty", Json());
+  if (!penalty.is_null() && !penalty.is_number())
+    return inputError(path + ": length_penalty: expected a number, found " + shown(penalty));
+  generation["length-penalty"] = penalty.is_null() ? Json(1.0) : penalty;
   return {};
 }
 
 /// Tokens that may not be chosen: those of `suppress_tokens`, and `bad_words_ids` of one token.
-static void addSuppressed(const Json &config, const std::string &path, Json &generation,
-                          std::vector<std::string> &warnings) {
-  Json suppressed = Json::array();
-  if (const Json given = config.value("suppress_tokens", Json()); given.is_array())
-    suppressed = given;
+static Status addSuppressed(const Json &config, const std::string &path, Json &generation,
+                            std::vector<std::string> &warnings) {
+  Json suppressed = HEDDLE_TRY(tokensOf(config, "suppress_tokens", path));
   for (const Json &word : config.value("bad_words_ids", Json()))
     if (word.is_array() && word.size() == 1)
       suppressed.push_back(word.front());
@@ -104,55 +126,70 @@ static void addSuppressed(const Json &config, const std::string &path, Json &gen
                          shown(word) + ", which is not followed");
   if (!suppressed.empty())
     generation["suppressed"] = std::move(suppressed);
-  if (const Json first = config.value("begin_suppress_tokens", Json()); first.is_array())
-    generation["suppressed-first"] = first;
+  if (Json first = HEDDLE_TRY(tokensOf(config, "begin_suppress_tokens", path)); !first.empty())
+    generation["suppressed-first"] = std::move(first);
+  return {};
 }
 
 /// How long answers may be and must be. Lengths of Transformers count the tokens before an answer:
 /// of a model that reads a text and writes another that is one, the start.
-static void addLengths(const Json &config, bool translates, Json &generation) {
-  auto number = [&](const char *key) -> std::optional<int64_t> {
-    const Json value = config.value(key, Json());
-    return value.is_number_integer() ? std::optional(value.get<int64_t>()) : std::nullopt;
-  };
-  std::optional<int64_t> least = number("min_new_tokens"), most = number("max_new_tokens");
-  if (translates && !least && number("min_length"))
-    least = *number("min_length") - 1;
-  if (translates && !most && number("max_length"))
-    most = *number("max_length") - 1;
+static Status addLengths(const Json &config, const std::string &path, bool translates,
+                         Json &generation) {
+  auto least = HEDDLE_TRY(wholeOf(config, "min_new_tokens", 0, path)),
+       most = HEDDLE_TRY(wholeOf(config, "max_new_tokens", 1, path));
+  if (translates && !least)
+    if (auto length = HEDDLE_TRY(wholeOf(config, "min_length", 0, path)))
+      least = *length - 1;
+  if (translates && !most)
+    if (auto length = HEDDLE_TRY(wholeOf(config, "max_length", 1, path)))
+      most = *length - 1;
   if (least && *least > 0)
     generation["least"] = *least;
-  if (most && *most > 0 && translates)
+  if (most && *most > 0)
     generation["limit"] = *most;
+  return {};
 }
 
 /// What must be chosen, and what may not.
-static void addRules(const Json &config, const std::string &path, bool translates, Json &generation,
-                     std::vector<std::string> &warnings) {
+static Status addRules(const Json &config, const std::string &path, bool translates,
+                       Json &generation, std::vector<std::string> &warnings) {
   for (const auto &[key, name] :
        {std::pair("forced_bos_token_id", "first"), {"forced_eos_token_id", "last"}}) {
     Json token = config.value(key, Json());
     if (token.is_array() && token.size() == 1)
       token = Json(token.front());
-    if (token.is_number_integer())
+    if (token.is_number_integer() && token >= 0)
       generation[name] = token;
     else if (!token.is_null())
       warnings.push_back(path + ": " + key + ": expected one token, found " + shown(token) +
                          ", which is not followed");
   }
-  if (const Json n = config.value("no_repeat_ngram_size", Json()); n.is_number_integer() && n > 0)
-    generation["no-repeat"] = n;
-  addSuppressed(config, path, generation, warnings);
-  addLengths(config, translates, generation);
+  if (auto n = HEDDLE_TRY(wholeOf(config, "no_repeat_ngram_size", 0, path)); n && *n > 0)
+    generation["no-repeat"] = *n;
+  HEDDLE_TRY(addSuppressed(config, path, generation, warnings));
+  return addLengths(config, path, translates, generation);
 }
 
 static void warnOfUnknown(const Json &config, const std::string &path, bool translates,
                           std::vector<std::string> &warnings) {
-  const Unknown unknown[] = {{"num_beam_groups", 1},      {"penalty_alpha", nullptr},
-                             {"typical_p", 1.0},          {"epsilon_cutoff", 0.0},
-                             {"eta_cutoff", 0.0},         {"encoder_repetition_penalty", 1.0},
-                             {"min_length", 0},           {"sequence_bias", nullptr},
-                             {"guidance_scale", nullptr}, {"stop_strings", nullptr}};
+  const Unknown unknown[] = {{"num_beam_groups", 1},
+                             {"penalty_alpha", nullptr},
+                             {"typical_p", 1.0},
+                             {"epsilon_cutoff", 0.0},
+                             {"eta_cutoff", 0.0},
+                             {"encoder_repetition_penalty", 1.0},
+                             {"min_length", 0},
+                             {"sequence_bias", nullptr},
+                             {"guidance_scale", nullptr},
+                             {"stop_strings", nullptr},
+                             {"max_time", nullptr},
+                             {"top_h", nullptr},
+                             {"exponential_decay_length_penalty", nullptr},
+                             {"watermarking_config", nullptr},
+                             {"force_words_ids", nullptr},
+                             {"constraints", nullptr},
+                             {"diversity_penalty", 0.0},
+                             {"renormalize_logits", false}};
   for (const auto &[key, without] : unknown)
     if (Json found = config.value(key, Json());
         !found.is_null() && found != without &&
@@ -176,7 +213,7 @@ static Expected<Json> generationOf(const Json &settings, const std::string &path
   warnOfUnknown(settings, path, translates, warnings);
   HEDDLE_TRY(addSampling(settings, path, generation));
   HEDDLE_TRY(addBeams(settings, path, generation));
-  addRules(settings, path, translates, generation, warnings);
+  HEDDLE_TRY(addRules(settings, path, translates, generation, warnings));
   return generation;
 }
 
@@ -186,7 +223,10 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
   const auto [own, path] = HEDDLE_TRY(settingsOf(folder, config));
   if (path != configPath(folder))
     files.push_back(path);
-  if (Json ends = own.value("eos_token_id", Json()); !ends.is_null())
+  Json ends = own.value("eos_token_id", Json());
+  if (ends.is_array() && ends.empty())
+    return inputError(path + ": eos_token_id: expected a token or a list of them, found []");
+  if (!ends.is_null())
     target["end"] = std::move(ends); // the schema checks it
   if (Json start = own.value("decoder_start_token_id", Json()); translates && !start.is_null())
     target["start"] = std::move(start);

@@ -17,6 +17,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace heddle;
 
@@ -30,6 +31,7 @@ public:
   /// The values of `config`, and the architecture's keys that nothing reads under their own names: who
   /// looks for keys that are left over finds them.
   Expected<Json> config() {
+    HEDDLE_TRY(checkCounts());
     HEDDLE_TRY(checkRefused());
     Json made = Json::object();
     const Json wanted = section.value("config", Json::object());
@@ -51,6 +53,28 @@ private:
     for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += arch.size())
       text.replace(at, mark.size(), arch);
     return text;
+  }
+  /// Counts of heads and layers that the sizes and tensors of the file belie.
+  Status checkCounts() const {
+    auto whole = [&](const char *name) -> std::optional<int64_t> {
+      const GgufValue *value = file.find(arch + name);
+      return value ? value->integer() : std::nullopt;
+    };
+    const auto heads = whole(".attention.head_count"), width = whole(".embedding_length"),
+               layers = whole(".block_count");
+    if (heads && width && (*heads <= 0 || *width % *heads != 0) &&
+        !file.find(arch + ".attention.key_length"))
+      return file.mistaken(arch + ".attention.head_count",
+                           "a divisor of embedding_length, " + std::to_string(*width));
+    for (const GgufTensor &tensor : file.tensors()) {
+      llvm::StringRef name(tensor.name);
+      int64_t layer = 0;
+      if (layers && name.consume_front("blk.") && !name.consumeInteger(10, layer) &&
+          layer >= *layers)
+        return file.mistaken(arch + ".block_count",
+                             "more than the layer of the tensor " + printable(tensor.name));
+    }
+    return {};
   }
   /// Keys and tensors that would change results and that nothing here can follow: each with its
   /// reason, and with values that change nothing.
@@ -111,15 +135,24 @@ private:
       return inputError("expected tensors, keys or a key of gguf.config that does not need itself, "
                         "found " +
                         quotedText(name));
+    const std::string outer = std::exchange(current, name);
     Json value = HEDDLE_TRY(evaluated(wanted[name]));
+    current = outer;
     computing.erase(name);
     return known[name] = std::move(value);
   }
   Expected<Json> expression(const std::string &text) {
-    auto made =
-        evaluateConfig(expanded(text), [this](const std::string &name) { return named(name); });
-    return made ? std::move(made)
-                : inputError(file.name() + ": " + printable(made.takeError().message));
+    auto made = evaluateConfig(expanded(text), [this](const std::string &name) {
+      auto value = named(name);
+      if (!value && !failure)
+        failure = value.error(); // the innermost one, which names its place
+      return value;
+    });
+    if (made || failure)
+      return made ? std::move(made) : *failure;
+    return inputError(file.name() + ": " +
+                      (current.empty() ? "" : "gguf.config." + current + ": ") +
+                      printable(made.takeError().message));
   }
   /// An entry of `config`, or a part of one; discarded where it is left out.
   Expected<Json> evaluated(const Json &entry) {
@@ -171,9 +204,9 @@ private:
       return Json(*flag);
     if (auto whole = value->integer())
       return Json(*whole);
-    if (auto number = value->number())
+    if (auto number = value->number(); number && std::isfinite(*number))
       return Json(*number);
-    return file.mistaken(key, "one value");
+    return file.mistaken(key, value->number() ? "a finite number" : "one value");
   }
   /// A list of numbers or of booleans.
   Expected<Json> list(const std::string &name, const Json *otherwise) {
@@ -233,6 +266,8 @@ private:
   std::string arch;
   std::map<std::string, Json, std::less<>> known;
   std::set<std::string, std::less<>> computing, read;
+  std::string current;          ///< the key of `config` that is being made
+  std::optional<Error> failure; ///< the first one of an expression
 };
 } // namespace
 

@@ -205,7 +205,7 @@ public:
 
 private:
   size_t readSize() {
-    constexpr size_t most = 1'000'000;
+    constexpr size_t most = size_t(1) << 40; // beyond what a budget allows
     size_t size = 0;
     for (; at < form.size() && form[at] >= '0' && form[at] <= '9'; ++at)
       size = std::min(most, 10 * size + static_cast<size_t>(form[at] - '0'));

@@ -25,7 +25,8 @@ struct ChatAnswer {
 
 class Chat {
 public:
-  /// Gets each piece of an answer, whole characters: whether it goes on.
+  /// Gets each piece of an answer, whole characters, which is empty where a token completes none:
+  /// whether it goes on.
   using OnText = std::function<Expected<bool>(const std::string &text)>;
 
   /// Error if the model is no decoder, or has no chat template. Both must outlive the chat.
@@ -51,6 +52,7 @@ private:
   const TextModel *model;
   ChatOptions options;
   std::vector<Message> messages; ///< without that of the system
+  uint64_t turn = 0;             ///< answers given, those that are forgotten too
 };
 
 } // namespace heddle

@@ -405,6 +405,27 @@ TEST_F(GgufDecoderTest, EveryEndIsOne) {
   EXPECT_EQ(ends(file), "[7,9,3]");
 }
 
+TEST_F(GgufDecoderTest, CountsFitTheSizesAndTensors) {
+  auto failure = [](uint32_t heads, uint32_t layers) {
+    GgufFile given;
+    given.add("general.architecture", "llama")
+        .add("llama.embedding_length", 8u)
+        .add("llama.block_count", layers)
+        .add("llama.attention.head_count", heads)
+        .tensor("blk.1.attn_norm.weight", {8}, std::vector<float>(8));
+    auto config = configOf(given);
+    return config ? "none" : config.error().message;
+  };
+  const std::string divisor =
+      "llama.attention.head_count: expected a divisor of embedding_length, 8, found ";
+  EXPECT_NE(failure(0, 2).find(divisor + "0"), std::string::npos) << failure(0, 2);
+  EXPECT_NE(failure(3, 2).find(divisor + "3"), std::string::npos) << failure(3, 2);
+  EXPECT_NE(failure(2, 1).find("llama.block_count: expected more than the layer of the tensor "
+                               "blk.1.attn_norm.weight, found 1"),
+            std::string::npos)
+      << failure(2, 1);
+}
+
 /// The layers with a window may be a list of booleans, and nothing else.
 TEST_F(GgufDecoderTest, ListsAreOfNumbersOrBooleans) {
   GgufFile given;

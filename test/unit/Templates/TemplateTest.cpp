@@ -177,4 +177,9 @@ TEST(Template, TellsTheTimeOfTheCall) {
             "chat.jinja:1: strftime_now: expected the format of a time, found '%900000000d'");
 }
 
+TEST(Template, RefusesWidthsBeyondTheBudget) {
+  const std::string found = message("{{ '%999999999999d' | format(1) }}");
+  EXPECT_NE(found.find("expected at most"), std::string::npos) << found;
+}
+
 } // namespace
