@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(HEDDLE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Heddle)
 
 set(HEDDLE_Runtime_LIBRARIES HeddleSupport HeddlePack HeddleRuntime)
-set(HEDDLE_Generation_LIBRARIES HeddleTokenizers HeddleTemplates HeddleImages HeddleGeneration)
+set(HEDDLE_Generation_LIBRARIES HeddleTokenizers HeddleTemplates HeddleImages HeddleAudio HeddleGeneration)
 get_property(HEDDLE_Compiler_LIBRARIES GLOBAL PROPERTY HEDDLE_Compiler_LIBRARIES)
 
 # heddle_install_component(NAME headers...): libraries, their export file, and the folders of include/heddle they own.
@@ -24,7 +24,7 @@ function(heddle_install_component name)
 endfunction()
 
 heddle_install_component(Runtime Support Pack Runtime)
-heddle_install_component(Generation Generation Images Templates Tokenizers)
+heddle_install_component(Generation Audio Generation Images Templates Tokenizers)
 set(HEDDLE_INSTALLED_COMPONENTS Runtime Generation)
 install(TARGETS heddle-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Runtime)
 

@@ -8,6 +8,8 @@
 #include "GgufTokenizer.h"
 #include "SentencePiece.h"
 
+#include "heddle/Audio/AudioFile.h"
+#include "heddle/Audio/LogMel.h"
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Images/Image.h"
@@ -84,6 +86,23 @@ void fuzz::readPicture(std::string_view bytes) {
   if (image->pixels.size() != static_cast<size_t>(3 * image->width * image->height))
     std::abort();
   resized(*image, 5, 7, ImageFilter::Lanczos);
+}
+
+void fuzz::readSound(std::string_view bytes) {
+  if (bytes.starts_with("{")) {
+    auto mel = LogMel::fromJson(bytes, "input.json");
+    if (!succeeded(mel) || mel->windowFrames() * mel->bands() > 1 << 20)
+      return;
+    const MelFrames frames = mel->apply(std::vector<float>(100, 0.5f));
+    if (frames.frames != mel->windowFrames())
+      std::abort();
+    mel->window(frames, 1);
+    return;
+  }
+  MemoryFile file(bytes);
+  auto samples = readAudio(file.path(), 16000);
+  if (succeeded(samples) && samples->empty())
+    std::abort();
 }
 
 void fuzz::readSafetensors(std::string_view bytes) {
