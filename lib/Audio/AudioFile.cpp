@@ -116,9 +116,9 @@ Status checkFormat(const std::string &path, const SF_INFO &info) {
   if (info.channels < 1 || info.channels > 2)
     return wrong(path, "one channel or two", std::to_string(info.channels) + ": mix them first");
   if (info.samplerate < leastRate || info.samplerate > mostRate)
-    return wrong(path,
-                 std::to_string(leastRate) + " to " + std::to_string(mostRate) + " samples a second",
-                 std::to_string(info.samplerate));
+    return wrong(
+        path, std::to_string(leastRate) + " to " + std::to_string(mostRate) + " samples a second",
+        std::to_string(info.samplerate));
   return {};
 }
 

@@ -156,9 +156,10 @@ void LogMel::makeFilters() {
     const double low = edge(band), middle = edge(band + 1), high = edge(band + 2);
     Filter filter;
     for (int64_t bin = 0; bin <= last; ++bin) {
-      const double hertz =
-          static_cast<double>(samplingRate / 2) * static_cast<double>(bin) / static_cast<double>(last);
-      const double height = std::min((hertz - low) / (middle - low), (high - hertz) / (high - middle));
+      const double hertz = static_cast<double>(samplingRate / 2) * static_cast<double>(bin) /
+                           static_cast<double>(last);
+      const double height =
+          std::min((hertz - low) / (middle - low), (high - hertz) / (high - middle));
       if (height <= 0)
         continue;
       if (filter.weights.empty())

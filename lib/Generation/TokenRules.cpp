@@ -16,7 +16,7 @@ TokenRules::TokenRules(const DecodingOptions &options, bool probabilities)
     : options(options), never(probabilities ? 0 : -std::numeric_limits<float>::infinity()),
       isPlain(options.repetitionPenalty == 1 && options.suppressed.empty() &&
               options.suppressedFirst.empty() && !options.first && !options.last &&
-              options.least == 0 && options.noRepeat == 0) {}
+              options.least == 0 && options.noRepeat == 0 && !options.timestamps) {}
 
 std::optional<int32_t> TokenRules::forced(size_t sequence, std::span<const int32_t> said) const {
   if (said.empty() && options.first)
@@ -81,6 +81,8 @@ std::span<const float> TokenRules::apply(std::span<const float> scores, size_t s
   forbid(options.suppressed);
   if (said.empty())
     forbid(options.suppressedFirst);
+  if (options.timestamps)
+    options.timestamps->apply(changed, never == 0, said);
   // Where nothing is left, a sequence goes on as it would without rules.
   const bool isStuck = std::ranges::none_of(changed, [&](float score) { return score > never; });
   return isStuck ? scores : std::span<const float>(changed);

@@ -33,7 +33,9 @@ public:
   int64_t bands() const { return bandCount; }
   /// Frames that the model takes at once, 30 seconds of them.
   int64_t windowFrames() const { return windowSamples / hop; }
-  double secondsAFrame() const { return static_cast<double>(hop) / static_cast<double>(samplingRate); }
+  double secondsAFrame() const {
+    return static_cast<double>(hop) / static_cast<double>(samplingRate);
+  }
   /// Frames that hold some of `samples` samples.
   int64_t framesOf(int64_t samples) const { return (samples + hop - 1) / hop; }
 

@@ -8,6 +8,7 @@
 // seed, a sequence and a position.
 #pragma once
 
+#include "heddle/Generation/TimestampRules.h"
 #include "heddle/Support/Error.h"
 
 #include <cstdint>
@@ -87,6 +88,8 @@ struct DecodingOptions {
   int64_t least = 0; ///< tokens of a sequence before an end may be chosen
   int64_t noRepeat =
       0; ///< n: no n tokens in a row come twice, those before a sequence among them; 0: all
+
+  std::optional<TimestampRules> timestamps; ///< of a speech model that is to say them
 
   /// Callback for every token as soon as it is chosen, in greedy decoding and sampling only: whether
   /// the sequence goes on. An error ends the decoding.

@@ -114,18 +114,19 @@ TEST_F(AudioFileTest, LoseWhatTheRateOfTheModelCannotHold) {
 
 TEST_F(AudioFileTest, OfEveryTypeOfSamplesAreRead) {
   const std::vector<float> samples{0, 0.5, -0.25, 0.125, -1};
-  for (int format :
-       {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAV | SF_FORMAT_PCM_24,
-        SF_FORMAT_WAV | SF_FORMAT_PCM_32, SF_FORMAT_WAV | SF_FORMAT_FLOAT,
-        SF_FORMAT_WAV | SF_FORMAT_DOUBLE, SF_FORMAT_WAVEX | SF_FORMAT_PCM_16,
-        SF_FORMAT_RF64 | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16}) {
+  for (int format : {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAV | SF_FORMAT_PCM_24,
+                     SF_FORMAT_WAV | SF_FORMAT_PCM_32, SF_FORMAT_WAV | SF_FORMAT_FLOAT,
+                     SF_FORMAT_WAV | SF_FORMAT_DOUBLE, SF_FORMAT_WAVEX | SF_FORMAT_PCM_16,
+                     SF_FORMAT_RF64 | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16}) {
     const std::vector<float> found = read(write(samples, modelRate, 1, format));
-    EXPECT_THAT(found, testing::Pointwise(testing::FloatNear(4e-5f), samples)) << std::hex << format;
+    EXPECT_THAT(found, testing::Pointwise(testing::FloatNear(4e-5f), samples))
+        << std::hex << format;
   }
   for (int format : {SF_FORMAT_WAV | SF_FORMAT_PCM_U8, SF_FORMAT_WAV | SF_FORMAT_ULAW,
                      SF_FORMAT_WAV | SF_FORMAT_ALAW, SF_FORMAT_FLAC | SF_FORMAT_PCM_S8}) {
     const std::vector<float> found = read(write(samples, modelRate, 1, format));
-    EXPECT_THAT(found, testing::Pointwise(testing::FloatNear(0.02f), samples)) << std::hex << format;
+    EXPECT_THAT(found, testing::Pointwise(testing::FloatNear(0.02f), samples))
+        << std::hex << format;
   }
 }
 
@@ -178,26 +179,26 @@ TEST_F(AudioFileTest, MustHoldSamples) {
 }
 
 TEST_F(AudioFileTest, ThatEndEarlyAreRefused) {
-  const std::string wav = bytesOf(write(sine(440, modelRate, 0.5), modelRate, 1,
-                                        SF_FORMAT_WAV | SF_FORMAT_PCM_16));
+  const std::string wav =
+      bytesOf(write(sine(440, modelRate, 0.5), modelRate, 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16));
   EXPECT_EQ(failureOfBytes(wav.substr(0, wav.size() - 1000)),
             "expected 16000 bytes of samples as the file says, found 15000");
-  const std::string flac = bytesOf(write(sine(440, modelRate, 0.5), modelRate, 1,
-                                         SF_FORMAT_FLAC | SF_FORMAT_PCM_16));
+  const std::string flac =
+      bytesOf(write(sine(440, modelRate, 0.5), modelRate, 1, SF_FORMAT_FLAC | SF_FORMAT_PCM_16));
   for (size_t size : {size_t(5), size_t(60), flac.size() / 2, flac.size() - 1})
     EXPECT_THAT(failureOfBytes(flac.substr(0, size)), HasSubstr("expected ")) << size;
 }
 
 TEST_F(AudioFileTest, ThatAreDamagedAreRefused) {
-  std::string flac = bytesOf(write(sine(440, modelRate, 0.5), modelRate, 1,
-                                   SF_FORMAT_FLAC | SF_FORMAT_PCM_16));
+  std::string flac =
+      bytesOf(write(sine(440, modelRate, 0.5), modelRate, 1, SF_FORMAT_FLAC | SF_FORMAT_PCM_16));
   flac[flac.size() / 2] ^= 0x10;
   EXPECT_THAT(failureOfBytes(flac), HasSubstr("expected samples without damage, found"));
 }
 
 TEST_F(AudioFileTest, WithHeadersThatLieAreRefused) {
-  const std::string wav = bytesOf(write(sine(440, modelRate, 0.1), modelRate, 1,
-                                        SF_FORMAT_WAV | SF_FORMAT_PCM_16));
+  const std::string wav =
+      bytesOf(write(sine(440, modelRate, 0.1), modelRate, 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16));
   const size_t data = wav.find("data") + 4;
   auto changed = [&](size_t at, const std::string &bytes) {
     std::string text = wav;
@@ -206,18 +207,19 @@ TEST_F(AudioFileTest, WithHeadersThatLieAreRefused) {
   EXPECT_EQ(failureOfBytes(changed(data, "\xfe\xff\xff\xff")),
             "expected 4294967294 bytes of samples as the file says, found 3200");
   EXPECT_EQ(failureOfBytes(changed(data, std::string(4, '\0'))), "expected samples, found none");
-  EXPECT_THAT(failureOfBytes(changed(16, "\xf0\xff\xff\xff")), HasSubstr("expected "));  // of fmt
-  EXPECT_THAT(failureOfBytes(changed(22, std::string(2, '\0'))), HasSubstr("expected ")); // channels
+  EXPECT_THAT(failureOfBytes(changed(16, "\xf0\xff\xff\xff")), HasSubstr("expected ")); // of fmt
+  EXPECT_THAT(failureOfBytes(changed(22, std::string(2, '\0'))),
+              HasSubstr("expected ")); // channels
   EXPECT_THAT(failureOfBytes(changed(22, "\xff\xff")), HasSubstr("expected "));
   EXPECT_THAT(failureOfBytes(changed(24, "\xff\xff\xff\xff")), HasSubstr("expected ")); // rate
-  EXPECT_THAT(failureOfBytes(changed(20, "\x77\x77")), HasSubstr("expected ")); // format
+  EXPECT_THAT(failureOfBytes(changed(20, "\x77\x77")), HasSubstr("expected "));         // format
   // A stream whose writer could not know its length is read to its end.
   EXPECT_EQ(read(folder.write("stream", changed(data, "\xff\xff\xff\xff"))).size(), 1600u);
 }
 
 TEST_F(AudioFileTest, OfFlacMayNotPromiseMoreThanTheyHold) {
-  std::string flac = bytesOf(write(sine(440, modelRate, 0.5), modelRate, 1,
-                                   SF_FORMAT_FLAC | SF_FORMAT_PCM_16));
+  std::string flac =
+      bytesOf(write(sine(440, modelRate, 0.5), modelRate, 1, SF_FORMAT_FLAC | SF_FORMAT_PCM_16));
   flac[21] |= 0x0f; // the highest bits of the number of samples: 2^36
   EXPECT_THAT(failureOfBytes(flac), HasSubstr("samples as the file says, found 8000"));
 }

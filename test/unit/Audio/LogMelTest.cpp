@@ -59,22 +59,20 @@ TEST_P(LogMelTest, IsThatOfTheFeatureExtractor) {
   size_t i = 0;
   for (int64_t band = 0; band < found.bands; ++band)
     for (int64_t frame = 0; frame < found.frames; frame += step)
-      largest = std::max(
-          largest, std::abs(found.values[static_cast<size_t>(band * found.frames + frame)] -
-                            golden->values<float>()[i++]));
+      largest = std::max(largest,
+                         std::abs(found.values[static_cast<size_t>(band * found.frames + frame)] -
+                                  golden->values<float>()[i++]));
   EXPECT_LT(largest, 1e-4f);
   RecordProperty("largest", std::to_string(largest));
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, LogMelTest,
-                         testing::Values(Golden{"80", 37, 20800, 3000},
-                                         Golden{"128", 37, 20800, 3000},
-                                         Golden{"short", 1, 3000, 100},
-                                         Golden{"long", 3, 20800, 130},
-                                         Golden{"quiet", 20, 100, 100},
-                                         Golden{"other", 2, 20800, 159},
-                                         Golden{"slow", 3, 20800, 130}),
-                         [](const auto &info) { return "of_" + info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Goldens, LogMelTest,
+    testing::Values(Golden{"80", 37, 20800, 3000}, Golden{"128", 37, 20800, 3000},
+                    Golden{"short", 1, 3000, 100}, Golden{"long", 3, 20800, 130},
+                    Golden{"quiet", 20, 100, 100}, Golden{"other", 2, 20800, 159},
+                    Golden{"slow", 3, 20800, 130}),
+    [](const auto &info) { return "of_" + info.param.name; });
 
 TEST(LogMelWindows, AreCutFromAllFrames) {
   const LogMel mel = melOf("long");

@@ -1,0 +1,214 @@
+//===- SpeechTokens.cpp - Special tokens of speech models ---------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "heddle/Generation/Speech.h"
+
+#include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct LanguageName {
+  std::string_view code, name;
+};
+/// English names of Whisper's languages, and other names of some.
+constexpr LanguageName languageNames[] = {
+    {"en", "english"},        {"zh", "chinese"},     {"de", "german"},        {"es", "spanish"},
+    {"ru", "russian"},        {"ko", "korean"},      {"fr", "french"},        {"ja", "japanese"},
+    {"pt", "portuguese"},     {"tr", "turkish"},     {"pl", "polish"},        {"ca", "catalan"},
+    {"nl", "dutch"},          {"ar", "arabic"},      {"sv", "swedish"},       {"it", "italian"},
+    {"id", "indonesian"},     {"hi", "hindi"},       {"fi", "finnish"},       {"vi", "vietnamese"},
+    {"he", "hebrew"},         {"uk", "ukrainian"},   {"el", "greek"},         {"ms", "malay"},
+    {"cs", "czech"},          {"ro", "romanian"},    {"da", "danish"},        {"hu", "hungarian"},
+    {"ta", "tamil"},          {"no", "norwegian"},   {"th", "thai"},          {"ur", "urdu"},
+    {"hr", "croatian"},       {"bg", "bulgarian"},   {"lt", "lithuanian"},    {"la", "latin"},
+    {"mi", "maori"},          {"ml", "malayalam"},   {"cy", "welsh"},         {"sk", "slovak"},
+    {"te", "telugu"},         {"fa", "persian"},     {"lv", "latvian"},       {"bn", "bengali"},
+    {"sr", "serbian"},        {"az", "azerbaijani"}, {"sl", "slovenian"},     {"kn", "kannada"},
+    {"et", "estonian"},       {"mk", "macedonian"},  {"br", "breton"},        {"eu", "basque"},
+    {"is", "icelandic"},      {"hy", "armenian"},    {"ne", "nepali"},        {"mn", "mongolian"},
+    {"bs", "bosnian"},        {"kk", "kazakh"},      {"sq", "albanian"},      {"sw", "swahili"},
+    {"gl", "galician"},       {"mr", "marathi"},     {"pa", "punjabi"},       {"si", "sinhala"},
+    {"km", "khmer"},          {"sn", "shona"},       {"yo", "yoruba"},        {"so", "somali"},
+    {"af", "afrikaans"},      {"oc", "occitan"},     {"ka", "georgian"},      {"be", "belarusian"},
+    {"tg", "tajik"},          {"sd", "sindhi"},      {"gu", "gujarati"},      {"am", "amharic"},
+    {"yi", "yiddish"},        {"lo", "lao"},         {"uz", "uzbek"},         {"fo", "faroese"},
+    {"ht", "haitian creole"}, {"ps", "pashto"},      {"tk", "turkmen"},       {"nn", "nynorsk"},
+    {"mt", "maltese"},        {"sa", "sanskrit"},    {"lb", "luxembourgish"}, {"my", "myanmar"},
+    {"bo", "tibetan"},        {"tl", "tagalog"},     {"mg", "malagasy"},      {"as", "assamese"},
+    {"tt", "tatar"},          {"haw", "hawaiian"},   {"ln", "lingala"},       {"ha", "hausa"},
+    {"ba", "bashkir"},        {"jw", "javanese"},    {"su", "sundanese"},     {"yue", "cantonese"},
+    {"my", "burmese"},        {"ca", "valencian"},   {"nl", "flemish"},       {"ht", "haitian"},
+    {"lb", "letzeburgesch"},  {"ps", "pushto"},      {"pa", "panjabi"},       {"ro", "moldavian"},
+    {"ro", "moldovan"},       {"si", "sinhalese"},   {"es", "castilian"},     {"zh", "mandarin"}};
+
+constexpr int32_t mostTokens = 1 << 24;
+
+bool isToken(const Json &value) {
+  return value.is_number_integer() && value >= 0 && value < mostTokens;
+}
+
+class Keys {
+public:
+  Keys(const Json &json, std::string place) : json(json), place(std::move(place)) {}
+
+  Error expected(const std::string &key, const char *what, const Json &found) const {
+    return inputError(place + ": " + key + ": expected " + what + ", found " +
+                      (found.is_null() ? "none" : found.dump().substr(0, 60)));
+  }
+  const Json &operator[](const char *key) const {
+    static const Json none;
+    auto found = json.find(key);
+    return found == json.end() ? none : *found;
+  }
+  /// A number from 0 on, or none where a key is missing or null.
+  Expected<std::optional<int32_t>> maybe(const char *key) const {
+    const Json &value = (*this)[key];
+    if (value.is_null())
+      return std::optional<int32_t>();
+    if (!isToken(value))
+      return expected(key, "a token", value);
+    return std::optional(value.get<int32_t>());
+  }
+  Expected<int32_t> token(const char *key) const {
+    const auto token = HEDDLE_TRY(maybe(key));
+    if (!token)
+      return expected(key, "a token", Json());
+    return *token;
+  }
+  /// Tokens by name; none where the key is missing.
+  Expected<std::map<std::string, int32_t>> tokens(const char *key) const {
+    std::map<std::string, int32_t> tokens;
+    const Json &value = (*this)[key];
+    if (!value.is_null() && !value.is_object())
+      return expected(key, "an object", value);
+    for (const auto &[name, token] : value.items()) {
+      if (!isToken(token))
+        return expected(std::string(key) + "." + printable(name), "a token", token);
+      tokens[name] = token.get<int32_t>();
+    }
+    return tokens;
+  }
+  /// The end, or the first of several.
+  Expected<int32_t> end() const {
+    const Json &value = (*this)["eos_token_id"];
+    const Json &first = value.is_array() && !value.empty() ? value[0] : value;
+    if (!isToken(first))
+      return expected("eos_token_id", "a token", value);
+    return first.get<int32_t>();
+  }
+  /// What old files do not name stands last but one among the tokens that are never said.
+  Expected<std::optional<int32_t>> previous() const {
+    const auto named = HEDDLE_TRY(maybe("prev_sot_token_id"));
+    const Json &never = (*this)["suppress_tokens"];
+    if (named || !never.is_array() || never.size() < 2 || !isToken(never[never.size() - 2]))
+      return named;
+    return std::optional(never[never.size() - 2].get<int32_t>());
+  }
+
+private:
+  const Json &json;
+  std::string place;
+};
+
+/// The code of a token such as <|en|>.
+std::string bare(const std::string &token) {
+  const bool isMarked = token.starts_with("<|") && token.ends_with("|>") && token.size() > 4;
+  return isMarked ? token.substr(2, token.size() - 4) : token;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char &c : result)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+} // namespace
+
+Expected<SpeechTokens> SpeechTokens::fromJson(std::string_view text, const std::string &fileName) {
+  const Json json = HEDDLE_TRY(parseJson(text, fileName));
+  if (!json.is_object())
+    return inputError(fileName + ": expected an object, found " + json.type_name());
+  const Keys keys(json, fileName);
+  SpeechTokens tokens;
+  tokens.start = HEDDLE_TRY(keys.token("decoder_start_token_id"));
+  tokens.rules.none = HEDDLE_TRY(keys.token("no_timestamps_token_id"));
+  tokens.rules.first = tokens.rules.none + 1;
+  tokens.rules.end = HEDDLE_TRY(keys.end());
+  tokens.rules.latestStart = HEDDLE_TRY(keys.maybe("max_initial_timestamp_index"));
+  tokens.previous = HEDDLE_TRY(keys.previous());
+  tokens.tasks = HEDDLE_TRY(keys.tokens("task_to_id"));
+  for (const auto &[name, token] : HEDDLE_TRY(keys.tokens("lang_to_id")))
+    tokens.languages[bare(name)] = token;
+  return tokens;
+}
+
+Expected<std::optional<int32_t>> SpeechTokens::language(std::string_view name) const {
+  std::string code = bare(lower(name));
+  auto named = std::ranges::find(languageNames, std::string_view(code), &LanguageName::name);
+  if (named != std::end(languageNames))
+    code = named->code;
+  if (languages.empty() && code == "en")
+    return std::optional<int32_t>();
+  auto found = languages.find(code);
+  if (found != languages.end())
+    return std::optional(found->second);
+  const std::string known =
+      languages.empty() ? "en, the only one"
+                        : "one of " + listText(languages, [](const auto &l) { return l.first; });
+  return usageError("--language: expected " + known + ", found " + quotedText(name));
+}
+
+std::optional<int32_t> SpeechTokens::likeliestLanguage(std::span<const float> scores) const {
+  std::optional<int32_t> best;
+  for (const auto &[code, token] : languages) {
+    if (static_cast<size_t>(token) >= scores.size())
+      continue;
+    const float score = scores[static_cast<size_t>(token)];
+    const float most = best ? scores[static_cast<size_t>(*best)] : score;
+    if (!best || score > most || (score == most && token < *best))
+      best = token;
+  }
+  return best;
+}
+
+std::string SpeechTokens::codeOf(std::optional<int32_t> language) const {
+  for (const auto &[code, token] : languages)
+    if (token == language)
+      return code;
+  return "en";
+}
+
+Expected<TokenIds> SpeechTokens::prompt(std::optional<int32_t> language, bool translates,
+                                        bool timestamps) const {
+  TokenIds tokens{start};
+  if (language)
+    tokens.push_back(*language);
+  const char *task = translates ? "translate" : "transcribe";
+  if (auto found = tasks.find(task); found != tasks.end())
+    tokens.push_back(found->second);
+  else if (translates)
+    return usageError("--task: expected transcribe, the only one, found translate");
+  if (!timestamps)
+    tokens.push_back(rules.none);
+  return tokens;
+}
+
+TokenIds SpeechTokens::behind(std::span<const int32_t> before, const TokenIds &prompt,
+                              int64_t positions) const {
+  const auto most = static_cast<size_t>(std::max<int64_t>(positions / 2 - 1, 0));
+  TokenIds tokens;
+  if (previous && !before.empty())
+    tokens.push_back(*previous);
+  const auto kept = before.last(std::min(before.size(), most));
+  tokens.insert(tokens.end(), kept.begin(), kept.end());
+  tokens.insert(tokens.end(), prompt.begin(), prompt.end());
+  return tokens;
+}

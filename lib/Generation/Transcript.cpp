@@ -1,0 +1,72 @@
+//===- Transcript.cpp - Texts with their seconds ------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "heddle/Generation/Transcript.h"
+
+#include "heddle/Support/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string clock(double seconds) {
+  const long long all = std::llround(std::max(seconds, 0.0) * 1000);
+  return formatted("%02lld:%02lld:%02lld,%03lld", all / 3600000, all / 60000 % 60, all / 1000 % 60,
+                   all % 1000);
+}
+
+std::string trimmed(const std::string &text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first == std::string::npos
+             ? ""
+             : text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
+}
+
+/// Text that ends no subtitle and looks like no time: on one line, without the arrow between times.
+std::string subtitle(const std::string &text) {
+  std::string line = trimmed(text);
+  for (char &c : line)
+    c = c == '\n' || c == '\r' ? ' ' : c;
+  for (size_t at; (at = line.find("-->")) != std::string::npos;)
+    line.replace(at, 3, "->");
+  return line;
+}
+
+/// Thousandths, so that a sum such as 6.4399999 is not written.
+double rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
+
+} // namespace
+
+std::string heddle::srtText(const Transcript &transcript) {
+  std::string text;
+  int number = 0;
+  for (const Transcript::Segment &segment : transcript.segments) {
+    const std::string line = subtitle(segment.text);
+    if (line.empty())
+      continue;
+    text += std::to_string(++number) + "\n" + clock(segment.start) + " --> " +
+            clock(std::max(segment.start, segment.end)) + "\n" + line + "\n\n";
+  }
+  return text;
+}
+
+std::string heddle::jsonText(const Transcript &transcript) {
+  Json segments = Json::array();
+  std::string whole;
+  for (const Transcript::Segment &segment : transcript.segments) {
+    whole += segment.text;
+    segments.push_back({{"start", rounded(segment.start)},
+                        {"end", rounded(segment.end)},
+                        {"text", trimmed(segment.text)}});
+  }
+  const Json json{{"language", transcript.language},
+                  {"seconds", rounded(transcript.seconds)},
+                  {"text", trimmed(whole)},
+                  {"segments", segments}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}

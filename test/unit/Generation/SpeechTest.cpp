@@ -1,0 +1,256 @@
+//===- SpeechTest.cpp - Parts of a transcription ------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// test/speech/make.py writes what Transformers makes of the same.
+#include "heddle/Generation/Speech.h"
+
+#include "TokenRules.h"
+
+#include "heddle/Generation/Transcript.h"
+#include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+using testing::ElementsAre;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int32_t firstTime = 10; // as in make.py
+
+Json goldens(const char *part) {
+  const std::string path = HEDDLE_SOURCE_DIR "/test/speech/golden.json";
+  auto text = readTextFile(path, 1 << 20);
+  EXPECT_TRUE(text);
+  auto json = parseJson(text ? *text : "", path);
+  EXPECT_TRUE(json);
+  Json cases = json ? (*json)[part] : Json::array();
+  EXPECT_GE(cases.size(), 12u);
+  return cases;
+}
+
+//===- Timestamps --------------------------------------------------------===//
+
+std::vector<int> allowedBy(const TimestampRules &rules, std::vector<float> scores,
+                           bool probabilities, const TokenIds &said) {
+  DecodingOptions options;
+  options.timestamps = rules;
+  TokenRules all(options, probabilities);
+  const std::span<const float> changed = all.apply(scores, 0, said);
+  std::vector<int> allowed;
+  for (size_t i = 0; i < changed.size(); ++i)
+    if (changed[i] > (probabilities ? 0 : -std::numeric_limits<float>::infinity())) {
+      allowed.push_back(static_cast<int>(i));
+      EXPECT_EQ(changed[i], scores[i]);
+    }
+  return allowed;
+}
+
+TEST(TimestampRulesTest, AreThoseOfTransformers) {
+  for (const Json &golden : goldens("rules")) {
+    TimestampRules rules{firstTime - 1, firstTime, 5, {}};
+    if (!golden["latest"].is_null())
+      rules.latestStart = golden["latest"].get<int32_t>();
+    const auto said = golden["said"].get<TokenIds>();
+    auto scores = golden["scores"].get<std::vector<float>>();
+    const auto allowed = golden["allowed"].get<std::vector<int>>();
+    EXPECT_EQ(allowedBy(rules, scores, false, said), allowed) << golden;
+    for (float &score : scores)
+      score = std::exp(score) / 1000;
+    EXPECT_EQ(allowedBy(rules, scores, true, said), allowed) << golden;
+  }
+}
+
+TEST(TimestampRulesTest, LookAtNoTokenBeyondTheVocabulary) {
+  const TimestampRules rules{40, 41, 39, 50};
+  EXPECT_THAT(allowedBy(rules, {1, 2}, false, {0}), ElementsAre(0, 1));
+  // Where nothing is left, a sequence goes on as without rules.
+  EXPECT_THAT(allowedBy(rules, {1, 2}, false, {}), ElementsAre(0, 1));
+  EXPECT_THAT(allowedBy(rules, {1, 2}, false, {0, 99}), ElementsAre(0, 1));
+}
+
+//===- Segments and windows ----------------------------------------------===//
+
+TEST(SpeechSegments, AreThoseOfTransformers) {
+  for (const Json &golden : goldens("segments")) {
+    const auto said = golden["said"].get<TokenIds>();
+    const SpeechCut cut =
+        cutSegments(said, firstTime, golden["frames"].get<int64_t>(), golden["start"]);
+    EXPECT_EQ(cut.frames, golden["offset"].get<int64_t>()) << golden;
+    ASSERT_EQ(cut.segments.size(), golden["segments"].size()) << golden;
+    for (size_t i = 0; i < cut.segments.size(); ++i) {
+      const Json &segment = golden["segments"][i];
+      EXPECT_NEAR(cut.segments[i].start, segment[0].get<double>(), 1e-5) << golden;
+      EXPECT_NEAR(cut.segments[i].end, segment[1].get<double>(), 1e-5) << golden;
+      EXPECT_EQ(cut.segments[i].tokens, segment[2].get<TokenIds>()) << golden;
+    }
+    EXPECT_EQ(tokensOf(cut.segments, firstTime), golden["before"].get<TokenIds>()) << golden;
+  }
+}
+
+TEST(SpeechSegments, OfNothingAreNone) {
+  const SpeechCut cut = cutSegments({}, firstTime, 3000, 0);
+  EXPECT_TRUE(cut.segments.empty());
+  EXPECT_EQ(cut.frames, 3000);
+}
+
+TEST(SpeechWindowsTest, GoOnWhereTheLastSegmentEnds) {
+  SpeechWindows windows(6500, 3000);
+  EXPECT_EQ(windows.frames(), 3000);
+  windows.goOn(2840);
+  EXPECT_EQ(windows.begin(), 2840);
+  windows.goOn(3000);
+  EXPECT_EQ(windows.frames(), 660);
+  windows.goOn(0); // says the same for ever otherwise
+  EXPECT_TRUE(windows.isDone());
+  EXPECT_TRUE(SpeechWindows(0, 3000).isDone());
+}
+
+//===- Checks ------------------------------------------------------------===//
+
+TEST(SpeechChecksTest, CountRepetitionsAsTransformersDoes) {
+  for (const Json &golden : goldens("ratios"))
+    EXPECT_NEAR(
+        compressionRatio(golden["tokens"].get<TokenIds>(), golden["vocabulary"].get<size_t>()),
+        golden["ratio"].get<double>(), 1e-12);
+  EXPECT_EQ(compressionRatio({}, 51865), 0);
+}
+
+TEST(SpeechChecksTest, TryOneTemperatureAfterTheOther) {
+  const SpeechAttempt good{{1, 2, 3}, -0.5, 0.9}, unlikely{{1, 2, 3}, -1.5, 0.1},
+      repeats{TokenIds(100, 7), -0.1, 0}, silent{{1}, -1.5, 0.7};
+  std::vector<double> tried;
+  auto choose = [&](std::vector<SpeechAttempt> attempts) {
+    tried.clear();
+    auto choice = chooseAttempt({}, [&](double temperature) -> Expected<SpeechAttempt> {
+      tried.push_back(temperature);
+      return attempts[std::min(tried.size(), attempts.size()) - 1];
+    });
+    EXPECT_TRUE(choice);
+    return *choice;
+  };
+  EXPECT_EQ(choose({good}).temperature, 0);
+  EXPECT_THAT(tried, ElementsAre(0));
+  const SpeechChoice third = choose({unlikely, repeats, good});
+  EXPECT_THAT(tried, ElementsAre(0, 0.2, 0.4));
+  EXPECT_EQ(third.attempt.meanLogProbability, -0.5);
+  EXPECT_TRUE(third.informs());
+  EXPECT_FALSE(third.isSilent);
+  const SpeechChoice last = choose({unlikely});
+  EXPECT_THAT(tried, ElementsAre(0, 0.2, 0.4, 0.6, 0.8, 1));
+  EXPECT_FALSE(last.informs());
+  EXPECT_TRUE(choose({silent}).isSilent);
+  EXPECT_THAT(tried, ElementsAre(0));
+  auto failed =
+      chooseAttempt({}, [](double) -> Expected<SpeechAttempt> { return inputError("no"); });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message, "no");
+}
+
+//===- Prompts -----------------------------------------------------------===//
+
+constexpr const char *multilingual = R"({"decoder_start_token_id": 50, "eos_token_id": [49, 48],
+  "no_timestamps_token_id": 62, "max_initial_timestamp_index": 50, "suppress_tokens": [1, 60, 61],
+  "lang_to_id": {"<|en|>": 51, "<|zh|>": 52, "<|my|>": 53},
+  "task_to_id": {"transcribe": 58, "translate": 57}})";
+constexpr const char *english = R"({"decoder_start_token_id": 50, "eos_token_id": 49,
+  "no_timestamps_token_id": 62, "prev_sot_token_id": 59})";
+
+SpeechTokens tokensOf(const char *text) {
+  auto tokens = SpeechTokens::fromJson(text, "g.json");
+  EXPECT_TRUE(tokens) << (tokens ? "" : tokens.error().message);
+  return tokens ? *tokens : SpeechTokens();
+}
+
+template <typename T>
+std::string messageOf(const Expected<T> &result) {
+  return result ? "no failure" : result.error().message;
+}
+
+TEST(SpeechTokensTest, OfAllLanguagesMakePrompts) {
+  const SpeechTokens tokens = tokensOf(multilingual);
+  for (const char *name : {"zh", "Chinese", "mandarin", "<|zh|>"}) {
+    auto language = tokens.language(name);
+    ASSERT_TRUE(language) << name;
+    EXPECT_EQ(*language, 52) << name;
+  }
+  EXPECT_THAT(*tokens.prompt(52, false, false), ElementsAre(50, 52, 58, 62));
+  EXPECT_THAT(*tokens.prompt(51, true, true), ElementsAre(50, 51, 57));
+  EXPECT_EQ(tokens.codeOf(53), "my");
+  EXPECT_EQ(tokens.noSpeech(), 61);
+  EXPECT_EQ(tokens.timestamps().first, 63);
+  EXPECT_EQ(tokens.timestamps().end, 49);
+  EXPECT_EQ(tokens.timestamps().latestStart, 50);
+  std::vector<float> scores(64, 9);
+  scores[51] = 1, scores[52] = 3, scores[53] = 3;
+  EXPECT_EQ(tokens.likeliestLanguage(scores), 52);
+  const std::string expected = "--language: expected one of en, my, zh, found ";
+  EXPECT_EQ(messageOf(tokens.language("de")), expected + "'de'");
+}
+
+TEST(SpeechTokensTest, OfEnglishAloneMakePrompts) {
+  const SpeechTokens tokens = tokensOf(english);
+  auto language = tokens.language("English");
+  ASSERT_TRUE(language);
+  EXPECT_FALSE(*language);
+  EXPECT_EQ(tokens.codeOf({}), "en");
+  EXPECT_FALSE(tokens.likeliestLanguage(std::vector<float>(64)));
+  EXPECT_THAT(*tokens.prompt({}, false, false), ElementsAre(50, 62));
+  EXPECT_THAT(*tokens.prompt({}, false, true), ElementsAre(50));
+  EXPECT_EQ(messageOf(tokens.language("fr")), "--language: expected en, the only one, found 'fr'");
+  EXPECT_EQ(messageOf(tokens.prompt({}, true, false)),
+            "--task: expected transcribe, the only one, found translate");
+}
+
+TEST(SpeechTokensTest, StandBehindWhatWasSaid) {
+  const TokenIds said{1, 2, 3, 4, 5};
+  EXPECT_THAT(tokensOf(english).behind(said, {50, 62}, 8), ElementsAre(59, 3, 4, 5, 50, 62));
+  EXPECT_THAT(tokensOf(multilingual).behind(said, {50}, 448), ElementsAre(60, 1, 2, 3, 4, 5, 50));
+  EXPECT_THAT(tokensOf(english).behind({}, {50, 62}, 8), ElementsAre(50, 62));
+}
+
+TEST(SpeechTokensTest, ThatAreWrongAreOneLine) {
+  auto failureOf = [](const char *text) {
+    return messageOf(SpeechTokens::fromJson(text, "g.json"));
+  };
+  EXPECT_EQ(failureOf("[]"), "g.json: expected an object, found array");
+  EXPECT_EQ(failureOf("{}"), "g.json: decoder_start_token_id: expected a token, found none");
+  EXPECT_EQ(failureOf(R"({"decoder_start_token_id": -1})"),
+            "g.json: decoder_start_token_id: expected a token, found -1");
+  EXPECT_EQ(failureOf(R"({"decoder_start_token_id": 1, "no_timestamps_token_id": 2})"),
+            "g.json: eos_token_id: expected a token, found none");
+  const std::string good =
+      R"({"decoder_start_token_id": 1, "no_timestamps_token_id": 2, "eos_token_id": 3, )";
+  EXPECT_EQ(failureOf((good + R"("lang_to_id": 1})").c_str()),
+            "g.json: lang_to_id: expected an object, found 1");
+  EXPECT_EQ(failureOf((good + R"("task_to_id": {"translate": "x"}})").c_str()),
+            "g.json: task_to_id.translate: expected a token, found \"x\"");
+}
+
+//===- Transcripts -------------------------------------------------------===//
+
+TEST(TranscriptTest, BecomesSubtitles) {
+  const Transcript transcript{
+      "en", 4000, {{0, 2.5, " Hello.\n"}, {2.5, 3, "  "}, {3661.0415, 3600, " one\n\ntwo --> 3"}}};
+  EXPECT_EQ(srtText(transcript), "1\n00:00:00,000 --> 00:00:02,500\nHello.\n\n"
+                                 "2\n01:01:01,042 --> 01:01:01,042\none  two -> 3\n\n");
+  EXPECT_EQ(srtText({}), "");
+}
+
+TEST(TranscriptTest, BecomesJson) {
+  const Transcript transcript{"en", 6.5, {{0, 0.1 + 0.2, " Say \"a\"."}, {2, 3, " \xff b"}}};
+  auto json = parseJson(jsonText(transcript), "t");
+  ASSERT_TRUE(json) << json.error().message;
+  EXPECT_EQ(json->dump(), R"({"language":"en","seconds":6.5,"text":"Say \"a\". )"
+                          "\xEF\xBF\xBD b\",\"segments\":["
+                          R"({"start":0.0,"end":0.3,"text":"Say \"a\"."},)"
+                          "{\"start\":2.0,\"end\":3.0,\"text\":\"\xEF\xBF\xBD b\"}]}");
+}
+
+} // namespace
