@@ -59,8 +59,11 @@ private:
   /// Chooses the next token of a row.
   Status advance(Row &row, std::span<const float> scores) {
     TokenIds &said = sequences[row.sequence];
-    row.token =
-        HEDDLE_TRY(choose(rules.apply(scores, row.sequence, said), row.sequence, std::ssize(said)));
+    scores = rules.apply(scores, row.sequence, said);
+    row.token = HEDDLE_TRY(choose(scores, row.sequence, std::ssize(said)));
+    if (options.onProbability)
+      options.onProbability(row.sequence,
+                            logProbability(scores, model.givesProbabilities(), row.token));
     row.ended = endsSequence(options, row.token);
     if (row.ended)
       return {};
@@ -164,7 +167,7 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
                       std::to_string(options.beam));
   if (options.beam > 1 && options.sample)
     return usageError("sample: expected a beam of 1, found " + std::to_string(options.beam));
-  if (options.beam > 1 && options.onToken)
+  if (options.beam > 1 && (options.onToken || options.onProbability))
     return usageError("stream: expected a beam of 1, found " + std::to_string(options.beam));
   return {};
 }

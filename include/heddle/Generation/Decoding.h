@@ -94,6 +94,9 @@ struct DecodingOptions {
   /// Callback for every token as soon as it is chosen, in greedy decoding and sampling only: whether
   /// the sequence goes on. An error ends the decoding.
   std::function<Expected<bool>(size_t sequence, int32_t token)> onToken;
+  /// Callback for the log probability of every token that is chosen, an end among them, in greedy
+  /// decoding and sampling only: of the scores as the rules leave them, at temperature 1.
+  std::function<void(size_t sequence, double logProbability)> onProbability;
 };
 inline constexpr int64_t maximumBeam = 1024;
 

@@ -430,6 +430,31 @@ TEST(Decoding, ACallbackEndsASequence) {
   EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 0));
 }
 
+TEST(Decoding, ProbabilitiesOfChosenTokensAreTold) {
+  for (bool probabilities : {false, true}) {
+    std::map<size_t, std::vector<double>> told;
+    DecodingOptions chosen = options();
+    chosen.sample = true;
+    chosen.temperature = 3; // which is not of the probability
+    chosen.suppressed = {1};
+    chosen.onProbability = [&](size_t sequence, double log) { told[sequence].push_back(log); };
+    Language model({0, 1, 2}, probabilities);
+    const std::vector<TokenIds> decoded = decode(model, 3, chosen);
+    for (size_t sequence = 0; sequence < 3; ++sequence) {
+      TokenIds said, whole = decoded[sequence];
+      if (std::ssize(whole) < chosen.limit)
+        whole.push_back(endToken);
+      ASSERT_EQ(told[sequence].size(), whole.size());
+      for (double log : told[sequence]) {
+        std::vector<float> scores = scoresAfter(sequence, said);
+        scores[1] = never;
+        said.push_back(whole[said.size()]);
+        EXPECT_NEAR(log, logProbabilities(scores)[static_cast<size_t>(said.back())], 1e-5);
+      }
+    }
+  }
+}
+
 TEST(Decoding, TokensAreShownAsTheyCome) {
   Language model({4, 5});
   DecodingOptions chosen = options();
@@ -480,6 +505,8 @@ TEST(Decoding, OptionsOutOfRangeAreNamed) {
             "top-p: expected a number above 0 and at most 1, found 1.5");
   EXPECT_EQ(refusal([](auto &o) { o.sample = true, o.beam = 2; }),
             "sample: expected a beam of 1, found 2");
+  EXPECT_EQ(refusal([](auto &o) { o.beam = 2, o.onProbability = [](size_t, double) {}; }),
+            "stream: expected a beam of 1, found 2");
 }
 
 } // namespace
