@@ -154,6 +154,7 @@ def measure(family, statistics, lines):
     loop = counter.count(lines[span[0]:span[1] + 1])
     inside = {number for first, last in loops(lines) for number in range(first, last + 1)}
     whole = counter.count(lines)
+    loads = [line.split(" ", 1)[0] for n, line in enumerate(lines) if n in inside and re.match(r"(buffer|global|flat)_load", line)]
     return {
         "lanes": lanes,
         "registers": int(statistics["VGPRs"]),
@@ -167,6 +168,7 @@ def measure(family, statistics, lines):
         "valu": loop.valu,
         "lds": loop.lds,
         "vmem": loop.vmem,
+        "wide": f"{sum(bytes_of(name) == 16 for name in loads)}/{len(loads)}",
         "smem": loop.smem,
         "wait": loop.wait,
         "barriers": whole.barrier,

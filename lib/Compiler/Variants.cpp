@@ -31,7 +31,8 @@ static void keepDifferent(Kernel &kernel, const llvm::StringMap<const Words *> &
   std::vector<VulkanVariant> kept;
   for (VulkanVariant &variant : kernel.vulkan) {
     bool isKnown = llvm::any_of(kept, [&](const VulkanVariant &other) {
-      return *words.lookup(other.member) == *words.lookup(variant.member) &&
+      return other.isForFew() == variant.isForFew() &&
+             *words.lookup(other.member) == *words.lookup(variant.member) &&
              haveSameGrid(other, variant);
     });
     if (isKnown)

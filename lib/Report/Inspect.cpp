@@ -41,7 +41,7 @@ std::string levelLine(const Program &program, int level) {
     for (const VulkanVariant &variant : kernel.vulkan) {
       if (variant.level != level)
         continue;
-      ++kernels;
+      kernels += variant.rows < 0; // forms for few rows are not kernels of their own
       needs.insert(variant.features.begin(), variant.features.end());
       if (variant.subgroup)
         needs.insert("subgroups of " + std::to_string(variant.subgroup));

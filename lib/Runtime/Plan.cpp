@@ -92,6 +92,7 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
     LaunchLayout &entry = layout.launches.emplace_back();
     entry.kernel = static_cast<int>(kernel - program.kernels.begin());
     entry.code = form;
+    entry.fewRows = code.fewRowsOf(*kernel);
     for (const LaunchArgument &argument : launch.arguments)
       entry.offsets.push_back(layout.formulas.add(argument.offset));
     for (const SizeExpr &scalar : launch.scalars)
@@ -189,8 +190,10 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
   LaunchCall &call = calls[launch];
   call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}};
   call.work = value(form.flops) + value(form.bytes);
+  call.fewRows = form.fewRows.serves(scalars[launch]);
+  const KernelCode &code = call.fewRows ? *form.fewRows.code : *form.code;
   for (size_t axis = 0; axis < 3; ++axis)
-    call.grid[axis] = extentOf(form.code->grid[axis], scalars[launch]);
+    call.grid[axis] = extentOf(code.grid[axis], scalars[launch]);
   return {};
 }
 

@@ -21,6 +21,7 @@ struct FunctionLayout {
   struct LaunchLayout {
     int kernel = 0;
     const KernelCode *code = nullptr;
+    FewRows fewRows;
     std::vector<int> offsets, scalars;
     int flops = -1, bytes = -1;
   };

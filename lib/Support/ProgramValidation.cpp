@@ -163,7 +163,7 @@ Status checkVariant(const std::string &place, const VulkanVariant &variant) {
 Status checkVulkan(const std::string &place, const Kernel &kernel) {
   const size_t words = kernel.scalars.size() + kernel.arguments.size();
   using Needs = std::pair<std::vector<std::string>, std::string>;
-  std::set<std::pair<int, Needs>> levels;
+  std::set<std::tuple<int, bool, Needs>> levels;
   for (const VulkanVariant &variant : kernel.vulkan) {
     HEDDLE_TRY(checkGrid(place, variant, kernel.scalars.size()));
     HEDDLE_TRY(checkVariant(place, variant));
@@ -176,11 +176,13 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
       return expected(place, "a window of an argument along an axis of the grid",
                       std::to_string(variant.windowed) + " along " +
                           std::to_string(variant.windowAxis));
+    if (variant.rows < -1 || variant.rows >= std::ssize(kernel.scalars))
+      return expected(place, "one of its scalars as rows", variant.rows);
     // Of two that need the same, the first would never run.
     std::string others = std::to_string(variant.subgroup);
     for (const MatrixShape &shape : variant.matrices)
       others += ", " + matrixText(shape) + " into " + toString(shape.sums);
-    if (!levels.insert({variant.level, {variant.features, others}}).second)
+    if (!levels.insert({variant.level, variant.isForFew(), {variant.features, others}}).second)
       return expected(place, "variants of different levels or needs", variant.level);
   }
   return {};

@@ -7,7 +7,8 @@
 //
 //   CPU   products with weights prefetch, long ones go by k-blocks; loops over
 //         keys are outside of the rows
-//   GPU   a workgroup of at most 64 invocations shares a tile, 128 where sums are many
+//   GPU   a workgroup of at most 64 invocations shares a tile, 128 where sums are many; for few
+//         rows 128 stage blocks of weights, most of them for the few that multiply
 
 #include "Tiling.h"
 
@@ -89,7 +90,8 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
 /// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum. Registers
 /// hold 8 x 16 sums of an invocation.
-static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts) {
+static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
+                                        const TileSizes &sizes) {
   int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
   bool multiplies = facts.features || facts.overRows;
   int64_t values = facts.overRows ? facts.overRows.getType().getDimSize(1) : 0;
@@ -100,6 +102,10 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts) {
     down = facts.rows;
   kernel::LoopOrder order =
       facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
+  if (facts.features && facts.rows == sizes.fewRows) {
+    constexpr int64_t across = 16, block = 64; // 4 KiB of weights, 2 KiB of rows
+    return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
+  }
   int64_t across = multiplies && facts.wide ? 8 : 4;
   if (facts.sums > 128)
     across = 16;
@@ -109,5 +115,5 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 
 kernel::ScheduleAttr heddle::chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu) {
   BodyFacts facts = factsOf(body);
-  return gpu ? gpuSchedule(body, facts) : cpuSchedule(body, facts);
+  return gpu ? gpuSchedule(body, facts, gpu->tiles) : cpuSchedule(body, facts);
 }

@@ -125,8 +125,10 @@ kernel::FuncOp KernelBuilder::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int6
   SmallVector<StringRef> scalars;
   for (auto name : def.getScalarsAttr().getAsRange<StringAttr>())
     scalars.push_back(name.getValue());
-  func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes,
-                                gridTiles);
+  std::string name = (def.getSymName() + (fewRows.isStatic() ? "" : "_few")).str();
+  func = kernel::FuncOp::create(t.b, t.loc, name, viewTypes, scalars, gridSizes, gridTiles);
+  if (!fewRows.isStatic())
+    func.setFewRowsAttr(fewRows.name);
   func.setStorageAttr(t.b.getArrayAttr(storage));
   t.b.setInsertionPointToStart(&func.getBody().front());
   return func;

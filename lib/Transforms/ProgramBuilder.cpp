@@ -61,6 +61,10 @@ static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTa
     variant.windowed = static_cast<int>(window->argument);
     variant.windowAxis = static_cast<int>(window->axis);
   }
+  if (int64_t most = func.getMostRows()) {
+    variant.rows = static_cast<int>(func.getScalarIndex(*func.getFewRows()));
+    variant.mostRows = most;
+  }
   return variant;
 }
 
@@ -174,16 +178,20 @@ Expected<Program> heddle::buildProgram(ArrayRef<TiledModule> tiled) {
   for (auto function : first.getOps<kernel::ProgramOp>())
     builder.addFunction(function);
   for (auto func : first.getOps<kernel::FuncOp>())
-    kernels.push_back(kernelOf(func));
-  // All modules were tiled from the same definitions, so their kernels are in the same order.
-  for (auto [module, gpu] : tiled)
-    for (auto [kernel, func] :
-         llvm::zip_equal(kernels, ModuleOp(module).getOps<kernel::FuncOp>())) {
+    if (!func.getFewRows())
+      kernels.push_back(kernelOf(func));
+  // All modules were tiled from the same definitions, so their kernels are in the same order, each
+  // before its form for few rows.
+  for (auto [module, gpu] : tiled) {
+    auto kernel = kernels.begin();
+    for (auto func : ModuleOp(module).getOps<kernel::FuncOp>()) {
+      Kernel &made = func.getFewRows() ? *std::prev(kernel) : *kernel++;
       KernelCode code = HEDDLE_TRY(codeOf(func));
       if (gpu)
-        kernel.vulkan.push_back(variantOf(func, std::move(code), *gpu));
+        made.vulkan.push_back(variantOf(func, std::move(code), *gpu));
       else
-        kernel.cpu = std::move(code);
+        made.cpu = std::move(code);
     }
+  }
   return std::move(builder.program);
 }

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Pass `tile-kernels`: the root op of a definition writes its body, and the
-// kernel replaces the definition.
+// kernel replaces the definition. Where a target has tiles for few rows, a linear
+// has a second kernel of them.
 
 #include "Tiling.h"
 
@@ -46,12 +47,33 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
       return def.emitOpError("expected a root, found none");
     if (!def.getScalars())
       return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
+    TileSizes sizes = gpu ? gpu->tiles : cpuTiles, few = sizes;
+    few.linearRows = sizes.fewRows;
+    few.linearColumns = sizes.fewRowColumns;
+    bool hasFew = *root == kernel::Root::Linear && sizes.fewRows;
+    kernel::Size rows; // a number that is known leaves no choice to devices
+    {
+      OpBuilder builder(def);
+      KernelBuilder frame(def, sizes, builder);
+      if (hasFew)
+        rows = rowsOfLinear(frame);
+    }
+    if (failed(write(def, *root, sizes, {}, gpu)) ||
+        (!rows.isStatic() && failed(write(def, *root, few, rows, gpu))))
+      return failure();
+    def.erase();
+    return success();
+  }
+
+  /// Writes a kernel, or the form of one for few of these rows.
+  static LogicalResult write(kernel::DefOp def, kernel::Root root, const TileSizes &sizes,
+                             kernel::Size fewRows, const GpuTarget *gpu) {
     OpBuilder builder(def);
-    KernelBuilder frame(def, gpu ? gpu->tiles : cpuTiles, builder);
-    if (failed(write(frame, *root)))
+    KernelBuilder frame(def, sizes, builder);
+    frame.fewRows = fewRows;
+    if (failed(write(frame, root)))
       return failure();
     frame.func.setScheduleAttr(chooseSchedule(frame.func, gpu));
-    def.erase();
     return success();
   }
 

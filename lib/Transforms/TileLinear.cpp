@@ -244,6 +244,12 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
   }
 }
 
+Size heddle::rowsOfLinear(KernelBuilder &frame) {
+  LinearOp linear = *frame.def.getBody().front().getOps<LinearOp>().begin();
+  kernel::ViewType input = frame.viewType(frame.viewOf(linear.getInput()));
+  return input.getDim(input.getRank() - 2).extent;
+}
+
 LogicalResult heddle::tileLinear(KernelBuilder &frame) { return LinearTiler(frame).run(); }
 
 //===- Models ------------------------------------------------------------===//

@@ -105,6 +105,7 @@ struct KernelBuilder {
   kernel::DefOp def;
   const TileSizes &sizes;
   TileBuilder t;
+  kernel::Size fewRows; ///< the rows of which this is a form for few; 0: it serves any number
 
   kernel::ViewType viewType(unsigned index) const { return types[index]; }
   /// Index of an argument's view; -1 for scalars.
@@ -204,6 +205,8 @@ void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, 
 
 // Functions that write bodies, one for each root; errors are at the definition.
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
+/// How many rows a linear has that its kernel takes in tiles.
+kernel::Size rowsOfLinear(KernelBuilder &frame);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Hoists scalars out of loops.

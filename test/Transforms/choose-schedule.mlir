@@ -16,6 +16,7 @@
 // CPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside>
 // CPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside>
 // GPU: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [8, 8]>
+// GPU: @linear_few({{.*}}few_rows = "d0"{{.*}}schedule = #kernel.schedule<order = rows_outside, kblock = 64, threads = [8, 16]>
 // GPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
 // GPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
 // GPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [4, 4]>

@@ -51,6 +51,7 @@ struct LaunchCall {
   std::span<const int64_t> scalars;
   std::array<int64_t, 3> grid = {1, 1, 1}; ///< an empty grid is not launched
   int64_t work = 0; ///< operations + bytes, decides the number of threads; 0: unknown
+  bool fewRows = false; ///< by the kernel's form for few rows (DeviceCode::fewRowsOf)
 
   int64_t points() const { return grid[0] * grid[1] * grid[2]; }
 };
@@ -87,6 +88,16 @@ public:
   virtual std::span<const std::byte> downloaded(MemoryRange range) const = 0;
 };
 
+/// A form of a kernel for launches whose scalar number `rows` is at most `most`; without code there is
+/// none.
+struct FewRows {
+  const KernelCode *code = nullptr;
+  int rows = -1;
+  int64_t most = 0;
+
+  bool serves(std::span<const int64_t> scalars) const { return code && scalars[rows] <= most; }
+};
+
 /// Code and weights of an artifact on a device, immutable and shared by sessions.
 class DeviceCode {
 public:
@@ -95,6 +106,7 @@ public:
   virtual Expected<std::unique_ptr<Device>> createDevice(int threads) const = 0;
   /// Code of a kernel for this device; null if the program has none.
   virtual const KernelCode *codeOf(const Kernel &kernel) const = 0;
+  virtual FewRows fewRowsOf(const Kernel &) const { return {}; }
   /// Name of the device and its instruction set for people: "cpu x86-64-v4".
   virtual std::string describe() const = 0;
 };

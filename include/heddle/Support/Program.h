@@ -222,8 +222,13 @@ struct VulkanVariant : KernelCode {
   /// the kernel takes two more words: the first row that it sees, and how many.
   int windowAxis = -1;
   bool gathers() const { return windowed >= 0 && windowAxis < 0; }
+  /// A form for few rows serves launches whose scalar `rows` is at most `mostRows`, beside the variants
+  /// for any number (-1).
+  int rows = -1;
+  int64_t mostRows = 0;
+  bool isForFew() const { return rows >= 0; }
   HEDDLE_FIELDS(3, grid, member, workgroup, level, features, subgroup, matrices, windowed,
-                windowAxis)
+                windowAxis, rows, mostRows)
 };
 
 /// Parameter of a kernel: the memory that it is in, and whether the kernel writes to it.
@@ -251,7 +256,7 @@ struct Kernel {
   std::vector<KernelArgument> arguments;
   std::vector<std::string> scalars; ///< names, for reports
   std::optional<KernelCode> cpu;
-  std::vector<VulkanVariant> vulkan; ///< of those of one level the best is last
+  std::vector<VulkanVariant> vulkan; ///< of those of one level the best is last, forms for few aside
   DType products = DType::F32;       ///< operand type of its products, for bench
   HEDDLE_FIELDS(1, name, arguments, scalars, cpu, vulkan, products)
 };

@@ -20,6 +20,9 @@ struct TileSizes {
   /// Whether columns that only the narrowest of these divides are cut in two: as many as the first one
   /// divides, and the rest.
   bool cutsColumns;
+  /// Rows of a tile where linear layers have a form for few rows, 0: they have none; and its columns.
+  int64_t fewRows;
+  std::span<const int64_t> fewRowColumns;
   /// Rows of attention's tile: the first that keeps the tile below `mostValues`.
   std::span<const int64_t> attentionRows;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
@@ -42,12 +45,15 @@ constexpr int64_t firstDividing(std::span<const int64_t> sizes, int64_t extent) 
 inline constexpr std::array<int64_t, 4> copyTileColumns{64, 48, 32, 16},
     cpuLinearColumns{48, 64, 32, 16}, gpuLinearColumns{128, 64, 32, 16};
 inline constexpr std::array<int64_t, 3> cpuAttentionRows{96, 48, 16};
-inline constexpr std::array<int64_t, 1> gpuAttentionRows{32}, gpuPoolColumns{16};
+inline constexpr std::array<int64_t, 1> gpuAttentionRows{32}, gpuPoolColumns{16},
+    gpuFewRowColumns{16};
 
 /// Tiles of rows are on a thread's stack, hence `mostValues`.
 inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .linearColumns = cpuLinearColumns,
                                     .cutsColumns = true,
+                                    .fewRows = 0,
+                                    .fewRowColumns = {},
                                     .attentionRows = cpuAttentionRows,
                                     .chunk = 512,
                                     .weightsRows = 32,
@@ -63,6 +69,8 @@ inline constexpr TileSizes cpuTiles{.linearRows = 128,
 inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .linearColumns = gpuLinearColumns,
                                     .cutsColumns = false,
+                                    .fewRows = 8,
+                                    .fewRowColumns = gpuFewRowColumns,
                                     .attentionRows = gpuAttentionRows,
                                     .chunk = 64,
                                     .weightsRows = 32,

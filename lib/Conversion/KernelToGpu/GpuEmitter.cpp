@@ -68,6 +68,7 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
     placement.tx = 4;
     placement.ty = std::min<int64_t>(*rows, threads.empty() ? 16 : threads[0]);
   } else {
+    placement.block = func.getScheduleOrDefault().getKblock();
     placement.tx = threads.empty() ? 8 : threads[1];
     placement.ty = threads.empty() ? std::max<int64_t>(1, *rows / 8) : std::min(*rows, threads[0]);
   }
@@ -321,12 +322,16 @@ Value GpuEmitter::elementIndex(Address place) {
 }
 
 Value GpuEmitter::vec4At(const BoundView &view, Address place) {
+  return entry.vec4(view.argument, quadOf(view, place));
+}
+
+Value GpuEmitter::quadOf(const BoundView &view, Address place) {
   int64_t elements = 4 * perWord(view), shift = llvm::Log2_64(elements);
   assert(place.constant % elements == 0 && "vec4s lie on multiples of four words");
   Value index = constant(place.constant / elements);
   if (place.dynamic)
     index = add(inGroups(place.dynamic, shift), index);
-  return entry.vec4(view.argument, index);
+  return index;
 }
 
 Value GpuEmitter::wordAt(const BoundView &view, Address place) {

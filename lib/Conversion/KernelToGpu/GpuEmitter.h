@@ -31,6 +31,7 @@ struct GpuPlacement {
   int64_t ty = 1, tx = 1; ///< invocations over rows and columns
   int64_t rows = 1;       ///< rows of an invocation
   bool strided = false;
+  int64_t block = 0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
 };
 
 /// The placement that the kernel's schedule and tiles ask for.
@@ -84,6 +85,8 @@ public:
   /// Pointers to the vec4 of words at a place, and to one word.
   mlir::Value vec4At(const kernel::BoundView &view, kernel::Address place);
   mlir::Value wordAt(const kernel::BoundView &view, kernel::Address place);
+  /// A place in groups of four words.
+  mlir::Value quadOf(const kernel::BoundView &view, kernel::Address place);
   /// The even (low) and odd (high) elements of words, widened to f32.
   std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
   /// Widens the elements of two words to four floats.

@@ -187,15 +187,17 @@ Value GpuKernel::element(int64_t argument, Value index) {
 }
 
 Value GpuKernel::shared(SharedArray array, Type element, int64_t entries, Value index) {
-  Value &base = arrays[array];
+  Value &base = arrays[{array, entries}];
   if (!base) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(module.getBody());
     auto type = spirv::PointerType::get(spirv::ArrayType::get(element, entries),
                                         spirv::StorageClass::Workgroup);
-    auto variable = spirv::GlobalVariableOp::create(
-        builder, loc(), type, ("shared" + Twine(static_cast<int>(array))).str(),
-        FlatSymbolRefAttr());
+    std::string name = ("shared" + Twine(static_cast<int>(array))).str();
+    if (SymbolTable::lookupSymbolIn(module, name))
+      name += "_" + std::to_string(entries);
+    auto variable =
+        spirv::GlobalVariableOp::create(builder, loc(), type, name, FlatSymbolRefAttr());
     builder.setInsertionPointToStart(&entry.getBody().front());
     base = spirv::AddressOfOp::create(builder, loc(), variable);
     workgroupBytes += entries * (isa<VectorType>(element) ? 16 : 4);

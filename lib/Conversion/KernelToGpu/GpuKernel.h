@@ -20,7 +20,7 @@
 namespace heddle {
 
 /// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
-enum class SharedArray { Tile, Maxima, Sums, Lanes };
+enum class SharedArray { Tile, Maxima, Sums, Lanes, Left, Right };
 
 /// Builds the module around the body of a kernel.
 class GpuKernel {
@@ -93,7 +93,7 @@ private:
   mlir::spirv::FuncOp entry;
   int64_t invocations = 0, workgroupBytes = 0;
   std::map<int, mlir::Value> bindings;
-  std::map<SharedArray, mlir::Value> arrays;
+  std::map<std::pair<SharedArray, int64_t>, mlir::Value> arrays; ///< by use and entries
   /// Scalars, starts of arguments, rows of a window, the grid's base.
   llvm::SmallVector<mlir::Value> words;
   mlir::Value halvesKept;

@@ -58,6 +58,8 @@ LogicalResult GpuEmitter::emitContract(ContractOp op) {
 /// Column c is row c of the view: panel c / 16, place c % 16. A fragment narrower than a panel may
 /// begin inside of one.
 void GpuProduct::placeRight() {
+  if (isStaged())
+    return placeStagedRight();
   const BoundView right = this->right();
   int64_t panel = right.type.getPanel();
   if (op.getRows() || shape.vectors * width % panel == 0) {
@@ -76,6 +78,32 @@ void GpuProduct::placeRight() {
   }
   if (!op.getRows())
     rightStep = panel * word();
+}
+
+/// In a staged block panels lie apart by their pitch. Places count elements, as those in memory.
+Value GpuProduct::stagedColumn(Value column) {
+  int64_t perWord = GpuEmitter::perWord(right()), panels = GpuEmitter::columnsOf(op.getType()) / 16;
+  Value inside = arith::AndIOp::create(builder, loc, column, e.constant(15));
+  inside = e.mul(inside, perWord);
+  if (panels == 1)
+    return inside;
+  Value panel = arith::ShRUIOp::create(builder, loc, column, e.constant(4));
+  int64_t pitch = pitchOfRuns(panels, panelQuads(block)) * vec4 * perWord;
+  return e.add(e.mul(panel, pitch), inside);
+}
+
+void GpuProduct::placeStagedRight() {
+  int64_t columns = GpuEmitter::columnsOf(op.getType()), perWord = GpuEmitter::perWord(right());
+  rightStep = right().type.getPanel() * word(); // of which follows where panels begin
+  Value first = e.columnBase(columns);
+  bool isPart = 16 % (shape.vectors * width) == 0; // a fragment lies in one panel
+  for (int64_t j = 0; j < shape.vectors; ++j) {
+    int64_t c = e.vectorColumn(j, columns);
+    if (isPart)
+      rightPlaces.push_back({stagedColumn(e.add(first, e.constant(0))), c * perWord});
+    else
+      rightPlaces.push_back({stagedColumn(e.add(first, e.constant(c))), 0});
+  }
 }
 
 /// Address of a column at k = 0.
@@ -120,6 +148,8 @@ Value GpuProduct::rowStart(const BoundView &view) {
 
 /// left[row, k + u]; `loaded` caches the row's vec4 at k. Remaining steps load single elements.
 Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, bool whole) {
+  if (isStaged())
+    return loadStagedLeft(loaded, k, row, u);
   if (leftStart)
     return loadLeft(loaded, {e.add(leftStart, e.mul(k, word())), row * leftPitch}, u, whole);
   if (!loaded)
@@ -152,10 +182,10 @@ GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
   Registers vec4s;
   for (Address place : rightPlaces) {
     Address here = e.moved(place, far, u * rightStep);
-    if (word() == 1)
+    if (word() == 1 && !isStaged())
       vec4s.push_back(e.loadVector(right(), here));
     else
-      vec4s.push_back(e.asWords(spirv::LoadOp::create(builder, loc, e.vec4At(right(), here))));
+      vec4s.push_back(word() == 1 ? rightQuad(here) : e.asWords(rightQuad(here)));
   }
   return vec4s;
 }
@@ -176,10 +206,10 @@ void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
   for (int64_t number = 0; number < loop.steps; ++number) {
     int64_t u = inOrder(number, loop.steps);
     Registers b = loadRight(k, u, kept);
-    if (u == vec4) // the next vec4s of the left side
+    if (number && number % vec4 == 0) // the next vec4s of the left side
       vec4s.assign(vec4s.size(), Value());
     for (int64_t row = 0; row < shape.rows; ++row) {
-      Value a = leftScalar(vec4s[row], k, row, u, loop.steps == unrolled());
+      Value a = leftScalar(vec4s[row], k, row, u, loop.steps == stepsOfIteration());
       a = e.splat(a, VectorType::get({width}, a.getType()));
       for (int64_t j = 0; j < shape.vectors; ++j) {
         Value &sum = sums[row * shape.vectors + j];
@@ -200,7 +230,10 @@ FailureOr<Fragment> GpuProduct::run() {
   if (failed(placeLeft()))
     return failure(); // placeLeft said why
   Registers sums(shape.size(), e.zeroSum(op));
-  sumProducts(sums);
+  if (isStaged())
+    sumStaged(sums);
+  else
+    sumProducts(sums);
   shape.registers = std::move(sums);
   return shape;
 }
@@ -216,6 +249,123 @@ void GpuProduct::sumProducts(Registers &sums) {
   from = middleLoops(from, sums);
   if (guarded || !known || *known % steps)
     emitLoop({from, end(count), grain(), guarded}, sums);
+}
+
+void GpuProduct::addSteps(Value first, int64_t steps, Value, Registers &sums) {
+  int64_t most = stepsOfIteration(), whole = steps / most * most, rest = steps - whole;
+  if (whole)
+    emitLoop({first, end(e.add(first, e.constant(whole))), most}, sums);
+  Value from = e.add(first, e.constant(whole));
+  if (rest)
+    emitLoop({from, end(e.add(from, e.constant(rest))), isStaged() ? rest : grain()}, sums);
+}
+
+//===- Staged blocks -----------------------------------------------------===//
+
+Value GpuProduct::rightQuad(Address place) {
+  if (!isStaged())
+    return spirv::LoadOp::create(builder, loc, e.vec4At(right(), place));
+  int64_t panels = GpuEmitter::columnsOf(op.getType()) / 16;
+  return e.workgroup.read(SharedArray::Right, e.vec4Type(),
+                          panels * pitchOfRuns(panels, panelQuads(block)),
+                          e.quadOf(right(), place));
+}
+
+Value GpuProduct::leftQuad(int64_t row, Value quad) {
+  int64_t rows = op.getType().getDimSize(0), pitch = pitchOfRuns(rows, rowQuads(block));
+  Value place = e.add(e.mul(e.add(e.rowBase(), e.constant(row)), pitch), quad);
+  return e.workgroup.read(SharedArray::Left, e.vec4Type(), rows * pitch, place);
+}
+
+/// Blocks begin at multiples of four steps, so that the element of a quad is known.
+Value GpuProduct::loadStagedLeft(Value &loaded, Value k, int64_t row, int64_t u) {
+  if (!loaded) {
+    loaded = leftQuad(row, e.add(e.quarter(k), e.constant(u / vec4)));
+    if (word() != 1)
+      loaded = e.asWords(loaded);
+  }
+  return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
+}
+
+int64_t GpuProduct::panelQuads(int64_t steps) {
+  return steps * rightStep / (vec4 * GpuEmitter::perWord(right()));
+}
+
+int64_t GpuProduct::rowQuads(int64_t steps) {
+  int64_t inQuad = vec4 * GpuEmitter::perWord(e.view(op.getLhs()));
+  return llvm::divideCeil(steps * word(), inQuad);
+}
+
+Value GpuProduct::panelAt(Value panel) {
+  const BoundView right = this->right();
+  Value column = e.add(e.scalar(op.getRhsIndex()), e.mul(panel, right.type.getPanel()));
+  Value start = e.add(right.offset, e.mul(column, padded(right.type.getDims().back().pitch.value)));
+  return e.quadOf(right, {start, 0});
+}
+
+GpuStaging GpuProduct::stagedRight(int64_t steps) {
+  int64_t panels = GpuEmitter::columnsOf(op.getType()) / right().type.getPanel();
+  return GpuStaging(e, right(), SharedArray::Right, panels, panelQuads(steps),
+                    pitchOfRuns(panels, panelQuads(block)),
+                    [&](Value panel) { return panelAt(panel); });
+}
+
+/// Rows that do not exist are copies of the last one.
+GpuStaging GpuProduct::stagedLeft(int64_t steps) {
+  const BoundView left = e.view(op.getLhs());
+  int64_t rows = op.getType().getDimSize(0);
+  Value last = e.sub(left.extents.front(), e.constant(1)), first = e.scalar(op.getLhsIndex());
+  return GpuStaging(e, left, SharedArray::Left, rows, rowQuads(steps),
+                    pitchOfRuns(rows, rowQuads(block)), [&](Value row) {
+                      Value start = e.mul(e.minimum(e.add(first, row), last), leftPitch);
+                      return e.quadOf(left, {e.add(left.offset, start), 0});
+                    });
+}
+
+/// Loads the block that begins at step `first`.
+void GpuProduct::fetch(Copies &copies, Value first, Registers &loaded) {
+  int64_t inQuad = vec4 * GpuEmitter::perWord(e.view(op.getLhs()));
+  copies.right.fetch(e.mul(first, panelQuads(1)), loaded);
+  copies.left.fetch(builder.createOrFold<arith::ShRUIOp>(
+                        loc, e.mul(first, word()), e.constant(llvm::Log2_64(inQuad))),
+                    loaded);
+}
+
+/// Writes a block that was loaded, when all have read the last one.
+void GpuProduct::store(Copies &copies, ArrayRef<Value> loaded) {
+  e.workgroup.beforeWrite(SharedArray::Right);
+  e.workgroup.beforeWrite(SharedArray::Left);
+  copies.right.store(loaded);
+  copies.left.store(loaded);
+  e.workgroup.barrier();
+}
+
+/// The next block is loaded while one is multiplied.
+void GpuProduct::sumStaged(Registers &sums) {
+  const int64_t all = allSteps(), whole = (all - endsShort()) / block * block, rest = all - whole;
+  if (whole) {
+    Copies copies = copiesOf(block);
+    Registers carried(sums);
+    fetch(copies, e.constant(0), carried);
+    e.loopOver(e.constant(0), e.constant(whole), block, carried, [&](Value first) {
+      Registers inside(ArrayRef<Value>(carried).take_front(sums.size()));
+      store(copies, ArrayRef<Value>(carried).drop_front(sums.size()));
+      Registers next;
+      fetch(copies, e.minimum(e.add(first, e.constant(block)), e.constant(whole - block)), next);
+      addSteps(e.constant(0), block, first, inside);
+      carried = std::move(inside);
+      llvm::append_range(carried, next);
+    });
+    carried.truncate(sums.size());
+    sums = std::move(carried);
+  }
+  if (rest) {
+    Copies copies = copiesOf(rest);
+    Registers loaded;
+    fetch(copies, e.constant(whole), loaded);
+    store(copies, loaded);
+    addSteps(e.constant(0), rest, e.constant(whole), sums);
+  }
 }
 
 //===- Non-finite values -------------------------------------------------===//

@@ -8,11 +8,16 @@
 //   over features   rows of a view by panels
 //   over rows       the staged tile by rows of a view, maybe guarded
 //
+// Where the kernel's schedule has blocks of k, all invocations load a block of both
+// sides of a product over features into workgroup memory (GpuStaging.h), and each
+// multiplies what it reads there: the same chains, by the same steps.
+//
 // To add a strategy: a file in Products/, its declaration at the end of this
 // header, and its place in the list.
 #pragma once
 
 #include "GpuEmitter.h"
+#include "GpuStaging.h"
 
 namespace heddle {
 
@@ -22,7 +27,7 @@ class GpuProduct {
 public:
   GpuProduct(GpuEmitter &emitter, kernel::ContractOp op)
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op),
-        shape(emitter.shapeOf(op.getType())) {}
+        shape(emitter.shapeOf(op.getType())), block(op.getRows() ? 0 : emitter.placement.block) {}
   virtual ~GpuProduct() = default;
   static bool accepts(kernel::ContractOp, const GpuTarget &) { return true; }
 
@@ -55,6 +60,14 @@ protected:
   /// Order of the steps in an iteration: the k of step number `step`.
   virtual int64_t inOrder(int64_t step, int64_t steps) const { return step; }
   virtual void placeRight();
+  /// Quads of a panel in `steps` steps of k, and where a panel of the kernel's tile begins, in quads.
+  virtual int64_t panelQuads(int64_t steps);
+  virtual mlir::Value panelAt(mlir::Value panel);
+  /// Quads of a row in so many steps; 0: the left side is not staged.
+  virtual int64_t rowQuads(int64_t steps);
+  /// Steps of the whole product, and whether the last has fewer features than the others.
+  virtual int64_t allSteps() { return *e.constantOf(count); }
+  virtual bool endsShort() { return false; }
   /// The registers of the right side at k + u. `kept` passes what a load leaves for the next steps
   /// of the iteration.
   virtual Registers loadRight(mlir::Value k, int64_t u, Registers &kept);
@@ -65,6 +78,11 @@ protected:
   virtual mlir::Value middleLoops(mlir::Value from, Registers &sums) { return from; }
   /// Adds the products of all k.
   virtual void sumProducts(Registers &sums);
+  /// Adds those of `steps` steps from `first` on; where sides are staged, k counts inside the block,
+  /// which begins at `start`.
+  virtual void addSteps(mlir::Value first, int64_t steps, mlir::Value start, Registers &sums);
+  /// The same as `loadLeft` from the staged block.
+  virtual mlir::Value loadStagedLeft(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u);
 
   //===--------------------------------------------------------------------===//
   // Helpers
@@ -72,6 +90,16 @@ protected:
 
   void emitLoop(const Loop &loop, Registers &sums);
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
+  /// Whether blocks of both sides are staged; how many steps they have.
+  bool isStaged() const { return block != 0; }
+  /// Loads four words of the right side, from memory or from the staged block.
+  mlir::Value rightQuad(kernel::Address place);
+  /// Four words of a row of the staged left side.
+  mlir::Value leftQuad(int64_t row, mlir::Value quad);
+  /// Quads from one of several runs of a staged block to the next.
+  static int64_t pitchOfRuns(int64_t runs, int64_t quads) { return runs > 1 ? quads + 1 : quads; }
+  /// Column c of the tile in a staged block of the right side: its panel and its place there.
+  mlir::Value stagedColumn(mlir::Value column);
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value end(mlir::Value k) { return e.unlessMissing(k); }
   /// Where this invocation's first row begins in the left view, or in one beside it.
@@ -83,6 +111,7 @@ protected:
   int64_t width;
   kernel::ContractOp op;
   kernel::Fragment shape;
+  int64_t block; ///< steps of a staged block; 0: sides are not staged
   llvm::SmallVector<kernel::Address> rightPlaces; ///< at k = 0, one a register of a row
   int64_t rightStep = 0;                          ///< elements from k to k + 1
   mlir::Value count;                              ///< how many k
@@ -91,6 +120,21 @@ private:
   mlir::LogicalResult placeLeft();
   mlir::Value firstRow();
   mlir::Value panelStart(mlir::Value column);
+  void placeStagedRight();
+  GpuStaging stagedRight(int64_t steps);
+  GpuStaging stagedLeft(int64_t steps);
+  /// What an invocation copies of a block of both sides.
+  struct Copies {
+    GpuStaging right, left;
+  };
+  Copies copiesOf(int64_t steps) { return {stagedRight(steps), stagedLeft(steps)}; }
+  void fetch(Copies &copies, mlir::Value first, Registers &loaded);
+  void store(Copies &copies, llvm::ArrayRef<mlir::Value> loaded);
+  void sumStaged(Registers &sums);
+  /// Of a single register more steps than two loads of a row would only be loaded ahead.
+  int64_t stepsOfIteration() {
+    return !isStaged() ? unrolled() : shape.size() == 1 ? 2 * vec4 : 4 * vec4;
+  }
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);
   mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);

@@ -89,12 +89,13 @@ Names KernelPipelines::featuresOf(const Program &program) {
   return features;
 }
 
-/// A kernel's variants, the best first: those of `level` and below by falling level, of a level the
+/// A kernel's forms for few rows, or its other variants, the best first: those of `level` and below by falling level, of a level the
 /// last first; then those above, which the device's level leaves out, by rising level.
-static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int level) {
+static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int level, bool forFew) {
   std::vector<const VulkanVariant *> variants;
   for (const VulkanVariant &variant : kernel.vulkan)
-    variants.insert(variants.begin(), &variant);
+    if (variant.isForFew() == forFew)
+      variants.insert(variants.begin(), &variant);
   std::ranges::stable_sort(variants, [&](const VulkanVariant *a, const VulkanVariant *b) {
     bool within = a->level <= level, other = b->level <= level;
     return within != other ? within : within ? a->level > b->level : a->level < b->level;
@@ -109,7 +110,7 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
   const PhysicalDevice &physical = device.physical();
   std::string needed;
   Status beyond;
-  for (const VulkanVariant *variant : inOrder(kernel, device.level())) {
+  for (const VulkanVariant *variant : inOrder(kernel, device.level(), false)) {
     if (std::vector<std::string> lacking = physical.capabilities().lacks(*variant);
         !lacking.empty()) {
       needed += (needed.empty() ? "" : ", or ") + listText(lacking) + " (level " +
@@ -132,21 +133,48 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                     ", found " + physical.info().name);
 }
 
+/// Whether variants of two levels give the same bits: matrix units sum in an order of their own.
+static bool giveSameBits(int level, int other) { return (level < 2 && other < 2) || level == other; }
+
+/// The best form for few rows with the bits of the variant that serves other launches, if it pays on
+/// the device.
+KernelPipelines::Chosen KernelPipelines::chooseFew(const Kernel &kernel, int level,
+                                                   const Artifact &artifact) const {
+  if (!device.takesFewRows())
+    return {};
+  const PhysicalDevice &physical = device.physical();
+  for (const VulkanVariant *variant : inOrder(kernel, device.level(), true)) {
+    std::span<const std::byte> bytes = artifact.vulkan(variant->member);
+    if (variant->level > device.level() || !giveSameBits(variant->level, level) ||
+        !physical.capabilities().lacks(*variant).empty() || bytes.empty() || bytes.size() % 4 != 0)
+      continue;
+    Chosen found{variant, std::vector<uint32_t>(bytes.size() / 4)};
+    std::memcpy(found.words.data(), bytes.data(), bytes.size());
+    if (checkLimits(kernel, *variant, found.words, physical))
+      return found;
+  }
+  return {};
+}
+
 /// Chooses variants first, so that the cache's file is named by a hash of the code that is used.
 Status KernelPipelines::compileAll(const Artifact &artifact) {
   const std::vector<Kernel> &kernels = artifact.program().kernels;
   chosen.resize(kernels.size());
+  few.resize(kernels.size());
   uint64_t hash = fnv1a(nullptr, 0);
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i].vulkan.empty())
       continue;
     chosen[i] = HEDDLE_TRY(choose(kernels[i], artifact));
-    hash = fnv1a(chosen[i].words.data(), chosen[i].words.size() * 4, hash);
+    few[i] = chooseFew(kernels[i], chosen[i].variant->level, artifact);
+    for (const Chosen *one : {&chosen[i], &few[i]})
+      hash = fnv1a(one->words.data(), one->words.size() * 4, hash);
   }
   auto cache = HEDDLE_TRY(PipelineCache::open(device, hash));
   for (size_t i = 0; i < kernels.size(); ++i)
-    if (chosen[i].variant)
-      HEDDLE_TRY(compile(kernels[i], cache.handle(), chosen[i]));
+    for (Chosen *one : {&chosen[i], &few[i]})
+      if (one->variant)
+        HEDDLE_TRY(compile(kernels[i], cache.handle(), *one));
   cache.save();
   return {};
 }
@@ -188,8 +216,9 @@ Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Cho
 
 KernelPipelines::~KernelPipelines() {
   const VolkDeviceTable &vk = device.functions();
-  for (const Chosen &made : chosen)
-    vk.vkDestroyPipeline(device.handle(), made.pipeline, nullptr);
+  for (const std::vector<Chosen> *all : {&chosen, &few})
+    for (const Chosen &made : *all)
+      vk.vkDestroyPipeline(device.handle(), made.pipeline, nullptr);
   vk.vkDestroyPipelineLayout(device.handle(), pipelineLayout, nullptr);
   vk.vkDestroyDescriptorSetLayout(device.handle(), descriptors, nullptr);
 }

@@ -5,7 +5,7 @@
 // One layout serves all kernels: three storage buffers (memory as vec4, weights,
 // memory as i32), an argument block at an offset that each launch chooses, and the
 // 128 bytes of push constants that every device has. Each kernel has one pipeline,
-// from the best of its variants that the device can run.
+// from the best of its variants that the device can run, and maybe one for few rows.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -32,9 +32,13 @@ public:
 
   VkDescriptorSetLayout setLayout() const { return descriptors; }
   VkPipelineLayout layout() const { return pipelineLayout; }
-  VkPipeline pipeline(int kernel) const { return chosen[kernel].pipeline; }
-  /// Null for kernels without SPIR-V.
-  const VulkanVariant *variant(size_t kernel) const { return chosen[kernel].variant; }
+  VkPipeline pipeline(int kernel, bool fewRows) const {
+    return (fewRows ? few : chosen)[kernel].pipeline;
+  }
+  /// Null for kernels without SPIR-V; `fewRows`: for those without a form for few rows.
+  const VulkanVariant *variant(size_t kernel, bool fewRows = false) const {
+    return (fewRows ? few : chosen)[kernel].variant;
+  }
 
 private:
   explicit KernelPipelines(const LogicalDevice &device) : device(device) {}
@@ -46,12 +50,13 @@ private:
     VkPipeline pipeline = VK_NULL_HANDLE;
   };
   Expected<Chosen> choose(const Kernel &kernel, const Artifact &artifact) const;
+  Chosen chooseFew(const Kernel &kernel, int level, const Artifact &artifact) const;
   Status compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made);
 
   const LogicalDevice &device;
   VkDescriptorSetLayout descriptors = VK_NULL_HANDLE;
   VkPipelineLayout pipelineLayout = VK_NULL_HANDLE;
-  std::vector<Chosen> chosen; ///< by kernel
+  std::vector<Chosen> chosen, few; ///< by kernel: for any number of rows, and for few
 };
 
 } // namespace heddle::vulkan

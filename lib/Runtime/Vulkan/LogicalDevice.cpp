@@ -24,12 +24,15 @@ Expected<std::unique_ptr<LogicalDevice>> LogicalDevice::open(int number, DeviceU
   if (VulkanDeviceInfo info = hardware.info(); !info.usable)
     return inputError("vulkan: " + info.name +
                       ": expected Vulkan 1.1 and a compute queue, found Vulkan " + info.apiVersion);
-  use.level = HEDDLE_TRY(hardware.chooseLevel(use.level));
+  auto asked = HEDDLE_TRY(PhysicalDevice::levelAsked(use.level));
+  use.level = HEDDLE_TRY(hardware.chooseLevel(asked));
+  const bool takesFewRows = asked || !hardware.isSoftware();
   if (use.statistics && !hardware.capabilities().has("pipelineExecutableInfo"))
     return inputError("vulkan: " + hardware.info().name + ": expected a driver with " +
                       VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME + ", found none");
   std::unique_ptr<LogicalDevice> opened(
       new LogicalDevice(std::move(instance), std::move(hardware), std::move(use)));
+  opened->fewRows = takesFewRows;
   HEDDLE_TRY(opened->create());
   return opened;
 }

@@ -36,6 +36,9 @@ public:
   /// The level at which kernels run.
   int level() const { return *use.level; }
   bool keepsStatistics() const { return use.statistics; }
+  /// Whether kernels' forms for few rows run: not on processors, where staging is work and no wait,
+  /// unless a level is asked for.
+  bool takesFewRows() const { return fewRows; }
   /// Submits to the queue, which sessions share; `fence` is signalled at the end.
   VkResult submit(VkCommandBuffer commands, VkFence fence) const;
   /// vkAllocateMemory, within a limit of all memory that tests may set.
@@ -50,6 +53,7 @@ private:
   std::unique_ptr<Instance> owner;
   PhysicalDevice hardware;
   DeviceUse use;
+  bool fewRows = true;
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   VolkDeviceTable table{};

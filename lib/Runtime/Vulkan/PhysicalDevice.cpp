@@ -73,10 +73,14 @@ static Expected<std::optional<int>> levelOfEnvironment() {
   return std::optional<int>(level);
 }
 
+Expected<std::optional<int>> PhysicalDevice::levelAsked(std::optional<int> wanted) {
+  if (wanted)
+    return wanted;
+  return levelOfEnvironment();
+}
+
 Expected<int> PhysicalDevice::chooseLevel(std::optional<int> wanted) const {
   int highest = highestLevel(offered, masked);
-  if (!wanted)
-    wanted = HEDDLE_TRY(levelOfEnvironment());
   if (!wanted)
     return isSoftware() ? 0 : highest;
   if (*wanted >= 0 && *wanted <= highest)

@@ -29,6 +29,8 @@ public:
     return static_cast<int64_t>(maintenance.maxMemoryAllocationSize);
   }
   const Capabilities &capabilities() const { return offered; }
+  /// The level that is asked for: `wanted`, or else that of HEDDLE_VULKAN_LEVEL, if it is set.
+  static Expected<std::optional<int>> levelAsked(std::optional<int> wanted);
   /// The level to run: the highest that the device has, but 0 on the processor, where it is the
   /// fastest, or else `wanted`. Input error if the device lacks that one.
   Expected<int> chooseLevel(std::optional<int> wanted) const;
@@ -48,12 +50,13 @@ public:
   bool unifiedMemory() const;
   /// Key of compiled pipelines: device, driver version and driver build.
   std::string cacheKey() const;
+  /// Whether the processor is the device.
+  bool isSoftware() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 
 private:
   explicit PhysicalDevice(VkPhysicalDevice device) : device(device) {}
   Status applyMask(std::string_view mask);
   Status applyItem(std::string_view item);
-  bool isSoftware() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 
   VkPhysicalDevice device;
   VkPhysicalDeviceProperties properties{};

@@ -28,7 +28,7 @@ public:
   Status load(const Artifact &artifact) {
     kernels = HEDDLE_TRY(KernelPipelines::create(*device, artifact));
     for (size_t kernel = 0; kernel < program.kernels.size(); ++kernel)
-      variants.push_back(kernels->variant(kernel));
+      variants.push_back({kernels->variant(kernel), kernels->variant(kernel, /*fewRows=*/true)});
     placement.emplace(program, variants, device->physical().limits().storageRange / 16 * 16);
     HEDDLE_TRY(uploadWeights(artifact.weights()));
     return device->instance().takeMessages();
@@ -41,6 +41,11 @@ public:
   const KernelCode *codeOf(const Kernel &kernel) const override {
     return kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()));
   }
+  FewRows fewRowsOf(const Kernel &kernel) const override {
+    const VulkanVariant *few =
+        kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()), /*fewRows=*/true);
+    return few ? FewRows{few, few->rows, few->mostRows} : FewRows{};
+  }
   std::string describe() const override { return "vulkan " + device->physical().info().name; }
 
 private:
@@ -49,7 +54,7 @@ private:
   const Program &program;
   std::unique_ptr<LogicalDevice> device;
   std::unique_ptr<KernelPipelines> kernels;
-  std::vector<const VulkanVariant *> variants; ///< by kernel
+  std::vector<WeightPlacement::Forms> variants; ///< by kernel
   std::optional<WeightPlacement> placement;
   std::optional<MemoryBuffer> weights;
 };
@@ -129,14 +134,18 @@ Expected<std::vector<VulkanPipeline>> listVulkanPipelines(const Artifact &artifa
   auto kernels = HEDDLE_TRY(KernelPipelines::create(*device, artifact));
   std::vector<VulkanPipeline> all;
   for (size_t i = 0; i < artifact.program().kernels.size(); ++i) {
-    const VulkanVariant *variant = kernels->variant(i);
-    if (!variant)
-      continue;
-    VulkanPipeline &one =
-        all.emplace_back(artifact.program().kernels[i].name, variantName(variant->member));
-    for (const PipelineStatistic &statistic : statisticsOf(device->functions(), device->handle(),
-                                                           kernels->pipeline(static_cast<int>(i))))
-      one.statistics.emplace_back(statistic.name, formatted("%.10g", statistic.value));
+    for (bool fewRows : {false, true}) {
+      const VulkanVariant *variant = kernels->variant(i, fewRows);
+      if (!variant)
+        continue;
+      VulkanPipeline &one =
+          all.emplace_back(artifact.program().kernels[i].name + (fewRows ? ", few rows" : ""),
+                           variantName(variant->member));
+      for (const PipelineStatistic &statistic :
+           statisticsOf(device->functions(), device->handle(),
+                        kernels->pipeline(static_cast<int>(i), fewRows)))
+        one.statistics.emplace_back(statistic.name, formatted("%.10g", statistic.value));
+    }
   }
   return all;
 }

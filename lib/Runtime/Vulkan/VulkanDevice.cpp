@@ -205,7 +205,7 @@ Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryW
   for (size_t i = 0; i < call.arguments.size(); ++i)
     push.push_back(static_cast<uint32_t>(
         (offsets[i] - (call.arguments[i].weight ? weightWindow : memoryWindow).offset) / 16));
-  if (kernels.variant(call.kernel)->gathers()) {
+  if (kernels.variant(call.kernel, call.fewRows)->gathers()) {
     const bool cut = part && part->rows > 0;
     push.push_back(cut ? static_cast<uint32_t>(part->firstRow) : 0);
     push.push_back(cut ? static_cast<uint32_t>(part->rows) : std::numeric_limits<int32_t>::max());
@@ -231,7 +231,7 @@ Expected<uint32_t> VulkanDevice::moveToBlock() {
 /// The points of a launch that work on the rows of a window.
 VulkanDevice::GridPart VulkanDevice::gridOf(const LaunchCall &call, const WeightPart *part) const {
   GridPart grid{{0, 0, 0}, call.grid};
-  const VulkanVariant &variant = *kernels.variant(call.kernel);
+  const VulkanVariant &variant = *kernels.variant(call.kernel, call.fewRows);
   const int axis = variant.windowAxis;
   if (!part || part->rows == 0 || axis < 0)
     return grid;
@@ -266,7 +266,7 @@ Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow
   uint32_t block = 0;
   if (takesArgumentBlock(push.size() - vulkanGridWords))
     block = HEDDLE_TRY(moveToBlock());
-  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), set, block);
+  recorder->bind(kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block);
   dispatchAll(gridOf(call, part));
   return {};
 }

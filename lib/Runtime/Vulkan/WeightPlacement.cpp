@@ -18,8 +18,8 @@ static int64_t aligned(int64_t bytes) {
   return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
 }
 
-WeightPlacement::WeightPlacement(const Program &program,
-                                 std::span<const VulkanVariant *const> variants, int64_t limit)
+WeightPlacement::WeightPlacement(const Program &program, std::span<const Forms> variants,
+                                 int64_t limit)
     : program(program), variants(variants), limit(limit), places(program.weights.size()),
       moved(places.size()), byOffset(places.size()) {
   std::iota(byOffset.begin(), byOffset.end(), size_t{0});
@@ -52,7 +52,7 @@ void WeightPlacement::collectUses() {
       Use use{static_cast<size_t>(kernel - program.kernels.begin()), {}};
       for (const LaunchArgument &argument : launch.arguments)
         use.weights.push_back(argument.kind == LaunchArgument::Kind::Weight ? argument.index : -1);
-      if (kernel != program.kernels.end() && variants[use.kernel])
+      if (kernel != program.kernels.end() && variants[use.kernel][0])
         uses.push_back(std::move(use));
     }
 }
@@ -112,10 +112,10 @@ std::map<size_t, int64_t> WeightPlacement::besideOf(size_t weight, int64_t &byte
 }
 
 /// Rows that a launch of the product takes at a time; false: it needs the whole weight.
-bool WeightPlacement::addUnit(const Use &use, size_t weight, Cut &cut) const {
+bool WeightPlacement::addUnit(const Use &use, const VulkanVariant &variant, size_t weight,
+                              Cut &cut) const {
   if (std::ranges::find(use.weights, static_cast<int>(weight)) == use.weights.end())
     return true;
-  const VulkanVariant &variant = *variants[use.kernel];
   const bool isWindow = variant.windowed >= 0 &&
                         static_cast<size_t>(variant.windowed) < use.weights.size() &&
                         use.weights[variant.windowed] == static_cast<int>(weight) &&
@@ -144,8 +144,9 @@ std::optional<WeightPlacement::Cut> WeightPlacement::cutOf(size_t weight) const 
     return std::nullopt;
   cut.rowBytes16 = bytesOf(weight) * 16 / cut.rows;
   for (const Use &use : uses)
-    if (!addUnit(use, weight, cut))
-      return std::nullopt;
+    for (const VulkanVariant *variant : variants[use.kernel])
+      if (variant && !addUnit(use, *variant, weight, cut))
+        return std::nullopt;
   return cut;
 }
 

@@ -40,10 +40,12 @@ public:
     int64_t from, to, bytes;
   };
 
-  /// `variants` are the chosen ones of the program's kernels; null: not on this device. What cannot be
+  /// A kernel's chosen variant, and its form for few rows; null: not on this device.
+  using Forms = std::array<const VulkanVariant *, 2>;
+
+  /// `variants` are those of the program's kernels. What cannot be
   /// placed within `limit` lies as in the file, and launches that need it fail.
-  WeightPlacement(const Program &program, std::span<const VulkanVariant *const> variants,
-                  int64_t limit);
+  WeightPlacement(const Program &program, std::span<const Forms> variants, int64_t limit);
 
   int64_t bytes() const { return size; }
   /// What an upload copies from the file's weights.
@@ -72,13 +74,13 @@ private:
   size_t largestOf(const Use &use) const;
   std::map<size_t, int64_t> besideOf(size_t weight, int64_t &bytes) const;
   std::optional<Cut> cutOf(size_t weight) const;
-  bool addUnit(const Use &use, size_t weight, Cut &cut) const;
+  bool addUnit(const Use &use, const VulkanVariant &variant, size_t weight, Cut &cut) const;
   bool placeWindows(size_t weight);
   void addPart(size_t weight, WindowedWeight &to, int64_t firstRow, int64_t rows, const Cut &cut);
   int64_t bytesOf(size_t weight) const { return program.weights[weight].elements * 4; }
 
   const Program &program;
-  std::span<const VulkanVariant *const> variants;
+  std::span<const Forms> variants;
   int64_t limit, size = 0;
   bool plain = true;
   std::vector<Use> uses;

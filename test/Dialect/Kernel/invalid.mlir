@@ -268,3 +268,9 @@ kernel.func @contract_c7_sums_in_halves(%x: !kernel.view<[4, 8], f16>, %w: !kern
   // expected-error @+1 {{C7: expected elements of 'f32', found 'f16'}}
   %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f16>, !kernel.view<[16, 8], f16, panel = 16> -> tensor<4x16xf16>
 }
+
+// -----
+
+// expected-error @+1 {{C6: expected the scalar of a grid axis as few_rows, found "d1"}}
+kernel.func @func_c6_few_rows_of_no_axis(%x: !kernel.view<[d0, d1], f32>) scalars(d0, d1) grid(%i = d0 by 8) attributes {few_rows = "d1"} {
+}

@@ -84,6 +84,7 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[&](Json &j) { variant(j)["subgroup"] = 256; }, "at most 128 invocations, found 256"},
       {[&](Json &j) { variant(j)["grid"][0]["tile"] = 0; }, "a tile of at least 1"},
       {[&](Json &j) { variant(j)["matrices"][0]["k"] = 0; }, "1 to 1024 rows and columns, found 0"},
+      {[&](Json &j) { variant(j)["rows"] = 9; }, "one of its scalars as rows, found 9"},
       {[&](Json &j) { j["kernels"][1]["vulkan"].push_back(variant(j)); },
        "variants of different levels or needs, found 2"},
       {[](Json &j) { j["kernels"][1]["name"] = j["kernels"][0]["name"]; }, "each name once"},

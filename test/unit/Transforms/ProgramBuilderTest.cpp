@@ -43,13 +43,22 @@ TEST(ProgramBuilder, AVariantALevel) {
   ASSERT_EQ(program->kernels.size(), 1u);
   const Kernel &kernel = program->kernels.front();
   EXPECT_EQ(kernel.cpu->grid[0].tile, cpuTiles.linearRows);
-  ASSERT_EQ(kernel.vulkan.size(), 2u);
+  ASSERT_EQ(kernel.vulkan.size(), 4u); // each level's, and its form for few rows
   EXPECT_EQ(kernel.vulkan[0].level, 0);
   EXPECT_EQ(kernel.vulkan[0].grid[0].tile, gpuTiles.linearRows);
   EXPECT_THAT(kernel.vulkan[0].workgroup, testing::ElementsAre(64, 1, 1));
   EXPECT_EQ(kernel.vulkan[0].member, "vulkan/l0/linear.spv");
   EXPECT_TRUE(kernel.vulkan[0].features.empty());
-  EXPECT_EQ(kernel.vulkan[1].level, 3);
-  EXPECT_EQ(kernel.vulkan[1].member, "vulkan/l3-wide/linear.spv");
-  EXPECT_EQ(kernel.vulkan[1].subgroup, 32);
+  EXPECT_EQ(kernel.vulkan[0].rows, -1);
+  EXPECT_EQ(kernel.vulkan[1].rows, 0);
+  EXPECT_EQ(kernel.vulkan[1].mostRows, 8);
+  EXPECT_EQ(kernel.vulkan[1].grid[0].tile, 8);
+  EXPECT_THAT(kernel.vulkan[1].workgroup, testing::ElementsAre(128, 1, 1));
+  EXPECT_EQ(kernel.vulkan[1].member, "vulkan/l0/linear_few.spv");
+  EXPECT_EQ(kernel.vulkan[1].windowAxis, kernel.vulkan[0].windowAxis);
+  EXPECT_EQ(kernel.vulkan[2].level, 3);
+  EXPECT_EQ(kernel.vulkan[2].member, "vulkan/l3-wide/linear.spv");
+  EXPECT_EQ(kernel.vulkan[2].subgroup, 32);
+  EXPECT_EQ(kernel.vulkan[3].level, 3);
+  EXPECT_EQ(kernel.vulkan[3].mostRows, 8);
 }

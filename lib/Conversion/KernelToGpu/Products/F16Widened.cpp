@@ -30,8 +30,7 @@ struct F16Widened : GpuProduct {
     Registers even;
     odd.clear();
     for (Address place : rightPlaces) {
-      Value words = e.asWords(spirv::LoadOp::create(
-          builder, loc, e.vec4At(right(), e.moved(place, far, u * rightStep))));
+      Value words = e.asWords(rightQuad(e.moved(place, far, u * rightStep)));
       auto [low, high] = e.unpackedWords(words, right().type.getElementType());
       odd.push_back(high);
       even.push_back(low);
@@ -53,6 +52,23 @@ struct F16Widened : GpuProduct {
           builder, loc, VectorType::get({2}, builder.getF32Type()), ValueRange{even, odd});
     }
     return vector::ExtractOp::create(builder, loc, loaded, u);
+  }
+
+  /// A quad of f16 holds eight features.
+  Value loadStagedLeft(Value &loaded, Value k, int64_t row, int64_t u) override {
+    Type element = e.view(op.getLhs()).type.getElementType();
+    if (!element.isF16())
+      return GpuProduct::loadStagedLeft(loaded, k, row, u);
+    if (!loaded) {
+      Value eighth = builder.createOrFold<arith::ShRUIOp>(loc, k, e.constant(3));
+      Value quad = leftQuad(row, e.add(eighth, e.constant(u / 8)));
+      auto wordOf = [&](int64_t word) -> Value {
+        return vector::ExtractOp::create(builder, loc, quad, word);
+      };
+      int64_t first = u % 8 / 2;
+      loaded = e.unpackFour(wordOf(first), wordOf(first + 1), element);
+    }
+    return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
   }
 };
 } // namespace

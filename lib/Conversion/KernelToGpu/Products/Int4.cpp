@@ -29,52 +29,86 @@ static_assert(format.group == format.blockColumns);
 
 namespace {
 struct Int4 : GpuProduct {
-  using GpuProduct::GpuProduct;
+  /// Staged blocks are counted in groups; as long as those of words, in bytes.
+  Int4(GpuEmitter &emitter, kernel::ContractOp op) : GpuProduct(emitter, op) {
+    block = block * lineWords / blockWords;
+  }
   static bool accepts(kernel::ContractOp op, const GpuTarget &) {
     return op.getFormat().weights == DType::I4;
   }
 
   /// Words of the codes of features 0 to 7, and of the scales of their group.
   void placeRight() override {
-    int64_t columns = GpuEmitter::columnsOf(op.getType()),
-            panel = panelBytes(DType::I4, features()) / 4;
-    Value first = e.add(e.scalar(op.getRhsIndex()), e.columnBase(columns));
+    int64_t columns = GpuEmitter::columnsOf(op.getType());
+    Value first = e.columnBase(columns);
+    if (!isStaged())
+      first = e.add(e.scalar(op.getRhsIndex()), first);
     for (int64_t j = 0; j < shape.vectors; ++j) {
       Value column = e.add(first, e.constant(e.vectorColumn(j, columns)));
-      Value inside = arith::AndIOp::create(builder, loc, column, e.constant(15));
-      Value start =
-          e.mul(arith::ShRUIOp::create(builder, loc, column, e.constant(4)).getResult(), panel);
+      Value inside = arith::AndIOp::create(builder, loc, column, e.constant(15)),
+            number = arith::ShRUIOp::create(builder, loc, column, e.constant(4));
+      Value start = isStaged() ? e.mul(number, panelPitch() * vec4 * wordFeatures)
+                               : e.add(right().offset, e.mul(number, panelWords() * wordFeatures));
       auto placeOf = [&](Value words) -> Address {
-        return {e.add(right().offset, e.mul(e.add(start, words), wordFeatures)), 0};
+        return {e.add(start, e.mul(words, wordFeatures)), 0};
       };
       rightPlaces.push_back(placeOf(inside));
       halfPlaces.push_back(placeOf(arith::ShRUIOp::create(builder, loc, inside, e.constant(1))));
+      Value second = arith::AndIOp::create(builder, loc, column, e.constant(4));
+      secondHalf.push_back(e.compare(arith::CmpIPredicate::ne, second, e.constant(0)));
     }
   }
 
+  int64_t panelQuads(int64_t groups) override { return groups * blockWords / vec4; }
+  Value panelAt(Value panel) override {
+    Value column = e.scalar(op.getRhsIndex());
+    Value number = arith::ShRUIOp::create(builder, loc, column, e.constant(4));
+    Value start = e.mul(e.add(number, panel), panelWords() * wordFeatures);
+    return e.quadOf(right(), {e.add(right().offset, start), 0});
+  }
+  /// Rows are read where they are: a word for each four features of all columns.
+  int64_t rowQuads(int64_t) override { return 0; }
+  int64_t allSteps() override { return (features() + format.group - 1) / format.group; }
+  bool endsShort() override { return features() % format.group != 0; }
+
   void sumProducts(Registers &sums) override {
+    addSteps(e.constant(0), allSteps(), Value(), sums);
+  }
+
+  void addSteps(Value first, int64_t groups, Value start, Registers &sums) override {
     rowsAt = rowStart(e.view(op.getLhs()));
     scalesAt = rowStart(scales());
-    const int64_t whole = features() / format.group, rest = features() % format.group;
+    std::optional<int64_t> before = e.constantOf(start); // of a block in a loop it is not known
+    bool isShort = endsShort() && before && *before + groups == allSteps();
+    int64_t whole = groups - isShort;
     if (whole)
-      loopOver(0, whole, groupBytes, sums);
-    if (rest)
-      loopOver(whole, whole + 1, (rest + 3) / 4, sums);
+      loopOver(first, whole, groupBytes, start, sums);
+    if (isShort)
+      loopOver(e.add(first, e.constant(whole)), 1, (features() % format.group + 3) / 4, start,
+               sums);
   }
 
 private:
   int64_t features() { return right().type.getDims().back().extent.value; }
   const BoundView &scales() { return e.view(op.getScales()); }
 
-  /// The groups [first, last), of `words` of four features of a row each.
-  void loopOver(int64_t first, int64_t last, int64_t words, Registers &sums) {
-    e.loopOver(e.constant(first), end(e.constant(last)), 1, sums,
-               [&](Value group) { addGroup(group, words, sums); });
+  int64_t panelWords() { return panelBytes(DType::I4, features()) / 4; }
+  /// Quads from one panel of a staged block to the next.
+  int64_t panelPitch() {
+    return pitchOfRuns(GpuEmitter::columnsOf(op.getType()) / 16, panelQuads(block));
   }
 
-  void addGroup(Value group, int64_t words, Registers &sums) {
+  /// `count` groups, of `words` of four features of a row each; the right side counts them from
+  /// `start` on.
+  void loopOver(Value first, int64_t count, int64_t words, Value start, Registers &sums) {
+    e.loopOver(first, end(e.add(first, e.constant(count))), 1, sums,
+               [&](Value group) { addGroup(group, e.add(group, start), words, sums); });
+  }
+
+  /// A group by its number in the staged block, or among all, and among all.
+  void addGroup(Value inBlock, Value group, int64_t words, Registers &sums) {
     Registers parts(shape.size(), e.zeroVector()), codes(shape.vectors), quads(shape.rows);
-    Value far = e.mul(group, blockWords * wordFeatures);
+    Value far = e.mul(inBlock, blockWords * wordFeatures);
     for (int64_t word = 0; word < words; ++word) {
       Registers q;
       for (int64_t j = 0; j < shape.vectors; ++j)
@@ -90,12 +124,12 @@ private:
       }
     }
     for (int64_t j = 0; j < shape.vectors; ++j)
-      addScaled(group, j, parts, sums);
+      addScaled(far, group, j, parts, sums);
   }
 
   /// Adds the group's integers of four columns to their sums.
-  void addScaled(Value group, int64_t j, ArrayRef<Value> parts, Registers &sums) {
-    Value d = halvesAt(j, group, 0), m = halvesAt(j, group, lineWords / 2);
+  void addScaled(Value far, Value group, int64_t j, ArrayRef<Value> parts, Registers &sums) {
+    Value d = halvesAt(j, far, 0), m = halvesAt(j, far, lineWords / 2);
     for (int64_t row = 0; row < shape.rows; ++row) {
       Value &sum = sums[row * shape.vectors + j];
       Value u = parts[row * shape.vectors + j];
@@ -113,9 +147,7 @@ private:
   /// halves of its bytes; `line` keeps it.
   Value nibblesOf(Value &line, Address group, int64_t word) {
     if (word % 2 == 0)
-      line = e.asWords(spirv::LoadOp::create(
-          builder, loc,
-          e.vec4At(right(), e.moved(group, {}, word / 2 * lineWords * wordFeatures))));
+      line = e.asWords(rightQuad(e.moved(group, {}, word / 2 * lineWords * wordFeatures)));
     Type type = line.getType();
     Value low = line;
     if (word % 2)
@@ -124,14 +156,25 @@ private:
   }
 
   /// Four f16 of the group's last line, which begin so many words behind the first scale.
-  Value halvesAt(int64_t j, Value group, int64_t first) {
+  Value halvesAt(int64_t j, Value far, int64_t first) {
     int64_t words = format.group / wordFeatures * lineWords + first;
-    Address place =
-        e.moved(halfPlaces[j], e.mul(group, blockWords * wordFeatures), words * wordFeatures);
+    Address place = e.moved(halfPlaces[j], far, words * wordFeatures);
+    if (isStaged())
+      return stagedHalves(j, rightQuad(place));
     Value low = spirv::LoadOp::create(builder, loc, e.wordAt(right(), place)),
           high = spirv::LoadOp::create(builder, loc,
                                        e.wordAt(right(), e.moved(place, {}, wordFeatures)));
     return e.unpackFour(low, high, builder.getF16Type());
+  }
+
+  /// The first two words of a quad, or the others.
+  Value stagedHalves(int64_t j, Value quad) {
+    auto wordOf = [&](int64_t word) -> Value {
+      Value first = vector::ExtractOp::create(builder, loc, quad, word),
+            second = vector::ExtractOp::create(builder, loc, quad, word + 2);
+      return e.select(secondHalf[j], second, first);
+    };
+    return e.unpackFour(wordOf(0), wordOf(1), builder.getF16Type());
   }
 
   /// A word of four features of a row; `quad` keeps the four words that were loaded at once.
@@ -158,6 +201,7 @@ private:
   }
 
   SmallVector<Address> halfPlaces; ///< like rightPlaces
+  Registers secondHalf;            ///< whether a register's scales are the last words of a quad
   Value rowsAt, scalesAt;          ///< this invocation's first row
 };
 } // namespace

@@ -34,31 +34,27 @@ struct Int8Dot4 : GpuProduct {
     static_assert(blockWords * 4 * 255 * 127 < 1 << 24, "sums of a block are exact");
     int64_t words = *e.constantOf(count); // features are static
     if (words <= blockWords)
-      return addBlock(e.constant(0), words, sums);
+      return addSteps(e.constant(0), words, Value(), sums);
     int64_t whole = words / blockWords * blockWords;
     e.loopOver(e.constant(0), e.constant(whole), blockWords, sums,
-               [&](Value first) { addBlock(first, blockWords, sums); });
+               [&](Value first) { addSteps(first, blockWords, Value(), sums); });
     if (whole < words)
-      addBlock(e.constant(whole), words - whole, sums);
+      addSteps(e.constant(whole), words - whole, Value(), sums);
   }
 
-private:
-  /// Words whose products are summed in f32, a multiple of a load's four.
-  static constexpr int64_t blockWords = 128;
-
-  /// Adds the products of `words` words from `first` on.
-  void addBlock(Value first, int64_t words, Registers &sums) {
-    Registers block(sums.size(), e.zeroVector());
-    int64_t whole = words / vec4 * vec4;
-    if (whole)
-      emitLoop({first, end(e.add(first, e.constant(whole))), vec4}, block);
-    if (whole < words)
-      emitLoop({e.add(first, e.constant(whole)), end(e.add(first, e.constant(words))), 1}, block);
-    for (auto [sum, floats] : llvm::zip(sums, block)) {
+  /// At most `blockWords` words, whose products are summed in f32.
+  void addSteps(Value first, int64_t words, Value start, Registers &sums) override {
+    Registers floatSums(sums.size(), e.zeroVector());
+    GpuProduct::addSteps(first, words, start, floatSums);
+    for (auto [sum, floats] : llvm::zip(sums, floatSums)) {
       Value integers = arith::FPToSIOp::create(builder, loc, sum.getType(), floats);
       sum = arith::AddIOp::create(builder, loc, sum, integers);
     }
   }
+
+private:
+  /// A multiple of a load's four; staged blocks are no longer.
+  static constexpr int64_t blockWords = 128;
 };
 } // namespace
 

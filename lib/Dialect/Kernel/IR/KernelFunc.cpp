@@ -224,6 +224,19 @@ int64_t FuncOp::getScalarIndex(StringRef name) {
 
 bool FuncOp::hasParts() { return !getBody().front().getOps<PartOp>().empty(); }
 
+/// The axis that a form for few rows is cut along, or -1.
+static int64_t axisOfFewRows(FuncOp func) {
+  for (int64_t axis = 0; axis < func.getNumAxes(); ++axis)
+    if (func.getFewRows() && func.getGridSizes()[axis] == func.getFewRowsAttr())
+      return axis;
+  return -1;
+}
+
+int64_t FuncOp::getMostRows() {
+  int64_t axis = axisOfFewRows(*this);
+  return axis < 0 ? 0 : getGridTiles()[axis];
+}
+
 bool FuncOp::isWritten(int64_t i) {
   return getBody()
       .walk([&](StoreOp store) {
@@ -294,6 +307,9 @@ LogicalResult FuncOp::verify() {
     return emitOpError("C3: expected one index argument a grid axis");
   if (failed(verifyViews(*this)) || failed(verifyGrid(*this)) || failed(verifyStorage(*this)))
     return failure();
+  if (getFewRows() && axisOfFewRows(*this) < 0)
+    return emitOpError() << "C6: expected the scalar of a grid axis as few_rows, found "
+                         << getFewRowsAttr();
   int64_t axes = getNumAxes() + (hasParts() ? 1 : 0);
   if (axes < 1 || axes > 3)
     return emitOpError() << "C4: expected one to three grid axes, found " << axes;

@@ -251,6 +251,37 @@ TEST_F(VulkanTest, AKernelAsksForTheSizeOfItsSubgroups) {
   }
 }
 
+TEST_F(VulkanTest, AFormForFewRowsStandsBesideTheVariantOfItsLevel) {
+  const VulkanVariant plain{{}, "", {16, 1, 1}};
+  VulkanVariant few = plain, other = plain;
+  few.rows = other.rows = 0;
+  few.mostRows = other.mostRows = 4;
+  other.level = 1;
+  auto device = vulkan::LogicalDevice::open(0, {.level = 0});
+  ASSERT_TRUE(device) << device.error().message;
+  Artifact both = artifactWith({plain, few}), higher = artifactWith({plain, other});
+  auto made = vulkan::KernelPipelines::create(**device, both);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ((*made)->variant(0)->rows, -1);
+  ASSERT_NE((*made)->variant(0, /*fewRows=*/true), nullptr);
+  EXPECT_EQ((*made)->variant(0, /*fewRows=*/true)->mostRows, 4);
+  made = vulkan::KernelPipelines::create(**device, higher);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ((*made)->variant(0, /*fewRows=*/true), nullptr);
+}
+
+TEST_F(VulkanTest, ProcessorsTakeFormsForFewRowsOnlyIfALevelIsAskedFor) {
+  const VulkanVariant plain{{}, "", {16, 1, 1}};
+  VulkanVariant few = plain;
+  few.rows = 0;
+  few.mostRows = 4;
+  auto device = vulkan::LogicalDevice::open(0);
+  ASSERT_TRUE(device) << device.error().message;
+  auto made = vulkan::KernelPipelines::create(**device, artifactWith({plain, few}));
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ((*made)->variant(0, /*fewRows=*/true) == nullptr, (*device)->physical().isSoftware());
+}
+
 TEST_F(VulkanTest, NeedsThatNoDeviceMeets) {
   VulkanVariant rare{{}, "", {16, 1, 1}};
   rare.features = {"shaderTelepathy"};

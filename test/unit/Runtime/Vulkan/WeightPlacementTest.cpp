@@ -52,7 +52,8 @@ protected:
   WeightPlacement place(int64_t limit) {
     variants.clear();
     for (const Kernel &kernel : program.kernels)
-      variants.push_back(&kernel.vulkan[0]);
+      variants.push_back(
+          {&kernel.vulkan[0], kernel.vulkan.size() > 1 ? &kernel.vulkan[1] : nullptr});
     return {program, variants, limit};
   }
   /// Where in the file a byte of the device's buffer comes from; -1: nowhere.
@@ -87,7 +88,7 @@ protected:
   }
 
   Program program;
-  std::vector<const VulkanVariant *> variants;
+  std::vector<WeightPlacement::Forms> variants;
 };
 
 TEST_F(Weights, LieAsInTheFileWhereTheyFit) {
@@ -124,6 +125,17 @@ TEST_F(Weights, ServeATableAndAClassifierAtOnce) {
 TEST_F(Weights, AreCutAtTilesThoughTheLastIsShort) {
   const int matrix = add(3024), bias = add(48);
   launch({matrix, bias}, 1, 64);
+  constexpr int64_t limit = 16 * 64 * 64;
+  EXPECT_EQ(rowsOf(place(limit), matrix, limit), (std::vector<int64_t>{960, 960, 960, 144}));
+}
+
+TEST_F(Weights, AreCutAtTilesOfTheFormForFewRowsToo) {
+  const int matrix = add(3024);
+  launch({matrix}, 1, 48); // by itself 1008 rows a window
+  VulkanVariant few = program.kernels[0].vulkan[0];
+  few.rows = 0;
+  few.grid[1] = {-1, 64, 48};
+  program.kernels[0].vulkan.push_back(few);
   constexpr int64_t limit = 16 * 64 * 64;
   EXPECT_EQ(rowsOf(place(limit), matrix, limit), (std::vector<int64_t>{960, 960, 960, 144}));
 }

@@ -32,7 +32,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
 
     C1: views use only listed scalars. C2: so do grid axes; tiles are positive. C3: the block's arguments are the views, then one index an axis.
     C4: parts come alone, and leave room for their axis (at most three in all). C5: `storage`, where it is given, says `memory` or `weight` for each
-    view.
+    view. C6: `few_rows`, where it is given, is the scalar of a grid axis: this kernel is a form of the one before it, which has the same arguments, for
+    launches with at most a tile of rows along that axis.
 
     Example:
     ```mlir
@@ -45,7 +46,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$scalars, ArrayAttr:$grid_sizes, DenseI64ArrayAttr:$grid_tiles,
-                       OptionalAttr<Kernel_ScheduleAttr>:$schedule, OptionalAttr<TypedArrayAttrBase<Kernel_StorageAttr, "memory of each view">>:$storage);
+                       OptionalAttr<Kernel_ScheduleAttr>:$schedule, OptionalAttr<TypedArrayAttrBase<Kernel_StorageAttr, "memory of each view">>:$storage,
+                       OptionalAttr<StrAttr>:$few_rows);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
   // Creates the block too: views first, then one index for each grid axis.
@@ -62,6 +64,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     /// Position of a scalar in the list, or -1.
     int64_t getScalarIndex(::llvm::StringRef name);
     bool hasParts();
+    /// The most rows of a form for few of them; 0: no such form.
+    int64_t getMostRows();
     /// Whether any store writes through argument `i`.
     bool isWritten(int64_t i);
     /// Whether argument `i` is a packed weight, by `storage`.
