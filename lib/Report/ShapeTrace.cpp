@@ -24,7 +24,7 @@ namespace {
 
 /// Whether an op gives a line its next shape.
 bool isTraced(Operation *op) {
-  return isa<EmbeddingOp, PatchesOp, UnfoldOp, ConcatOp, PoolOp, LinearOp, SplitHeadsOp, AttentionOp,
+  return isa<EmbeddingOp, PatchesOp, ConcatOp, PoolOp, LinearOp, SplitHeadsOp, AttentionOp,
              MergeHeadsOp, CacheAppendOp>(op);
 }
 

@@ -14,28 +14,8 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
 
-/// Whether a mask is a band of keys, whose predicate is short.
-static bool isShort(Value mask) {
-  Operation *by = mask ? mask.getDefiningOp() : nullptr;
-  if (auto both = dyn_cast_or_null<MaskAndOp>(by))
-    return llvm::all_of(both->getOperands(), isShort);
-  return !by || isa<MaskCausalOp, MaskWindowOp, MaskLengthsOp, MaskPrefixOp>(by);
-}
-
 /// The most rows of a tile whose values fit `mostValues`.
-static int64_t rowsOf(AttentionOp op, KernelBuilder &f) {
-  const TileSizes &sizes = f.sizes;
-  auto typeOf = [&](Value side) { return f.viewType(f.viewOf(side)).getElementType(); };
-  auto featuresOf = [&](Value side) {
-    return f.viewType(f.viewOf(side)).getDims().back().extent.value;
-  };
-  bool isNarrow =
-      std::max(featuresOf(op.getQuery()), featuresOf(op.getValue())) <= sizes.mostOwnValues;
-  bool isKept = typeOf(op.getKey()) != typeOf(op.getQuery()) ||
-                typeOf(op.getValue()) != typeOf(op.getQuery());
-  bool plain = isShort(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr();
-  if (sizes.ownQueries && plain && isNarrow && !isKept)
-    return sizes.ownQueries;
+static int64_t rowsOf(AttentionOp op, const TileSizes &sizes) {
   int64_t columns = padded(op.getValue().getType().getShape().back());
   for (int64_t rows : sizes.attentionRows)
     if (columns <= sizes.mostValues / rows)
@@ -52,7 +32,7 @@ public:
                                      op.getScale().convertToDouble(), op.getRules()) {}
 
   void run() {
-    int64_t rows = rowsOf(op, f);
+    int64_t rows = rowsOf(op, f.sizes);
     kernel::ViewType q = f.viewType(scores.queryView);
     valueColumns = padded(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
     MaskDocumentsOp documents = scores.packed();

@@ -191,9 +191,8 @@ mlir::Value packedDocuments(KernelBuilder &f);
 /// the document's last. Spare tiles stay at the last row of all and store nothing.
 mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
 
-/// The schedule of a body of tiles of these sizes, for a level of Vulkan devices, or null: for CPUs.
-kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
-                                    const TileSizes &sizes);
+/// The schedule of a body, for a level of Vulkan devices, or null: for CPUs.
+kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
 /// The tile of a linear's product, multiplied and scaled as its format says.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
 /// The values that a definition computes for its results: what it yields, before rounding, since
@@ -208,8 +207,6 @@ void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, 
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
 /// How many rows a linear has that its kernel takes in tiles.
 kernel::Size rowsOfLinear(KernelBuilder &frame);
-/// Whether some weight of a linear's kernel holds codes of integers.
-bool multipliesCodes(KernelBuilder &frame);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Hoists scalars out of loops.
@@ -219,7 +216,6 @@ void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileHeadProducts(KernelBuilder &frame);
 mlir::LogicalResult tileNorm(KernelBuilder &frame);
 mlir::LogicalResult tilePatches(KernelBuilder &frame);
-mlir::LogicalResult tileUnfold(KernelBuilder &frame);
 mlir::LogicalResult tilePool(KernelBuilder &frame);
 mlir::LogicalResult tileQuantize(KernelBuilder &frame);
 mlir::LogicalResult tileCacheQuantize(KernelBuilder &frame);

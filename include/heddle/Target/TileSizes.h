@@ -32,12 +32,6 @@ struct TileSizes {
   /// Limit of the values in a tile of rows of attention and norms. A row's result does not depend
   /// on how many rows share its tile.
   int64_t mostValues;
-  /// Steps of a block of products of many rows that a workgroup stages in its memory; 0: invocations
-  /// load what they multiply.
-  int64_t stagedSteps = 0;
-  /// Rows of attention's tile where each invocation has one query, all its scores and all its values,
-  /// by itself; 0: invocations share rows. Heads of more features would not fit its registers.
-  int64_t ownQueries = 0, mostOwnValues = 128;
 };
 
 /// The first of `sizes` that divides `extent`, else the last.
@@ -86,25 +80,5 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .copyColumns = copyTileColumns,
                                     .poolColumns = gpuPoolColumns,
                                     .mostValues = std::numeric_limits<int64_t>::max()};
-
-/// Of real GPUs: 17 KiB of workgroup memory hold 16 steps of 128 rows and of 128 columns. Keys and
-/// values are the same for all invocations of attention, which drivers load once a subgroup. The bits
-/// are those of `gpuTiles`, so its chunk is the same.
-inline constexpr TileSizes teamTiles{.linearRows = 128,
-                                     .linearColumns = gpuLinearColumns,
-                                     .cutsColumns = false,
-                                     .fewRows = gpuTiles.fewRows,
-                                     .fewRowColumns = gpuFewRowColumns,
-                                     .attentionRows = gpuAttentionRows,
-                                     .chunk = gpuTiles.chunk,
-                                     .weightsRows = gpuTiles.weightsRows,
-                                     .normRows = gpuTiles.normRows,
-                                     .softmaxRows = gpuTiles.softmaxRows,
-                                     .copyRows = gpuTiles.copyRows,
-                                     .copyColumns = copyTileColumns,
-                                     .poolColumns = gpuPoolColumns,
-                                     .mostValues = std::numeric_limits<int64_t>::max(),
-                                     .stagedSteps = 16,
-                                     .ownQueries = 64};
 
 } // namespace heddle

@@ -187,7 +187,7 @@ void GpuEmitter::bindArguments() {
 
 LogicalResult GpuEmitter::run() {
   builder.setInsertionPoint(func);
-  if (LogicalResult begun = entry.begin(placement.ty * placement.tx, ownsRows()); failed(begun))
+  if (LogicalResult begun = entry.begin(placement.ty * placement.tx); failed(begun))
     return begun;
   bindArguments();
   LogicalResult body = func.hasParts() ? emitParts() : emitBlock(func.getBody().front());

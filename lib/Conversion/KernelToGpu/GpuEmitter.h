@@ -114,8 +114,6 @@ public:
   /// By row of the fragment, whether the window holds the table's row that it gathers; empty: the
   /// kernel gathers from no window.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> rowsInWindow();
-  /// Whether an invocation has whole rows, and nothing is exchanged.
-  bool ownsRows() const { return !placement.strided && placement.tx == 1; }
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value unlessMissing(mlir::Value end);
 

@@ -46,24 +46,18 @@ GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
   return {func.isWeight(argument) ? kWeights : kMemory, vec4, false};
 }
 
-std::pair<int, bool> GpuKernel::variableOf(int64_t argument) {
-  int number = bindingOf(argument).number;
-  return {number, readsApart && number == kMemory && !func.isWritten(argument)};
-}
-
 /// Declares a variable for each binding that some view needs. Two of them may alias the same
 /// memory, as floats and as words.
 void GpuKernel::declareBindings() {
-  std::map<std::pair<int, bool>, Binding> used;
+  std::map<int, Binding> used;
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
     Binding binding = bindingOf(i);
     binding.written = func.isWritten(i);
-    if (auto [it, isNew] = used.try_emplace(variableOf(i), binding); !isNew)
+    if (auto [it, isNew] = used.try_emplace(binding.number, binding); !isNew)
       it->second.written |= binding.written;
   }
   MLIRContext *context = builder.getContext();
-  for (auto &[key, binding] : used) {
-    auto [number, isRead] = key;
+  for (auto &[number, binding] : used) {
     spirv::StructType::MemberDecorationInfo readOnly(0, spirv::Decoration::NonWritable,
                                                      UnitAttr::get(context));
     SmallVector<spirv::StructType::MemberDecorationInfo> decorations;
@@ -76,10 +70,9 @@ void GpuKernel::declareBindings() {
     builder.setInsertionPointToStart(module.getBody());
     auto variable = spirv::GlobalVariableOp::create(
         builder, loc(), spirv::PointerType::get(block, spirv::StorageClass::StorageBuffer),
-        ("binding" + Twine(number) + (isRead ? "read" : "")).str(), 0u,
-        static_cast<unsigned>(number));
+        ("binding" + Twine(number)).str(), 0u, static_cast<unsigned>(number));
     builder.setInsertionPoint(entry.getBody().front().getTerminator());
-    bindings[key] = spirv::AddressOfOp::create(builder, loc(), variable);
+    bindings[number] = spirv::AddressOfOp::create(builder, loc(), variable);
   }
 }
 
@@ -116,8 +109,7 @@ void GpuKernel::loadArgumentBlock(int64_t count) {
   }
 }
 
-LogicalResult GpuKernel::begin(int64_t invocations, bool readsApart) {
-  this->readsApart = readsApart;
+LogicalResult GpuKernel::begin(int64_t invocations) {
   if (LogicalResult interface = checkInterface(invocations); failed(interface))
     return interface;
   this->invocations = invocations;
@@ -177,7 +169,7 @@ Value GpuKernel::invocation() { return builtIn(spirv::BuiltIn::LocalInvocationId
 
 Value GpuKernel::vec4(int64_t argument, Value index) {
   Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder);
-  return spirv::AccessChainOp::create(builder, loc(), bindings.at(variableOf(argument)),
+  return spirv::AccessChainOp::create(builder, loc(), bindings.at(bindingOf(argument).number),
                                       ValueRange{zero, index});
 }
 
@@ -191,7 +183,7 @@ Value GpuKernel::element(int64_t argument, Value index) {
     path[1] = arith::ShRUIOp::create(builder, loc(), index, two);
     path.push_back(arith::AndIOp::create(builder, loc(), index, three));
   }
-  return spirv::AccessChainOp::create(builder, loc(), bindings.at(variableOf(argument)), path);
+  return spirv::AccessChainOp::create(builder, loc(), bindings.at(binding.number), path);
 }
 
 Value GpuKernel::shared(SharedArray array, Type element, int64_t entries, Value index) {

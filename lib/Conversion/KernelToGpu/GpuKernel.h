@@ -29,9 +29,7 @@ public:
       : builder(builder), func(func), target(target), window(kernel::windowOf(func)) {}
 
   /// Opens the module and the entry point, and leaves the builder in its body.
-  /// `readsApart`: memory that is only read has a variable of its own, which is not writable; so
-  /// drivers may load what is the same for all invocations once a subgroup.
-  mlir::LogicalResult begin(int64_t invocations, bool readsApart = false);
+  mlir::LogicalResult begin(int64_t invocations);
   /// Closes the module: interface, entry point, workgroup size. Fails if the workgroup memory does
   /// not fit.
   mlir::LogicalResult finish();
@@ -80,8 +78,6 @@ private:
     return argumentWords() + (window && window->axis < 0 ? vulkanWindowWords : 0);
   }
   Binding bindingOf(int64_t argument);
-  /// The variable of an argument: its binding, and whether it is one that is only read.
-  std::pair<int, bool> variableOf(int64_t argument);
   /// Rejects kernels beyond the target's limits, and stores to weights.
   mlir::LogicalResult checkInterface(int64_t invocations);
   void declareBindings();
@@ -96,8 +92,7 @@ private:
   mlir::ModuleOp module;
   mlir::spirv::FuncOp entry;
   int64_t invocations = 0, workgroupBytes = 0;
-  std::map<std::pair<int, bool>, mlir::Value> bindings; ///< by variableOf
-  bool readsApart = false;
+  std::map<int, mlir::Value> bindings;
   std::map<std::pair<SharedArray, int64_t>, mlir::Value> arrays; ///< by use and entries
   /// Scalars, starts of arguments, rows of a window, the grid's base.
   llvm::SmallVector<mlir::Value> words;

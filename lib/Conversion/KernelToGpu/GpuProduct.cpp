@@ -46,9 +46,7 @@ static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &
 }
 
 LogicalResult GpuEmitter::emitContract(ContractOp op) {
-  bool own = op.getRows() && ownsRows();
-  const GpuProductStrategy &strategy = own ? gpuOwnRows : chooseStrategy(op, target);
-  FailureOr<Fragment> result = strategy.make(*this, op)->run();
+  FailureOr<Fragment> result = chooseStrategy(op, target).make(*this, op)->run();
   if (failed(result))
     return failure(); // the strategy said why
   fragments[op.getResult()] = std::move(*result);
@@ -133,17 +131,11 @@ LogicalResult GpuProduct::placeLeft() {
   count = e.constant((features + together - 1) / together * (together / word()));
   leftPitch = padded(left.type.getDims().back().pitch.value);
   leftStart = rowStart(left);
-  if (e.ownsRows()) // rows behind the last are copies of it, so that all take the same way
-    return success();
   e.noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
   return success();
 }
 
 Value GpuProduct::firstRow() {
-  if (e.ownsRows()) {
-    Value last = e.sub(e.view(op.getLhs()).extents.front(), e.constant(1));
-    return e.minimum(e.add(e.scalar(op.getLhsIndex()), e.rowBase()), last);
-  }
   return e.add(e.scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? e.rowBase() : Value());
 }
 

@@ -32,7 +32,7 @@ public:
   static bool accepts(kernel::ContractOp, const GpuTarget &) { return true; }
 
   /// Emits the product; returns the op's fragment.
-  virtual mlir::FailureOr<kernel::Fragment> run();
+  mlir::FailureOr<kernel::Fragment> run();
 
 protected:
   using Registers = llvm::SmallVector<mlir::Value>;
@@ -89,8 +89,6 @@ protected:
   //===--------------------------------------------------------------------===//
 
   void emitLoop(const Loop &loop, Registers &sums);
-  /// Returns `whole` while all sums are finite; else sets them to zero and returns 0.
-  mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
   /// Whether blocks of both sides are staged; how many steps they have.
   bool isStaged() const { return block != 0; }
@@ -139,6 +137,7 @@ private:
   }
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);
+  mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> values);
 
   mlir::Value leftStart; ///< null: the left side is the staged tile
@@ -159,6 +158,6 @@ constexpr GpuProductStrategy gpuStrategyOf() {
 }
 
 extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4,
-    gpuKeptBf16Rows, gpuKeptRows, gpuOwnRows, gpuPairedPanels, gpuWidenedPanels;
+    gpuKeptBf16Rows, gpuKeptRows, gpuPairedPanels, gpuWidenedPanels;
 
 } // namespace heddle

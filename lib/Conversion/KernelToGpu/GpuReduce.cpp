@@ -116,7 +116,7 @@ Fragment RowReductions::sumsOfRows(RankedTensorType type) {
 
 LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
   auto type = cast<RankedTensorType>(op.getOperand().getType());
-  if (placement.strided || ownsRows() || type.getDimSize(1) == 1)
+  if (placement.strided || type.getDimSize(1) == 1)
     return BodyEmitter::emitReduce(op);
   if (type.getDimSize(1) % 16 != 0 || type.getDimSize(0) != placement.ty * placement.rows)
     return op.emitOpError("expected a tile of ")

@@ -18,8 +18,6 @@ namespace heddle {
 
 /// Rows that are stored together to panels, which are transposed by fours.
 static constexpr int64_t kPanelRows = 4;
-/// Registers of a slice of a product: the sixteen columns that a driver loads at once.
-static constexpr int64_t kProductVectors = 4;
 
 static ArrayRef<int64_t> shapeOfTile(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
@@ -39,8 +37,6 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
     return false;
   if (isa<LoadOp>(op))
     return !e.elements.takes(op);
-  if (auto product = dyn_cast<kernel::ContractOp>(op)) // of which a slice can be emitted
-    return e.ownsRows() && product.getRows();
   return isa<kernel::ScalebOp>(op) ||
          isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect());
 }
@@ -63,8 +59,6 @@ GpuRuns::Run GpuRuns::collect(ArrayRef<Operation *> ops) const {
       if (isMember(*op, shape, run)) {
         (isa<StoreOp>(op) ? run.stores : run.compute).push_back(op);
         run.members.insert(op);
-        if (isa<kernel::ContractOp>(op))
-          run.vectors = kProductVectors;
       } else if (isScalar && !e.dependsOn(*op, run.members)) {
         run.before.push_back(op);
       } else {
@@ -84,7 +78,7 @@ LogicalResult GpuRuns::inSlice(Slice next, function_ref<LogicalResult()> body) {
   inside.firstRow = e.add(e.at.firstRow, e.constant(next.firstRow));
   inside.rows = next.rows;
   if (next.vector >= 0) {
-    inside.vectors = next.vectors;
+    inside.vectors = 1;
     inside.firstVector = next.vector;
   }
   Fragments whole = std::move(e.fragments);
@@ -100,13 +94,6 @@ LogicalResult GpuRuns::inSlice(Slice next, function_ref<LogicalResult()> body) {
   return emitted;
 }
 
-FailureOr<Fragment> GpuRuns::whole(Value tile) {
-  if (outside)
-    if (auto found = outside->find(tile); found != outside->end())
-      return found->second;
-  return e.use(tile);
-}
-
 const Fragment *GpuRuns::sliced(Value tile) {
   if (!outside)
     return nullptr;
@@ -117,11 +104,11 @@ const Fragment *GpuRuns::sliced(Value tile) {
   Fragment part{{}, from.rows == 1 ? 1 : slice.rows, from.vectors};
   bool one = from.vectors && slice.vector >= 0;
   if (one)
-    part.vectors = slice.vectors;
+    part.vectors = 1;
   for (int64_t row = 0; row < part.rows; ++row)
     for (int64_t column = 0; column < part.columns(); ++column)
       part.registers.push_back(
-          from.at(from.rows == 1 ? 0 : slice.firstRow + row, one ? slice.vector + column : column));
+          from.at(from.rows == 1 ? 0 : slice.firstRow + row, one ? slice.vector : column));
   return &(e.fragments[tile] = std::move(part));
 }
 
@@ -146,16 +133,14 @@ LogicalResult GpuRuns::emitRows(const Run &run, const Fragment &shape, int64_t f
   SmallVector<Fragment> parts(run.compute.size(), Fragment{{}, rows, shape.vectors});
   for (Fragment &part : parts)
     part.registers.resize(part.size());
-  for (int64_t j = 0; j < shape.vectors; j += run.vectors) {
-    int64_t vectors = std::min(run.vectors, shape.vectors - j);
-    LogicalResult emitted = inSlice({first, rows, j, vectors}, [&]() -> LogicalResult {
+  for (int64_t j = 0; j < shape.vectors; ++j) {
+    LogicalResult emitted = inSlice({first, rows, j}, [&]() -> LogicalResult {
       for (auto [op, part] : llvm::zip(run.compute, parts)) {
         if (failed(e.emitOp(*op)))
           return failure();
         const Fragment &made = e.fragments[op->getResult(0)];
         for (int64_t row = 0; row < rows; ++row)
-          for (int64_t v = 0; v < vectors; ++v)
-            part.registers[row * shape.vectors + j + v] = made.at(row, v);
+          part.registers[row * shape.vectors + j] = made.at(row, 0);
       }
       return success();
     });

@@ -25,24 +25,20 @@ public:
   /// Emits the run that `ops` begin with; returns how many of them it took, 0 if they begin with
   /// none.
   mlir::FailureOr<size_t> emit(llvm::ArrayRef<mlir::Operation *> ops);
-  /// All registers of a tile, of which a slice may be emitted now.
-  mlir::FailureOr<kernel::Fragment> whole(mlir::Value tile);
   /// The registers of the current slice of a tile, or null if its fragment is not known.
   const kernel::Fragment *sliced(mlir::Value tile);
 
 private:
   using Fragments = llvm::DenseMap<mlir::Value, kernel::Fragment>;
-  /// A part of the fragments: some rows, and some registers of each or all.
+  /// A part of the fragments: some rows, and one register of each or all.
   struct Slice {
     int64_t firstRow, rows;
-    int64_t vector; ///< the first register; -1: all
-    int64_t vectors = 1;
+    int64_t vector; ///< -1: all
   };
   struct Run {
     llvm::SmallVector<mlir::Operation *> before, compute, stores;
     llvm::SmallPtrSet<mlir::Operation *, 16> members;
     size_t taken = 0;
-    int64_t vectors = 1; ///< registers of a slice
   };
 
   bool isMember(mlir::Operation &op, llvm::ArrayRef<int64_t> shape, const Run &run) const;
