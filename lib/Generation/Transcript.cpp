@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "heddle/Generation/Transcript.h"
 
+#include "Strings.h"
+
 #include "heddle/Support/Text.h"
 
 #include <algorithm>
@@ -21,10 +23,8 @@ std::string clock(double seconds) {
 }
 
 std::string trimmed(const std::string &text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  return first == std::string::npos
-             ? ""
-             : text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
+  constexpr std::string_view blanks = " \t\r\n";
+  return std::string(templates::stripEnd(templates::stripStart(text, blanks), blanks));
 }
 
 /// Text that ends no subtitle and looks like no time: on one line, without the arrow between times.

@@ -15,7 +15,6 @@
 #include "heddle/Support/VulkanConstants.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace heddle::vulkan {
 
@@ -89,8 +88,9 @@ Names KernelPipelines::featuresOf(const Program &program) {
   return features;
 }
 
-/// A kernel's forms for few rows, or its other variants, the best first: those of `level` and below by falling level, of a level the
-/// last first; then those above, which the device's level leaves out, by rising level.
+/// A kernel's forms for few rows, or its other variants, the best first: those of `level` and below
+/// by falling level, of a level the last first; then those above, which the device's level leaves
+/// out, by rising level.
 static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int level, bool forFew) {
   std::vector<const VulkanVariant *> variants;
   for (const VulkanVariant &variant : kernel.vulkan)
@@ -101,6 +101,16 @@ static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int leve
     return within != other ? within : within ? a->level > b->level : a->level < b->level;
   });
   return variants;
+}
+
+/// SPIR-V of a variant; empty where the artifact has none.
+static std::vector<uint32_t> wordsOf(const VulkanVariant &variant, const Artifact &artifact) {
+  std::span<const std::byte> bytes = artifact.vulkan(variant.member);
+  if (bytes.size() % 4 != 0)
+    return {};
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::ranges::copy(bytes, std::as_writable_bytes(std::span(words)).begin());
+  return words;
 }
 
 /// The best variant that the device can run at its level. The error without one names the limit
@@ -117,12 +127,10 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                 std::to_string(variant->level) + ")";
       continue;
     }
-    std::span<const std::byte> bytes = artifact.vulkan(variant->member);
-    if (bytes.empty() || bytes.size() % 4 != 0)
+    Chosen found{variant, wordsOf(*variant, artifact)};
+    if (found.words.empty())
       return inputError(artifact.name() + ": expected SPIR-V in " + variant->member +
                         ", found none");
-    Chosen found{variant, std::vector<uint32_t>(bytes.size() / 4)};
-    std::memcpy(found.words.data(), bytes.data(), bytes.size());
     beyond = checkLimits(kernel, *variant, found.words, physical);
     if (beyond)
       return found;
@@ -134,7 +142,9 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
 }
 
 /// Whether variants of two levels give the same bits: matrix units sum in an order of their own.
-static bool giveSameBits(int level, int other) { return (level < 2 && other < 2) || level == other; }
+static bool giveSameBits(int level, int other) {
+  return (level < 2 && other < 2) || level == other;
+}
 
 /// The best form for few rows with the bits of the variant that serves other launches, if it pays on
 /// the device.
@@ -144,13 +154,11 @@ KernelPipelines::Chosen KernelPipelines::chooseFew(const Kernel &kernel, int lev
     return {};
   const PhysicalDevice &physical = device.physical();
   for (const VulkanVariant *variant : inOrder(kernel, device.level(), true)) {
-    std::span<const std::byte> bytes = artifact.vulkan(variant->member);
     if (variant->level > device.level() || !giveSameBits(variant->level, level) ||
-        !physical.capabilities().lacks(*variant).empty() || bytes.empty() || bytes.size() % 4 != 0)
+        !physical.capabilities().lacks(*variant).empty())
       continue;
-    Chosen found{variant, std::vector<uint32_t>(bytes.size() / 4)};
-    std::memcpy(found.words.data(), bytes.data(), bytes.size());
-    if (checkLimits(kernel, *variant, found.words, physical))
+    Chosen found{variant, wordsOf(*variant, artifact)};
+    if (!found.words.empty() && checkLimits(kernel, *variant, found.words, physical))
       return found;
   }
   return {};

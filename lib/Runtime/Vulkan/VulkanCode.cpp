@@ -39,16 +39,18 @@ public:
                                 program);
   }
   const KernelCode *codeOf(const Kernel &kernel) const override {
-    return kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()));
+    return variantOf(kernel, /*fewRows=*/false);
   }
   FewRows fewRowsOf(const Kernel &kernel) const override {
-    const VulkanVariant *few =
-        kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()), /*fewRows=*/true);
+    const VulkanVariant *few = variantOf(kernel, /*fewRows=*/true);
     return few ? FewRows{few, few->rows, few->mostRows} : FewRows{};
   }
   std::string describe() const override { return "vulkan " + device->physical().info().name; }
 
 private:
+  const VulkanVariant *variantOf(const Kernel &kernel, bool fewRows) const {
+    return kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()), fewRows);
+  }
   Status uploadWeights(std::span<const std::byte> bytes);
 
   const Program &program;
