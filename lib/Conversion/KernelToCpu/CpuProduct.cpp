@@ -133,10 +133,45 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
     return counted == 1 ? e.loadScalars(left, place, 1).front() : e.loadWord(left, place);
   };
   Value first = wordsOf(from), last = wordsOf(to);
-  sums = sumFeatures(std::move(chain), std::move(sums), first, last);
+  sums = readsByPanel(shape) ? sumByPanel(chain, sums, first, last)
+                             : sumFeatures(std::move(chain), std::move(sums), first, last);
   if (widened)
     e.scratch.release(*widened);
   return sums;
+}
+
+/// Whether few rows read their columns one panel after another. Keys of a head are few features, so
+/// each panel ends within a page or two: several side by side leave the hardware prefetchers as many
+/// short streams, where one behind another is a single long one.
+bool CpuProduct::readsByPanel(const Fragment &shape) {
+  return !op.readsWeights() && shape.rows < e.loops.plan.fragment.rows &&
+         shape.vectors * width > 16;
+}
+
+Registers CpuProduct::sumByPanel(const Chain &chain, const Registers &sums, Value first,
+                                 Value last) {
+  const Fragment &shape = chain.shape;
+  Fragment panel;
+  panel.rows = shape.rows;
+  panel.vectors = 16 / width;
+  Registers result(sums);
+  for (int64_t start = 0; start < shape.vectors; start += panel.vectors) {
+    Chain part{panel,
+               chain.from,
+               chain.to,
+               chain.left,
+               [&](Value k, int64_t j, int64_t u) { return chain.right(k, start + j, u); },
+               {}};
+    part.unroll = chain.unroll;
+    part.grain = chain.grain;
+    Registers own;
+    for (int64_t i = 0; i < panel.size(); ++i)
+      own.push_back(sums[i / panel.vectors * shape.vectors + start + i % panel.vectors]);
+    own = sumFeatures(std::move(part), std::move(own), first, last);
+    for (int64_t i = 0; i < panel.size(); ++i)
+      result[i / panel.vectors * shape.vectors + start + i % panel.vectors] = own[i];
+  }
+  return result;
 }
 
 Registers CpuProduct::sumFeatures(Chain chain, Registers sums, Value first, Value last) {

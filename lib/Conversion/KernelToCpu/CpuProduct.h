@@ -132,6 +132,9 @@ protected:
   ContractOp op;
 
 private:
+  bool readsByPanel(const Fragment &shape);
+  Registers sumByPanel(const Chain &chain, const Registers &sums, mlir::Value first,
+                       mlir::Value last);
   TileMemory widenLeft(const Fragment &shape, mlir::Value from, mlir::Value to);
   Registers overVisited(mlir::Value from, mlir::Value to, mlir::ValueRange start,
                         llvm::function_ref<Registers(mlir::Value, mlir::Value, Registers)> part);
