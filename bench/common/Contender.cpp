@@ -48,7 +48,7 @@ Status Contender::placeBuffers(const Dimensions &dims) {
     if (buffer.kind == Buffer::Kind::State || buffer.kind == Buffer::Kind::Table)
       return benchError(buffer.name + ": expected neither states nor tables");
     buffers.push_back({end, elements * 4});
-    end += (elements * 4 + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
+    end += aligned(elements * 4);
   }
   return device->resize(end, 0);
 }

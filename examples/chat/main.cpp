@@ -27,10 +27,16 @@ int main(int argc, char **argv) {
     std::cout << piece << std::flush;
     return true;
   };
+  int status = 0;
   for (std::string line; std::getline(std::cin, line);) {
     auto answer = chat->say(line, show);
-    if (!answer)
-      return fail(answer.error());
+    if (!answer) { // of this question; the conversation goes on
+      status = fail(answer.error());
+      continue;
+    }
     std::cout << '\n';
+    if (answer->dropped > 0)
+      std::cerr << "note: the oldest " << answer->dropped << " messages are forgotten\n";
   }
+  return status;
 }

@@ -87,7 +87,8 @@ private:
     auto candidates =
         HEDDLE_TRY(likeliest(left, probabilities, shares * static_cast<size_t>(options->beam)));
     double taken = 0;
-    if (left.data() != row.data() && !rules.forced(number, hypothesis.tokens))
+    if (left.data() != row.data() && !options->renormalizes &&
+        !rules.forced(number, hypothesis.tokens))
       taken = logSum(left, probabilities) - logSum(row, probabilities);
     for (Candidate next : candidates) {
       next.logProbability += hypothesis.logProbability + taken;

@@ -61,6 +61,9 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
                       .decoding = HEDDLE_TRY(decodingOf(command.writing, *decoder, *model.target,
                                                         /*streams=*/true)),
                       .stops = command.writing.stops};
+  options.decoding.onPrompt = [](size_t) {
+    return interrupted ? Status(inputError("expected an answer, found an interrupt")) : Status();
+  };
   auto chat = Chat::create(session, model, std::move(options));
   if (!chat)
     return ofModel(session, chat.takeError());
@@ -84,6 +87,10 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
       continue;
     const Rate::Span span(rate);
     auto answer = chat->say(text, show);
+    if (!answer && interrupted) { // while the question was read
+      out << '\n' << std::flush;
+      continue;
+    }
     if (!answer && (!command.terminal || answer.error().kind != ErrorKind::Input))
       return inPlace(answer.takeError(), turns.place());
     if (!answer) {

@@ -179,7 +179,7 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
 /// The ids of a line of --prompts.
 static Expected<EncodedText> encodePrompt(const TextModel &model, const std::string &line,
                                           const std::string &place) {
-  const nlohmann::ordered_json json = HEDDLE_TRY(parseJson(line, place));
+  const nlohmann::ordered_json json = HEDDLE_TRY(parseJson(line, place, JsonText::Line));
   if (json.is_string())
     return model.target->encode(json.get<std::string>(), place);
   if (!model.target->chat)

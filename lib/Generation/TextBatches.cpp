@@ -124,6 +124,8 @@ std::string Texts::place() const {
 }
 
 Status Texts::finish() {
+  if (std::error_code none; std::filesystem::is_directory(name, none))
+    return inputError(name + ": expected a file, found a folder");
   if (!name.empty() && !file.is_open())
     return inputError(name + ": expected a file that can be read, found none");
   HEDDLE_TRY(failure);

@@ -133,6 +133,8 @@ Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_
     longest = std::max(longest, prompts[sequence].size());
   firstScores.clear();
   for (size_t first = read; first < longest; first += chunk) {
+    if (onPrompt)
+      HEDDLE_TRY(onPrompt(first));
     const size_t columns = std::min(chunk, longest - first);
     std::vector<TokenIds> parts(parents.size());
     std::vector<int32_t> counts(parents.size());
@@ -223,6 +225,7 @@ DecodingOptions TextDecoder::defaults() const {
   options.suppressedFirst = own.suppressedFirst;
   options.least = own.least;
   options.noRepeat = own.noRepeat;
+  options.renormalizes = own.renormalizes;
   return options;
 }
 
@@ -236,6 +239,7 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   if (texts.empty())
     return std::vector<TokenIds>();
   sources = &texts;
+  onPrompt = options.onPrompt;
   if (model->source)
     prompts.assign(texts.size(), TokenIds{*model->target->start});
   else
@@ -270,6 +274,7 @@ Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptio
   HEDDLE_TRY(keepHeld());
   options.before = prompts;
   held.clear(); // after an error nobody knows
+  onPrompt = options.onPrompt;
   goesOn = true;
   auto decoded = decodeSequences(*this, 1, options);
   if (!decoded)

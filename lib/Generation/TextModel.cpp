@@ -145,6 +145,7 @@ Status readGeneration(const Json &json, const std::string &name, GenerationDefau
   defaults.suppressedFirst = reader.ids("suppressed-first", {});
   defaults.least = reader.integer("least", 0).value_or(0);
   defaults.noRepeat = reader.integer("no-repeat", 0).value_or(0);
+  defaults.renormalizes = reader.flag("renormalize", false);
   return std::move(reader.status);
 }
 

@@ -39,7 +39,7 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   facts["limit"] = side.limit;
   for (const char *key : {"sample", "temperature", "top-k", "top-p", "min-p", "repetition-penalty",
                           "limit", "beams", "beam-rule", "length-penalty", "first", "last",
-                          "suppressed", "suppressed-first", "least", "no-repeat"})
+                          "suppressed", "suppressed-first", "least", "no-repeat", "renormalize"})
     if (side.generation.has(key))
       facts["generation"][key] = *side.generation.find(key);
   return facts;

@@ -166,6 +166,12 @@ static Status addRules(const Json &config, const std::string &path, bool transla
   }
   if (auto n = HEDDLE_TRY(wholeOf(config, "no_repeat_ngram_size", 0, path)); n && *n > 0)
     generation["no-repeat"] = *n;
+  const Json renormalize = config.value("renormalize_logits", Json());
+  if (!renormalize.is_null() && !renormalize.is_boolean())
+    return inputError(path + ": renormalize_logits: expected true or false, found " +
+                      shown(renormalize));
+  if (renormalize == true)
+    generation["renormalize"] = true;
   HEDDLE_TRY(addSuppressed(config, path, generation, warnings));
   return addLengths(config, path, translates, generation);
 }
@@ -188,8 +194,7 @@ static void warnOfUnknown(const Json &config, const std::string &path, bool tran
                              {"watermarking_config", nullptr},
                              {"force_words_ids", nullptr},
                              {"constraints", nullptr},
-                             {"diversity_penalty", 0.0},
-                             {"renormalize_logits", false}};
+                             {"diversity_penalty", 0.0}};
   for (const auto &[key, without] : unknown)
     if (Json found = config.value(key, Json());
         !found.is_null() && found != without &&

@@ -14,10 +14,6 @@
 
 namespace heddle {
 
-static int64_t aligned(int64_t bytes) {
-  return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
-}
-
 namespace {
 struct Interval {
   int64_t begin, end;

@@ -115,13 +115,13 @@ Expected<NamedTensors> Session::runObserved(std::string_view function, const Nam
 }
 
 Expected<std::vector<int64_t>> Session::keepRows(std::span<const int64_t> rows) {
-  int64_t kept = 0, spare = 0;
-  for (const Function &function : program().functions)
-    if (function.keptRows > 0) { // the same in all that append
-      kept = function.keptRows;
-      spare = function.spareRows;
-    }
-  return impl->rows.keep(rows, kept, spare);
+  const auto &functions = program().functions;
+  auto appends = std::ranges::find_if( // the same in all that append
+      functions, [](const Function &function) { return function.keptRows > 0; });
+  const bool keeps = appends != functions.end();
+  return withinMemory([&] {
+    return impl->rows.keep(rows, keeps ? appends->keptRows : 0, keeps ? appends->spareRows : 0);
+  });
 }
 
 std::optional<int64_t> Session::stateDim(std::string_view name) const {

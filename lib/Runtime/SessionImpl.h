@@ -122,11 +122,11 @@ private:
   Status reorderState(CallData &call, const StateUse &use, bool isSet);
   Status readReplaced(CallData &call, const Tensor &rows);
   Status checkReplaced(CallData &call);
-  static Expected<int64_t> rowBytes(CallData &call, const StateUse &use, int64_t length);
   Status stageStates(CallData &call, const Tensor &rows);
   int64_t placeStaged(CallData &call);
   Status widen(CallData &call, const StagedState &state, int64_t offset);
-  static Expected<int64_t> bytesOfOne(CallData &call, int buffer, const std::string &dim);
+  static Expected<int64_t> bytesOfOne(CallData &call, int buffer, const std::string &dim,
+                                      std::optional<int64_t> padded = {});
   Status placeTable(CallData &call, size_t buffer);
   Status prepareStates(CallData &call);
   Status makeFresh(const SessionMemory::Block &block);

@@ -9,10 +9,6 @@
 
 namespace heddle {
 
-static int64_t aligned(int64_t bytes) {
-  return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
-}
-
 const SessionMemory::Block *SessionMemory::find(const std::string &name) const {
   auto it = std::ranges::find(blocks, name, &Block::name);
   return it == blocks.end() ? nullptr : &*it;

@@ -60,17 +60,6 @@ Status Session::Impl::checkReplaced(CallData &call) {
   return {};
 }
 
-/// Bytes of one row of a state if the padded dimension is `length`.
-Expected<int64_t> Session::Impl::rowBytes(CallData &call, const StateUse &use, int64_t length) {
-  for (const auto &[name, value] : call.inputs.dims())
-    call.ofOne[name] = value;
-  call.ofOne[*call.rowDim] = 1;
-  if (!call.function.pads.empty())
-    call.ofOne[call.function.pads] = length;
-  auto elements = HEDDLE_TRY(call.function.buffers[use.buffer].elements.evaluate(call.ofOne));
-  return elements * 4;
-}
-
 Status Session::Impl::stageStates(CallData &call, const Tensor &rows) {
   HEDDLE_TRY(readReplaced(call, rows));
   HEDDLE_TRY(checkReplaced(call));
@@ -81,8 +70,11 @@ Status Session::Impl::stageStates(CallData &call, const Tensor &rows) {
     StagedState &state = call.staged.emplace_back();
     state.buffer = use.buffer;
     state.matrices = matrices;
-    state.held = HEDDLE_TRY(rowBytes(call, use, call.heldLength)) / matrices;
-    state.next = HEDDLE_TRY(rowBytes(call, use, call.nextLength)) / matrices;
+    auto bytesAt = [&](int64_t length) {
+      return bytesOfOne(call, use.buffer, *call.rowDim, length);
+    };
+    state.held = HEDDLE_TRY(bytesAt(call.heldLength)) / matrices;
+    state.next = HEDDLE_TRY(bytesAt(call.nextLength)) / matrices;
     state.own = count > 0 ? call.plan->bufferBytes(use.buffer) / count / matrices : 0;
     const SessionMemory::Block *block = memory.find(name);
     if (!block || !block->live || block->bytes != call.heldRows * matrices * state.held)
@@ -103,8 +95,7 @@ int64_t Session::Impl::placeStaged(CallData &call) {
   int64_t end = memory.end();
   for (const StagedState &state : call.staged) {
     call.places[state.buffer] = end;
-    const int64_t bytes = call.plan->bufferBytes(state.buffer);
-    end += (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
+    end += aligned(call.plan->bufferBytes(state.buffer));
   }
   return end;
 }

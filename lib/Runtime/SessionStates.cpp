@@ -17,12 +17,16 @@ namespace heddle {
 /// Stands for the spare row, whose offset is known once all blocks are placed.
 static constexpr int64_t spareRow = -1;
 
-/// Bytes of a buffer if dimension `dim` were 1, that is, of one row.
-Expected<int64_t> Session::Impl::bytesOfOne(CallData &call, int buffer, const std::string &dim) {
+/// Bytes of a buffer if dimension `dim` were 1, that is, of one row, and the dimension that the
+/// function pads were `padded`.
+Expected<int64_t> Session::Impl::bytesOfOne(CallData &call, int buffer, const std::string &dim,
+                                            std::optional<int64_t> padded) {
   for (const auto &[name, value] : call.inputs.dims())
     if (auto [known, isNew] = call.ofOne.try_emplace(name, value); !isNew)
       known->second = value;
   call.ofOne[dim] = 1;
+  if (padded && !call.function.pads.empty())
+    call.ofOne[call.function.pads] = *padded;
   auto elements = HEDDLE_TRY(call.function.buffers[buffer].elements.evaluate(call.ofOne));
   return elements * 4;
 }

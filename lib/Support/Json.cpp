@@ -109,12 +109,15 @@ private:
   std::string lastKey;
 };
 
-/// Line and column from 1, in bytes: "3:14".
-std::string lineAndColumn(std::string_view text, size_t at) {
+/// `place` with line and column from 1, in bytes: "model.json:3:14"; with the column alone if it is a
+/// line itself: "line 7, column 14".
+std::string placeAt(const std::string &place, JsonText of, std::string_view text, size_t at) {
   std::string_view before = text.substr(0, at);
   size_t line = std::count(before.begin(), before.end(), '\n') + 1;
   size_t start = before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1;
-  return std::to_string(line) + ":" + std::to_string(at - start + 1);
+  const std::string column = std::to_string(at - start + 1);
+  return of == JsonText::Line ? place + ", column " + column
+                              : place + ":" + std::to_string(line) + ":" + column;
 }
 
 std::string foundAt(std::string_view text, size_t at) {
@@ -126,22 +129,24 @@ std::string foundAt(std::string_view text, size_t at) {
   return "byte " + std::to_string(byte);
 }
 
-/// Error for bytes that the parser accepts silently: it skips a byte order mark and ends at a NUL.
-std::optional<std::string> strayBytes(std::string_view text) {
+/// Where a byte is that the parser accepts silently, and what it is: the parser skips a byte order
+/// mark and ends at a NUL.
+std::optional<std::pair<size_t, std::string>> strayBytes(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF"))
-    return "1:1: expected valid JSON, found a byte order mark";
+    return std::pair(size_t{0}, std::string("a byte order mark"));
   if (size_t at = text.find('\0'); at != text.npos)
-    return lineAndColumn(text, at) + ": expected valid JSON, found " + foundAt(text, at);
+    return std::pair(at, foundAt(text, at));
   return std::nullopt;
 }
 
 } // namespace
 
-Expected<Json> parseJson(std::string_view text, const std::string &place) {
+Expected<Json> parseJson(std::string_view text, const std::string &place, JsonText of) {
   Builder builder;
   if (Json::sax_parse(text.begin(), text.end(), &builder)) {
-    if (std::optional<std::string> stray = strayBytes(text))
-      return inputError(place + ":" + *stray);
+    if (const auto stray = strayBytes(text))
+      return inputError(placeAt(place, of, text, stray->first) + ": expected valid JSON, found " +
+                        stray->second);
     return std::move(builder.root);
   }
   if (!builder.failedAt)
@@ -151,7 +156,7 @@ Expected<Json> parseJson(std::string_view text, const std::string &place) {
       builder.failure.empty() ? "expected valid JSON, found " + foundAt(text, at) : builder.failure;
   if (std::string_view kind = foreignFile(text); !kind.empty())
     failure = "expected valid JSON, found " + std::string(kind);
-  return inputError(place + ":" + lineAndColumn(text, at) + ": " + failure);
+  return inputError(placeAt(place, of, text, at) + ": " + failure);
 }
 
 } // namespace heddle

@@ -595,7 +595,9 @@ def translators():
             forced_bos_token_id=9, early_stopping="never", length_penalty=0.5, suppress_tokens=[11, 12, 13, 14, 15])),
         "pegasus": lambda: on_cpu(c(bart(hf.PegasusForConditionalGeneration(hf.PegasusConfig(**BART))), 0)),
         "marian": lambda: with_beams(
-            c(bart(hf.MarianMTModel(hf.MarianConfig(**MARIAN))), 60), bad_words_ids=[[60]], begin_suppress_tokens=[0, 30]),
+            c(bart(hf.MarianMTModel(hf.MarianConfig(**MARIAN))), 60), bad_words_ids=[[60]], begin_suppress_tokens=[0, 30],
+            suppress_tokens=list(range(3, 50, 2)),
+            renormalize_logits=True),
         "marian-two-tables": lambda: on_cpu(c(bart(hf.MarianMTModel(hf.MarianConfig(
             **MARIAN, decoder_vocab_size=61, share_encoder_decoder_embeddings=False, tie_word_embeddings=False))), 60)),
         "m2m_100": lambda: on_cpu(c(hf.M2M100ForConditionalGeneration(hf.M2M100Config(**BART)), 1)),

@@ -89,8 +89,15 @@ struct DecodingOptions {
   int64_t noRepeat =
       0; ///< n: no n tokens in a row come twice, those before a sequence among them; 0: all
 
+  /// Whether a beam counts the probabilities of what the rules leave as 1 in all; else what they take
+  /// away stays lost.
+  bool renormalizes = false;
+
   std::optional<TimestampRules> timestamps; ///< of a speech model that is to say them
 
+  /// Callback before each part of the prompts is read, with how many tokens of the longest are read.
+  /// An error ends the decoding.
+  std::function<Status(size_t tokens)> onPrompt;
   /// Callback for every token as soon as it is chosen, in greedy decoding and sampling only: whether
   /// the sequence goes on. An error ends the decoding.
   std::function<Expected<bool>(size_t sequence, int32_t token)> onToken;

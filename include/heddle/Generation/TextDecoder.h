@@ -61,6 +61,7 @@ private:
   TokenIds held;                 ///< tokens that the caches hold of the one row of goOn
   size_t read = 0;               ///< of the prompts' tokens: those that the caches hold already
   std::vector<float> firstScores;
+  std::function<Status(size_t tokens)> onPrompt; ///< of the decoding, see DecodingOptions
 };
 
 } // namespace heddle

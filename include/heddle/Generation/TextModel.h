@@ -57,6 +57,7 @@ struct GenerationDefaults {
   std::optional<int32_t> first, last;
   std::vector<int32_t> suppressed, suppressedFirst;
   int64_t least = 0, noRepeat = 0;
+  bool renormalizes = false;
 };
 
 /// What a model is told to do by words in front of a text, and how it writes then.

@@ -35,6 +35,10 @@ struct MemoryRange {
 constexpr int64_t memorySlack = int64_t{2} << 20;
 /// Upper bound of Vulkan's minStorageBufferOffsetAlignment, in bytes.
 constexpr int64_t memoryAlignment = 256;
+/// Rounds up to a multiple of memoryAlignment.
+constexpr int64_t aligned(int64_t bytes) {
+  return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
+}
 
 /// Address of an argument, in planned memory or in the weights; `bytes` reach to the end of its
 /// buffer.
@@ -50,7 +54,7 @@ struct LaunchCall {
   std::span<const LaunchAddress> arguments;
   std::span<const int64_t> scalars;
   std::array<int64_t, 3> grid = {1, 1, 1}; ///< an empty grid is not launched
-  int64_t work = 0; ///< operations + bytes, decides the number of threads; 0: unknown
+  int64_t work = 0;     ///< operations + bytes, decides the number of threads; 0: unknown
   bool fewRows = false; ///< by the kernel's form for few rows (DeviceCode::fewRowsOf)
 
   int64_t points() const { return grid[0] * grid[1] * grid[2]; }

@@ -13,8 +13,12 @@
 
 namespace heddle {
 
+/// What a text of JSON is: a file, or a line of one, which its place names.
+enum class JsonText : uint8_t { File, Line };
+
 /// Parses `text`; objects keep the order of their keys. Errors begin with `place`, and with line
 /// and column where the text is no JSON.
-Expected<nlohmann::ordered_json> parseJson(std::string_view text, const std::string &place);
+Expected<nlohmann::ordered_json> parseJson(std::string_view text, const std::string &place,
+                                           JsonText of = JsonText::File);
 
 } // namespace heddle

@@ -14,10 +14,6 @@
 
 namespace heddle::vulkan {
 
-static int64_t aligned(int64_t bytes) {
-  return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
-}
-
 WeightPlacement::WeightPlacement(const Program &program, std::span<const Forms> variants,
                                  int64_t limit)
     : program(program), variants(variants), limit(limit), places(program.weights.size()),

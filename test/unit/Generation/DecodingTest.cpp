@@ -171,7 +171,11 @@ void tryAll(uint64_t sequence, const TokenIds &said, double logProbability,
   };
   if (static_cast<int64_t>(said.size()) == options.limit)
     return offer(said.size(), logProbability);
-  std::vector<double> logs = logProbabilities(scoresAfter(sequence, said));
+  std::vector<float> scores = scoresAfter(sequence, said);
+  for (int32_t token : options.suppressed)
+    if (options.renormalizes)
+      scores[static_cast<size_t>(token)] = -std::numeric_limits<float>::infinity();
+  std::vector<double> logs = logProbabilities(scores);
   for (int32_t token = 0; token < vocabulary; ++token) {
     if (std::ranges::count(options.suppressed, token))
       continue;
@@ -262,15 +266,22 @@ TEST(Decoding, RulesThatLeaveNothingAreLifted) {
   }
 }
 
-TEST(Decoding, TokensThatAreTakenAwayMakeOthersNoLikelierInABeam) {
+TEST(Decoding, TokensThatAreTakenAwayMakeOthersLikelierInABeamWhereAsked) {
+  size_t different = 0;
   for (uint64_t sequence = 0; sequence < 30; ++sequence) {
     DecodingOptions wide = options(4);
     wide.beam = 300;
     wide.suppressed = {1};
-    std::pair<double, TokenIds> best = {-1e300, {}};
-    tryAll(sequence, {}, 0, wide, best);
-    EXPECT_EQ(decodeOne(sequence, wide), best.second) << sequence;
+    const TokenIds lost = decodeOne(sequence, wide);
+    for (bool renormalizes : {false, true}) {
+      wide.renormalizes = renormalizes;
+      std::pair<double, TokenIds> best = {-1e300, {}};
+      tryAll(sequence, {}, 0, wide, best);
+      EXPECT_EQ(decodeOne(sequence, wide), best.second) << sequence;
+    }
+    different += decodeOne(sequence, wide) != lost;
   }
+  EXPECT_GT(different, 0u);
 }
 
 TEST(Decoding, ResultsDoNotDependOnTheBatch) {
