@@ -25,12 +25,15 @@ using kernel::Size;
 namespace {
 class TileMaskSite : public MaskSite {
 public:
+  /// `oneQuery`: i is the query of all rows.
   TileMaskSite(KernelBuilder &f, const Sequence &s, Value h, Value i, Value j,
-               RankedTensorType tile, int64_t heads)
-      : f(f), t(f.t), s(s), h(h), i(i), j(j), tile(tile), heads(heads) {}
+               RankedTensorType tile, int64_t heads, bool oneQuery)
+      : f(f), t(f.t), s(s), h(h), i(i), j(j), tile(tile), heads(heads), oneQuery(oneQuery) {}
 
   Location loc() const override { return t.loc; }
-  Value rowIndices(OpBuilder &) override { return t.iota(true, i, of(t.b.getI32Type())); }
+  Value rowIndices(OpBuilder &b) override {
+    return oneQuery ? splat(b, t.i32(i)) : t.iota(true, i, of(t.b.getI32Type()));
+  }
   Value columnIndices(OpBuilder &) override { return t.iota(false, j, of(t.b.getI32Type())); }
   Value splat(OpBuilder &, Value scalar) override {
     return t.broadcast(scalar, of(scalar.getType()));
@@ -177,15 +180,17 @@ private:
   Value h, i, j;
   RankedTensorType tile;
   int64_t heads;
+  bool oneQuery;
 };
 } // namespace
 
 //===- Heads and sequences -----------------------------------------------===//
 
-Scores::Scores(KernelBuilder &f, Value query, Value key, Value mask, double scale, ScoreRules rules)
+Scores::Scores(KernelBuilder &f, Value query, Value key, Value mask, double scale, ScoreRules rules,
+               bool oneQuery)
     : queryView(f.viewOf(query)), keyView(f.viewOf(key)), key(key),
       visitTile(visitTileColumns(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask), scale(scale),
-      rules(rules) {
+      rules(rules), oneQuery(oneQuery) {
   kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
   accuracy = TileBuilder::accuracyBeside(dtypeOf(q.getElementType()));
   queries = q.getDim(2).extent;
@@ -198,7 +203,7 @@ Scores::Scores(KernelBuilder &f, Value query, Value key, Value mask, double scal
 Sequence Scores::batchElement(Value batch) {
   Sequence s;
   s.batch = s.number = batch;
-  s.queries = f.sizeValue(queries);
+  s.queries = oneQuery ? t.index(1) : f.sizeValue(queries);
   s.keys = f.sizeValue(keys);
   if (rules.keyCounts)
     s.keys =
@@ -244,11 +249,14 @@ void Scores::enter(const Sequence &entered, Value enteredHead) {
 
 //===- Ranges and tiles that the mask visits -----------------------------===//
 
+Value Scores::rowCount() { return oneQuery ? f.sizeValue(queries) : sequence.queries; }
+
 Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
+  i = queryOf(i);
   Value zero = t.index(0);
   if (!mask || rules.hiddenScore) // every key counts where scores are replaced
     return {zero, zero, sequence.keys};
-  TileMaskSite site(f, sequence, head, i, i, t.type(rows, chunk), heads);
+  TileMaskSite site(f, sequence, head, i, i, t.type(rows, chunk), heads, oneQuery);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
   KeyBand band = bandOf(mask, t.b, site);
   Value low = zero, high = sequence.keys;
@@ -288,7 +296,7 @@ SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, V
   Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32),
         one = arith::ConstantIntOp::create(t.b, t.loc, 1, 32);
   Value columnEnd = t.add(column, width), first = t.add(chunk.first, column);
-  TileMaskSite site(f, sequence, head, i, first, type, heads);
+  TileMaskSite site(f, sequence, head, i, first, type, heads, oneQuery);
   TileCorners corners{t.i32(i), t.i32(end), t.i32(first),
                       t.i32(t.add(chunk.first, t.min(columnEnd, chunk.count)))};
   TileTruth truth = boundOf(mask, t.b, site, corners);
@@ -311,6 +319,7 @@ SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, V
 }
 
 KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64_t columns) {
+  i = queryOf(i);
   KeyChunk chunk;
   chunk.first = c;
   chunk.count = t.min(t.index(columns), t.sub(range.high, c));
@@ -324,7 +333,7 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   }
   // Tiles between visited ones may be empty if the mask is more than a band.
   RankedTensorType type = t.type(rows, columns);
-  TileMaskSite place(f, sequence, head, i, c, type, heads);
+  TileMaskSite place(f, sequence, head, i, c, type, heads, oneQuery);
   chunk.skips = !isBand(mask, t.b, place);
   Value before = t.max(t.sub(range.low, c), zero);
   chunk.from = t.mul(t.div(before, width), width);
@@ -393,7 +402,7 @@ Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, doubl
 
 Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
   int64_t visit = std::min(visitTile, type.getDimSize(1));
-  TileMaskSite site(f, sequence, head, i, chunk.first, type, heads);
+  TileMaskSite site(f, sequence, head, queryOf(i), chunk.first, type, heads, oneQuery);
   Value score = hideNegativeInfinity(withRules(rawScores(i, chunk, type), site, i, chunk.first));
   bool replaces = mask && rules.hiddenScore;
   if (replaces) {

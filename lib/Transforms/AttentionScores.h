@@ -36,8 +36,9 @@ struct KeyChunk {
 /// Scores of an attention, for one head at a time.
 class Scores {
 public:
+  /// `oneQuery`: the rows of the query's view are heads of a single query, which share a key head.
   Scores(KernelBuilder &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale,
-         transformer::ScoreRules rules);
+         transformer::ScoreRules rules, bool oneQuery = false);
 
   /// Packed documents of the mask, each of which needs panels of its own; null if there are none.
   transformer::MaskDocumentsOp packed() const { return documents; }
@@ -54,6 +55,8 @@ public:
     mlir::Value start, low, high;
   };
   Range range(mlir::Value i, int64_t rows, int64_t chunk);
+  /// How many rows a head of the sequence has.
+  mlir::Value rowCount();
   /// The part of a chunk of `columns` keys from `c` on that lies in the range.
   KeyChunk chunk(const Range &range, mlir::Value i, int64_t rows, mlir::Value c, int64_t columns);
   /// `columns` keys from `column` on, counted over all packed documents and belonging to any of
@@ -73,6 +76,8 @@ public:
   int64_t visitTile;
 
 private:
+  /// The query of row i.
+  mlir::Value queryOf(mlir::Value i) { return oneQuery ? t.index(0) : i; }
   mlir::Value rawScores(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
   mlir::Value withRules(mlir::Value raw, transformer::MaskSite &site, mlir::Value i, mlir::Value j);
   mlir::Value ruleTile(mlir::Value bias, transformer::MaskSite &site, mlir::Value i, mlir::Value j,
@@ -95,6 +100,7 @@ private:
   TileBuilder::Accuracy accuracy = TileBuilder::Accuracy::F32;
   transformer::ScoreRules rules;
   transformer::MaskDocumentsOp documents;
+  bool oneQuery;
   int64_t heads, group; ///< query heads, and how many of them share a key head
   mlir::Value q, k;
   mlir::Value keyScales; ///< of this head; null unless keys are codes

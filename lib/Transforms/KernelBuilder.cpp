@@ -32,6 +32,11 @@ KernelBuilder::Argument KernelBuilder::describe(kernel::LayoutAttr layout) {
   return {layout, static_cast<int64_t>(types.size()) - 1};
 }
 
+void KernelBuilder::setDims(unsigned view, ArrayRef<kernel::ViewDim> dims) {
+  types[view] = kernel::ViewType::get(t.b.getContext(), dims, types[view].getElementType(),
+                                      types[view].getPanel());
+}
+
 int64_t KernelBuilder::viewOf(Value argument) const {
   return arguments[cast<BlockArgument>(argument).getArgNumber()].view;
 }

@@ -14,9 +14,48 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
 
+/// Whether a mask says the same of all heads, and of queries by their number alone.
+static bool isOfAllHeads(Value mask) {
+  if (!mask)
+    return true;
+  Operation *op = mask.getDefiningOp();
+  if (isa<MaskAndOp, MaskOrOp, MaskNotOp>(op))
+    return llvm::all_of(op->getOperands(), isOfAllHeads);
+  return isa<MaskCausalOp, MaskWindowOp, MaskLengthsOp, MaskPrefixOp>(op);
+}
+
+/// Query heads that share a key head and can be the rows of a tile, 0: none can.
+static int64_t sharingHeads(KernelBuilder &f, AttentionOp op) {
+  auto isOutput = [&](Value yielded) {
+    return yielded == op.getOutput() || yielded.getDefiningOp<MergeHeadsOp>();
+  };
+  ArrayRef<int64_t> query = op.getQuery().getType().getShape(),
+                    key = op.getKey().getType().getShape();
+  if (!f.sizes.groupsHeads || query[2] != 1 || query[1] == key[1] || op.getSinks() ||
+      op.getRules().bias || !isOfAllHeads(op.getMask()) ||
+      !llvm::all_of(yieldedValues(f), isOutput))
+    return 0;
+  return query[1] / key[1];
+}
+
+/// Describes queries [B, H, 1, D] and results, [B, H, 1, D] or merged [B, 1, H * D], as
+/// [B, K, H / K, D] with K heads of keys: the same memory.
+static void groupHeads(KernelBuilder &f, AttentionOp op, int64_t sharing) {
+  const int64_t keyHeads = op.getKey().getType().getDimSize(1);
+  auto regroup = [&](unsigned view, int64_t columns) {
+    f.setDims(view, {f.viewType(view).getDim(0), keyHeads, sharing, columns});
+  };
+  const int64_t columns = op.getValue().getType().getShape().back();
+  regroup(f.viewOf(op.getQuery()), op.getQuery().getType().getShape().back());
+  for (auto [i, yielded] : llvm::enumerate(yieldedValues(f)))
+    regroup(f.firstResult() + i, yielded == op.getOutput() ? columns : padded(columns));
+}
+
 /// The most rows of a tile whose values fit `mostValues`.
-static int64_t rowsOf(AttentionOp op, const TileSizes &sizes) {
+static int64_t rowsOf(AttentionOp op, const TileSizes &sizes, int64_t sharing) {
   int64_t columns = padded(op.getValue().getType().getShape().back());
+  if (sharing && sharing <= sizes.attentionRows.front() && columns <= sizes.mostValues / sharing)
+    return sharing;
   for (int64_t rows : sizes.attentionRows)
     if (columns <= sizes.mostValues / rows)
       return rows;
@@ -27,12 +66,14 @@ namespace {
 /// Writes the body of one attention.
 class AttentionTiler {
 public:
-  AttentionTiler(KernelBuilder &f, AttentionOp op)
-      : f(f), t(f.t), op(op), scores(f, op.getQuery(), op.getKey(), op.getMask(),
-                                     op.getScale().convertToDouble(), op.getRules()) {}
+  /// `sharing`: heads of one query that are the rows of a tile, 0: rows are queries.
+  AttentionTiler(KernelBuilder &f, AttentionOp op, int64_t sharing)
+      : f(f), t(f.t), op(op), sharing(sharing),
+        scores(f, op.getQuery(), op.getKey(), op.getMask(), op.getScale().convertToDouble(),
+               op.getRules(), sharing > 0) {}
 
   void run() {
-    int64_t rows = rowsOf(op, f.sizes);
+    int64_t rows = rowsOf(op, f.sizes, sharing);
     kernel::ViewType q = f.viewType(scores.queryView);
     valueColumns = padded(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
     MaskDocumentsOp documents = scores.packed();
@@ -159,7 +200,7 @@ private:
                                        t.constant(0, row.total));
     // Rows without an allowed key give 0 / 1.
     Value out = t.div(row.weighted, t.select(none, t.constant(1, row.total), row.total));
-    Value left = t.sub(scores.sequence.queries, i);
+    Value left = t.sub(scores.rowCount(), i);
     Value first = scores.sequence.firstQuery ? t.add(i, scores.sequence.firstQuery) : i;
     for (auto [index, result] : llvm::enumerate(yieldedValues(f))) {
       unsigned view = f.firstResult() + index;
@@ -173,7 +214,7 @@ private:
                                 t.b.getUnitAttr());
         continue;
       }
-      bool merges = result.getDefiningOp<MergeHeadsOp>();
+      bool merges = result.getDefiningOp<MergeHeadsOp>() && !sharing;
       Value zero = t.index(0);
       SmallVector<Value> indices =
           merges
@@ -187,6 +228,7 @@ private:
   KernelBuilder &f;
   TileBuilder &t;
   AttentionOp op;
+  int64_t sharing;
   Scores scores;
   Value value, scales; ///< of this head; scales: null unless values are codes
   int64_t valueColumns = 0;
@@ -198,7 +240,10 @@ LogicalResult heddle::tileAttention(KernelBuilder &frame) {
   frame.def.walk([&](AttentionOp found) { op = found; });
   if (!op)
     return frame.def.emitOpError("expected an attention");
-  AttentionTiler(frame, op).run();
+  const int64_t sharing = sharingHeads(frame, op);
+  if (sharing)
+    groupHeads(frame, op, sharing);
+  AttentionTiler(frame, op, sharing).run();
   expandFunctions(frame.func);
   hoistScalars(frame.func);
   return success();

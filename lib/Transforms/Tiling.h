@@ -108,6 +108,8 @@ struct KernelBuilder {
   kernel::Size fewRows; ///< the rows of which this is a form for few; 0: it serves any number
 
   kernel::ViewType viewType(unsigned index) const { return types[index]; }
+  /// Describes the same memory by other dimensions; before createFunc.
+  void setDims(unsigned view, llvm::ArrayRef<kernel::ViewDim> dims);
   /// Index of an argument's view; -1 for scalars.
   int64_t viewOf(mlir::Value argument) const;
   unsigned firstResult() const { return resultStart; }

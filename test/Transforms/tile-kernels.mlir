@@ -143,6 +143,41 @@ kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<v
 
 // -----
 
+// The heads of one query that share keys are the rows of a CPU's tile, all at the query's position.
+// CHECK-LABEL: kernel.func @one_query(
+// CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>
+// CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>) scalars
+// CPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 2 by 1, %[[I:.*]] = 3 by 3)
+// GPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 32)
+// CPU: kernel.contract %{{.*}}[%[[I]]]
+// CPU-NOT: kernel.iota rows
+// CPU: kernel.store %{{.*}}[%{{.*}}, %{{.*}}, %[[I]], %{{.*}}] rows(
+kernel.def @one_query(%q: tensor<?x6x1x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 6, 1, 16], f32>>},
+                      %k: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32, panel = 16>>},
+                      %v: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32>>})
+    -> (tensor<?x1x96xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, 96], f32>>}) attributes {root = #kernel.root<attention>, scalars = ["d0", "d1"]} {
+  %m = transformer.mask.causal
+  %0 = transformer.attention %q, %k, %v mask(%m) {scale = 0.25 : f32} : (tensor<?x6x1x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x6x1x16xf32>
+  %1 = transformer.merge_heads %0 : tensor<?x6x1x16xf32> -> tensor<?x1x96xf32>
+  kernel.yield %1 : tensor<?x1x96xf32>
+}
+
+// -----
+
+// Sinks differ by head: its heads stay apart.
+// CHECK-LABEL: kernel.func @one_query_with_sinks(
+// CHECK-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1,
+kernel.def @one_query_with_sinks(%q: tensor<?x6x1x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 6, 1, 16], f32>>},
+                                 %k: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32, panel = 16>>},
+                                 %v: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32>>},
+                                 %s: tensor<6xf32> {kernel.layout = #kernel.layout<view = <[6], f32>>})
+    -> (tensor<?x6x1x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 6, 1, 16], f32>>}) attributes {root = #kernel.root<attention>, scalars = ["d0", "d1"]} {
+  %0 = transformer.attention %q, %k, %v sinks(%s : tensor<6xf32>) {scale = 0.25 : f32} : (tensor<?x6x1x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x6x1x16xf32>
+  kernel.yield %0 : tensor<?x6x1x16xf32>
+}
+
+// -----
+
 // Ids choose rows; the padding row is zero; positions come from a table.
 // CHECK-LABEL: kernel.func @embedding(
 // CHECK: %[[ROW:.*]] = kernel.load %{{.*}} as rows

@@ -212,13 +212,14 @@ int64_t leastBytes(const Program &program, const Function &function,
 /// Runs the functions; all but the last prepare caches and inputs for the last one, which is timed.
 class Rounds {
 public:
-  Rounds(Session &session, std::vector<const Function *> functions, NamedTensors given)
+  /// `given`: synthetic inputs of each function.
+  Rounds(Session &session, std::vector<const Function *> functions, std::vector<NamedTensors> given)
       : session(session), functions(std::move(functions)), given(std::move(given)) {}
 
   Status prepare() {
     for (size_t i = 0; i + 1 < functions.size(); ++i) {
       auto outputs =
-          HEDDLE_TRY(session.run(functions[i]->name, inputsFrom(*functions[i], given, results)));
+          HEDDLE_TRY(session.run(functions[i]->name, inputsFrom(*functions[i], given[i], results)));
       for (auto &[name, tensor] : outputs)
         results.set(name, std::move(tensor));
     }
@@ -239,13 +240,14 @@ public:
   }
 
   const Function &last() const { return *functions.back(); }
-  NamedInputs lastInputs() const { return inputsFrom(last(), given, results); }
+  NamedInputs lastInputs() const { return inputsFrom(last(), given.back(), results); }
   const NamedTensors &lastOutputs() const { return outputs; }
 
 private:
   Session &session;
   std::vector<const Function *> functions;
-  NamedTensors given, results, outputs;
+  std::vector<NamedTensors> given;
+  NamedTensors results, outputs;
 };
 
 /// Measures the peaks. For a narrow type it is the faster of its own instruction and of f32
@@ -422,6 +424,15 @@ Expected<NamedTensors> syntheticInputs(const Function &function, const Dimension
   return inputs;
 }
 
+/// The tensor of this name and shape that an earlier function is given, else `own`.
+static Tensor sharedOr(Tensor own, const std::string &name,
+                       const std::vector<NamedTensors> &earlier) {
+  for (const NamedTensors &given : earlier)
+    if (const Tensor *tensor = given.find(name); tensor && tensor->shape() == own.shape())
+      return *tensor;
+  return own;
+}
+
 Status benchCommand(Session &session, const BenchCommand &command, const std::string &device,
                     std::ostream &out) {
   const Program &program = session.program();
@@ -431,10 +442,11 @@ Status benchCommand(Session &session, const BenchCommand &command, const std::st
     known.insert(known.end(), function->dims.begin(), function->dims.end());
   HEDDLE_TRY(checkNames(command.dims, known));
   const Sizes sizes = completed(functions, command.dims);
-  NamedTensors given;
+  std::vector<NamedTensors> given;
   for (size_t i = 0; i < functions.size(); ++i) {
     auto inputs = HEDDLE_TRY(syntheticInputs(*functions[i], sizes.dims));
-    // Results of earlier functions are used instead of synthetic inputs.
+    // Results of earlier functions are used instead of synthetic inputs, and functions share inputs
+    // of one name and shape.
     auto isResult = [&](const std::string &name) {
       return std::any_of(functions.begin(), functions.begin() + static_cast<ptrdiff_t>(i),
                          [&](const Function *earlier) {
@@ -443,9 +455,11 @@ Status benchCommand(Session &session, const BenchCommand &command, const std::st
                            });
                          });
     };
+    NamedTensors own;
     for (auto &[name, tensor] : inputs)
-      if (!isResult(name) && !given.find(name))
-        given.set(name, std::move(tensor));
+      if (!isResult(name))
+        own.set(name, sharedOr(std::move(tensor), name, given));
+    given.push_back(std::move(own));
   }
   Rounds rounds(session, functions, std::move(given));
   auto figures = HEDDLE_TRY(measure(rounds, program, command, device));

@@ -25,6 +25,9 @@ struct TileSizes {
   std::span<const int64_t> fewRowColumns;
   /// Rows of attention's tile: the first that keeps the tile below `mostValues`.
   std::span<const int64_t> attentionRows;
+  /// Whether the heads of one query that share keys are the rows of a tile, where a mask allows it:
+  /// keys are then read once for all of them.
+  bool groupsHeads;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
   int64_t weightsRows, normRows, softmaxRows, copyRows;
   std::span<const int64_t> copyColumns; ///< the first that divides the columns is chosen
@@ -55,6 +58,7 @@ inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .fewRows = 0,
                                     .fewRowColumns = {},
                                     .attentionRows = cpuAttentionRows,
+                                    .groupsHeads = true,
                                     .chunk = 512,
                                     .weightsRows = 32,
                                     .normRows = 32,
@@ -72,6 +76,7 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .fewRows = 8,
                                     .fewRowColumns = gpuFewRowColumns,
                                     .attentionRows = gpuAttentionRows,
+                                    .groupsHeads = false,
                                     .chunk = 64,
                                     .weightsRows = 32,
                                     .normRows = 16,

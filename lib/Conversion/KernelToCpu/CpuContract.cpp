@@ -53,7 +53,8 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
     const Size &features = view(op.getLhs()).type.getDims().back().extent;
     Registers zeros(result.size(), zeroSum(op)), start = zeros;
     int64_t from = 0;
-    if (const std::optional<TileMemory> &sums = product(op).partialSums) {
+    const std::optional<TileMemory> &sums = product(op).partialSums;
+    if (sums && !(loops.isOneRow() && takesOneRowWhole(op))) {
       start = readFragment(*sums, op.getType()).registers;
       from = lastBlock(op);
     }
@@ -80,6 +81,10 @@ bool CpuEmitter::isBlocked(Operation &op) {
          featuresOf(contract) > block;
 }
 
+/// Whether a lone row takes the features of a blocked product at once, so that it reads each panel as
+/// one long stream. Rows that are widened for it must fit a thread's stack.
+bool CpuEmitter::takesOneRowWhole(ContractOp op) { return featuresOf(op) <= (64 << 10); }
+
 /// The first feature of the last block.
 int64_t CpuEmitter::lastBlock(ContractOp op) {
   int64_t size = kernel.getScheduleOrDefault().getKblock();
@@ -92,7 +97,11 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
   CpuProduct &product = this->product(op);
   const TileMemory memory = *product.partialSums;
   product.pack(from, to);
-  LogicalResult result = loops.overRows(/*hasProducts=*/true, [&] {
+  auto overRows = [&](auto body) {
+    return takesOneRowWhole(op) ? loops.overSeveralRows(body)
+                                : loops.overRows(/*hasProducts=*/true, body);
+  };
+  LogicalResult result = overRows([&] {
     auto block = [&] {
       Fragment shape = shapeOf(op.getType());
       Registers sums(shape.size(), zeroSum(op));

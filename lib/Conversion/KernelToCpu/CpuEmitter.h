@@ -132,6 +132,7 @@ public:
 
   /// Whether the op is a contraction that goes by k-blocks.
   bool isBlocked(mlir::Operation &op);
+  static bool takesOneRowWhole(ContractOp op);
   /// Emits `product` under a condition; the result is `otherwise` where it is false.
   Registers ifVisited(mlir::Value condition, mlir::ValueRange otherwise,
                       llvm::function_ref<Registers()> product);

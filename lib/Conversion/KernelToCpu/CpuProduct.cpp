@@ -144,7 +144,8 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
 /// each panel ends within a page or two: several side by side leave the hardware prefetchers as many
 /// short streams, where one behind another is a single long one.
 bool CpuProduct::readsByPanel(const Fragment &shape) {
-  return !op.readsWeights() && shape.rows < e.loops.plan.fragment.rows &&
+  const CpuPlan &plan = e.loops.plan;
+  return !op.readsWeights() && (shape.rows < plan.fragment.rows || plan.hasOneLarge()) &&
          shape.vectors * width > 16;
 }
 
@@ -197,7 +198,8 @@ TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
   SmallVector<Address> places = leftRows(shape);
   TileMemory memory;
   memory.rows = shape.rows;
-  memory.columns = padded(packedFeatures());
+  memory.columns =
+      padded(e.loops.isOneRow() && e.takesOneRowWhole(op) ? wholeFeatures() : packedFeatures());
   memory.element = builder.getF32Type();
   e.scratch.place(memory);
   OpBuilder::InsertionGuard guard(builder);
@@ -294,9 +296,12 @@ Value CpuProduct::leaveOut(Value a, Value b, Value kept, Value sum) {
 
 //===- Packed B ----------------------------------------------------------===//
 
+/// Features, rounded up to whole words.
+int64_t CpuProduct::wholeFeatures() { return (features() + word() - 1) / word() * word(); }
+
 /// Features of a packed panel, rounded up to whole words.
 int64_t CpuProduct::packedFeatures() {
-  int64_t whole = (features() + word() - 1) / word() * word();
+  int64_t whole = wholeFeatures();
   return e.isBlocked(*op) ? std::min(e.kernel.getScheduleOrDefault().getKblock(), whole) : whole;
 }
 
@@ -310,10 +315,10 @@ std::optional<TileMemory> CpuProduct::decodedForm() {
 }
 
 /// Packs B for the large register tile, if that runs at all; tiles that a mask does not visit stay
-/// uninitialised. A tile of a single fragment reads B only once, so it does not pack.
+/// uninitialised. A tile of one large fragment reads B once or twice, so it does not pack.
 void CpuProduct::pack(Value from, Value to) {
   std::optional<TileMemory> form = packedForm();
-  if (!form || e.loops.plan.fragment.rows == e.loops.plan.tileRows)
+  if (!form || e.loops.plan.hasOneLarge())
     return;
   e.scratch.place(*form);
   packed = {*form, from};

@@ -123,6 +123,7 @@ protected:
   /// Form of B decoded to f32: panels [c/16][k][16], or rows. None if it would leave too little
   /// room in the second-level cache.
   std::optional<TileMemory> decodedForm();
+  int64_t wholeFeatures();
   int64_t packedFeatures();
 
   CpuEmitter &e;

@@ -83,17 +83,20 @@ TileLoops::RowSplit TileLoops::splitRows() {
 }
 
 LogicalResult TileLoops::overRows(bool hasProducts, Callback body) {
-  int64_t large = plan.fragment.rows, small = plan.fewRows;
-  Value zero = e.constant(0);
   if (!hasProducts)
-    return rowsOf(large, zero, rowCount, Value(), body);
+    return rowsOf(plan.fragment.rows, e.constant(0), rowCount, Value(), body);
+  if (failed(overSeveralRows(body)))
+    return failure();
+  return plan.oneRow ? rowsOf(1, splitRows().several, rowCount, Value(), body) : success();
+}
+
+LogicalResult TileLoops::overSeveralRows(Callback body) {
+  int64_t large = plan.fragment.rows, small = plan.fewRows;
   auto [whole, several] = splitRows();
   Value fewTurns = e.compare(arith::CmpIPredicate::slt, whole, e.constant(4 * large));
-  if (failed(rowsOf(large, zero, whole, fewTurns, body)))
+  if (failed(rowsOf(large, e.constant(0), whole, fewTurns, body)))
     return failure();
-  if (small && failed(rowsOf(small, whole, several, fewTurns, body)))
-    return failure();
-  return plan.oneRow ? rowsOf(1, several, rowCount, fewTurns, body) : success();
+  return small ? rowsOf(small, whole, several, fewTurns, body) : success();
 }
 
 Value TileLoops::largeTileRuns() {

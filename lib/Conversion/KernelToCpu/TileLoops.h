@@ -22,6 +22,9 @@ struct CpuPlan {
   bool oneRow = false;         ///< a lone row has a register tile of its own
   int64_t visitTile = 1 << 20; ///< columns of the narrowest tile that a mask decides on
   llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
+
+  /// Whether a tile has at most one large register tile, so that little is read more than once.
+  bool hasOneLarge() const { return tileRows < 2 * fragment.rows; }
 };
 
 /// Largest value of an index, if the grid, loop bounds and constants decide it.
@@ -57,6 +60,10 @@ public:
 
   /// Runs the large register tile, then the small one for the last rows, then that of a lone row.
   mlir::LogicalResult overRows(bool hasProducts, Callback body);
+  /// The same of a body with products, but for a lone row.
+  mlir::LogicalResult overSeveralRows(Callback body);
+  /// Whether the body is emitted for a lone row.
+  bool isOneRow() const { return plan.oneRow && at.rows == 1; }
   /// Loops over the columns of a tile, carrying `sums`; `alone`: the body holds no product.
   mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, bool alone, Registers &sums,
                                   Callback body);
