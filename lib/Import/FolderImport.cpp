@@ -266,7 +266,8 @@ static void addChatTemplate(const std::string &folder, Description &description)
 static Status addPreprocessor(const std::string &folder, bool needsFiles,
                               Description &description) {
   std::string path = (fs::path(folder) / "preprocessor_config.json").string();
-  if (!description.source || !description.source->vectors || (!needsFiles && !fs::exists(path)))
+  const bool vectors = description.source && description.source->vectors;
+  if (!vectors || description.source->frames || (!needsFiles && !fs::exists(path)))
     return {};
   Expected<std::string> text = readTextFile(path, 1 << 20);
   Expected<ImageProcessor> read =
