@@ -112,6 +112,35 @@ public:
     return std::optional(never[never.size() - 2].get<int32_t>());
   }
 
+  Expected<std::string> text(const char *key) const {
+    const Json &value = (*this)[key];
+    if (!value.is_null() && !value.is_string())
+      return expected(key, "a text", value);
+    return value.is_null() ? std::string() : value.get<std::string>();
+  }
+  /// Whether the model knows no other language than English.
+  Expected<bool> isEnglishOnly() const {
+    const Json &value = (*this)["is_multilingual"];
+    if (!value.is_null() && !value.is_boolean())
+      return expected("is_multilingual", "true or false", value);
+    return value == false;
+  }
+  /// Tokens behind the start that old files force: pairs of a place and a token or null.
+  Expected<std::vector<int32_t>> forced() const {
+    std::vector<int32_t> tokens;
+    const Json &value = (*this)["forced_decoder_ids"];
+    if (!value.is_null() && !value.is_array())
+      return expected("forced_decoder_ids", "a list of pairs of a place and a token", value);
+    for (const Json &pair : value) {
+      if (!pair.is_array() || pair.size() != 2 || !isToken(pair[0]) ||
+          !(pair[1].is_null() || isToken(pair[1])))
+        return expected("forced_decoder_ids", "pairs of a place and a token", pair);
+      if (!pair[1].is_null())
+        tokens.push_back(pair[1].get<int32_t>());
+    }
+    return tokens;
+  }
+
 private:
   const Json &json;
   std::string place;
@@ -144,10 +173,53 @@ Expected<SpeechTokens> SpeechTokens::fromJson(std::string_view text, const std::
   tokens.rules.end = HEDDLE_TRY(keys.end());
   tokens.rules.latestStart = HEDDLE_TRY(keys.maybe("max_initial_timestamp_index"));
   tokens.previous = HEDDLE_TRY(keys.previous());
+  tokens.mostNew = HEDDLE_TRY(keys.maybe("max_new_tokens"));
+  tokens.mostInAll = HEDDLE_TRY(keys.maybe("max_length"));
+  if (HEDDLE_TRY(keys.isEnglishOnly()))
+    return tokens;
   tokens.tasks = HEDDLE_TRY(keys.tokens("task_to_id"));
   for (const auto &[name, token] : HEDDLE_TRY(keys.tokens("lang_to_id")))
     tokens.languages[bare(name)] = token;
+  const std::vector<int32_t> forced = HEDDLE_TRY(keys.forced());
+  const std::string ownLanguage = HEDDLE_TRY(keys.text("language"));
+  const std::string ownTask = HEDDLE_TRY(keys.text("task"));
+  HEDDLE_TRY(tokens.setUsual(forced, ownLanguage, ownTask, fileName));
   return tokens;
+}
+
+/// `language` and `task`, or where they say nothing, what old files force behind the start.
+Status SpeechTokens::setUsual(std::span<const int32_t> forced, const std::string &ownName,
+                              const std::string &ownTask, const std::string &fileName) {
+  const auto translate = tasks.find("translate");
+  for (int32_t token : forced) {
+    if (std::ranges::any_of(languages, [&](const auto &l) { return l.second == token; }))
+      ownLanguage = token;
+    translatesItself |= translate != tasks.end() && translate->second == token;
+  }
+  if (!ownName.empty()) {
+    const auto named = language(ownName);
+    if (!named)
+      return inputError(fileName + ": language: expected a language of lang_to_id, found " +
+                        quotedText(ownName));
+    ownLanguage = *named;
+  }
+  if (ownTask.empty())
+    return {};
+  if (ownTask != "transcribe" && !(ownTask == "translate" && translate != tasks.end()))
+    return inputError(fileName + ": task: expected a task of task_to_id, found " +
+                      quotedText(ownTask));
+  translatesItself = ownTask == "translate";
+  return {};
+}
+
+int64_t SpeechTokens::mostBehind(int64_t prompt, int64_t positions) const {
+  // The last token is not read.
+  int64_t most = positions - prompt + 1;
+  if (mostNew)
+    most = std::min<int64_t>(most, *mostNew);
+  else if (mostInAll)
+    most = std::min(most, *mostInAll - prompt);
+  return std::max<int64_t>(most, 0);
 }
 
 Expected<std::optional<int32_t>> SpeechTokens::language(std::string_view name) const {

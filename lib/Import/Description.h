@@ -52,6 +52,7 @@ struct SideDescription {
       tokenizer; ///< member with a tokenizer.json that stands in the vocabulary's place; or empty
   std::string chatTemplate; ///< member with how messages become one text; or empty
   std::string preprocessor; ///< member with a preprocessor_config.json, for images; or empty
+  std::string logMel;       ///< the same for frames of sound
   int64_t size = in.get<int64_t>("vocabulary"); ///< tokens
   int64_t padding = in.get<int64_t>("padding");
   std::optional<int64_t> unknown = in.maybe<int64_t>("unknown"), start = in.maybe<int64_t>("start");
