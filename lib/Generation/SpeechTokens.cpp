@@ -4,6 +4,7 @@
 #include "heddle/Generation/Speech.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/JsonField.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -54,97 +55,65 @@ bool isToken(const Json &value) {
   return value.is_number_integer() && value >= 0 && value < mostTokens;
 }
 
-class Keys {
-public:
-  Keys(const Json &json, std::string place) : json(json), place(std::move(place)) {}
+Expected<int32_t> tokenOf(const JsonField &field) {
+  if (!isToken(field.value()))
+    return field.expected("a token");
+  return field.value().get<int32_t>();
+}
 
-  Error expected(const std::string &key, const char *what, const Json &found) const {
-    return inputError(place + ": " + key + ": expected " + what + ", found " +
-                      (found.is_null() ? "none" : found.dump().substr(0, 60)));
-  }
-  const Json &operator[](const char *key) const {
-    static const Json none;
-    auto found = json.find(key);
-    return found == json.end() ? none : *found;
-  }
-  /// A number from 0 on, or none where a key is missing or null.
-  Expected<std::optional<int32_t>> maybe(const char *key) const {
-    const Json &value = (*this)[key];
-    if (value.is_null())
-      return std::optional<int32_t>();
-    if (!isToken(value))
-      return expected(key, "a token", value);
-    return std::optional(value.get<int32_t>());
-  }
-  Expected<int32_t> token(const char *key) const {
-    const auto token = HEDDLE_TRY(maybe(key));
-    if (!token)
-      return expected(key, "a token", Json());
-    return *token;
-  }
-  /// Tokens by name; none where the key is missing.
-  Expected<std::map<std::string, int32_t>> tokens(const char *key) const {
-    std::map<std::string, int32_t> tokens;
-    const Json &value = (*this)[key];
-    if (!value.is_null() && !value.is_object())
-      return expected(key, "an object", value);
-    for (const auto &[name, token] : value.items()) {
-      if (!isToken(token))
-        return expected(std::string(key) + "." + printable(name), "a token", token);
-      tokens[name] = token.get<int32_t>();
-    }
+/// None where the key is missing or null.
+Expected<std::optional<int32_t>> maybeToken(const JsonField &keys, const char *key) {
+  const auto field = keys.find(key);
+  if (!field)
+    return std::optional<int32_t>();
+  return std::optional(HEDDLE_TRY(tokenOf(*field)));
+}
+
+/// Tokens by name; none where the key is missing.
+Expected<std::map<std::string, int32_t>> tokensAt(const JsonField &keys, const char *key) {
+  std::map<std::string, int32_t> tokens;
+  const auto field = keys.find(key);
+  if (!field)
     return tokens;
-  }
-  /// The end, or the first of several.
-  Expected<int32_t> end() const {
-    const Json &value = (*this)["eos_token_id"];
-    const Json &first = value.is_array() && !value.empty() ? value[0] : value;
-    if (!isToken(first))
-      return expected("eos_token_id", "a token", value);
-    return first.get<int32_t>();
-  }
-  /// What old files do not name stands last but one among the tokens that are never said.
-  Expected<std::optional<int32_t>> previous() const {
-    const auto named = HEDDLE_TRY(maybe("prev_sot_token_id"));
-    const Json &never = (*this)["suppress_tokens"];
-    if (named || !never.is_array() || never.size() < 2 || !isToken(never[never.size() - 2]))
-      return named;
-    return std::optional(never[never.size() - 2].get<int32_t>());
-  }
+  HEDDLE_TRY(field->checkObject());
+  for (const auto &[name, token] : field->value().items())
+    tokens[name] = HEDDLE_TRY(tokenOf(HEDDLE_TRY(field->get(name))));
+  return tokens;
+}
 
-  Expected<std::string> text(const char *key) const {
-    const Json &value = (*this)[key];
-    if (!value.is_null() && !value.is_string())
-      return expected(key, "a text", value);
-    return value.is_null() ? std::string() : value.get<std::string>();
-  }
-  /// Whether the model knows no other language than English.
-  Expected<bool> isEnglishOnly() const {
-    const Json &value = (*this)["is_multilingual"];
-    if (!value.is_null() && !value.is_boolean())
-      return expected("is_multilingual", "true or false", value);
-    return value == false;
-  }
-  /// Tokens behind the start that old files force: pairs of a place and a token or null.
-  Expected<std::vector<int32_t>> forced() const {
-    std::vector<int32_t> tokens;
-    const Json &value = (*this)["forced_decoder_ids"];
-    if (!value.is_null() && !value.is_array())
-      return expected("forced_decoder_ids", "a list of pairs of a place and a token", value);
-    for (const Json &pair : value) {
-      if (!pair.is_array() || pair.size() != 2 || !isToken(pair[0]) ||
-          !(pair[1].is_null() || isToken(pair[1])))
-        return expected("forced_decoder_ids", "pairs of a place and a token", pair);
-      if (!pair[1].is_null())
-        tokens.push_back(pair[1].get<int32_t>());
-    }
+/// The end, or the first of several.
+Expected<int32_t> endOf(const JsonField &keys) {
+  const JsonField field = HEDDLE_TRY(keys.get("eos_token_id"));
+  const bool isList = field.value().is_array() && !field.value().empty();
+  return tokenOf(isList ? field.element(0) : field);
+}
+
+/// What old files do not name stands last but one among the tokens that are never said.
+Expected<std::optional<int32_t>> previousOf(const JsonField &keys) {
+  const auto named = HEDDLE_TRY(maybeToken(keys, "prev_sot_token_id"));
+  const auto field = keys.find("suppress_tokens");
+  if (named || !field || !field->value().is_array() || field->value().size() < 2)
+    return named;
+  const Json &token = field->value()[field->value().size() - 2];
+  return isToken(token) ? std::optional(token.get<int32_t>()) : std::nullopt;
+}
+
+/// Tokens behind the start that old files force: pairs of a place and a token or null.
+Expected<std::vector<int32_t>> forcedBy(const JsonField &keys) {
+  std::vector<int32_t> tokens;
+  const auto field = keys.find("forced_decoder_ids");
+  if (!field)
     return tokens;
+  for (const JsonField &pair : HEDDLE_TRY(field->list())) {
+    const Json &value = pair.value();
+    if (!value.is_array() || value.size() != 2 || !isToken(value[0]) ||
+        !(value[1].is_null() || isToken(value[1])))
+      return pair.expected("a place and a token");
+    if (!value[1].is_null())
+      tokens.push_back(value[1].get<int32_t>());
   }
-
-private:
-  const Json &json;
-  std::string place;
-};
+  return tokens;
+}
 
 /// The code of a token such as <|en|>.
 std::string bare(const std::string &token) {
@@ -163,26 +132,24 @@ std::string lower(std::string_view text) {
 
 Expected<SpeechTokens> SpeechTokens::fromJson(std::string_view text, const std::string &fileName) {
   const Json json = HEDDLE_TRY(parseJson(text, fileName));
-  if (!json.is_object())
-    return inputError(fileName + ": expected an object, found " + json.type_name());
-  const Keys keys(json, fileName);
+  const JsonField keys(json, fileName);
   SpeechTokens tokens;
-  tokens.start = HEDDLE_TRY(keys.token("decoder_start_token_id"));
-  tokens.rules.none = HEDDLE_TRY(keys.token("no_timestamps_token_id"));
+  tokens.start = HEDDLE_TRY(tokenOf(HEDDLE_TRY(keys.get("decoder_start_token_id"))));
+  tokens.rules.none = HEDDLE_TRY(tokenOf(HEDDLE_TRY(keys.get("no_timestamps_token_id"))));
   tokens.rules.first = tokens.rules.none + 1;
-  tokens.rules.end = HEDDLE_TRY(keys.end());
-  tokens.rules.latestStart = HEDDLE_TRY(keys.maybe("max_initial_timestamp_index"));
-  tokens.previous = HEDDLE_TRY(keys.previous());
-  tokens.mostNew = HEDDLE_TRY(keys.maybe("max_new_tokens"));
-  tokens.mostInAll = HEDDLE_TRY(keys.maybe("max_length"));
-  if (HEDDLE_TRY(keys.isEnglishOnly()))
+  tokens.rules.end = HEDDLE_TRY(endOf(keys));
+  tokens.rules.latestStart = HEDDLE_TRY(maybeToken(keys, "max_initial_timestamp_index"));
+  tokens.previous = HEDDLE_TRY(previousOf(keys));
+  tokens.mostNew = HEDDLE_TRY(maybeToken(keys, "max_new_tokens"));
+  tokens.mostInAll = HEDDLE_TRY(maybeToken(keys, "max_length"));
+  if (!HEDDLE_TRY(keys.flagAt("is_multilingual", true)))
     return tokens;
-  tokens.tasks = HEDDLE_TRY(keys.tokens("task_to_id"));
-  for (const auto &[name, token] : HEDDLE_TRY(keys.tokens("lang_to_id")))
+  tokens.tasks = HEDDLE_TRY(tokensAt(keys, "task_to_id"));
+  for (const auto &[name, token] : HEDDLE_TRY(tokensAt(keys, "lang_to_id")))
     tokens.languages[bare(name)] = token;
-  const std::vector<int32_t> forced = HEDDLE_TRY(keys.forced());
-  const std::string ownLanguage = HEDDLE_TRY(keys.text("language"));
-  const std::string ownTask = HEDDLE_TRY(keys.text("task"));
+  const std::vector<int32_t> forced = HEDDLE_TRY(forcedBy(keys));
+  const std::string ownLanguage = HEDDLE_TRY(keys.textOr("language", ""));
+  const std::string ownTask = HEDDLE_TRY(keys.textOr("task", ""));
   HEDDLE_TRY(tokens.setUsual(forced, ownLanguage, ownTask, fileName));
   return tokens;
 }

@@ -219,18 +219,18 @@ TEST(SpeechTokensTest, ThatAreWrongAreOneLine) {
   auto failureOf = [](const char *text) {
     return messageOf(SpeechTokens::fromJson(text, "g.json"));
   };
-  EXPECT_EQ(failureOf("[]"), "g.json: expected an object, found array");
-  EXPECT_EQ(failureOf("{}"), "g.json: decoder_start_token_id: expected a token, found none");
+  EXPECT_EQ(failureOf("[]"), "g.json: expected an object, found a list");
+  EXPECT_EQ(failureOf("{}"), "g.json: expected a key decoder_start_token_id, found none");
   EXPECT_EQ(failureOf(R"({"decoder_start_token_id": -1})"),
             "g.json: decoder_start_token_id: expected a token, found -1");
   EXPECT_EQ(failureOf(R"({"decoder_start_token_id": 1, "no_timestamps_token_id": 2})"),
-            "g.json: eos_token_id: expected a token, found none");
+            "g.json: expected a key eos_token_id, found none");
   const std::string good =
       R"({"decoder_start_token_id": 1, "no_timestamps_token_id": 2, "eos_token_id": 3, )";
   EXPECT_EQ(failureOf((good + R"("lang_to_id": 1})").c_str()),
             "g.json: lang_to_id: expected an object, found 1");
   EXPECT_EQ(failureOf((good + R"("task_to_id": {"translate": "x"}})").c_str()),
-            "g.json: task_to_id.translate: expected a token, found \"x\"");
+            "g.json: task_to_id.translate: expected a token, found 'x'");
 }
 
 /// `multilingual` with other keys.
@@ -260,15 +260,15 @@ TEST(SpeechTokensTest, SayWhatTheFolderAsksFor) {
   };
   EXPECT_EQ(failureOf(R"("language": "fr")"),
             "g.json: language: expected a language of lang_to_id, found 'fr'");
-  EXPECT_EQ(failureOf(R"("language": 3)"), "g.json: language: expected a text, found 3");
+  EXPECT_EQ(failureOf(R"("language": 3)"), "g.json: language: expected a string, found 3");
   EXPECT_EQ(failureOf(R"("task": "sing")"),
             "g.json: task: expected a task of task_to_id, found 'sing'");
   EXPECT_EQ(failureOf(R"("is_multilingual": 1)"),
             "g.json: is_multilingual: expected true or false, found 1");
   EXPECT_EQ(failureOf(R"("forced_decoder_ids": 1)"),
-            "g.json: forced_decoder_ids: expected a list of pairs of a place and a token, found 1");
+            "g.json: forced_decoder_ids: expected a list, found 1");
   EXPECT_EQ(failureOf(R"("forced_decoder_ids": [[1, "x"]])"),
-            "g.json: forced_decoder_ids: expected pairs of a place and a token, found [1,\"x\"]");
+            "g.json: forced_decoder_ids.0: expected a place and a token, found a list");
 }
 
 TEST(SpeechTokensTest, KnowHowManyMayFollow) {
