@@ -78,4 +78,10 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   add_test(NAME install/chat-answers COMMAND sh -c "echo cab | ${CMAKE_BINARY_DIR}/examples/chat/chat ${CMAKE_BINARY_DIR}/chat.heddle")
   set_tests_properties(install/chat-answers PROPERTIES FIXTURES_REQUIRED "install-tree;chat-example" LABELS Install
     PASS_REGULAR_EXPRESSION "^ ##g ##g ##j ##g ")
+  # A small Whisper of random weights, and a sound.
+  add_test(NAME install/speech-model
+    COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/speech/tiny -o ${CMAKE_BINARY_DIR}/speech.heddle --target=cpu --cpu=native)
+  set_tests_properties(install/speech-model PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
+  heddle_installed_example(transcribe ${CMAKE_BINARY_DIR}/speech.heddle ${CMAKE_SOURCE_DIR}/test/audio/voice.wav de)
+  set_tests_properties(install/transcribe PROPERTIES PASS_REGULAR_EXPRESSION "\n\\[00:00:00\\.[0-9]+ --> ")
 endif()

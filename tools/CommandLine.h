@@ -331,6 +331,46 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
                "chat model.heddle --sample --temperature=0.7 < questions.txt");
 }
 
+inline void addTranscribeFlags(CLI::App &app, TranscribeCommand &command) {
+  app.add_option("AUDIO", command.audio, "WAV or FLAC files")->required();
+  app.add_option("--language", command.options.language,
+                 "what is spoken, by its code or English name (default: as the model hears it)")
+      ->type_name("LANG");
+  app.add_option("--task", command.options.task,
+                 "transcribe, or translate into English (default: as the model's folder says, else "
+                 "transcribe)")
+      ->type_name("NAME");
+  app.add_flag("--timestamps", command.options.timestamps,
+               "a line for each segment, with its times");
+  app.add_option("--format", command.format, "text (default), srt (subtitles) or json");
+  app.add_option("-o,--output", command.output, "write FILE.txt, FILE.srt or FILE.json")
+      ->type_name("FILE");
+  app.add_option(
+         "--temperature", command.options.temperature,
+         "decode each window once, drawing tokens where X is above 0 (default: 0, then 0.2 to "
+         "1 where a text repeats itself or is unlikely)")
+      ->type_name("X");
+  addNumber(app, "--seed", command.options.seed, 0, "seed of what is drawn (default: 0)");
+  command.progress = isatty(STDERR_FILENO) != 0;
+}
+
+/// Adds `transcribe`.
+inline void addTranscribe(CLI::App &app, const TextDriver &driver, Status &outcome) {
+  auto own = std::make_shared<TranscribeCommand>();
+  const std::string start = "  " + driver.tool + " transcribe ";
+  addTextCommand(
+      app, driver, outcome, "transcribe", "write what is said in files of audio",
+      [own](CLI::App &command) { addTranscribeFlags(command, *own); },
+      [driver, own]() -> Status {
+        HEDDLE_TRY(checkTranscribe(*own));
+        Session session = HEDDLE_TRY(driver.open());
+        return transcribeCommand(session, *own, std::cout, std::cerr);
+      })
+      ->footer("Examples:\n" + start + "whisper.heddle talk.wav\n" + start +
+               "whisper.heddle talk.flac --language=de --task=translate\n" + start +
+               "whisper.heddle talk.wav --output=talk.srt");
+}
+
 /// Adds `perplexity`.
 inline void addPerplexity(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto own = std::make_shared<PerplexityCommand>();
@@ -400,6 +440,7 @@ inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome)
 /// Adds the commands on texts; the chosen one leaves its status in `outcome`.
 inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
   addWriters(app, driver, outcome);
+  addTranscribe(app, driver, outcome);
   addPerplexity(app, driver, outcome);
   addReaders(app, driver, outcome);
 }

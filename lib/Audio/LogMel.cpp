@@ -8,6 +8,7 @@
 #include "heddle/Audio/LogMel.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/JsonField.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -24,46 +25,19 @@ namespace {
 
 //===- preprocessor_config.json ------------------------------------------===//
 
-class Keys {
-public:
-  Keys(const Json &json, std::string place) : json(json), place(std::move(place)) {}
+/// A number; 0 where the key is missing.
+Expected<float> numberAt(const JsonField &keys, const char *key) {
+  const auto field = keys.find(key);
+  if (field && (!field->value().is_number() || !std::isfinite(field->value().get<float>())))
+    return field->expected("a number");
+  return field ? field->value().get<float>() : 0;
+}
 
-  Error expected(const char *key, const std::string &what) const {
-    const Json &value = (*this)[key];
-    return inputError(place + ": " + key + ": expected " + what + ", found " +
-                      (value.is_null() ? "none" : value.dump().substr(0, 60)));
-  }
-  /// The value of a key; null where it is missing.
-  const Json &operator[](const char *key) const {
-    static const Json none;
-    auto found = json.find(key);
-    return found == json.end() ? none : *found;
-  }
-  Expected<int64_t> whole(const char *key, int64_t fallback, int64_t least, int64_t most) const {
-    const Json &value = (*this)[key];
-    if (value.is_null())
-      return fallback;
-    if (!value.is_number_integer() || value < least || value > most)
-      return expected(key, "a whole number from " + std::to_string(least) + " to " +
-                               std::to_string(most));
-    return value.get<int64_t>();
-  }
-  Expected<float> number(const char *key) const {
-    const Json &value = (*this)[key];
-    if (!value.is_null() && (!value.is_number() || !std::isfinite(value.get<float>())))
-      return expected(key, "a number");
-    return value.is_null() ? 0 : value.get<float>();
-  }
-  /// Error unless a key is missing or has the only value that is built.
-  Status only(const char *key, const Json &built) const {
-    const Json &value = (*this)[key];
-    return value.is_null() || value == built ? Status() : Status(expected(key, built.dump()));
-  }
-
-private:
-  const Json &json;
-  std::string place;
-};
+/// Error unless a key is missing or has the only value that is built.
+Status checkOnly(const JsonField &keys, const char *key, const Json &built) {
+  const auto field = keys.find(key);
+  return field && field->value() != built ? Status(field->expected(foundText(built))) : Status();
+}
 
 //===- Slaney's mel scale ------------------------------------------------===//
 
@@ -122,27 +96,28 @@ constexpr float span = 8;
 } // namespace
 
 Expected<LogMel> LogMel::fromJson(std::string_view text, const std::string &fileName) {
-  Json json = HEDDLE_TRY(parseJson(text, fileName));
-  if (json.is_object() && json.contains("feature_extractor")) // a processor_config.json
-    json = Json(json["feature_extractor"]);
-  if (!json.is_object())
-    return inputError(fileName + ": expected an object, found " + json.type_name());
-  const Keys keys(json, fileName);
-  HEDDLE_TRY(keys.only("feature_extractor_type", "WhisperFeatureExtractor"));
-  HEDDLE_TRY(keys.only("padding_side", "right"));
-  HEDDLE_TRY(keys.only("dither", 0)); // noise
+  const Json json = HEDDLE_TRY(parseJson(text, fileName));
+  const JsonField whole(json, fileName);
+  HEDDLE_TRY(whole.checkObject());
+  const JsonField keys = whole.find("feature_extractor").value_or(whole); // a processor_config.json
+  HEDDLE_TRY(keys.checkObject());
+  HEDDLE_TRY(checkOnly(keys, "feature_extractor_type", "WhisperFeatureExtractor"));
+  HEDDLE_TRY(checkOnly(keys, "padding_side", "right"));
+  HEDDLE_TRY(checkOnly(keys, "dither", 0)); // noise
   LogMel mel;
-  mel.bandCount = HEDDLE_TRY(keys.whole("feature_size", 80, 1, 1024));
-  mel.samplingRate = HEDDLE_TRY(keys.whole("sampling_rate", 16000, 4000, 96000));
-  mel.hop = HEDDLE_TRY(keys.whole("hop_length", 160, 1, 1 << 14));
-  mel.size = HEDDLE_TRY(keys.whole("n_fft", 400, 2, 1 << 14));
+  mel.bandCount = HEDDLE_TRY(keys.numberOr("feature_size", 80, 1, 1024));
+  mel.samplingRate = HEDDLE_TRY(keys.numberOr("sampling_rate", 16000, 4000, 96000));
+  mel.hop = HEDDLE_TRY(keys.numberOr("hop_length", 160, 1, 1 << 14));
+  mel.size = HEDDLE_TRY(keys.numberOr("n_fft", 400, 2, 1 << 14));
   if (mel.size % 2)
-    return keys.expected("n_fft", "an even number");
-  mel.windowSamples = mel.samplingRate * HEDDLE_TRY(keys.whole("chunk_length", 30, 1, 300));
+    return HEDDLE_TRY(keys.get("n_fft")).expected("an even number");
+  const int64_t seconds = HEDDLE_TRY(keys.numberOr("chunk_length", 30, 1, 300));
+  mel.windowSamples = mel.samplingRate * seconds;
   // Reflection needs more samples than it adds, and the model a frame.
   if (mel.windowSamples <= mel.size / 2 || mel.windowSamples < mel.hop)
-    return keys.expected("chunk_length", "more seconds, for these n_fft and hop_length");
-  mel.silence = HEDDLE_TRY(keys.number("padding_value"));
+    return HEDDLE_TRY(keys.get("chunk_length"))
+        .expected("more seconds, for these n_fft and hop_length");
+  mel.silence = HEDDLE_TRY(numberAt(keys, "padding_value"));
   mel.makeFilters();
   return mel;
 }

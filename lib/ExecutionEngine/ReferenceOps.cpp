@@ -257,6 +257,24 @@ static RefTensor meaning(PatchEmbeddingOp op, const Lookup &get) {
                 Activation::None);
 }
 
+static RefTensor meaning(UnfoldOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput());
+  auto size = static_cast<int64_t>(op.getSize()), stride = static_cast<int64_t>(op.getStride());
+  int64_t channels = input.shape[op.getChannelDim()], rows = input.shape[3 - op.getChannelDim()];
+  RefTensor result = make({input.shape[0], (rows - 1) / stride + 1, channels * size});
+  size_t next = 0;
+  for (int64_t b = 0; b < input.shape[0]; ++b)
+    for (int64_t row = 0; row < rows; row += stride)
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t d = 0; d < size; ++d) {
+          int64_t from = row + d - size / 2;
+          int64_t place = op.getChannelsFirst() ? c * rows + from : from * channels + c;
+          bool inside = from >= 0 && from < rows;
+          result.values[next++] = inside ? input.values[b * rows * channels + place] : 0;
+        }
+  return result;
+}
+
 /// Puts the rows of `first` before those of every sequence.
 static RefTensor meaning(ConcatOp op, const Lookup &get) {
   const RefTensor &first = get(op.getFirst()), &rows = get(op.getRows());
@@ -473,8 +491,8 @@ static Results asResults(Expected<RefTensor> result) {
 
 Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
-      .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, ConcatOp,
-            LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp,
+      .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, UnfoldOp,
+            ConcatOp, LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp,
             CacheQuantizeOp, LayerNormOp, RmsNormOp, NormalizeOp, SoftcapOp, SoftmaxOp,
             CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp,
             SplitHeadsOp, MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })

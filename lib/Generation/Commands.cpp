@@ -197,6 +197,9 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   if (model.kind != kind)
     return ofModel(session, inputError(std::string("expected a model of kind ") + kind +
                                        ", found " + model.kind));
+  if (model.source && model.source->sound)
+    return ofModel(session, inputError("expected a model that reads texts, found one that hears: "
+                                       "`transcribe` takes it"));
   const std::string before = HEDDLE_TRY(chooseLanguages(command, model));
   auto decoder = TextDecoder::create(session, model);
   if (!decoder)

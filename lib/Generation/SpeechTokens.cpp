@@ -4,6 +4,7 @@
 #include "heddle/Generation/Speech.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/JsonField.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -54,68 +55,65 @@ bool isToken(const Json &value) {
   return value.is_number_integer() && value >= 0 && value < mostTokens;
 }
 
-class Keys {
-public:
-  Keys(const Json &json, std::string place) : json(json), place(std::move(place)) {}
+Expected<int32_t> tokenOf(const JsonField &field) {
+  if (!isToken(field.value()))
+    return field.expected("a token");
+  return field.value().get<int32_t>();
+}
 
-  Error expected(const std::string &key, const char *what, const Json &found) const {
-    return inputError(place + ": " + key + ": expected " + what + ", found " +
-                      (found.is_null() ? "none" : found.dump().substr(0, 60)));
-  }
-  const Json &operator[](const char *key) const {
-    static const Json none;
-    auto found = json.find(key);
-    return found == json.end() ? none : *found;
-  }
-  /// A number from 0 on, or none where a key is missing or null.
-  Expected<std::optional<int32_t>> maybe(const char *key) const {
-    const Json &value = (*this)[key];
-    if (value.is_null())
-      return std::optional<int32_t>();
-    if (!isToken(value))
-      return expected(key, "a token", value);
-    return std::optional(value.get<int32_t>());
-  }
-  Expected<int32_t> token(const char *key) const {
-    const auto token = HEDDLE_TRY(maybe(key));
-    if (!token)
-      return expected(key, "a token", Json());
-    return *token;
-  }
-  /// Tokens by name; none where the key is missing.
-  Expected<std::map<std::string, int32_t>> tokens(const char *key) const {
-    std::map<std::string, int32_t> tokens;
-    const Json &value = (*this)[key];
-    if (!value.is_null() && !value.is_object())
-      return expected(key, "an object", value);
-    for (const auto &[name, token] : value.items()) {
-      if (!isToken(token))
-        return expected(std::string(key) + "." + printable(name), "a token", token);
-      tokens[name] = token.get<int32_t>();
-    }
+/// None where the key is missing or null.
+Expected<std::optional<int32_t>> maybeToken(const JsonField &keys, const char *key) {
+  const auto field = keys.find(key);
+  if (!field)
+    return std::optional<int32_t>();
+  return std::optional(HEDDLE_TRY(tokenOf(*field)));
+}
+
+/// Tokens by name; none where the key is missing.
+Expected<std::map<std::string, int32_t>> tokensAt(const JsonField &keys, const char *key) {
+  std::map<std::string, int32_t> tokens;
+  const auto field = keys.find(key);
+  if (!field)
     return tokens;
-  }
-  /// The end, or the first of several.
-  Expected<int32_t> end() const {
-    const Json &value = (*this)["eos_token_id"];
-    const Json &first = value.is_array() && !value.empty() ? value[0] : value;
-    if (!isToken(first))
-      return expected("eos_token_id", "a token", value);
-    return first.get<int32_t>();
-  }
-  /// What old files do not name stands last but one among the tokens that are never said.
-  Expected<std::optional<int32_t>> previous() const {
-    const auto named = HEDDLE_TRY(maybe("prev_sot_token_id"));
-    const Json &never = (*this)["suppress_tokens"];
-    if (named || !never.is_array() || never.size() < 2 || !isToken(never[never.size() - 2]))
-      return named;
-    return std::optional(never[never.size() - 2].get<int32_t>());
-  }
+  HEDDLE_TRY(field->checkObject());
+  for (const auto &[name, token] : field->value().items())
+    tokens[name] = HEDDLE_TRY(tokenOf(HEDDLE_TRY(field->get(name))));
+  return tokens;
+}
 
-private:
-  const Json &json;
-  std::string place;
-};
+/// The end, or the first of several.
+Expected<int32_t> endOf(const JsonField &keys) {
+  const JsonField field = HEDDLE_TRY(keys.get("eos_token_id"));
+  const bool isList = field.value().is_array() && !field.value().empty();
+  return tokenOf(isList ? field.element(0) : field);
+}
+
+/// What old files do not name stands last but one among the tokens that are never said.
+Expected<std::optional<int32_t>> previousOf(const JsonField &keys) {
+  const auto named = HEDDLE_TRY(maybeToken(keys, "prev_sot_token_id"));
+  const auto field = keys.find("suppress_tokens");
+  if (named || !field || !field->value().is_array() || field->value().size() < 2)
+    return named;
+  const Json &token = field->value()[field->value().size() - 2];
+  return isToken(token) ? std::optional(token.get<int32_t>()) : std::nullopt;
+}
+
+/// Tokens behind the start that old files force: pairs of a place and a token or null.
+Expected<std::vector<int32_t>> forcedBy(const JsonField &keys) {
+  std::vector<int32_t> tokens;
+  const auto field = keys.find("forced_decoder_ids");
+  if (!field)
+    return tokens;
+  for (const JsonField &pair : HEDDLE_TRY(field->list())) {
+    const Json &value = pair.value();
+    if (!value.is_array() || value.size() != 2 || !isToken(value[0]) ||
+        !(value[1].is_null() || isToken(value[1])))
+      return pair.expected("a place and a token");
+    if (!value[1].is_null())
+      tokens.push_back(value[1].get<int32_t>());
+  }
+  return tokens;
+}
 
 /// The code of a token such as <|en|>.
 std::string bare(const std::string &token) {
@@ -134,20 +132,61 @@ std::string lower(std::string_view text) {
 
 Expected<SpeechTokens> SpeechTokens::fromJson(std::string_view text, const std::string &fileName) {
   const Json json = HEDDLE_TRY(parseJson(text, fileName));
-  if (!json.is_object())
-    return inputError(fileName + ": expected an object, found " + json.type_name());
-  const Keys keys(json, fileName);
+  const JsonField keys(json, fileName);
   SpeechTokens tokens;
-  tokens.start = HEDDLE_TRY(keys.token("decoder_start_token_id"));
-  tokens.rules.none = HEDDLE_TRY(keys.token("no_timestamps_token_id"));
+  tokens.start = HEDDLE_TRY(tokenOf(HEDDLE_TRY(keys.get("decoder_start_token_id"))));
+  tokens.rules.none = HEDDLE_TRY(tokenOf(HEDDLE_TRY(keys.get("no_timestamps_token_id"))));
   tokens.rules.first = tokens.rules.none + 1;
-  tokens.rules.end = HEDDLE_TRY(keys.end());
-  tokens.rules.latestStart = HEDDLE_TRY(keys.maybe("max_initial_timestamp_index"));
-  tokens.previous = HEDDLE_TRY(keys.previous());
-  tokens.tasks = HEDDLE_TRY(keys.tokens("task_to_id"));
-  for (const auto &[name, token] : HEDDLE_TRY(keys.tokens("lang_to_id")))
+  tokens.rules.end = HEDDLE_TRY(endOf(keys));
+  tokens.rules.latestStart = HEDDLE_TRY(maybeToken(keys, "max_initial_timestamp_index"));
+  tokens.previous = HEDDLE_TRY(previousOf(keys));
+  tokens.mostNew = HEDDLE_TRY(maybeToken(keys, "max_new_tokens"));
+  tokens.mostInAll = HEDDLE_TRY(maybeToken(keys, "max_length"));
+  if (!HEDDLE_TRY(keys.flagAt("is_multilingual", true)))
+    return tokens;
+  tokens.tasks = HEDDLE_TRY(tokensAt(keys, "task_to_id"));
+  for (const auto &[name, token] : HEDDLE_TRY(tokensAt(keys, "lang_to_id")))
     tokens.languages[bare(name)] = token;
+  const std::vector<int32_t> forced = HEDDLE_TRY(forcedBy(keys));
+  const std::string ownLanguage = HEDDLE_TRY(keys.textOr("language", ""));
+  const std::string ownTask = HEDDLE_TRY(keys.textOr("task", ""));
+  HEDDLE_TRY(tokens.setUsual(forced, ownLanguage, ownTask, fileName));
   return tokens;
+}
+
+/// `language` and `task`, or where they say nothing, what old files force behind the start.
+Status SpeechTokens::setUsual(std::span<const int32_t> forced, const std::string &ownName,
+                              const std::string &ownTask, const std::string &fileName) {
+  const auto translate = tasks.find("translate");
+  for (int32_t token : forced) {
+    if (std::ranges::any_of(languages, [&](const auto &l) { return l.second == token; }))
+      ownLanguage = token;
+    translatesItself |= translate != tasks.end() && translate->second == token;
+  }
+  if (!ownName.empty()) {
+    const auto named = language(ownName);
+    if (!named)
+      return inputError(fileName + ": language: expected a language of lang_to_id, found " +
+                        quotedText(ownName));
+    ownLanguage = *named;
+  }
+  if (ownTask.empty())
+    return {};
+  if (ownTask != "transcribe" && !(ownTask == "translate" && translate != tasks.end()))
+    return inputError(fileName + ": task: expected a task of task_to_id, found " +
+                      quotedText(ownTask));
+  translatesItself = ownTask == "translate";
+  return {};
+}
+
+int64_t SpeechTokens::mostBehind(int64_t prompt, int64_t positions) const {
+  // The last token is not read.
+  int64_t most = positions - prompt + 1;
+  if (mostNew)
+    most = std::min<int64_t>(most, *mostNew);
+  else if (mostInAll)
+    most = std::min(most, *mostInAll - prompt);
+  return std::max<int64_t>(most, 0);
 }
 
 Expected<std::optional<int32_t>> SpeechTokens::language(std::string_view name) const {

@@ -61,7 +61,7 @@ SpeechCut heddle::cutSegments(std::span<const int32_t> said, int32_t first, int6
   return cut;
 }
 
-TokenIds heddle::tokensOf(std::span<const SpeechSegment> segments, int32_t first) {
+TokenIds heddle::allTokens(std::span<const SpeechSegment> segments, int32_t first) {
   TokenIds tokens;
   for (const SpeechSegment &segment : segments) {
     const TokenIds &said = segment.tokens;

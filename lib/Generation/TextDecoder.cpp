@@ -35,7 +35,7 @@ std::string outsideOf(const Vocabulary &vocabulary) {
 /// Refuses sides without a vocabulary, and an encoder-decoder without a start id.
 static Status checkSides(const TextModel &model) {
   for (const std::optional<TextSide> *side : {&model.source, &model.target})
-    if (*side && !(*side)->takesText())
+    if (*side && !(*side)->takesText() && !(*side)->sound)
       return inputError((*side)->name + ".vocabulary: expected a file of tokens, found none");
   if (model.source && !model.target->start)
     return inputError("target.start: expected the id that a translation begins with, found none" +
@@ -100,24 +100,30 @@ Status TextDecoder::encode(std::span<const int32_t> parents, std::span<const siz
   return session->run("decode_start", startInputs, nothing);
 }
 
-/// Takes the sources as prompts; each lowers its sequence's limit, since caches hold
-/// `target.limit` tokens in all, but for the last, which no step reads.
-Status TextDecoder::addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options) {
+/// Takes a sequence's prompt, which lowers its limit, since caches hold `target.limit` tokens in all,
+/// but for the last, which no step reads.
+Status TextDecoder::addPrompt(TokenIds prompt, DecodingOptions &options) {
   const int64_t room = model->target->limit;
+  if (prompt.empty())
+    return inputError("expected a prompt of at least one token, found none");
+  if (std::ssize(prompt) > room)
+    return inputError("prompt: expected at most " + std::to_string(room) +
+                      " tokens, the model's target.limit, found " + std::to_string(prompt.size()));
+  options.limits.push_back(room - std::ssize(prompt) + 1);
+  prompts.push_back(std::move(prompt));
+  return {};
+}
+
+/// Takes the sources as prompts, each behind the start.
+Status TextDecoder::addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options) {
   prompts.clear();
   options.limits.clear();
   for (const TokenIds &source : sources) {
-    TokenIds &prompt = prompts.emplace_back();
+    TokenIds prompt;
     if (model->target->start)
       prompt.push_back(*model->target->start);
     prompt.insert(prompt.end(), source.begin(), source.end());
-    if (prompt.empty())
-      return inputError("expected a prompt of at least one token, found none");
-    if (std::ssize(prompt) > room)
-      return inputError("prompt: expected at most " + std::to_string(room) +
-                        " tokens, the model's target.limit, found " +
-                        std::to_string(prompt.size()));
-    options.limits.push_back(room - std::ssize(prompt) + 1);
+    HEDDLE_TRY(addPrompt(std::move(prompt), options));
   }
   return {};
 }
@@ -169,7 +175,9 @@ Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_
 
 Expected<std::span<const float>> TextDecoder::admit(std::span<const int32_t> parents,
                                                     std::span<const size_t> sequences) {
-  if (model->source)
+  if (model->source && model->source->sound)
+    HEDDLE_TRY(session->run("decode_start", {{"memory", memory["memory"]}}, nothing));
+  else if (model->source)
     HEDDLE_TRY(encode(parents, sequences));
   else if (read == 0)
     HEDDLE_TRY(hasBatch ? reorder(parents) : session->run("decode_start", {}, nothing));
@@ -238,6 +246,8 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   read = 0;
   if (texts.empty())
     return std::vector<TokenIds>();
+  if (model->source && model->source->sound)
+    return inputError("expected a model of texts, found one of sound");
   sources = &texts;
   onPrompt = options.onPrompt;
   if (model->source)
@@ -285,4 +295,36 @@ Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptio
   if (!decoded)
     return decoded.takeError();
   return std::move(decoded->front());
+}
+
+Status TextDecoder::listen(const Tensor &frames) {
+  if (!model->source || !model->source->sound)
+    return inputError("expected a model of sound, found one of texts");
+  return session->run("encode", {{"source", frames}}, memory);
+}
+
+Expected<TokenIds> TextDecoder::say(const TokenIds &prompt, const DecodingOptions &chosen) {
+  if (chosen.beam > 1)
+    return usageError("beam: expected 1 behind sound, found " + std::to_string(chosen.beam));
+  if (!memory.find("memory"))
+    return inputError("expected frames of sound before a prompt, found none");
+  DecodingOptions options = chosen;
+  prompts.clear();
+  options.limits.clear();
+  HEDDLE_TRY(addPrompt(prompt, options));
+  hasBatch = false;
+  options.before = prompts;
+  auto said = HEDDLE_TRY(decodeSequences(*this, 1, options));
+  return std::move(said.front());
+}
+
+Expected<std::span<const float>> TextDecoder::scoresBehind(const TokenIds &prompt) {
+  if (!memory.find("memory"))
+    return inputError("expected frames of sound before a prompt, found none");
+  DecodingOptions options;
+  prompts.clear();
+  HEDDLE_TRY(addPrompt(prompt, options));
+  constexpr int32_t none = -1;
+  constexpr size_t first = 0;
+  return admit(std::span(&none, 1), std::span(&first, 1));
 }

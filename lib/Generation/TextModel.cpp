@@ -176,6 +176,12 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
     side.images = HEDDLE_TRY(ImageProcessor::fromJson(text, file));
     return side;
   }
+  if (auto member = json.find("log-mel"); member != json.end() && member->is_string()) {
+    auto file = member->get<std::string>();
+    std::string text = HEDDLE_TRY(readMember(file));
+    side.sound = HEDDLE_TRY(LogMel::fromJson(text, file));
+    return side;
+  }
   if (auto member = json.find("tokenizer"); member != json.end() && member->is_string()) {
     auto file = member->get<std::string>();
     std::string text = HEDDLE_TRY(readMember(file));
@@ -218,6 +224,14 @@ Status readSides(const Json &facts, TextModel &model, const MemberReader &readMe
       (*side)->tokenizer = model.source->tokenizer;
     sourceFile = file;
   }
+  return {};
+}
+
+/// What a model that hears is told, and what it says beside text.
+Status readSpeech(const Json &facts, TextModel &model, const MemberReader &readMember) {
+  const std::string file = textOf(facts, "speech");
+  if (!file.empty())
+    model.speech = HEDDLE_TRY(SpeechTokens::fromJson(HEDDLE_TRY(readMember(file)), file));
   return {};
 }
 
@@ -318,6 +332,7 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
   if (!model.source)
     model.target->most = model.target->limit - (model.target->start ? 1 : 0);
   HEDDLE_TRY(readLabels(facts, model, readMember));
+  HEDDLE_TRY(readSpeech(facts, model, readMember));
   HEDDLE_TRY(readLanguages(facts, model));
   readTask(facts, model);
   return model;

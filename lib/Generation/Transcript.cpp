@@ -16,10 +16,11 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-std::string clock(double seconds) {
+/// Hours, minutes and seconds; `point` stands before their thousandths.
+std::string clock(double seconds, char point = ',') {
   const long long all = std::llround(std::max(seconds, 0.0) * 1000);
-  return formatted("%02lld:%02lld:%02lld,%03lld", all / 3600000, all / 60000 % 60, all / 1000 % 60,
-                   all % 1000);
+  return formatted("%02lld:%02lld:%02lld%c%03lld", all / 3600000, all / 60000 % 60, all / 1000 % 60,
+                   point, all % 1000);
 }
 
 std::string trimmed(const std::string &text) {
@@ -27,11 +28,16 @@ std::string trimmed(const std::string &text) {
   return std::string(templates::stripEnd(templates::stripStart(text, blanks), blanks));
 }
 
-/// Text that ends no subtitle and looks like no time: on one line, without the arrow between times.
-std::string subtitle(const std::string &text) {
+std::string onOneLine(const std::string &text) {
   std::string line = trimmed(text);
   for (char &c : line)
     c = c == '\n' || c == '\r' ? ' ' : c;
+  return line;
+}
+
+/// Text that ends no subtitle and looks like no time: on one line, without the arrow between times.
+std::string subtitle(const std::string &text) {
+  std::string line = onOneLine(text);
   for (size_t at; (at = line.find("-->")) != std::string::npos;)
     line.replace(at, 3, "->");
   return line;
@@ -41,6 +47,22 @@ std::string subtitle(const std::string &text) {
 double rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
 
 } // namespace
+
+std::string heddle::lineText(const Transcript &transcript) {
+  std::string text;
+  for (const Transcript::Segment &segment : transcript.segments)
+    text += segment.text;
+  return onOneLine(text) + "\n";
+}
+
+std::string heddle::timedText(const Transcript &transcript) {
+  std::string text;
+  for (const Transcript::Segment &segment : transcript.segments)
+    if (const std::string line = onOneLine(segment.text); !line.empty())
+      text += "[" + clock(segment.start, '.') + " --> " +
+              clock(std::max(segment.start, segment.end), '.') + "] " + line + "\n";
+  return text;
+}
 
 std::string heddle::srtText(const Transcript &transcript) {
   std::string text;

@@ -27,6 +27,8 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
     facts["chat-template"] = side.chatTemplate;
   if (!side.preprocessor.empty())
     facts["preprocessor"] = side.preprocessor;
+  if (!side.logMel.empty())
+    facts["log-mel"] = side.logMel;
   facts["split"] = side.split;
   facts["padding"] = side.padding;
   facts["unknown"] = orNull(side.unknown);

@@ -23,17 +23,36 @@ struct ImageDescription {
   int64_t rows() const { return height / patch * (width / patch) + classTokens; }
 };
 
+/// Frames of sound instead of text: convolutions over them, one behind the other, give the rows.
+struct FramesDescription {
+  struct Convolution {
+    Keys in;
+    int64_t size = in.get<int64_t>("size"), stride = in.get<int64_t>("stride");
+    std::string activation = in.get<std::string>("activation"); ///< or none
+  };
+  int64_t channels, frames;
+  std::vector<Convolution> convolutions;
+  int64_t rows() const {
+    int64_t count = frames;
+    for (const Convolution &c : convolutions)
+      count = (count - 1) / c.stride + 1;
+    return count;
+  }
+};
+
 /// Source or target.
 struct SideDescription {
   Keys in;
   bool vectors = in.isNull("vocabulary"); ///< or an image: no ids come in
   std::optional<ImageDescription> image;
+  std::optional<FramesDescription> frames;
   /// The vocabulary as the description names it; empty: a size without text.
   std::string file = in.get<std::string>("vocabulary");
   std::string
       tokenizer; ///< member with a tokenizer.json that stands in the vocabulary's place; or empty
   std::string chatTemplate; ///< member with how messages become one text; or empty
   std::string preprocessor; ///< member with a preprocessor_config.json, for images; or empty
+  std::string logMel;       ///< the same for frames of sound
   int64_t size = in.get<int64_t>("vocabulary"); ///< tokens
   int64_t padding = in.get<int64_t>("padding");
   std::optional<int64_t> unknown = in.maybe<int64_t>("unknown"), start = in.maybe<int64_t>("start");
@@ -44,6 +63,14 @@ struct SideDescription {
   std::optional<int64_t> most; ///< of the source: rows that have positions, where they are learned
   int64_t limit = in.get<int64_t>("limit");
   Keys generation = in.object("generation"); ///< of the target
+  /// How many rows there always are; none: each call says it.
+  std::optional<int64_t> rows() const {
+    return image    ? std::optional(image->rows())
+           : frames ? std::optional(frames->rows())
+                    : std::nullopt;
+  }
+  /// What an error calls a source of so many rows.
+  const char *whole() const { return image ? "image" : "frames"; }
 };
 
 struct NormDescription {

@@ -39,6 +39,7 @@ private:
   void weights();
   std::optional<SideDescription> side(const std::string &name);
   void image(SideDescription &side);
+  void frames(SideDescription &side);
   void text(SideDescription &side, const std::string &name);
   void ids(SideDescription &side);
   void limitSource();
@@ -189,6 +190,25 @@ void Reader::image(SideDescription &side) {
   side.image = {channels, height, width, patch, rows};
 }
 
+/// [channels, frames] in place of vectors, and the convolutions that make rows of them.
+void Reader::frames(SideDescription &side) {
+  const Keys &in = side.in;
+  if (!in.require("convolutions", errors))
+    return;
+  if (!side.vectors)
+    return errors.expected(in.path("vocabulary"), "null beside frames", "a vocabulary");
+  if (model.sequenceFirst)
+    errors.expected("layout", "batch-first beside frames", "sequence-first");
+  auto [channels, count] = in.find("frames")->get<std::array<int64_t, 2>>();
+  side.frames = {channels, count, {}};
+  for (size_t i = 0; i < in.find("convolutions")->size(); ++i) {
+    Keys convolution = in.item("convolutions", i);
+    side.frames->convolutions.push_back({convolution});
+    if (int64_t size = side.frames->convolutions.back().size; size % 2 == 0)
+      errors.expected(convolution.path("size"), "an odd number of frames", std::to_string(size));
+  }
+}
+
 /// Ids are those of tokens; special ones that the vocabulary is too small for are left out.
 void Reader::ids(SideDescription &side) {
   int64_t last = side.vectors ? maxId : std::max<int64_t>(side.size - 1, 0);
@@ -239,12 +259,17 @@ std::optional<SideDescription> Reader::side(const std::string &name) {
       errors.expected(in.path(key), isImage ? "no such key beside an image" : "an image beside it",
                       isImage ? "it" : "none");
   }
-  if (isImage && name == "target")
-    errors.expected(in.path("image"), "no such key of the target", "it");
+  for (const char *key : {"image", "frames", "convolutions"})
+    if (in.has(key) && name == "target")
+      errors.expected(in.path(key), "no such key of the target", "it");
+  if (in.has("convolutions") && !in.has("frames"))
+    errors.expected(in.path("convolutions"), "frames beside it", "none");
   if (isImage)
     image(side);
   else
     text(side, name);
+  if (in.has("frames") && !isImage)
+    frames(side);
   return side;
 }
 

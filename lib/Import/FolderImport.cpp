@@ -18,7 +18,9 @@
 #include "SentenceModules.h"
 #include "TokenScores.h"
 
+#include "heddle/Audio/LogMel.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Generation/Speech.h"
 #include "heddle/Images/Image.h"
 #include "heddle/Pack/Checkpoint.h"
 #include "heddle/Pack/GgufWeights.h"
@@ -157,10 +159,15 @@ static Status addLabels(const Json &config, const std::string &path, const std::
   return {};
 }
 
-/// The side that takes texts, and its name: the source, or the target of a decoder alone. None if
-/// vectors or images come in.
+/// Whether frames of sound come in.
+static bool hears(const Description &description) {
+  return description.source && description.source->frames;
+}
+
+/// The side that the folder's tokenizer is for, and its name: the source, or the target of a decoder
+/// alone and of a model that hears. None if vectors or images come in.
 static std::optional<std::pair<std::string, SideDescription *>> textsOf(Description &description) {
-  const bool reads = description.source.has_value();
+  const bool reads = description.source && !hears(description);
   std::optional<SideDescription> &side = reads ? description.source : description.target;
   if (!side || side->vectors)
     return std::nullopt;
@@ -196,7 +203,8 @@ static Expected<std::pair<TokenizerFile, Tokenizer>> readTokenizer(const std::st
 
 /// Whether the model reads texts on one side and writes them on another.
 static bool writesBeside(const Description &description) {
-  return description.source && description.target && !description.target->vectors;
+  return description.source && !hears(description) && description.target &&
+         !description.target->vectors;
 }
 
 /// Puts a tokenizer's file into the compiled model, and its name on the side whose texts it cuts.
@@ -266,7 +274,8 @@ static void addChatTemplate(const std::string &folder, Description &description)
 static Status addPreprocessor(const std::string &folder, bool needsFiles,
                               Description &description) {
   std::string path = (fs::path(folder) / "preprocessor_config.json").string();
-  if (!description.source || !description.source->vectors || (!needsFiles && !fs::exists(path)))
+  const bool vectors = description.source && description.source->vectors;
+  if (!vectors || hears(description) || (!needsFiles && !fs::exists(path)))
     return {};
   Expected<std::string> text = readTextFile(path, 1 << 20);
   Expected<ImageProcessor> read =
@@ -280,6 +289,59 @@ static Status addPreprocessor(const std::string &folder, bool needsFiles,
   description.source->preprocessor = "source.preprocessor.json";
   description.files.push_back(path);
   description.texts[description.source->preprocessor] = std::move(*text);
+  return {};
+}
+
+/// Checks that the frames of the folder's steps for sound are those of the model.
+static Status checkFrames(const LogMel &mel, const std::string &path,
+                          const FramesDescription &frames) {
+  for (const auto &[key, wanted, found] :
+       {std::tuple("feature_size", frames.channels, mel.bands()),
+        std::tuple("chunk_length", frames.frames, mel.windowFrames())})
+    if (wanted != found)
+      return inputError(path + ": " + key + ": expected the " + std::to_string(wanted) +
+                        (key == std::string_view("feature_size") ? " bands" : " frames") +
+                        " that the model takes, found " + std::to_string(found));
+  return {};
+}
+
+/// The text of a file of the folder that a model of sound needs.
+static Expected<std::string> readSpeechFile(const std::string &path, Description &description) {
+  std::string text = HEDDLE_TRY(readTextFile(path, 1 << 20));
+  description.files.push_back(path);
+  return text;
+}
+
+/// How sound becomes frames, and the tokens beside text that generation_config.json names.
+static Status readSpeech(const std::string &folder, Description &description) {
+  fs::path steps = fs::path(folder) / "preprocessor_config.json";
+  if (std::error_code none;
+      !fs::exists(steps, none) && fs::exists(fs::path(folder) / "processor_config.json", none))
+    steps = fs::path(folder) / "processor_config.json";
+  const std::string settings = (fs::path(folder) / "generation_config.json").string();
+  std::string mel = HEDDLE_TRY(readSpeechFile(steps.string(), description));
+  HEDDLE_TRY(checkFrames(HEDDLE_TRY(LogMel::fromJson(mel, steps.string())), steps.string(),
+                         *description.source->frames));
+  std::string tokens = HEDDLE_TRY(readSpeechFile(settings, description));
+  HEDDLE_TRY(SpeechTokens::fromJson(tokens, settings));
+  description.source->logMel = "source.log-mel.json";
+  description.texts[description.source->logMel] = std::move(mel);
+  description.task["speech"] = "target.speech.json";
+  description.texts["target.speech.json"] = std::move(tokens);
+  return {};
+}
+
+/// What the folder of a model that hears says of sound, which the compiled model carries; where it
+/// cannot be followed, that is an error if files will come, else a warning.
+static Status addSpeech(const std::string &folder, bool needsFiles, Description &description) {
+  const bool holdsSteps = fs::exists(fs::path(folder) / "preprocessor_config.json") ||
+                          fs::exists(fs::path(folder) / "processor_config.json");
+  if (!hears(description) || !description.isEncoderDecoder() || (!needsFiles && !holdsSteps))
+    return {};
+  Status read = readSpeech(folder, description);
+  if (read || needsFiles)
+    return read;
+  description.warnings.push_back(read.error().message + "; the model takes no files of audio");
   return {};
 }
 
@@ -468,6 +530,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   HEDDLE_TRY(addTokenizer(folder, options.needsTexts, description));
   addChatTemplate(folder, description);
   HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
+  HEDDLE_TRY(addSpeech(folder, options.needsTexts, description));
   HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
   HEDDLE_TRY(addLanguages(config, description));
   HEDDLE_TRY(addTasks(folder, config, description));

@@ -22,7 +22,7 @@ struct Call {
   /// there: without padding all rows of a text are its own.
   std::string documents;
   int64_t heads = 1;      ///< of the attention's queries
-  int64_t imageRows = -1; ///< of the source, where it is an image
+  int64_t fixedRows = -1; ///< of the source, where it is an image or frames
   /// Of score rules that the attention's own queries and keys give.
   struct Scores {
     mlir::Value query, key;
@@ -44,9 +44,9 @@ struct Call {
   std::string rows() const {
     return sizes ? sizes->rows : step ? "1" : decoder ? "T" : sourceRows();
   }
-  int64_t rowCount() const { return step ? 1 : decoder ? -1 : imageRows; }
+  int64_t rowCount() const { return step ? 1 : decoder ? -1 : fixedRows; }
   /// Rows of the source, which the memory has too.
-  std::string sourceRows() const { return imageRows < 0 ? "S" : std::to_string(imageRows); }
+  std::string sourceRows() const { return fixedRows < 0 ? "S" : std::to_string(fixedRows); }
   /// What masks have a number for each of: sequences, or packed documents.
   std::string sequences() const { return packed ? "N" : sizes ? sizes->sequences : "B"; }
   /// How many they are, where no input need say so by that name.

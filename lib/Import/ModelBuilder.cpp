@@ -52,6 +52,22 @@ Value ModelBuilder::imageRows(FunctionBuilder &f, const ImageDescription &image)
   return ConcatOp::create(f.b, f.loc, f.matrix("source.class-token", stored, rows), x);
 }
 
+/// Frames through convolutions: what each multiplies becomes a row, and its weight a matrix.
+Value ModelBuilder::frameRows(FunctionBuilder &f, const FramesDescription &frames) {
+  int64_t channels = frames.channels;
+  Value x = f.input("source", f.tensor({-1, channels, frames.frames}),
+                    {"B", std::to_string(channels), std::to_string(frames.frames)});
+  for (const auto &[index, c] : llvm::enumerate(frames.convolutions)) {
+    std::string name = "source.convolution." + std::to_string(index);
+    Value rows = UnfoldOp::create(f.b, f.loc, x, static_cast<uint64_t>(c.size),
+                                  static_cast<uint64_t>(c.stride), /*channels_first=*/index == 0);
+    Value weight = f.matrix(name + ".weight", {d.size, channels, c.size}, d.size);
+    x = f.linear(rows, weight, f.weight(name + ".bias", {d.size}), activationOf(c.activation));
+    channels = d.size;
+  }
+  return x;
+}
+
 /// How many of the tokens of a prompt each sequence adds.
 Value ModelBuilder::addedTokens(FunctionBuilder &f) {
   Value counts = f.input("target.lengths", f.tensor({-1}, f.b.getI32Type()), {"B"});
@@ -70,7 +86,7 @@ Value ModelBuilder::typeRows(FunctionBuilder &f, int64_t types, Call call) {
                              IntegerAttr());
 }
 
-/// Ids, vectors or an image in, positions added, normalised if the description asks for it.
+/// Ids, vectors, an image or frames in, positions added, normalised if the description asks for it.
 Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
   std::string name = call.side();
@@ -78,6 +94,8 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   Value x;
   if (side.image) {
     x = imageRows(f, *side.image);
+  } else if (side.frames) {
+    x = frameRows(f, *side.frames);
   } else if (side.vectors) {
     x = f.rows(name, f.tensor({-1, call.rowCount(), d.size}), {"B", call.rows(), features()});
   } else {

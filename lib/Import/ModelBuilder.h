@@ -58,6 +58,7 @@ private:
   mlir::Value addedTokens(FunctionBuilder &f);
   mlir::Value embed(FunctionBuilder &f, Call call);
   mlir::Value imageRows(FunctionBuilder &f, const ImageDescription &image);
+  mlir::Value frameRows(FunctionBuilder &f, const FramesDescription &frames);
   mlir::Value typeRows(FunctionBuilder &f, int64_t types, Call call);
   mlir::Value addPositions(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value memory(FunctionBuilder &f);
@@ -87,8 +88,8 @@ private:
   /// A call of the encoder.
   Call ofSource() const {
     Call call;
-    if (d.source && d.source->image)
-      call.imageRows = d.source->image->rows();
+    if (d.source)
+      call.fixedRows = d.source->rows().value_or(-1);
     return call;
   }
   static std::string layerName(bool decoder, size_t index) {

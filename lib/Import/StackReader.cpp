@@ -48,16 +48,18 @@ void StackReader::position(StackDescription &stack) {
                     "it");
   if (!position.learned())
     return;
-  const std::optional<ImageDescription> image =
-      isDecoder() ? std::nullopt : model.source->image; // every row has a place in it
-  if (!image && !in.gives("length"))
+  const std::optional<int64_t> rows =
+      isDecoder() ? std::nullopt : model.source->rows(); // of which every one has a position
+  if (!rows && !in.gives("length"))
     errors.expected(in.path("length"), "the rows of the table of learned positions",
                     in.has("length") ? "null" : "no such key");
-  if (image && in.gives("length") && position.length != image->rows())
-    errors.expected(in.path("length"), "the rows of the image, " + std::to_string(image->rows()),
+  if (rows && in.gives("length") && position.length != *rows)
+    errors.expected(in.path("length"),
+                    std::string("the rows of the ") + model.source->whole() + ", " +
+                        std::to_string(*rows),
                     std::to_string(position.length));
-  if (image)
-    position.length = image->rows();
+  if (rows)
+    position.length = *rows;
 }
 
 /// A layer's own rotary positions; kinds that are added to rows have no place in a layer.
@@ -182,12 +184,15 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
                                    {Kind::Blocks, "blocks"}})
     if (mask.uses(Kind::PackedDocuments) && mask.uses(kind))
       errors.expected(path, "no table of whole rows beside documents_packed", word);
-  // An image is whole: each of its patches is a row.
-  if (side == "source" && model.source->image)
+  // An image is whole: each of its patches is a row. So are frames of sound.
+  if (side == "source" && model.source->rows())
     for (const auto &[found, word] : {std::pair{mask.uses(Kind::Lengths, side), "lengths(source)"},
                                       {mask.uses(Kind::PackedDocuments), "documents_packed"}})
       if (found)
-        errors.expected(path, "no such mask over the patches of an image", word);
+        errors.expected(path,
+                        model.source->image ? "no such mask over the patches of an image"
+                                            : "no such mask over rows of frames",
+                        word);
   // Packed sequences have no padding to count: their lengths are those of their documents.
   if (mask.uses(Kind::PackedDocuments) && mask.uses(Kind::Lengths, side))
     errors.expected(path, "lengths of documents by a name of their own beside documents_packed",

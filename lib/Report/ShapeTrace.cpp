@@ -24,8 +24,8 @@ namespace {
 
 /// Whether an op gives a line its next shape.
 bool isTraced(Operation *op) {
-  return isa<EmbeddingOp, PatchesOp, ConcatOp, PoolOp, LinearOp, SplitHeadsOp, AttentionOp,
-             MergeHeadsOp, CacheAppendOp>(op);
+  return isa<EmbeddingOp, PatchesOp, UnfoldOp, ConcatOp, PoolOp, LinearOp, SplitHeadsOp,
+             AttentionOp, MergeHeadsOp, CacheAppendOp>(op);
 }
 
 /// Follows values from op to op, in program order. A line is a part of the model as import named

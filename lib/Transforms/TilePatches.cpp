@@ -1,9 +1,9 @@
-//===- TilePatches.cpp - Images as rows of patches ------------------------===//
+//===- TilePatches.cpp - Rows of patches and of neighbours ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Patches of an image as rows: each element of a tile is looked up in the
-// image.
+// Patches of an image as rows, and rows beside their neighbours: each element of
+// a tile is looked up in the input.
 
 #include "Tiling.h"
 
@@ -70,6 +70,36 @@ LogicalResult heddle::tilePatches(KernelBuilder &f) {
     return kernel::LookupOp::create(t.b, t.loc, type, f.slice(f.view(image), {b, channel}),
                                     found.of(channel));
   });
+  storeResults(f, tile, {b, i, j}, t.sub(f.sizeValue(count), i));
+  return success();
+}
+
+/// Grid over (b, rows, 16 elements). Rows before the first and behind the last, and channels behind
+/// the last, are out of bounds: the lookup gives 0.
+LogicalResult heddle::tileUnfold(KernelBuilder &f) {
+  TileBuilder &t = f.t;
+  auto op = yielded(f).getDefiningOp<UnfoldOp>();
+  if (!op)
+    return f.def.emitOpError("expected unfolded rows that are yielded");
+  constexpr int64_t columns = 16;
+  int64_t rows = f.sizes.copyRows;
+  unsigned input = f.viewOf(op.getInput());
+  kernel::ViewType out = f.viewType(f.firstResult());
+  kernel::Size count = out.getDim(1).extent;
+  f.createFunc({out.getDim(0).extent, count, padded(out.getDim(2).extent.value)},
+               {1, rows, columns});
+  Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
+  RankedTensorType indices = t.type(rows, columns, t.b.getI32Type());
+  Value row = t.iota(/*rows=*/true, i, indices), element = t.iota(/*rows=*/false, j, indices);
+  auto number = [&](int64_t value) { return t.constantI(value, element); };
+  Value size = number(static_cast<int64_t>(op.getSize())), channel = t.div(element, size);
+  Value neighbour = t.sub(t.sub(element, t.mul(channel, size)), number(op.getPadding()));
+  Value from = t.add(t.mul(row, number(static_cast<int64_t>(op.getStride()))), neighbour);
+  SmallVector<Value> place{from, channel};
+  if (op.getChannelsFirst())
+    std::swap(place[0], place[1]);
+  Value tile = kernel::LookupOp::create(t.b, t.loc, t.type(rows, columns),
+                                        f.slice(f.view(input), {b}), place);
   storeResults(f, tile, {b, i, j}, t.sub(f.sizeValue(count), i));
   return success();
 }

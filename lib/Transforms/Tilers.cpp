@@ -234,6 +234,7 @@ void heddle::registerTilers(DialectRegistry &registry) {
     attach<AttentionWeightsOp, Root::Weights, tileAttentionWeights>(c);
     attach<HeadProductsOp, Root::HeadProducts, tileHeadProducts>(c);
     attach<PatchesOp, Root::Patches, tilePatches>(c);
+    attach<UnfoldOp, Root::Patches, tileUnfold>(c);
     attach<PoolOp, Root::Pool, tilePool>(c);
     attach<QuantizeOp, Root::Quantize, tileQuantize>(c);
     attach<CacheQuantizeOp, Root::Relayout, tileCacheQuantize>(c);

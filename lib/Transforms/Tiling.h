@@ -218,6 +218,7 @@ void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileHeadProducts(KernelBuilder &frame);
 mlir::LogicalResult tileNorm(KernelBuilder &frame);
 mlir::LogicalResult tilePatches(KernelBuilder &frame);
+mlir::LogicalResult tileUnfold(KernelBuilder &frame);
 mlir::LogicalResult tilePool(KernelBuilder &frame);
 mlir::LogicalResult tileQuantize(KernelBuilder &frame);
 mlir::LogicalResult tileCacheQuantize(KernelBuilder &frame);

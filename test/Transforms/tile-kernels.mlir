@@ -362,6 +362,21 @@ kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = #kernel.layout<view
 
 // -----
 
+// Rows beside their neighbours: what is before the first and behind the last is out of bounds, which the lookup makes 0.
+// CHECK-LABEL: kernel.func @unfold(
+// CHECK-SAME: grid(%[[B:.*]] = d0 by 1, %{{.*}} = 3 by 32, %{{.*}} = 32 by 16)
+// CHECK: %[[INPUT:.*]] = kernel.slice %{{.*}}[%[[B]]]
+// CHECK-NOT: scf.for
+// CHECK: kernel.lookup %[[INPUT]][
+// CHECK: kernel.store
+kernel.def @unfold(%x: tensor<?x5x7xf32> {kernel.layout = #kernel.layout<view = <[d0, 5, 7], f32>>})
+    -> (tensor<?x3x21xf32> {kernel.layout = #kernel.layout<view = <[d0, 3, 21], f32>>}) attributes {root = #kernel.root<patches>, scalars = ["d0"]} {
+  %0 = transformer.unfold %x {size = 3 : i64, stride = 2 : i64} : tensor<?x5x7xf32> -> tensor<?x3x21xf32>
+  kernel.yield %0 : tensor<?x3x21xf32>
+}
+
+// -----
+
 // A row of its own, and positions, before the rows of each sequence.
 // CHECK-LABEL: kernel.func @token(
 // CHECK: kernel.lookup

@@ -143,6 +143,19 @@ def translating_case(model, padding, seed=1):
     return model, inputs, {"memory": made.encoder_last_hidden_state.numpy() * real["source"], "logits": made.logits.numpy() * real["target"]}
 
 
+def speech_case(model, seed=1):
+    """A model that reads frames of sound and writes a text: the memory, and the logits at all positions."""
+    model = randomised(model, seed)
+    c = model.config
+    frames = numpy.random.default_rng(seed).standard_normal((len(LENGTHS), c.num_mel_bins, 2 * c.max_source_positions))
+    inputs = {"source": frames.astype(numpy.float32)}
+    inputs |= {name.replace("source", "target"): value for name, value in text_inputs(c.vocab_size, c.pad_token_id, seed + 1).items()}
+    real = (numpy.arange(max(LENGTHS))[None] < inputs["target.lengths"][:, None])[:, :, None]
+    with torch.no_grad():
+        made = model(input_features=torch.tensor(inputs["source"]), decoder_input_ids=torch.tensor(inputs["target"].astype(numpy.int64)))
+    return model, inputs, {"memory": made.encoder_last_hidden_state.numpy(), "logits": made.logits.numpy() * real}
+
+
 def with_beams(case, texts=30, **settings):
     """The same folder with settings of generation, and what they make of texts: golden/beams, rows of ids that end with -1. Texts whose
     answer depends on how sums are rounded are left out."""
@@ -575,6 +588,9 @@ T5 = dict(vocab_size=61, d_model=24, d_kv=10, d_ff=36, num_layers=2, num_decoder
 BART = dict(vocab_size=61, d_model=24, encoder_layers=1, decoder_layers=2, encoder_attention_heads=3, decoder_attention_heads=2,
             encoder_ffn_dim=36, decoder_ffn_dim=44, max_position_embeddings=20, attn_implementation="eager")
 MARIAN = dict(BART, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60, activation_function="swish", scale_embedding=True)
+WHISPER = dict({key: value for key, value in BART.items() if key != "max_position_embeddings"}, num_mel_bins=10, max_source_positions=9,
+               max_target_positions=20, pad_token_id=2, bos_token_id=2, eos_token_id=2, decoder_start_token_id=3,
+               begin_suppress_tokens=[5, 2])
 
 
 def translators():
@@ -600,6 +616,7 @@ def translators():
             renormalize_logits=True),
         "marian-two-tables": lambda: on_cpu(c(bart(hf.MarianMTModel(hf.MarianConfig(
             **MARIAN, decoder_vocab_size=61, share_encoder_decoder_embeddings=False, tie_word_embeddings=False))), 60)),
+        "whisper": lambda: speech_case(hf.WhisperForConditionalGeneration(hf.WhisperConfig(**WHISPER))),
         "m2m_100": lambda: on_cpu(c(hf.M2M100ForConditionalGeneration(hf.M2M100Config(**BART)), 1)),
     }
 

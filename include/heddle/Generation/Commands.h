@@ -7,6 +7,7 @@
 // line.
 #pragma once
 
+#include "heddle/Generation/Transcriber.h"
 #include "heddle/Runtime/Session.h"
 
 #include <cstdint>
@@ -118,6 +119,15 @@ struct ChatCommand {
   bool terminal = false;             ///< somebody types: a mark asks for each turn
 };
 
+/// `transcribe`.
+struct TranscribeCommand {
+  std::vector<std::string> audio; ///< files
+  TranscribeOptions options;
+  std::optional<std::string> format; ///< "text", "srt" or "json"; none: as `output` says, or text
+  std::string output;    ///< FILE.txt, .srt or .json of one audio; empty: standard output
+  bool progress = false; ///< write the seconds that are done to `notes`, a terminal
+};
+
 /// `perplexity`.
 struct PerplexityCommand {
   std::string file; ///< the text
@@ -159,6 +169,13 @@ Status checkChat(const ChatCommand &command);
 /// `notes`.
 Status chatCommand(Session &session, const ChatCommand &command, std::istream &in,
                    std::ostream &out, std::ostream &notes);
+
+/// Usage error for options that contradict each other.
+Status checkTranscribe(const TranscribeCommand &command);
+/// Writes what is said in each file of audio, in order: a line of text, or with `timestamps` a line
+/// for each segment, subtitles, or an object of JSON.
+Status transcribeCommand(Session &session, const TranscribeCommand &command, std::ostream &out,
+                         std::ostream &notes);
 
 /// Usage error for numbers out of range.
 Status checkPerplexity(const PerplexityCommand &command);

@@ -21,6 +21,7 @@ class SpeechTokens {
 public:
   /// Errors begin with `fileName`.
   static Expected<SpeechTokens> fromJson(std::string_view json, const std::string &fileName);
+  int32_t startToken() const { return start; }
 
   /// The token of a language by its code or English name; error with the languages of the model.
   /// None for a model of English alone.
@@ -37,14 +38,27 @@ public:
   /// A prompt behind the end of what was said before, of at most half of `positions` in all.
   TokenIds behind(std::span<const int32_t> before, const TokenIds &prompt, int64_t positions) const;
 
+  /// The language and the task that the folder asks for where nobody else does; none: the likeliest
+  /// language, and not a translation.
+  std::optional<int32_t> usualLanguage() const { return ownLanguage; }
+  bool usuallyTranslates() const { return translatesItself; }
+  /// Tokens that may stand behind `prompt` others; `positions` is what the model has room for.
+  int64_t mostBehind(int64_t prompt, int64_t positions) const;
+
   const TimestampRules &timestamps() const { return rules; }
   /// The token whose probability behind the start is that of silence.
   int32_t noSpeech() const { return rules.none - 1; }
 
 private:
+  Status setUsual(std::span<const int32_t> forced, const std::string &ownName,
+                  const std::string &ownTask, const std::string &fileName);
+
   int32_t start = 0;
   std::optional<int32_t> previous; ///< before what was said before
   std::map<std::string, int32_t> languages, tasks;
+  std::optional<int32_t> ownLanguage;
+  bool translatesItself = false;
+  std::optional<int32_t> mostNew, mostInAll; ///< tokens, without and with the prompt
   TimestampRules rules;
 };
 
@@ -73,7 +87,7 @@ SpeechCut cutSegments(std::span<const int32_t> said, int32_t firstTimestamp, int
                       double start, const SpeechTiming &timing = {});
 
 /// All that segments say, for SpeechTokens::behind: of two timestamps at an end, one.
-TokenIds tokensOf(std::span<const SpeechSegment> segments, int32_t firstTimestamp);
+TokenIds allTokens(std::span<const SpeechSegment> segments, int32_t firstTimestamp);
 
 /// The windows of an audio, each known when the one before has been cut.
 class SpeechWindows {

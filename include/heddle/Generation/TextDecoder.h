@@ -6,6 +6,8 @@
 // model. An encoder-decoder encodes sources as their rows become free and projects the
 // memory's keys and values once; its prompt is the start alone. A decoder-only model reads
 // the sources as prompts of any lengths, in chunks, so that memory does not grow with them.
+// A model of sound hears frames, and then reads a prompt and writes what it heard, as often
+// as it is asked.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -33,6 +35,15 @@ public:
   /// hold of the prompt from the last call of goOn is not read again.
   Expected<TokenIds> goOn(const TokenIds &prompt, const DecodingOptions &chosen);
 
+  /// Encodes frames of sound, [1, channels, frames], which `say` and `scoresBehind` have heard then.
+  Status listen(const Tensor &frames);
+  /// What a model says of what it heard behind a prompt, which is not part of the result; at most as
+  /// many tokens as the caches have room for. Error for a beam.
+  Expected<TokenIds> say(const TokenIds &prompt, const DecodingOptions &chosen);
+  /// Scores of the token behind a prompt, logits or `givesProbabilities`; valid until the next call.
+  Expected<std::span<const float>> scoresBehind(const TokenIds &prompt);
+  bool givesProbabilities() const override { return scores == "probabilities"; }
+
 private:
   TextDecoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
 
@@ -40,9 +51,9 @@ private:
                                          std::span<const size_t> sequences) override;
   Expected<std::span<const float>> step(std::span<const int32_t> tokens) override;
   Status reorder(std::span<const int32_t> parents) override;
-  bool givesProbabilities() const override { return scores == "probabilities"; }
 
   Status encode(std::span<const int32_t> parents, std::span<const size_t> sequences);
+  Status addPrompt(TokenIds prompt, DecodingOptions &options);
   Status addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options);
   Status keepHeld();
   Expected<std::span<const float>> readPrompts(std::span<const int32_t> parents,

@@ -7,7 +7,9 @@
 // vocabularies as members.
 #pragma once
 
+#include "heddle/Audio/LogMel.h"
 #include "heddle/Generation/Decoding.h"
+#include "heddle/Generation/Speech.h"
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Images/Image.h"
 #include "heddle/Templates/ChatTemplate.h"
@@ -85,6 +87,7 @@ struct TextSide {
   std::optional<Tokenizer> tokenizer;   ///< which also says what is added before and after a text
   std::optional<ChatTemplate> chat;     ///< how messages become one text
   std::optional<ImageProcessor> images; ///< the source is files of images instead
+  std::optional<LogMel> sound;          ///< or frames of sound
   Split split = Split::Space;
   int32_t padding = 0;
   std::optional<int32_t> unknown = 1, start = 2;
@@ -144,6 +147,7 @@ struct TextModel {
   bool poolsParts = false;    ///< packedFunction takes the parts of texts that are pooled
   Languages languages;
   std::vector<TextTask> tasks;
+  std::optional<SpeechTokens> speech; ///< of a model that writes what it hears
 
   /// The text of a prompt: of the name `wanted`, or of the model's own where none is named; empty
   /// for an empty name. Usage error for a name that the model has not.

@@ -19,6 +19,10 @@ struct Transcript {
   std::vector<Segment> segments;
 };
 
+/// All that was said, on one line.
+std::string lineText(const Transcript &transcript);
+/// A line for each segment that says something: "[00:00:01.000 --> 00:00:02.500] text".
+std::string timedText(const Transcript &transcript);
 /// Subtitles: numbered, in lines of their own, without segments that say nothing.
 std::string srtText(const Transcript &transcript);
 /// An object with `language`, `seconds`, `text` and `segments` (`start`, `end`, `text`), and a

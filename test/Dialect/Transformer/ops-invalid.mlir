@@ -711,6 +711,46 @@ func.func @patches_c2_result(%x: tensor<?x3x8x12xf32>) {
 
 // -----
 
+func.func @unfold_c1_rank(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.unfold' op C1: expected input of rank 3, static but for the batch, found 'tensor<?x8xf32>'}}
+  %y = transformer.unfold %x {size = 3 : i64} : tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c1_dynamic(%x: tensor<?x?x8xf32>) {
+  // expected-error @+1 {{'transformer.unfold' op C1: expected input of rank 3, static but for the batch, found 'tensor<?x?x8xf32>'}}
+  %y = transformer.unfold %x {size = 3 : i64} : tensor<?x?x8xf32> -> tensor<?x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c2_size(%x: tensor<?x6x8xf32>) {
+  // expected-error @+1 {{'transformer.unfold' op C2: expected an odd positive size and a positive stride, found 4 and 1}}
+  %y = transformer.unfold %x {size = 4 : i64} : tensor<?x6x8xf32> -> tensor<?x6x32xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c2_stride(%x: tensor<?x6x8xf32>) {
+  // expected-error @+1 {{'transformer.unfold' op C2: expected an odd positive size and a positive stride, found 3 and 0}}
+  %y = transformer.unfold %x {size = 3 : i64, stride = 0 : i64} : tensor<?x6x8xf32> -> tensor<?x6x8xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c3_result(%x: tensor<?x6x8xf32>) {
+  // expected-error @+1 {{'transformer.unfold' op C3: dimension 2 of the result: expected 24 in [?, 3, 24], found [?, 3, 8]}}
+  %y = transformer.unfold %x {size = 3 : i64, stride = 2 : i64} : tensor<?x6x8xf32> -> tensor<?x3x8xf32>
+  return
+}
+
+// -----
+
 func.func @patch_embedding_c1_channels(%x: tensor<?x3x8x12xf32>, %w: tensor<6x1x4x4xf32>) {
   // expected-error @+1 {{'transformer.patch_embedding' op C1: expected input channels of weight equal to channels of image 3, found 1}}
   %y = transformer.patch_embedding %x, %w : (tensor<?x3x8x12xf32>, tensor<6x1x4x4xf32>) -> tensor<?x6x6xf32>

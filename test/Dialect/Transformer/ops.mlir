@@ -25,6 +25,15 @@ func.func @embedding(%ids: tensor<?x?xi32>, %table: tensor<10x7xf32>) -> (tensor
   return %a, %b : tensor<?x?x7xf32>, tensor<?x?x7xf32>
 }
 
+// CHECK-LABEL: @unfold
+func.func @unfold(%x: tensor<?x7x6xf32>) -> (tensor<?x7x18xf32>, tensor<?x3x35xf32>) {
+  // CHECK: transformer.unfold %{{.*}} {size = 3 : i64} : tensor<?x7x6xf32> -> tensor<?x7x18xf32>
+  %a = transformer.unfold %x {size = 3 : i64, stride = 1 : i64} : tensor<?x7x6xf32> -> tensor<?x7x18xf32>
+  // CHECK: transformer.unfold %{{.*}} {channels_first, size = 5 : i64, stride = 2 : i64} : tensor<?x7x6xf32> -> tensor<?x3x35xf32>
+  %b = transformer.unfold %x {channels_first, size = 5 : i64, stride = 2 : i64} : tensor<?x7x6xf32> -> tensor<?x3x35xf32>
+  return %a, %b : tensor<?x7x18xf32>, tensor<?x3x35xf32>
+}
+
 // CHECK-LABEL: @position_sinusoidal
 func.func @position_sinusoidal(%x: tensor<?x?x7xf32>, %n: i32) -> tensor<?x?x7xf32> {
   // CHECK: transformer.position.sinusoidal %{{.*}} {scale = 5.000000e-01 : f32} : tensor<?x?x7xf32>

@@ -102,27 +102,28 @@ TEST(LogMelSettings, OfAProcessorStandInAnObject) {
 }
 
 TEST(LogMelSettings, ThatAreWrongAreOneLine) {
-  EXPECT_EQ(failureOf("[]"), "p.json: expected an object, found array");
-  EXPECT_EQ(failureOf(R"({"feature_extractor": 1})"), "p.json: expected an object, found number");
+  EXPECT_EQ(failureOf("[]"), "p.json: expected an object, found a list");
+  EXPECT_EQ(failureOf(R"({"feature_extractor": 1})"),
+            "p.json: feature_extractor: expected an object, found 1");
   EXPECT_EQ(failureOf(R"({"feature_extractor_type": "ViTFeatureExtractor"})"),
-            "p.json: feature_extractor_type: expected \"WhisperFeatureExtractor\", found "
-            "\"ViTFeatureExtractor\"");
+            "p.json: feature_extractor_type: expected 'WhisperFeatureExtractor', found "
+            "'ViTFeatureExtractor'");
   EXPECT_EQ(failureOf(R"({"padding_side": "left"})"),
-            "p.json: padding_side: expected \"right\", found \"left\"");
+            "p.json: padding_side: expected 'right', found 'left'");
   EXPECT_EQ(failureOf(R"({"dither": 0.1})"), "p.json: dither: expected 0, found 0.1");
   EXPECT_EQ(failureOf(R"({"feature_size": 0})"),
             "p.json: feature_size: expected a whole number from 1 to 1024, found 0");
   EXPECT_EQ(failureOf(R"({"sampling_rate": 1e300})"),
             "p.json: sampling_rate: expected a whole number from 4000 to 96000, found 1e+300");
   EXPECT_EQ(failureOf(R"({"hop_length": "160"})"),
-            "p.json: hop_length: expected a whole number from 1 to 16384, found \"160\"");
+            "p.json: hop_length: expected a whole number from 1 to 16384, found '160'");
   EXPECT_EQ(failureOf(R"({"n_fft": 401})"), "p.json: n_fft: expected an even number, found 401");
   EXPECT_EQ(failureOf(R"({"chunk_length": -1})"),
             "p.json: chunk_length: expected a whole number from 1 to 300, found -1");
   EXPECT_EQ(failureOf(R"({"chunk_length": 1, "sampling_rate": 4000, "n_fft": 8192})"),
             "p.json: chunk_length: expected more seconds, for these n_fft and hop_length, found 1");
   EXPECT_EQ(failureOf(R"({"padding_value": "0"})"),
-            "p.json: padding_value: expected a number, found \"0\"");
+            "p.json: padding_value: expected a number, found '0'");
 }
 
 } // namespace

@@ -346,6 +346,19 @@ func.func @f(%x: tensor<?x1x2x4xf32>) -> (tensor<?x2x4xf32>, tensor<?x3x2xf32>) 
   expectNear(r[1].second, {7, 8, 14, 1, 22, 3});
 }
 
+TEST_F(ReferenceTest, RowsBesideTheirNeighbours) {
+  parse(R"(
+func.func @f(%x: tensor<?x3x2xf32>) -> (tensor<?x3x6xf32>, tensor<?x1x9xf32>) {
+  %a = transformer.unfold %x {size = 3 : i64} : tensor<?x3x2xf32> -> tensor<?x3x6xf32>
+  %b = transformer.unfold %x {channels_first, size = 3 : i64, stride = 2 : i64} : tensor<?x3x2xf32> -> tensor<?x1x9xf32>
+  return %a, %b : tensor<?x3x6xf32>, tensor<?x1x9xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 3, 2}, {1, 2, 3, 4, 5, 6})}});
+  // Rows (1 2) (3 4) (5 6), of each channel those before and behind it; then channels as rows.
+  expectNear(r[0].second, {0, 1, 3, 0, 2, 4, 1, 3, 5, 2, 4, 6, 3, 5, 0, 4, 6, 0});
+  expectNear(r[1].second, {0, 1, 2, 0, 3, 4, 0, 5, 6});
+}
+
 TEST_F(ReferenceTest, LearnedPositionsEnd) {
   parse(R"(
 func.func @f(%x: tensor<1x?x2xf32>, %t: tensor<2x2xf32>) -> tensor<1x?x2xf32> {

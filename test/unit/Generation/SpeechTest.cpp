@@ -90,7 +90,7 @@ TEST(SpeechSegments, AreThoseOfTransformers) {
       EXPECT_NEAR(cut.segments[i].end, segment[1].get<double>(), 1e-5) << golden;
       EXPECT_EQ(cut.segments[i].tokens, segment[2].get<TokenIds>()) << golden;
     }
-    EXPECT_EQ(tokensOf(cut.segments, firstTime), golden["before"].get<TokenIds>()) << golden;
+    EXPECT_EQ(allTokens(cut.segments, firstTime), golden["before"].get<TokenIds>()) << golden;
   }
 }
 
@@ -219,21 +219,77 @@ TEST(SpeechTokensTest, ThatAreWrongAreOneLine) {
   auto failureOf = [](const char *text) {
     return messageOf(SpeechTokens::fromJson(text, "g.json"));
   };
-  EXPECT_EQ(failureOf("[]"), "g.json: expected an object, found array");
-  EXPECT_EQ(failureOf("{}"), "g.json: decoder_start_token_id: expected a token, found none");
+  EXPECT_EQ(failureOf("[]"), "g.json: expected an object, found a list");
+  EXPECT_EQ(failureOf("{}"), "g.json: expected a key decoder_start_token_id, found none");
   EXPECT_EQ(failureOf(R"({"decoder_start_token_id": -1})"),
             "g.json: decoder_start_token_id: expected a token, found -1");
   EXPECT_EQ(failureOf(R"({"decoder_start_token_id": 1, "no_timestamps_token_id": 2})"),
-            "g.json: eos_token_id: expected a token, found none");
+            "g.json: expected a key eos_token_id, found none");
   const std::string good =
       R"({"decoder_start_token_id": 1, "no_timestamps_token_id": 2, "eos_token_id": 3, )";
   EXPECT_EQ(failureOf((good + R"("lang_to_id": 1})").c_str()),
             "g.json: lang_to_id: expected an object, found 1");
   EXPECT_EQ(failureOf((good + R"("task_to_id": {"translate": "x"}})").c_str()),
-            "g.json: task_to_id.translate: expected a token, found \"x\"");
+            "g.json: task_to_id.translate: expected a token, found 'x'");
+}
+
+/// `multilingual` with other keys.
+std::string with(const std::string &keys) {
+  return std::string(multilingual).insert(1, keys + ", ");
+}
+
+TEST(SpeechTokensTest, SayWhatTheFolderAsksFor) {
+  EXPECT_FALSE(tokensOf(multilingual).usualLanguage());
+  EXPECT_FALSE(tokensOf(multilingual).usuallyTranslates());
+  const SpeechTokens old = tokensOf(with(R"("forced_decoder_ids": [[1, 52], [2, 57]])").c_str());
+  EXPECT_EQ(old.usualLanguage(), 52);
+  EXPECT_TRUE(old.usuallyTranslates());
+  const SpeechTokens heard =
+      tokensOf(with(R"("forced_decoder_ids": [[1, null], [2, 58]])").c_str());
+  EXPECT_FALSE(heard.usualLanguage());
+  EXPECT_FALSE(heard.usuallyTranslates());
+  const SpeechTokens named = tokensOf(
+      with(R"("forced_decoder_ids": [[1, 52]], "language": "English", "task": "translate")")
+          .c_str());
+  EXPECT_EQ(named.usualLanguage(), 51);
+  EXPECT_TRUE(named.usuallyTranslates());
+  const SpeechTokens alone = tokensOf(with(R"("is_multilingual": false)").c_str());
+  EXPECT_EQ(messageOf(alone.language("zh")), "--language: expected en, the only one, found 'zh'");
+  auto failureOf = [](const char *keys) {
+    return messageOf(SpeechTokens::fromJson(with(keys), "g.json"));
+  };
+  EXPECT_EQ(failureOf(R"("language": "fr")"),
+            "g.json: language: expected a language of lang_to_id, found 'fr'");
+  EXPECT_EQ(failureOf(R"("language": 3)"), "g.json: language: expected a string, found 3");
+  EXPECT_EQ(failureOf(R"("task": "sing")"),
+            "g.json: task: expected a task of task_to_id, found 'sing'");
+  EXPECT_EQ(failureOf(R"("is_multilingual": 1)"),
+            "g.json: is_multilingual: expected true or false, found 1");
+  EXPECT_EQ(failureOf(R"("forced_decoder_ids": 1)"),
+            "g.json: forced_decoder_ids: expected a list, found 1");
+  EXPECT_EQ(failureOf(R"("forced_decoder_ids": [[1, "x"]])"),
+            "g.json: forced_decoder_ids.0: expected a place and a token, found a list");
+}
+
+TEST(SpeechTokensTest, KnowHowManyMayFollow) {
+  EXPECT_EQ(tokensOf(multilingual).mostBehind(4, 20), 17);
+  EXPECT_EQ(tokensOf(with(R"("max_length": 15)").c_str()).mostBehind(4, 20), 11);
+  EXPECT_EQ(tokensOf(with(R"("max_length": 15, "max_new_tokens": 9)").c_str()).mostBehind(4, 20),
+            9);
+  EXPECT_EQ(tokensOf(with(R"("max_length": 3)").c_str()).mostBehind(4, 20), 0);
 }
 
 //===- Transcripts -------------------------------------------------------===//
+
+TEST(TranscriptTest, BecomesLines) {
+  const Transcript transcript{
+      "en", 9, {{0, 2.5, " Hello,"}, {2.5, 3, " "}, {61.04, 62, " you\nthere."}}};
+  EXPECT_EQ(lineText(transcript), "Hello,  you there.\n");
+  EXPECT_EQ(timedText(transcript), "[00:00:00.000 --> 00:00:02.500] Hello,\n"
+                                   "[00:01:01.040 --> 00:01:02.000] you there.\n");
+  EXPECT_EQ(lineText({}), "\n");
+  EXPECT_EQ(timedText({}), "");
+}
 
 TEST(TranscriptTest, BecomesSubtitles) {
   const Transcript transcript{

@@ -368,6 +368,48 @@ TEST_F(DescriptionTest, AnImageIsCutIntoPatches) {
             "m.json: target.patch: expected an image beside it, found none");
 }
 
+TEST_F(DescriptionTest, FramesGoThroughConvolutions) {
+  Json json = small();
+  json["source"] = {{"vocabulary", nullptr},
+                    {"frames", {10, 7}},
+                    {"convolutions", {{{"activation", "gelu"}}, {{"size", 5}, {"stride", 2}}}}};
+  json["encoder"]["position"] = {{"kind", "learned"}};
+  json["encoder"].erase("mask");
+  json["decoder"].erase("cross-mask");
+  auto d = readDescription(write("m.json", json.dump()), {});
+  ASSERT_TRUE(d) << d.error().message;
+  ASSERT_TRUE(d->source->frames);
+  EXPECT_EQ(d->source->frames->rows(), 4);
+  EXPECT_EQ(d->encoder->position.length, 4);
+  auto after = [&](const char *pointer, const Json &value) {
+    Json changed = json;
+    changed[Json::json_pointer(pointer)] = value;
+    return problem(changed);
+  };
+  EXPECT_EQ(after("/source/frames", {10}),
+            "m.json: source.frames: expected [channels, frames], each of 1 to 1048576, found [10]");
+  EXPECT_EQ(after("/source/convolutions", Json::array()),
+            "m.json: source.convolutions: expected a list of 1 to 16 objects, found []");
+  EXPECT_EQ(after("/source/convolutions/1/size", 4),
+            "m.json: source.convolutions.1.size: expected an odd number of frames, found 4");
+  EXPECT_EQ(after("/source/vocabulary", 9),
+            "m.json: source.vocabulary: expected null beside frames, found a vocabulary");
+  EXPECT_EQ(after("/encoder/position/length", 9),
+            "m.json: encoder.position.length: expected the rows of the frames, 4, found 9");
+  EXPECT_EQ(after("/encoder/mask", "lengths(source)"),
+            "m.json: encoder.mask: expected no such mask over rows of frames, found "
+            "lengths(source)");
+  EXPECT_EQ(after("/layout", "sequence-first"),
+            "m.json: layout: expected batch-first beside frames, found sequence-first");
+  EXPECT_EQ(after("/target/frames", {10, 7}),
+            "m.json: target.frames: expected no such key of the target, found it");
+  json["source"].erase("convolutions");
+  EXPECT_EQ(problem(json), "m.json: source.convolutions: expected a list of 1 to 16 objects, found "
+                           "no such key");
+  json["source"] = {{"vocabulary", nullptr}, {"convolutions", {Json::object()}}};
+  EXPECT_EQ(problem(json), "m.json: source.convolutions: expected frames beside it, found none");
+}
+
 TEST_F(DescriptionTest, RotaryPositions) {
   auto with = [&](const char *key, Json value) {
     Json position{{"kind", "rotary"}};

@@ -85,6 +85,19 @@ inline SmallVector<int64_t> patchesShape(Value image, Value weight) {
   return {dim(image, 0), patchCount(image, dim(weight, 2)), dim(weight, 0)};
 }
 
+/// A row for each `stride` rows of `input`, of the channels of `size` rows; meaningless where C1 or C2
+/// of unfold does not hold.
+inline SmallVector<int64_t> unfoldedShape(Value input, uint64_t size, uint64_t stride,
+                                          bool channelsFirst) {
+  if (typeOf(input).getRank() != 3 || stride == 0)
+    return SmallVector<int64_t>(typeOf(input).getShape());
+  int64_t rows = dim(input, channelsFirst ? 2 : 1), channels = dim(input, channelsFirst ? 1 : 2);
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(channels))
+    return SmallVector<int64_t>(typeOf(input).getShape());
+  return {dim(input, 0), (rows - 1) / static_cast<int64_t>(stride) + 1,
+          channels * static_cast<int64_t>(size)};
+}
+
 inline SmallVector<int64_t> concatShape(Value first, Value rows) {
   int64_t behind = typeOf(rows).getRank() == 3 ? dim(rows, 1) : 0;
   return {dim(rows, 0),

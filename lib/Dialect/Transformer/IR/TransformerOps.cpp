@@ -193,7 +193,7 @@ std::optional<RowTable> PositionSinusoidalOp::rowTable() {
   return RowTable{"sinusoidal(" + std::to_string(columns) + ")", columns, getOffset()};
 }
 
-//===- patches, patch_embedding, concat ----------------------------------===//
+//===- patches, patch_embedding, unfold, concat ---------------------------===//
 
 /// Checks that patches of `side` tile the image.
 static LogicalResult verifyPatches(Operation *op, StringRef constraint, Value image, int64_t side) {
@@ -246,6 +246,24 @@ LogicalResult PatchEmbeddingOp::verify() {
         return verifyShape(op, "C4", "the result", getResult(), patchesShape(image, weight),
                            {1, 2});
       });
+}
+
+void UnfoldOp::inferShapes(SymbolicShapes &shapes) {
+  inferPatches(getResult(), getInput(), shapes);
+}
+
+LogicalResult UnfoldOp::verify() {
+  auto size = static_cast<int64_t>(getSize()), stride = static_cast<int64_t>(getStride());
+  RankedTensorType input = typeOf(getInput());
+  if (input.getRank() != 3 || input.isDynamicDim(1) || input.isDynamicDim(2) ||
+      input.getDimSize(1) == 0 || input.getDimSize(2) == 0)
+    return emitOpError("C1: expected input of rank 3, static but for the batch, found ")
+           << input;
+  if (size <= 0 || size % 2 == 0 || stride <= 0)
+    return emitOpError("C2: expected an odd positive size and a positive stride, found ")
+           << size << " and " << stride;
+  return verifyShape(*this, "C3", "the result", getResult(),
+                     unfoldedShape(getInput(), getSize(), getStride(), getChannelsFirst()), {1, 2});
 }
 
 LogicalResult ConcatOp::verify() {

@@ -1,9 +1,10 @@
-//===- EmbeddingOps.td - Rows of ids and of images ---------*- tablegen -*-===//
+//===- EmbeddingOps.td - Rows of ids, images and frames ----*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where activations begin: rows of a table chosen by ids, patches of an image,
-// and the positions and tokens that are added to either.
+// frames of sound beside their neighbours, and the positions and tokens that are
+// added to them.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD
@@ -217,6 +218,42 @@ def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding", [],
   let resultType = "typeOf(adaptor.getImage()).clone(patchesShape(adaptor.getImage(), adaptor.getWeight()))";
   let assemblyFormat = "$image `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
+
+//===- Rows of frames ----------------------------------------------------===//
+
+def Transformer_UnfoldOp : Transformer_InferredOp<"unfold", [], ["inferShapes"]> {
+  let summary = "rows beside their neighbours";
+  let description = [{
+    What a convolution over rows multiplies with its weight `[out, C, size]` as a matrix: with `size` k, `stride` s and p = (k - 1) / 2 rows of
+    zeros around them, `[B, T, C]` becomes `[B, (T - 1) / s + 1, C * k]`, `result[b, t, c * k + d] = input[b, s * t + d - p, c]`. With
+    `channels_first` the input is `[B, C, T]`, `input[b, c, s * t + d - p]`.
+
+    Constraints:
+    * C1: `input` has rank 3, and all its sizes but that of the batch are static.
+    * C2: `size` is odd and positive, `stride` is positive.
+    * C3: the result is `[B, (T - 1) / s + 1, C * k]`.
+
+    Example:
+    ```mlir
+    func.func @pairs(%x: tensor<?x30x16xf32>) -> tensor<?x15x48xf32> {
+      %y = transformer.unfold %x {size = 3 : i64, stride = 2 : i64} : tensor<?x30x16xf32> -> tensor<?x15x48xf32>
+      return %y : tensor<?x15x48xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, I64Attr:$size, DefaultValuedAttr<I64Attr, "1">:$stride, UnitAttr:$channels_first);
+  let results = (outs Transformer_Activations:$result);
+  let resultType = "typeOf(adaptor.getInput()).clone(unfoldedShape(adaptor.getInput(), adaptor.getSize(), adaptor.getStride(), adaptor.getChannelsFirst()))";
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Dimension of the input that counts its channels.
+    int64_t getChannelDim() { return getChannelsFirst() ? 1 : 2; }
+    /// Zeros before the first row and behind the last.
+    int64_t getPadding() { return (static_cast<int64_t>(getSize()) - 1) / 2; }
+  }];
+}
+
+//===- Rows in front -----------------------------------------------------===//
 
 def Transformer_ConcatOp : Transformer_InferredOp<"concat", [], ["inferShapes", "takesWeight"]> {
   let summary = "the same rows before those of every sequence";

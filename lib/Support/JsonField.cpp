@@ -3,13 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See JsonField.h.
-#include "JsonField.h"
+#include "heddle/Support/JsonField.h"
 
 #include "heddle/Support/Try.h"
 
-namespace heddle::tokenizers {
+using namespace heddle;
+using Json = nlohmann::ordered_json;
 
-std::string foundText(const Json &value) {
+std::string heddle::foundText(const Json &value) {
   if (value.is_string())
     return quotedText(value.get_ref<const std::string &>());
   if (value.is_object())
@@ -81,6 +82,13 @@ Expected<int64_t> JsonField::numberAt(const std::string &key, int64_t least, int
   return HEDDLE_TRY(get(key)).number(least, most);
 }
 
+Expected<int64_t> JsonField::numberOr(const std::string &key, int64_t otherwise, int64_t least,
+                                      int64_t most) const {
+  HEDDLE_TRY(checkObject());
+  auto field = find(key);
+  return field ? field->number(least, most) : Expected<int64_t>(otherwise);
+}
+
 Expected<std::vector<JsonField>> JsonField::listAt(const std::string &key) const {
   return HEDDLE_TRY(get(key)).list();
 }
@@ -101,5 +109,3 @@ Expected<std::string> JsonField::textOr(const std::string &key,
   auto field = find(key);
   return field ? field->text() : Expected<std::string>(otherwise);
 }
-
-} // namespace heddle::tokenizers

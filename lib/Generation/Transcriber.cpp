@@ -1,0 +1,173 @@
+//===- Transcriber.cpp - Audio to texts ---------------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "heddle/Generation/Transcriber.h"
+
+#include "RowScores.h"
+
+#include "heddle/Audio/AudioFile.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <cmath>
+
+using namespace heddle;
+
+Status heddle::checkTranscription(const TranscribeOptions &options) {
+  if (options.task && *options.task != "transcribe" && *options.task != "translate")
+    return usageError("--task: expected transcribe or translate, found " +
+                      quotedText(*options.task));
+  if (options.temperature && !(*options.temperature >= 0 && std::isfinite(*options.temperature)))
+    return usageError("--temperature: expected a number of at least 0, found " +
+                      formatted("%.15g", *options.temperature));
+  return {};
+}
+
+Expected<Transcriber> Transcriber::create(Session &session, const TextModel &model) {
+  if (!model.source || !model.target || !model.source->sound || !model.speech)
+    return inputError("expected a speech model with its folder's preprocessor_config.json and "
+                      "generation_config.json, found a model without");
+  if (!model.target->takesText())
+    return inputError("expected a speech model with a tokenizer, found one without");
+  return Transcriber(model, HEDDLE_TRY(TextDecoder::create(session, model)));
+}
+
+/// Refuses a language or a task that the model has not, before anything is heard.
+Status Transcriber::checkKnown(const TranscribeOptions &options) const {
+  HEDDLE_TRY(checkTranscription(options));
+  if (options.language)
+    HEDDLE_TRY(model->speech->language(*options.language));
+  if (options.task)
+    HEDDLE_TRY(model->speech->prompt({}, *options.task == "translate", false));
+  return {};
+}
+
+Expected<Transcript> Transcriber::file(const std::string &path, const TranscribeOptions &options) {
+  HEDDLE_TRY(checkKnown(options));
+  return samples(HEDDLE_TRY(readAudio(path, rate())), options);
+}
+
+/// The language that is asked for, or that of what was just heard.
+Expected<std::optional<int32_t>> Transcriber::languageOf(const TranscribeOptions &options) {
+  const SpeechTokens &tokens = *model->speech;
+  if (options.language)
+    return tokens.language(*options.language);
+  if (tokens.usualLanguage())
+    return tokens.usualLanguage();
+  return tokens.likeliestLanguage(HEDDLE_TRY(decoder.scoresBehind({tokens.startToken()})));
+}
+
+/// How likely nothing is said, which stands behind the start token; `before` is what stands before that
+/// in the prompt.
+Expected<double> Transcriber::probabilityOfSilence(Recording &recording, const TokenIds &prompt,
+                                                   size_t before) {
+  const TokenIds start(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(before) + 1);
+  const std::span<const float> scores = HEDDLE_TRY(decoder.scoresBehind(start));
+  recording.vocabulary = scores.size();
+  const int32_t silence = model->speech->noSpeech();
+  if (silence < 0 || static_cast<size_t>(silence) >= scores.size())
+    return 0.0;
+  return std::exp(logProbability(scores, decoder.givesProbabilities(), silence));
+}
+
+Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpeech,
+                                           const Recording &recording, uint64_t window) {
+  SpeechChecks checks;
+  checks.vocabulary = recording.vocabulary;
+  if (recording.options.temperature)
+    checks.temperatures = {*recording.options.temperature};
+  DecodingOptions decoding = decoder.defaults();
+  decoding.beam = 1; // the probability of each token is wanted
+  decoding.limit = model->speech->mostBehind(std::ssize(prompt), model->target->limit);
+  decoding.seed = recording.options.seed;
+  decoding.numbers = {window};
+  if (recording.timestamps)
+    decoding.timestamps = model->speech->timestamps();
+  return chooseAttempt(checks, [&](double temperature) -> Expected<SpeechAttempt> {
+    SpeechAttempt attempt{.tokens = {}, .noSpeech = noSpeech};
+    double sum = 0, count = 0;
+    decoding.sample = temperature > 0;
+    decoding.temperature = temperature > 0 ? temperature : 1;
+    decoding.onProbability = [&](size_t, double logProbability) {
+      sum += logProbability;
+      ++count;
+    };
+    if (decoding.limit > 0)
+      attempt.tokens = HEDDLE_TRY(decoder.say(prompt, decoding));
+    attempt.meanLogProbability = count > 0 ? sum / count : 0;
+    return attempt;
+  });
+}
+
+/// Hears the window that is next, and goes on to the one behind it.
+Status Transcriber::hear(Recording &recording, SpeechWindows &windows) {
+  const LogMel &mel = *model->source->sound;
+  const SpeechTokens &tokens = *model->speech;
+  const int32_t firstTimestamp = tokens.timestamps().first;
+  const double start = static_cast<double>(windows.begin()) * mel.secondsAFrame();
+  HEDDLE_TRY(decoder.listen(Tensor::f32({1, mel.bands(), mel.windowFrames()},
+                                        mel.window(recording.frames, windows.begin()))));
+  if (windows.begin() == 0)
+    recording.language = HEDDLE_TRY(languageOf(recording.options));
+  TokenIds prompt =
+      HEDDLE_TRY(tokens.prompt(recording.language, recording.translates, recording.timestamps));
+  const size_t own = prompt.size();
+  if (recording.tells && !recording.segments.empty())
+    prompt =
+        tokens.behind(allTokens(recording.segments, firstTimestamp), prompt, model->target->limit);
+  const double noSpeech = HEDDLE_TRY(probabilityOfSilence(recording, prompt, prompt.size() - own));
+  const SpeechChoice choice =
+      HEDDLE_TRY(decode(prompt, noSpeech, recording, static_cast<uint64_t>(windows.begin())));
+  recording.tells = recording.options.tellsBefore && choice.informs();
+  if (choice.isSilent) {
+    windows.goOn(windows.frames());
+    return {};
+  }
+  constexpr int64_t stride = 2; // rows of the memory are two frames
+  SpeechCut cut =
+      cutSegments(choice.attempt.tokens, firstTimestamp, windows.frames(), start,
+                  {.secondsATimestamp = stride * mel.secondsAFrame(), .framesATimestamp = stride});
+  std::ranges::move(cut.segments, std::back_inserter(recording.segments));
+  windows.goOn(cut.frames);
+  return {};
+}
+
+Expected<Transcript> Transcriber::samples(std::span<const float> samples,
+                                          const TranscribeOptions &options) {
+  HEDDLE_TRY(checkKnown(options));
+  if (samples.empty())
+    return inputError("expected samples, found none");
+  const LogMel &mel = *model->source->sound;
+  // All frames at once: their loudness is relative to the loudest.
+  Recording recording{.options = options, .frames = mel.apply(samples)};
+  recording.translates =
+      options.task ? *options.task == "translate" : model->speech->usuallyTranslates();
+  recording.timestamps = options.timestamps || recording.frames.frames > mel.windowFrames();
+  recording.tells = options.tellsBefore;
+  SpeechWindows windows(recording.frames.frames, mel.windowFrames());
+  const double seconds = static_cast<double>(samples.size()) / static_cast<double>(mel.rate());
+  for (double done = 0; !windows.isDone() && done < seconds;
+       done = static_cast<double>(windows.begin()) * mel.secondsAFrame()) {
+    if (options.onProgress)
+      options.onProgress(done, seconds);
+    HEDDLE_TRY(hear(recording, windows));
+  }
+  return textOf(recording, seconds);
+}
+
+/// Texts of what was said, without timestamps and other special tokens. Behind the end of the audio
+/// nothing is, whatever a model says of the silence there.
+Transcript Transcriber::textOf(const Recording &recording, double seconds) const {
+  const int32_t end = model->speech->timestamps().end;
+  Transcript transcript{model->speech->codeOf(recording.language), seconds, {}};
+  for (const SpeechSegment &segment : recording.segments) {
+    if (segment.start >= seconds)
+      continue;
+    TokenIds words;
+    std::ranges::copy_if(segment.tokens, std::back_inserter(words),
+                         [&](int32_t token) { return token < end; });
+    transcript.segments.push_back(
+        {segment.start, std::min(segment.end, seconds), model->target->decode(words)});
+  }
+  return transcript;
+}
