@@ -29,7 +29,7 @@ const Writing &writingOf(int level, const std::string &form) {
                                                      "GroupNonUniformBallot",
                                                      "GroupNonUniformShuffle"};
   static const Writing least = {.capabilities = {"Shader"}, .extensions = {}, .isWritten = true};
-  static const Writing groups = {.capabilities = subgroups, .extensions = {}, .isWritten = false};
+  static const Writing groups = {.capabilities = subgroups, .extensions = {}, .isWritten = true};
   static const Writing dots = [] {
     Writing writing = {.capabilities = subgroups,
                        .extensions = {"SPV_KHR_integer_dot_product"},
@@ -60,7 +60,8 @@ const std::vector<GpuTarget> &heddle::gpuTargets() {
     std::vector<GpuTarget> all;
     for (const VulkanLevel &way : vulkanLevels()) {
       const Writing &writing = writingOf(way.level, way.form);
-      all.push_back({way, writing.capabilities, writing.extensions, gpuTiles, writing.isWritten});
+      const TileSizes &tiles = way.level == 0 ? gpuTiles : teamTiles;
+      all.push_back({way, writing.capabilities, writing.extensions, tiles, writing.isWritten});
     }
     return all;
   }();

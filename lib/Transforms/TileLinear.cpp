@@ -250,6 +250,12 @@ Size heddle::rowsOfLinear(KernelBuilder &frame) {
   return input.getDim(input.getRank() - 2).extent;
 }
 
+bool heddle::multipliesCodes(KernelBuilder &frame) {
+  return llvm::any_of(frame.def.getBody().front().getOps<LinearOp>(), [&](LinearOp linear) {
+    return isa<IntegerType>(frame.viewType(frame.viewOf(linear.getWeight())).getElementType());
+  });
+}
+
 LogicalResult heddle::tileLinear(KernelBuilder &frame) { return LinearTiler(frame).run(); }
 
 //===- Models ------------------------------------------------------------===//

@@ -191,8 +191,9 @@ mlir::Value packedDocuments(KernelBuilder &f);
 /// the document's last. Spare tiles stay at the last row of all and store nothing.
 mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
 
-/// The schedule of a body, for a level of Vulkan devices, or null: for CPUs.
-kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
+/// The schedule of a body of tiles of these sizes, for a level of Vulkan devices, or null: for CPUs.
+kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
+                                    const TileSizes &sizes);
 /// The tile of a linear's product, multiplied and scaled as its format says.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
 /// The values that a definition computes for its results: what it yields, before rounding, since
@@ -207,6 +208,8 @@ void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, 
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
 /// How many rows a linear has that its kernel takes in tiles.
 kernel::Size rowsOfLinear(KernelBuilder &frame);
+/// Whether some weight of a linear's kernel holds codes of integers.
+bool multipliesCodes(KernelBuilder &frame);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Hoists scalars out of loops.

@@ -83,6 +83,8 @@ protected:
   virtual void addSteps(mlir::Value first, int64_t steps, mlir::Value start, Registers &sums);
   /// The same as `loadLeft` from the staged block.
   virtual mlir::Value loadStagedLeft(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u);
+  /// The left side of all rows at k + u where it is staged crosswise; `kept` as in `loadRight`.
+  virtual Registers loadCrosswise(mlir::Value k, int64_t u, Registers &kept);
 
   //===--------------------------------------------------------------------===//
   // Helpers
@@ -94,8 +96,14 @@ protected:
   bool isStaged() const { return block != 0; }
   /// Loads four words of the right side, from memory or from the staged block.
   mlir::Value rightQuad(kernel::Address place);
+  /// Whether the left side is staged crosswise: an invocation multiplies rows by fours.
+  bool isCrosswise() const { return isStaged() && shape.rows % vec4 == 0; }
   /// Four words of a row of the staged left side.
   mlir::Value leftQuad(int64_t row, mlir::Value quad);
+  /// One word of each row where that side is staged crosswise, by fours of rows.
+  Registers leftWords(mlir::Value word);
+  /// The lanes of such quads, row by row.
+  Registers rowsOf(llvm::ArrayRef<mlir::Value> quads);
   /// Quads from one of several runs of a staged block to the next.
   static int64_t pitchOfRuns(int64_t runs, int64_t quads) { return runs > 1 ? quads + 1 : quads; }
   /// Column c of the tile in a staged block of the right side: its panel and its place there.
@@ -123,6 +131,8 @@ private:
   void placeStagedRight();
   GpuStaging stagedRight(int64_t steps);
   GpuStaging stagedLeft(int64_t steps);
+  GpuStaging::Layout rightLayout();
+  GpuStaging::Layout leftLayout();
   /// What an invocation copies of a block of both sides.
   struct Copies {
     GpuStaging right, left;
