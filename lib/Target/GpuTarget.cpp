@@ -19,6 +19,7 @@ namespace {
 struct Writing {
   std::vector<std::string> capabilities, extensions;
   bool isWritten;
+  bool packedDots = false;
 };
 
 const Writing &writingOf(int level, const std::string &form) {
@@ -33,7 +34,8 @@ const Writing &writingOf(int level, const std::string &form) {
   static const Writing dots = [] {
     Writing writing = {.capabilities = subgroups,
                        .extensions = {"SPV_KHR_integer_dot_product"},
-                       .isWritten = false};
+                       .isWritten = true,
+                       .packedDots = true};
     writing.capabilities.insert(writing.capabilities.end(),
                                 {"DotProduct", "DotProductInput4x8BitPacked"});
     return writing;
@@ -61,7 +63,8 @@ const std::vector<GpuTarget> &heddle::gpuTargets() {
     for (const VulkanLevel &way : vulkanLevels()) {
       const Writing &writing = writingOf(way.level, way.form);
       const TileSizes &tiles = way.level == 0 ? gpuTiles : teamTiles;
-      all.push_back({way, writing.capabilities, writing.extensions, tiles, writing.isWritten});
+      all.push_back({way, writing.capabilities, writing.extensions, tiles, writing.isWritten,
+                     writing.packedDots});
     }
     return all;
   }();

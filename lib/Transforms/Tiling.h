@@ -208,8 +208,9 @@ void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, 
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
 /// How many rows a linear has that its kernel takes in tiles.
 kernel::Size rowsOfLinear(KernelBuilder &frame);
-/// Whether some weight of a linear's kernel holds codes of integers.
-bool multipliesCodes(KernelBuilder &frame);
+/// Whether a linear's kernel is one that stages its products where the target does so: with weights of
+/// floats, or with bytes that it multiplies by fours.
+bool stagesProducts(KernelBuilder &frame, const GpuTarget &target);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Hoists scalars out of loops.

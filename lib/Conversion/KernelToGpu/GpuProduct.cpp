@@ -37,8 +37,9 @@ static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff
 static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
   static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
   static const GpuProductStrategy *const strategies[] = {
-      &gpuWidenedPanels, &gpuPairedPanels, &gpuKeptRows, &gpuKeptBf16Rows, &gpuInt8Dot4,
-      &gpuInt4,          &gpuBf16Dot2,     &gpuBf16Rows, &gpuF16Widened,   &f32};
+      &gpuWidenedPanels, &gpuPairedPanels, &gpuKeptRows, &gpuKeptBf16Rows, &gpuInt8Packed,
+      &gpuInt8Dot4,      &gpuInt4,         &gpuBf16Dot2, &gpuBf16Rows,     &gpuF16Widened,
+      &f32};
   for (const GpuProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;
@@ -233,11 +234,12 @@ FailureOr<Fragment> GpuProduct::run() {
   placeRight();
   if (failed(placeLeft()))
     return failure(); // placeLeft said why
-  Registers sums(shape.size(), e.zeroSum(op));
+  Registers sums(shape.size() + sumsBeside(), e.zeroSum(op));
   if (isStaged())
     sumStaged(sums);
   else
     sumProducts(sums);
+  finishSums(sums);
   shape.registers = std::move(sums);
   return shape;
 }
@@ -374,7 +376,11 @@ void GpuProduct::store(Copies &copies, ArrayRef<Value> loaded) {
   e.workgroup.beforeWrite(SharedArray::Right);
   e.workgroup.beforeWrite(SharedArray::Left);
   copies.right.store(loaded);
-  copies.left.store(loaded);
+  Registers rows;
+  for (Value quad : loaded)
+    rows.push_back(asStaged(quad));
+  ArrayRef<Value> left = rows;
+  copies.left.store(left);
   e.workgroup.barrier();
 }
 

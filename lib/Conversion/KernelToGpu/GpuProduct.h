@@ -81,6 +81,12 @@ protected:
   /// Adds those of `steps` steps from `first` on; where sides are staged, k counts inside the block,
   /// which begins at `start`.
   virtual void addSteps(mlir::Value first, int64_t steps, mlir::Value start, Registers &sums);
+  /// Registers that are summed beside those of the tile, and what is done with them at the end, which
+  /// leaves those of the tile.
+  virtual int64_t sumsBeside() const { return 0; }
+  virtual void finishSums(Registers &) {}
+  /// Four words of a row as they are staged.
+  virtual mlir::Value asStaged(mlir::Value quad) { return quad; }
   /// The same as `loadLeft` from the staged block.
   virtual mlir::Value loadStagedLeft(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u);
   /// The left side of all rows at k + u where it is staged crosswise; `kept` as in `loadRight`.
@@ -94,6 +100,8 @@ protected:
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
   /// Whether blocks of both sides are staged; how many steps they have.
   bool isStaged() const { return block != 0; }
+  GpuStaging::Layout rightLayout();
+  GpuStaging::Layout leftLayout();
   /// Loads four words of the right side, from memory or from the staged block.
   mlir::Value rightQuad(kernel::Address place);
   /// Whether the left side is staged crosswise: an invocation multiplies rows by fours.
@@ -131,8 +139,6 @@ private:
   void placeStagedRight();
   GpuStaging stagedRight(int64_t steps);
   GpuStaging stagedLeft(int64_t steps);
-  GpuStaging::Layout rightLayout();
-  GpuStaging::Layout leftLayout();
   /// What an invocation copies of a block of both sides.
   struct Copies {
     GpuStaging right, left;
@@ -167,7 +173,7 @@ constexpr GpuProductStrategy gpuStrategyOf() {
           }};
 }
 
-extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4,
+extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4, gpuInt8Packed,
     gpuKeptBf16Rows, gpuKeptRows, gpuPairedPanels, gpuWidenedPanels;
 
 } // namespace heddle
