@@ -19,6 +19,7 @@ namespace {
 struct Writing {
   std::vector<std::string> capabilities, extensions;
   bool isWritten;
+  bool packedDots = false;
 };
 
 const Writing &writingOf(int level, const std::string &form) {
@@ -29,11 +30,12 @@ const Writing &writingOf(int level, const std::string &form) {
                                                      "GroupNonUniformBallot",
                                                      "GroupNonUniformShuffle"};
   static const Writing least = {.capabilities = {"Shader"}, .extensions = {}, .isWritten = true};
-  static const Writing groups = {.capabilities = subgroups, .extensions = {}, .isWritten = false};
+  static const Writing groups = {.capabilities = subgroups, .extensions = {}, .isWritten = true};
   static const Writing dots = [] {
     Writing writing = {.capabilities = subgroups,
                        .extensions = {"SPV_KHR_integer_dot_product"},
-                       .isWritten = false};
+                       .isWritten = true,
+                       .packedDots = true};
     writing.capabilities.insert(writing.capabilities.end(),
                                 {"DotProduct", "DotProductInput4x8BitPacked"});
     return writing;
@@ -60,7 +62,9 @@ const std::vector<GpuTarget> &heddle::gpuTargets() {
     std::vector<GpuTarget> all;
     for (const VulkanLevel &way : vulkanLevels()) {
       const Writing &writing = writingOf(way.level, way.form);
-      all.push_back({way, writing.capabilities, writing.extensions, gpuTiles, writing.isWritten});
+      const TileSizes &tiles = way.level == 0 ? gpuTiles : teamTiles;
+      all.push_back({way, writing.capabilities, writing.extensions, tiles, writing.isWritten,
+                     writing.packedDots});
     }
     return all;
   }();

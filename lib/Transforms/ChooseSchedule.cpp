@@ -106,6 +106,10 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
     constexpr int64_t across = 16, block = 64; // 4 KiB of weights, 2 KiB of rows
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
   }
+  if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows) {
+    int64_t across = std::max<int64_t>(columns / 8, 4); // an invocation has 8 x 8 sums
+    return kernel::ScheduleAttr::get(body.getContext(), order, 0, sizes.stagedSteps, {16, across});
+  }
   int64_t across = multiplies && facts.wide ? 8 : 4;
   if (facts.sums > 128)
     across = 16;
@@ -113,7 +117,8 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
                                    {std::min(facts.rows, down), across});
 }
 
-kernel::ScheduleAttr heddle::chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu) {
+kernel::ScheduleAttr heddle::chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
+                                            const TileSizes &sizes) {
   BodyFacts facts = factsOf(body);
-  return gpu ? gpuSchedule(body, facts, gpu->tiles) : cpuSchedule(body, facts);
+  return gpu ? gpuSchedule(body, facts, sizes) : cpuSchedule(body, facts);
 }

@@ -47,17 +47,21 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
       return def.emitOpError("expected a root, found none");
     if (!def.getScalars())
       return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
-    TileSizes sizes = gpu ? gpu->tiles : cpuTiles, few = sizes;
-    few.linearRows = sizes.fewRows;
-    few.linearColumns = sizes.fewRowColumns;
-    bool hasFew = *root == kernel::Root::Linear && sizes.fewRows;
+    TileSizes sizes = gpu ? gpu->tiles : cpuTiles;
     kernel::Size rows; // a number that is known leaves no choice to devices
-    {
+    if (*root == kernel::Root::Linear) {
       OpBuilder builder(def);
       KernelBuilder frame(def, sizes, builder);
-      if (hasFew)
+      if (sizes.fewRows)
         rows = rowsOfLinear(frame);
+      if (sizes.stagedSteps && !stagesProducts(frame, *gpu)) { // these are as at level 0
+        sizes.stagedSteps = 0;
+        sizes.linearRows = gpuTiles.linearRows;
+      }
     }
+    TileSizes few = sizes;
+    few.linearRows = sizes.fewRows;
+    few.linearColumns = sizes.fewRowColumns;
     if (failed(write(def, *root, sizes, {}, gpu)) ||
         (!rows.isStatic() && failed(write(def, *root, few, rows, gpu))))
       return failure();
@@ -73,7 +77,7 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     frame.fewRows = fewRows;
     if (failed(write(frame, root)))
       return failure();
-    frame.func.setScheduleAttr(chooseSchedule(frame.func, gpu));
+    frame.func.setScheduleAttr(chooseSchedule(frame.func, gpu, sizes));
     return success();
   }
 

@@ -250,6 +250,13 @@ Size heddle::rowsOfLinear(KernelBuilder &frame) {
   return input.getDim(input.getRank() - 2).extent;
 }
 
+bool heddle::stagesProducts(KernelBuilder &frame, const GpuTarget &target) {
+  return llvm::all_of(frame.def.getBody().front().getOps<LinearOp>(), [&](LinearOp linear) {
+    Type weight = frame.viewType(frame.viewOf(linear.getWeight())).getElementType();
+    return !isa<IntegerType>(weight) || (weight.isInteger(8) && target.packedDots);
+  });
+}
+
 LogicalResult heddle::tileLinear(KernelBuilder &frame) { return LinearTiler(frame).run(); }
 
 //===- Models ------------------------------------------------------------===//

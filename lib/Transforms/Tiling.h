@@ -193,8 +193,9 @@ mlir::Value packedDocuments(KernelBuilder &f);
 /// the document's last. Spare tiles stay at the last row of all and store nothing.
 mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
 
-/// The schedule of a body, for a level of Vulkan devices, or null: for CPUs.
-kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
+/// The schedule of a body of tiles of these sizes, for a level of Vulkan devices, or null: for CPUs.
+kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
+                                    const TileSizes &sizes);
 /// The tile of a linear's product, multiplied and scaled as its format says.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
 /// The values that a definition computes for its results: what it yields, before rounding, since
@@ -209,6 +210,9 @@ void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, 
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
 /// How many rows a linear has that its kernel takes in tiles.
 kernel::Size rowsOfLinear(KernelBuilder &frame);
+/// Whether a linear's kernel is one that stages its products where the target does so: with weights of
+/// floats, or with bytes that it multiplies by fours.
+bool stagesProducts(KernelBuilder &frame, const GpuTarget &target);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Hoists scalars out of loops.

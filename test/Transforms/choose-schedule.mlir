@@ -8,6 +8,7 @@
 
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=cpu})" | FileCheck %s --check-prefix=CPU
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan})" | FileCheck %s --check-prefix=GPU
+// RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=1})" | FileCheck %s --check-prefix=TEAM
 // RUN: not heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=7})" 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: error: tile-kernels: expected one of 0, 1, 1-dot, {{.*}} as level of Vulkan devices, found 7
 
@@ -20,6 +21,10 @@
 // GPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
 // GPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
 // GPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [4, 4]>
+// TEAM: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>
+// TEAM: @linear_few({{.*}}few_rows = "d0"{{.*}}kblock = 64, threads = [8, 16]>
+// TEAM: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
+// TEAM: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [4, 4]>
 func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims = ["B", "S", 2048]}) -> tensor<?x?x32xf32> {
   %w = transformer.weight "w" : tensor<32x2048xf32>
   %g = transformer.weight "g" : tensor<32xf32>

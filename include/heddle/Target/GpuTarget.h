@@ -26,6 +26,7 @@ struct GpuTarget : VulkanLevel {
   /// Whether some kernel is written in another way than one level below. Until then the compiler
   /// leaves the level out, unless it is asked for.
   bool isWritten = false;
+  bool packedDots = false; ///< dot products of four signed bytes are an instruction
 };
 
 /// All ways, in the order of vulkanLevels().

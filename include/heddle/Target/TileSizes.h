@@ -35,6 +35,9 @@ struct TileSizes {
   /// Limit of the values in a tile of rows of attention and norms. A row's result does not depend
   /// on how many rows share its tile.
   int64_t mostValues;
+  /// Steps of a block of products of many rows that a workgroup stages in its memory; 0: invocations
+  /// load what they multiply.
+  int64_t stagedSteps = 0;
 };
 
 /// The first of `sizes` that divides `extent`, else the last.
@@ -85,5 +88,23 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .copyColumns = copyTileColumns,
                                     .poolColumns = gpuPoolColumns,
                                     .mostValues = std::numeric_limits<int64_t>::max()};
+
+/// Of real GPUs: 17 KiB of workgroup memory hold 16 steps of 128 rows and of 128 columns. The bits are
+/// those of `gpuTiles`, so its chunk is the same.
+inline constexpr TileSizes teamTiles{.linearRows = 128,
+                                     .linearColumns = gpuLinearColumns,
+                                     .cutsColumns = false,
+                                     .fewRows = gpuTiles.fewRows,
+                                     .fewRowColumns = gpuFewRowColumns,
+                                     .attentionRows = gpuAttentionRows,
+                                     .chunk = gpuTiles.chunk,
+                                     .weightsRows = gpuTiles.weightsRows,
+                                     .normRows = gpuTiles.normRows,
+                                     .softmaxRows = gpuTiles.softmaxRows,
+                                     .copyRows = gpuTiles.copyRows,
+                                     .copyColumns = copyTileColumns,
+                                     .poolColumns = gpuPoolColumns,
+                                     .mostValues = std::numeric_limits<int64_t>::max(),
+                                     .stagedSteps = 16};
 
 } // namespace heddle

@@ -186,7 +186,7 @@ Value GpuKernel::element(int64_t argument, Value index) {
   return spirv::AccessChainOp::create(builder, loc(), bindings.at(binding.number), path);
 }
 
-Value GpuKernel::shared(SharedArray array, Type element, int64_t entries, Value index) {
+Value GpuKernel::shared(SharedArray array, Type element, int64_t entries, Value index, Value lane) {
   Value &base = arrays[{array, entries}];
   if (!base) {
     OpBuilder::InsertionGuard guard(builder);
@@ -202,7 +202,10 @@ Value GpuKernel::shared(SharedArray array, Type element, int64_t entries, Value 
     base = spirv::AddressOfOp::create(builder, loc(), variable);
     workgroupBytes += entries * (isa<VectorType>(element) ? 16 : 4);
   }
-  return spirv::AccessChainOp::create(builder, loc(), base, ValueRange{index});
+  SmallVector<Value> path = {index};
+  if (lane)
+    path.push_back(lane);
+  return spirv::AccessChainOp::create(builder, loc(), base, path);
 }
 
 void GpuKernel::barrier() {

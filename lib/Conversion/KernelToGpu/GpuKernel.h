@@ -59,8 +59,10 @@ public:
   /// Pointer to one word, f32 or i32.
   mlir::Value element(int64_t argument, mlir::Value index);
 
-  /// Pointer to entry `index` of an array in Workgroup memory, declared on first use.
-  mlir::Value shared(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index);
+  /// Pointer to entry `index` of an array in Workgroup memory, declared on first use, or to a lane of
+  /// the entry.
+  mlir::Value shared(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
+                     mlir::Value lane = {});
   /// Workgroup barrier, which orders accesses to Workgroup memory only.
   void barrier();
 

@@ -37,8 +37,9 @@ static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff
 static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
   static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
   static const GpuProductStrategy *const strategies[] = {
-      &gpuWidenedPanels, &gpuPairedPanels, &gpuKeptRows, &gpuKeptBf16Rows, &gpuInt8Dot4,
-      &gpuInt4,          &gpuBf16Dot2,     &gpuBf16Rows, &gpuF16Widened,   &f32};
+      &gpuWidenedPanels, &gpuPairedPanels, &gpuKeptRows, &gpuKeptBf16Rows, &gpuInt8Packed,
+      &gpuInt8Dot4,      &gpuInt4,         &gpuBf16Dot2, &gpuBf16Rows,     &gpuF16Widened,
+      &f32};
   for (const GpuProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;
@@ -202,14 +203,18 @@ Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
 
 /// Emits one iteration: for each k the loads, then rows x vec4s products.
 void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
-  Registers vec4s(shape.rows), kept;
+  Registers vec4s(shape.rows), kept, rows, keptRows;
   for (int64_t number = 0; number < loop.steps; ++number) {
     int64_t u = inOrder(number, loop.steps);
     Registers b = loadRight(k, u, kept);
     if (number && number % vec4 == 0) // the next vec4s of the left side
       vec4s.assign(vec4s.size(), Value());
+    if (isCrosswise())
+      rows = loadCrosswise(k, u, keptRows);
     for (int64_t row = 0; row < shape.rows; ++row) {
-      Value a = leftScalar(vec4s[row], k, row, u, loop.steps == stepsOfIteration());
+      Value a = isCrosswise()
+                    ? rows[row]
+                    : leftScalar(vec4s[row], k, row, u, loop.steps == stepsOfIteration());
       a = e.splat(a, VectorType::get({width}, a.getType()));
       for (int64_t j = 0; j < shape.vectors; ++j) {
         Value &sum = sums[row * shape.vectors + j];
@@ -229,11 +234,12 @@ FailureOr<Fragment> GpuProduct::run() {
   placeRight();
   if (failed(placeLeft()))
     return failure(); // placeLeft said why
-  Registers sums(shape.size(), e.zeroSum(op));
+  Registers sums(shape.size() + sumsBeside(), e.zeroSum(op));
   if (isStaged())
     sumStaged(sums);
   else
     sumProducts(sums);
+  finishSums(sums);
   shape.registers = std::move(sums);
   return shape;
 }
@@ -262,19 +268,55 @@ void GpuProduct::addSteps(Value first, int64_t steps, Value, Registers &sums) {
 
 //===- Staged blocks -----------------------------------------------------===//
 
+GpuStaging::Layout GpuProduct::rightLayout() {
+  int64_t panels = GpuEmitter::columnsOf(op.getType()) / 16,
+          pitch = pitchOfRuns(panels, panelQuads(block));
+  return {SharedArray::Right, panels * pitch, pitch};
+}
+
+GpuStaging::Layout GpuProduct::leftLayout() {
+  int64_t rows = op.getType().getDimSize(0), quads = rowQuads(block),
+          across = isCrosswise() ? vec4 * quads : rows,
+          pitch = pitchOfRuns(across, isCrosswise() ? rows / vec4 : quads);
+  return {SharedArray::Left, across * pitch, pitch, isCrosswise()};
+}
+
 Value GpuProduct::rightQuad(Address place) {
   if (!isStaged())
     return spirv::LoadOp::create(builder, loc, e.vec4At(right(), place));
-  int64_t panels = GpuEmitter::columnsOf(op.getType()) / 16;
-  return e.workgroup.read(SharedArray::Right, e.vec4Type(),
-                          panels * pitchOfRuns(panels, panelQuads(block)),
+  return e.workgroup.read(SharedArray::Right, e.vec4Type(), rightLayout().entries,
                           e.quadOf(right(), place));
 }
 
 Value GpuProduct::leftQuad(int64_t row, Value quad) {
-  int64_t rows = op.getType().getDimSize(0), pitch = pitchOfRuns(rows, rowQuads(block));
-  Value place = e.add(e.mul(e.add(e.rowBase(), e.constant(row)), pitch), quad);
-  return e.workgroup.read(SharedArray::Left, e.vec4Type(), rows * pitch, place);
+  GpuStaging::Layout layout = leftLayout();
+  Value place = e.add(e.mul(e.add(e.rowBase(), e.constant(row)), layout.pitch), quad);
+  return e.workgroup.read(SharedArray::Left, e.vec4Type(), layout.entries, place);
+}
+
+GpuProduct::Registers GpuProduct::leftWords(Value word) {
+  GpuStaging::Layout layout = leftLayout();
+  Value first = e.add(e.mul(word, layout.pitch), e.quarter(e.rowBase()));
+  Registers quads;
+  for (int64_t four = 0; four < shape.rows / vec4; ++four)
+    quads.push_back(e.workgroup.read(SharedArray::Left, e.vec4Type(), layout.entries,
+                                     e.add(first, e.constant(four))));
+  return quads;
+}
+
+GpuProduct::Registers GpuProduct::rowsOf(ArrayRef<Value> quads) {
+  Registers rows;
+  for (int64_t row = 0; row < shape.rows; ++row)
+    rows.push_back(vector::ExtractOp::create(builder, loc, quads[row / vec4], row % vec4));
+  return rows;
+}
+
+GpuProduct::Registers GpuProduct::loadCrosswise(Value k, int64_t u, Registers &) {
+  Registers quads = leftWords(e.add(k, e.constant(u)));
+  if (word() != 1)
+    for (Value &quad : quads)
+      quad = e.asWords(quad);
+  return rowsOf(quads);
 }
 
 /// Blocks begin at multiples of four steps, so that the element of a quad is known.
@@ -305,8 +347,7 @@ Value GpuProduct::panelAt(Value panel) {
 
 GpuStaging GpuProduct::stagedRight(int64_t steps) {
   int64_t panels = GpuEmitter::columnsOf(op.getType()) / right().type.getPanel();
-  return GpuStaging(e, right(), SharedArray::Right, panels, panelQuads(steps),
-                    pitchOfRuns(panels, panelQuads(block)),
+  return GpuStaging(e, right(), rightLayout(), panels, panelQuads(steps),
                     [&](Value panel) { return panelAt(panel); });
 }
 
@@ -315,11 +356,10 @@ GpuStaging GpuProduct::stagedLeft(int64_t steps) {
   const BoundView left = e.view(op.getLhs());
   int64_t rows = op.getType().getDimSize(0);
   Value last = e.sub(left.extents.front(), e.constant(1)), first = e.scalar(op.getLhsIndex());
-  return GpuStaging(e, left, SharedArray::Left, rows, rowQuads(steps),
-                    pitchOfRuns(rows, rowQuads(block)), [&](Value row) {
-                      Value start = e.mul(e.minimum(e.add(first, row), last), leftPitch);
-                      return e.quadOf(left, {e.add(left.offset, start), 0});
-                    });
+  return GpuStaging(e, left, leftLayout(), rows, rowQuads(steps), [&](Value row) {
+    Value start = e.mul(e.minimum(e.add(first, row), last), leftPitch);
+    return e.quadOf(left, {e.add(left.offset, start), 0});
+  });
 }
 
 /// Loads the block that begins at step `first`.
@@ -336,7 +376,11 @@ void GpuProduct::store(Copies &copies, ArrayRef<Value> loaded) {
   e.workgroup.beforeWrite(SharedArray::Right);
   e.workgroup.beforeWrite(SharedArray::Left);
   copies.right.store(loaded);
-  copies.left.store(loaded);
+  Registers rows;
+  for (Value quad : loaded)
+    rows.push_back(asStaged(quad));
+  ArrayRef<Value> left = rows;
+  copies.left.store(left);
   e.workgroup.barrier();
 }
 

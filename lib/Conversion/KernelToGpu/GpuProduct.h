@@ -81,8 +81,16 @@ protected:
   /// Adds those of `steps` steps from `first` on; where sides are staged, k counts inside the block,
   /// which begins at `start`.
   virtual void addSteps(mlir::Value first, int64_t steps, mlir::Value start, Registers &sums);
+  /// Registers that are summed beside those of the tile, and what is done with them at the end, which
+  /// leaves those of the tile.
+  virtual int64_t sumsBeside() const { return 0; }
+  virtual void finishSums(Registers &) {}
+  /// Four words of a row as they are staged.
+  virtual mlir::Value asStaged(mlir::Value quad) { return quad; }
   /// The same as `loadLeft` from the staged block.
   virtual mlir::Value loadStagedLeft(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u);
+  /// The left side of all rows at k + u where it is staged crosswise; `kept` as in `loadRight`.
+  virtual Registers loadCrosswise(mlir::Value k, int64_t u, Registers &kept);
 
   //===--------------------------------------------------------------------===//
   // Helpers
@@ -92,10 +100,18 @@ protected:
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
   /// Whether blocks of both sides are staged; how many steps they have.
   bool isStaged() const { return block != 0; }
+  GpuStaging::Layout rightLayout();
+  GpuStaging::Layout leftLayout();
   /// Loads four words of the right side, from memory or from the staged block.
   mlir::Value rightQuad(kernel::Address place);
+  /// Whether the left side is staged crosswise: an invocation multiplies rows by fours.
+  bool isCrosswise() const { return isStaged() && shape.rows % vec4 == 0; }
   /// Four words of a row of the staged left side.
   mlir::Value leftQuad(int64_t row, mlir::Value quad);
+  /// One word of each row where that side is staged crosswise, by fours of rows.
+  Registers leftWords(mlir::Value word);
+  /// The lanes of such quads, row by row.
+  Registers rowsOf(llvm::ArrayRef<mlir::Value> quads);
   /// Quads from one of several runs of a staged block to the next.
   static int64_t pitchOfRuns(int64_t runs, int64_t quads) { return runs > 1 ? quads + 1 : quads; }
   /// Column c of the tile in a staged block of the right side: its panel and its place there.
@@ -157,7 +173,7 @@ constexpr GpuProductStrategy gpuStrategyOf() {
           }};
 }
 
-extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4,
+extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4, gpuInt8Packed,
     gpuKeptBf16Rows, gpuKeptRows, gpuPairedPanels, gpuWidenedPanels;
 
 } // namespace heddle

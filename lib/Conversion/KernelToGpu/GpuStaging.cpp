@@ -7,14 +7,19 @@
 
 #include "GpuEmitter.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 using namespace mlir;
 using heddle::kernel::BoundView;
 
 namespace heddle {
 
-GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, SharedArray to, int64_t runs,
-                       int64_t quads, int64_t pitch, function_ref<Value(Value)> startOf)
-    : e(emitter), view(from), array(to), entries(runs * pitch) {
+/// Words of a quad, rows of one crosswise.
+static constexpr int64_t kQuad = 4;
+
+GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, int64_t runs,
+                       int64_t quads, function_ref<Value(Value)> startOf)
+    : e(emitter), view(from), layout(to) {
   const int64_t invocations = e.placement.ty * e.placement.tx, all = runs * quads;
   auto quotient = [&](Value x, bool rest) -> Value {
     if (rest)
@@ -28,7 +33,12 @@ GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, SharedArray t
     Value run = runs > 1 ? quotient(number, false) : e.constant(0),
           place = runs > 1 ? quotient(number, true) : number;
     sources.push_back(e.add(startOf(run), place));
-    places.push_back(e.add(e.mul(run, pitch), place));
+    if (layout.crosswise) {
+      lanes.push_back(arith::AndIOp::create(e.builder, e.loc, run, e.constant(kQuad - 1)));
+      places.push_back(e.add(e.mul(place, kQuad * layout.pitch), e.quarter(run)));
+    } else {
+      places.push_back(e.add(e.mul(run, layout.pitch), place));
+    }
   }
 }
 
@@ -39,9 +49,17 @@ void GpuStaging::fetch(Value offset, SmallVectorImpl<Value> &loaded) {
 }
 
 void GpuStaging::store(ArrayRef<Value> &loaded) {
-  for (Value place : places) {
-    e.workgroup.write(array, e.vec4Type(), entries, place, loaded.front());
+  for (auto [number, place] : llvm::enumerate(places)) {
+    Value quad = loaded.front();
     loaded = loaded.drop_front();
+    if (!layout.crosswise) {
+      e.workgroup.write(layout.array, e.vec4Type(), layout.entries, place, quad);
+      continue;
+    }
+    for (int64_t word = 0; word < kQuad; ++word)
+      e.workgroup.write(layout.array, e.vec4Type(), layout.entries,
+                        e.add(place, e.constant(word * layout.pitch)),
+                        vector::ExtractOp::create(e.builder, e.loc, quad, word), lanes[number]);
   }
 }
 

@@ -7,7 +7,9 @@
 // memory. Words are moved as they are, so that one code serves every type:
 //
 //   right   the block's part of each panel: a run of quads (vec4s of words)
-//   left    the block's part of each row, likewise
+//   left    the block's part of each row, likewise; or crosswise, by words: a quad is
+//           one word of four rows, so that who multiplies several rows holds no
+//           more than one word of each
 //
 // Runs are a quad further apart than they are long where there are several, so
 // that neighbouring ones begin in different banks.
@@ -24,10 +26,16 @@ class GpuEmitter;
 /// Runs of quads that a workgroup copies from a view.
 class GpuStaging {
 public:
-  /// `quads` of each of `runs` runs, which lie `pitch` quads apart in the array; `startOf` gives the
-  /// place of a run in the view, in quads, where k is zero.
-  GpuStaging(GpuEmitter &emitter, const kernel::BoundView &view, SharedArray array, int64_t runs,
-             int64_t quads, int64_t pitch, llvm::function_ref<mlir::Value(mlir::Value run)> startOf);
+  /// The array where runs, or crosswise words of all runs, lie `pitch` quads apart.
+  struct Layout {
+    SharedArray array;
+    int64_t entries, pitch;
+    bool crosswise = false;
+  };
+  /// `quads` of each of `runs` runs; `startOf` gives the place of a run in the view, in quads, where
+  /// k is zero.
+  GpuStaging(GpuEmitter &emitter, const kernel::BoundView &view, Layout layout, int64_t runs,
+             int64_t quads, llvm::function_ref<mlir::Value(mlir::Value run)> startOf);
 
   /// Loads this invocation's quads of the block that begins `offset` quads behind k = 0.
   void fetch(mlir::Value offset, llvm::SmallVectorImpl<mlir::Value> &loaded);
@@ -38,9 +46,9 @@ public:
 private:
   GpuEmitter &e;
   const kernel::BoundView view;
-  SharedArray array;
-  int64_t entries;
+  Layout layout;
   llvm::SmallVector<mlir::Value> sources, places; ///< one a quad of this invocation
+  llvm::SmallVector<mlir::Value> lanes;           ///< crosswise: of the run in its four
 };
 
 } // namespace heddle

@@ -22,8 +22,9 @@ void GpuWorkgroup::beforeWrite(SharedArray array) {
 }
 
 void GpuWorkgroup::write(SharedArray array, Type element, int64_t entries, Value index,
-                         Value value) {
-  spirv::StoreOp::create(e.builder, e.loc, e.entry.shared(array, element, entries, index), value);
+                         Value value, Value lane) {
+  spirv::StoreOp::create(e.builder, e.loc, e.entry.shared(array, element, entries, index, lane),
+                         value);
 }
 
 Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value index) {

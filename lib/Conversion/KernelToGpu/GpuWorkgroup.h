@@ -29,8 +29,9 @@ public:
   /// Emits a barrier if other invocations may still read the array.
   void beforeWrite(SharedArray array);
   void barrier();
+  /// `lane`: of the entry, a vector, only this number is written.
   void write(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
-             mlir::Value value);
+             mlir::Value value, mlir::Value lane = {});
   mlir::Value read(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index);
 
 private:

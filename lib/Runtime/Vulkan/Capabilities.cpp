@@ -69,6 +69,11 @@ void Capabilities::addDots(VkPhysicalDevice device) {
     names.emplace("integerDotProduct4x8BitPackedSignedAccelerated");
 }
 
+void Capabilities::takeDots() {
+  if (has("shaderIntegerDotProduct"))
+    names.emplace("integerDotProduct4x8BitPackedSignedAccelerated");
+}
+
 /// Elements of 8, 16 and 32 bits; none for others.
 static std::optional<DType> elementOf(VkComponentTypeKHR type) {
   switch (type) {

@@ -31,6 +31,8 @@ public:
   std::vector<std::string> lacks(const VulkanLevel &way, const VulkanLimits &limits) const;
   /// Turns everything optional off.
   void clear();
+  /// Counts packed dot products as an instruction where the device offers them at all.
+  void takeDots();
 
 private:
   void addSubgroups(VkPhysicalDevice device);

@@ -123,6 +123,8 @@ Status PhysicalDevice::applyMask(std::string_view mask) {
     mask.remove_prefix(std::min(mask.size(), item.size() + 1));
     HEDDLE_TRY(applyItem(item));
   }
+  if (dotsTaken)
+    offered.takeDots();
   return {};
 }
 
@@ -134,7 +136,8 @@ Status PhysicalDevice::applyItem(std::string_view item) {
                                                            {"buffers", &masked.storageBuffers},
                                                            {"groups", &masked.groupCount}};
   const std::pair<std::string_view, bool *> switches[] = {{"staging", &staging},
-                                                          {"halves", &halvesKept}};
+                                                          {"halves", &halvesKept},
+                                                          {"dots", &dotsTaken}};
   size_t equals = std::min(item.find('='), item.size());
   std::string_view name = item.substr(0, equals),
                    text = item.substr(std::min(item.size(), equals + 1));

@@ -69,6 +69,7 @@ private:
   uint32_t familyClock = 0;
   VulkanLimits masked;
   bool halvesKept = false;
+  bool dotsTaken = false;           ///< dots=1: packed dot products count as an instruction
   bool staging = false;             ///< staging=1: as if the host could not reach device memory
   std::optional<int64_t> submitted; ///< lost=3: the third submission and all behind it are lost
 };

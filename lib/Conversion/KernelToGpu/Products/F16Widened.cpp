@@ -54,6 +54,24 @@ struct F16Widened : GpuProduct {
     return vector::ExtractOp::create(builder, loc, loaded, u);
   }
 
+  /// An even step keeps the odd halves, as on the right.
+  Registers loadCrosswise(Value k, int64_t u, Registers &odd) override {
+    Type element = e.view(op.getLhs()).type.getElementType();
+    if (!element.isF16())
+      return GpuProduct::loadCrosswise(k, u, odd);
+    if (u % 2 != 0)
+      return rowsOf(odd);
+    Value half = builder.createOrFold<arith::ShRUIOp>(loc, k, e.constant(1));
+    Registers even;
+    odd.clear();
+    for (Value quad : leftWords(e.add(half, e.constant(u / 2)))) {
+      auto [low, high] = e.unpackedWords(e.asWords(quad), element);
+      even.push_back(low);
+      odd.push_back(high);
+    }
+    return rowsOf(even);
+  }
+
   /// A quad of f16 holds eight features.
   Value loadStagedLeft(Value &loaded, Value k, int64_t row, int64_t u) override {
     Type element = e.view(op.getLhs()).type.getElementType();

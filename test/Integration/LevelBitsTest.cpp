@@ -1,0 +1,68 @@
+//===- LevelBitsTest.cpp - Levels 0 and 1 of Vulkan devices give equal bits ===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Level 1 stages products of many rows and takes the steps of level 0 in its order.
+// Rows, columns and features that end inside a tile, and few rows.
+#include "LinearModel.h"
+#include "ScopedVariable.h"
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+class LevelBitsTest : public testing::TestWithParam<std::string> {
+protected:
+  // Drivers for the processor emulate packed dot products, which are tested too.
+  ScopedVariable limits{"HEDDLE_VULKAN_LIMITS", "dots=1"};
+
+  /// Opens sessions at both levels; skips where the device has no level 1.
+  void open(const std::string &text, const LinearModel &weights) {
+    for (int level : {0, 1}) {
+      auto artifact = weights.compile(GetParam(), "vulkan", text);
+      ASSERT_TRUE(artifact) << artifact.error().message;
+      if (level == 1)
+        for (const Kernel &kernel : artifact->program().kernels)
+          for (const VulkanVariant &variant : kernel.vulkan)
+            higher += variant.level == 1;
+      auto session =
+          Session::fromArtifact(std::move(*artifact), {.device = "vulkan", .vulkanLevel = level});
+      if (!session && (isMissingDevice(session.error()) ||
+                       session.error().message.find("expected a level of 0") != std::string::npos))
+        GTEST_SKIP() << session.error().message;
+      ASSERT_TRUE(session) << session.error().message;
+      sessions.push_back(std::move(*session));
+    }
+  }
+
+  void expectSameBits(const std::string &function, const Tensors &inputs) {
+    HEDDLE_ASSERT(low, call(sessions[0], function, inputs));
+    HEDDLE_ASSERT(high, call(sessions[1], function, inputs));
+    EXPECT_TRUE(sameBits(high, low));
+  }
+
+  std::vector<Session> sessions;
+  int higher = 0; ///< kernels that have another form at level 1
+};
+
+TEST_P(LevelBitsTest, Products) {
+  constexpr int64_t rows = 150, features = 140;
+  // Tiles of 32 columns, the last of which do not exist, or of 128.
+  LinearModel model(rows, features, GetParam() == "f32" ? 150 : 128);
+  model.activation = "relu";
+  ASSERT_NO_FATAL_FAILURE(open(model.text(), model));
+  if (sessions.size() < 2)
+    return;
+  EXPECT_EQ(higher, 1);
+  for (int64_t some : {rows, int64_t{9}, int64_t{1}}) {
+    auto from = model.input.values.begin();
+    const std::vector<float> x(from, from + some * features);
+    expectSameBits("run", {{"x", Tensor::f32({some, features}, x)}});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsTest,
+                         testing::Values("f32", "bf16", "f16", "int8"), targetName);
+
+} // namespace
