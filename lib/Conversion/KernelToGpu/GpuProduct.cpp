@@ -201,17 +201,6 @@ Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
   return e.select(skip, c, next);
 }
 
-Value GpuProduct::packedDots(Value a, Value b) {
-  auto bytes = spirv::PackedVectorFormatAttr::get(
-      builder.getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
-  SmallVector<Value> lanes;
-  for (int64_t lane = 0; lane < width; ++lane)
-    lanes.push_back(spirv::SDotOp::create(builder, loc, builder.getI32Type(),
-                                          vector::ExtractOp::create(builder, loc, a, lane),
-                                          vector::ExtractOp::create(builder, loc, b, lane), bytes));
-  return vector::FromElementsOp::create(builder, loc, a.getType(), lanes);
-}
-
 /// Emits one iteration: for each k the loads, then rows x vec4s products.
 void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
   Registers vec4s(shape.rows), kept, rows, keptRows;

@@ -116,8 +116,6 @@ protected:
   static int64_t pitchOfRuns(int64_t runs, int64_t quads) { return runs > 1 ? quads + 1 : quads; }
   /// Column c of the tile in a staged block of the right side: its panel and its place there.
   mlir::Value stagedColumn(mlir::Value column);
-  /// Dot products of four signed bytes in each word, where the target has them.
-  mlir::Value packedDots(mlir::Value a, mlir::Value b);
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value end(mlir::Value k) { return e.unlessMissing(k); }
   /// Where this invocation's first row begins in the left view, or in one beside it.

@@ -6,8 +6,7 @@
 // words is eight features of four columns. 32 features of a column share a scale d and a
 // minimum m, those of a row e and s. Group by group:
 //
-//   u    sum of p * q, an integer below 2^24, so that f32 holds it exactly; of packed
-//        dot products where the target has them
+//   u    sum of p * q, an integer below 2^24, so that f32 holds it exactly
 //   sum  Fma(u, e * d, sum), then Fma(s, m, sum)
 
 #include "../GpuProduct.h"
@@ -108,7 +107,7 @@ private:
 
   /// A group by its number in the staged block, or among all, and among all.
   void addGroup(Value inBlock, Value group, int64_t words, Registers &sums) {
-    Registers parts(shape.size(), zeroPart()), codes(shape.vectors), quads(shape.rows);
+    Registers parts(shape.size(), e.zeroVector()), codes(shape.vectors), quads(shape.rows);
     Value far = e.mul(inBlock, blockWords * wordFeatures);
     for (int64_t word = 0; word < words; ++word) {
       Registers q;
@@ -118,28 +117,14 @@ private:
         Value p = rowWord(quads[row], group, row, word);
         for (int64_t j = 0; j < shape.vectors; ++j) {
           Value &part = parts[row * shape.vectors + j];
-          part = addFour(p, q[j], part);
+          for (int64_t byte = 0; byte < 4; ++byte)
+            part = math::FmaOp::create(builder, loc, e.byteAsFloat(q[j], byte, /*isSigned=*/false),
+                                       e.byteAsFloat(p, byte, /*isSigned=*/true), part);
         }
       }
     }
     for (int64_t j = 0; j < shape.vectors; ++j)
       addScaled(far, group, j, parts, sums);
-  }
-
-  Value zeroPart() {
-    return e.target.packedDots
-               ? e.wordConstant(0, VectorType::get({width}, builder.getI32Type()))
-               : e.zeroVector();
-  }
-
-  /// Adds the products of four features, whose signed codes and unsigned ones are bytes of words.
-  Value addFour(Value p, Value q, Value part) {
-    if (e.target.packedDots) // codes of four bits are positive as signed bytes too
-      return arith::AddIOp::create(builder, loc, part, packedDots(p, q));
-    for (int64_t byte = 0; byte < 4; ++byte)
-      part = math::FmaOp::create(builder, loc, e.byteAsFloat(q, byte, /*isSigned=*/false),
-                                 e.byteAsFloat(p, byte, /*isSigned=*/true), part);
-    return part;
   }
 
   /// Adds the group's integers of four columns to their sums.
@@ -148,8 +133,6 @@ private:
     for (int64_t row = 0; row < shape.rows; ++row) {
       Value &sum = sums[row * shape.vectors + j];
       Value u = parts[row * shape.vectors + j];
-      if (e.target.packedDots)
-        u = arith::SIToFPOp::create(builder, loc, e.vec4Type(), u);
       Value factor = arith::MulFOp::create(builder, loc, rowScale(group, row, 0), d);
       sum = math::FmaOp::create(builder, loc, u, factor, sum);
       sum = math::FmaOp::create(builder, loc, rowScale(group, row, 1), m, sum);
