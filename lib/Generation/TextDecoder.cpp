@@ -100,32 +100,41 @@ Status TextDecoder::encode(std::span<const int32_t> parents, std::span<const siz
   return session->run("decode_start", startInputs, nothing);
 }
 
-/// Takes a sequence's prompt, which lowers its limit, since caches hold `target.limit` tokens in all,
-/// but for the last, which no step reads.
-Status TextDecoder::addPrompt(TokenIds prompt, DecodingOptions &options) {
+/// Takes prompts, each of which lowers its sequence's limit, since caches hold `target.limit` tokens in
+/// all, but for the last, which no step reads.
+Status TextDecoder::takePrompts(std::vector<TokenIds> taken, DecodingOptions &options) {
   const int64_t room = model->target->limit;
-  if (prompt.empty())
-    return inputError("expected a prompt of at least one token, found none");
-  if (std::ssize(prompt) > room)
-    return inputError("prompt: expected at most " + std::to_string(room) +
-                      " tokens, the model's target.limit, found " + std::to_string(prompt.size()));
-  options.limits.push_back(room - std::ssize(prompt) + 1);
-  prompts.push_back(std::move(prompt));
+  options.limits.clear();
+  for (const TokenIds &prompt : taken) {
+    if (prompt.empty())
+      return inputError("expected a prompt of at least one token, found none");
+    if (std::ssize(prompt) > room)
+      return inputError("prompt: expected at most " + std::to_string(room) +
+                        " tokens, the model's target.limit, found " +
+                        std::to_string(prompt.size()));
+    options.limits.push_back(room - std::ssize(prompt) + 1);
+  }
+  prompts = std::move(taken);
   return {};
 }
 
-/// Takes the sources as prompts, each behind the start.
-Status TextDecoder::addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options) {
-  prompts.clear();
-  options.limits.clear();
+/// Prompts of sources.
+std::vector<TokenIds> TextDecoder::behindStart(const std::vector<TokenIds> &sources) const {
+  std::vector<TokenIds> made;
   for (const TokenIds &source : sources) {
-    TokenIds prompt;
+    TokenIds &prompt = made.emplace_back();
     if (model->target->start)
       prompt.push_back(*model->target->start);
     prompt.insert(prompt.end(), source.begin(), source.end());
-    HEDDLE_TRY(addPrompt(std::move(prompt), options));
   }
-  return {};
+  return made;
+}
+
+/// Decodes behind the prompts that were taken.
+Expected<std::vector<TokenIds>> TextDecoder::decodePrompts(DecodingOptions options) {
+  options.before = prompts;
+  onPrompt = options.onPrompt;
+  return decodeSequences(*this, prompts.size(), options);
 }
 
 /// Reads the prompts of `sequences` into the rows without a parent. Memory of a call grows with its
@@ -249,13 +258,11 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   if (model->source && model->source->sound)
     return inputError("expected a model of texts, found one of sound");
   sources = &texts;
-  onPrompt = options.onPrompt;
   if (model->source)
     prompts.assign(texts.size(), TokenIds{*model->target->start});
   else
-    HEDDLE_TRY(addPrompts(texts, options));
-  options.before = prompts;
-  return decodeSequences(*this, texts.size(), options);
+    HEDDLE_TRY(takePrompts(behindStart(texts), options));
+  return decodePrompts(std::move(options));
 }
 
 /// Keeps of the caches what is the beginning of the prompt, but for its last token, whose scores are
@@ -279,14 +286,12 @@ Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptio
   if (model->source)
     return inputError("expected a decoder-only model, found an encoder-decoder");
   DecodingOptions options = chosen;
-  HEDDLE_TRY(addPrompts({prompt}, options));
+  HEDDLE_TRY(takePrompts(behindStart({prompt}), options));
   hasBatch = false;
   HEDDLE_TRY(keepHeld());
-  options.before = prompts;
   held.clear(); // after an error nobody knows
-  onPrompt = options.onPrompt;
   goesOn = true;
-  auto decoded = decodeSequences(*this, 1, options);
+  auto decoded = decodePrompts(std::move(options));
   if (!decoded)
     held.clear();
   else
@@ -303,27 +308,27 @@ Status TextDecoder::listen(const Tensor &frames) {
   return session->run("encode", {{"source", frames}}, memory);
 }
 
+/// Takes a prompt behind what was heard.
+Status TextDecoder::takeHeard(const TokenIds &prompt, DecodingOptions &options) {
+  if (!memory.find("memory"))
+    return inputError("expected frames of sound before a prompt, found none");
+  return takePrompts({prompt}, options);
+}
+
 Expected<TokenIds> TextDecoder::say(const TokenIds &prompt, const DecodingOptions &chosen) {
   if (chosen.beam > 1)
     return usageError("beam: expected 1 behind sound, found " + std::to_string(chosen.beam));
-  if (!memory.find("memory"))
-    return inputError("expected frames of sound before a prompt, found none");
   DecodingOptions options = chosen;
-  prompts.clear();
-  options.limits.clear();
-  HEDDLE_TRY(addPrompt(prompt, options));
+  HEDDLE_TRY(takeHeard(prompt, options));
   hasBatch = false;
-  options.before = prompts;
-  auto said = HEDDLE_TRY(decodeSequences(*this, 1, options));
+  auto said = HEDDLE_TRY(decodePrompts(std::move(options)));
   return std::move(said.front());
 }
 
 Expected<std::span<const float>> TextDecoder::scoresBehind(const TokenIds &prompt) {
-  if (!memory.find("memory"))
-    return inputError("expected frames of sound before a prompt, found none");
   DecodingOptions options;
-  prompts.clear();
-  HEDDLE_TRY(addPrompt(prompt, options));
+  HEDDLE_TRY(takeHeard(prompt, options));
+  onPrompt = {};
   constexpr int32_t none = -1;
   constexpr size_t first = 0;
   return admit(std::span(&none, 1), std::span(&first, 1));

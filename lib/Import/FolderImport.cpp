@@ -312,12 +312,17 @@ static Expected<std::string> readSpeechFile(const std::string &path, Description
   return text;
 }
 
+/// The file that says how sound becomes frames; newer folders have it inside another.
+static fs::path soundSteps(const std::string &folder) {
+  const fs::path own = fs::path(folder) / "preprocessor_config.json",
+                 newer = fs::path(folder) / "processor_config.json";
+  std::error_code none;
+  return !fs::exists(own, none) && fs::exists(newer, none) ? newer : own;
+}
+
 /// How sound becomes frames, and the tokens beside text that generation_config.json names.
 static Status readSpeech(const std::string &folder, Description &description) {
-  fs::path steps = fs::path(folder) / "preprocessor_config.json";
-  if (std::error_code none;
-      !fs::exists(steps, none) && fs::exists(fs::path(folder) / "processor_config.json", none))
-    steps = fs::path(folder) / "processor_config.json";
+  const fs::path steps = soundSteps(folder);
   const std::string settings = (fs::path(folder) / "generation_config.json").string();
   std::string mel = HEDDLE_TRY(readSpeechFile(steps.string(), description));
   HEDDLE_TRY(checkFrames(HEDDLE_TRY(LogMel::fromJson(mel, steps.string())), steps.string(),
@@ -334,9 +339,8 @@ static Status readSpeech(const std::string &folder, Description &description) {
 /// What the folder of a model that hears says of sound, which the compiled model carries; where it
 /// cannot be followed, that is an error if files will come, else a warning.
 static Status addSpeech(const std::string &folder, bool needsFiles, Description &description) {
-  const bool holdsSteps = fs::exists(fs::path(folder) / "preprocessor_config.json") ||
-                          fs::exists(fs::path(folder) / "processor_config.json");
-  if (!hears(description) || !description.isEncoderDecoder() || (!needsFiles && !holdsSteps))
+  if (!hears(description) || !description.isEncoderDecoder() ||
+      (!needsFiles && !fs::exists(soundSteps(folder))))
     return {};
   Status read = readSpeech(folder, description);
   if (read || needsFiles)

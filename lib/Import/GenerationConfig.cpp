@@ -52,13 +52,18 @@ static Expected<Json> numberOf(const Setting &setting, const Json &value, const 
   return inputError(path + ": " + setting.key + ": expected " + range + ", found " + shown(value));
 }
 
+/// A flag; false where the file says nothing.
+static Expected<bool> flagOf(const Json &config, const char *key, const std::string &path) {
+  const Json flag = config.value(key, Json());
+  if (!flag.is_boolean() && !flag.is_null())
+    return inputError(path + ": " + key + ": expected true or false, found " + shown(flag));
+  return flag == true;
+}
+
 /// The settings of sampling. Where it draws tokens and no number is said, these are the 50 likeliest.
 static Status addSampling(const Json &config, const std::string &path, Json &generation) {
   constexpr int usualCount = 50;
-  const Json sample = config.value("do_sample", Json(false));
-  if (!sample.is_boolean() && !sample.is_null())
-    return inputError(path + ": do_sample: expected true or false, found " + shown(sample));
-  if (sample == true) {
+  if (HEDDLE_TRY(flagOf(config, "do_sample", path))) {
     generation["sample"] = true;
     generation["top-k"] = usualCount;
   }
@@ -166,11 +171,7 @@ static Status addRules(const Json &config, const std::string &path, bool transla
   }
   if (auto n = HEDDLE_TRY(wholeOf(config, "no_repeat_ngram_size", 0, path)); n && *n > 0)
     generation["no-repeat"] = *n;
-  const Json renormalize = config.value("renormalize_logits", Json());
-  if (!renormalize.is_null() && !renormalize.is_boolean())
-    return inputError(path + ": renormalize_logits: expected true or false, found " +
-                      shown(renormalize));
-  if (renormalize == true)
+  if (HEDDLE_TRY(flagOf(config, "renormalize_logits", path)))
     generation["renormalize"] = true;
   HEDDLE_TRY(addSuppressed(config, path, generation, warnings));
   return addLengths(config, path, translates, generation);

@@ -12,6 +12,28 @@ using namespace heddle;
 using namespace heddle::transformer;
 
 namespace {
+/// The tile of a kernel whose rows are looked up: a grid over (b, rows, 16 elements).
+struct LookupTile {
+  static constexpr int64_t columns = 16;
+
+  explicit LookupTile(KernelBuilder &f) : f(f), rows(f.sizes.copyRows) {
+    const kernel::ViewType out = f.viewType(f.firstResult());
+    count = out.getDim(1).extent;
+    f.createFunc({out.getDim(0).extent, count, padded(out.getDim(2).extent.value)},
+                 {1, rows, columns});
+    b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
+  }
+
+  RankedTensorType type() const { return f.t.type(rows, columns); }
+  RankedTensorType indices() const { return f.t.type(rows, columns, f.t.b.getI32Type()); }
+  void store(Value tile) const { storeResults(f, tile, {b, i, j}, f.t.sub(f.sizeValue(count), i)); }
+
+  KernelBuilder &f;
+  int64_t rows;
+  kernel::Size count;
+  Value b, i, j;
+};
+
 /// Coordinates, in a channel, of the pixels in a tile of patches.
 class PatchPixels {
 public:
@@ -45,52 +67,39 @@ private:
 };
 } // namespace
 
-/// Grid over (b, patches, 16 elements). The elements of a tile may be of several channels; each
+/// The elements of a tile may be of several channels; each
 /// lookup gives 0 for the elements of other channels, so that their sum is the tile.
 LogicalResult heddle::tilePatches(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<PatchesOp>();
   if (!op)
     return f.def.emitOpError("expected patches that are yielded");
-  constexpr int64_t columns = 16;
-  int64_t rows = f.sizes.copyRows, side = op.getSize(), pixels = side * side;
+  int64_t side = op.getSize(), pixels = side * side;
   unsigned image = f.viewOf(op.getImage());
-  kernel::ViewType in = f.viewType(image), out = f.viewType(f.firstResult());
+  kernel::ViewType in = f.viewType(image);
   int64_t channels = in.getDim(1).extent.value, across = in.getDim(3).extent.value / side;
-  kernel::Size count = out.getDim(1).extent;
-  f.createFunc({out.getDim(0).extent, count, padded(out.getDim(2).extent.value)},
-               {1, rows, columns});
-  Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
-  PatchPixels found(t, i, j, t.type(rows, columns, t.b.getI32Type()), side, across);
-  Value one = t.index(1), first = t.div(j, t.index(pixels)),
-        last = t.div(t.add(j, t.index(columns - 1)), t.index(pixels)),
+  const LookupTile at(f);
+  PatchPixels found(t, at.i, at.j, at.indices(), side, across);
+  Value one = t.index(1), first = t.div(at.j, t.index(pixels)),
+        last = t.div(t.add(at.j, t.index(at.columns - 1)), t.index(pixels)),
         end = t.min(t.add(last, one), t.index(channels));
-  RankedTensorType type = t.type(rows, columns);
-  Value tile = t.sum(first, end, type, [&](Value channel) -> Value {
-    return kernel::LookupOp::create(t.b, t.loc, type, f.slice(f.view(image), {b, channel}),
+  at.store(t.sum(first, end, at.type(), [&](Value channel) -> Value {
+    return kernel::LookupOp::create(t.b, t.loc, at.type(), f.slice(f.view(image), {at.b, channel}),
                                     found.of(channel));
-  });
-  storeResults(f, tile, {b, i, j}, t.sub(f.sizeValue(count), i));
+  }));
   return success();
 }
 
-/// Grid over (b, rows, 16 elements). Rows before the first and behind the last, and channels behind
+/// Rows before the first and behind the last, and channels behind
 /// the last, are out of bounds: the lookup gives 0.
 LogicalResult heddle::tileUnfold(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<UnfoldOp>();
   if (!op)
     return f.def.emitOpError("expected unfolded rows that are yielded");
-  constexpr int64_t columns = 16;
-  int64_t rows = f.sizes.copyRows;
-  unsigned input = f.viewOf(op.getInput());
-  kernel::ViewType out = f.viewType(f.firstResult());
-  kernel::Size count = out.getDim(1).extent;
-  f.createFunc({out.getDim(0).extent, count, padded(out.getDim(2).extent.value)},
-               {1, rows, columns});
-  Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
-  RankedTensorType indices = t.type(rows, columns, t.b.getI32Type());
-  Value row = t.iota(/*rows=*/true, i, indices), element = t.iota(/*rows=*/false, j, indices);
+  const LookupTile at(f);
+  Value row = t.iota(/*rows=*/true, at.i, at.indices()),
+        element = t.iota(/*rows=*/false, at.j, at.indices());
   auto number = [&](int64_t value) { return t.constantI(value, element); };
   Value size = number(static_cast<int64_t>(op.getSize())), channel = t.div(element, size);
   Value neighbour = t.sub(t.sub(element, t.mul(channel, size)), number(op.getPadding()));
@@ -98,8 +107,7 @@ LogicalResult heddle::tileUnfold(KernelBuilder &f) {
   SmallVector<Value> place{from, channel};
   if (op.getChannelsFirst())
     std::swap(place[0], place[1]);
-  Value tile = kernel::LookupOp::create(t.b, t.loc, t.type(rows, columns),
-                                        f.slice(f.view(input), {b}), place);
-  storeResults(f, tile, {b, i, j}, t.sub(f.sizeValue(count), i));
+  at.store(kernel::LookupOp::create(t.b, t.loc, at.type(),
+                                    f.slice(f.view(f.viewOf(op.getInput())), {at.b}), place));
   return success();
 }

@@ -62,7 +62,7 @@ TEST_P(LevelBitsTest, Products) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsTest,
-                         testing::Values("f32", "bf16", "f16", "int8"), targetName);
+INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsTest, testing::Values("f32", "bf16", "f16", "int8"),
+                         targetName);
 
 } // namespace

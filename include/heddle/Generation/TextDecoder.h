@@ -53,8 +53,10 @@ private:
   Status reorder(std::span<const int32_t> parents) override;
 
   Status encode(std::span<const int32_t> parents, std::span<const size_t> sequences);
-  Status addPrompt(TokenIds prompt, DecodingOptions &options);
-  Status addPrompts(const std::vector<TokenIds> &sources, DecodingOptions &options);
+  Status takePrompts(std::vector<TokenIds> taken, DecodingOptions &options);
+  std::vector<TokenIds> behindStart(const std::vector<TokenIds> &sources) const;
+  Status takeHeard(const TokenIds &prompt, DecodingOptions &options);
+  Expected<std::vector<TokenIds>> decodePrompts(DecodingOptions options);
   Status keepHeld();
   Expected<std::span<const float>> readPrompts(std::span<const int32_t> parents,
                                                std::span<const size_t> sequences);

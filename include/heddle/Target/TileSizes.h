@@ -91,20 +91,11 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
 
 /// Of real GPUs: 17 KiB of workgroup memory hold 16 steps of 128 rows and of 128 columns. The bits are
 /// those of `gpuTiles`, so its chunk is the same.
-inline constexpr TileSizes teamTiles{.linearRows = 128,
-                                     .linearColumns = gpuLinearColumns,
-                                     .cutsColumns = false,
-                                     .fewRows = gpuTiles.fewRows,
-                                     .fewRowColumns = gpuFewRowColumns,
-                                     .attentionRows = gpuAttentionRows,
-                                     .chunk = gpuTiles.chunk,
-                                     .weightsRows = gpuTiles.weightsRows,
-                                     .normRows = gpuTiles.normRows,
-                                     .softmaxRows = gpuTiles.softmaxRows,
-                                     .copyRows = gpuTiles.copyRows,
-                                     .copyColumns = copyTileColumns,
-                                     .poolColumns = gpuPoolColumns,
-                                     .mostValues = std::numeric_limits<int64_t>::max(),
-                                     .stagedSteps = 16};
+inline constexpr TileSizes teamTiles = [] {
+  TileSizes tiles = gpuTiles;
+  tiles.linearRows = 128;
+  tiles.stagedSteps = 16;
+  return tiles;
+}();
 
 } // namespace heddle

@@ -54,7 +54,7 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
     Registers zeros(result.size(), zeroSum(op)), start = zeros;
     int64_t from = 0;
     const std::optional<TileMemory> &sums = product(op).partialSums;
-    if (sums && !(loops.isOneRow() && takesOneRowWhole(op))) {
+    if (sums && !isWholeRow(op)) {
       start = readFragment(*sums, op.getType()).registers;
       from = lastBlock(op);
     }
@@ -81,8 +81,7 @@ bool CpuEmitter::isBlocked(Operation &op) {
          featuresOf(contract) > block;
 }
 
-/// Whether a lone row takes the features of a blocked product at once, so that it reads each panel as
-/// one long stream. Rows that are widened for it must fit a thread's stack.
+/// It then reads each panel as one long stream. Rows that are widened for it must fit a thread's stack.
 bool CpuEmitter::takesOneRowWhole(ContractOp op) { return featuresOf(op) <= (64 << 10); }
 
 /// The first feature of the last block.

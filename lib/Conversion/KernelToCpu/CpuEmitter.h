@@ -132,7 +132,10 @@ public:
 
   /// Whether the op is a contraction that goes by k-blocks.
   bool isBlocked(mlir::Operation &op);
+  /// Whether a lone row takes the features of a blocked product at once, and whether the body is
+  /// emitted for such a row.
   static bool takesOneRowWhole(ContractOp op);
+  bool isWholeRow(ContractOp op) const { return loops.isOneRow() && takesOneRowWhole(op); }
   /// Emits `product` under a condition; the result is `otherwise` where it is false.
   Registers ifVisited(mlir::Value condition, mlir::ValueRange otherwise,
                       llvm::function_ref<Registers()> product);

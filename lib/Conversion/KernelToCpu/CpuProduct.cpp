@@ -198,8 +198,7 @@ TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
   SmallVector<Address> places = leftRows(shape);
   TileMemory memory;
   memory.rows = shape.rows;
-  memory.columns =
-      padded(e.loops.isOneRow() && e.takesOneRowWhole(op) ? wholeFeatures() : packedFeatures());
+  memory.columns = padded(e.isWholeRow(op) ? wholeFeatures() : packedFeatures());
   memory.element = builder.getF32Type();
   e.scratch.place(memory);
   OpBuilder::InsertionGuard guard(builder);

@@ -37,9 +37,9 @@ static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff
 static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
   static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
   static const GpuProductStrategy *const strategies[] = {
-      &gpuWidenedPanels, &gpuPairedPanels, &gpuKeptRows, &gpuKeptBf16Rows, &gpuInt8Packed,
-      &gpuInt8Dot4,      &gpuInt4,         &gpuBf16Dot2, &gpuBf16Rows,     &gpuF16Widened,
-      &f32};
+      &gpuWidenedPanels, &gpuPairedPanels, &gpuKeptRows, &gpuKeptBf16Rows,
+      &gpuInt8Packed,    &gpuInt8Dot4,     &gpuInt4,     &gpuBf16Dot2,
+      &gpuBf16Rows,      &gpuF16Widened,   &f32};
   for (const GpuProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;
@@ -212,9 +212,8 @@ void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
     if (isCrosswise())
       rows = loadCrosswise(k, u, keptRows);
     for (int64_t row = 0; row < shape.rows; ++row) {
-      Value a = isCrosswise()
-                    ? rows[row]
-                    : leftScalar(vec4s[row], k, row, u, loop.steps == stepsOfIteration());
+      Value a = isCrosswise() ? rows[row]
+                              : leftScalar(vec4s[row], k, row, u, loop.steps == stepsOfIteration());
       a = e.splat(a, VectorType::get({width}, a.getType()));
       for (int64_t j = 0; j < shape.vectors; ++j) {
         Value &sum = sums[row * shape.vectors + j];
@@ -366,8 +365,8 @@ GpuStaging GpuProduct::stagedLeft(int64_t steps) {
 void GpuProduct::fetch(Copies &copies, Value first, Registers &loaded) {
   int64_t inQuad = vec4 * GpuEmitter::perWord(e.view(op.getLhs()));
   copies.right.fetch(e.mul(first, panelQuads(1)), loaded);
-  copies.left.fetch(builder.createOrFold<arith::ShRUIOp>(
-                        loc, e.mul(first, word()), e.constant(llvm::Log2_64(inQuad))),
+  copies.left.fetch(builder.createOrFold<arith::ShRUIOp>(loc, e.mul(first, word()),
+                                                         e.constant(llvm::Log2_64(inQuad))),
                     loaded);
 }
 

@@ -173,7 +173,7 @@ constexpr GpuProductStrategy gpuStrategyOf() {
           }};
 }
 
-extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4, gpuInt8Packed,
-    gpuKeptBf16Rows, gpuKeptRows, gpuPairedPanels, gpuWidenedPanels;
+extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4,
+    gpuInt8Packed, gpuKeptBf16Rows, gpuKeptRows, gpuPairedPanels, gpuWidenedPanels;
 
 } // namespace heddle

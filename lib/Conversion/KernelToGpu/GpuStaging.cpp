@@ -44,8 +44,8 @@ GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, in
 
 void GpuStaging::fetch(Value offset, SmallVectorImpl<Value> &loaded) {
   for (Value source : sources)
-    loaded.push_back(spirv::LoadOp::create(
-        e.builder, e.loc, e.entry.vec4(view.argument, e.add(source, offset))));
+    loaded.push_back(spirv::LoadOp::create(e.builder, e.loc,
+                                           e.entry.vec4(view.argument, e.add(source, offset))));
 }
 
 void GpuStaging::store(ArrayRef<Value> &loaded) {

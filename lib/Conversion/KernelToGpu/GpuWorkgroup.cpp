@@ -21,8 +21,8 @@ void GpuWorkgroup::beforeWrite(SharedArray array) {
     barrier();
 }
 
-void GpuWorkgroup::write(SharedArray array, Type element, int64_t entries, Value index,
-                         Value value, Value lane) {
+void GpuWorkgroup::write(SharedArray array, Type element, int64_t entries, Value index, Value value,
+                         Value lane) {
   spirv::StoreOp::create(e.builder, e.loc, e.entry.shared(array, element, entries, index, lane),
                          value);
 }

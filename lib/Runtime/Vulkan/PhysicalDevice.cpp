@@ -135,9 +135,8 @@ Status PhysicalDevice::applyItem(std::string_view item) {
                                                            {"range", &masked.storageRange},
                                                            {"buffers", &masked.storageBuffers},
                                                            {"groups", &masked.groupCount}};
-  const std::pair<std::string_view, bool *> switches[] = {{"staging", &staging},
-                                                          {"halves", &halvesKept},
-                                                          {"dots", &dotsTaken}};
+  const std::pair<std::string_view, bool *> switches[] = {
+      {"staging", &staging}, {"halves", &halvesKept}, {"dots", &dotsTaken}};
   size_t equals = std::min(item.find('='), item.size());
   std::string_view name = item.substr(0, equals),
                    text = item.substr(std::min(item.size(), equals + 1));

@@ -82,8 +82,7 @@ private:
     SmallVector<Value> lanes;
     for (int64_t lane = 0; lane < width; ++lane)
       lanes.push_back(spirv::SDotOp::create(
-          builder, loc, builder.getI32Type(),
-          vector::ExtractOp::create(builder, loc, a, lane),
+          builder, loc, builder.getI32Type(), vector::ExtractOp::create(builder, loc, a, lane),
           vector::ExtractOp::create(builder, loc, b, lane),
           spirv::PackedVectorFormatAttr::get(builder.getContext(),
                                              spirv::PackedVectorFormat::PackedVectorFormat4x8Bit)));
@@ -92,13 +91,13 @@ private:
 
   /// Adds the weights of a step of a staged block, of which `steps` exist.
   void addWeights(Value number, int64_t steps, bool mayEnd, Registers &weights) {
-    Registers none, words = loadRight(
-                        mayEnd ? e.minimum(number, e.constant(steps - 1)) : number, 0, none);
+    Registers none,
+        words = loadRight(mayEnd ? e.minimum(number, e.constant(steps - 1)) : number, 0, none);
     for (auto [sum, word] : llvm::zip(weights, words)) {
-      Value next = arith::AddIOp::create(
-          builder, loc, sum, dots(word, e.wordConstant(0x01010101, word.getType())));
-      Value exists = mayEnd ? e.compare(arith::CmpIPredicate::slt, number, e.constant(steps))
-                            : Value();
+      Value next = arith::AddIOp::create(builder, loc, sum,
+                                         dots(word, e.wordConstant(0x01010101, word.getType())));
+      Value exists =
+          mayEnd ? e.compare(arith::CmpIPredicate::slt, number, e.constant(steps)) : Value();
       if (exists)
         exists = e.splat(exists, VectorType::get({width}, builder.getI1Type()));
       sum = exists ? e.select(exists, next, sum) : next;

@@ -257,8 +257,7 @@ LogicalResult UnfoldOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (input.getRank() != 3 || input.isDynamicDim(1) || input.isDynamicDim(2) ||
       input.getDimSize(1) == 0 || input.getDimSize(2) == 0)
-    return emitOpError("C1: expected input of rank 3, static but for the batch, found ")
-           << input;
+    return emitOpError("C1: expected input of rank 3, static but for the batch, found ") << input;
   if (size <= 0 || size % 2 == 0 || stride <= 0)
     return emitOpError("C2: expected an odd positive size and a positive stride, found ")
            << size << " and " << stride;
