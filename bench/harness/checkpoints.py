@@ -83,12 +83,24 @@ def config(shape):
             "attention_bias": False, "bos_token_id": 1, "eos_token_id": 2}
 
 
-def folder_of(shape, cache):
-    folder = cache / f"language-{shape.name}"
+def written(folder, settings, shapes, values):
+    """A folder of a model, made where there is none: `values` gives the bits of a tensor by its name and shape."""
     if (folder / "ready").exists():
         return folder
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config(shape), indent=1))
+    (folder / "config.json").write_text(json.dumps(settings, indent=1))
+    files = shards(shapes)
+    names = ["model.safetensors"] if len(files) == 1 else [f"model-{n:05}-of-{len(files):05}.safetensors" for n in range(1, len(files) + 1)]
+    for name, tensors in zip(names, files):
+        write_shard(folder / name, tensors, values)
+    if len(files) > 1:
+        places = {tensor: name for name, tensors in zip(names, files) for tensor in tensors}
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+    (folder / "ready").touch()
+    return folder
+
+
+def folder_of(shape, cache):
     kept = {}
 
     def values(name, sizes):
@@ -99,15 +111,7 @@ def folder_of(shape, cache):
             kept[name] = rounded(values_of(name, sizes))
         return kept[name]
 
-    files = shards(shapes_of(shape))
-    names = ["model.safetensors"] if len(files) == 1 else [f"model-{n:05}-of-{len(files):05}.safetensors" for n in range(1, len(files) + 1)]
-    for name, tensors in zip(names, files):
-        write_shard(folder / name, tensors, values)
-    if len(files) > 1:
-        places = {tensor: name for name, tensors in zip(names, files) for tensor in tensors}
-        (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
-    (folder / "ready").touch()
-    return folder
+    return written(cache / f"language-{shape.name}", config(shape), shapes_of(shape), values)
 
 
 def bytes_of(folder):

@@ -6,7 +6,7 @@ import shutil
 
 import numpy
 
-from . import products, rates
+from . import products, rates, sequences
 from .figures import Result, median
 from .formats import FORMATS
 from .worker import Worker, WorkerError
@@ -25,7 +25,7 @@ def tolerance(row, contender):
     """How far a result may be from f64. Quantised encoders lose more than single products."""
     form = FORMATS[row.dtype]
     own = form.error
-    if row.kind in ("attend", "layer", "model", "token", "step", "prompt", "products"):
+    if row.kind in ("attend", "layer", "model", "token", "step", "prompt", "products", *sequences.KINDS):
         own = form.deep_error or DEEPER * form.error
     return own if contender in ("heddle", "beside") or row.dtype == "f32" else own * LENIENT
 
@@ -96,7 +96,8 @@ class Contest:
                 model, dtype = self.compiled(name, worker, model, dtype, folder.parent), "f32"
             opened = worker.ask(do="open", row=row, model=str(model), dtype=dtype, threads=self.threads, fill=request.get("fill", []),
                                 weights=str(folder / request["weights"]) if request["weights"] else "", inputs=inputs)
-            self.verify(name, worker, {"row": row, "function": request["function"], "output": request["output"], **caches}, folder, check, result)
+            asked = {"row": row, "output": request["output"], **{key: request[key] for key in ("function", "decode") if key in request}}
+            self.verify(name, worker, {**asked, **caches}, folder, check, result)
         except WorkerError as error:
             result.notes[name] = str(error)
             return {}
@@ -108,6 +109,8 @@ class Contest:
         alone = result.row.kind in ("gemm", "attention", "decode", "ffn", "attend")
 
         def timer(part):
+            if "decode" in request:
+                return lambda calls: worker.ask(do="decode", row=row, calls=calls, **request["decode"])["seconds"]
             return lambda calls: worker.ask(do="time", row=row, function=request["function"], calls=calls, part=part, **caches)["seconds"]
 
         timers = {name: (worker, timer("launches" if alone else "call"), 0)}
@@ -158,8 +161,11 @@ class Contest:
         to = folder / name
         shutil.rmtree(to, ignore_errors=True)
         to.mkdir()
-        asked = {key: request[key] for key in ("row", "function", "before", "keep", "output") if key in request}
-        worker.ask(do="result", folder=str(to), **asked)
+        if "decode" in request and name in ("heddle", "beside"):
+            worker.ask(do="decode", row=request["row"], folder=str(to), **request["decode"])
+        else:
+            asked = {key: request[key] for key in ("row", "function", "before", "keep", "output") if key in request}
+            worker.ask(do="result", folder=str(to), **asked)
         error = check(numpy.load(to / f"{request['output']}.npy"))
         result.errors[name] = error
         if not error <= tolerance(result.row, name):  # also where it is no number

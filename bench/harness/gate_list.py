@@ -110,6 +110,15 @@ def language_gates():
     yield Gate("compile.llama7b.int4", 1, "beyond-packing", 10, "<= 10 s beyond packing", at_most=True)
 
 
+def sequence_gates():
+    for threads in (1, 2):
+        for dtype, ratio, share in (("f32", 1.2, 0.80), ("int8", 1.5, 0.75)):
+            yield least(f"translate.greedy.{dtype}", threads, "best-peer", ratio, ("read", share))
+            yield least(f"translate.beam4x32.{dtype}", threads, "best-peer", 1.5)
+            for shape in ("whisper-tiny", "whisper-small"):
+                yield least(f"{shape}.encode.{dtype}", threads, "best-peer", 1.3, ("peak", 0.85))
+
+
 def shapes_gates():
     for row in shapes.rows():
         yield least(row.name, 1, "products", 0.80 if row.sizes["rows"] >= 32 else 0.70)
@@ -124,4 +133,4 @@ def other_gates():
 
 
 def all_gates():
-    return [*gemm_gates(), *attention_gates(), *model_gates(), *language_gates(), *shapes_gates(), *other_gates()]
+    return [*gemm_gates(), *attention_gates(), *model_gates(), *language_gates(), *sequence_gates(), *shapes_gates(), *other_gates()]

@@ -10,14 +10,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import gates, language, matrix, report
+from . import gates, language, matrix, report, sequences
 from .figures import median
 
 HERE = Path(__file__).resolve().parent
 PEERS = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch_eager", "inductor": "inductor", "flex": "flex", "iree": "iree",
-         "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp_second"}
+         "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp_second", "ctranslate2": "ctranslate2"}
 MODULES = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "inductor": "torch", "flex": "torch", "iree": "iree.compiler",
-           "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp"}
+           "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp", "ctranslate2": "ctranslate2"}
 LEVELS = {"L1": 24 << 10, "L2": 768 << 10, "L3": 12 << 20, "memory": 512 << 20}
 
 
@@ -83,7 +83,7 @@ def cpu_name():
 def versions(names):
     """Of what can be named: packages of the environment."""
     from importlib import metadata
-    packages = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "iree": "iree-base-compiler", "nncf": "nncf", "llama.cpp": "llama-cpp-python", "numpy": "numpy"}
+    packages = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "iree": "iree-base-compiler", "nncf": "nncf", "llama.cpp": "llama-cpp-python", "ctranslate2": "ctranslate2", "numpy": "numpy"}
     listed = []
     for name, package in packages.items():
         try:
@@ -126,7 +126,7 @@ def measure(options, rows, rounds):
     cache.mkdir(parents=True, exist_ok=True)
     threads = [int(number) for number in options.threads.split(",")]
     # The witness is part of every run that compares with somebody who multiplies matrices alone.
-    if set(peers) - set(language.ONLY) and not any(row.name == matrix.WITNESS for row in rows):
+    if set(peers) - set(language.ONLY) - set(sequences.PEERS) and not any(row.name == matrix.WITNESS for row in rows):
         rows = matrix.select(matrix.all_rows(), [matrix.WITNESS]) + rows
     results = earlier(options)
     done = {result.name for result in results}

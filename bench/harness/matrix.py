@@ -3,7 +3,7 @@
 """The rows: what is computed, at which sizes, with how much work. A row is chosen by its name. No package needed."""
 import fnmatch
 
-from . import language, shapes
+from . import language, sequences, shapes
 from .formats import FORMATS
 from .row import Row
 
@@ -122,7 +122,7 @@ def encoder_rows():
 
 
 def all_rows():
-    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows(), *language.rows(), *shapes.rows()]
+    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows(), *language.rows(), *sequences.rows(), *shapes.rows()]
     sizes = {"b": 1, "s": 16, "layers": LAYERS}
     rows.append(Row("compile.bert", "compile", "f32", sizes, gated=True, threads=(1,)))
     rows.append(Row("start.bert", "start", "f32", sizes, gated=True, threads=(1,)))
@@ -133,7 +133,7 @@ def all_rows():
 
 def reads(row):
     """Whether the row is a matter of reading: its rate is one of bytes."""
-    return row.name.startswith("gemv.") or row.kind in ("decode", "token", "step")
+    return row.name.startswith("gemv.") or row.kind in ("decode", "token", "step") or row.kind == "texts" and row.bytes > 0
 
 
 def select(rows, patterns):

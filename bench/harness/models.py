@@ -16,6 +16,7 @@ from .attentions import make_attention
 from .decoders import make_decode, make_token
 from .language_rows import make_language
 from .products import make_products
+from .sequence_rows import make_sound, make_speech, make_texts
 
 SIZE, HEADS, HEAD_SIZE, FFN = matrix.SIZE, matrix.HEADS, matrix.HEAD_SIZE, matrix.FFN_SIZE
 
@@ -27,6 +28,7 @@ def make(row, folder, cache, tools):
         return make_token(row, folder, cache, tools)
     makers = {"gemm": make_gemm, "attention": make_attention, "decode": make_decode, "attend": make_attend, "ffn": make_ffn,
               "step": make_language, "prompt": make_language, "products": make_products,
+              "texts": make_texts, "sound": make_sound, "speech": make_speech,
               "layer": make_encoder, "model": make_encoder}
     return makers[row.kind](row, folder, cache)
 

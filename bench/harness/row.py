@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Row:
     name: str
-    kind: str  # gemm, attention, decode, ffn, attend, layer, model, token, step, prompt, products, or one of systems.ROWS
+    kind: str  # gemm, attention, decode, ffn, attend, layer, model, token, step, prompt, products, one of sequences.KINDS or one of systems.ROWS
     dtype: str
     sizes: dict = field(compare=False, hash=False)
     flops: float = 0

@@ -93,7 +93,7 @@ Expected<Json> Worker::open(const Json &request) {
   auto start = std::chrono::steady_clock::now();
   auto session = HEDDLE_TRY(jit(request.at("model"), options));
   Json answer = {{"device", session.deviceText()}, {"seconds", secondsSince(start)}};
-  Row row{std::move(session), std::move(inputs), {}, {}};
+  Row row{std::move(session), std::move(inputs), {}, {}, {}};
   HEDDLE_TRY(row.runAll(request.value("fill", Json::array())));
   rows.erase(request.at("row"));
   rows.emplace(request.at("row"), std::move(row));
@@ -142,6 +142,57 @@ Expected<Json> Worker::result(const Json &request) {
   for (const auto &[name, tensor] : outputs)
     HEDDLE_TRY(writeNpy(request.at("folder").get<std::string>() + "/" + name + ".npy", tensor));
   return Json::object();
+}
+
+/// What a decoder writes for a request.
+static Expected<std::vector<TokenIds>> written(TextDecoder &decoder, const Json &request,
+                                               const NamedTensors &inputs) {
+  DecodingOptions options = decoder.defaults();
+  options.limit = options.least = request.at("tokens");
+  options.beam = request.at("beam");
+  options.beamRule = BeamRule::Full;
+  options.lengthPenalty = 1;
+  if (!request.contains("heard"))
+    return decoder.decode(request.at("texts"), options);
+  const Tensor *frames = inputs.find(request.at("heard").get<std::string>());
+  if (!frames)
+    return inputError("expected an input that is heard, found " + request.at("heard").dump());
+  HEDDLE_TRY(decoder.listen(*frames));
+  auto said = HEDDLE_TRY(decoder.say(request.at("prompt"), options));
+  return std::vector<TokenIds>{std::move(said)};
+}
+
+static Status writeTokens(const std::vector<TokenIds> &texts, const std::string &path) {
+  size_t length = texts.front().size();
+  TokenIds all;
+  for (const TokenIds &text : texts) {
+    if (text.size() != length)
+      return inputError("expected texts of " + std::to_string(length) + " tokens, found one of " +
+                        std::to_string(text.size()));
+    all.insert(all.end(), text.begin(), text.end());
+  }
+  return writeNpy(
+      path, Tensor::i32({static_cast<int64_t>(texts.size()), static_cast<int64_t>(length)}, all));
+}
+
+Expected<Json> Worker::decode(const Json &request) {
+  auto row = HEDDLE_TRY(find(request));
+  if (!(row)->texts) {
+    auto model = HEDDLE_TRY(textModelOf((row)->session));
+    (row)->texts = std::make_unique<TextModel>(std::move(model));
+  }
+  auto decoder = HEDDLE_TRY(TextDecoder::create((row)->session, *(row)->texts));
+  int calls = request.value("calls", 1);
+  std::vector<TokenIds> texts;
+  auto start = std::chrono::steady_clock::now();
+  for (int call = 0; call < calls; ++call) {
+    auto found = HEDDLE_TRY(written(decoder, request, (row)->inputs));
+    texts = std::move(found);
+  }
+  double seconds = secondsSince(start) / calls;
+  if (request.contains("folder"))
+    HEDDLE_TRY(writeTokens(texts, request.at("folder").get<std::string>() + "/tokens.npy"));
+  return Json{{"seconds", seconds}};
 }
 
 Expected<Json> Worker::close(const Json &request) {
@@ -202,7 +253,7 @@ Json Worker::answer(const Json &request) {
   static const std::map<std::string, Handler> handlers = {
       {"open", &Worker::open},         {"time", &Worker::time},       {"result", &Worker::result},
       {"launches", &Worker::launches}, {"close", &Worker::close},     {"rates", &Worker::rates},
-      {"read", &Worker::read},         {"compile", &Worker::compile},
+      {"read", &Worker::read},         {"compile", &Worker::compile}, {"decode", &Worker::decode},
   };
   auto handler = handlers.find(request.value("do", ""));
   if (handler == handlers.end())

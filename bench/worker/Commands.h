@@ -16,6 +16,9 @@
 //   launches row, function, calls → kernels [{kernel, flops}, …] of a call, and seconds, a
 //            list of the same length a call
 //   result   row, function, before, keep, folder → writes NAME.npy
+//   decode   row, tokens, beam, texts [[id, …], …] or the input that is heard and the prompt
+//            behind it, calls → seconds of a call that writes `tokens` tokens a text, no end
+//            among them; with folder, they are written as tokens.npy instead
 //   close    row
 //   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
 //   rates    of (["f32", …]), threads → {"f32": {rate, instruction}, …}, rate 0 where
@@ -26,10 +29,12 @@
 
 #include "bench/ReadProbe.h"
 
+#include "heddle/Generation/TextDecoder.h"
 #include "heddle/Runtime/Session.h"
 #include "heddle/Support/CpuRates.h"
 
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace heddle::bench {
@@ -46,6 +51,7 @@ private:
     Session session;
     NamedTensors inputs, outputs;
     std::vector<LaunchTime> times;
+    std::unique_ptr<TextModel> texts; ///< of a row that has been asked to decode
     /// The inputs that a function takes.
     Expected<NamedInputs> named(const std::string &function) const;
     Status runAll(const Json &functions);
@@ -60,6 +66,7 @@ private:
   Expected<Json> time(const Json &request);
   Expected<Json> launches(const Json &request);
   Expected<Json> result(const Json &request);
+  Expected<Json> decode(const Json &request);
   Expected<Json> close(const Json &request);
   Expected<Json> compile(const Json &request);
   Expected<Json> rates(const Json &request);

@@ -189,6 +189,14 @@ static Expected<EncodedText> encodePrompt(const TextModel &model, const std::str
                               {.whole = true});
 }
 
+/// Refuses a model one of whose sides is ids alone.
+static Status checkTakesText(const TextModel &model) {
+  for (const std::optional<TextSide> *side : {&model.source, &model.target})
+    if (*side && !(*side)->takesText())
+      return inputError((*side)->name + ".vocabulary: expected a file of tokens, found none");
+  return {};
+}
+
 /// `translate` and `generate`; refuses models of another kind.
 static Status decodeCommand(const char *kind, Session &session, const TranslateCommand &command,
                             std::istream &in, std::ostream &out, std::ostream &notes) {
@@ -200,6 +208,8 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   if (model.source && model.source->sound)
     return ofModel(session, inputError("expected a model that reads texts, found one that hears: "
                                        "`transcribe` takes it"));
+  if (Status takes = checkTakesText(model); !takes)
+    return ofModel(session, takes.takeError());
   const std::string before = HEDDLE_TRY(chooseLanguages(command, model));
   auto decoder = TextDecoder::create(session, model);
   if (!decoder)

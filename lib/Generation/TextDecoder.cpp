@@ -32,11 +32,8 @@ std::string outsideOf(const Vocabulary &vocabulary) {
 
 } // namespace
 
-/// Refuses sides without a vocabulary, and an encoder-decoder without a start id.
-static Status checkSides(const TextModel &model) {
-  for (const std::optional<TextSide> *side : {&model.source, &model.target})
-    if (*side && !(*side)->takesText() && !(*side)->sound)
-      return inputError((*side)->name + ".vocabulary: expected a file of tokens, found none");
+/// Refuses an encoder-decoder without a start id.
+static Status checkStart(const TextModel &model) {
   if (model.source && !model.target->start)
     return inputError("target.start: expected the id that a translation begins with, found none" +
                       (model.target->vocabulary ? outsideOf(*model.target->vocabulary) : ""));
@@ -64,7 +61,7 @@ Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &mod
     return inputError("expected a model of kind encoder-decoder or decoder, found " + model.kind);
   if (model.head == "ForSequenceClassification")
     return inputError("expected a model that writes text, found one with classes");
-  HEDDLE_TRY(checkSides(model));
+  HEDDLE_TRY(checkStart(model));
   HEDDLE_TRY(checkFunctions(session, encodes));
   TextDecoder decoder(session, model);
   decoder.scores = HEDDLE_TRY(scoresName(session, "decode_step"));
