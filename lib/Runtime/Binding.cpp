@@ -66,6 +66,12 @@ void CachedRows::reach() {
     reached[row] = kept[row] == 0 ? 0 : std::max(reached[row], kept[row]);
 }
 
+std::optional<int64_t> CachedRows::most() const {
+  if (reached.empty())
+    return std::nullopt;
+  return std::max<int64_t>(0, *std::ranges::max_element(reached));
+}
+
 void CachedRows::commit() {
   if (emptied)
     reached.clear();

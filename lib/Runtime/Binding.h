@@ -52,6 +52,8 @@ public:
   /// Rows after the call. Sequence b appends `counts[b]`, or `each` without counts; returns the most.
   int64_t append(std::span<const int32_t> counts, int64_t each);
   std::span<const int32_t> after() const { return next; }
+  /// The most rows that a sequence has written since it was empty; none where nothing was appended yet.
+  std::optional<int64_t> most() const;
   /// Keeps the changes of the current call.
   void commit();
   /// Keeps the first `rows[b]` of each sequence, and none of one whose next row would see rows that

@@ -79,7 +79,8 @@ private:
     int64_t spareBytes = 0;      ///< scratch memory of a reorder or a replacement
     std::vector<int64_t> places; ///< offset of each buffer in planned memory
     std::vector<OutputForm> outputs;
-    std::vector<size_t> fresh;    ///< numbers of blocks to be initialised
+    std::vector<size_t> fresh;     ///< numbers of blocks to be initialised
+    std::vector<size_t> untouched; ///< and of those whose contents nobody reads yet
     std::vector<int64_t> parents; ///< row r continues row parents[r]
     RowMoves reorder;
     std::span<const RowMove> reordered; ///< copies of rows, equal for all states
@@ -127,6 +128,7 @@ private:
   Status widen(CallData &call, const StagedState &state, int64_t offset);
   static Expected<int64_t> bytesOfOne(CallData &call, int buffer, const std::string &dim,
                                       std::optional<int64_t> padded = {});
+  Filled filledOf(const Buffer &state, int64_t one) const;
   Status placeTable(CallData &call, size_t buffer);
   Status prepareStates(CallData &call);
   Status makeFresh(const SessionMemory::Block &block);

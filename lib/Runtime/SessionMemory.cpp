@@ -14,7 +14,8 @@ const SessionMemory::Block *SessionMemory::find(const std::string &name) const {
   return it == blocks.end() ? nullptr : &*it;
 }
 
-SessionMemory::Block &SessionMemory::require(const std::string &name, int64_t bytes) {
+SessionMemory::Block &SessionMemory::require(const std::string &name, int64_t bytes,
+                                             std::optional<Filled> filled) {
   auto *block = const_cast<Block *>(find(name));
   if (!block)
     block = &blocks.emplace_back(Block{name});
@@ -22,8 +23,9 @@ SessionMemory::Block &SessionMemory::require(const std::string &name, int64_t by
     // Grows by half: a cache that gains a row each call moves, and leaves a hole, only rarely.
     int64_t capacity =
         aligned(block->capacity ? std::max(bytes, block->capacity + block->capacity / 2) : bytes);
-    if (block->live && block->bytes > 0)
-      moves.push_back({block->offset, used, block->bytes});
+    const int64_t stride = filled && filled->stride > 0 ? filled->stride : block->bytes;
+    for (int64_t at = 0; block->live && at < block->bytes; at += stride)
+      moves.push_back({block->offset + at, used + at, filled ? filled->bytes : stride});
     holes |= block->capacity > 0;
     block->offset = used;
     block->capacity = capacity;

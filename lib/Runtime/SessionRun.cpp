@@ -33,6 +33,7 @@ void Session::Impl::CallData::clear() {
   staging = scratch = spareBytes = 0;
   places.assign(function.buffers.size(), 0);
   fresh.clear();
+  untouched.clear();
   parents.clear();
   rowMoves.clear();
   emptied.clear();

@@ -15,6 +15,7 @@
 namespace heddle {
 
 /// Stands for the spare row, whose offset is known once all blocks are placed.
+/// Places of the spare row are negative: -1 is its first byte, -2 its second.
 static constexpr int64_t spareRow = -1;
 
 /// Bytes of a buffer if dimension `dim` were 1, that is, of one row, and the dimension that the
@@ -67,8 +68,10 @@ Status Session::Impl::placeState(CallData &call, const StateUse &use) {
     HEDDLE_TRY(explainMismatch(call, use, held->bytes));
   const SessionMemory::Block &block = memory.require(name, bytes);
   call.places[use.buffer] = block.offset;
+  // Nobody reads beyond the rows that sequences have, so that what has room for more is left untouched.
+  const bool isRead = call.function.buffers[use.buffer].rows == 0 || options.poison;
   if (!block.live)
-    call.fresh.push_back(memory.numberOf(block));
+    (isRead ? call.fresh : call.untouched).push_back(memory.numberOf(block));
   return {};
 }
 
@@ -116,16 +119,33 @@ Status Session::Impl::reorderState(CallData &call, const StateUse &use, bool isS
       return inputError(call.function.reorderBy + ": expected values in [-1, " +
                         std::to_string(rows) + "), found " + std::to_string(call.parents[row]) +
                         " at [" + std::to_string(row) + "]");
-  const SessionMemory::Block &block = memory.require(name, call.plan->bufferBytes(use.buffer));
+  const Filled filled = filledOf(call.function.buffers[use.buffer], one);
+  const SessionMemory::Block &block =
+      memory.require(name, call.plan->bufferBytes(use.buffer), filled);
   call.places[use.buffer] = block.offset;
   call.spareBytes = std::max(call.spareBytes, one);
-  auto place = [&](int64_t row) { return row < 0 ? spareRow : block.offset + row * one; };
+  auto place = [&](int64_t row, int64_t at) {
+    return row < 0 ? spareRow - at : block.offset + row * one + at;
+  };
   for (const RowMove &move : call.reordered)
-    call.rowMoves.push_back({place(move.from), place(move.to), one});
+    for (int64_t at = 0; at < one; at += filled.stride)
+      call.rowMoves.push_back({place(move.from, at), place(move.to, at), filled.bytes});
   for (size_t row = 0; row < call.parents.size() && isSet; ++row)
     if (call.parents[row] < 0)
       call.emptied.push_back({block.offset + static_cast<int64_t>(row) * one, one});
   return {};
+}
+
+/// What sequences fill of each matrix of a state, where a sequence has `one` bytes: rows are stored one
+/// behind another, keys in panels of 16.
+Filled Session::Impl::filledOf(const Buffer &state, int64_t one) const {
+  constexpr int64_t panel = 16;
+  const std::optional<int64_t> most = rows.most();
+  const int64_t stride = one / state.matrices;
+  if (!most || state.rows == 0 || one % state.matrices != 0 || stride % state.rows != 0)
+    return {one, one};
+  const int64_t used = std::min(state.rows, (*most + panel - 1) / panel * panel);
+  return {stride / state.rows * used, stride};
 }
 
 Status Session::Impl::placeTable(CallData &call, size_t buffer) {
@@ -144,7 +164,7 @@ Status Session::Impl::placeTable(CallData &call, size_t buffer) {
 
 /// Moves blocks and rows, clears rows and new states, fills new tables.
 Status Session::Impl::prepareStates(CallData &call) {
-  auto spare = [&](int64_t place) { return place == spareRow ? call.scratch : place; };
+  auto spare = [&](int64_t place) { return place < 0 ? call.scratch + spareRow - place : place; };
   const std::vector<Move> blocks = memory.takeMoves();
   for (const std::vector<Move> *moves : {&blocks, &std::as_const(call.rowMoves)})
     for (const Move &move : *moves)
@@ -182,8 +202,9 @@ void Session::Impl::forgetSizes() {
 }
 
 void Session::Impl::finishStates(const CallData &call) {
-  for (size_t number : call.fresh)
-    memory[number].live = true;
+  for (const std::vector<size_t> *numbers : {&call.fresh, &call.untouched})
+    for (size_t number : *numbers)
+      memory[number].live = true;
   if (!call.function.reorderBy.empty())
     rows.permute(call.parents);
   rows.commit();

@@ -7,6 +7,8 @@
 
 #include "heddle/Support/MappedBytes.h"
 
+#include "heddle/Support/Try.h"
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -107,6 +109,16 @@ Expected<MappedBytes> MappedBytes::allocate(int64_t size) {
     return systemError("memory", std::to_string(size) + " bytes");
   adviseHugePages(start, mapped);
   return MappedBytes(static_cast<std::byte *>(start), size, mapped);
+}
+
+Status MappedBytes::grow(int64_t size) {
+  MappedBytes larger = HEDDLE_TRY(allocate(size));
+  if (mapped > 0 &&
+      ::mremap(start, mapped, mapped, MREMAP_MAYMOVE | MREMAP_FIXED, larger.start) == MAP_FAILED)
+    return systemError("memory", std::to_string(size) + " bytes");
+  start = nullptr; // its pages belong to the larger mapping now
+  *this = std::move(larger);
+  return {};
 }
 
 Expected<MappedBytes> MappedBytes::mapForWriting(int descriptor, int64_t size,

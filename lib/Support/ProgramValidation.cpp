@@ -269,6 +269,8 @@ private:
       return expected(here, "a generator of the table", "none");
     if (buffer.matrices < 1)
       return expected(here, "at least one matrix of a sequence", buffer.matrices);
+    if (buffer.rows < 0)
+      return expected(here, "at least 0 rows of a matrix", buffer.rows);
     return checkSize(here, buffer.elements);
   }
 

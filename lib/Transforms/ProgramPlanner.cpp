@@ -175,8 +175,9 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
     Buffer planned{
         symbol.str(), Buffer::Kind::State,
         elementsOf(dims, place.perRow ? dims[1] : place.rows, dense, place.elementBytes())};
-    if (!op.getCapacity())
-      planned.matrices = matricesOf(dims, place.perRow ? 1 : 2);
+    planned.matrices = matricesOf(dims, place.perRow ? 1 : 2);
+    if (place.rows.isConstant() && (op.getCapacity() || place.ring))
+      planned.rows = place.rows.constantValue();
     buffer = bufferOf(std::move(planned));
   }
   place.buffer = buffer;

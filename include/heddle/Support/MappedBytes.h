@@ -32,6 +32,9 @@ public:
   static Expected<MappedBytes> openFile(const std::string &path);
   /// Zeroed memory of `size` bytes for reading and writing.
   static Expected<MappedBytes> allocate(int64_t size);
+  /// Makes memory of `allocate` larger and perhaps moves it: its pages go along, none is copied or
+  /// touched. What is new is zeroed. On an error nothing has changed.
+  Status grow(int64_t size);
   /// Sets the size of the open file `descriptor` (`path` in errors) and maps it for writing.
   /// Reserves its space, so that a full disk is an error here and not SIGBUS later.
   static Expected<MappedBytes> mapForWriting(int descriptor, int64_t size, const std::string &path);

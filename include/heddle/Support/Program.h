@@ -50,7 +50,10 @@ struct Buffer {
   std::string generator;
   /// State only: matrices of a sequence, which lie behind each other: the heads of keys and values.
   int64_t matrices = 1;
-  HEDDLE_FIELDS(3, name, kind, elements, first, last, generator, matrices)
+  /// State only: rows that each matrix has room for, of which a sequence fills the first ones; 0: as
+  /// many as there are.
+  int64_t rows = 0;
+  HEDDLE_FIELDS(3, name, kind, elements, first, last, generator, matrices, rows)
 };
 
 /// Default of an input that the caller leaves out.

@@ -99,13 +99,11 @@ public:
   Status resize(int64_t bytes, int64_t keep) override {
     if (bytes <= size && memory.bytes().data())
       return {};
-    auto larger = MappedBytes::allocate(bytes + memorySlack);
-    if (!larger)
+    if (keep == 0) // two of them need not fit
+      memory = {};
+    if (!memory.grow(bytes + memorySlack))
       return inputError("cpu: expected " + std::to_string(bytes + memorySlack) +
                         " bytes of memory, found less");
-    if (int64_t kept = std::min(keep, size); kept > 0)
-      std::memcpy(larger->writable().data(), memory.bytes().data(), static_cast<size_t>(kept));
-    memory = std::move(*larger);
     size = bytes;
     return {};
   }

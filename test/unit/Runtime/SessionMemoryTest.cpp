@@ -26,6 +26,18 @@ TEST(SessionMemory, AGrowingBlockMovesWithItsContents) {
   EXPECT_EQ(moves[0].bytes, 256);
 }
 
+TEST(SessionMemory, OfAGrowingBlockOnlyWhatIsFilledMoves) {
+  SessionMemory memory;
+  memory.require("state:a", 512);
+  memory.setLive("state:a", true);
+  memory.require("state:a", 1024, Filled{.bytes = 64, .stride = 256});
+  std::vector<Move> moves = memory.takeMoves();
+  ASSERT_EQ(moves.size(), 2u);
+  EXPECT_EQ(moves[1].from, 256);
+  EXPECT_EQ(moves[1].to, 512 + 256);
+  EXPECT_EQ(moves[1].bytes, 64);
+}
+
 TEST(SessionMemory, ForgettingTakesHolesBack) {
   SessionMemory memory;
   memory.require("state:a", 256);

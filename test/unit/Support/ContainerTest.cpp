@@ -100,6 +100,18 @@ TEST(Container, FileAndMemoryAreTheSameBytes) {
   EXPECT_EQ(file->bytes().data()[file->bytes().size() + MappedBytes::slack - 1], std::byte(0));
 }
 
+TEST(Container, MemoryGrowsWithItsContents) {
+  MappedBytes memory;
+  ASSERT_TRUE(memory.grow(100)); // of none
+  memory.writable()[99] = std::byte(7);
+  ASSERT_TRUE(memory.grow(5 << 20));
+  EXPECT_EQ(memory.bytes().size(), size_t{5 << 20});
+  EXPECT_EQ(memory.bytes()[99], std::byte(7));
+  EXPECT_EQ(memory.bytes()[(5 << 20) - 1], std::byte(0));
+  EXPECT_FALSE(memory.grow(int64_t{1} << 60));
+  EXPECT_EQ(memory.bytes()[99], std::byte(7));
+}
+
 TEST(Container, MappedBytesBeginAtAHugePage) {
   test::TemporaryFolder folder;
   std::string path = folder / "aligned";
