@@ -1,7 +1,7 @@
 """Compares what `heddle-run transcribe` says of sounds with the answers of Transformers: each way to ask is one call, of all sounds.
 
-usage: transcribe.py MODEL.heddle SOUNDS ANSWERS [FLAG …]        ANSWERS: FILE.json, or FILE.json:N, its Nth set of settings
-       transcribe.py --settings ANSWERS.json:N FOLDER             writes these settings into the folder's generation_config.json
+usage: transcribe.py SOUNDS MODEL.heddle ANSWERS …                ANSWERS: FILE.json, or FILE.json:N, its Nth set of settings
+       transcribe.py --settings FOLDER ANSWERS.json:N …           writes these settings into the folders' generation_config.json
 """
 import itertools
 import json
@@ -48,16 +48,15 @@ def check(case, found):
     return len(expected)
 
 
-def main():
-    if sys.argv[1] == "--settings":
-        path = os.path.join(sys.argv[3], "generation_config.json")
-        with open(path) as file:
-            settings = json.load(file) | load(sys.argv[2])["settings"]
-        with open(path, "w") as file:
-            json.dump(settings, file)
-        return
-    model, sounds, answers, *flags = sys.argv[1:]
+def write_settings(folder, answers):
+    path = os.path.join(folder, "generation_config.json")
+    with open(path) as file:
+        settings = json.load(file) | load(answers)["settings"]
+    with open(path, "w") as file:
+        json.dump(settings, file)
 
+
+def compare(sounds, model, answers):
     def asked(case):
         return (["--task=" + case["task"], *(["--language=" + case["language"]] if case["language"] else []),
                  *([f"--beam={case['beam']}"] if case["beam"] else [])], case["timestamps"])
@@ -67,10 +66,15 @@ def main():
     for (own, timestamps), group in itertools.groupby(cases, asked):
         group = list(group)
         paths = [os.path.join(sounds, case["sound"] + ".wav") for case in group]
-        found = (objects if timestamps else texts)(model, paths, own + flags)
+        found = (objects if timestamps else texts)(model, paths, own)
         assert len(found) == len(group), (own, found)
         segments += sum(map(check, group, found))
     print(f"{len(cases)} answers, {segments} segments")
 
 
-main()
+first, *pairs = sys.argv[1:]
+for name, answers in zip(pairs[::2], pairs[1::2]):
+    if first == "--settings":
+        write_settings(name, answers)
+    else:
+        compare(first, name, answers)
