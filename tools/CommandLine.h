@@ -345,6 +345,8 @@ inline void addTranscribeFlags(CLI::App &app, TranscribeCommand &command) {
   app.add_option("--format", command.format, "text (default), srt (subtitles) or json");
   app.add_option("-o,--output", command.output, "write FILE.txt, FILE.srt or FILE.json")
       ->type_name("FILE");
+  addNumber(app, "--beam", command.options.beam, 1,
+            "hypotheses kept where nothing is drawn (default: as the model's folder says, else 1)");
   app.add_option(
          "--temperature", command.options.temperature,
          "decode each window once, drawing tokens where X is above 0 (default: 0, then 0.2 to "

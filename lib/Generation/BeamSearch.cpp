@@ -23,13 +23,15 @@ namespace {
 struct Hypothesis {
   double logProbability = 0;
   TokenIds tokens;
-  int32_t row = 0; ///< row of the last batch
+  int32_t row = 0;                 ///< row of the last batch
+  std::vector<double> shares = {}; ///< where asked for: of each token among those that could follow
 };
 
 /// A hypothesis and a token that may follow it.
 struct Continuation {
   Candidate next; ///< with the log probability of the whole sequence
   const Hypothesis *from;
+  double share; ///< log probability of the token among those that may follow
 };
 
 /// Score of a hypothesis with length penalty, see BeamRule.
@@ -44,6 +46,7 @@ double worthOf(double logProbability, int64_t tokens, const DecodingOptions &opt
 struct Ended {
   double worth;
   TokenIds tokens;
+  std::vector<double> shares;
 };
 
 class Sequence {
@@ -55,7 +58,13 @@ public:
 
   bool isDone() const { return open.empty(); }
   std::vector<Hypothesis> &hypotheses() { return open; }
-  TokenIds takeBest() { return ended.empty() ? TokenIds() : std::move(ended.front().tokens); }
+  TokenIds takeBest() {
+    if (ended.empty())
+      return {};
+    for (double share : ended.front().shares)
+      options->onProbability(number, share);
+    return std::move(ended.front().tokens);
+  }
 
   /// Extends the open hypotheses by the scores [rows, classes] of the batch's rows from `first` on.
   Status advance(std::span<const float> scores, size_t first, size_t classes, bool probabilities,
@@ -82,19 +91,32 @@ private:
   Status addContinuations(const Hypothesis &hypothesis, std::span<const float> row,
                           bool probabilities, TokenRules &rules,
                           std::vector<Continuation> &continuations) {
-    const size_t shares = 1 + std::max<size_t>(options->ends.size(), 1);
+    const size_t each = 1 + std::max<size_t>(options->ends.size(), 1);
+    if (options->repetitionPenalty != 1)
+      row = logProbabilities(row);
     auto left = rules.apply(row, number, hypothesis.tokens);
     auto candidates =
-        HEDDLE_TRY(likeliest(left, probabilities, shares * static_cast<size_t>(options->beam)));
+        HEDDLE_TRY(likeliest(left, probabilities, each * static_cast<size_t>(options->beam)));
     double taken = 0;
     if (left.data() != row.data() && !options->renormalizes &&
         !rules.forced(number, hypothesis.tokens))
       taken = logSum(left, probabilities) - logSum(row, probabilities);
     for (Candidate next : candidates) {
+      const double share = next.logProbability;
       next.logProbability += hypothesis.logProbability + taken;
-      continuations.push_back({next, &hypothesis});
+      continuations.push_back({next, &hypothesis, share});
     }
     return {};
+  }
+
+  /// Of logits, which a penalty for repeats may change only then: what it makes of a score depends on
+  /// the score's sign.
+  std::span<const float> logProbabilities(std::span<const float> logits) {
+    logs.assign(logits.begin(), logits.end());
+    const auto whole = static_cast<float>(logSum(logits, /*probabilities=*/false));
+    for (float &log : logs)
+      log -= whole;
+    return logs;
   }
 
   /// Selects the open hypotheses of the next step from continuations, sorted by log probability.
@@ -104,9 +126,13 @@ private:
     const bool allEnd = options->beamRule != BeamRule::Own && length >= limit;
     std::vector<Hypothesis> next;
     for (size_t rank = 0; rank < continuations.size() && next.size() < beam; ++rank) {
-      const auto &[candidate, from] = continuations[rank];
+      const auto &[candidate, from, share] = continuations[rank];
       const bool ends = endsSequence(*options, candidate.token);
       Hypothesis made{candidate.logProbability, from->tokens, from->row};
+      if (options->onProbability) {
+        made.shares = from->shares;
+        made.shares.push_back(share);
+      }
       if (!ends)
         made.tokens.push_back(candidate.token);
       if ((ends || allEnd) && rank < beam)
@@ -125,7 +151,7 @@ private:
   void finish(const Hypothesis &hypothesis, int64_t length) {
     const double worth = worthOf(hypothesis.logProbability, length, *options);
     auto place = std::ranges::find_if(ended, [&](const Ended &e) { return e.worth < worth; });
-    ended.insert(place, {worth, hypothesis.tokens});
+    ended.insert(place, {worth, hypothesis.tokens, hypothesis.shares});
     if (std::ssize(ended) > options->beam)
       ended.pop_back();
   }
@@ -152,6 +178,7 @@ private:
   int64_t limit;
   std::vector<Hypothesis> open; ///< best first
   std::vector<Ended> ended;
+  std::vector<float> logs; ///< of the row at hand
 };
 
 /// The next batch: a row for each open hypothesis, sequence by sequence.

@@ -60,10 +60,10 @@ private:
   Status advance(Row &row, std::span<const float> scores) {
     TokenIds &said = sequences[row.sequence];
     scores = rules.apply(scores, row.sequence, said);
-    row.token = HEDDLE_TRY(choose(scores, row.sequence, std::ssize(said)));
+    const Candidate chosen = HEDDLE_TRY(choose(scores, row.sequence, std::ssize(said)));
+    row.token = chosen.token;
     if (options.onProbability)
-      options.onProbability(row.sequence,
-                            logProbability(scores, model.givesProbabilities(), row.token));
+      options.onProbability(row.sequence, chosen.logProbability);
     row.ended = endsSequence(options, row.token);
     if (row.ended)
       return {};
@@ -162,12 +162,9 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
     return outside("least", "at least 0", static_cast<double>(options.least));
   if (options.noRepeat < 0)
     return outside("no-repeat", "at least 0", static_cast<double>(options.noRepeat));
-  if (options.beam > 1 && options.repetitionPenalty != 1)
-    return usageError("repetition-penalty: expected a beam of 1, found " +
-                      std::to_string(options.beam));
   if (options.beam > 1 && options.sample)
     return usageError("sample: expected a beam of 1, found " + std::to_string(options.beam));
-  if (options.beam > 1 && (options.onToken || options.onProbability))
+  if (options.beam > 1 && options.onToken)
     return usageError("stream: expected a beam of 1, found " + std::to_string(options.beam));
   return {};
 }
@@ -195,7 +192,13 @@ Expected<std::vector<TokenIds>> heddle::decodeSequences(StepModel &model, size_t
     return beamSearch(model, sequences, options);
   if (!options.sample)
     return walkRows(model, sequences, options,
-                    [](std::span<const float> scores, size_t, int64_t) { return argmax(scores); });
+                    [&](std::span<const float> scores, size_t, int64_t) -> Expected<Candidate> {
+                      const int32_t token = HEDDLE_TRY(argmax(scores));
+                      const bool isAsked = static_cast<bool>(options.onProbability);
+                      return Candidate{
+                          isAsked ? logProbability(scores, model.givesProbabilities(), token) : 0,
+                          token};
+                    });
   return walkRows(model, sequences, options,
                   [&](std::span<const float> scores, size_t sequence, int64_t step) {
                     return sampleToken(scores, model.givesProbabilities(), options, sequence, step);

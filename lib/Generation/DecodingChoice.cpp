@@ -43,7 +43,7 @@ Status heddle::checkWriting(const WritingOptions &writing) {
 /// Whether something is asked for that only one hypothesis at a time gives.
 static bool needsOne(const WritingOptions &writing, bool streams) {
   return streams || !writing.stops.empty() || writing.sample.has_value() ||
-         !samplingFlag(writing).empty() || writing.repetitionPenalty.value_or(1) != 1;
+         !samplingFlag(writing).empty();
 }
 
 static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &target,

@@ -27,11 +27,23 @@ double drawUniform(uint64_t seed, uint64_t sequence, int64_t step) {
   return std::ldexp(static_cast<double>(engine() >> 11), -53);
 }
 
+/// The candidate that was chosen of those that could be, with its log probability among these at
+/// temperature 1; their own are of `temperature`.
+Candidate untempered(std::span<const Candidate> kept, size_t chosen, double temperature) {
+  auto behind = [&](const Candidate &candidate) {
+    return (candidate.logProbability - kept[0].logProbability) * temperature;
+  };
+  double sum = 0;
+  for (const Candidate &candidate : kept)
+    sum += std::exp(behind(candidate));
+  return {behind(kept[chosen]) - std::log(sum), kept[chosen].token};
+}
+
 } // namespace
 
-Expected<int32_t> heddle::sampleToken(std::span<const float> scores, bool probabilities,
-                                      const DecodingOptions &options, size_t sequence,
-                                      int64_t step) {
+Expected<Candidate> heddle::sampleToken(std::span<const float> scores, bool probabilities,
+                                        const DecodingOptions &options, size_t sequence,
+                                        int64_t step) {
   const size_t most = options.topK > 0 ? static_cast<size_t>(options.topK) : scores.size();
   auto candidates = HEDDLE_TRY(likeliest(scores, probabilities, most, options.temperature));
 
@@ -50,10 +62,13 @@ Expected<int32_t> heddle::sampleToken(std::span<const float> scores, bool probab
 
   const uint64_t number = options.numbers.empty() ? sequence : options.numbers[sequence];
   double rest = drawUniform(options.seed, number, step) * kept;
-  for (size_t i = 0; i + 1 < count; ++i) {
-    rest -= std::exp(candidates[i].logProbability);
+  size_t chosen = 0;
+  for (; chosen + 1 < count; ++chosen) {
+    rest -= std::exp(candidates[chosen].logProbability);
     if (rest < 0)
-      return candidates[i].token;
+      break;
   }
-  return candidates[count - 1].token;
+  return options.onProbability
+             ? untempered(std::span(candidates).first(count), chosen, options.temperature)
+             : candidates[chosen];
 }

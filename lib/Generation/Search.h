@@ -16,9 +16,10 @@ bool endsSequence(const DecodingOptions &options, int32_t token);
 /// Most tokens of a sequence.
 int64_t limitOf(const DecodingOptions &options, size_t sequence);
 
-/// Chooses the next token of a sequence from its row of scores.
-using ChooseToken =
-    std::function<Expected<int32_t>(std::span<const float> scores, size_t sequence, int64_t step)>;
+/// Chooses the next token of a sequence from its row of scores; its log probability is that of
+/// DecodingOptions::onProbability, of no meaning where nobody asks for it.
+using ChooseToken = std::function<Expected<Candidate>(std::span<const float> scores,
+                                                      size_t sequence, int64_t step)>;
 /// Appends a token a step to each sequence until all have ended or reached the limit.
 Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sequences,
                                          const DecodingOptions &options, const ChooseToken &choose);
@@ -28,7 +29,7 @@ Expected<std::vector<TokenIds>> beamSearch(StepModel &model, size_t sequences,
                                            const DecodingOptions &options);
 
 /// Draws the token of sequence `sequence` at `step`.
-Expected<int32_t> sampleToken(std::span<const float> scores, bool probabilities,
-                              const DecodingOptions &options, size_t sequence, int64_t step);
+Expected<Candidate> sampleToken(std::span<const float> scores, bool probabilities,
+                                const DecodingOptions &options, size_t sequence, int64_t step);
 
 } // namespace heddle

@@ -1,6 +1,8 @@
 //===- SpeechTokens.cpp - Special tokens of speech models ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "SpeechNumbers.h"
+
 #include "heddle/Generation/Speech.h"
 
 #include "heddle/Support/Json.h"
@@ -49,26 +51,6 @@ constexpr LanguageName languageNames[] = {
     {"lb", "letzeburgesch"},  {"ps", "pushto"},      {"pa", "panjabi"},       {"ro", "moldavian"},
     {"ro", "moldovan"},       {"si", "sinhalese"},   {"es", "castilian"},     {"zh", "mandarin"}};
 
-constexpr int32_t mostTokens = 1 << 24;
-
-bool isToken(const Json &value) {
-  return value.is_number_integer() && value >= 0 && value < mostTokens;
-}
-
-Expected<int32_t> tokenOf(const JsonField &field) {
-  if (!isToken(field.value()))
-    return field.expected("a token");
-  return field.value().get<int32_t>();
-}
-
-/// None where the key is missing or null.
-Expected<std::optional<int32_t>> maybeToken(const JsonField &keys, const char *key) {
-  const auto field = keys.find(key);
-  if (!field)
-    return std::optional<int32_t>();
-  return std::optional(HEDDLE_TRY(tokenOf(*field)));
-}
-
 /// Tokens by name; none where the key is missing.
 Expected<std::map<std::string, int32_t>> tokensAt(const JsonField &keys, const char *key) {
   std::map<std::string, int32_t> tokens;
@@ -90,29 +72,12 @@ Expected<int32_t> endOf(const JsonField &keys) {
 
 /// What old files do not name stands last but one among the tokens that are never said.
 Expected<std::optional<int32_t>> previousOf(const JsonField &keys) {
-  const auto named = HEDDLE_TRY(maybeToken(keys, "prev_sot_token_id"));
+  const auto named = HEDDLE_TRY(maybeNumber(keys, "prev_sot_token_id"));
   const auto field = keys.find("suppress_tokens");
   if (named || !field || !field->value().is_array() || field->value().size() < 2)
     return named;
   const Json &token = field->value()[field->value().size() - 2];
   return isToken(token) ? std::optional(token.get<int32_t>()) : std::nullopt;
-}
-
-/// Tokens behind the start that old files force: pairs of a place and a token or null.
-Expected<std::vector<int32_t>> forcedBy(const JsonField &keys) {
-  std::vector<int32_t> tokens;
-  const auto field = keys.find("forced_decoder_ids");
-  if (!field)
-    return tokens;
-  for (const JsonField &pair : HEDDLE_TRY(field->list())) {
-    const Json &value = pair.value();
-    if (!value.is_array() || value.size() != 2 || !isToken(value[0]) ||
-        !(value[1].is_null() || isToken(value[1])))
-      return pair.expected("a place and a token");
-    if (!value[1].is_null())
-      tokens.push_back(value[1].get<int32_t>());
-  }
-  return tokens;
 }
 
 /// The code of a token such as <|en|>.
@@ -138,55 +103,80 @@ Expected<SpeechTokens> SpeechTokens::fromJson(std::string_view text, const std::
   tokens.rules.none = HEDDLE_TRY(tokenOf(HEDDLE_TRY(keys.get("no_timestamps_token_id"))));
   tokens.rules.first = tokens.rules.none + 1;
   tokens.rules.end = HEDDLE_TRY(endOf(keys));
-  tokens.rules.latestStart = HEDDLE_TRY(maybeToken(keys, "max_initial_timestamp_index"));
+  tokens.rules.latestStart = HEDDLE_TRY(maybeNumber(keys, "max_initial_timestamp_index"));
   tokens.previous = HEDDLE_TRY(previousOf(keys));
-  tokens.mostNew = HEDDLE_TRY(maybeToken(keys, "max_new_tokens"));
-  tokens.mostInAll = HEDDLE_TRY(maybeToken(keys, "max_length"));
-  if (!HEDDLE_TRY(keys.flagAt("is_multilingual", true)))
-    return tokens;
-  tokens.tasks = HEDDLE_TRY(tokensAt(keys, "task_to_id"));
-  for (const auto &[name, token] : HEDDLE_TRY(tokensAt(keys, "lang_to_id")))
-    tokens.languages[bare(name)] = token;
-  const std::vector<int32_t> forced = HEDDLE_TRY(forcedBy(keys));
-  const std::string ownLanguage = HEDDLE_TRY(keys.textOr("language", ""));
-  const std::string ownTask = HEDDLE_TRY(keys.textOr("task", ""));
-  HEDDLE_TRY(tokens.setUsual(forced, ownLanguage, ownTask, fileName));
+  HEDDLE_TRY(checkFollowed(keys));
+  HEDDLE_TRY(tokens.setLengthsAndChecks(keys));
+  HEDDLE_TRY(tokens.setLanguages(keys));
   return tokens;
 }
 
-/// `language` and `task`, or where they say nothing, what old files force behind the start.
-Status SpeechTokens::setUsual(std::span<const int32_t> forced, const std::string &ownName,
-                              const std::string &ownTask, const std::string &fileName) {
-  const auto translate = tasks.find("translate");
-  for (int32_t token : forced) {
-    if (std::ranges::any_of(languages, [&](const auto &l) { return l.second == token; }))
+/// Languages and tasks, and those that the folder asks for; none of a model of English alone.
+Status SpeechTokens::setLanguages(const JsonField &keys) {
+  tasks = HEDDLE_TRY(tokensAt(keys, "task_to_id"));
+  for (const auto &[name, token] : HEDDLE_TRY(tokensAt(keys, "lang_to_id")))
+    languages[bare(name)] = token;
+  HEDDLE_TRY(setForced(keys));
+  if (HEDDLE_TRY(keys.flagAt("is_multilingual", true)))
+    return setNamed(keys);
+  tasks.clear();
+  languages.clear();
+  ownLanguage.reset();
+  translatesItself = false;
+  return {};
+}
+
+/// What old files force behind the start, pairs of a place and a token or null: a language, a task and
+/// that there are no times, in this order, each or none.
+Status SpeechTokens::setForced(const JsonField &keys) {
+  const auto field = keys.find("forced_decoder_ids");
+  if (!field)
+    return {};
+  auto isOne = [](const std::map<std::string, int32_t> &names, int32_t token) {
+    return std::ranges::any_of(names, [&](const auto &named) { return named.second == token; });
+  };
+  int32_t place = 0, last = 0;
+  for (const JsonField &pair : HEDDLE_TRY(field->list())) {
+    const Json &value = pair.value();
+    if (!value.is_array() || value.size() != 2 || !isToken(value[0]) ||
+        !(value[1].is_null() || isToken(value[1])))
+      return pair.expected("a place and a token");
+    if (value[0] != ++place)
+      return pair.element(0).expected("place " + std::to_string(place));
+    if (value[1].is_null())
+      continue;
+    const auto token = value[1].get<int32_t>();
+    const int32_t kind = isOne(languages, token) ? 1
+                         : isOne(tasks, token)   ? 2
+                         : token == rules.none   ? 3
+                                                 : 0;
+    if (kind <= last)
+      return pair.element(1).expected(
+          "a language, a task and no_timestamps_token_id, in this order");
+    last = kind;
+    if (kind == 1)
       ownLanguage = token;
-    translatesItself |= translate != tasks.end() && translate->second == token;
+    translatesItself |= kind == 2 && tasks.contains("translate") && tasks["translate"] == token;
   }
+  return {};
+}
+
+/// `language` and `task`, which stand above what old files force.
+Status SpeechTokens::setNamed(const JsonField &keys) {
+  const std::string ownName = HEDDLE_TRY(keys.textOr("language", "")),
+                    ownTask = HEDDLE_TRY(keys.textOr("task", ""));
   if (!ownName.empty()) {
     const auto named = language(ownName);
     if (!named)
-      return inputError(fileName + ": language: expected a language of lang_to_id, found " +
-                        quotedText(ownName));
+      return keys.find("language")->expected("a language of lang_to_id");
     ownLanguage = *named;
   }
   if (ownTask.empty())
     return {};
-  if (ownTask != "transcribe" && !(ownTask == "translate" && translate != tasks.end()))
-    return inputError(fileName + ": task: expected a task of task_to_id, found " +
-                      quotedText(ownTask));
+  if (ownTask != "transcribe" && !(ownTask == "translate" && tasks.contains("translate")))
+    return keys.find("task")->expected("a task of task_to_id");
   translatesItself = ownTask == "translate";
   return {};
-}
-
-int64_t SpeechTokens::mostBehind(int64_t prompt, int64_t positions) const {
-  // The last token is not read.
-  int64_t most = positions - prompt + 1;
-  if (mostNew)
-    most = std::min<int64_t>(most, *mostNew);
-  else if (mostInAll)
-    most = std::min(most, *mostInAll - prompt);
-  return std::max<int64_t>(most, 0);
 }
 
 Expected<std::optional<int32_t>> SpeechTokens::language(std::string_view name) const {

@@ -92,8 +92,10 @@ heddle::chooseAttempt(const SpeechChecks &checks,
     choice.attempt = HEDDLE_TRY(decode(temperature));
     const bool isUnlikely = choice.attempt.meanLogProbability < checks.leastLogProbability;
     choice.isSilent = isUnlikely && choice.attempt.noSpeech > checks.silence;
-    const bool repeats =
-        compressionRatio(choice.attempt.tokens, checks.vocabulary) > checks.mostCompression;
+    TokenIds said = choice.attempt.tokens;
+    if (choice.attempt.end)
+      said.push_back(*choice.attempt.end);
+    const bool repeats = compressionRatio(said, checks.vocabulary) > checks.mostCompression;
     if (choice.isSilent || (!isUnlikely && !repeats))
       break;
   }

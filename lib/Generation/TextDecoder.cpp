@@ -15,6 +15,7 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace heddle;
 
@@ -182,7 +183,7 @@ Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_
 Expected<std::span<const float>> TextDecoder::admit(std::span<const int32_t> parents,
                                                     std::span<const size_t> sequences) {
   if (model->source && model->source->sound)
-    HEDDLE_TRY(session->run("decode_start", {{"memory", memory["memory"]}}, nothing));
+    HEDDLE_TRY(beginHeard());
   else if (model->source)
     HEDDLE_TRY(encode(parents, sequences));
   else if (read == 0)
@@ -215,6 +216,8 @@ Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> toke
 
 Status TextDecoder::reorder(std::span<const int32_t> parents) {
   const Tensor rows = Tensor::i32({static_cast<int64_t>(parents.size())}, parents);
+  if (heardRows > 0)
+    heardRows = parents.size();
   return session->run("decode_reorder", {{"parents", rows}}, nothing);
 }
 
@@ -262,15 +265,19 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   return decodePrompts(std::move(options));
 }
 
-/// Keeps of the caches what is the beginning of the prompt, but for its last token, whose scores are
-/// wanted.
-Status TextDecoder::keepHeld() {
+/// Tokens of the prompt that the caches hold, but for its last one, whose scores are wanted.
+size_t TextDecoder::commonWithHeld() const {
   const TokenIds &prompt = prompts[0];
   const auto known = std::min(held.size(), prompt.size() - 1);
-  read = static_cast<size_t>(
+  return static_cast<size_t>(
       std::mismatch(held.begin(), held.begin() + static_cast<ptrdiff_t>(known), prompt.begin())
           .first -
       held.begin());
+}
+
+/// Keeps of the caches what is the beginning of the prompt.
+Status TextDecoder::keepHeld() {
+  read = commonWithHeld();
   if (read == 0 || read == held.size())
     return {};
   const int64_t rows[] = {static_cast<int64_t>(read)};
@@ -302,7 +309,27 @@ Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptio
 Status TextDecoder::listen(const Tensor &frames) {
   if (!model->source || !model->source->sound)
     return inputError("expected a model of sound, found one of texts");
+  heardRows = 0;
   return session->run("encode", {{"source", frames}}, memory);
+}
+
+/// Makes one row of the caches, behind what was heard, and keeps of it what is the beginning of the
+/// prompt.
+Status TextDecoder::beginHeard() {
+  read = 0;
+  const size_t rows = std::exchange(heardRows, 0); // after an error nobody knows
+  if (rows == 0)
+    HEDDLE_TRY(session->run("decode_start", {{"memory", memory["memory"]}}, nothing));
+  else {
+    constexpr int32_t first = 0;
+    if (rows > 1)
+      HEDDLE_TRY(reorder(std::span(&first, 1)));
+    const auto common = static_cast<int64_t>(commonWithHeld());
+    read = static_cast<size_t>(HEDDLE_TRY(session->keepRows(std::span(&common, 1)))[0]);
+  }
+  heardRows = 1;
+  held = prompts[0];
+  return {};
 }
 
 /// Takes a prompt behind what was heard.
@@ -313,13 +340,14 @@ Status TextDecoder::takeHeard(const TokenIds &prompt, DecodingOptions &options) 
 }
 
 Expected<TokenIds> TextDecoder::say(const TokenIds &prompt, const DecodingOptions &chosen) {
-  if (chosen.beam > 1)
-    return usageError("beam: expected 1 behind sound, found " + std::to_string(chosen.beam));
   DecodingOptions options = chosen;
   HEDDLE_TRY(takeHeard(prompt, options));
   hasBatch = false;
-  auto said = HEDDLE_TRY(decodePrompts(std::move(options)));
-  return std::move(said.front());
+  auto said = decodePrompts(std::move(options));
+  if (said)
+    return std::move(said->front());
+  heardRows = 0; // nobody knows what the caches hold
+  return said.takeError();
 }
 
 Expected<std::span<const float>> TextDecoder::scoresBehind(const TokenIds &prompt) {
@@ -328,5 +356,8 @@ Expected<std::span<const float>> TextDecoder::scoresBehind(const TokenIds &promp
   onPrompt = {};
   constexpr int32_t none = -1;
   constexpr size_t first = 0;
-  return admit(std::span(&none, 1), std::span(&first, 1));
+  auto scored = admit(std::span(&none, 1), std::span(&first, 1));
+  if (!scored)
+    heardRows = 0;
+  return scored;
 }

@@ -20,6 +20,13 @@ Status heddle::checkTranscription(const TranscribeOptions &options) {
   if (options.temperature && !(*options.temperature >= 0 && std::isfinite(*options.temperature)))
     return usageError("--temperature: expected a number of at least 0, found " +
                       formatted("%.15g", *options.temperature));
+  const int64_t beam = options.beam.value_or(1);
+  if (beam < 1 || beam > maximumBeam)
+    return usageError("--beam: expected 1 to " + std::to_string(maximumBeam) + ", found " +
+                      std::to_string(beam));
+  if (beam > 1 && options.temperature.value_or(0) > 0)
+    return usageError("--beam: expected 1 beside a --temperature above 0, found " +
+                      std::to_string(beam));
   return {};
 }
 
@@ -70,31 +77,49 @@ Expected<double> Transcriber::probabilityOfSilence(Recording &recording, const T
   return std::exp(logProbability(scores, decoder.givesProbabilities(), silence));
 }
 
+/// What the attempts at a window have in common. Draws are those of Transformers, whose usual number of
+/// tokens to draw among is 50.
+DecodingOptions Transcriber::decodingOf(const Recording &recording, const TokenIds &prompt) const {
+  constexpr int64_t usualDrawn = 50;
+  DecodingOptions decoding = decoder.defaults();
+  decoding.beam = recording.options.beam.value_or(decoding.beam);
+  decoding.topK = model->target->generation.topK.value_or(usualDrawn);
+  decoding.limit = model->speech->mostBehind(std::ssize(prompt), model->target->limit);
+  decoding.least = model->speech->leastBehind(std::ssize(prompt));
+  decoding.seed = recording.options.seed;
+  if (prompt.size() > 1)
+    decoding.first.reset(); // it stands behind a start alone
+  if (recording.timestamps)
+    decoding.timestamps = model->speech->timestamps();
+  return decoding;
+}
+
 Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpeech,
                                            const Recording &recording, uint64_t window) {
-  SpeechChecks checks;
+  SpeechChecks checks = model->speech->checks();
   checks.vocabulary = recording.vocabulary;
   if (recording.options.temperature)
     checks.temperatures = {*recording.options.temperature};
-  DecodingOptions decoding = decoder.defaults();
-  decoding.beam = 1; // the probability of each token is wanted
-  decoding.limit = model->speech->mostBehind(std::ssize(prompt), model->target->limit);
-  decoding.seed = recording.options.seed;
-  decoding.numbers = {window};
-  if (recording.timestamps)
-    decoding.timestamps = model->speech->timestamps();
+  DecodingOptions decoding = decodingOf(recording, prompt);
+  const int64_t beam = decoding.beam;
+  uint64_t number = window * checks.temperatures.size(); // draws of their own for each attempt
   return chooseAttempt(checks, [&](double temperature) -> Expected<SpeechAttempt> {
     SpeechAttempt attempt{.tokens = {}, .noSpeech = noSpeech};
-    double sum = 0, count = 0;
+    double sum = 0;
+    size_t count = 0;
     decoding.sample = temperature > 0;
-    decoding.temperature = temperature > 0 ? temperature : 1;
+    decoding.beam = decoding.sample ? 1 : beam;
+    decoding.temperature = decoding.sample ? temperature : 1;
+    decoding.numbers = {number++};
     decoding.onProbability = [&](size_t, double logProbability) {
       sum += logProbability;
       ++count;
     };
     if (decoding.limit > 0)
       attempt.tokens = HEDDLE_TRY(decoder.say(prompt, decoding));
-    attempt.meanLogProbability = count > 0 ? sum / count : 0;
+    if (count > attempt.tokens.size())
+      attempt.end = model->speech->timestamps().end;
+    attempt.meanLogProbability = count > 0 ? sum / static_cast<double>(count) : 0;
     return attempt;
   });
 }
@@ -118,7 +143,7 @@ Status Transcriber::hear(Recording &recording, SpeechWindows &windows) {
   const double noSpeech = HEDDLE_TRY(probabilityOfSilence(recording, prompt, prompt.size() - own));
   const SpeechChoice choice =
       HEDDLE_TRY(decode(prompt, noSpeech, recording, static_cast<uint64_t>(windows.begin())));
-  recording.tells = recording.options.tellsBefore && choice.informs();
+  recording.tells = recording.mayTell && choice.informs();
   if (choice.isSilent) {
     windows.goOn(windows.frames());
     return {};
@@ -142,8 +167,9 @@ Expected<Transcript> Transcriber::samples(std::span<const float> samples,
   Recording recording{.options = options, .frames = mel.apply(samples)};
   recording.translates =
       options.task ? *options.task == "translate" : model->speech->usuallyTranslates();
-  recording.timestamps = options.timestamps || recording.frames.frames > mel.windowFrames();
-  recording.tells = options.tellsBefore;
+  recording.timestamps = options.timestamps || model->speech->usuallyTimes() ||
+                         recording.frames.frames > mel.windowFrames();
+  recording.mayTell = recording.tells = options.tellsBefore.value_or(model->speech->usuallyTells());
   SpeechWindows windows(recording.frames.frames, mel.windowFrames());
   const double seconds = static_cast<double>(samples.size()) / static_cast<double>(mel.rate());
   for (double done = 0; !windows.isDone() && done < seconds;

@@ -13,14 +13,13 @@
 #include "Description.h"
 #include "DescriptionImport.h"
 #include "FolderLanguages.h"
+#include "FolderSpeech.h"
 #include "FolderTask.h"
 #include "GenerationConfig.h"
 #include "SentenceModules.h"
 #include "TokenScores.h"
 
-#include "heddle/Audio/LogMel.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
-#include "heddle/Generation/Speech.h"
 #include "heddle/Images/Image.h"
 #include "heddle/Pack/Checkpoint.h"
 #include "heddle/Pack/GgufWeights.h"
@@ -292,63 +291,6 @@ static Status addPreprocessor(const std::string &folder, bool needsFiles,
   return {};
 }
 
-/// Checks that the frames of the folder's steps for sound are those of the model.
-static Status checkFrames(const LogMel &mel, const std::string &path,
-                          const FramesDescription &frames) {
-  for (const auto &[key, wanted, found] :
-       {std::tuple("feature_size", frames.channels, mel.bands()),
-        std::tuple("chunk_length", frames.frames, mel.windowFrames())})
-    if (wanted != found)
-      return inputError(path + ": " + key + ": expected the " + std::to_string(wanted) +
-                        (key == std::string_view("feature_size") ? " bands" : " frames") +
-                        " that the model takes, found " + std::to_string(found));
-  return {};
-}
-
-/// The text of a file of the folder that a model of sound needs.
-static Expected<std::string> readSpeechFile(const std::string &path, Description &description) {
-  std::string text = HEDDLE_TRY(readTextFile(path, 1 << 20));
-  description.files.push_back(path);
-  return text;
-}
-
-/// The file that says how sound becomes frames; newer folders have it inside another.
-static fs::path soundSteps(const std::string &folder) {
-  const fs::path own = fs::path(folder) / "preprocessor_config.json",
-                 newer = fs::path(folder) / "processor_config.json";
-  std::error_code none;
-  return !fs::exists(own, none) && fs::exists(newer, none) ? newer : own;
-}
-
-/// How sound becomes frames, and the tokens beside text that generation_config.json names.
-static Status readSpeech(const std::string &folder, Description &description) {
-  const fs::path steps = soundSteps(folder);
-  const std::string settings = (fs::path(folder) / "generation_config.json").string();
-  std::string mel = HEDDLE_TRY(readSpeechFile(steps.string(), description));
-  HEDDLE_TRY(checkFrames(HEDDLE_TRY(LogMel::fromJson(mel, steps.string())), steps.string(),
-                         *description.source->frames));
-  std::string tokens = HEDDLE_TRY(readSpeechFile(settings, description));
-  HEDDLE_TRY(SpeechTokens::fromJson(tokens, settings));
-  description.source->logMel = "source.log-mel.json";
-  description.texts[description.source->logMel] = std::move(mel);
-  description.task["speech"] = "target.speech.json";
-  description.texts["target.speech.json"] = std::move(tokens);
-  return {};
-}
-
-/// What the folder of a model that hears says of sound, which the compiled model carries; where it
-/// cannot be followed, that is an error if files will come, else a warning.
-static Status addSpeech(const std::string &folder, bool needsFiles, Description &description) {
-  if (!hears(description) || !description.isEncoderDecoder() ||
-      (!needsFiles && !fs::exists(soundSteps(folder))))
-    return {};
-  Status read = readSpeech(folder, description);
-  if (read || needsFiles)
-    return read;
-  description.warnings.push_back(read.error().message + "; the model takes no files of audio");
-  return {};
-}
-
 /// Takes over what stands behind the model in modules.json. A prompt that is not pooled changes
 /// nothing of first and last rows; poolings that count rows from the text's beginning stay whole,
 /// and text commands refuse such a prompt.
@@ -534,7 +476,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   HEDDLE_TRY(addTokenizer(folder, options.needsTexts, description));
   addChatTemplate(folder, description);
   HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
-  HEDDLE_TRY(addSpeech(folder, options.needsTexts, description));
+  if (hears(description) && description.isEncoderDecoder())
+    HEDDLE_TRY(addSpeech(folder, config, options.needsTexts, description));
   HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
   HEDDLE_TRY(addLanguages(config, description));
   HEDDLE_TRY(addTasks(folder, config, description));

@@ -119,14 +119,22 @@ static Status addBeams(const Json &config, const std::string &path, Json &genera
   return {};
 }
 
-/// Tokens that may not be chosen: those of `suppress_tokens`, and `bad_words_ids` of one token.
+/// Whether `eos_token_id`, a token or a list of them, names a token.
+static bool isEnd(const Json &config, const Json &token) {
+  const Json ends = config.value("eos_token_id", Json());
+  return ends == token || (ends.is_array() && std::ranges::find(ends, token) != ends.end());
+}
+
+/// Tokens that may not be chosen: those of `suppress_tokens`, and `bad_words_ids` of one token, of
+/// which none is an end.
 static Status addSuppressed(const Json &config, const std::string &path, Json &generation,
                             std::vector<std::string> &warnings) {
   Json suppressed = HEDDLE_TRY(tokensOf(config, "suppress_tokens", path));
   for (const Json &word : config.value("bad_words_ids", Json()))
-    if (word.is_array() && word.size() == 1)
-      suppressed.push_back(word.front());
-    else
+    if (word.is_array() && word.size() == 1) {
+      if (!isEnd(config, word.front()))
+        suppressed.push_back(word.front());
+    } else
       warnings.push_back(path + ": bad_words_ids: expected words of one token, found " +
                          shown(word) + ", which is not followed");
   if (!suppressed.empty())

@@ -20,7 +20,7 @@ void readNpy(std::string_view bytes);         ///< an input of `heddle run`
 void readText(std::string_view bytes);        ///< a text model, or a vocabulary and a text
 void readTokenizer(std::string_view bytes);   ///< a tokenizer, and after a NUL a text to be cut
 void readPicture(std::string_view bytes);     ///< a PNG or JPEG file, or the steps for images
-void readSound(std::string_view bytes);       ///< a WAV or FLAC file, or the steps for audio
+void readSound(std::string_view bytes);       ///< a WAV or FLAC file, or steps and tokens for audio
 void readSize(std::string_view bytes);        ///< a size expression
 void readTemplate(std::string_view bytes);    ///< a chat template, and after a NUL its variables
 void readGguf(std::string_view bytes);        ///< a GGUF file: metadata, tokenizer and tensors

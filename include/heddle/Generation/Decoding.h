@@ -75,7 +75,7 @@ struct DecodingOptions {
   std::vector<uint64_t> numbers;
 
   /// The score of a token that a sequence holds already is divided by this where it is positive, and
-  /// multiplied where it is negative (Keskar et al. 2019, section 4.1); for logits, without a beam.
+  /// multiplied where it is negative (Keskar et al. 2019, section 4.1); a beam's are log probabilities.
   double repetitionPenalty = 1;
   /// Tokens before each sequence, which count as held; empty: none.
   std::vector<TokenIds> before;
@@ -101,8 +101,8 @@ struct DecodingOptions {
   /// Callback for every token as soon as it is chosen, in greedy decoding and sampling only: whether
   /// the sequence goes on. An error ends the decoding.
   std::function<Expected<bool>(size_t sequence, int32_t token)> onToken;
-  /// Callback for the log probability of every token that is chosen, an end among them, in greedy
-  /// decoding and sampling only: of the scores as the rules leave them, at temperature 1.
+  /// Callback for the log probability of every token that is chosen, an end among them, of a beam
+  /// once a sequence is done: at temperature 1, among the tokens that could be chosen.
   std::function<void(size_t sequence, double logProbability)> onProbability;
 };
 inline constexpr int64_t maximumBeam = 1024;

@@ -16,10 +16,24 @@
 
 namespace heddle {
 
-/// The special tokens of a speech model, from its generation_config.json.
+class JsonField;
+
+/// When a window is decoded again with another temperature. The defaults are those that
+/// Transformers' documentation gives for Whisper; a folder may have thresholds of its own.
+struct SpeechChecks {
+  std::vector<double> temperatures{0, 0.2, 0.4, 0.6, 0.8, 1}; ///< tried in order; one at least
+  double mostCompression = 1.35;   ///< above it a text repeats itself, see compressionRatio
+  double leastLogProbability = -1; ///< of a token in the mean, the end among them
+  double silence = 0.6;            ///< above this probability, an unlikely text is none
+  size_t vocabulary = 51865;       ///< tokens of the model
+};
+
+/// The special tokens of a speech model, and how it is meant to be asked, from its
+/// generation_config.json. What is followed beside these is in GenerationDefaults.
 class SpeechTokens {
 public:
-  /// Errors begin with `fileName`.
+  /// Errors begin with `fileName`; a setting that would change what is said, and that nothing here
+  /// follows, is one.
   static Expected<SpeechTokens> fromJson(std::string_view json, const std::string &fileName);
   int32_t startToken() const { return start; }
 
@@ -44,21 +58,33 @@ public:
   bool usuallyTranslates() const { return translatesItself; }
   /// Tokens that may stand behind `prompt` others; `positions` is what the model has room for.
   int64_t mostBehind(int64_t prompt, int64_t positions) const;
+  /// Tokens that must stand there before an end.
+  int64_t leastBehind(int64_t prompt) const;
+
+  /// Whether the folder asks for times, and whether a window is told what was said before it.
+  bool usuallyTimes() const { return timesItself; }
+  bool usuallyTells() const { return tellsBefore; }
+  const SpeechChecks &checks() const { return ownChecks; }
 
   const TimestampRules &timestamps() const { return rules; }
   /// The token whose probability behind the start is that of silence.
   int32_t noSpeech() const { return rules.none - 1; }
 
 private:
-  Status setUsual(std::span<const int32_t> forced, const std::string &ownName,
-                  const std::string &ownTask, const std::string &fileName);
+  static Status checkFollowed(const JsonField &keys);
+  Status setLanguages(const JsonField &keys);
+  Status setForced(const JsonField &keys);
+  Status setNamed(const JsonField &keys);
+  Status setLengthsAndChecks(const JsonField &keys);
 
   int32_t start = 0;
   std::optional<int32_t> previous; ///< before what was said before
   std::map<std::string, int32_t> languages, tasks;
   std::optional<int32_t> ownLanguage;
-  bool translatesItself = false;
+  bool translatesItself = false, timesItself = false, tellsBefore = true;
   std::optional<int32_t> mostNew, mostInAll; ///< tokens, without and with the prompt
+  std::optional<int32_t> leastNew, leastInAll;
+  SpeechChecks ownChecks;
   TimestampRules rules;
 };
 
@@ -104,16 +130,6 @@ private:
   int64_t all, most, first = 0;
 };
 
-/// When a window is decoded again with another temperature. The defaults are those that
-/// Transformers' documentation gives for Whisper.
-struct SpeechChecks {
-  std::vector<double> temperatures{0, 0.2, 0.4, 0.6, 0.8, 1}; ///< tried in order; one at least
-  double mostCompression = 1.35;   ///< above it a text repeats itself, see compressionRatio
-  double leastLogProbability = -1; ///< of a token in the mean, the end among them
-  double silence = 0.6;            ///< above this probability, an unlikely text is none
-  size_t vocabulary = 51865;       ///< tokens of the model
-};
-
 /// Bytes of tokens over bytes of these when zlib has compressed them.
 double compressionRatio(std::span<const int32_t> tokens, size_t vocabulary);
 
@@ -121,7 +137,8 @@ double compressionRatio(std::span<const int32_t> tokens, size_t vocabulary);
 struct SpeechAttempt {
   TokenIds tokens;
   double meanLogProbability = 0;
-  double noSpeech = 0; ///< probability of silence
+  double noSpeech = 0;                       ///< probability of silence
+  std::optional<int32_t> end = std::nullopt; ///< that was said behind the tokens
 };
 
 /// What is taken of a window.

@@ -6,8 +6,8 @@
 // model. An encoder-decoder encodes sources as their rows become free and projects the
 // memory's keys and values once; its prompt is the start alone. A decoder-only model reads
 // the sources as prompts of any lengths, in chunks, so that memory does not grow with them.
-// A model of sound hears frames, and then reads a prompt and writes what it heard, as often
-// as it is asked.
+// A model of sound hears frames, whose memory is projected once too, and then reads a prompt
+// and writes what it heard, as often as it is asked.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -38,7 +38,7 @@ public:
   /// Encodes frames of sound, [1, channels, frames], which `say` and `scoresBehind` have heard then.
   Status listen(const Tensor &frames);
   /// What a model says of what it heard behind a prompt, which is not part of the result; at most as
-  /// many tokens as the caches have room for. Error for a beam.
+  /// many tokens as the caches have room for.
   Expected<TokenIds> say(const TokenIds &prompt, const DecodingOptions &chosen);
   /// Scores of the token behind a prompt, logits or `givesProbabilities`; valid until the next call.
   Expected<std::span<const float>> scoresBehind(const TokenIds &prompt);
@@ -58,6 +58,8 @@ private:
   Status takeHeard(const TokenIds &prompt, DecodingOptions &options);
   Expected<std::vector<TokenIds>> decodePrompts(DecodingOptions options);
   Status keepHeld();
+  size_t commonWithHeld() const;
+  Status beginHeard();
   Expected<std::span<const float>> readPrompts(std::span<const int32_t> parents,
                                                std::span<const size_t> sequences);
   Expected<std::span<const float>> scoresOf(size_t rows) const;
@@ -71,8 +73,10 @@ private:
   std::vector<TokenIds> prompts; ///< with the start, which is all of it behind an encoder
   bool hasBatch = false;         ///< caches hold rows of this decoding
   bool goesOn = false;           ///< goOn decodes
-  TokenIds held;                 ///< tokens that the caches hold of the one row of goOn
-  size_t read = 0;               ///< of the prompts' tokens: those that the caches hold already
+  TokenIds held;        ///< tokens that the caches hold of the one row of goOn, or that all
+                        ///< rows behind what was heard begin with
+  size_t heardRows = 0; ///< that the caches hold behind what was heard; 0: none yet
+  size_t read = 0;      ///< of the prompts' tokens: those that the caches hold already
   std::vector<float> firstScores;
   std::function<Status(size_t tokens)> onPrompt; ///< of the decoding, see DecodingOptions
 };

@@ -18,13 +18,16 @@ struct TranscribeOptions {
   std::optional<std::string> language;
   std::optional<std::string>
       task; ///< "transcribe", "translate" into English; none: as the folder says
-  /// Asks the model for times, which an audio of several windows needs anyway: a window begins where
-  /// the last whole segment ended.
+  /// Asks the model for times, as its folder may do too; an audio of several windows needs them
+  /// anyway: a window begins where the last whole segment ended.
   bool timestamps = false;
+  /// Hypotheses kept at temperature 0, where nothing is drawn; none: as the folder says, else 1.
+  std::optional<int64_t> beam;
   /// The only temperature; none: 0, and 0.2 to 1 where a text fails the checks.
   std::optional<double> temperature;
   uint64_t seed = 0;
-  bool tellsBefore = true; ///< a window is told what the windows before it said
+  /// Whether a window is told what the windows before it said; none: as the folder says, else yes.
+  std::optional<bool> tellsBefore;
   /// Called before each window: seconds of the audio that are done, and all.
   std::function<void(double done, double all)> onProgress;
 };
@@ -52,7 +55,7 @@ private:
     MelFrames frames;
     std::optional<int32_t> language = std::nullopt;
     bool translates = false, timestamps = false;
-    bool tells = false; ///< the next window is told what was said before
+    bool mayTell = false, tells = false; ///< a window, the next one, is told what was said before
     std::vector<SpeechSegment> segments = {};
     size_t vocabulary = 0; ///< tokens that the model scores
   };
@@ -63,6 +66,7 @@ private:
   Expected<std::optional<int32_t>> languageOf(const TranscribeOptions &options);
   Expected<double> probabilityOfSilence(Recording &recording, const TokenIds &prompt,
                                         size_t before);
+  DecodingOptions decodingOf(const Recording &recording, const TokenIds &prompt) const;
   Expected<SpeechChoice> decode(const TokenIds &prompt, double noSpeech, const Recording &recording,
                                 uint64_t window);
   Transcript textOf(const Recording &recording, double seconds) const;

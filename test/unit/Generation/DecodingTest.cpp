@@ -422,16 +422,48 @@ TEST(Decoding, TokensThatWereSaidCountLess) {
   EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 0, 0, 0, 0));
 }
 
-TEST(Decoding, PenaltiesNeedLogitsAndNoBeam) {
+/// Checks log probabilities that were told of a sequence of Language without token 1.
+void expectToldOf(size_t sequence, TokenIds whole, const std::vector<double> &told) {
+  TokenIds said;
+  if (std::ssize(whole) < options().limit)
+    whole.push_back(endToken);
+  ASSERT_EQ(told.size(), whole.size());
+  for (double log : told) {
+    std::vector<float> scores = scoresAfter(sequence, said);
+    scores[1] = never;
+    said.push_back(whole[said.size()]);
+    EXPECT_NEAR(log, logProbabilities(scores)[static_cast<size_t>(said.back())], 1e-5);
+  }
+}
+
+TEST(Decoding, PenaltiesNeedLogits) {
   DecodingOptions chosen = options(1);
   chosen.repetitionPenalty = 2;
   Language probabilities({0}, /*probabilities=*/true);
   auto decoded = decodeSequences(probabilities, 1, chosen);
   ASSERT_FALSE(decoded);
   EXPECT_THAT(decoded.error().message, HasSubstr("expected a model that gives logits"));
+}
+
+TEST(Decoding, ABeamPenalizesLogProbabilities) {
+  // Of logits, 4 would become 2: below 3. Log probabilities are -0.31 and -1.31 and others far below,
+  // and the first becomes -0.63.
+  Constant model({4, 3, -9, never, -9});
+  DecodingOptions chosen = options(3);
   chosen.beam = 2;
-  EXPECT_THAT(checkDecoding(chosen).error().message,
-              HasSubstr("repetition-penalty: expected a beam of 1, found 2"));
+  chosen.repetitionPenalty = 2;
+  const double first = 4 - std::log(std::exp(4) + std::exp(3) + 2 * std::exp(-9)),
+               other = first - 1;
+  ASSERT_GT(2 * first, other);
+  std::vector<double> told;
+  chosen.onProbability = [&](size_t, double log) { told.push_back(log); };
+  EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 0, 0));
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_NEAR(told[0], first, 1e-6);
+  const double again = 2 * first - std::log(std::exp(2 * first) + std::exp(other) + 1e-6);
+  EXPECT_NEAR(told[1], again, 1e-4);
+  chosen.repetitionPenalty = 9; // -2.8
+  EXPECT_THAT(decode(model, 1, chosen).at(0), Not(ElementsAre(0, 0, 0)));
 }
 
 TEST(Decoding, ACallbackEndsASequence) {
@@ -442,28 +474,20 @@ TEST(Decoding, ACallbackEndsASequence) {
 }
 
 TEST(Decoding, ProbabilitiesOfChosenTokensAreTold) {
-  for (bool probabilities : {false, true}) {
-    std::map<size_t, std::vector<double>> told;
-    DecodingOptions chosen = options();
-    chosen.sample = true;
-    chosen.temperature = 3; // which is not of the probability
-    chosen.suppressed = {1};
-    chosen.onProbability = [&](size_t sequence, double log) { told[sequence].push_back(log); };
-    Language model({0, 1, 2}, probabilities);
-    const std::vector<TokenIds> decoded = decode(model, 3, chosen);
-    for (size_t sequence = 0; sequence < 3; ++sequence) {
-      TokenIds said, whole = decoded[sequence];
-      if (std::ssize(whole) < chosen.limit)
-        whole.push_back(endToken);
-      ASSERT_EQ(told[sequence].size(), whole.size());
-      for (double log : told[sequence]) {
-        std::vector<float> scores = scoresAfter(sequence, said);
-        scores[1] = never;
-        said.push_back(whole[said.size()]);
-        EXPECT_NEAR(log, logProbabilities(scores)[static_cast<size_t>(said.back())], 1e-5);
-      }
+  DecodingOptions sampled = options(), beam = options();
+  sampled.sample = true;
+  sampled.temperature = 3; // which is not of the probability
+  beam.beam = 3;
+  for (DecodingOptions chosen : {sampled, beam})
+    for (bool probabilities : {false, true}) {
+      std::map<size_t, std::vector<double>> told;
+      chosen.suppressed = {1};
+      chosen.onProbability = [&](size_t sequence, double log) { told[sequence].push_back(log); };
+      Language model({0, 1, 2}, probabilities);
+      const std::vector<TokenIds> decoded = decode(model, 3, chosen);
+      for (size_t sequence = 0; sequence < 3; ++sequence)
+        expectToldOf(sequence, decoded[sequence], told[sequence]);
     }
-  }
 }
 
 TEST(Decoding, TokensAreShownAsTheyCome) {
@@ -516,7 +540,7 @@ TEST(Decoding, OptionsOutOfRangeAreNamed) {
             "top-p: expected a number above 0 and at most 1, found 1.5");
   EXPECT_EQ(refusal([](auto &o) { o.sample = true, o.beam = 2; }),
             "sample: expected a beam of 1, found 2");
-  EXPECT_EQ(refusal([](auto &o) { o.beam = 2, o.onProbability = [](size_t, double) {}; }),
+  EXPECT_EQ(refusal([](auto &o) { o.beam = 2, o.onToken = [](size_t, int32_t) { return true; }; }),
             "stream: expected a beam of 1, found 2");
 }
 
