@@ -78,6 +78,15 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   add_test(NAME install/chat-answers COMMAND sh -c "echo cab | ${CMAKE_BINARY_DIR}/examples/chat/chat ${CMAKE_BINARY_DIR}/chat.heddle")
   set_tests_properties(install/chat-answers PROPERTIES FIXTURES_REQUIRED "install-tree;chat-example" LABELS Install
     PASS_REGULAR_EXPRESSION "^ ##g ##g ##j ##g ")
+  # A small Marian of random weights, as OPUS-MT's folders are; what it writes is what Transformers writes.
+  set(heddle_marian_folder ${CMAKE_BINARY_DIR}/marian-folder)
+  file(COPY ${CMAKE_SOURCE_DIR}/test/tokenizers/folders/marian/ ${CMAKE_SOURCE_DIR}/test/languages/marian/ DESTINATION ${heddle_marian_folder})
+  add_test(NAME install/marian-model
+    COMMAND heddle compile ${heddle_marian_folder} -o ${CMAKE_BINARY_DIR}/marian.heddle --target=cpu --cpu=native)
+  set_tests_properties(install/marian-model PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
+  heddle_installed_example(translate ${CMAKE_BINARY_DIR}/marian.heddle ">>deu<< the quick brown fox jumps over the lazy dog" "def compute(values): return 3")
+  set_tests_properties(install/translate PROPERTIES PASS_REGULAR_EXPRESSION
+    "\n! is is 2024, \\( \\(na \\(일 isት សួស្តី\n\\( is is \\( \\(έ \\( مرحبا \\(na \\( s\n")
   # A small Whisper of random weights, and a sound.
   add_test(NAME install/speech-model
     COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/speech/tiny -o ${CMAKE_BINARY_DIR}/speech.heddle --target=cpu --cpu=native)

@@ -127,18 +127,16 @@ inline void addClassifyFlags(CLI::App &app, ClassifyCommand &command) {
   app.add_flag("--all", command.all, "every label, the likeliest first");
   app.add_option("--pair", command.pair, "the second text of each, as models for pairs take it")
       ->type_name("TEXT");
-  auto *labels =
-      app.add_option("--labels", command.labels,
-                     "classes of your own, of a model that says what follows from a text (NLI)")
-          ->type_name("A,B,…")
-          ->delimiter(',')
-          ->transform([](const std::string &label) { return CLI::detail::trim_copy(label); })
-          ->allow_extra_args(false);
+  app.add_option("--labels", command.labels,
+                 "classes of your own, of a model that says what follows from a text (NLI)")
+      ->type_name("A,B,…")
+      ->delimiter(',')
+      ->transform([](const std::string &label) { return CLI::detail::trim_copy(label); })
+      ->allow_extra_args(false);
   app.add_option("--hypothesis", command.hypothesis,
                  "with --labels: what may follow, {} stands for the label (default: \"This example "
                  "is {}.\")")
-      ->type_name("TEXT")
-      ->needs(labels);
+      ->type_name("TEXT");
   app.add_flag("--many", command.manyLabels, "with --labels: several may be right");
 }
 

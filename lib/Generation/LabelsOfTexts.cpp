@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view gap = "{}";
 
 std::string hypothesisOf(const ClassifyCommand &command, const std::string &label) {
-  std::string text = command.hypothesis;
+  std::string text = command.hypothesis.value_or("This example is {}.");
   return text.replace(text.find(gap), gap.size(), label);
 }
 
@@ -106,10 +106,14 @@ Status heddle::checkLabels(const ClassifyCommand &command) {
       return usageError("--labels: expected labels with commas between them, found an empty one");
     HEDDLE_TRY(tokenizers::checkUtf8(label, "--labels"));
   }
-  HEDDLE_TRY(tokenizers::checkUtf8(command.hypothesis, "--hypothesis"));
-  if (command.hypothesis.find(gap) == std::string::npos)
-    return usageError("--hypothesis: expected a sentence with {} where a label stands, found " +
-                      quotedText(command.hypothesis));
+  if (command.hypothesis) {
+    HEDDLE_TRY(tokenizers::checkUtf8(*command.hypothesis, "--hypothesis"));
+    if (command.hypothesis->find(gap) == std::string::npos)
+      return usageError("--hypothesis: expected a sentence with {} where a label stands, found " +
+                        quotedText(*command.hypothesis));
+    if (command.labels.empty())
+      return usageError("--hypothesis: expected --labels beside it, found none");
+  }
   if (command.pair && !command.labels.empty())
     return usageError("--pair: expected no --labels beside it, found some");
   if (command.manyLabels && command.labels.empty())

@@ -68,24 +68,24 @@ Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &mod
   decoder.scores = HEDDLE_TRY(scoresName(session, "decode_step"));
   if (!encodes)
     return decoder;
-  decoder.encodeTakesLengths = HEDDLE_TRY(takesInput(session, "encode", "source.lengths"));
+  decoder.encoder = HEDDLE_TRY(SourceRuns::create(session, model));
   decoder.startTakesLengths = HEDDLE_TRY(takesInput(session, "decode_start", "source.lengths"));
   return decoder;
 }
 
 /// Encodes the sources of `sequences` and gives their memory to the rows without a parent.
 Status TextDecoder::encode(std::span<const int32_t> parents, std::span<const size_t> sequences) {
-  std::vector<TokenIds> joining;
-  for (size_t sequence : sequences)
-    joining.push_back((*sources)[sequence]);
-  const SourceTensors source(joining, *model);
-  NamedInputs inputs = {{"source", source.ids}};
-  if (encodeTakesLengths)
-    inputs.emplace_back("source.lengths", source.lengths);
-  HEDDLE_TRY(session->run("encode", inputs, memory));
-  NamedInputs startInputs = {{"memory", memory["memory"]}};
+  std::vector<EncodedText> joining(sequences.size());
+  std::vector<const EncodedText *> texts;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    joining[i].ids = (*sources)[sequences[i]];
+    texts.push_back(&joining[i]);
+  }
+  const Tensor &rowsOfTexts = *HEDDLE_TRY(encoder->memory(texts)),
+               lengths = encoder->lengths(texts);
+  NamedInputs startInputs = {{"memory", rowsOfTexts}};
   if (startTakesLengths)
-    startInputs.emplace_back("source.lengths", source.lengths);
+    startInputs.emplace_back("source.lengths", lengths);
   if (sequences.size() == parents.size()) // nobody stays
     return session->run("decode_start", startInputs, nothing);
   HEDDLE_TRY(reorder(parents));

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs `encode_packed` if the model has it, else `encode` over rows padded to the
-// longest; a model that does not mask padding takes texts of one length. Of an
-// encoder-decoder, `decode` behind it.
+// Runs of texts under a budget of tokens; a model that neither packs texts nor masks
+// padding takes texts of one length. Of an encoder-decoder, `decode` behind the encoder.
 #include "heddle/Generation/TextEncoder.h"
 
 #include "TextBatches.h"
@@ -46,7 +45,7 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
     return inputError(
         "expected a model with a vocabulary, a tokenizer or steps for images, found none");
   auto outputs = HEDDLE_TRY(session.outputs("encode"));
-  TextEncoder encoder(session, model);
+  TextEncoder encoder(session, model, HEDDLE_TRY(SourceRuns::create(session, model)));
   for (const PortInfo &port : outputs)
     if (!port.shape.empty() &&
         (port.name == "output" || port.name == "logits" || port.name == "probabilities")) {
@@ -66,8 +65,6 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
   if (encoder.output.empty() || encoder.width < 1)
     return inputError("encode: expected a result output, logits or probabilities, found none");
   HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.types", "source.lengths"}));
-  encoder.takesLengths = HEDDLE_TRY(takesInput(session, "encode", "source.lengths"));
-  encoder.takesTypes = HEDDLE_TRY(takesInput(session, "encode", "source.types"));
   return encoder;
 }
 
@@ -94,14 +91,8 @@ Expected<TextEncoder> TextEncoder::create(Session &session) {
   return encoder;
 }
 
-/// A vocabulary's texts may end in ids of padding, which `encode` does not count.
-bool TextEncoder::packs(const EncodedText &text) const {
-  return model->packed && (model->source->tokenizer || text.ids.back() != model->source->padding);
-}
-
-bool TextEncoder::packs(Batch texts) const {
-  return std::ranges::all_of(texts, [&](const EncodedText *text) { return packs(*text); });
-}
+/// A decoder reads rows of texts beside padding, however they were encoded.
+bool TextEncoder::packs(const EncodedText &text) const { return !decodes && runs.packs(text); }
 
 void TextEncoder::RunSize::add(const EncodedText &text, bool isPacked) {
   longest = static_cast<int64_t>(text.ids.size());
@@ -128,79 +119,26 @@ std::optional<int64_t> TextEncoder::cost(Batch texts) const {
   return cost(run);
 }
 
-/// Kinds of segments in rows like those of the ids; empty where all are 0, the default.
-static std::vector<TokenIds> typesOf(Batch texts) {
-  std::vector<TokenIds> rows;
-  bool any = false;
-  for (const EncodedText *text : texts) {
-    rows.push_back(text->tokens.typeIds);
-    any |= std::ranges::any_of(rows.back(), [](int32_t id) { return id != 0; });
-  }
-  return any ? rows : std::vector<TokenIds>();
-}
-
-Status TextEncoder::runPacked(Batch texts) {
-  TokenIds ids, starts = {0}, parts = {0}, types;
-  for (const EncodedText *text : texts) {
-    if (text->leftOut > 0)
-      parts.push_back(starts.back() + static_cast<int32_t>(text->leftOut));
-    ids.insert(ids.end(), text->ids.begin(), text->ids.end());
-    starts.push_back(static_cast<int32_t>(ids.size()));
-    parts.push_back(starts.back());
-  }
-  for (const TokenIds &row : typesOf(texts))
-    types.insert(types.end(), row.begin(), row.end());
-  const Tensor source = Tensor::i32({1, static_cast<int64_t>(ids.size())}, ids),
-               sourceStarts = Tensor::i32({static_cast<int64_t>(starts.size())}, starts),
-               sourceParts = Tensor::i32({static_cast<int64_t>(parts.size())}, parts);
-  NamedInputs inputs = {{"source", source}, {"source.starts", sourceStarts}};
-  if (model->poolsParts)
-    inputs.emplace_back("source.parts", sourceParts);
-  Tensor sourceTypes;
-  if (takesTypes && !types.empty()) {
-    sourceTypes = Tensor::i32(source.shape(), types);
-    inputs.emplace_back("source.types", sourceTypes);
-  }
-  return session->run(packedFunction, inputs, results);
-}
-
-Status TextEncoder::runPadded(Batch texts) {
-  std::vector<TokenIds> sources;
-  for (const EncodedText *text : texts)
-    sources.push_back(text->ids);
-  const SourceTensors source(sources, *model);
-  NamedInputs inputs = {{"source", source.ids}};
-  if (takesLengths)
-    inputs.emplace_back("source.lengths", source.lengths);
-  Tensor types;
-  if (std::vector<TokenIds> rows = typesOf(texts); takesTypes && !rows.empty()) {
-    types = padRows(rows, 0, /*sequenceFirst=*/false);
-    inputs.emplace_back("source.types", types);
-  }
-  HEDDLE_TRY(session->run("encode", inputs, decodes ? memory : results));
-  return decodes ? decodeWhole(sources, source.lengths) : Status();
-}
-
-Status TextEncoder::decodeWhole(const std::vector<TokenIds> &sources, const Tensor &lengths) {
+Status TextEncoder::decodeWhole(Batch texts) {
+  const Tensor &memory = *HEDDLE_TRY(runs.memory(texts)), lengths = runs.lengths(texts);
   std::vector<TokenIds> targets;
-  for (const TokenIds &source : sources) {
+  for (const EncodedText *text : texts) {
     TokenIds &target = targets.emplace_back(1, *model->target->start);
-    target.insert(target.end(), source.begin(), source.end() - 1);
+    target.insert(target.end(), text->ids.begin(), text->ids.end() - 1);
   }
   const Tensor target = padRows(targets, model->target->padding, /*sequenceFirst=*/false);
-  NamedInputs inputs = {{"target", target}, {"memory", memory["memory"]}};
+  NamedInputs inputs = {{"target", target}, {"memory", memory}};
   if (decodeTakesLengths)
     inputs.emplace_back("source.lengths", lengths);
   return session->run("decode", inputs, results);
 }
 
 Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
-  const bool packed = packs(texts);
-  HEDDLE_TRY(packed ? runPacked(texts) : runPadded(texts));
+  const bool packed = !decodes && runs.packs(texts);
+  HEDDLE_TRY(decodes ? decodeWhole(texts) : runs.run(texts, results));
   const std::span<const float> all = std::as_const(results)[output].values<float>();
-  size_t longest = 0, at = 0;
-  for (const EncodedText *text : texts)
-    longest = std::max(longest, text->ids.size());
+  const size_t longest = longestOf(texts);
+  size_t at = 0;
   std::vector<std::span<const float>> rows;
   for (const EncodedText *text : texts) {
     const auto columns = static_cast<size_t>(width);

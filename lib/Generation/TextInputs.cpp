@@ -51,17 +51,24 @@ Tensor heddle::padRows(const std::vector<TokenIds> &rows, int32_t padding, bool 
   return ids;
 }
 
+int64_t heddle::lengthOf(const TokenIds &source, const TextModel &model) {
+  if (model.source->tokenizer) // which pads nothing: an id of padding is one of the text
+    return std::ssize(source);
+  auto last = std::find_if(source.rbegin(), source.rend(),
+                           [&](int32_t id) { return id != model.source->padding; });
+  return source.rend() - last;
+}
+
+size_t heddle::longestOf(std::span<const EncodedText *const> texts) {
+  size_t longest = 0;
+  for (const EncodedText *text : texts)
+    longest = std::max(longest, text->ids.size());
+  return longest;
+}
+
 SourceTensors::SourceTensors(const std::vector<TokenIds> &sources, const TextModel &model)
     : ids(padRows(sources, model.source->padding, model.sequenceFirst)),
       lengths(DType::I32, {static_cast<int64_t>(sources.size())}) {
-  for (size_t b = 0; b < sources.size(); ++b) {
-    const auto &row = sources[b];
-    if (model.source->tokenizer) { // which pads nothing: an id of padding is one of the text
-      lengths.values<int32_t>()[b] = static_cast<int32_t>(row.size());
-      continue;
-    }
-    auto last = std::find_if(row.rbegin(), row.rend(),
-                             [&](int32_t id) { return id != model.source->padding; });
-    lengths.values<int32_t>()[b] = static_cast<int32_t>(row.rend() - last);
-  }
+  for (size_t b = 0; b < sources.size(); ++b)
+    lengths.values<int32_t>()[b] = static_cast<int32_t>(lengthOf(sources[b], model));
 }

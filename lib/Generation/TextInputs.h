@@ -25,6 +25,12 @@ Expected<std::string> scoresName(const Session &session, const char *function);
 /// Tensor of rows of numbers, shorter rows padded on the right.
 Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst);
 
+/// Ids of a text without the padding behind it.
+int64_t lengthOf(const TokenIds &source, const TextModel &model);
+
+/// Ids of the longest.
+size_t longestOf(std::span<const EncodedText *const> texts);
+
 /// Ids [B, S] (or [S, B], sequence-first), shorter rows padded on the right, and lengths [B]
 /// without padding.
 struct SourceTensors {

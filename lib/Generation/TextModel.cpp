@@ -246,6 +246,20 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
   return {};
 }
 
+/// Languages by name: tokens of what the source is cut with.
+Status readLanguageTokens(const Json &tokens, TextModel &model) {
+  for (const auto &[name, token] : tokens.items()) {
+    const bool isId = token.is_number_integer() && token >= 0 && token <= INT32_MAX;
+    if (!isId || !model.source->tokenizer->idToToken(token.get<int32_t>()))
+      return inputError("languages.tokens." + printable(name) +
+                        ": expected the id of a token of the source's tokenizer, found " +
+                        token.dump().substr(0, 60));
+    model.languages.tokens.emplace_back(name, token.get<int32_t>());
+    model.source->languages.push_back(token.get<int32_t>());
+  }
+  return {};
+}
+
 /// Languages and tasks, which a translation chooses among.
 Status readLanguages(const Json &facts, TextModel &model) {
   using Wanted = Languages::Wanted;
@@ -255,14 +269,10 @@ Status readLanguages(const Json &facts, TextModel &model) {
                              : wanted == "start" ? Wanted::Start
                                                  : Wanted::First;
     model.languages.namesSource = found->value("names-source", Json()) == true;
-    const Json tokens = found->value("tokens", Json::object());
-    for (const auto &[name, token] : tokens.items())
-      if (token.is_number_integer() && token >= 0 && token <= INT32_MAX)
-        model.languages.tokens.emplace_back(name, token.get<int32_t>());
     if (!model.source || !model.target || !model.source->tokenizer)
       model.languages = {}; // without a tokenizer nothing is said
-    for (const auto &[name, token] : model.languages.tokens)
-      model.source->languages.push_back(token);
+    else
+      HEDDLE_TRY(readLanguageTokens(found->value("tokens", Json::object()), model));
   }
   auto tasks = facts.find("tasks");
   if (tasks == facts.end() || !tasks->is_object())

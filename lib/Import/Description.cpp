@@ -90,14 +90,15 @@ static bool countsWithinTexts(const MaskExpression &e) {
 }
 
 bool Description::sourceMayBePacked() const {
-  if (kind != "encoder" || sequenceFirst || !source || source->vectors || source->length ||
+  if (!encoder || sequenceFirst || !source || source->vectors || source->frames || source->length ||
       (source->file.empty() && source->tokenizer.empty()))
+    return false;
+  if (decoder && !crossHidesPadding()) // which reads rows of each text beside padding
     return false;
   return llvm::all_of(encoder->layers, [](const LayerDescription &layer) {
     const AttentionDescription &a = layer.self;
     return (!layer.mask || countsWithinTexts(*layer.mask)) &&
-           (!a.bias || countsWithinTexts(*a.bias)) && !a.hiddenScore && !a.returnLogSumExp &&
-           a.returnWeights == ReturnWeights::None;
+           (!a.bias || countsWithinTexts(*a.bias)) && !a.hiddenScore;
   });
 }
 

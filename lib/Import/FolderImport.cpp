@@ -242,6 +242,7 @@ static Status addTokenizer(const std::string &folder, bool needsTexts, Descripti
   }
   auto &[file, tokenizer] = *read;
   checkVocabulary(tokenizer, file.name, description);
+  llvm::append_range(description.warnings, file.warnings);
   auto &[name, side] = *texts;
   carryTokenizer(std::move(file), name, *side, description);
   if (*target)
@@ -465,8 +466,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
     givesVectors = HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
   }
   if (json.contains("target") && json["target"].is_object())
-    HEDDLE_TRY(addGenerationConfig(folder, config, json.value("kind", "") == "encoder-decoder",
-                                   json["target"], files, warnings));
+    HEDDLE_TRY(addGenerationConfig(folder, config, json, files, warnings));
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)

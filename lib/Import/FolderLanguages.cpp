@@ -123,7 +123,8 @@ Status heddle::addTasks(const std::string &folder, const Json &config, Descripti
       return inputError(path + name + ".prefix: expected a text, found " + shown(prefix));
     Json &task = description.task["tasks"][name];
     task["prefix"] = prefix.is_null() ? Json("") : prefix;
-    task["generation"] = HEDDLE_TRY(taskGeneration(folder, config, settings));
+    task["generation"] =
+        HEDDLE_TRY(taskGeneration(folder, config, settings, path + name, description.target->size));
   }
   return {};
 }

@@ -25,6 +25,12 @@ struct Setting {
   bool whole = false;
 };
 
+/// What is known of the side that writes.
+struct TargetFacts {
+  bool translates; ///< the model reads a text and writes another
+  int64_t size;    ///< tokens of its vocabulary
+};
+
 /// A setting that no search follows, and the value with which it changes nothing.
 struct Unknown {
   const char *key;
@@ -163,17 +169,28 @@ static Status addLengths(const Json &config, const std::string &path, bool trans
   return {};
 }
 
+/// Refuses what is no token of a model that has `size` of them, or no list of such.
+static Status checkTokens(const Json &value, const char *key, int64_t size,
+                          const std::string &path) {
+  for (const Json &token : value.is_array() ? value : Json::array({value}))
+    if (!token.is_number_integer() || token < 0 || token >= size)
+      return inputError(path + ": " + key + ": expected a token below " + std::to_string(size) +
+                        ", found " + shown(token));
+  return {};
+}
+
 /// What must be chosen, and what may not.
-static Status addRules(const Json &config, const std::string &path, bool translates,
+static Status addRules(const Json &config, const std::string &path, const TargetFacts &target,
                        Json &generation, std::vector<std::string> &warnings) {
   for (const auto &[key, name] :
        {std::pair("forced_bos_token_id", "first"), {"forced_eos_token_id", "last"}}) {
     Json token = config.value(key, Json());
     if (token.is_array() && token.size() == 1)
       token = Json(token.front());
-    if (token.is_number_integer() && token >= 0)
+    if (token.is_number_integer()) {
+      HEDDLE_TRY(checkTokens(token, key, target.size, path));
       generation[name] = token;
-    else if (!token.is_null())
+    } else if (!token.is_null())
       warnings.push_back(path + ": " + key + ": expected one token, found " + shown(token) +
                          ", which is not followed");
   }
@@ -182,7 +199,7 @@ static Status addRules(const Json &config, const std::string &path, bool transla
   if (HEDDLE_TRY(flagOf(config, "renormalize_logits", path)))
     generation["renormalize"] = true;
   HEDDLE_TRY(addSuppressed(config, path, generation, warnings));
-  return addLengths(config, path, translates, generation);
+  return addLengths(config, path, target.translates, generation);
 }
 
 static void warnOfUnknown(const Json &config, const std::string &path, bool translates,
@@ -221,37 +238,48 @@ static Expected<std::pair<Json, std::string>> settingsOf(const std::string &fold
   return std::pair(config, configPath(folder));
 }
 
-static Expected<Json> generationOf(const Json &settings, const std::string &path, bool translates,
-                                   std::vector<std::string> &warnings) {
+static Expected<Json> generationOf(const Json &settings, const std::string &path,
+                                   const TargetFacts &target, std::vector<std::string> &warnings) {
   Json generation = Json::object();
-  warnOfUnknown(settings, path, translates, warnings);
+  warnOfUnknown(settings, path, target.translates, warnings);
   HEDDLE_TRY(addSampling(settings, path, generation));
   HEDDLE_TRY(addBeams(settings, path, generation));
-  HEDDLE_TRY(addRules(settings, path, translates, generation, warnings));
+  HEDDLE_TRY(addRules(settings, path, target, generation, warnings));
   return generation;
 }
 
-Status heddle::addGenerationConfig(const std::string &folder, const Json &config, bool translates,
-                                   Json &target, std::vector<std::string> &files,
+Status heddle::addGenerationConfig(const std::string &folder, const Json &config, Json &description,
+                                   std::vector<std::string> &files,
                                    std::vector<std::string> &warnings) {
+  Json &target = description["target"];
+  const Json size = target.value("vocabulary", Json()); // the description's reader checks it
+  const TargetFacts facts{.translates = description.value("kind", "") == "encoder-decoder",
+                          .size = size.is_number_integer() ? size.get<int64_t>()
+                                                           : std::numeric_limits<int32_t>::max()};
   const auto [own, path] = HEDDLE_TRY(settingsOf(folder, config));
   if (path != configPath(folder))
     files.push_back(path);
   Json ends = own.value("eos_token_id", Json());
   if (ends.is_array() && ends.empty())
     return inputError(path + ": eos_token_id: expected a token or a list of them, found []");
-  if (!ends.is_null())
-    target["end"] = std::move(ends); // the schema checks it
-  if (Json start = own.value("decoder_start_token_id", Json()); translates && !start.is_null())
+  if (!ends.is_null()) {
+    HEDDLE_TRY(checkTokens(ends, "eos_token_id", facts.size, path));
+    target["end"] = std::move(ends);
+  }
+  if (Json start = own.value("decoder_start_token_id", Json());
+      facts.translates && !start.is_null()) {
+    HEDDLE_TRY(checkTokens(start, "decoder_start_token_id", facts.size, path));
     target["start"] = std::move(start);
-  target["generation"] = HEDDLE_TRY(generationOf(own, path, translates, warnings));
+  }
+  target["generation"] = HEDDLE_TRY(generationOf(own, path, facts, warnings));
   return {};
 }
 
 Expected<Json> heddle::taskGeneration(const std::string &folder, const Json &config,
-                                      const Json &settings) {
+                                      const Json &settings, const std::string &place,
+                                      int64_t size) {
   Json all = HEDDLE_TRY(settingsOf(folder, config)).first;
   all.update(settings);
   std::vector<std::string> known; // those of the folder are told already
-  return generationOf(all, configPath(folder), /*translates=*/true, known);
+  return generationOf(all, place, {.translates = true, .size = size}, known);
 }

@@ -8,14 +8,15 @@
 namespace heddle {
 
 /// Takes the tokens that end a text and the settings of searches from generation_config.json, or
-/// where there is none from `config`, into `target` of a description. Adds the file to `files`, and
+/// where there is none from `config`, into `target` of `description`. Adds the file to `files`, and
 /// a warning for each setting that changes texts and is not followed.
-/// `translates`: the model reads a text and writes another.
-Status addGenerationConfig(const std::string &folder, const Json &config, bool translates,
-                           Json &target, std::vector<std::string> &files,
-                           std::vector<std::string> &warnings);
+Status addGenerationConfig(const std::string &folder, const Json &config, Json &description,
+                           std::vector<std::string> &files, std::vector<std::string> &warnings);
 
-/// The settings of searches for a task of such a folder: `settings`, and behind them the folder's own.
-Expected<Json> taskGeneration(const std::string &folder, const Json &config, const Json &settings);
+/// The settings of searches for a task of a folder that reads a text and writes another in `size`
+/// tokens: `settings`, and behind them the folder's own, which are known to be right. Errors begin
+/// with `place`.
+Expected<Json> taskGeneration(const std::string &folder, const Json &config, const Json &settings,
+                              const std::string &place, int64_t size);
 
 } // namespace heddle

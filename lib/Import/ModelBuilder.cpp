@@ -253,7 +253,7 @@ Status ModelBuilder::encode(bool packed) {
     return f.finish(d.file);
   }
   // Lengths that decoding asks for are handed on; with vectors in only if they are asked for here.
-  if (masks.encoderUsesLengths() || (masks.crossUsesLengths() && !d.source->vectors))
+  if (!packed && (masks.encoderUsesLengths() || (masks.crossUsesLengths() && !d.source->vectors)))
     f.firstResult("source.lengths", masks.sideLengths(f, "source", call), {"B"});
   f.firstResult("memory", x, {"B", call.rows(), features()});
   return f.finish(d.file);

@@ -102,7 +102,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
     mask = masks.build(f, *site.mask, site.cross, call);
   else if (!call.documents.empty())
     mask = masks.within(f, call.documents, {});
-  bool givesMore = !call.cached() && !call.loss;
+  bool givesMore = !call.cached() && !call.loss && call.documents.empty();
   bool returns = a.returnWeights != ReturnWeights::None && givesMore;
   bool average = a.returnWeights == ReturnWeights::Average;
   WeightsResult weights = !returns  ? WeightsResult::None

@@ -6,6 +6,7 @@
 // the lowest rank are joined first, the leftmost of equals. A heap holds them, so
 // that a word of n characters takes n log n steps.
 #include "Components.h"
+#include "Trie.h"
 #include "Utf8.h"
 #include "Vocabulary.h"
 
@@ -62,11 +63,12 @@ private:
 /// Symbols of a word, linked in the order of the text.
 class Word {
 public:
-  void add(int32_t id, uint32_t size) {
+  /// A symbol that is `whole` is not merged with others.
+  void add(int32_t id, uint32_t size, bool whole = false) {
     const auto at = static_cast<int32_t>(symbols.size());
     if (at > 0)
       symbols.back().next = at;
-    symbols.push_back({id, at - 1, -1, size});
+    symbols.push_back({id, at - 1, -1, size, whole});
   }
 
   void mergeAll(const MergeTable &merges) {
@@ -109,6 +111,7 @@ private:
   struct Symbol {
     int32_t id, previous, next;
     uint32_t size; ///< bytes; 0: merged into another one
+    bool whole;
   };
   struct Candidate {
     int32_t rank, place, id;
@@ -122,7 +125,8 @@ private:
     const Symbol &left = symbols[static_cast<size_t>(place)];
     if (left.next < 0)
       return false;
-    const Merge *merge = merges.find(left.id, symbols[static_cast<size_t>(left.next)].id);
+    const Symbol &right = symbols[static_cast<size_t>(left.next)];
+    const Merge *merge = left.whole || right.whole ? nullptr : merges.find(left.id, right.id);
     if (merge)
       heap.push_back({merge->rank, place, merge->id});
     return merge != nullptr;
@@ -140,6 +144,8 @@ struct Settings {
   std::string prefix, suffix; ///< of characters that do not begin, or that end, a word
   std::optional<std::string> unknown;
   bool fuseUnknown = false, byteFallback = false, ignoreMerges = false;
+  std::vector<std::string>
+      whole; ///< tokens that are looked for before all merges, the longest first
 };
 
 class Bpe : public Model {
@@ -151,6 +157,10 @@ public:
     for (int byte = 0; byte < 256; ++byte)
       byteIds[static_cast<size_t>(byte)] =
           this->table.find(formatted("<0x%02X>", byte)).value_or(-1);
+    std::vector<std::pair<std::string_view, int32_t>> texts;
+    for (const std::string &token : this->settings.whole)
+      texts.emplace_back(token, *this->table.find(token));
+    whole = Trie(std::move(texts));
   }
 
   Status tokenize(std::string_view piece, std::vector<ModelToken> &tokens) const override {
@@ -180,6 +190,12 @@ private:
     };
     std::string spelled;
     for (size_t at = 0; at < piece.size();) {
+      if (const ModelToken token = wholeAt(piece, at); token.id >= 0) {
+        flush();
+        word.add(token.id, token.span.end - token.span.begin, /*whole=*/true);
+        at = token.span.end;
+        continue;
+      }
       const uint32_t size =
           std::min<uint32_t>(pointSize(piece[at]), static_cast<uint32_t>(piece.size() - at));
       std::string_view character = piece.substr(at, size);
@@ -211,6 +227,15 @@ private:
     return {};
   }
 
+  /// The longest token that stands whole at a place of the text; a negative id: none.
+  ModelToken wholeAt(std::string_view piece, size_t at) const {
+    ModelToken token{-1, {static_cast<uint32_t>(at), static_cast<uint32_t>(at)}};
+    whole.prefixes(piece.substr(at), [&](size_t size, int32_t id) {
+      token = {id, {static_cast<uint32_t>(at), static_cast<uint32_t>(at + size)}};
+    });
+    return token;
+  }
+
   /// Whether each byte has a token.
   bool addBytes(std::string_view character, Word &word) const {
     auto idOf = [&](char byte) { return byteIds[static_cast<unsigned char>(byte)]; };
@@ -224,6 +249,7 @@ private:
   TokenTable table;
   MergeTable merges;
   Settings settings;
+  Trie whole;
   std::optional<int32_t> unknownId;
   std::array<int32_t, 256> byteIds;
 };
@@ -284,6 +310,18 @@ Expected<MergeTable> readMerges(const JsonField &model, const TokenTable &table,
   return result;
 }
 
+/// Tokens that stand whole.
+Expected<std::vector<std::string>> readWhole(const JsonField &field, const TokenTable &table) {
+  std::vector<std::string> whole;
+  auto elements = HEDDLE_TRY(field.list());
+  for (const JsonField &element : elements) {
+    whole.push_back(HEDDLE_TRY(element.text()));
+    if (whole.back().empty() || !table.find(whole.back()))
+      return element.expected("a token of the vocabulary");
+  }
+  return whole;
+}
+
 } // namespace
 
 Expected<std::unique_ptr<Model>> readBpe(const JsonField &field) {
@@ -298,6 +336,8 @@ Expected<std::unique_ptr<Model>> readBpe(const JsonField &field) {
   if (auto dropout = field.find("dropout"); dropout && dropout->value() != 0)
     return dropout->expected("null (dropout is for training)");
   auto table = HEDDLE_TRY(TokenTable::read(field));
+  if (auto whole = field.find("whole")) // ours
+    settings.whole = HEDDLE_TRY(readWhole(*whole, table));
   auto merges = HEDDLE_TRY(readMerges(field, table, settings.prefix));
   return std::unique_ptr<Model>(new Bpe(std::move(table), std::move(merges), std::move(settings)));
 }

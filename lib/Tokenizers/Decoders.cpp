@@ -216,9 +216,11 @@ void stripBlanks(std::string &token) {
   token = token.substr(begin, end - begin);
 }
 
+Read readStripBlanks(const JsonField &) {
+  return simple([](Tokens &tokens) { std::ranges::for_each(tokens, stripBlanks); });
+}
+
 Read readStrip(const JsonField &field) {
-  if (!field.find("content")) // ours
-    return simple([](Tokens &tokens) { std::ranges::for_each(tokens, stripBlanks); });
   auto content = HEDDLE_TRY(field.get("content"));
   const std::string character = HEDDLE_TRY(content.text());
   if (character.empty() || pointSize(character[0]) != character.size())
@@ -269,6 +271,7 @@ Read readDecoder(const JsonField &field) {
       {"ByteFallback", readByteFallback},
       {"Fuse", readFuse},
       {"Strip", readStrip},
+      {"StripBlanks", readStripBlanks},
       {"Sequence", readSteps},
   };
   return readByType(field, readers);

@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 
 namespace heddle::tokenizers {
 
@@ -58,8 +57,9 @@ public:
     model = HEDDLE_TRY(readPieceModel(HEDDLE_TRY(readText(name)), name));
     configPath = path(tokenizerConfigName);
     config = HEDDLE_TRY(readObject(configPath));
-    gatherSpecials(config);
-    gatherSpecials(HEDDLE_TRY(readObject(path("special_tokens_map.json"))));
+    gatherSpecials(config, configPath);
+    const std::string specialsPath = path("special_tokens_map.json");
+    gatherSpecials(HEDDLE_TRY(readObject(specialsPath)), specialsPath);
     return {};
   }
 
@@ -178,6 +178,16 @@ public:
     return json;
   }
 
+  /// Special tokens of the folder that nobody numbers.
+  std::vector<std::string> warnings() const {
+    std::vector<std::string> lines;
+    for (const auto &[token, file] : specials)
+      if (!known.contains(token))
+        lines.push_back(file + ": expected special tokens with numbers, found " +
+                        quotedText(token) + " without one, which stays text");
+    return lines;
+  }
+
   const std::string folder;
   const bool written;
 
@@ -188,14 +198,14 @@ private:
     return isNumber ? std::optional<int64_t>(std::stoll(text)) : std::nullopt;
   }
 
-  void gatherSpecials(const Json &json) {
+  void gatherSpecials(const Json &json, const std::string &file) {
     for (const auto &[key, value] : json.items()) {
       if (key != "additional_special_tokens" && !key.ends_with("_token"))
         continue;
       const Json list = value.is_array() ? value : Json::array({value});
       for (const Json &token : list)
         if (const std::string *text = tokenText(token))
-          specials.insert(*text);
+          specials.emplace(*text, file);
     }
   }
 
@@ -220,7 +230,7 @@ private:
       steps.push_back({{"type", "ByteFallback"}});
     steps.push_back({{"type", "Replace"}, {"pattern", {{"String", "▁"}}}, {"content", " "}});
     steps.push_back({{"type", "Fuse"}});
-    steps.push_back({{"type", "Strip"}}); // blanks of any kind
+    steps.push_back({{"type", "StripBlanks"}});
     return {{"type", "Sequence"}, {"decoders", steps}};
   }
 
@@ -257,8 +267,8 @@ private:
   PieceModel model;
   Json config, vocab = Json::object();
   TextMap<int64_t> known;
-  std::set<std::string> specials;    ///< by the folder's settings
-  std::map<std::string, Json> added; ///< in an order that does not depend on the folder's
+  std::map<std::string, std::string> specials; ///< by the folder's settings, and the file of each
+  std::map<std::string, Json> added;           ///< in an order that does not depend on the folder's
   std::string single, pair;
 };
 
@@ -459,8 +469,10 @@ Expected<TokenizerFile> readPieceFolder(const PieceFamily &family, const std::st
   HEDDLE_TRY(builder.open(family));
   HEDDLE_TRY(family.build(builder));
   HEDDLE_TRY(builder.addOwnTokens());
+  std::vector<std::string> warnings = builder.warnings();
   const Json json = HEDDLE_TRY(builder.take());
-  return TokenizerFile{json.dump(), builder.file()};
+  return TokenizerFile{
+      .json = json.dump(), .name = builder.file(), .warnings = std::move(warnings)};
 }
 
 bool writesAsItReads(const PieceFamily &family) { return !family.cutsWritten; }

@@ -109,7 +109,7 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
   constexpr uint64_t unigram = 1, bpe = 2;
   PieceModel model;
   uint64_t kind = unigram;
-  bool isBroken = false;
+  bool isBroken = false, blanksBehind = false;
   WireReader message(bytes);
   for (WireField field; message.next(field);) {
     WireReader inner(field.bytes);
@@ -118,6 +118,8 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
     for (WireField part; field.number == 2 && inner.next(part);)
       if (part.number == 3)
         kind = part.value;
+      else if (part.number == 24)
+        blanksBehind = part.value != 0;
     for (WireField part; field.number == 3 && inner.next(part);)
       if (part.number == 2)
         model.charsMap = part.bytes;
@@ -132,6 +134,9 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
   if (kind != unigram && kind != bpe)
     return inputError(fileName + ": expected a SentencePiece model of type unigram or bpe, found " +
                       std::to_string(kind));
+  if (blanksBehind)
+    return inputError(fileName + ": treat_whitespace_as_suffix: expected blanks in front of words, "
+                                 "found them behind, which is not supported");
   model.isUnigram = kind == unigram;
   for (const ScoredPiece &piece : model.pieces) {
     HEDDLE_TRY(checkUtf8(piece.text, fileName));
@@ -292,19 +297,30 @@ static void spellUserDefined(const PieceModel &model, Json &json) {
     if (model.pieces[id].kind == PieceKind::UserDefined)
       json["model"]["vocab"][id][1] =
           static_cast<double>(model.pieces[id].text.size()) * highest - bonus;
-  Json &added = json["added_tokens"];
-  std::erase_if(added.get_ref<Json::array_t &>(),
+}
+
+/// Pieces that users defined are looked for in the whole text, by the model and not in front of it.
+static void keepUserDefined(const PieceModel &model, Json &json) {
+  Json whole = Json::array();
+  for (const ScoredPiece &piece : model.pieces)
+    if (piece.kind == PieceKind::UserDefined)
+      whole.push_back(piece.text);
+  if (whole.empty())
+    return;
+  json["pre_tokenizer"]["split"] = false; // a piece may hold a blank
+  std::erase_if(json["added_tokens"].get_ref<Json::array_t &>(),
                 [](const Json &token) { return token["special"] == false; });
+  if (model.isUnigram)
+    spellUserDefined(model, json);
+  else
+    json["model"]["whole"] = std::move(whole);
 }
 
 Expected<Json> sentencePieceJson(const PieceModel &model, const std::string &fileName) {
   Json json = HEDDLE_TRY(pieceModelJson(model, fileName));
   json["normalizer"] = normalizerOf(model, /*exactly=*/true);
   json["pre_tokenizer"]["prepend_scheme"] = "never";
-  const bool hasUserDefined = std::ranges::any_of(
-      model.pieces, [](const ScoredPiece &piece) { return piece.kind == PieceKind::UserDefined; });
-  if (model.isUnigram && hasUserDefined)
-    spellUserDefined(model, json);
+  keepUserDefined(model, json);
   return json;
 }
 

@@ -61,7 +61,8 @@ protected:
   static ClassifyCommand commandOf(const nlohmann::ordered_json &golden) {
     ClassifyCommand command{.all = true};
     command.labels = golden.value("labels", command.labels);
-    command.hypothesis = golden.value("hypothesis", command.hypothesis);
+    if (golden.contains("hypothesis"))
+      command.hypothesis = golden["hypothesis"].get<std::string>();
     command.manyLabels = golden.value("many", false);
     return command;
   }
@@ -121,6 +122,8 @@ TEST_F(ClassesTest, LabelsThatSayNothingAreErrors) {
   command.hypothesis = "{}";
   command.pair = "b";
   EXPECT_EQ(classify(command), "error: --pair: expected no --labels beside it, found some");
+  command.labels.clear();
+  EXPECT_EQ(classify(command), "error: --hypothesis: expected --labels beside it, found none");
   std::istringstream in;
   std::ostringstream out;
   Status translated = translateCommand(*session, {.text = command.run.text}, in, out, out);

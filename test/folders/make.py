@@ -160,16 +160,18 @@ def with_beams(case, texts=30, **settings):
     """The same folder with settings of generation, and what they make of texts: golden/beams, rows of ids that end with -1. Texts whose
     answer depends on how sums are rounded are left out."""
     model, _, _ = case
-    for key, value in dict(num_beams=4, max_length=18, **settings).items():
+    for key, value in (dict(num_beams=4, max_length=18) | settings).items():
         setattr(model.generation_config, key, value)
-    random, padding = numpy.random.default_rng(11), model.config.pad_token_id
+    random = numpy.random.default_rng(11)
     vocabulary = model.config.vocab_size - 1  # padding, where it is the last id, would be masked
     kept = []
-    for number in range(2 * texts):
+    for number in range(4 * texts):
+        if len(kept) == texts:
+            break
         source = torch.tensor(random.integers(3, vocabulary, (1, 1 + number % 13)))
         answers = [model.generate(input_ids=source, logits_processor=rounding)[0, 1:].tolist() for rounding in ([], *[[rounded_otherwise]] * 4)]
-        if all(answer == answers[0] for answer in answers) and len(kept) < texts:
-            kept.append((source[0].tolist(), [token for token in answers[0] if token != padding or token in ends_of(model)]))
+        if all(answer == answers[0] for answer in answers):
+            kept.append((source[0].tolist(), answers[0]))
     rows = max(len(ids) for pair in kept for ids in pair)
     model.beams = {name: numpy.array([pair[place] + [-1] * (rows - len(pair[place])) for pair in kept], numpy.int32)
                    for place, name in enumerate(("sources", "answers"))}

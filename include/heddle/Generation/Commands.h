@@ -57,8 +57,8 @@ struct ClassifyCommand {
   /// In place of the model's own classes, of a model that says what follows from a text: each label
   /// stands for {} in the hypothesis.
   std::vector<std::string> labels;
-  std::string hypothesis = "This example is {}.";
-  bool manyLabels = false; ///< labels do not exclude each other
+  std::optional<std::string> hypothesis; ///< none: "This example is {}."
+  bool manyLabels = false;               ///< labels do not exclude each other
 };
 
 /// `rerank`.

@@ -3,14 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs the searches of Decoding.h on a session of an encoder-decoder or decoder-only
-// model. An encoder-decoder encodes sources as their rows become free and projects the
-// memory's keys and values once; its prompt is the start alone. A decoder-only model reads
+// model. An encoder-decoder encodes sources as their rows become free, packed where it
+// can, and projects the memory's keys and values once; its prompt is the start alone. A decoder-only model reads
 // the sources as prompts of any lengths, in chunks, so that memory does not grow with them.
 // A model of sound hears frames, whose memory is projected once too, and then reads a prompt
 // and writes what it heard, as often as it is asked.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
+#include "heddle/Generation/SourceRuns.h"
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Runtime/Session.h"
 
@@ -66,7 +67,8 @@ private:
 
   Session *session;
   const TextModel *model;
-  bool encodeTakesLengths = false, startTakesLengths = false;
+  std::optional<SourceRuns> encoder; ///< none in a model of one stack
+  bool startTakesLengths = false;
   std::string scores; ///< "logits" or "probabilities"
   NamedTensors memory, nothing, results;
   const std::vector<TokenIds> *sources = nullptr; ///< of the decoding, for an encoder

@@ -9,7 +9,7 @@
 // (BART) is one too.
 #pragma once
 
-#include "heddle/Generation/Decoding.h"
+#include "heddle/Generation/SourceRuns.h"
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Runtime/Session.h"
 
@@ -58,7 +58,8 @@ public:
                                                              std::span<const std::string> places);
 
 private:
-  TextEncoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
+  TextEncoder(Session &session, const TextModel &model, SourceRuns runs)
+      : session(&session), model(&model), runs(std::move(runs)) {}
   /// Sums over texts of a run, which come in the order of their lengths.
   struct RunSize {
     int64_t texts = 0, tokens = 0, shortest = 0, longest = 0;
@@ -67,22 +68,20 @@ private:
   };
   std::optional<int64_t> cost(const RunSize &run) const;
   bool packs(const EncodedText &text) const;
-  bool packs(std::span<const EncodedText *const> texts) const;
-  Status runPacked(std::span<const EncodedText *const> texts);
-  Status runPadded(std::span<const EncodedText *const> texts);
-  Status decodeWhole(const std::vector<TokenIds> &sources, const Tensor &lengths);
+  Status decodeWhole(std::span<const EncodedText *const> texts);
   Status takeDecoder();
 
   Session *session;
   std::shared_ptr<const TextModel> owned; ///< or null
   const TextModel *model;
+  SourceRuns runs;
   std::string output;
   int64_t width = 0;
   std::string imageHeight, imageWidth; ///< that the model takes
-  bool isPooled = false, takesLengths = false, takesTypes = false;
+  bool isPooled = false;
   /// The decoder reads each text again, behind its start; classes are those of the last row.
   bool decodes = false, decodeTakesLengths = false;
-  NamedTensors results, memory;
+  NamedTensors results;
 };
 
 /// Cosine of the angle between two vectors, in f64; NaN if one of them is 0 or empty, or their sizes

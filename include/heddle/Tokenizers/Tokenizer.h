@@ -102,6 +102,7 @@ struct TokenizerFile {
   /// A SentencePiece model of no family that is known: which tokens stand around a text, and which
   /// numbers a model's authors gave to pieces, nobody says.
   bool isBare = false;
+  std::vector<std::string> warnings; ///< about what the files say and is not followed
 };
 Expected<TokenizerFile> readTokenizerFile(const std::string &path);
 /// The tokenizer of what a folder's model writes; none: that of what it reads.

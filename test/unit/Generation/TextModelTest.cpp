@@ -168,6 +168,25 @@ TEST(TextModel, FactsThatAreNoFactsAreErrors) {
       readTextModel(R"({"kind": "encoder", "source": {"vocabulary": "gone.txt"}})", readMember));
 }
 
+TEST(TextModel, LanguagesAreTokensOfTheTokenizer) {
+  auto failureWith = [](const std::string &token) {
+    auto model = readTextModel(
+        R"({"kind": "encoder-decoder", "source": {"tokenizer": "t.json"},
+            "target": {"tokenizer": "t.json"}, "languages": {"tokens": {"de": )" +
+            token + "}}}",
+        [](const std::string &) {
+          return Expected<std::string>(
+              R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}})");
+        });
+    return model ? "no error" : model.error().message;
+  };
+  EXPECT_EQ(failureWith("1"), "no error");
+  const std::string expected =
+      "languages.tokens.de: expected the id of a token of the source's tokenizer, found ";
+  for (const char *token : {"2", "-1", "\"a\"", "4294967297"})
+    EXPECT_EQ(failureWith(token), expected + token);
+}
+
 TEST(TextModel, SidesWithoutTextHaveNoVocabulary) {
   auto facts = readTextModel(
       R"({"kind": "encoder", "layout": "sequence-first", "source": {"vocabulary": null}})",

@@ -7,6 +7,8 @@
 #include "Description.h"
 #include "ImportFixture.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
 #include <fstream>
 #include <sstream>
 
@@ -653,7 +655,8 @@ TEST_F(DescriptionTest, Vocabularies) {
             "mark");
 }
 
-/// Texts of different lengths share a batch only where no attention sees what is behind a source.
+/// Texts of different lengths share a batch, or a row of the encoder, only where no attention sees what
+/// is behind a source.
 TEST_F(DescriptionTest, EncoderDecodersOfTextsThatMayBePadded) {
   write("words.txt", "a\nb\nc\nd\n");
   auto pads = [&](const Json &decoder) {
@@ -663,12 +666,20 @@ TEST_F(DescriptionTest, EncoderDecodersOfTextsThatMayBePadded) {
                              {"weights", {{"seed", 1}}},
                              {"source", {{"vocabulary", "words.txt"}}},
                              {"target", {{"vocabulary", "words.txt"}, {"start", 1}}},
-                             {"attention", {{"heads", 2}}},
+                             {"attention", {{"heads", 2}, {"return-weights", "heads"}}},
                              {"ffn", {{"size", 16}}},
                              {"encoder", {{"layers", 1}, {"mask", "lengths(source)"}}},
                              {"decoder", decoder}});
     EXPECT_TRUE(model) << model.error().message;
-    return model && Json::parse(model->facts)["padded"] == true;
+    if (!model)
+      return false;
+    const Json facts = Json::parse(model->facts);
+    auto packed = model->module->lookupSymbol<mlir::FunctionOpInterface>("encode_packed");
+    EXPECT_EQ(facts["packed"], facts["padded"]);
+    EXPECT_EQ(facts["packed"], static_cast<bool>(packed));
+    if (packed) // the memory, and no weights
+      EXPECT_EQ(packed.getNumResults(), 1u);
+    return facts["padded"] == true;
   };
   const Json base = {{"layers", 1}, {"mask", "causal"}};
   auto with = [&](const char *key, const Json &value) {
@@ -714,7 +725,7 @@ TEST_F(DescriptionTest, EncodersOfTextsThatMayBePacked) {
     EXPECT_FALSE(packs("/encoder/mask", mask)) << mask;
   EXPECT_TRUE(packs("/attention/score-bias", "alibi"));
   EXPECT_FALSE(packs("/attention/score-bias", "dense(x)"));
-  EXPECT_FALSE(packs("/attention/return-weights", "heads"));
+  EXPECT_TRUE(packs("/attention/return-weights", "heads")); // of `encode` alone
   EXPECT_FALSE(packs("/source/length", 5));
   EXPECT_FALSE(packs("/source/vocabulary", 4));
   EXPECT_FALSE(packs("/layout", "sequence-first"));

@@ -308,6 +308,9 @@ TEST(Decoders, ReplaceFuseAndStrip) {
             "t.json: content: expected one character, found 'ab'");
   EXPECT_EQ(decoded(R"({"type": "Strip", "content": "a", "start": -1, "stop": 0})", {}),
             "t.json: start: expected a whole number from 0 to 2147483647, found -1");
+  EXPECT_EQ(decoded(R"({"type": "Strip", "start": 1, "stop": 0})", {}),
+            "t.json: expected a key content, found none");
+  EXPECT_EQ(decoded(R"({"type": "StripBlanks"})", {" \u3000a b\t"}), "a b");
 }
 
 TEST(Decoders, Sequences) {
@@ -318,7 +321,7 @@ TEST(Decoders, Sequences) {
             "aA b");
   EXPECT_EQ(decoded(R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": 1}]})", {}),
             "t.json: decoders.1.type: expected one of WordPiece, ByteLevel, Metaspace, BPEDecoder, "
-            "Replace, ByteFallback, Fuse, Strip, Sequence, found 1");
+            "Replace, ByteFallback, Fuse, Strip, StripBlanks, Sequence, found 1");
 }
 
 //===- Post-processors ---------------------------------------------------===//

@@ -4,19 +4,17 @@
 //
 // Padding, questions about tokens, files in place of tokenizer.json, and files and
 // texts that are wrong.
-#include "heddle/Tokenizers/Tokenizer.h"
-#include "TemporaryFolder.h"
+#include "OldFolder.h"
 
 #include <chrono>
-#include <cstring>
-#include <filesystem>
 #include <gmock/gmock.h>
 
 using namespace heddle;
+using test::idsOf;
+using test::OldFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -39,13 +37,6 @@ const std::string words = R"({"type": "WordLevel", "unk_token": "?", "vocab": {"
 std::string errorOf(const std::string &json) {
   auto tokenizer = Tokenizer::fromJson(json, "t.json");
   return tokenizer ? "no error" : tokenizer.error().message;
-}
-
-std::vector<int32_t> idsOf(const Tokenizer &tokenizer, std::string_view text,
-                           const EncodeOptions &options = {}) {
-  auto tokens = tokenizer.encode(text, options);
-  EXPECT_TRUE(tokens) << tokens.error().message;
-  return tokens ? tokens->ids : std::vector<int32_t>();
 }
 
 //===- Options and questions -----------------------------------------------===//
@@ -242,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "found 'BertProcessing'"},
         BadFile{"Ctc", R"({"decoder": {"type": "CTC"}, "model": WORDS})",
                 ": decoder.type: expected one of WordPiece, ByteLevel, Metaspace, BPEDecoder, "
-                "Replace, ByteFallback, Fuse, Strip, Sequence, found 'CTC'"},
+                "Replace, ByteFallback, Fuse, Strip, StripBlanks, Sequence, found 'CTC'"},
         BadFile{"AddedToken", R"({"added_tokens": [{"content": 5}], "model": WORDS})",
                 ": added_tokens.0.content: expected a string, found 5"},
         BadFile{"Truncation", R"({"truncation": {"max_length": "long"}, "model": WORDS})",
@@ -265,18 +256,6 @@ TEST(Tokenizer, DeepNestingIsAnError) {
 }
 
 //===- Files in place of tokenizer.json ------------------------------------===//
-
-/// A folder of this test, empty at its start.
-class OldFolder : public testing::Test {
-protected:
-  void write(const std::string &name, std::string_view text) { temporary.write(name, text); }
-  std::string error() {
-    auto tokenizer = openTokenizer(folder.string());
-    return tokenizer ? "no error" : tokenizer.error().message;
-  }
-  test::TemporaryFolder temporary;
-  fs::path folder = temporary.path();
-};
 
 TEST_F(OldFolder, BertVocabulary) {
   write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ntoken\n##izer\r\n我\nE\n");
@@ -313,157 +292,6 @@ TEST_F(OldFolder, WhatIsMissingIsNamed) {
   EXPECT_THAT(error(), HasSubstr("vocab.txt: expected UTF-8, found byte 0xff at offset 1"));
   write("tokenizer.json", "{}");
   EXPECT_THAT(error(), HasSubstr("tokenizer.json: expected a key model, found none"));
-}
-
-TEST_F(OldFolder, PieceModelsAreChecked) {
-  write("spiece.model", "no model");
-  EXPECT_THAT(error(),
-              HasSubstr("spiece.model: expected a SentencePiece model, found other bytes"));
-  // One piece "a"; the type of the model is 4, characters.
-  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x04");
-  EXPECT_THAT(error(), HasSubstr("of type unigram or bpe, found 4"));
-  write("spiece.model", "\x0a\x03\x0a\x01\xff\x12\x02\x18\x01");
-  EXPECT_THAT(error(), HasSubstr("spiece.model: expected UTF-8, found byte 0xff at offset 0"));
-  // A piece that says it is longer than the file.
-  write("spiece.model", "\x0a\x7f\x0a\x01\x61");
-  EXPECT_THAT(error(), HasSubstr("found other bytes"));
-  // One whose text says so, and a table of characters that does.
-  write("spiece.model", "\x0a\x03\x0a\x7f\x61\x12\x02\x18\x01");
-  EXPECT_THAT(error(), HasSubstr("found other bytes"));
-  write("spiece.model", "\x0a\x03\x0a\x01\x61\x1a\x03\x12\x09\x61");
-  EXPECT_THAT(error(), HasSubstr("found other bytes"));
-  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x01");
-  EXPECT_THAT(error(), "no error");
-}
-
-/// A message of a protobuf.
-std::string fieldOf(int number, const std::string &bytes) {
-  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
-}
-
-/// Marks that a text holds already, blanks that are kept, and pieces that users defined; what is
-/// expected is what the package sentencepiece gives.
-TEST_F(OldFolder, PieceModelsCutAsSentencePieceDoes) {
-  struct {
-    const char *text;
-    float score;
-    char kind;
-  } constexpr pieces[] = {{"<unk>", 0, 2},  {"▁", -2, 1},     {"a", -3, 1},
-                          {"▁a", -4, 1},    {"<mask>", 0, 4}, {"k", -5, 1},
-                          {"ab", -2.5F, 1}, {"cd", -2.5F, 1}, {"abcd", 0, 4}};
-  std::string model;
-  for (const auto &[text, score, kind] : pieces) {
-    std::string bytes(sizeof score, '\0');
-    std::memcpy(bytes.data(), &score, sizeof score);
-    model += fieldOf(1, fieldOf(1, text) + "\x15" + bytes + "\x18" + kind);
-  }
-  model += fieldOf(2, "\x18\x01");
-  struct {
-    const char *text;
-    std::vector<int32_t> removed, kept;
-  } const texts[] = {{"a", {3}, {3}},
-                     {"▁a", {1, 3}, {1, 3}},
-                     {"▁", {}, {1, 1}},
-                     {" a ", {3}, {1, 3, 1}},
-                     {"a▁", {3}, {3, 1}},
-                     {"a<mask>a", {3, 4, 2}, {3, 4, 2}},
-                     {"abcd", {1, 8}, {1, 8}}, // two pieces with as many letters score less
-                     {"k b  a", {1, 5, 1, 0, 3}, {1, 5, 1, 0, 1, 3}}};
-  for (bool removes : {true, false}) {
-    write("spiece.model", model + fieldOf(3, std::string("\x18\x01\x20") + char(removes)));
-    const Tokenizer tokenizer = *openTokenizer(folder.string());
-    for (const auto &[text, removed, kept] : texts)
-      EXPECT_EQ(idsOf(tokenizer, text), removes ? removed : kept) << text;
-  }
-}
-
-/// Folders of families, from those of the goldens.
-class FamilyFolder : public OldFolder {
-protected:
-  void take(const std::string &family) {
-    fs::copy(fs::path(HEDDLE_SOURCE_DIR) / "test/tokenizers/folders" / family, folder,
-             fs::copy_options::overwrite_existing | fs::copy_options::recursive);
-  }
-};
-
-TEST_F(FamilyFolder, HalfOfItsFilesIsAnError) {
-  for (const char *missing : {"source.spm", "target.spm", "vocab.json"}) {
-    take("marian");
-    std::filesystem::remove(folder / missing);
-    EXPECT_THAT(error(), HasSubstr(std::string(missing) + ": expected a file of a folder of "
-                                                          "MarianTokenizer, found none"));
-    EXPECT_TRUE(holdsTokenizer(folder.string()));
-  }
-  take("marian");
-  write("target.spm", "no model");
-  EXPECT_EQ(error(), "no error"); // texts that come in are cut by the other one
-  auto target = readTargetTokenizerFile(folder.string());
-  ASSERT_FALSE(target);
-  EXPECT_THAT(target.error().message,
-              HasSubstr("target.spm: expected a SentencePiece model, found other bytes"));
-}
-
-TEST_F(FamilyFolder, VocabulariesAreChecked) {
-  take("m2m-100");
-  write("vocab.json", R"({"<unk>": 0, "a": -1})");
-  EXPECT_THAT(error(), HasSubstr("vocab.json: a: expected an id from 0 to 2147483647, found -1"));
-  write("vocab.json", R"({"a": 0, "</s>": 1})");
-  EXPECT_THAT(error(), HasSubstr("expected a vocabulary with the token '<unk>', found none"));
-  write("vocab.json", R"({"<unk>": 0})");
-  EXPECT_THAT(error(), HasSubstr("expected the token '</s>' of what stands around a text"));
-  write("vocab.json", R"([])");
-  EXPECT_THAT(error(), HasSubstr("vocab.json: expected an object"));
-}
-
-TEST_F(FamilyFolder, SettingsAreChecked) {
-  take("mbart");
-  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "src_lang": "xx"})");
-  EXPECT_THAT(error(), HasSubstr("tokenizer_config.json: src_lang: expected a language of the "
-                                 "tokenizer, found 'xx'"));
-  // The tokens of a folder itself rule over those of the class.
-  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "added_tokens_decoder":
-      {"600": {"content": "[keep]"}}})");
-  EXPECT_EQ(openTokenizer(folder.string())->tokenToId("[keep]"), 600);
-  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "added_tokens_decoder":
-      {"300000": {"content": "<mask>"}}})");
-  EXPECT_EQ(openTokenizer(folder.string())->tokenToId("<mask>"), 300000);
-  write("tokenizer_config.json", R"({"tokenizer_class": "NllbTokenizer"})");
-  EXPECT_THAT(error(), HasSubstr("tokenizer.json: expected this file, or added_tokens_decoder"));
-  take("t5");
-  write("tokenizer_config.json", R"({"legacy": false})");
-  EXPECT_THAT(error(),
-              HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
-}
-
-/// Tokens of a folder are special only where it says so.
-TEST_F(FamilyFolder, AddedTokensAreNotSpecialOfThemselves) {
-  take("t5");
-  write("added_tokens.json", R"({"{": 32100, "[sep]": 32101, "<extra_id_0>": 32102})");
-  write("special_tokens_map.json", R"({"additional_special_tokens": ["[sep]"]})");
-  const Tokenizer tokenizer = *openTokenizer(folder.string());
-  EXPECT_EQ(*tokenizer.decode(std::vector<int32_t>{32100, 32101, 32102}, true), "{");
-}
-
-TEST_F(FamilyFolder, MasksOfPegasusMayBeNone) {
-  take("pegasus");
-  EXPECT_TRUE(openTokenizer(folder.string())->tokenToId("<mask_1>"));
-  write("tokenizer_config.json",
-        R"({"tokenizer_class": "PegasusTokenizer", "mask_token_sent": null})");
-  const Tokenizer tokenizer = *openTokenizer(folder.string());
-  EXPECT_FALSE(tokenizer.tokenToId("<mask_1>"));
-  EXPECT_EQ(tokenizer.tokenToId("<unk_2>"), 4);
-}
-
-/// Marian's language is the first token of a text, and nothing elsewhere.
-TEST_F(FamilyFolder, LanguagesStandInFront) {
-  take("marian");
-  const Tokenizer marian = *openTokenizer(folder.string());
-  const std::vector<int32_t> plain = idsOf(marian, "the model"),
-                             german = idsOf(marian, ">>deu<< the model");
-  ASSERT_EQ(german.size(), plain.size() + 1);
-  EXPECT_EQ(german.front(), marian.tokenToId(">>deu<<"));
-  EXPECT_TRUE(std::ranges::equal(plain, std::span(german).subspan(1)));
-  EXPECT_EQ(std::ranges::count(idsOf(marian, "the >>deu<<"), german.front()), 0);
 }
 
 TEST(Tokenizer, WordBoundsAreThoseOfOniguruma) {

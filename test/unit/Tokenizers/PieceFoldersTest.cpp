@@ -1,0 +1,240 @@
+//===- PieceFoldersTest.cpp - Folders of SentencePiece models -----*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Models of SentencePiece that are built here or wrong, and the settings of the
+// families' folders.
+#include "OldFolder.h"
+
+#include <cstring>
+
+using namespace heddle;
+using namespace heddle::test;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+namespace {
+
+TEST_F(OldFolder, PieceModelsAreChecked) {
+  write("spiece.model", "no model");
+  EXPECT_THAT(error(),
+              HasSubstr("spiece.model: expected a SentencePiece model, found other bytes"));
+  // One piece "a"; the type of the model is 4, characters.
+  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x04");
+  EXPECT_THAT(error(), HasSubstr("of type unigram or bpe, found 4"));
+  write("spiece.model", "\x0a\x03\x0a\x01\xff\x12\x02\x18\x01");
+  EXPECT_THAT(error(), HasSubstr("spiece.model: expected UTF-8, found byte 0xff at offset 0"));
+  // A piece that says it is longer than the file.
+  write("spiece.model", "\x0a\x7f\x0a\x01\x61");
+  EXPECT_THAT(error(), HasSubstr("found other bytes"));
+  // One whose text says so, and a table of characters that does.
+  write("spiece.model", "\x0a\x03\x0a\x7f\x61\x12\x02\x18\x01");
+  EXPECT_THAT(error(), HasSubstr("found other bytes"));
+  write("spiece.model", "\x0a\x03\x0a\x01\x61\x1a\x03\x12\x09\x61");
+  EXPECT_THAT(error(), HasSubstr("found other bytes"));
+  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x01");
+  EXPECT_THAT(error(), "no error");
+}
+
+/// A message of a protobuf.
+std::string fieldOf(int number, const std::string &bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
+struct BuiltPiece {
+  const char *text;
+  float score;
+  char kind;
+};
+
+/// A model whose blanks at both ends are removed, or not; `type` 2 is BPE.
+std::string modelOf(std::span<const BuiltPiece> pieces, char type, bool removes) {
+  std::string model;
+  for (const auto &[text, score, kind] : pieces) {
+    std::string bytes(sizeof score, '\0');
+    std::memcpy(bytes.data(), &score, sizeof score);
+    model += fieldOf(1, fieldOf(1, text) + "\x15" + bytes + "\x18" + kind);
+  }
+  return model + fieldOf(2, std::string("\x18") + type) +
+         fieldOf(3, std::string("\x18\x01\x20") + char(removes));
+}
+
+struct CutText {
+  const char *text;
+  std::vector<int32_t> removed, kept;
+};
+
+/// What is expected of texts is what the package sentencepiece gives.
+class BuiltModel : public OldFolder {
+protected:
+  void expectCuts(std::span<const BuiltPiece> pieces, char type, std::span<const CutText> texts) {
+    for (bool removes : {true, false}) {
+      write("spiece.model", modelOf(pieces, type, removes));
+      const Tokenizer tokenizer = *openTokenizer(folder.string());
+      for (const auto &[text, removed, kept] : texts)
+        EXPECT_EQ(idsOf(tokenizer, text), removes ? removed : kept) << text;
+    }
+  }
+};
+
+/// Marks that a text holds already, blanks that are kept, and pieces that users defined.
+TEST_F(BuiltModel, CutsAsSentencePieceDoes) {
+  constexpr BuiltPiece pieces[] = {{"<unk>", 0, 2},  {"▁", -2, 1},     {"a", -3, 1},
+                                   {"▁a", -4, 1},    {"<mask>", 0, 4}, {"k", -5, 1},
+                                   {"ab", -2.5F, 1}, {"cd", -2.5F, 1}, {"abcd", 0, 4}};
+  const CutText texts[] = {{"a", {3}, {3}},
+                           {"▁a", {1, 3}, {1, 3}},
+                           {"▁", {}, {1, 1}},
+                           {" a ", {3}, {1, 3, 1}},
+                           {"a▁", {3}, {3, 1}},
+                           {"a<mask>a", {3, 4, 2}, {3, 4, 2}},
+                           {"abcd", {1, 8}, {1, 8}}, // two pieces with as many letters score less
+                           {"k b  a", {1, 5, 1, 0, 3}, {1, 5, 1, 0, 1, 3}}};
+  expectCuts(pieces, 1, texts);
+}
+
+/// In BPE, pieces that users defined stand before all merges, the longest of those at a place, with
+/// blanks in them too.
+TEST_F(BuiltModel, PiecesThatUsersDefinedAreNotMerged) {
+  constexpr BuiltPiece pieces[] = {{"<unk>", 0, 2}, {"▁", -9, 1},  {"a", -10, 1},   {"b", -11, 1},
+                                   {"c", -12, 1},   {"d", -13, 1}, {"k", -14, 1},   {"▁a", -1, 1},
+                                   {"ab", -2, 1},   {"cd", -3, 1}, {"abcd", -4, 1}, {"<m>", 0, 4},
+                                   {"<", -15, 1},   {"b▁c", 0, 4}, {"bc", 0, 4},    {"m", -16, 1},
+                                   {">", -17, 1},   {"ak", -5, 1}, {"kk", -6, 1}};
+  const CutText texts[] = {{"a<m>a", {7, 11, 2}, {7, 11, 2}},
+                           {"abcd", {7, 14, 5}, {7, 14, 5}},
+                           {"ab c", {7, 13}, {7, 13}},
+                           {"k<m", {1, 6, 12, 15}, {1, 6, 12, 15}},
+                           {"<m><m>k", {1, 11, 11, 6}, {1, 11, 11, 6}},
+                           {"akk bcd", {7, 18, 1, 14, 5}, {7, 18, 1, 14, 5}},
+                           {"  a  <m> k", {7, 1, 11, 1, 6}, {1, 1, 7, 1, 1, 11, 1, 6}},
+                           {"zz<m>z", {1, 0, 11, 0}, {1, 0, 11, 0}},
+                           {"bb c", {1, 3, 13}, {1, 3, 13}}};
+  expectCuts(pieces, 2, texts);
+}
+
+TEST_F(BuiltModel, BlanksBehindWordsAreRefused) {
+  constexpr BuiltPiece pieces[] = {{"<unk>", 0, 2}, {"a▁", -1, 1}};
+  write("spiece.model", modelOf(pieces, 1, true) + fieldOf(2, "\xc0\x01\x01"));
+  EXPECT_THAT(error(), HasSubstr("spiece.model: treat_whitespace_as_suffix: expected blanks in "
+                                 "front of words, found them behind, which is not supported"));
+}
+
+/// Folders of families, from those of the goldens.
+class FamilyFolder : public OldFolder {
+protected:
+  void take(const std::string &family) {
+    fs::copy(fs::path(HEDDLE_SOURCE_DIR) / "test/tokenizers/folders" / family, folder,
+             fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+  }
+};
+
+TEST_F(FamilyFolder, HalfOfItsFilesIsAnError) {
+  for (const char *missing : {"source.spm", "target.spm", "vocab.json"}) {
+    take("marian");
+    std::filesystem::remove(folder / missing);
+    EXPECT_THAT(error(), HasSubstr(std::string(missing) + ": expected a file of a folder of "
+                                                          "MarianTokenizer, found none"));
+    EXPECT_TRUE(holdsTokenizer(folder.string()));
+  }
+  take("marian");
+  write("target.spm", "no model");
+  EXPECT_EQ(error(), "no error"); // texts that come in are cut by the other one
+  auto target = readTargetTokenizerFile(folder.string());
+  ASSERT_FALSE(target);
+  EXPECT_THAT(target.error().message,
+              HasSubstr("target.spm: expected a SentencePiece model, found other bytes"));
+}
+
+TEST_F(FamilyFolder, VocabulariesAreChecked) {
+  take("m2m-100");
+  write("vocab.json", R"({"<unk>": 0, "a": -1})");
+  EXPECT_THAT(error(), HasSubstr("vocab.json: a: expected an id from 0 to 2147483647, found -1"));
+  write("vocab.json", R"({"a": 0, "</s>": 1})");
+  EXPECT_THAT(error(), HasSubstr("expected a vocabulary with the token '<unk>', found none"));
+  write("vocab.json", R"({"<unk>": 0})");
+  EXPECT_THAT(error(), HasSubstr("expected the token '</s>' of what stands around a text"));
+  write("vocab.json", R"([])");
+  EXPECT_THAT(error(), HasSubstr("vocab.json: expected an object"));
+}
+
+TEST_F(FamilyFolder, SettingsAreChecked) {
+  take("mbart");
+  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "src_lang": "xx"})");
+  EXPECT_THAT(error(), HasSubstr("tokenizer_config.json: src_lang: expected a language of the "
+                                 "tokenizer, found 'xx'"));
+  // The tokens of a folder itself rule over those of the class.
+  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "added_tokens_decoder":
+      {"600": {"content": "[keep]"}}})");
+  EXPECT_EQ(openTokenizer(folder.string())->tokenToId("[keep]"), 600);
+  write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "added_tokens_decoder":
+      {"300000": {"content": "<mask>"}}})");
+  EXPECT_EQ(openTokenizer(folder.string())->tokenToId("<mask>"), 300000);
+  write("tokenizer_config.json", R"({"tokenizer_class": "NllbTokenizer"})");
+  EXPECT_THAT(error(), HasSubstr("tokenizer.json: expected this file, or added_tokens_decoder"));
+  take("t5");
+  write("tokenizer_config.json", R"({"legacy": false})");
+  EXPECT_THAT(error(),
+              HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
+}
+
+/// A token that the folder calls special and does not number cannot be read or written.
+TEST_F(FamilyFolder, SpecialTokensWithoutNumbersAreWarnings) {
+  take("t5");
+  EXPECT_THAT(readTokenizerFile(folder.string())->warnings, testing::IsEmpty());
+  write("special_tokens_map.json",
+        R"({"additional_special_tokens": ["<extra_id_3>", "<here>", {"content": "<there>"}]})");
+  write("tokenizer_config.json", R"({"sep_token": "<here>"})");
+  EXPECT_THAT(readTokenizerFile(folder.string())->warnings,
+              testing::ElementsAre(
+                  (folder / "tokenizer_config.json").string() +
+                      ": expected special tokens with numbers, found '<here>' without one, which "
+                      "stays text",
+                  (folder / "special_tokens_map.json").string() +
+                      ": expected special tokens with numbers, found '<there>' without one, which "
+                      "stays text"));
+}
+
+/// Pieces that users defined are cut out in a family's folder too.
+TEST_F(FamilyFolder, PiecesOfBpeThatUsersDefinedHaveNumbers) {
+  take("m2m-100");
+  constexpr BuiltPiece pieces[] = {{"<unk>", 0, 2}, {"▁", -9, 1}, {"a", -10, 1}, {"<m>", 0, 4}};
+  write("sentencepiece.bpe.model", modelOf(pieces, 2, true));
+  write("vocab.json", R"({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "▁": 4, "a": 5, "<m>": 6})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(idsOf(tokenizer, "a<m>a", {.specialTokens = false}),
+            (std::vector<int32_t>{4, 5, 6, 5}));
+}
+
+/// Tokens of a folder are special only where it says so.
+TEST_F(FamilyFolder, AddedTokensAreNotSpecialOfThemselves) {
+  take("t5");
+  write("added_tokens.json", R"({"{": 32100, "[sep]": 32101, "<extra_id_0>": 32102})");
+  write("special_tokens_map.json", R"({"additional_special_tokens": ["[sep]"]})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(*tokenizer.decode(std::vector<int32_t>{32100, 32101, 32102}, true), "{");
+}
+
+TEST_F(FamilyFolder, MasksOfPegasusMayBeNone) {
+  take("pegasus");
+  EXPECT_TRUE(openTokenizer(folder.string())->tokenToId("<mask_1>"));
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "PegasusTokenizer", "mask_token_sent": null})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_FALSE(tokenizer.tokenToId("<mask_1>"));
+  EXPECT_EQ(tokenizer.tokenToId("<unk_2>"), 4);
+}
+
+/// Marian's language is the first token of a text, and nothing elsewhere.
+TEST_F(FamilyFolder, LanguagesStandInFront) {
+  take("marian");
+  const Tokenizer marian = *openTokenizer(folder.string());
+  const std::vector<int32_t> plain = idsOf(marian, "the model"),
+                             german = idsOf(marian, ">>deu<< the model");
+  ASSERT_EQ(german.size(), plain.size() + 1);
+  EXPECT_EQ(german.front(), marian.tokenToId(">>deu<<"));
+  EXPECT_TRUE(std::ranges::equal(plain, std::span(german).subspan(1)));
+  EXPECT_EQ(std::ranges::count(idsOf(marian, "the >>deu<<"), german.front()), 0);
+}
+
+} // namespace
