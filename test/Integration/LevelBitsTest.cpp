@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Level 1 stages products of many rows and takes the steps of level 0 in its order.
-// Rows, columns and features that end inside a tile, and few rows.
+// Level 1 stages products of many rows, and exchanges parts of rows inside subgroups. All take the steps of level 0
+// in its order. Rows, columns and features that end inside a tile, few rows, masks, and
+// values that no query may see.
 #include "LinearModel.h"
 #include "ScopedVariable.h"
 
@@ -54,7 +55,8 @@ TEST_P(LevelBitsTest, Products) {
   ASSERT_NO_FATAL_FAILURE(open(model.text(), model));
   if (sessions.size() < 2)
     return;
-  EXPECT_EQ(higher, 1);
+  // Codes have a kernel that rounds rows, int4 another form for few rows too.
+  EXPECT_EQ(higher, GetParam() == "int4" ? 3 : GetParam() == "int8" ? 2 : 1);
   for (int64_t some : {rows, int64_t{9}, int64_t{1}}) {
     auto from = model.input.values.begin();
     const std::vector<float> x(from, from + some * features);
@@ -62,7 +64,25 @@ TEST_P(LevelBitsTest, Products) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsTest, testing::Values("f32", "bf16", "f16", "int8"),
-                         targetName);
+TEST_P(LevelBitsTest, Norms) {
+  const std::string row = "tensor<?x144xf32>", vector = "tensor<144xf32>";
+  const std::string text =
+      "func.func @run(%x: " + row + " {transformer.name = \"x\"}) -> (" + row +
+      " {transformer.name = \"y\"}) {\n  %b = transformer.weight \"b\" : " + vector +
+      "\n  %n = transformer.rms_norm %x, %b {epsilon = 1.0e-5 : f32} : (" + row + ", " + vector +
+      ") -> " + row + "\n  %l = transformer.layer_norm %n, %b, %b {epsilon = 1.0e-5 : f32} : (" +
+      row + ", " + vector + ", " + vector + ") -> " + row +
+      "\n  %y = transformer.softmax %l : " + row + "\n  return %y : " + row + "\n}\n";
+  LinearModel weights(40, 140, 144);
+  ASSERT_NO_FATAL_FAILURE(open(text, weights));
+  if (sessions.size() < 2)
+    return;
+  EXPECT_EQ(higher, 3);
+  for (int64_t rows : {40, 3})
+    expectSameBits("run", {{"x", Tensor::f32({rows, 144}, numbers(rows, 144, 5).values)}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsTest,
+                         testing::Values("f32", "bf16", "f16", "int8", "int4"), targetName);
 
 } // namespace
