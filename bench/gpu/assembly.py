@@ -146,7 +146,40 @@ def hottest(lines, counter):
     return (0, len(lines) - 1), 0
 
 
-def measure(family, statistics, lines):
+def chunk_issue(lines, counter, products):
+    """Multiply-adds' share of the vector instructions of attention's whole loop over chunks of keys, in percent.
+
+    The loop is the innermost one around several loops that multiply: scores first, `products` multiply-adds an
+    invocation, then as many of values, which may go by slices. Their trips follow. Not counted is what whole chunks of
+    finite numbers skip: shorter loops that multiply, for keys behind whole fours, and stretches behind a branch forward.
+    """
+    spans = loops(lines)
+    counted = {span: counter.count(lines[span[0]:span[1] + 1]) for span in spans}
+    multiply = [span for span in innermost(spans) if counted[span].fma]
+    most = max((counted[span].fma for span in multiply), default=0)
+    main = [span for span in multiply if counted[span].fma >= 0.4 * most]
+    around = [s for s in spans if s not in multiply and sum(s[0] <= m[0] and m[1] <= s[1] for m in main) > 1]
+    if not around:
+        return None
+    chunk = max(around)  # begins last
+    inside = [m for m in main if chunk[0] <= m[0] and m[1] <= chunk[1]]
+    apart = {n for s in multiply if chunk[0] <= s[0] and s[1] <= chunk[1] for n in range(s[0], s[1] + 1)}
+    labels = {line[:-1]: number for number, line in enumerate(lines) if line.endswith(":")}
+    for number in range(*chunk):
+        jump = re.match(r"s_cbranch\w* (\w+)", lines[number])
+        target = labels.get(jump.group(1), 0) if jump else 0
+        if number < target <= chunk[1] and not any(number < m[0] < target for m in main):
+            apart.update(range(number + 1, target))
+    rest = counter.count([lines[n] for n in range(chunk[0], chunk[1] + 1) if n not in apart])
+    ideal, cycles = rest.ideal, rest.cycles["valu"]
+    for group in (inside[:1], inside[1:]):
+        trips = products / sum(counted[span].fma for span in group)
+        ideal += trips * sum(counted[span].ideal for span in group)
+        cycles += trips * sum(counted[span].cycles["valu"] for span in group)
+    return round(100 * ideal / cycles)
+
+
+def measure(family, statistics, lines, products=0):
     """A row of figures: what the driver says of a pipeline, and what its code's hottest loop holds."""
     lanes = int(statistics["Subgroup size"])
     counter = Counter(family, lanes)
@@ -172,6 +205,7 @@ def measure(family, statistics, lines):
         "smem": loop.smem,
         "wait": loop.wait,
         "barriers": whole.barrier,
+        **({"chunk": chunk_issue(lines, counter, products)} if products else {}),
         "loop spills": counter.count([lines[n] for n in sorted(inside)]).scratch,
         "issue": round(loop.share("valu")),
         "share": round(loop.share()),

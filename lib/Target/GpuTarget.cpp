@@ -55,6 +55,15 @@ const Writing &writingOf(int level, const std::string &form) {
   return level == 2 ? matrices : form == "dot" ? dots : groups;
 }
 
+/// Of real GPUs: an invocation of attention has a query by itself where it can, and the keys and
+/// values are the same for all, so that drivers load them once a subgroup.
+constexpr std::array<int64_t, 2> ownAttentionRows{64, gpuAttentionRows.front()};
+constexpr TileSizes realTiles = [] {
+  TileSizes tiles = teamTiles;
+  tiles.attentionRows = ownAttentionRows;
+  return tiles;
+}();
+
 } // namespace
 
 const std::vector<GpuTarget> &heddle::gpuTargets() {
@@ -62,7 +71,7 @@ const std::vector<GpuTarget> &heddle::gpuTargets() {
     std::vector<GpuTarget> all;
     for (const VulkanLevel &way : vulkanLevels()) {
       const Writing &writing = writingOf(way.level, way.form);
-      const TileSizes &tiles = way.level == 0 ? gpuTiles : teamTiles;
+      const TileSizes &tiles = way.level == 0 ? gpuTiles : realTiles;
       all.push_back({way, writing.capabilities, writing.extensions, tiles, writing.isWritten,
                      writing.packedDots});
     }

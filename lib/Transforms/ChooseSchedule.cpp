@@ -106,6 +106,8 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
     constexpr int64_t across = 16, block = 64; // 4 KiB of weights, 2 KiB of rows
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
   }
+  if (facts.overRows && facts.rows == ownQueries)
+    return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {facts.rows, 1});
   if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows) {
     int64_t across = std::max<int64_t>(columns / 8, 4); // an invocation has 8 x 8 sums
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, sizes.stagedSteps, {16, across});

@@ -51,13 +51,25 @@ static void groupHeads(KernelBuilder &f, AttentionOp op, int64_t sharing) {
     regroup(f.firstResult() + i, yielded == op.getOutput() ? columns : padded(columns));
 }
 
+/// Whether an invocation of a GPU can have a query by itself: its output fits the registers, and
+/// scores need no loops over elements.
+static bool fitsOwnQueries(KernelBuilder &f, AttentionOp op) {
+  constexpr int64_t most = 128;
+  auto featuresOf = [&](Value side) {
+    return f.viewType(f.viewOf(side)).getDims().back().extent.value;
+  };
+  return isOfAllHeads(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr() &&
+         std::max(featuresOf(op.getQuery()), featuresOf(op.getValue())) <= most;
+}
+
 /// The most rows of a tile whose values fit `mostValues`.
-static int64_t rowsOf(AttentionOp op, const TileSizes &sizes, int64_t sharing) {
+static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
+  const TileSizes &sizes = f.sizes;
   int64_t columns = padded(op.getValue().getType().getShape().back());
   if (sharing && sharing <= sizes.attentionRows.front() && columns <= sizes.mostValues / sharing)
     return sharing;
   for (int64_t rows : sizes.attentionRows)
-    if (columns <= sizes.mostValues / rows)
+    if (columns <= sizes.mostValues / rows && (rows != ownQueries || fitsOwnQueries(f, op)))
       return rows;
   return sizes.attentionRows.back();
 }
@@ -73,7 +85,7 @@ public:
                op.getRules(), sharing > 0) {}
 
   void run() {
-    int64_t rows = rowsOf(op, f.sizes, sharing);
+    int64_t rows = rowsOf(op, f, sharing);
     kernel::ViewType q = f.viewType(scores.queryView);
     valueColumns = padded(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
     MaskDocumentsOp documents = scores.packed();
@@ -160,13 +172,18 @@ private:
     return {weighted, top, sum};
   }
 
-  /// Merges a chunk into the state: a left fold, by separate products and sums, not fused ones.
+  /// Merges a chunk into the state: a left fold. Its factors are powers of two, so that products are
+  /// exact unless they are denormal, and GPUs fuse one of an output's with the sum: on these a chunk
+  /// is short, and merging costs what multiplying by three keys does.
   SoftmaxState merged(const SoftmaxState &before, const SoftmaxState &chunk) {
     Value both = t.max(before.maximum, chunk.maximum);
     Value x = t.exp2Integer(t.sub(before.maximum, both)),
           y = t.exp2Integer(t.sub(chunk.maximum, both));
-    return {t.add(t.mul(before.weighted, x), t.mul(chunk.weighted, y)), both,
-            t.add(t.mul(before.total, x), t.mul(chunk.total, y))};
+    Value weighted = t.mul(chunk.weighted, y);
+    auto type = cast<RankedTensorType>(weighted.getType());
+    weighted = f.gpu ? t.fma(before.weighted, t.broadcast(x, type), weighted)
+                     : t.add(t.mul(before.weighted, x), weighted);
+    return {weighted, both, t.add(t.mul(before.total, x), t.mul(chunk.total, y))};
   }
 
   /// Adds the sink as the last key, with weight exp(sink) and no value.

@@ -253,7 +253,7 @@ Size heddle::rowsOfLinear(KernelBuilder &frame) {
 bool heddle::stagesProducts(KernelBuilder &frame, const GpuTarget &target) {
   return llvm::all_of(frame.def.getBody().front().getOps<LinearOp>(), [&](LinearOp linear) {
     Type weight = frame.viewType(frame.viewOf(linear.getWeight())).getElementType();
-    return !isa<IntegerType>(weight) || (weight.isInteger(8) && target.packedDots);
+    return !isa<IntegerType>(weight) || target.packedDots;
   });
 }
 

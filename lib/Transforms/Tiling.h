@@ -105,6 +105,7 @@ struct KernelBuilder {
   kernel::DefOp def;
   const TileSizes &sizes;
   TileBuilder t;
+  const GpuTarget *gpu = nullptr; ///< null: for CPUs
   kernel::Size fewRows; ///< the rows of which this is a form for few; 0: it serves any number
 
   kernel::ViewType viewType(unsigned index) const { return types[index]; }
@@ -193,6 +194,9 @@ mlir::Value packedDocuments(KernelBuilder &f);
 /// the document's last. Spare tiles stay at the last row of all and store nothing.
 mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
 
+/// Queries of attention's tile on Vulkan, where an invocation has one by itself.
+inline constexpr int64_t ownQueries = 64;
+
 /// The schedule of a body of tiles of these sizes, for a level of Vulkan devices, or null: for CPUs.
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
                                     const TileSizes &sizes);
@@ -211,7 +215,7 @@ mlir::LogicalResult tileLinear(KernelBuilder &frame);
 /// How many rows a linear has that its kernel takes in tiles.
 kernel::Size rowsOfLinear(KernelBuilder &frame);
 /// Whether a linear's kernel is one that stages its products where the target does so: with weights of
-/// floats, or with bytes that it multiplies by fours.
+/// floats, or with codes that it multiplies by fours.
 bool stagesProducts(KernelBuilder &frame, const GpuTarget &target);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);

@@ -2,10 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Level 1 stages products of many rows and takes the steps of level 0 in its order.
-// Rows, columns and features that end inside a tile, and few rows.
+// Level 1 stages products of many rows, gives an invocation of attention a query by
+// itself, and exchanges parts of rows inside subgroups. All take the steps of level 0
+// in its order. Rows, columns and features that end inside a tile, few rows, masks, and
+// values that no query may see.
 #include "LinearModel.h"
 #include "ScopedVariable.h"
+
+#include <cmath>
+#include <cstdlib>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -54,7 +59,8 @@ TEST_P(LevelBitsTest, Products) {
   ASSERT_NO_FATAL_FAILURE(open(model.text(), model));
   if (sessions.size() < 2)
     return;
-  EXPECT_EQ(higher, 1);
+  // Codes have a kernel that rounds rows, int4 another form for few rows too.
+  EXPECT_EQ(higher, GetParam() == "int4" ? 3 : GetParam() == "int8" ? 2 : 1);
   for (int64_t some : {rows, int64_t{9}, int64_t{1}}) {
     auto from = model.input.values.begin();
     const std::vector<float> x(from, from + some * features);
@@ -62,7 +68,77 @@ TEST_P(LevelBitsTest, Products) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsTest, testing::Values("f32", "bf16", "f16", "int8"),
-                         targetName);
+/// Attention of `features` a head under a mask of queries and keys.
+std::string attention(int64_t features, const std::string &mask) {
+  const std::string type = "tensor<?x2x?x" + std::to_string(features) + "xf32>";
+  auto argument = [&](const std::string &name, const std::string &length) {
+    return "%" + name + ": " + type + " {transformer.name = \"" + name +
+           "\", transformer.dims = [\"B\", 2, \"" + length + "\", " + std::to_string(features) +
+           "]}";
+  };
+  const bool counts = mask.find("%n") != std::string::npos;
+  return "func.func @h" + std::to_string(features) + "(" + argument("q", "T") + ", " +
+         argument("k", "S") + ", " + argument("v", "S") +
+         (counts ? ", %n: tensor<?xi32> {transformer.name = \"n\", transformer.dims = [\"B\"]}"
+                 : "") +
+         ") -> (" + type + " {transformer.name = \"o\"}) {\n" + mask +
+         "  %o = transformer.attention %q, %k, %v" + (mask.empty() ? "" : " mask(%m)") +
+         " {scale = 0.11 : f32} : (" + type + ", " + type + ", " + type + ") -> " + type +
+         "\n  return %o : " + type + "\n}\n";
+}
+
+TEST_P(LevelBitsTest, Attention) {
+  if (!std::getenv("HEDDLE_TEST_DRIVERS"))
+    GTEST_SKIP() << "drivers of 2023 compile its shaders for minutes; scripts/test drivers runs it "
+                    "on newer ones";
+  const std::string both = "  %l = transformer.mask.lengths %n : tensor<?xi32>\n"
+                           "  %c = transformer.mask.causal\n"
+                           "  %m = transformer.mask.and %l, %c\n";
+  LinearModel none(1, 1, 1);
+  ASSERT_NO_FATAL_FAILURE(
+      open(attention(32, "") + attention(64, both) +
+               attention(128, "  %m = transformer.mask.window before = 9 after = 3\n"),
+           none));
+  if (sessions.size() < 2)
+    return;
+  EXPECT_EQ(higher, 3);
+  for (int64_t features : {32, 64, 128})
+    for (auto [queries, keys] : {std::pair<int64_t, int64_t>{1, 70}, {70, 70}, {130, 130}}) {
+      SCOPED_TRACE(std::to_string(features) + " features, " + std::to_string(queries) + " queries");
+      Matrix q = numbers(4 * queries, features, 1), k = numbers(4 * keys, features, 2),
+             v = numbers(4 * keys, features, 3);
+      v.fill(keys - 1, {1.0f, INFINITY, 2.0f, NAN}); // hidden from most queries by most masks
+      k.fill(2 * keys + 3, {400.0f});
+      auto tensor = [&](const Matrix &matrix, int64_t rows) {
+        return Tensor::f32({2, 2, rows, features}, matrix.values);
+      };
+      Tensors inputs{{"q", tensor(q, queries)}, {"k", tensor(k, keys)}, {"v", tensor(v, keys)}};
+      const std::vector<int32_t> lengths{static_cast<int32_t>(keys - 5), 66};
+      if (features == 64)
+        inputs.emplace("n", Tensor::i32({2}, lengths));
+      expectSameBits("h" + std::to_string(features), inputs);
+    }
+}
+
+TEST_P(LevelBitsTest, Norms) {
+  const std::string row = "tensor<?x144xf32>", vector = "tensor<144xf32>";
+  const std::string text =
+      "func.func @run(%x: " + row + " {transformer.name = \"x\"}) -> (" + row +
+      " {transformer.name = \"y\"}) {\n  %b = transformer.weight \"b\" : " + vector +
+      "\n  %n = transformer.rms_norm %x, %b {epsilon = 1.0e-5 : f32} : (" + row + ", " + vector +
+      ") -> " + row + "\n  %l = transformer.layer_norm %n, %b, %b {epsilon = 1.0e-5 : f32} : (" +
+      row + ", " + vector + ", " + vector + ") -> " + row +
+      "\n  %y = transformer.softmax %l : " + row + "\n  return %y : " + row + "\n}\n";
+  LinearModel weights(40, 140, 144);
+  ASSERT_NO_FATAL_FAILURE(open(text, weights));
+  if (sessions.size() < 2)
+    return;
+  EXPECT_EQ(higher, 3);
+  for (int64_t rows : {40, 3})
+    expectSameBits("run", {{"x", Tensor::f32({rows, 144}, numbers(rows, 144, 5).values)}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsTest,
+                         testing::Values("f32", "bf16", "f16", "int8", "int4"), targetName);
 
 } // namespace

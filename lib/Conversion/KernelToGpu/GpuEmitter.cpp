@@ -187,7 +187,7 @@ void GpuEmitter::bindArguments() {
 
 LogicalResult GpuEmitter::run() {
   builder.setInsertionPoint(func);
-  if (LogicalResult begun = entry.begin(placement.ty * placement.tx); failed(begun))
+  if (LogicalResult begun = entry.begin(placement.ty * placement.tx, ownsRows()); failed(begun))
     return begun;
   bindArguments();
   LogicalResult body = func.hasParts() ? emitParts() : emitBlock(func.getBody().front());
@@ -227,6 +227,8 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
     scalars[scalar.getResult()] = entry.scalar(scalar.getName());
     return success();
   }
+  if (std::optional<float> floor = floorOf(op))
+    return emitFloor(cast<arith::SelectOp>(op), *floor);
   return BodyEmitter::emitOp(op);
 }
 

@@ -31,7 +31,8 @@ struct GpuPlacement {
   int64_t ty = 1, tx = 1; ///< invocations over rows and columns
   int64_t rows = 1;       ///< rows of an invocation
   bool strided = false;
-  int64_t block = 0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
+  int64_t block =
+      0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
 };
 
 /// The placement that the kernel's schedule and tiles ask for.
@@ -105,15 +106,24 @@ public:
   mlir::LogicalResult emitOp(mlir::Operation &op) override;
   using BodyEmitter::emitOps;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
+  mlir::Value scaleByPower(mlir::Value x, mlir::Value n) override;
   mlir::VectorType vec4Type() { return mlir::VectorType::get({4}, builder.getF32Type()); }
   /// Emits `body` under a condition; null is true.
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> body,
               llvm::function_ref<void()> otherwise = {});
+  /// Replaces registers where a condition that is rarely true holds.
+  void replaceIf(mlir::Value condition, llvm::MutableArrayRef<mlir::Value> registers,
+                 llvm::function_ref<void(llvm::MutableArrayRef<mlir::Value>)> replace);
   /// From here on in this block, `condition` tells whether this invocation's rows exist.
   void noteRows(mlir::Value condition);
   /// By row of the fragment, whether the window holds the table's row that it gathers; empty: the
   /// kernel gathers from no window.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> rowsInWindow();
+  /// Whether an invocation has whole rows, and nothing is exchanged.
+  bool ownsRows() const { return !placement.strided && placement.tx == 1 && placement.rows == 1; }
+  /// Of x where it is not below a constant, else the constant: that, where one invocation has all x
+  /// of a row, for which a branch pays. Unlike a maximum it keeps NaN.
+  std::optional<float> floorOf(mlir::Operation &op) const;
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value unlessMissing(mlir::Value end);
 
@@ -150,6 +160,7 @@ private:
     return element.isInteger() ? mlir::Type(builder.getI32Type()) : builder.getF32Type();
   }
 
+  mlir::LogicalResult emitFloor(mlir::arith::SelectOp op, float floor);
   void bindArguments();
   mlir::LogicalResult emitParts();
   mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);

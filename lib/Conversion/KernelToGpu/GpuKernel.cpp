@@ -46,18 +46,24 @@ GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
   return {func.isWeight(argument) ? kWeights : kMemory, vec4, false};
 }
 
+std::pair<int, bool> GpuKernel::variableOf(int64_t argument) {
+  int number = bindingOf(argument).number;
+  return {number, readsApart && number == kMemory && !func.isWritten(argument)};
+}
+
 /// Declares a variable for each binding that some view needs. Two of them may alias the same
 /// memory, as floats and as words.
 void GpuKernel::declareBindings() {
-  std::map<int, Binding> used;
+  std::map<std::pair<int, bool>, Binding> used;
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
     Binding binding = bindingOf(i);
     binding.written = func.isWritten(i);
-    if (auto [it, isNew] = used.try_emplace(binding.number, binding); !isNew)
+    if (auto [it, isNew] = used.try_emplace(variableOf(i), binding); !isNew)
       it->second.written |= binding.written;
   }
   MLIRContext *context = builder.getContext();
-  for (auto &[number, binding] : used) {
+  for (auto &[variableKey, binding] : used) {
+    auto [number, isRead] = variableKey;
     spirv::StructType::MemberDecorationInfo readOnly(0, spirv::Decoration::NonWritable,
                                                      UnitAttr::get(context));
     SmallVector<spirv::StructType::MemberDecorationInfo> decorations;
@@ -70,9 +76,10 @@ void GpuKernel::declareBindings() {
     builder.setInsertionPointToStart(module.getBody());
     auto variable = spirv::GlobalVariableOp::create(
         builder, loc(), spirv::PointerType::get(block, spirv::StorageClass::StorageBuffer),
-        ("binding" + Twine(number)).str(), 0u, static_cast<unsigned>(number));
+        ("binding" + Twine(number) + (isRead ? "read" : "")).str(), 0u,
+        static_cast<unsigned>(number));
     builder.setInsertionPoint(entry.getBody().front().getTerminator());
-    bindings[number] = spirv::AddressOfOp::create(builder, loc(), variable);
+    bindings[variableKey] = spirv::AddressOfOp::create(builder, loc(), variable);
   }
 }
 
@@ -109,7 +116,8 @@ void GpuKernel::loadArgumentBlock(int64_t count) {
   }
 }
 
-LogicalResult GpuKernel::begin(int64_t invocations) {
+LogicalResult GpuKernel::begin(int64_t invocations, bool readsApart) {
+  this->readsApart = readsApart;
   if (LogicalResult interface = checkInterface(invocations); failed(interface))
     return interface;
   this->invocations = invocations;
@@ -169,7 +177,7 @@ Value GpuKernel::invocation() { return builtIn(spirv::BuiltIn::LocalInvocationId
 
 Value GpuKernel::vec4(int64_t argument, Value index) {
   Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder);
-  return spirv::AccessChainOp::create(builder, loc(), bindings.at(bindingOf(argument).number),
+  return spirv::AccessChainOp::create(builder, loc(), bindings.at(variableOf(argument)),
                                       ValueRange{zero, index});
 }
 
@@ -183,7 +191,7 @@ Value GpuKernel::element(int64_t argument, Value index) {
     path[1] = arith::ShRUIOp::create(builder, loc(), index, two);
     path.push_back(arith::AndIOp::create(builder, loc(), index, three));
   }
-  return spirv::AccessChainOp::create(builder, loc(), bindings.at(binding.number), path);
+  return spirv::AccessChainOp::create(builder, loc(), bindings.at(variableOf(argument)), path);
 }
 
 Value GpuKernel::shared(SharedArray array, Type element, int64_t entries, Value index, Value lane) {
@@ -212,6 +220,12 @@ void GpuKernel::barrier() {
   spirv::ControlBarrierOp::create(builder, loc(), spirv::Scope::Workgroup, spirv::Scope::Workgroup,
                                   spirv::MemorySemantics::AcquireRelease |
                                       spirv::MemorySemantics::WorkgroupMemory);
+}
+
+void GpuKernel::forgetShared() {
+  spirv::MemoryBarrierOp::create(builder, loc(), spirv::Scope::Subgroup,
+                                 spirv::MemorySemantics::AcquireRelease |
+                                     spirv::MemorySemantics::WorkgroupMemory);
 }
 
 LogicalResult GpuKernel::finish() {

@@ -20,7 +20,7 @@
 namespace heddle {
 
 /// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
-enum class SharedArray { Tile, Maxima, Sums, Lanes, Left, Right };
+enum class SharedArray { Tile, Maxima, Sums, Lanes, Left, Right, Scales };
 
 /// Builds the module around the body of a kernel.
 class GpuKernel {
@@ -28,8 +28,10 @@ public:
   GpuKernel(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target)
       : builder(builder), func(func), target(target), window(kernel::windowOf(func)) {}
 
-  /// Opens the module and the entry point, and leaves the builder in its body.
-  mlir::LogicalResult begin(int64_t invocations);
+  /// Opens the module and the entry point, and leaves the builder in its body. `readsApart`: memory
+  /// that is only read has a variable of its own, which is not writable, so that drivers may load
+  /// what is the same for all invocations once a subgroup.
+  mlir::LogicalResult begin(int64_t invocations, bool readsApart = false);
   /// Closes the module: interface, entry point, workgroup size. Fails if the workgroup memory does
   /// not fit.
   mlir::LogicalResult finish();
@@ -65,6 +67,8 @@ public:
                      mlir::Value lane = {});
   /// Workgroup barrier, which orders accesses to Workgroup memory only.
   void barrier();
+  /// From here on the compiler of the driver reads Workgroup memory again: a fence without a wait.
+  void forgetShared();
 
 private:
   /// A descriptor binding: its number, the type of an entry, whether some view is written.
@@ -80,6 +84,8 @@ private:
     return argumentWords() + (window && window->axis < 0 ? vulkanWindowWords : 0);
   }
   Binding bindingOf(int64_t argument);
+  /// The variable of an argument: its binding, and whether it is one that is only read.
+  std::pair<int, bool> variableOf(int64_t argument);
   /// Rejects kernels beyond the target's limits, and stores to weights.
   mlir::LogicalResult checkInterface(int64_t invocations);
   void declareBindings();
@@ -94,7 +100,8 @@ private:
   mlir::ModuleOp module;
   mlir::spirv::FuncOp entry;
   int64_t invocations = 0, workgroupBytes = 0;
-  std::map<int, mlir::Value> bindings;
+  std::map<std::pair<int, bool>, mlir::Value> bindings; ///< by variableOf
+  bool readsApart = false;
   std::map<std::pair<SharedArray, int64_t>, mlir::Value> arrays; ///< by use and entries
   /// Scalars, starts of arguments, rows of a window, the grid's base.
   llvm::SmallVector<mlir::Value> words;

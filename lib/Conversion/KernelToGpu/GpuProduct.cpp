@@ -132,11 +132,17 @@ LogicalResult GpuProduct::placeLeft() {
   count = e.constant((features + together - 1) / together * (together / word()));
   leftPitch = padded(left.type.getDims().back().pitch.value);
   leftStart = rowStart(left);
+  if (e.ownsRows()) // rows behind the last are copies of it, so that all go the same way
+    return success();
   e.noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
   return success();
 }
 
 Value GpuProduct::firstRow() {
+  if (e.ownsRows()) {
+    Value last = e.sub(e.view(op.getLhs()).extents.front(), e.constant(1));
+    return e.minimum(e.add(e.scalar(op.getLhsIndex()), e.rowBase()), last);
+  }
   return e.add(e.scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? e.rowBase() : Value());
 }
 
@@ -154,9 +160,10 @@ Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, boo
   if (leftStart)
     return loadLeft(loaded, {e.add(leftStart, e.mul(k, word())), row * leftPitch}, u, whole);
   if (!loaded)
-    loaded = e.workgroup.stagedVec4(leftPitch, e.add(e.rowBase(), e.constant(row)), e.quarter(k));
+    loaded = e.workgroup.stagedVec4(leftPitch, e.add(e.rowBase(), e.constant(row)),
+                                    e.add(e.quarter(k), e.constant(u / vec4)));
   if (whole)
-    return vector::ExtractOp::create(builder, loc, loaded, u);
+    return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
   Value lane = arith::AndIOp::create(builder, loc, e.add(k, e.constant(u)),
                                      e.constant(width - 1)); // pairs lie in one vec4
   return spirv::VectorExtractDynamicOp::create(builder, loc, loaded, lane);
@@ -170,7 +177,7 @@ Value GpuProduct::loadLeft(Value &loaded, Address place, int64_t u, bool whole) 
     return word() == 1 ? one : e.asWords(one);
   }
   if (!loaded) {
-    Address first = e.moved(place, Value(), u / vec4 * vec4);
+    Address first = e.moved(place, Value(), u / vec4 * vec4 * word());
     loaded = spirv::LoadOp::create(builder, loc, e.vec4At(left, first));
     if (word() != 1)
       loaded = e.asWords(loaded);
@@ -199,6 +206,20 @@ Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
   Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, e.zeroVector());
   Value skip = arith::AndIOp::create(builder, loc, none, anyNotFinite({b}));
   return e.select(skip, c, next);
+}
+
+Value GpuProduct::packedDot(Value a, Value b) {
+  auto bytes = spirv::PackedVectorFormatAttr::get(
+      builder.getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
+  return spirv::SDotOp::create(builder, loc, builder.getI32Type(), a, b, bytes);
+}
+
+Value GpuProduct::packedDots(Value a, Value b) {
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < width; ++lane)
+    lanes.push_back(packedDot(vector::ExtractOp::create(builder, loc, a, lane),
+                              vector::ExtractOp::create(builder, loc, b, lane)));
+  return vector::FromElementsOp::create(builder, loc, a.getType(), lanes);
 }
 
 /// Emits one iteration: for each k the loads, then rows x vec4s products.
@@ -250,10 +271,27 @@ void GpuProduct::sumProducts(Registers &sums) {
   Value whole = known ? e.constant(*known / steps * steps)
                       : Value(arith::AndIOp::create(builder, loc, count, e.constant(-steps)));
   emitLoop({e.constant(0), end(whole), steps}, sums);
+  if (guarded && e.ownsRows())
+    return repeatIfNotFinite(whole, sums);
   Value from = guarded ? restartIfNotFinite(whole, sums) : whole;
   from = middleLoops(from, sums);
   if (guarded || !known || *known % steps)
     emitLoop({from, end(count), grain(), guarded}, sums);
+}
+
+/// Where an invocation has a row by itself, the remaining k come first, and a branch of its own
+/// repeats all of them where a sum is not finite: others then load the same for all invocations.
+void GpuProduct::repeatIfNotFinite(Value whole, Registers &sums) {
+  auto guardedFrom = [&](Value from, Registers &values) {
+    from = middleLoops(from, values);
+    emitLoop({from, end(count), grain(), /*guarded=*/true}, values);
+  };
+  guardedFrom(whole, sums);
+  e.replaceIf(isAnyNotFinite(sums), sums, [&](MutableArrayRef<Value> replaced) {
+    Registers again(replaced.size(), e.zeroVector());
+    guardedFrom(e.constant(0), again);
+    llvm::copy(again, replaced.begin());
+  });
 }
 
 void GpuProduct::addSteps(Value first, int64_t steps, Value, Registers &sums) {
@@ -263,152 +301,6 @@ void GpuProduct::addSteps(Value first, int64_t steps, Value, Registers &sums) {
   Value from = e.add(first, e.constant(whole));
   if (rest)
     emitLoop({from, end(e.add(from, e.constant(rest))), isStaged() ? rest : grain()}, sums);
-}
-
-//===- Staged blocks -----------------------------------------------------===//
-
-GpuStaging::Layout GpuProduct::rightLayout() {
-  int64_t panels = GpuEmitter::columnsOf(op.getType()) / 16,
-          pitch = pitchOfRuns(panels, panelQuads(block));
-  return {SharedArray::Right, panels * pitch, pitch};
-}
-
-GpuStaging::Layout GpuProduct::leftLayout() {
-  int64_t rows = op.getType().getDimSize(0), quads = rowQuads(block),
-          across = isCrosswise() ? vec4 * quads : rows,
-          pitch = pitchOfRuns(across, isCrosswise() ? rows / vec4 : quads);
-  return {SharedArray::Left, across * pitch, pitch, isCrosswise()};
-}
-
-Value GpuProduct::rightQuad(Address place) {
-  if (!isStaged())
-    return spirv::LoadOp::create(builder, loc, e.vec4At(right(), place));
-  return e.workgroup.read(SharedArray::Right, e.vec4Type(), rightLayout().entries,
-                          e.quadOf(right(), place));
-}
-
-Value GpuProduct::leftQuad(int64_t row, Value quad) {
-  GpuStaging::Layout layout = leftLayout();
-  Value place = e.add(e.mul(e.add(e.rowBase(), e.constant(row)), layout.pitch), quad);
-  return e.workgroup.read(SharedArray::Left, e.vec4Type(), layout.entries, place);
-}
-
-GpuProduct::Registers GpuProduct::leftWords(Value word) {
-  GpuStaging::Layout layout = leftLayout();
-  Value first = e.add(e.mul(word, layout.pitch), e.quarter(e.rowBase()));
-  Registers quads;
-  for (int64_t four = 0; four < shape.rows / vec4; ++four)
-    quads.push_back(e.workgroup.read(SharedArray::Left, e.vec4Type(), layout.entries,
-                                     e.add(first, e.constant(four))));
-  return quads;
-}
-
-GpuProduct::Registers GpuProduct::rowsOf(ArrayRef<Value> quads) {
-  Registers rows;
-  for (int64_t row = 0; row < shape.rows; ++row)
-    rows.push_back(vector::ExtractOp::create(builder, loc, quads[row / vec4], row % vec4));
-  return rows;
-}
-
-GpuProduct::Registers GpuProduct::loadCrosswise(Value k, int64_t u, Registers &) {
-  Registers quads = leftWords(e.add(k, e.constant(u)));
-  if (word() != 1)
-    for (Value &quad : quads)
-      quad = e.asWords(quad);
-  return rowsOf(quads);
-}
-
-/// Blocks begin at multiples of four steps, so that the element of a quad is known.
-Value GpuProduct::loadStagedLeft(Value &loaded, Value k, int64_t row, int64_t u) {
-  if (!loaded) {
-    loaded = leftQuad(row, e.add(e.quarter(k), e.constant(u / vec4)));
-    if (word() != 1)
-      loaded = e.asWords(loaded);
-  }
-  return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
-}
-
-int64_t GpuProduct::panelQuads(int64_t steps) {
-  return steps * rightStep / (vec4 * GpuEmitter::perWord(right()));
-}
-
-int64_t GpuProduct::rowQuads(int64_t steps) {
-  int64_t inQuad = vec4 * GpuEmitter::perWord(e.view(op.getLhs()));
-  return llvm::divideCeil(steps * word(), inQuad);
-}
-
-Value GpuProduct::panelAt(Value panel) {
-  const BoundView right = this->right();
-  Value column = e.add(e.scalar(op.getRhsIndex()), e.mul(panel, right.type.getPanel()));
-  Value start = e.add(right.offset, e.mul(column, padded(right.type.getDims().back().pitch.value)));
-  return e.quadOf(right, {start, 0});
-}
-
-GpuStaging GpuProduct::stagedRight(int64_t steps) {
-  int64_t panels = GpuEmitter::columnsOf(op.getType()) / right().type.getPanel();
-  return GpuStaging(e, right(), rightLayout(), panels, panelQuads(steps),
-                    [&](Value panel) { return panelAt(panel); });
-}
-
-/// Rows that do not exist are copies of the last one.
-GpuStaging GpuProduct::stagedLeft(int64_t steps) {
-  const BoundView left = e.view(op.getLhs());
-  int64_t rows = op.getType().getDimSize(0);
-  Value last = e.sub(left.extents.front(), e.constant(1)), first = e.scalar(op.getLhsIndex());
-  return GpuStaging(e, left, leftLayout(), rows, rowQuads(steps), [&](Value row) {
-    Value start = e.mul(e.minimum(e.add(first, row), last), leftPitch);
-    return e.quadOf(left, {e.add(left.offset, start), 0});
-  });
-}
-
-/// Loads the block that begins at step `first`.
-void GpuProduct::fetch(Copies &copies, Value first, Registers &loaded) {
-  int64_t inQuad = vec4 * GpuEmitter::perWord(e.view(op.getLhs()));
-  copies.right.fetch(e.mul(first, panelQuads(1)), loaded);
-  copies.left.fetch(builder.createOrFold<arith::ShRUIOp>(loc, e.mul(first, word()),
-                                                         e.constant(llvm::Log2_64(inQuad))),
-                    loaded);
-}
-
-/// Writes a block that was loaded, when all have read the last one.
-void GpuProduct::store(Copies &copies, ArrayRef<Value> loaded) {
-  e.workgroup.beforeWrite(SharedArray::Right);
-  e.workgroup.beforeWrite(SharedArray::Left);
-  copies.right.store(loaded);
-  Registers rows;
-  for (Value quad : loaded)
-    rows.push_back(asStaged(quad));
-  ArrayRef<Value> left = rows;
-  copies.left.store(left);
-  e.workgroup.barrier();
-}
-
-/// The next block is loaded while one is multiplied.
-void GpuProduct::sumStaged(Registers &sums) {
-  const int64_t all = allSteps(), whole = (all - endsShort()) / block * block, rest = all - whole;
-  if (whole) {
-    Copies copies = copiesOf(block);
-    Registers carried(sums);
-    fetch(copies, e.constant(0), carried);
-    e.loopOver(e.constant(0), e.constant(whole), block, carried, [&](Value first) {
-      Registers inside(ArrayRef<Value>(carried).take_front(sums.size()));
-      store(copies, ArrayRef<Value>(carried).drop_front(sums.size()));
-      Registers next;
-      fetch(copies, e.minimum(e.add(first, e.constant(block)), e.constant(whole - block)), next);
-      addSteps(e.constant(0), block, first, inside);
-      carried = std::move(inside);
-      llvm::append_range(carried, next);
-    });
-    carried.truncate(sums.size());
-    sums = std::move(carried);
-  }
-  if (rest) {
-    Copies copies = copiesOf(rest);
-    Registers loaded;
-    fetch(copies, e.constant(whole), loaded);
-    store(copies, loaded);
-    addSteps(e.constant(0), rest, e.constant(whole), sums);
-  }
 }
 
 //===- Non-finite values -------------------------------------------------===//
@@ -430,16 +322,21 @@ Value GpuProduct::anyNotFinite(ArrayRef<Value> values) {
   return e.compare(arith::CmpIPredicate::sge, largest, all(kExponentBits));
 }
 
+Value GpuProduct::isAnyNotFinite(ArrayRef<Value> values) {
+  Value lanes = anyNotFinite(values), any;
+  for (int64_t lane = 0; lane < width; ++lane) {
+    Value one = vector::ExtractOp::create(builder, loc, lanes, lane);
+    any = any ? arith::OrIOp::create(builder, loc, any, one).getResult() : one;
+  }
+  return any;
+}
+
 /// Restarts a guarded product. A non-finite value on the right makes the sums that it enters
 /// non-finite, so finite sums are right and only the remaining k follow. Otherwise the loop for the
 /// remaining k, which skips products of a zero and a non-finite value, runs over all k from zero
 /// sums. Returns where that loop starts.
 Value GpuProduct::restartIfNotFinite(Value whole, Registers &sums) {
-  Value lanes = anyNotFinite(sums), any;
-  for (int64_t lane = 0; lane < width; ++lane) {
-    Value one = vector::ExtractOp::create(builder, loc, lanes, lane);
-    any = any ? arith::OrIOp::create(builder, loc, any, one).getResult() : one;
-  }
+  Value any = isAnyNotFinite(sums);
   Value all = e.splat(any, VectorType::get({width}, builder.getI1Type())), zero = e.zeroVector();
   for (Value &sum : sums)
     sum = e.select(all, zero, sum);

@@ -37,6 +37,7 @@ public:
 protected:
   using Registers = llvm::SmallVector<mlir::Value>;
   static constexpr int64_t vec4 = 4; ///< k of one load of the left side
+  static constexpr int64_t scalesOfStep = 2;
 
   /// A loop over k in [from, to).
   struct Loop {
@@ -54,7 +55,7 @@ protected:
   /// Features in a step of k.
   virtual int64_t word() const { return 1; }
   /// Steps of the main loop, a multiple of `vec4`.
-  virtual int64_t unrolled() const { return vec4; }
+  virtual int64_t unrolled() const { return e.ownsRows() ? 2 * vec4 : vec4; }
   /// Steps that stay together: the remainder behind the main loop runs in groups of so many.
   virtual int64_t grain() const { return 1; }
   /// Order of the steps in an iteration: the k of step number `step`.
@@ -63,8 +64,10 @@ protected:
   /// Quads of a panel in `steps` steps of k, and where a panel of the kernel's tile begins, in quads.
   virtual int64_t panelQuads(int64_t steps);
   virtual mlir::Value panelAt(mlir::Value panel);
-  /// Quads of a row in so many steps; 0: the left side is not staged.
-  virtual int64_t rowQuads(int64_t steps);
+  /// Quads of a row in so many steps, which are the last or not; 0: the left side is not staged.
+  virtual int64_t rowQuads(int64_t steps, bool areLast = false);
+  /// The staging of scales of rows, `scalesOfStep` a step, for strategies that have some.
+  virtual std::optional<GpuStaging> stagedScales() { return std::nullopt; }
   /// Steps of the whole product, and whether the last has fewer features than the others.
   virtual int64_t allSteps() { return *e.constantOf(count); }
   virtual bool endsShort() { return false; }
@@ -85,6 +88,8 @@ protected:
   /// leaves those of the tile.
   virtual int64_t sumsBeside() const { return 0; }
   virtual void finishSums(Registers &) {}
+  /// Whether the next block is loaded behind the products of one, not beside them.
+  virtual bool fetchesLate() const { return false; }
   /// Four words of a row as they are staged.
   virtual mlir::Value asStaged(mlir::Value quad) { return quad; }
   /// The same as `loadLeft` from the staged block.
@@ -109,13 +114,22 @@ protected:
   /// Four words of a row of the staged left side.
   mlir::Value leftQuad(int64_t row, mlir::Value quad);
   /// One word of each row where that side is staged crosswise, by fours of rows.
-  Registers leftWords(mlir::Value word);
+  Registers leftWords(mlir::Value word) { return wordsOfRows(leftLayout(), word); }
+  Registers wordsOfRows(const GpuStaging::Layout &layout, mlir::Value word);
+  mlir::Value wordOfRows(const GpuStaging::Layout &layout, mlir::Value word, int64_t four);
+  /// Copies quads of the rows of a view, of which those that do not exist are copies of the last.
+  GpuStaging stagedRows(const kernel::BoundView &view, GpuStaging::Layout layout, int64_t quads);
+  /// Where one word of a run, in a layout of `words` such, of all rows lies crosswise.
+  GpuStaging::Layout crosswise(SharedArray array, int64_t words);
   /// The lanes of such quads, row by row.
   Registers rowsOf(llvm::ArrayRef<mlir::Value> quads);
   /// Quads from one of several runs of a staged block to the next.
   static int64_t pitchOfRuns(int64_t runs, int64_t quads) { return runs > 1 ? quads + 1 : quads; }
   /// Column c of the tile in a staged block of the right side: its panel and its place there.
   mlir::Value stagedColumn(mlir::Value column);
+  /// Dot products of four signed bytes in each word, or in one, where the target has them.
+  mlir::Value packedDots(mlir::Value a, mlir::Value b);
+  mlir::Value packedDot(mlir::Value a, mlir::Value b);
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value end(mlir::Value k) { return e.unlessMissing(k); }
   /// Where this invocation's first row begins in the left view, or in one beside it.
@@ -138,12 +152,12 @@ private:
   mlir::Value panelStart(mlir::Value column);
   void placeStagedRight();
   GpuStaging stagedRight(int64_t steps);
-  GpuStaging stagedLeft(int64_t steps);
   /// What an invocation copies of a block of both sides.
   struct Copies {
     GpuStaging right, left;
+    std::optional<GpuStaging> scales;
   };
-  Copies copiesOf(int64_t steps) { return {stagedRight(steps), stagedLeft(steps)}; }
+  Copies copiesOf(int64_t steps, bool areLast);
   void fetch(Copies &copies, mlir::Value first, Registers &loaded);
   void store(Copies &copies, llvm::ArrayRef<mlir::Value> loaded);
   void sumStaged(Registers &sums);
@@ -154,7 +168,9 @@ private:
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);
   mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);
+  void repeatIfNotFinite(mlir::Value whole, Registers &sums);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> values);
+  mlir::Value isAnyNotFinite(llvm::ArrayRef<mlir::Value> values);
 
   mlir::Value leftStart; ///< null: the left side is the staged tile
   int64_t leftPitch = 0; ///< of the view, or columns of the staged tile

@@ -7,7 +7,8 @@
 // order.
 //
 //   blocked   the tile is staged, one invocation sums one row of it
-//   strided   an invocation holds four lanes of its row; the four of a row exchange them
+//   strided   an invocation holds four lanes of its row; the four of a row exchange them, from level 1
+//             on by shuffles
 #include "GpuEmitter.h"
 #include "GpuLoops.h"
 
@@ -43,6 +44,7 @@ public:
 
 private:
   Value sumOfStagedRow(Value row, int64_t columns);
+  Value exchanged(ReduceKind kind, Value lanes);
 
   GpuEmitter &e;
   OpBuilder &builder;
@@ -116,7 +118,7 @@ Fragment RowReductions::sumsOfRows(RankedTensorType type) {
 
 LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
   auto type = cast<RankedTensorType>(op.getOperand().getType());
-  if (placement.strided || type.getDimSize(1) == 1)
+  if (placement.strided || ownsRows() || type.getDimSize(1) == 1)
     return BodyEmitter::emitReduce(op);
   if (type.getDimSize(1) % 16 != 0 || type.getDimSize(0) != placement.ty * placement.rows)
     return op.emitOpError("expected a tile of ")
@@ -148,8 +150,30 @@ SmallVector<Value> RowReductions::identities(ArrayRef<ReduceOp> reductions) {
   return lanes;
 }
 
+/// The four lanes of each of a row's invocations, reduced by the first two steps of the tree: the
+/// neighbours two and one further on stand in for lanes l + 8 and l + 4, and sums commute.
+Value RowReductions::exchanged(ReduceKind kind, Value lanes) {
+  auto subgroup = spirv::ScopeAttr::get(builder.getContext(), spirv::Scope::Subgroup);
+  for (int64_t distance : {2, 1}) {
+    SmallVector<Value> others;
+    for (int64_t lane = 0; lane < e.width; ++lane)
+      others.push_back(spirv::GroupNonUniformShuffleXorOp::create(
+          builder, loc, builder.getF32Type(), subgroup,
+          vector::ExtractOp::create(builder, loc, lanes, lane), e.constant(distance)));
+    Value other = vector::FromElementsOp::create(builder, loc, e.vec4Type(), others);
+    lanes = e.combine(kind, lanes, other);
+  }
+  return lanes;
+}
+
 /// Exchanges lanes among the four invocations of a row; each then reduces them by the same tree.
 Fragment RowReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
+  if (e.target.level >= 1) {
+    Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
+    for (Value own : lanes)
+      result.registers.push_back(e.reduceLanes(kind, {exchanged(kind, own)}));
+    return result;
+  }
   int64_t entries = e.placement.ty * e.placement.rows * kLaneVectors;
   auto place = [&](int64_t row, Value vec4) {
     return e.add(e.mul(e.add(e.rowBase(), e.constant(row)), kLaneVectors), vec4);

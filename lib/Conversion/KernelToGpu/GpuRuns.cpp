@@ -18,6 +18,8 @@ namespace heddle {
 
 /// Rows that are stored together to panels, which are transposed by fours.
 static constexpr int64_t kPanelRows = 4;
+/// Registers of a slice of a product, beside which those of its whole row stay.
+static constexpr int64_t kProductVectors = 16;
 
 static ArrayRef<int64_t> shapeOfTile(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
@@ -37,6 +39,11 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
     return false;
   if (isa<LoadOp>(op))
     return !e.elements.takes(op);
+  if (auto product = dyn_cast<kernel::ContractOp>(op)) // a slice of it is some of its columns
+    return e.ownsRows() && product.getRows() &&
+           !run.members.contains(product.getLhs().getDefiningOp());
+  if (e.floorOf(op)) // has a branch for all registers
+    return false;
   return isa<kernel::ScalebOp>(op) ||
          isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect());
 }
@@ -59,6 +66,8 @@ GpuRuns::Run GpuRuns::collect(ArrayRef<Operation *> ops) const {
       if (isMember(*op, shape, run)) {
         (isa<StoreOp>(op) ? run.stores : run.compute).push_back(op);
         run.members.insert(op);
+        if (isa<kernel::ContractOp>(op))
+          run.vectors = kProductVectors;
       } else if (isScalar && !e.dependsOn(*op, run.members)) {
         run.before.push_back(op);
       } else {
@@ -78,7 +87,7 @@ LogicalResult GpuRuns::inSlice(Slice next, function_ref<LogicalResult()> body) {
   inside.firstRow = e.add(e.at.firstRow, e.constant(next.firstRow));
   inside.rows = next.rows;
   if (next.vector >= 0) {
-    inside.vectors = 1;
+    inside.vectors = next.vectors;
     inside.firstVector = next.vector;
   }
   Fragments whole = std::move(e.fragments);
@@ -104,11 +113,11 @@ const Fragment *GpuRuns::sliced(Value tile) {
   Fragment part{{}, from.rows == 1 ? 1 : slice.rows, from.vectors};
   bool one = from.vectors && slice.vector >= 0;
   if (one)
-    part.vectors = 1;
+    part.vectors = slice.vectors;
   for (int64_t row = 0; row < part.rows; ++row)
     for (int64_t column = 0; column < part.columns(); ++column)
       part.registers.push_back(
-          from.at(from.rows == 1 ? 0 : slice.firstRow + row, one ? slice.vector : column));
+          from.at(from.rows == 1 ? 0 : slice.firstRow + row, one ? slice.vector + column : column));
   return &(e.fragments[tile] = std::move(part));
 }
 
@@ -133,14 +142,16 @@ LogicalResult GpuRuns::emitRows(const Run &run, const Fragment &shape, int64_t f
   SmallVector<Fragment> parts(run.compute.size(), Fragment{{}, rows, shape.vectors});
   for (Fragment &part : parts)
     part.registers.resize(part.size());
-  for (int64_t j = 0; j < shape.vectors; ++j) {
-    LogicalResult emitted = inSlice({first, rows, j}, [&]() -> LogicalResult {
+  for (int64_t j = 0; j < shape.vectors; j += run.vectors) {
+    const int64_t vectors = std::min(run.vectors, shape.vectors - j);
+    LogicalResult emitted = inSlice({first, rows, j, vectors}, [&]() -> LogicalResult {
       for (auto [op, part] : llvm::zip(run.compute, parts)) {
         if (failed(e.emitOp(*op)))
           return failure();
         const Fragment &made = e.fragments[op->getResult(0)];
         for (int64_t row = 0; row < rows; ++row)
-          part.registers[row * shape.vectors + j] = made.at(row, 0);
+          for (int64_t v = 0; v < vectors; ++v)
+            part.registers[row * shape.vectors + j + v] = made.at(row, v);
       }
       return success();
     });
@@ -166,6 +177,10 @@ LogicalResult GpuRuns::emitRun(const Run &run) {
   for (Operation *op : run.compute)
     if (failed(loadSharedRows(*op)))
       return failure();
+  for (Operation *op : run.compute) // whole, not the columns of a slice
+    if (auto product = dyn_cast<kernel::ContractOp>(op))
+      if (failed(e.workgroup.stage(product.getLhs())))
+        return failure();
   Fragment shape = e.shapeOf(run.compute.front()->getResult(0).getType());
   bool panels = llvm::any_of(run.stores, [](Operation *store) {
     return cast<kernel::ViewType>(cast<StoreOp>(store).getView().getType()).getPanel() != 0;

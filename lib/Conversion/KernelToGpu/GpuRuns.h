@@ -30,15 +30,17 @@ public:
 
 private:
   using Fragments = llvm::DenseMap<mlir::Value, kernel::Fragment>;
-  /// A part of the fragments: some rows, and one register of each or all.
+  /// A part of the fragments: some rows, and some registers of each or all.
   struct Slice {
     int64_t firstRow, rows;
-    int64_t vector; ///< -1: all
+    int64_t vector; ///< the first register; -1: all
+    int64_t vectors = 1;
   };
   struct Run {
     llvm::SmallVector<mlir::Operation *> before, compute, stores;
     llvm::SmallPtrSet<mlir::Operation *, 16> members;
     size_t taken = 0;
+    int64_t vectors = 1; ///< registers of a slice
   };
 
   bool isMember(mlir::Operation &op, llvm::ArrayRef<int64_t> shape, const Run &run) const;

@@ -35,6 +35,7 @@ public:
   mlir::Value read(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index);
 
 private:
+  mlir::Value stagedPlace(int64_t vec4s, mlir::Value row, mlir::Value column);
   GpuEmitter &e;
   /// The staged tile, and the arrays read since the last barrier of the block.
   mlir::Value stagedTile;

@@ -44,14 +44,14 @@ struct F16Widened : GpuProduct {
     if (!left.type.getElementType().isF16())
       return GpuProduct::loadLeft(loaded, place, u, whole);
     if (!loaded && whole)
-      loaded = e.loadVector(left, place);
+      loaded = e.loadVector(left, e.moved(place, Value(), u / vec4 * vec4));
     if (!loaded) {
       Value word = e.asWords(spirv::LoadOp::create(builder, loc, e.wordAt(left, place)));
       auto [even, odd] = e.unpackedWords(word, left.type.getElementType());
       loaded = vector::FromElementsOp::create(
           builder, loc, VectorType::get({2}, builder.getF32Type()), ValueRange{even, odd});
     }
-    return vector::ExtractOp::create(builder, loc, loaded, u);
+    return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
   }
 
   /// An even step keeps the odd halves, as on the right.

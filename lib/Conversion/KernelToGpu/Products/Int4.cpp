@@ -6,8 +6,12 @@
 // words is eight features of four columns. 32 features of a column share a scale d and a
 // minimum m, those of a row e and s. Group by group:
 //
-//   u    sum of p * q, an integer below 2^24, so that f32 holds it exactly
+//   u    sum of p * q, an integer below 2^24, so that f32 holds it exactly; of packed
+//        dot products where the target has them
 //   sum  Fma(u, e * d, sum), then Fma(s, m, sum)
+//
+// Tiles of many rows stage two groups of both sides, and the scales of rows beside them. An
+// invocation then multiplies two columns at a time, so that it holds few integers.
 
 #include "../GpuProduct.h"
 
@@ -31,11 +35,13 @@ namespace {
 struct Int4 : GpuProduct {
   /// Staged blocks are counted in groups; as long as those of words, in bytes.
   Int4(GpuEmitter &emitter, kernel::ContractOp op) : GpuProduct(emitter, op) {
-    block = block * lineWords / blockWords;
+    block = isCrosswise() ? vec4 / scalesOfStep : block * lineWords / blockWords;
   }
   static bool accepts(kernel::ContractOp op, const GpuTarget &) {
     return op.getFormat().weights == DType::I4;
   }
+
+  int64_t word() const override { return format.group; }
 
   /// Words of the codes of features 0 to 7, and of the scales of their group.
   void placeRight() override {
@@ -66,14 +72,24 @@ struct Int4 : GpuProduct {
     Value start = e.mul(e.add(number, panel), panelWords() * wordFeatures);
     return e.quadOf(right(), {e.add(right().offset, start), 0});
   }
-  /// Rows are read where they are: a word for each four features of all columns.
-  int64_t rowQuads(int64_t) override { return 0; }
+  /// Few rows are read where they are: a word for each four features of all columns. A row may end
+  /// in the middle of its last group.
+  int64_t rowQuads(int64_t steps, bool areLast) override {
+    if (!isCrosswise())
+      return 0;
+    int64_t inQuad = format.group / 2, last = features() % format.group;
+    return areLast && last && last <= inQuad ? 2 * steps - 1 : 2 * steps;
+  }
+  std::optional<GpuStaging> stagedScales() override {
+    if (!isCrosswise())
+      return std::nullopt;
+    return stagedRows(scales(), scalesLayout(), /*quads=*/1);
+  }
+  bool fetchesLate() const override { return isCrosswise(); }
   int64_t allSteps() override { return (features() + format.group - 1) / format.group; }
   bool endsShort() override { return features() % format.group != 0; }
 
-  void sumProducts(Registers &sums) override {
-    addSteps(e.constant(0), allSteps(), Value(), sums);
-  }
+  void sumProducts(Registers &sums) override { addSteps(e.constant(0), allSteps(), Value(), sums); }
 
   void addSteps(Value first, int64_t groups, Value start, Registers &sums) override {
     rowsAt = rowStart(e.view(op.getLhs()));
@@ -98,16 +114,21 @@ private:
     return pitchOfRuns(GpuEmitter::columnsOf(op.getType()) / 16, panelQuads(block));
   }
 
-  /// `count` groups, of `words` of four features of a row each; the right side counts them from
+  /// `count` groups, of `words` of four features of a row each; what is staged counts them from
   /// `start` on.
   void loopOver(Value first, int64_t count, int64_t words, Value start, Registers &sums) {
+    if (isCrosswise()) {
+      for (int64_t group = 0; group < count; ++group)
+        addStagedGroup(e.add(first, e.constant(group)), words, sums);
+      return;
+    }
     e.loopOver(first, end(e.add(first, e.constant(count))), 1, sums,
                [&](Value group) { addGroup(group, e.add(group, start), words, sums); });
   }
 
   /// A group by its number in the staged block, or among all, and among all.
   void addGroup(Value inBlock, Value group, int64_t words, Registers &sums) {
-    Registers parts(shape.size(), e.zeroVector()), codes(shape.vectors), quads(shape.rows);
+    Registers parts(shape.size(), zeroPart()), codes(shape.vectors), quads(shape.rows);
     Value far = e.mul(inBlock, blockWords * wordFeatures);
     for (int64_t word = 0; word < words; ++word) {
       Registers q;
@@ -117,9 +138,7 @@ private:
         Value p = rowWord(quads[row], group, row, word);
         for (int64_t j = 0; j < shape.vectors; ++j) {
           Value &part = parts[row * shape.vectors + j];
-          for (int64_t byte = 0; byte < 4; ++byte)
-            part = math::FmaOp::create(builder, loc, e.byteAsFloat(q[j], byte, /*isSigned=*/false),
-                                       e.byteAsFloat(p, byte, /*isSigned=*/true), part);
+          part = addFour(p, q[j], part);
         }
       }
     }
@@ -127,17 +146,86 @@ private:
       addScaled(far, group, j, parts, sums);
   }
 
+  Value zeroPart() {
+    return e.target.packedDots ? e.wordConstant(0, VectorType::get({width}, builder.getI32Type()))
+                               : e.zeroVector();
+  }
+
+  /// Adds the products of four features, whose signed codes and unsigned ones are bytes of words.
+  Value addFour(Value p, Value q, Value part) {
+    if (e.target.packedDots) // codes of four bits are positive as signed bytes too
+      return arith::AddIOp::create(builder, loc, part, packedDots(p, q));
+    for (int64_t byte = 0; byte < 4; ++byte)
+      part = math::FmaOp::create(builder, loc, e.byteAsFloat(q, byte, /*isSigned=*/false),
+                                 e.byteAsFloat(p, byte, /*isSigned=*/true), part);
+    return part;
+  }
+
   /// Adds the group's integers of four columns to their sums.
   void addScaled(Value far, Value group, int64_t j, ArrayRef<Value> parts, Registers &sums) {
     Value d = halvesAt(j, far, 0), m = halvesAt(j, far, lineWords / 2);
     for (int64_t row = 0; row < shape.rows; ++row) {
-      Value &sum = sums[row * shape.vectors + j];
       Value u = parts[row * shape.vectors + j];
-      Value factor = arith::MulFOp::create(builder, loc, rowScale(group, row, 0), d);
-      sum = math::FmaOp::create(builder, loc, u, factor, sum);
-      sum = math::FmaOp::create(builder, loc, rowScale(group, row, 1), m, sum);
+      if (e.target.packedDots)
+        u = arith::SIToFPOp::create(builder, loc, e.vec4Type(), u);
+      Value &sum = sums[row * shape.vectors + j];
+      sum = scaled(u, {d, m}, {rowScale(group, row, 0), rowScale(group, row, 1)}, sum);
     }
   }
+
+  using Scales = std::array<Value, scalesOfStep>;
+  Value scaled(Value u, Scales column, Scales row, Value sum) {
+    Value factor = arith::MulFOp::create(builder, loc, row[0], column[0]);
+    sum = math::FmaOp::create(builder, loc, u, factor, sum);
+    return math::FmaOp::create(builder, loc, row[1], column[1], sum);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Staged groups
+  //===--------------------------------------------------------------------===//
+
+  /// The columns of one vector by pairs, so that few integers are in registers; what they share is
+  /// read again for the next pair.
+  void addStagedGroup(Value inBlock, int64_t words, Registers &sums) {
+    for (int64_t j = 0; j < shape.vectors; ++j)
+      for (int64_t lane = 0; lane < width; lane += 2) {
+        addPair(inBlock, words, j, lane, sums);
+        e.entry.forgetShared(); // else drivers keep all words of the rows in registers
+      }
+  }
+
+  void addPair(Value inBlock, int64_t words, int64_t j, int64_t first, Registers &sums) {
+    Value far = e.mul(inBlock, blockWords * wordFeatures), line;
+    Registers parts(2 * shape.rows, e.constant(0));
+    for (int64_t word = 0; word < words; ++word) {
+      Value codes = nibblesOf(line, e.moved(rightPlaces[j], far), word);
+      Registers rows = rowsOf(leftWords(e.add(e.mul(inBlock, groupBytes), e.constant(word))));
+      for (auto [number, part] : llvm::enumerate(parts)) {
+        Value q = laneOf(codes, first + number % 2), p = e.asWords(rows[number / 2]);
+        part = arith::AddIOp::create(builder, loc, part, packedDot(p, q));
+      }
+    }
+    Scales columns{halvesAt(j, far, 0), halvesAt(j, far, lineWords / 2)};
+    Scales fours; // of four rows
+    for (auto [number, part] : llvm::enumerate(parts)) {
+      int64_t row = number / 2, lane = first + number % 2;
+      if (number % (2 * vec4) == 0)
+        for (int64_t which = 0; which < scalesOfStep; ++which)
+          fours[which] = wordOfRows(
+              scalesLayout(), e.add(e.mul(inBlock, scalesOfStep), e.constant(which)), row / vec4);
+      Value &sum = sums[row * shape.vectors + j];
+      Value next =
+          scaled(arith::SIToFPOp::create(builder, loc, builder.getF32Type(), part),
+                 {laneOf(columns[0], lane), laneOf(columns[1], lane)},
+                 {laneOf(fours[0], row % vec4), laneOf(fours[1], row % vec4)}, laneOf(sum, lane));
+      sum = vector::InsertOp::create(builder, loc, next, sum, lane);
+    }
+  }
+
+  Value laneOf(Value vector, int64_t lane) {
+    return vector::ExtractOp::create(builder, loc, vector, lane);
+  }
+  GpuStaging::Layout scalesLayout() { return crosswise(SharedArray::Scales, vec4); }
 
   //===--------------------------------------------------------------------===//
   // Memory

@@ -13,8 +13,6 @@
 
 #include "../GpuProduct.h"
 
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
 using namespace mlir;
 using namespace heddle;
 
@@ -30,9 +28,10 @@ struct Int8Packed : GpuProduct {
   /// Of the weights, for the columns of an invocation.
   int64_t sumsBeside() const override { return shape.vectors; }
   Value step(Value a, Value b, Value c, bool) override {
-    return arith::AddIOp::create(builder, loc, c, dots(a, b));
+    return arith::AddIOp::create(builder, loc, c, packedDots(a, b));
   }
 
+  bool fetchesLate() const override { return true; }
   Value asStaged(Value quad) override {
     Value words = e.asWords(quad), bases = e.wordConstant(0x80808080, words.getType());
     return e.asFloats(arith::XOrIOp::create(builder, loc, words, bases));
@@ -77,25 +76,13 @@ struct Int8Packed : GpuProduct {
   }
 
 private:
-  /// Four packed dot products.
-  Value dots(Value a, Value b) {
-    SmallVector<Value> lanes;
-    for (int64_t lane = 0; lane < width; ++lane)
-      lanes.push_back(spirv::SDotOp::create(
-          builder, loc, builder.getI32Type(), vector::ExtractOp::create(builder, loc, a, lane),
-          vector::ExtractOp::create(builder, loc, b, lane),
-          spirv::PackedVectorFormatAttr::get(builder.getContext(),
-                                             spirv::PackedVectorFormat::PackedVectorFormat4x8Bit)));
-    return vector::FromElementsOp::create(builder, loc, a.getType(), lanes);
-  }
-
   /// Adds the weights of a step of a staged block, of which `steps` exist.
   void addWeights(Value number, int64_t steps, bool mayEnd, Registers &weights) {
     Registers none,
         words = loadRight(mayEnd ? e.minimum(number, e.constant(steps - 1)) : number, 0, none);
     for (auto [sum, word] : llvm::zip(weights, words)) {
-      Value next = arith::AddIOp::create(builder, loc, sum,
-                                         dots(word, e.wordConstant(0x01010101, word.getType())));
+      Value next = arith::AddIOp::create(
+          builder, loc, sum, packedDots(word, e.wordConstant(0x01010101, word.getType())));
       Value exists =
           mayEnd ? e.compare(arith::CmpIPredicate::slt, number, e.constant(steps)) : Value();
       if (exists)

@@ -1,0 +1,89 @@
+//===- GpuScores.cpp - Numbers of scores in few instructions --------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each score of attention goes through, in fewer instructions than op by op:
+// powers of two, and floors of whole rows.
+#include "GpuEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+/// The bits of 2^(n - 1), which are 0 for n = -126, by a fused multiply-add of exact numbers; twice x
+/// is exact. Devices issue fewer instructions than for a comparison and a selection.
+Value GpuEmitter::scaleByPower(Value x, Value n) {
+  auto floats = [&](float value) -> Value {
+    auto vector = dyn_cast<VectorType>(n.getType());
+    return arith::ConstantOp::create(builder, loc,
+                                     vector ? TypedAttr(DenseElementsAttr::get(vector, value))
+                                            : TypedAttr(builder.getF32FloatAttr(value)));
+  };
+  constexpr float unit = 0x1p+23f; // of an exponent among the bits
+  Value bits = math::FmaOp::create(builder, loc, larger(n, floats(-126.0f)), floats(unit),
+                                   floats(126.0f * unit));
+  bits =
+      arith::FPToSIOp::create(builder, loc, withElement(n.getType(), builder.getI32Type()), bits);
+  return arith::MulFOp::create(builder, loc, arith::AddFOp::create(builder, loc, x, x),
+                               asFloats(bits));
+}
+
+std::optional<float> GpuEmitter::floorOf(Operation &op) const {
+  auto choice = dyn_cast<arith::SelectOp>(op);
+  auto compare = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+  DenseElementsAttr floor;
+  auto tile = choice ? dyn_cast<RankedTensorType>(choice.getType()) : nullptr;
+  if (!ownsRows() || !tile || tile.getDimSize(1) == 1 || !compare ||
+      compare.getPredicate() != arith::CmpFPredicate::OLT ||
+      compare.getLhs() != choice.getFalseValue() || compare.getRhs() != choice.getTrueValue() ||
+      !matchPattern(choice.getTrueValue(), m_Constant(&floor)) || !floor.isSplat())
+    return std::nullopt;
+  return floor.getSplatValue<float>();
+}
+
+/// Compares the least first, which takes half as many instructions as there are numbers.
+LogicalResult GpuEmitter::emitFloor(arith::SelectOp op, float floor) {
+  FailureOr<kernel::Fragment> tile = use(op.getFalseValue());
+  if (failed(tile))
+    return failure();
+  kernel::Fragment result = *tile;
+  Value floors = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vec4Type(), floor));
+  auto finite = arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::nnan);
+  Value least;
+  for (Value four : result.registers)
+    for (int64_t lane = 0; lane < width; ++lane) {
+      Value x = vector::ExtractOp::create(builder, loc, four, lane);
+      least = least ? arith::MinNumFOp::create(builder, loc, least, x, finite).getResult() : x;
+    }
+  Value isLow = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, least,
+                                      vector::ExtractOp::create(builder, loc, floors, 0));
+  replaceIf(isLow, result.registers, [&](MutableArrayRef<Value> replaced) {
+    for (Value &x : replaced)
+      x = select(arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, x, floors), floors,
+                 x);
+  });
+  fragments[op.getResult()] = std::move(result);
+  return success();
+}
+
+void GpuEmitter::replaceIf(Value condition, MutableArrayRef<Value> registers,
+                           function_ref<void(MutableArrayRef<Value>)> replace) {
+  auto branch = scf::IfOp::create(builder, loc, ValueRange(ArrayRef<Value>(registers)).getTypes(),
+                                  condition, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> replaced(registers);
+    replace(replaced);
+    scf::YieldOp::create(builder, loc, replaced);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, ArrayRef<Value>(registers));
+  }
+  llvm::copy(branch.getResults(), registers.begin());
+}
+
+} // namespace heddle
