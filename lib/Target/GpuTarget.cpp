@@ -43,11 +43,12 @@ const Writing &writingOf(int level, const std::string &form) {
   static const Writing matrices = [] {
     Writing writing = {.capabilities = subgroups,
                        .extensions = {"SPV_KHR_cooperative_matrix", "SPV_KHR_vulkan_memory_model",
-                                      "SPV_KHR_bfloat16"},
+                                      "SPV_KHR_bfloat16", "SPV_KHR_integer_dot_product"},
                        .isWritten = true};
     writing.capabilities.insert(writing.capabilities.end(),
                                 {"VulkanMemoryModel", "CooperativeMatrixKHR", "Float16", "Int8",
-                                 "BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR"});
+                                 "BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR", "DotProduct",
+                                 "DotProductInput4x8BitPacked"});
     return writing;
   }();
   if (level == 0)

@@ -230,11 +230,32 @@ void GpuMatrices::multiplyStep(Value place) {
   }
 }
 
-/// Small matrices are those of processors, whose drivers write all products of one out.
+/// Steps whose matrices a driver may load ahead: the more registers that takes, the fewer subgroups run
+/// beside each other.
+int64_t GpuMatrices::stepsAtOnce() {
+  constexpr int64_t mostWords = 24; // of an invocation
+  const int64_t words = (down * shape.m + across * shape.n) * shape.k / perWord;
+  return llvm::bit_floor<uint64_t>(
+      std::max<int64_t>(1, mostWords * e.placement.subgroup / words));
+}
+
+/// Drivers load matrices ahead of loops' ends, but not of fences.
+void GpuMatrices::multiplySteps(Value place, int64_t steps) {
+  const int64_t together = stepsAtOnce(), entries = shape.k / perWord / array.unit;
+  for (int64_t i = 0; i < steps; ++i) {
+    if (i && i % together == 0)
+      spirv::MemoryBarrierOp::create(builder, loc, spirv::Scope::Subgroup,
+                                     spirv::MemorySemantics::AcquireRelease |
+                                         spirv::MemorySemantics::WorkgroupMemory);
+    multiplyStep(e.add(place, e.constant(i * entries)));
+  }
+}
+
+/// Steps are a loop where a block has many.
 void GpuMatrices::multiply(int64_t words) {
   const int64_t inStep = shape.k / perWord, steps = words / inStep, entries = inStep / array.unit,
-                together = shape.m * shape.n * shape.k <= 512 ? 1 : 4,
-                looped = steps > together ? steps / together * together : 0;
+                together = stepsAtOnce(),
+                looped = steps > 2 * together ? steps / together * together : 0;
   e.onlyIf(multiplies, [&] {
     Registers none;
     if (looped)
@@ -242,11 +263,9 @@ void GpuMatrices::multiply(int64_t words) {
                  [&](Value first) {
                    builder.getInsertionBlock()->getParentOp()->setAttr(kRolled,
                                                                        builder.getUnitAttr());
-                   for (int64_t i = 0; i < together; ++i)
-                     multiplyStep(e.add(first, e.constant(i * entries)));
+                   multiplySteps(first, together);
                  });
-    for (int64_t i = looped; i < steps; ++i)
-      multiplyStep(e.constant(i * entries));
+    multiplySteps(e.constant(looped * entries), steps - looped);
   });
 }
 
@@ -383,37 +402,32 @@ Value GpuMatrices::asSigned(Value quad) {
       arith::XOrIOp::create(builder, loc, words, e.wordConstant(0x80808080, words.getType())));
 }
 
-/// Adds the weights of the quads that this invocation copies, each as 128 + weight, in pairs of bytes
-/// whose sums a half of a word holds.
+/// Adds the weights of the quads that this invocation copies.
 void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
+  auto packed = spirv::PackedVectorFormatAttr::get(
+      builder.getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
   for (auto [sum, quad] : llvm::zip(weights, loaded)) {
-    Value words = e.asWords(asSigned(quad));
-    auto pairs = [&](Value of) -> Value {
-      return arith::AndIOp::create(builder, loc, of, e.wordConstant(0x00ff00ff, of.getType()));
-    };
-    Value odd = arith::ShRUIOp::create(builder, loc, words, e.wordConstant(8, words.getType()));
-    Value both = arith::AddIOp::create(builder, loc, pairs(words), pairs(odd)), all;
-    for (int64_t word = 0; word < kQuad; ++word)
-      all = e.add(all, vector::ExtractOp::create(builder, loc, both, word));
-    Value low = arith::AndIOp::create(builder, loc, all, e.constant(0xffff)),
-          high = arith::ShRUIOp::create(builder, loc, all, e.constant(16));
-    sum = e.add(sum, e.add(low, high));
+    Value words = e.asWords(quad);
+    for (int64_t word = 0; word < kQuad; ++word) {
+      Value four = vector::ExtractOp::create(builder, loc, words, word);
+      sum = e.add(sum, spirv::SDotOp::create(builder, loc, builder.getI32Type(), four,
+                                             e.constant(0x01010101), packed));
+    }
   }
 }
 
 /// The quads of a column are those of several invocations, which add up what each has seen.
 void GpuMatrices::addBases(Registers &weights) {
-  constexpr int64_t base = 128, inQuad = 16;
-  const int64_t blocks = llvm::divideCeil(features(), block * perWord), quads = block / kQuad;
+  constexpr int64_t base = 128;
+  const int64_t quads = block / kQuad;
   Type entry = VectorType::get({array.unit}, builder.getF32Type());
   e.workgroup.barrier();
   for (auto [copy, sum] : llvm::enumerate(weights)) {
-    Value seen = e.sub(sum, e.constant(base * inQuad * blocks));
     Value word = e.add(e.mul(right->quadOf(copy), columns()), right->lineOf(copy));
     Value place = arith::DivUIOp::create(builder, loc, word, e.constant(array.unit)),
           lane = arith::RemUIOp::create(builder, loc, word, e.constant(array.unit));
     e.workgroup.write(SharedArray::Matrices, entry, array.entries, place,
-                      e.asFloats(e.mul(seen, base)), lane);
+                      e.asFloats(e.mul(sum, base)), lane);
   }
   e.workgroup.barrier();
   Value first = e.quarter(e.columnBase(columns()));

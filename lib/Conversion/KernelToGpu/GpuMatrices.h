@@ -56,7 +56,9 @@ private:
   void sumBlocks();
   void fetch(mlir::Value first, bool ends, Registers &loaded);
   void store(llvm::ArrayRef<mlir::Value> loaded);
+  int64_t stepsAtOnce();
   void multiply(int64_t words);
+  void multiplySteps(mlir::Value place, int64_t steps);
   void multiplyStep(mlir::Value place);
   GpuMatrixStaging::End endOfRows();
   int64_t features();
