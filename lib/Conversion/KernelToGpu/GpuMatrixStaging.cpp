@@ -6,6 +6,7 @@
 #include "GpuMatrixStaging.h"
 
 #include "GpuEmitter.h"
+#include "GpuLoops.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -160,6 +161,7 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
       VectorType::get({kQuad}, e.builder.getI32Type()), e.loc, e.builder);
   SmallVector<Value> largest = {quarters};
   e.loopOver(e.constant(0), e.constant(steps), together, largest, [&](Value step) {
+    e.builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, e.builder.getUnitAttr());
     for (int64_t i = 0; i < together; ++i) {
       Value quad = e.add(e.mul(e.add(step, e.constant(i)), block.quads), slot.quad);
       quad = e.minimum(quad, e.constant(all - 1)); // several times the last
