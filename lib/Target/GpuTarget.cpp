@@ -66,7 +66,8 @@ const TileSizes *tilesOfMatrices(const VulkanLevel &way) {
     tiles.fewRows = fewRows;
     return tiles;
   };
-  static constexpr TileSizes small = tilesOf(64, 8), flat = tilesOf(128, 8), square = tilesOf(128, 16);
+  static constexpr TileSizes small = tilesOf(64, 8), flat = tilesOf(128, 8),
+                             square = tilesOf(128, 16);
   if (way.matrices.empty())
     return nullptr;
   return way.subgroup == 8 ? &small : way.matrices.front().m == 8 ? &flat : &square;

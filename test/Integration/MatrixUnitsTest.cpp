@@ -17,10 +17,13 @@ namespace {
 
 constexpr int64_t rows = 150;
 
-class MatrixUnitsTest : public testing::TestWithParam<std::tuple<std::string, int64_t, int64_t>> {
+/// Features and outputs.
+using Size = std::pair<int64_t, int64_t>;
+
+class MatrixUnitsTest : public testing::TestWithParam<std::tuple<std::string, Size>> {
 protected:
   const std::string dtype = std::get<0>(GetParam());
-  const int64_t features = std::get<1>(GetParam()), outputs = std::get<2>(GetParam());
+  const int64_t features = std::get<1>(GetParam()).first, outputs = std::get<1>(GetParam()).second;
   // Drivers for the processor emulate packed dot products, which sum weights of int8.
   ScopedVariable limits{"HEDDLE_VULKAN_LIMITS", "dots=1"};
 
@@ -95,8 +98,15 @@ TEST_P(MatrixUnitsTest, RowsHaveTheirBitsInAnyCompany) {
             << "row " << row << ", column " << i;
     }
   }
-  for (auto [first, some] : {std::pair<int64_t, int64_t>(0, 1), {3, 1}, {149, 1}, {3, 2}, {0, 8},
-                             {5, 16}, {10, 17}, {70, 64}, {1, 129}}) {
+  for (auto [first, some] : {std::pair<int64_t, int64_t>(0, 1),
+                             {3, 1},
+                             {149, 1},
+                             {3, 2},
+                             {0, 8},
+                             {5, 16},
+                             {10, 17},
+                             {70, 64},
+                             {1, 129}}) {
     const std::vector<float> part = resultOf(model, 1, first, some);
     ASSERT_EQ(part.size(), static_cast<size_t>(some * outputs));
     EXPECT_EQ(std::memcmp(part.data(), &all[first * outputs], some * bytes), 0)
@@ -104,15 +114,16 @@ TEST_P(MatrixUnitsTest, RowsHaveTheirBitsInAnyCompany) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Formats, MatrixUnitsTest,
-    testing::Combine(testing::Values<std::string>("f16", "f16-sum", "int8"),
-                     testing::Values(75, 256, 300), testing::Values(37, 128)),
-    [](const auto &info) {
-      std::string name = std::get<0>(info.param);
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name + "_" + std::to_string(std::get<1>(info.param)) + "_" +
-             std::to_string(std::get<2>(info.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Formats, MatrixUnitsTest,
+                         testing::Combine(testing::Values<std::string>("f16", "f16-sum", "int8"),
+                                          testing::Values(Size(75, 37), Size(256, 128),
+                                                          Size(300, 70))),
+                         [](const auto &info) {
+                           std::string name = std::get<0>(info.param);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           const auto &[features, outputs] = std::get<1>(info.param);
+                           return name + "_" + std::to_string(features) + "_" +
+                                  std::to_string(outputs);
+                         });
 
 } // namespace

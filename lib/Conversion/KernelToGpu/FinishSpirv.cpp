@@ -186,8 +186,8 @@ bool multipliesMatrices(ModuleOp kernel) {
 /// In the memory model of Vulkan, which matrices need, memory is private unless accesses say
 /// otherwise, and barriers say that what was written becomes seen.
 void shareInVulkansModel(ModuleOp kernel) {
-  auto shared = spirv::MemoryAccessAttr::get(kernel.getContext(),
-                                             spirv::MemoryAccess::NonPrivatePointer);
+  auto shared =
+      spirv::MemoryAccessAttr::get(kernel.getContext(), spirv::MemoryAccess::NonPrivatePointer);
   auto isShared = [](Value pointer) {
     return cast<spirv::PointerType>(pointer.getType()).getStorageClass() ==
            spirv::StorageClass::Workgroup;
@@ -204,9 +204,9 @@ void shareInVulkansModel(ModuleOp kernel) {
              store && isShared(store.getPointer()))
       store.setMemoryOperandAttr(shared);
     else if (auto barrier = dyn_cast<spirv::ControlBarrierOp>(op))
-      barrier.setMemorySemantics(
-          barrier.getMemorySemantics() | spirv::MemorySemantics::MakeAvailable |
-          spirv::MemorySemantics::MakeVisible);
+      barrier.setMemorySemantics(barrier.getMemorySemantics() |
+                                 spirv::MemorySemantics::MakeAvailable |
+                                 spirv::MemorySemantics::MakeVisible);
   });
 }
 

@@ -7,8 +7,6 @@
 // divided by four where all of them are multiples of four.
 #include "GpuEmitter.h"
 
-#include "GpuMatrices.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -182,33 +180,6 @@ void GpuEmitter::bindArguments() {
     scalars[func.getGridIndex(axis)] = mul(entry.gridPoint(axis), func.getGridTiles()[axis]);
   placeInvocation();
   at.firstRow = mul(ty, placement.rows);
-}
-
-/// Invocations of subgroups that multiply matrices are a block of a tile, four of them wide.
-void GpuEmitter::placeInvocation() {
-  auto quotient = [&](Value x, int64_t by) -> Value {
-    return builder.createOrFold<arith::DivUIOp>(loc, x, constant(by));
-  };
-  auto rest = [&](Value x, int64_t by) -> Value {
-    return builder.createOrFold<arith::RemUIOp>(loc, x, constant(by));
-  };
-  if (placement.matrix) {
-    subgroup = entry.subgroup();
-    lane = entry.lane();
-    number = add(mul(subgroup, placement.subgroup), lane);
-  } else {
-    number = entry.invocation();
-  }
-  if (placement.matrix && placement.rows > 1) {
-    int64_t across = placement.tx / GpuMatrices::lanesAcross,
-            down = placement.subgroup / GpuMatrices::lanesAcross;
-    tx = add(mul(rest(subgroup, across), GpuMatrices::lanesAcross),
-             rest(lane, GpuMatrices::lanesAcross));
-    ty = add(mul(quotient(subgroup, across), down), quotient(lane, GpuMatrices::lanesAcross));
-  } else {
-    tx = rest(number, placement.tx);
-    ty = quotient(number, placement.tx);
-  }
 }
 
 LogicalResult GpuEmitter::run() {

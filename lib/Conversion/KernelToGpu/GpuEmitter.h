@@ -31,7 +31,8 @@ struct GpuPlacement {
   int64_t ty = 1, tx = 1; ///< invocations over rows and columns
   int64_t rows = 1;       ///< rows of an invocation
   bool strided = false;
-  int64_t block = 0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
+  int64_t block =
+      0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
   /// The shape in which matrix units multiply (GpuMatrices.h); null: products do not go through them.
   const MatrixShape *matrix = nullptr;
   int64_t mostColumns = 0; ///< of such products in the kernel
@@ -126,7 +127,8 @@ public:
   GpuKernel entry;
   mlir::Value tx, ty; ///< this invocation over columns and rows
   mlir::Value number; ///< in the workgroup
-  mlir::Value subgroup, lane; ///< where products go through matrix units: its subgroup, and its place there
+  mlir::Value subgroup,
+      lane; ///< where products go through matrix units: its subgroup, and its place there
   GpuContext at;
   GpuWorkgroup workgroup{*this};
   GpuElements elements{*this};
@@ -157,7 +159,7 @@ private:
   }
 
   void bindArguments();
-  void placeInvocation();
+  void placeInvocation(); ///< GpuMatrices.cpp
   mlir::LogicalResult emitParts();
   mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);
   /// Number of invocations that own columns of a tile.

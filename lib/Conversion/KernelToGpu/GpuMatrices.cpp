@@ -42,8 +42,8 @@ void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &p
       return;
     int64_t rows = op.getType().getDimSize(0);
     bool fits = rows == tiles.linearRows || rows == tiles.fewRows;
-    shapes.push_back(
-        fits ? target.matrixOf(elementOf(op.getLhs()), elementOf(op.getRhs())) : nullptr);
+    shapes.push_back(fits ? target.matrixOf(elementOf(op.getLhs()), elementOf(op.getRhs()))
+                          : nullptr);
     columns = std::max(columns, op.getType().getDimSize(1));
   });
   if (shapes.empty() || llvm::is_contained(shapes, nullptr))
@@ -73,8 +73,7 @@ static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
                          GpuMatrices::lanesAcross;
   const bool isForFew = placement.rows == 1;
   const int64_t teams = isForFew ? 1 : placement.ty * placement.tx / placement.subgroup,
-                sums = teams * shape.m *
-                       pitchOfSums(isForFew ? placement.mostColumns : inTeam),
+                sums = teams * shape.m * pitchOfSums(isForFew ? placement.mostColumns : inTeam),
                 staged = (rows + placement.mostColumns) * pitch;
   const int64_t unit = shape.k / perWord % kQuad == 0 ? kQuad : kQuad / 2;
   return {unit, std::max(sums, staged) * kQuad / unit};
@@ -101,11 +100,38 @@ Type GpuMatrices::matrix(Use use) const {
 }
 
 Value GpuMatrices::pointer(Value entry) {
-  return e.entry.shared(SharedArray::Matrices,
-                        VectorType::get({array.unit}, builder.getF32Type()), array.entries, entry);
+  return e.entry.shared(SharedArray::Matrices, VectorType::get({array.unit}, builder.getF32Type()),
+                        array.entries, entry);
 }
 
 //===- Places -------------------------------------------------------------===//
+
+/// Invocations of subgroups that multiply matrices are a block of a tile, four of them wide.
+void GpuEmitter::placeInvocation() {
+  auto quotient = [&](Value x, int64_t by) -> Value {
+    return builder.createOrFold<arith::DivUIOp>(loc, x, constant(by));
+  };
+  auto rest = [&](Value x, int64_t by) -> Value {
+    return builder.createOrFold<arith::RemUIOp>(loc, x, constant(by));
+  };
+  if (placement.matrix) {
+    subgroup = entry.subgroup();
+    lane = entry.lane();
+    number = add(mul(subgroup, placement.subgroup), lane);
+  } else {
+    number = entry.invocation();
+  }
+  if (placement.matrix && placement.rows > 1) {
+    int64_t across = placement.tx / GpuMatrices::lanesAcross,
+            down = placement.subgroup / GpuMatrices::lanesAcross;
+    tx = add(mul(rest(subgroup, across), GpuMatrices::lanesAcross),
+             rest(lane, GpuMatrices::lanesAcross));
+    ty = add(mul(quotient(subgroup, across), down), quotient(lane, GpuMatrices::lanesAcross));
+  } else {
+    tx = rest(number, placement.tx);
+    ty = quotient(number, placement.tx);
+  }
+}
 
 void GpuMatrices::placeTeam() {
   if (isForFew()) {
@@ -175,9 +201,7 @@ GpuMatrixStaging::End GpuMatrices::endOfRows() {
   return {stored, features() / inWord, bits};
 }
 
-int64_t GpuMatrices::features() {
-  return e.view(op.getRhs()).type.getDims().back().extent.value;
-}
+int64_t GpuMatrices::features() { return e.view(op.getRhs()).type.getDims().back().extent.value; }
 
 /// Loads the block that begins `first` words behind k = 0, the right side first.
 void GpuMatrices::fetch(Value first, bool ends, Registers &loaded) {
@@ -235,8 +259,7 @@ void GpuMatrices::multiplyStep(Value place) {
 int64_t GpuMatrices::stepsAtOnce() {
   constexpr int64_t mostWords = 24; // of an invocation
   const int64_t words = (down * shape.m + across * shape.n) * shape.k / perWord;
-  return llvm::bit_floor<uint64_t>(
-      std::max<int64_t>(1, mostWords * e.placement.subgroup / words));
+  return llvm::bit_floor<uint64_t>(std::max<int64_t>(1, mostWords * e.placement.subgroup / words));
 }
 
 /// Drivers load matrices ahead of loops' ends, but not of fences.
@@ -259,12 +282,11 @@ void GpuMatrices::multiply(int64_t words) {
   e.onlyIf(multiplies, [&] {
     Registers none;
     if (looped)
-      e.loopOver(e.constant(0), e.constant(looped * entries), together * entries, none,
-                 [&](Value first) {
-                   builder.getInsertionBlock()->getParentOp()->setAttr(kRolled,
-                                                                       builder.getUnitAttr());
-                   multiplySteps(first, together);
-                 });
+      e.loopOver(
+          e.constant(0), e.constant(looped * entries), together * entries, none, [&](Value first) {
+            builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
+            multiplySteps(first, together);
+          });
     multiplySteps(e.constant(looped * entries), steps - looped);
   });
 }

@@ -80,9 +80,9 @@ private:
   kernel::Fragment fragment;
   const int64_t perWord, block; ///< words of a block
   MatrixArray array;
-  int64_t down = 1, across = 1; ///< matrices of a subgroup
-  mlir::Value firstRow, firstColumn; ///< of the subgroup, in the array and in the tile
-  mlir::Value multiplies;            ///< whether this subgroup does; null: all do
+  int64_t down = 1, across = 1;        ///< matrices of a subgroup
+  mlir::Value firstRow, firstColumn;   ///< of the subgroup, in the array and in the tile
+  mlir::Value multiplies;              ///< whether this subgroup does; null: all do
   llvm::SmallVector<mlir::Value> sums; ///< variables
   std::optional<GpuMatrixStaging> left, right;
 };

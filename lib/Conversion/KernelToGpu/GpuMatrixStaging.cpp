@@ -70,8 +70,8 @@ Value GpuMatrixStaging::load(const Slot &slot, Value quad) {
   SmallVector<Value> words;
   for (int64_t word = 0; word < kQuad; ++word) {
     Value line = e.add(first, e.constant(word * kPanel / kQuad));
-    words.push_back(spirv::LoadOp::create(e.builder, e.loc,
-                                          e.entry.lane(view.argument, line, slot.lane)));
+    words.push_back(
+        spirv::LoadOp::create(e.builder, e.loc, e.entry.lane(view.argument, line, slot.lane)));
   }
   return vector::FromElementsOp::create(e.builder, e.loc, e.vec4Type(), words);
 }
@@ -89,8 +89,8 @@ Value GpuMatrixStaging::upTo(const End &end, Value quad, Value words) {
         e.select(e.compare(arith::CmpIPredicate::slt, number, whole), e.constant(-1), mask));
   }
   Value integers = e.asWords(words);
-  Value mask = vector::FromElementsOp::create(e.builder, e.loc,
-                                              cast<VectorType>(integers.getType()), masks);
+  Value mask =
+      vector::FromElementsOp::create(e.builder, e.loc, cast<VectorType>(integers.getType()), masks);
   return e.asFloats(arith::AndIOp::create(e.builder, e.loc, integers, mask));
 }
 
@@ -157,8 +157,8 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
   constexpr int64_t together = 4; // loads
   const int64_t features = end.whole, all = llvm::divideCeil(features, kQuad),
                 steps = llvm::divideCeil(all, block.quads);
-  Value quarters = spirv::ConstantOp::getZero(
-      VectorType::get({kQuad}, e.builder.getI32Type()), e.loc, e.builder);
+  Value quarters = spirv::ConstantOp::getZero(VectorType::get({kQuad}, e.builder.getI32Type()),
+                                              e.loc, e.builder);
   SmallVector<Value> largest = {quarters};
   e.loopOver(e.constant(0), e.constant(steps), together, largest, [&](Value step) {
     e.builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, e.builder.getUnitAttr());
@@ -169,8 +169,8 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
       if (features % kQuad)
         numbers = upTo(end, quad, numbers);
       Value bits = e.asWords(numbers);
-      bits = arith::AndIOp::create(e.builder, e.loc, bits,
-                                   e.wordConstant(kMagnitude, bits.getType()));
+      bits =
+          arith::AndIOp::create(e.builder, e.loc, bits, e.wordConstant(kMagnitude, bits.getType()));
       largest[0] = arith::MaxSIOp::create(e.builder, e.loc, largest[0], bits);
     }
   });
@@ -194,9 +194,9 @@ void GpuMatrixStaging::scaleRows(const End &end) {
   e.workgroup.barrier();
   for (auto [slot, most] : llvm::zip(slots, seen)) {
     Value place = e.add(e.mul(slot.line, block.quads), slot.quad);
-    auto pointer = e.entry.shared(SharedArray::Matrices, e.vec4Type(), array.entries,
-                                  e.quarter(place), arith::AndIOp::create(e.builder, e.loc, place,
-                                                                          e.constant(kQuad - 1)));
+    auto pointer =
+        e.entry.shared(SharedArray::Matrices, e.vec4Type(), array.entries, e.quarter(place),
+                       arith::AndIOp::create(e.builder, e.loc, place, e.constant(kQuad - 1)));
     spirv::StoreOp::create(e.builder, e.loc, pointer, e.asFloats(most));
   }
   e.workgroup.barrier();
@@ -204,8 +204,8 @@ void GpuMatrixStaging::scaleRows(const End &end) {
     Value most = e.constant(kLeastScale);
     for (int64_t quad = 0; quad < block.quads / kQuad; ++quad) {
       Value place = e.add(e.mul(slot.line, block.quads / kQuad), e.constant(quad));
-      Value four = e.asWords(
-          e.workgroup.read(SharedArray::Matrices, e.vec4Type(), array.entries, place));
+      Value four =
+          e.asWords(e.workgroup.read(SharedArray::Matrices, e.vec4Type(), array.entries, place));
       for (int64_t word = 0; word < kQuad; ++word)
         most = e.maximum(most, vector::ExtractOp::create(e.builder, e.loc, four, word));
     }
