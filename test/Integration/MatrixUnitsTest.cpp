@@ -114,16 +114,16 @@ TEST_P(MatrixUnitsTest, RowsHaveTheirBitsInAnyCompany) {
   }
 }
 
+std::string nameOf(const testing::TestParamInfo<MatrixUnitsTest::ParamType> &info) {
+  auto [dtype, size] = info.param;
+  std::replace(dtype.begin(), dtype.end(), '-', '_');
+  return dtype + "_" + std::to_string(size.first) + "_" + std::to_string(size.second);
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, MatrixUnitsTest,
                          testing::Combine(testing::Values<std::string>("f16", "f16-sum", "int8"),
                                           testing::Values(Size(75, 37), Size(256, 128),
                                                           Size(300, 70))),
-                         [](const auto &info) {
-                           std::string name = std::get<0>(info.param);
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           const auto &[features, outputs] = std::get<1>(info.param);
-                           return name + "_" + std::to_string(features) + "_" +
-                                  std::to_string(outputs);
-                         });
+                         nameOf);
 
 } // namespace
