@@ -301,6 +301,7 @@ void GpuMatrices::sumBlocks() {
     Registers carried(weights);
     fetch(e.constant(0), false, carried);
     e.loopOver(e.constant(0), e.constant(whole), block, carried, [&](Value first) {
+      builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
       Registers inside(ArrayRef<Value>(carried).take_front(weights.size())),
           loaded(ArrayRef<Value>(carried).drop_front(weights.size()));
       store(loaded);
