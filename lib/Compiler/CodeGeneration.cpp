@@ -9,6 +9,7 @@
 #include "CodeGeneration.h"
 
 #include "KernelCache.h"
+#include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Artifact.h"
@@ -220,7 +221,8 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
 Status CodeGenerator::addVulkan(const GpuTarget &gpu) {
   auto kernels = HEDDLE_TRY(tile({TargetKind::Vulkan, "", gpu.name()}, &gpu));
   for (kernel::FuncOp kernel : kernels)
-    units.push_back({kernel, nullptr, &gpu});
+    if (gpu.matrices.empty() || multipliesMatrices(kernel, gpu))
+      units.push_back({kernel, nullptr, &gpu});
   return {};
 }
 

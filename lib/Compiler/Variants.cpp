@@ -25,11 +25,14 @@ static bool haveSameGrid(const VulkanVariant &a, const VulkanVariant &b) {
          });
 }
 
-/// Keeps of a kernel's variants those of which no earlier one has the same code and grid.
+/// Keeps of a kernel's variants those that have code, and of which no earlier one has the same code
+/// and grid.
 static void keepDifferent(Kernel &kernel, const llvm::StringMap<const Words *> &words,
                           llvm::StringSet<> &dropped) {
   std::vector<VulkanVariant> kept;
   for (VulkanVariant &variant : kernel.vulkan) {
+    if (!words.contains(variant.member))
+      continue;
     bool isKnown = llvm::any_of(kept, [&](const VulkanVariant &other) {
       return other.isForFew() == variant.isForFew() &&
              *words.lookup(other.member) == *words.lookup(variant.member) &&

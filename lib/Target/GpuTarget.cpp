@@ -43,11 +43,12 @@ const Writing &writingOf(int level, const std::string &form) {
   static const Writing matrices = [] {
     Writing writing = {.capabilities = subgroups,
                        .extensions = {"SPV_KHR_cooperative_matrix", "SPV_KHR_vulkan_memory_model",
-                                      "SPV_KHR_bfloat16"},
-                       .isWritten = false};
+                                      "SPV_KHR_bfloat16", "SPV_KHR_integer_dot_product"},
+                       .isWritten = true};
     writing.capabilities.insert(writing.capabilities.end(),
                                 {"VulkanMemoryModel", "CooperativeMatrixKHR", "Float16", "Int8",
-                                 "BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR"});
+                                 "BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR", "DotProduct",
+                                 "DotProductInput4x8BitPacked"});
     return writing;
   }();
   if (level == 0)
@@ -64,7 +65,32 @@ constexpr TileSizes realTiles = [] {
   return tiles;
 }();
 
+/// A subgroup has 8 x 8 sums in each invocation, four of which lie side by side. Tiles of 128 rows and
+/// columns are then 256 invocations, of 64 rows where a subgroup has no more than 8 of them. Few rows are
+/// those of one matrix.
+const TileSizes *tilesOfMatrices(const VulkanLevel &way) {
+  static constexpr auto tilesOf = [](int64_t rows, int64_t fewRows) {
+    TileSizes tiles = teamTiles;
+    tiles.linearRows = rows;
+    tiles.fewRows = fewRows;
+    return tiles;
+  };
+  static constexpr TileSizes small = tilesOf(64, 8), flat = tilesOf(128, 8),
+                             square = tilesOf(128, 16);
+  if (way.matrices.empty())
+    return nullptr;
+  return way.subgroup == 8 ? &small : way.matrices.front().m == 8 ? &flat : &square;
+}
+
 } // namespace
+
+const MatrixShape *GpuTarget::matrixOf(DType rows, DType weights) const {
+  const bool rounds = rows == DType::F32 && weights == DType::F16;
+  for (const MatrixShape &shape : matrices)
+    if ((rows == weights || rounds) && shape.operands == weights && weights != DType::BF16)
+      return &shape;
+  return nullptr;
+}
 
 const std::vector<GpuTarget> &heddle::gpuTargets() {
   static const std::vector<GpuTarget> targets = [] {
@@ -73,7 +99,7 @@ const std::vector<GpuTarget> &heddle::gpuTargets() {
       const Writing &writing = writingOf(way.level, way.form);
       const TileSizes &tiles = way.level == 0 ? gpuTiles : realTiles;
       all.push_back({way, writing.capabilities, writing.extensions, tiles, writing.isWritten,
-                     writing.packedDots});
+                     writing.packedDots, tilesOfMatrices(way)});
     }
     return all;
   }();

@@ -35,8 +35,14 @@ public:
       addAll(asks.getExtensions(), extensions);
     for (Type type : op->getResultTypes())
       add(type);
-    if (auto variable = dyn_cast<spirv::GlobalVariableOp>(op))
+    if (auto variable = dyn_cast<spirv::GlobalVariableOp>(op)) {
       add(variable.getType());
+      std::optional<spirv::BuiltIn> builtIn =
+          spirv::symbolizeBuiltIn(variable.getBuiltIn().value_or(""));
+      if (builtIn)
+        if (auto alternatives = spirv::getCapabilities(*builtIn))
+          addAll(SmallVector<ArrayRef<spirv::Capability>>{*alternatives}, capabilities);
+    }
   }
   bool has(spirv::Capability one) const { return capabilities.contains(one); }
   bool has(spirv::Extension one) const { return extensions.contains(one); }
@@ -83,6 +89,8 @@ void trim(spirv::ModuleOp module) {
   for (spirv::Capability one : capabilities)
     if (auto extensions = spirv::getExtensions(one))
       needs.extensions.insert_range(*extensions);
+  if (module.getMemoryModel() == spirv::MemoryModel::Vulkan) // before version 1.5
+    needs.extensions.insert(spirv::Extension::SPV_KHR_vulkan_memory_model);
   SmallVector<spirv::Extension> extensions;
   for (spirv::Extension one : triple.getExtensions())
     if (needs.has(one))

@@ -110,7 +110,8 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {facts.rows, 1});
   if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows) {
     int64_t across = std::max<int64_t>(columns / 8, 4); // an invocation has 8 x 8 sums
-    return kernel::ScheduleAttr::get(body.getContext(), order, 0, sizes.stagedSteps, {16, across});
+    return kernel::ScheduleAttr::get(body.getContext(), order, 0, sizes.stagedSteps,
+                                     {facts.rows / 8, across});
   }
   int64_t across = multiplies && facts.wide ? 8 : 4;
   if (facts.sums > 128)

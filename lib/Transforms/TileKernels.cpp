@@ -54,7 +54,9 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
       KernelBuilder frame(def, sizes, builder);
       if (sizes.fewRows)
         rows = rowsOfLinear(frame);
-      if (sizes.stagedSteps && !stagesProducts(frame, *gpu)) { // these are as at level 0
+      if (gpu && multipliesMatrices(frame, *gpu))
+        sizes = *gpu->matrixTiles;
+      else if (sizes.stagedSteps && !stagesProducts(frame, *gpu)) { // these are as at level 0
         sizes.stagedSteps = 0;
         sizes.linearRows = gpuTiles.linearRows;
       }

@@ -15,6 +15,8 @@
 #include "TileRotary.h"
 #include "Tilers.h"
 
+#include "heddle/Dialect/ElementFormats.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -254,6 +256,15 @@ bool heddle::stagesProducts(KernelBuilder &frame, const GpuTarget &target) {
   return llvm::all_of(frame.def.getBody().front().getOps<LinearOp>(), [&](LinearOp linear) {
     Type weight = frame.viewType(frame.viewOf(linear.getWeight())).getElementType();
     return !isa<IntegerType>(weight) || target.packedDots;
+  });
+}
+
+bool heddle::multipliesMatrices(KernelBuilder &frame, const GpuTarget &target) {
+  auto elementOf = [&](Value operand) {
+    return dtypeOf(frame.viewType(frame.viewOf(operand)).getElementType());
+  };
+  return llvm::all_of(frame.def.getBody().front().getOps<LinearOp>(), [&](LinearOp linear) {
+    return target.matrixOf(elementOf(linear.getInput()), elementOf(linear.getWeight())) != nullptr;
   });
 }
 

@@ -217,6 +217,8 @@ kernel::Size rowsOfLinear(KernelBuilder &frame);
 /// Whether a linear's kernel is one that stages its products where the target does so: with weights of
 /// floats, or with codes that it multiplies by fours.
 bool stagesProducts(KernelBuilder &frame, const GpuTarget &target);
+/// Whether the target has matrix units for all products of a linear's kernel.
+bool multipliesMatrices(KernelBuilder &frame, const GpuTarget &target);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Hoists scalars out of loops.

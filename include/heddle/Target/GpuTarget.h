@@ -27,6 +27,11 @@ struct GpuTarget : VulkanLevel {
   /// leaves the level out, unless it is asked for.
   bool isWritten = false;
   bool packedDots = false; ///< dot products of four signed bytes are an instruction
+  /// Tiles of linear layers whose products go through matrix units; null: none do.
+  const TileSizes *matrixTiles = nullptr;
+
+  /// The shape of the units' products of such rows and weights; null: they do not go through them.
+  const MatrixShape *matrixOf(DType rows, DType weights) const;
 };
 
 /// All ways, in the order of vulkanLevels().

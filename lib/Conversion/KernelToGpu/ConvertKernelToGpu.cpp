@@ -7,6 +7,7 @@
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 
 #include "GpuEmitter.h"
+#include "GpuMatrices.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
@@ -35,6 +36,8 @@ struct ConvertKernelToGpu : heddle::impl::ConvertKernelToGpuBase<ConvertKernelTo
     OpBuilder builder(&getContext());
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::FuncOp>())) {
       FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func);
+      if (succeeded(placement))
+        heddle::placeMatrices(func, *target, *placement);
       if (failed(placement) || failed(heddle::GpuEmitter(builder, func, *target, *placement).run()))
         return signalPassFailure(); // the error is reported at the op
       func.erase();

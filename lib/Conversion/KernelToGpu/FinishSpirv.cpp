@@ -140,7 +140,9 @@ spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRCont
   SmallVector<spirv::Extension> extensions;
   for (const std::string &name : target.extensions)
     extensions.push_back(*spirv::symbolizeExtension(name));
-  auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, capabilities, extensions, context);
+  // MLIR wants version 1.6 for matrices; the extension itself does not.
+  auto version = target.matrices.empty() ? spirv::Version::V_1_3 : spirv::Version::V_1_6;
+  auto triple = spirv::VerCapExtAttr::get(version, capabilities, extensions, context);
   return spirv::TargetEnvAttr::get(
       triple, spirv::getDefaultResourceLimits(context), spirv::ClientAPI::Vulkan,
       spirv::Vendor::Unknown, spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
@@ -174,6 +176,38 @@ void copyCarriedResults(ModuleOp kernel) {
 
 bool mayBeContracted(Operation *op) {
   return isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::FNegateOp>(op);
+}
+
+bool multipliesMatrices(ModuleOp kernel) {
+  return kernel.walk([](spirv::KHRCooperativeMatrixMulAddOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// In the memory model of Vulkan, which matrices need, memory is private unless accesses say
+/// otherwise, and barriers say that what was written becomes seen.
+void shareInVulkansModel(ModuleOp kernel) {
+  auto shared =
+      spirv::MemoryAccessAttr::get(kernel.getContext(), spirv::MemoryAccess::NonPrivatePointer);
+  auto isShared = [](Value pointer) {
+    return cast<spirv::PointerType>(pointer.getType()).getStorageClass() ==
+           spirv::StorageClass::Workgroup;
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto load = dyn_cast<spirv::LoadOp>(op); load && isShared(load.getPtr()))
+      load.setMemoryAccessAttr(shared);
+    else if (auto store = dyn_cast<spirv::StoreOp>(op); store && isShared(store.getPtr()))
+      store.setMemoryAccessAttr(shared);
+    else if (auto load = dyn_cast<spirv::KHRCooperativeMatrixLoadOp>(op);
+             load && isShared(load.getPointer()))
+      load.setMemoryOperandAttr(shared);
+    else if (auto store = dyn_cast<spirv::KHRCooperativeMatrixStoreOp>(op);
+             store && isShared(store.getPointer()))
+      store.setMemoryOperandAttr(shared);
+    else if (auto barrier = dyn_cast<spirv::ControlBarrierOp>(op))
+      barrier.setMemorySemantics(barrier.getMemorySemantics() |
+                                 spirv::MemorySemantics::MakeAvailable |
+                                 spirv::MemorySemantics::MakeVisible);
+  });
 }
 
 struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
@@ -227,8 +261,16 @@ private:
   /// module @k {…}  ->  spirv.module @k {…}, whose body may hold only SPIR-V.
   static void enclose(ModuleOp kernel, spirv::VerCapExtAttr triple) {
     OpBuilder builder(kernel);
+    triple = spirv::VerCapExtAttr::get(
+        spirv::Version::V_1_3, SmallVector<spirv::Capability>(triple.getCapabilities()),
+        SmallVector<spirv::Extension>(triple.getExtensions()), kernel.getContext());
+    auto model = spirv::MemoryModel::GLSL450;
+    if (multipliesMatrices(kernel)) {
+      shareInVulkansModel(kernel);
+      model = spirv::MemoryModel::Vulkan;
+    }
     auto module = spirv::ModuleOp::create(builder, kernel.getLoc(), spirv::AddressingModel::Logical,
-                                          spirv::MemoryModel::GLSL450, triple, kernel.getSymName());
+                                          model, triple, kernel.getSymName());
     module.getBody()->getOperations().splice(module.getBody()->begin(),
                                              kernel.getBody()->getOperations());
     module->setAttr("workgroup", kernel->getAttr("kernel.workgroup"));

@@ -178,10 +178,7 @@ void GpuEmitter::bindArguments() {
   }
   for (int64_t axis = 0; axis < func.getNumAxes(); ++axis)
     scalars[func.getGridIndex(axis)] = mul(entry.gridPoint(axis), func.getGridTiles()[axis]);
-  Value invocation = entry.invocation();
-  Value across = constant(placement.tx);
-  tx = arith::RemUIOp::create(builder, loc, invocation, across);
-  ty = arith::DivUIOp::create(builder, loc, invocation, across);
+  placeInvocation();
   at.firstRow = mul(ty, placement.rows);
 }
 

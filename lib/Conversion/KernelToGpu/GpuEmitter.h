@@ -33,6 +33,10 @@ struct GpuPlacement {
   bool strided = false;
   int64_t block =
       0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
+  /// The shape in which matrix units multiply (GpuMatrices.h); null: products do not go through them.
+  const MatrixShape *matrix = nullptr;
+  int64_t mostColumns = 0; ///< of such products in the kernel
+  int64_t subgroup = 0;    ///< invocations
 };
 
 /// The placement that the kernel's schedule and tiles ask for.
@@ -131,6 +135,9 @@ public:
   const GpuPlacement placement;
   GpuKernel entry;
   mlir::Value tx, ty; ///< this invocation over columns and rows
+  mlir::Value number; ///< in the workgroup
+  mlir::Value subgroup,
+      lane; ///< where products go through matrix units: its subgroup, and its place there
   GpuContext at;
   GpuWorkgroup workgroup{*this};
   GpuElements elements{*this};
@@ -162,6 +169,7 @@ private:
 
   mlir::LogicalResult emitFloor(mlir::arith::SelectOp op, float floor);
   void bindArguments();
+  void placeInvocation(); ///< GpuMatrices.cpp
   mlir::LogicalResult emitParts();
   mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);
   /// Number of invocations that own columns of a tile.

@@ -148,10 +148,14 @@ std::pair<Value, Value> GpuKernel::rowsInWindow() {
   return {words[argumentWords()], words[argumentWords() + 1]};
 }
 
+Value GpuKernel::builtIn(spirv::BuiltIn which) {
+  return spirv::getBuiltinVariableValue(entry.getBody().front().getTerminator(), which,
+                                        builder.getI32Type(), builder);
+}
+
 Value GpuKernel::builtIn(spirv::BuiltIn which, int component) {
-  Value vector = spirv::getBuiltinVariableValue(entry.getBody().front().getTerminator(), which,
-                                                builder.getI32Type(), builder);
-  return spirv::CompositeExtractOp::create(builder, loc(), vector, ArrayRef<int32_t>{component});
+  return spirv::CompositeExtractOp::create(builder, loc(), builtIn(which),
+                                           ArrayRef<int32_t>{component});
 }
 
 Value GpuKernel::gridPoint(int64_t axis) {
@@ -174,6 +178,15 @@ Value GpuKernel::keepsHalves() {
 }
 
 Value GpuKernel::invocation() { return builtIn(spirv::BuiltIn::LocalInvocationId, 0); }
+
+Value GpuKernel::subgroup() { return builtIn(spirv::BuiltIn::SubgroupId); }
+Value GpuKernel::lane() { return builtIn(spirv::BuiltIn::SubgroupLocalInvocationId); }
+
+Value GpuKernel::lane(int64_t argument, Value index, Value lane) {
+  Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder);
+  return spirv::AccessChainOp::create(builder, loc(), bindings.at(bindingOf(argument).number),
+                                      ValueRange{zero, index, lane});
+}
 
 Value GpuKernel::vec4(int64_t argument, Value index) {
   Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder);
@@ -208,7 +221,8 @@ Value GpuKernel::shared(SharedArray array, Type element, int64_t entries, Value 
         spirv::GlobalVariableOp::create(builder, loc(), type, name, FlatSymbolRefAttr());
     builder.setInsertionPointToStart(&entry.getBody().front());
     base = spirv::AddressOfOp::create(builder, loc(), variable);
-    workgroupBytes += entries * (isa<VectorType>(element) ? 16 : 4);
+    auto vector = dyn_cast<VectorType>(element);
+    workgroupBytes += entries * 4 * (vector ? vector.getNumElements() : 1);
   }
   SmallVector<Value> path = {index};
   if (lane)

@@ -20,7 +20,7 @@
 namespace heddle {
 
 /// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
-enum class SharedArray { Tile, Maxima, Sums, Lanes, Left, Right, Scales };
+enum class SharedArray { Tile, Maxima, Sums, Lanes, Left, Right, Scales, Matrices };
 
 /// Builds the module around the body of a kernel.
 class GpuKernel {
@@ -55,9 +55,14 @@ public:
   mlir::Value keepsHalves();
   /// Number of this invocation in its workgroup.
   mlir::Value invocation();
+  /// Number of this invocation's subgroup, and its number in there.
+  mlir::Value subgroup();
+  mlir::Value lane();
 
   /// Pointer to four consecutive words (f32), `index` counted in fours.
   mlir::Value vec4(int64_t argument, mlir::Value index);
+  /// Pointer to one word of them.
+  mlir::Value lane(int64_t argument, mlir::Value index, mlir::Value lane);
   /// Pointer to one word, f32 or i32.
   mlir::Value element(int64_t argument, mlir::Value index);
 
@@ -91,6 +96,7 @@ private:
   void declareBindings();
   void pushWords(int64_t first, int64_t count);
   void loadArgumentBlock(int64_t count);
+  mlir::Value builtIn(mlir::spirv::BuiltIn which);
   mlir::Value builtIn(mlir::spirv::BuiltIn which, int component);
 
   mlir::OpBuilder &builder;

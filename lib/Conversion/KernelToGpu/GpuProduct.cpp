@@ -16,6 +16,8 @@
 
 #include "GpuProduct.h"
 
+#include "GpuMatrices.h"
+
 #include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -47,7 +49,9 @@ static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &
 }
 
 LogicalResult GpuEmitter::emitContract(ContractOp op) {
-  FailureOr<Fragment> result = chooseStrategy(op, target).make(*this, op)->run();
+  FailureOr<Fragment> result = placement.matrix && isMatrixProduct(op)
+                                   ? GpuMatrices(*this, op).run()
+                                   : chooseStrategy(op, target).make(*this, op)->run();
   if (failed(result))
     return failure(); // the strategy said why
   fragments[op.getResult()] = std::move(*result);

@@ -197,3 +197,24 @@ TEST_F(LevelTest, ProductsOfMatrices) {
   if (tested == 0)
     GTEST_SKIP() << "no matrices of f16";
 }
+
+TEST(GpuTarget, ProductsThatMatrixUnitsTake) {
+  const GpuTarget &square = **findGpuTarget("2-16x16x16"), &deep = **findGpuTarget("2-16x16x32");
+  for (DType rows : {DType::F32, DType::F16}) { // rows of f32 are rounded
+    ASSERT_TRUE(square.matrixOf(rows, DType::F16));
+    EXPECT_EQ(matrixText(*square.matrixOf(rows, DType::F16)), "f16 16x16x16");
+    EXPECT_FALSE(deep.matrixOf(rows, DType::F16)); // has bytes only
+  }
+  ASSERT_TRUE(deep.matrixOf(DType::I8, DType::I8));
+  EXPECT_EQ(matrixText(*deep.matrixOf(DType::I8, DType::I8)), "i8 16x16x32");
+  EXPECT_FALSE(square.matrixOf(DType::I8, DType::I4));
+  EXPECT_FALSE(square.matrixOf(DType::F32, DType::F32));
+  EXPECT_FALSE(square.matrixOf(DType::BF16, DType::BF16));
+  EXPECT_FALSE((*findGpuTarget("1-dot"))->matrixOf(DType::I8, DType::I8));
+  // A subgroup has 8 rows in each of its invocations, four of which lie side by side.
+  for (const GpuTarget &target : gpuTargets())
+    if (target.matrixTiles) {
+      EXPECT_EQ(target.matrixTiles->linearRows % (8 * target.subgroup / 4), 0) << target.name();
+      EXPECT_EQ(target.matrixTiles->fewRows, target.matrices.front().m) << target.name();
+    }
+}

@@ -1,0 +1,90 @@
+//===- GpuMatrices.h - Products through matrix units ------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of linear layers through matrix units (VK_KHR_cooperative_matrix):
+//
+//   a block of k of both sides is staged by all invocations (GpuMatrixStaging.h)
+//   each subgroup multiplies it, matrix by matrix, k ascending
+//   sums go through workgroup memory to the invocations that the tile's other ops
+//   expect them in (GpuEmitter.h)
+//
+// A subgroup of a tile of many rows has `lanesAcross` invocations side by side, the
+// others below them, each with 8 rows. Which invocation holds what of a matrix is the
+// driver's business, so that sums are stored and read again, a row of matrices at a
+// time. Rows are staged in an order in which such a row of matrices has as many rows of
+// each invocation: 32 invocations with matrices of 16 rows have rows 0, 1, 8, 9, 16, 17 …
+//
+// A tile of few rows is one matrix high and one subgroup multiplies it. Its sums take
+// the same steps, so that a row's bits do not depend on its company.
+#pragma once
+
+#include "GpuEmitter.h"
+#include "GpuMatrixStaging.h"
+
+namespace heddle {
+
+/// Whether an op is a product that matrix units may take.
+bool isMatrixProduct(kernel::ContractOp op);
+/// Where the kernel's linear layers go through matrix units, the placement of its invocations for them.
+void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement);
+
+/// The product of one contraction.
+class GpuMatrices {
+public:
+  GpuMatrices(GpuEmitter &emitter, kernel::ContractOp op);
+  mlir::FailureOr<kernel::Fragment> run();
+
+  /// Invocations of a subgroup over columns.
+  static constexpr int64_t lanesAcross = 4;
+
+private:
+  using Registers = llvm::SmallVector<mlir::Value>;
+  using Use = mlir::spirv::CooperativeMatrixUseKHR;
+
+  int64_t rows() { return op.getType().getDimSize(0); }
+  int64_t columns() { return op.getType().getDimSize(1); }
+  bool isForFew() const { return fragment.rows == 1; }
+  bool sumsCodes() const { return shape.operands == DType::I8; }
+  mlir::Type element() const;
+  mlir::Type matrix(Use use) const;
+  mlir::Value pointer(mlir::Value entry);
+
+  void placeTeam();
+  void placeSides();
+  mlir::Value rowInArray(mlir::Value row);
+  void sumBlocks();
+  void fetch(mlir::Value first, bool ends, Registers &loaded);
+  void store(llvm::ArrayRef<mlir::Value> loaded);
+  int64_t stepsAtOnce();
+  void multiply(int64_t words);
+  void multiplySteps(mlir::Value place, int64_t steps);
+  void multiplyStep(mlir::Value place);
+  GpuMatrixStaging::End endOfRows();
+  int64_t features();
+  void exchange();
+  void scaleSums();
+  void readRows();
+  mlir::Value readQuad(mlir::Value quad);
+
+  // Of bytes: the left side is signed when it is staged.
+  mlir::Value asSigned(mlir::Value quad);
+  void addWeights(llvm::ArrayRef<mlir::Value> loaded, Registers &weights);
+  void addBases(Registers &weights);
+
+  GpuEmitter &e;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  kernel::ContractOp op;
+  const MatrixShape &shape;
+  kernel::Fragment fragment;
+  const int64_t perWord, block; ///< words of a block
+  MatrixArray array;
+  int64_t down = 1, across = 1;        ///< matrices of a subgroup
+  mlir::Value firstRow, firstColumn;   ///< of the subgroup, in the array and in the tile
+  mlir::Value multiplies;              ///< whether this subgroup does; null: all do
+  llvm::SmallVector<mlir::Value> sums; ///< variables
+  std::optional<GpuMatrixStaging> left, right;
+};
+
+} // namespace heddle

@@ -1,0 +1,223 @@
+//===- GpuMatrixStaging.cpp - Operands of matrix units --------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See GpuMatrixStaging.h.
+#include "GpuMatrixStaging.h"
+
+#include "GpuEmitter.h"
+#include "GpuLoops.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using heddle::kernel::BoundView;
+
+namespace heddle {
+
+/// Words of a quad; rows, which are columns of the product, of a panel.
+static constexpr int64_t kQuad = 4, kPanel = 16;
+
+GpuMatrixStaging::GpuMatrixStaging(GpuEmitter &emitter, const BoundView &from, Block part,
+                                   MatrixArray to)
+    : e(emitter), view(from), block(part), array(to) {}
+
+/// Invocations beyond the last quad copy it too.
+void GpuMatrixStaging::addSlots(function_ref<Slot(Value)> slotOf) {
+  const int64_t invocations = e.placement.ty * e.placement.tx, all = block.rows * block.quads;
+  for (int64_t first = 0; first < all; first += invocations) {
+    Value number = e.add(e.number, e.constant(first));
+    if (first + invocations > all)
+      number = e.minimum(number, e.constant(all - 1));
+    slots.push_back(slotOf(number));
+  }
+}
+
+void GpuMatrixStaging::placeRows(function_ref<Value(Value)> startOf,
+                                 function_ref<Value(Value)> placeOf) {
+  addSlots([&](Value number) {
+    Value row = arith::DivUIOp::create(e.builder, e.loc, number, e.constant(block.quads)),
+          quad = arith::RemUIOp::create(e.builder, e.loc, number, e.constant(block.quads));
+    Value place = e.add(e.mul(placeOf(row), block.pitch()), quad);
+    return Slot{startOf(row), quad, e.mul(place, array.perQuad()), row, {}, {}};
+  });
+}
+
+/// Sixteen invocations take the columns of a panel, so that each word of theirs is a run in memory.
+void GpuMatrixStaging::placePanels(function_ref<Value(Value)> startOf, int64_t before) {
+  addSlots([&](Value number) {
+    auto quotient = [&](Value x, int64_t by) -> Value {
+      return arith::DivUIOp::create(e.builder, e.loc, x, e.constant(by));
+    };
+    auto rest = [&](Value x, int64_t by) -> Value {
+      return arith::RemUIOp::create(e.builder, e.loc, x, e.constant(by));
+    };
+    Value inside = rest(number, kPanel), panel = quotient(number, kPanel * block.quads),
+          quad = rest(quotient(number, kPanel), block.quads),
+          column = e.add(e.mul(panel, kPanel), inside);
+    Value place = e.add(e.mul(e.add(column, e.constant(before)), block.pitch()), quad);
+    Value start = e.add(startOf(panel), quotient(inside, kQuad));
+    return Slot{start, quad, e.mul(place, array.perQuad()), column, rest(inside, kQuad), {}};
+  });
+}
+
+/// Of panels the words of a column, which lie a line of sixteen words apart.
+Value GpuMatrixStaging::load(const Slot &slot, Value quad) {
+  if (!slot.lane)
+    return spirv::LoadOp::create(e.builder, e.loc,
+                                 e.entry.vec4(view.argument, e.add(slot.start, quad)));
+  Value first = e.add(slot.start, e.mul(quad, kPanel));
+  SmallVector<Value> words;
+  for (int64_t word = 0; word < kQuad; ++word) {
+    Value line = e.add(first, e.constant(word * kPanel / kQuad));
+    words.push_back(
+        spirv::LoadOp::create(e.builder, e.loc, e.entry.lane(view.argument, line, slot.lane)));
+  }
+  return vector::FromElementsOp::create(e.builder, e.loc, e.vec4Type(), words);
+}
+
+/// Words of a quad that end where the row does.
+Value GpuMatrixStaging::upTo(const End &end, Value quad, Value words) {
+  SmallVector<Value> masks;
+  for (int64_t word = 0; word < kQuad; ++word) {
+    Value number = e.add(e.mul(quad, kQuad), e.constant(word)), whole = e.constant(end.whole);
+    Value mask = e.constant(0);
+    if (end.bits)
+      mask = e.select(e.compare(arith::CmpIPredicate::eq, number, whole),
+                      e.constant(static_cast<int32_t>(end.bits)), mask);
+    masks.push_back(
+        e.select(e.compare(arith::CmpIPredicate::slt, number, whole), e.constant(-1), mask));
+  }
+  Value integers = e.asWords(words);
+  Value mask =
+      vector::FromElementsOp::create(e.builder, e.loc, cast<VectorType>(integers.getType()), masks);
+  return e.asFloats(arith::AndIOp::create(e.builder, e.loc, integers, mask));
+}
+
+void GpuMatrixStaging::fetch(Value first, const End *end, Quads &loaded) {
+  for (const Slot &slot : slots)
+    for (int64_t part = 0; part < parts(); ++part) {
+      Value quad = e.add(e.mul(e.add(slot.quad, e.quarter(first)), parts()), e.constant(part));
+      if (!end) {
+        loaded.push_back(load(slot, quad));
+        continue;
+      }
+      Value known = e.minimum(quad, e.constant(end->stored / kQuad - 1));
+      loaded.push_back(upTo(*end, quad, load(slot, known)));
+    }
+}
+
+void GpuMatrixStaging::store(ArrayRef<Value> loaded) {
+  Type entry = VectorType::get({array.unit}, e.builder.getF32Type());
+  for (auto [number, slot] : llvm::enumerate(slots)) {
+    ArrayRef<Value> quads = loaded.slice(number * parts(), parts());
+    Value quad = isRounded() ? rounded(quads, slot.factor) : quads.front();
+    for (int64_t part = 0; part < array.perQuad(); ++part) {
+      Value value = quad;
+      if (array.unit != kQuad) {
+        SmallVector<Value> words;
+        for (int64_t word = 0; word < array.unit; ++word)
+          words.push_back(
+              vector::ExtractOp::create(e.builder, e.loc, quad, part * array.unit + word));
+        value = vector::FromElementsOp::create(e.builder, e.loc, cast<VectorType>(entry), words);
+      }
+      e.workgroup.write(SharedArray::Matrices, entry, array.entries,
+                        e.add(slot.place, e.constant(part)), value);
+    }
+  }
+}
+
+//===- Rows of f32 --------------------------------------------------------===//
+
+/// Powers of two of scales and of their inverses lie between these, as bits: those of smaller rows are
+/// not needed to be as exact, and rows of no usual numbers have no usual sums anyway.
+static constexpr int32_t kLeastScale = 0x0d000000, kMostScale = 0x7e800000, kInverse = 0x7f000000,
+                         kMagnitude = 0x7fffffff, kExponent = 0x7f800000;
+
+bool GpuMatrixStaging::isRounded() const {
+  return !view.type.getPanel() && view.type.getElementType().isF32();
+}
+
+Value GpuMatrixStaging::rounded(ArrayRef<Value> quads, Value factor) {
+  SmallVector<Value> words;
+  for (Value quad : quads) {
+    Value scaled = arith::MulFOp::create(e.builder, e.loc, quad, e.splat(factor, quad.getType()));
+    auto halves = VectorType::get({kQuad}, e.builder.getF16Type()),
+         pairs = VectorType::get({kQuad / 2}, e.builder.getF32Type());
+    Value packed = spirv::FConvertOp::create(e.builder, e.loc, halves, scaled);
+    packed = spirv::BitcastOp::create(e.builder, e.loc, pairs, packed);
+    for (int64_t word = 0; word < kQuad / 2; ++word)
+      words.push_back(vector::ExtractOp::create(e.builder, e.loc, packed, word));
+  }
+  return vector::FromElementsOp::create(e.builder, e.loc, e.vec4Type(), words);
+}
+
+/// The largest magnitude among the quads of a row that this invocation copies, as bits.
+Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
+  constexpr int64_t together = 4; // loads
+  const int64_t features = end.whole, all = llvm::divideCeil(features, kQuad),
+                steps = llvm::divideCeil(all, block.quads);
+  Value quarters = spirv::ConstantOp::getZero(VectorType::get({kQuad}, e.builder.getI32Type()),
+                                              e.loc, e.builder);
+  SmallVector<Value> largest = {quarters};
+  e.loopOver(e.constant(0), e.constant(steps), together, largest, [&](Value step) {
+    e.builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, e.builder.getUnitAttr());
+    for (int64_t i = 0; i < together; ++i) {
+      Value quad = e.add(e.mul(e.add(step, e.constant(i)), block.quads), slot.quad);
+      quad = e.minimum(quad, e.constant(all - 1)); // several times the last
+      Value numbers = load(slot, quad);
+      if (features % kQuad)
+        numbers = upTo(end, quad, numbers);
+      Value bits = e.asWords(numbers);
+      bits =
+          arith::AndIOp::create(e.builder, e.loc, bits, e.wordConstant(kMagnitude, bits.getType()));
+      largest[0] = arith::MaxSIOp::create(e.builder, e.loc, largest[0], bits);
+    }
+  });
+  Value most;
+  for (int64_t word = 0; word < kQuad; ++word) {
+    Value one = vector::ExtractOp::create(e.builder, e.loc, largest[0], word);
+    most = most ? e.maximum(most, one) : one;
+  }
+  return most;
+}
+
+Value GpuMatrixStaging::entryOfScale(Value row) {
+  return e.entry.shared(SharedArray::Maxima, e.builder.getF32Type(), block.rows, row);
+}
+
+/// Those who copy the quads of a row look at a part of it each.
+void GpuMatrixStaging::scaleRows(const End &end) {
+  SmallVector<Value> seen;
+  for (const Slot &slot : slots)
+    seen.push_back(largestSeen(slot, end));
+  e.workgroup.barrier();
+  for (auto [slot, most] : llvm::zip(slots, seen)) {
+    Value place = e.add(e.mul(slot.line, block.quads), slot.quad);
+    auto pointer =
+        e.entry.shared(SharedArray::Matrices, e.vec4Type(), array.entries, e.quarter(place),
+                       arith::AndIOp::create(e.builder, e.loc, place, e.constant(kQuad - 1)));
+    spirv::StoreOp::create(e.builder, e.loc, pointer, e.asFloats(most));
+  }
+  e.workgroup.barrier();
+  for (Slot &slot : slots) {
+    Value most = e.constant(kLeastScale);
+    for (int64_t quad = 0; quad < block.quads / kQuad; ++quad) {
+      Value place = e.add(e.mul(slot.line, block.quads / kQuad), e.constant(quad));
+      Value four =
+          e.asWords(e.workgroup.read(SharedArray::Matrices, e.vec4Type(), array.entries, place));
+      for (int64_t word = 0; word < kQuad; ++word)
+        most = e.maximum(most, vector::ExtractOp::create(e.builder, e.loc, four, word));
+    }
+    Value bits = arith::AndIOp::create(e.builder, e.loc, most, e.constant(kExponent));
+    bits = e.minimum(bits, e.constant(kMostScale));
+    slot.factor = e.asFloats(e.sub(e.constant(kInverse), bits));
+    spirv::StoreOp::create(e.builder, e.loc, entryOfScale(slot.line), e.asFloats(bits));
+  }
+}
+
+Value GpuMatrixStaging::scaleOf(Value row) {
+  return spirv::LoadOp::create(e.builder, e.loc, entryOfScale(row));
+}
+
+} // namespace heddle

@@ -1,0 +1,64 @@
+//===- matrices.mlir - Products through matrix units -*- mlir -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// At level 2 all invocations stage a block of both sides as rows of words, of panels word by word, and a subgroup multiplies
+// matrices of them, those of the right side by columns. Sums go through the same memory, a row of matrices at a time. 40
+// features are a block of 32 in a loop, and half a matrix behind it.
+
+// RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 | FileCheck %s
+// RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 --finish-spirv=level=2-16x16x16 | FileCheck %s --check-prefix=SPIRV
+// RUN: heddle-opt %s --convert-kernel-to-gpu=level=1 | FileCheck %s --check-prefix=CHAIN
+
+// CHAIN-NOT: coopmatrix
+
+// CHECK-LABEL: module @halves
+// Two subgroups of 64 rows and 32 columns: eight matrices of sums each.
+// CHECK: %[[ZERO:.*]] = spirv.CompositeConstruct %{{.*}} : (f32) -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
+// CHECK-COUNT-8: spirv.Store "Function" %{{.*}}, %[[ZERO]]
+// CHECK-NOT: spirv.Store "Function" %{{.*}}, %[[ZERO]]
+// CHECK: scf.for
+// CHECK: spirv.ControlBarrier
+// CHECK: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
+// CHECK: spirv.ControlBarrier
+// CHECK-COUNT-4: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>
+// CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixB>
+// CHECK-COUNT-4: spirv.KHR.CooperativeMatrixMulAdd
+// CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor>
+// CHECK-COUNT-4: spirv.KHR.CooperativeMatrixMulAdd
+// CHECK: spirv.MemoryBarrier <Subgroup>
+// CHECK-COUNT-8: spirv.KHR.CooperativeMatrixMulAdd
+// The end: words behind the features are zero.
+// CHECK: arith.select
+// CHECK-COUNT-8: spirv.KHR.CooperativeMatrixMulAdd
+// CHECK-NOT: spirv.KHR.CooperativeMatrixMulAdd
+// Sums: a row of two matrices, of which an invocation reads two rows of eight columns.
+// CHECK: spirv.ControlBarrier
+// CHECK-COUNT-2: spirv.KHR.CooperativeMatrixStore
+// CHECK: spirv.ControlBarrier
+// CHECK-COUNT-4: spirv.Load "Workgroup" %{{.*}} : vector<4xf32>
+// CHECK: spirv.ControlBarrier
+// CHECK: spirv.KHR.CooperativeMatrixStore
+
+// SPIRV-LABEL: spirv.module @halves Logical Vulkan requires #spirv.vce<v1.3
+// SPIRV: spirv.ControlBarrier <Workgroup>, <Workgroup>, <AcquireRelease|WorkgroupMemory|MakeAvailable|MakeVisible>
+// SPIRV: spirv.Store "Workgroup" %{{.*}} ["NonPrivatePointer"] : vector<4xf32>
+// SPIRV: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor>, <NonPrivatePointer>
+kernel.func @halves(%x: !kernel.view<[d0, 40], f16>, %w: !kernel.view<[32, 40], f16, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>} {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 40], f16>, !kernel.view<[32, 40], f16, panel = 16> -> tensor<128x32xf32>
+  kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
+}
+
+// Few rows: one subgroup multiplies one matrix, and every row is summed with its weights' 128.
+// CHECK-LABEL: module @few
+// CHECK: scf.for
+// CHECK: spirv.SDot
+// CHECK: scf.if
+// CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, <ASigned|BSigned|CSigned|ResultSigned> : !spirv.coopmatrix<16x16xi8, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xi8, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xi32, Subgroup, MatrixAcc>
+kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 16, %j = 32 by 16) attributes {few_rows = "d0", storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 64, threads = [16, 16]>} {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], i8>, !kernel.view<[32, 512], i8, panel = 16> -> tensor<16x16xi32>
+  %f = arith.sitofp %c : tensor<16x16xi32> to tensor<16x16xf32>
+  kernel.store %f, %y[%i, %j] : tensor<16x16xf32>, !kernel.view<[d0, 32], f32>
+}

@@ -1,0 +1,129 @@
+//===- MatrixUnitsTest.cpp - Products at level 2 of Vulkan devices --------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Level 2 multiplies by matrix units. Integers keep the bits of level 0, floats are near
+// its numbers, and a row's bits do not depend on its company. Rows, columns and features
+// that end inside a tile, a matrix and a word.
+#include "LinearModel.h"
+#include "ScopedVariable.h"
+
+#include <cstring>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+constexpr int64_t rows = 150;
+
+/// Features and outputs.
+using Size = std::pair<int64_t, int64_t>;
+
+class MatrixUnitsTest : public testing::TestWithParam<std::tuple<std::string, Size>> {
+protected:
+  const std::string dtype = std::get<0>(GetParam());
+  const int64_t features = std::get<1>(GetParam()).first, outputs = std::get<1>(GetParam()).second;
+  // Drivers for the processor emulate packed dot products, which sum weights of int8.
+  ScopedVariable limits{"HEDDLE_VULKAN_LIMITS", "dots=1"};
+
+  /// Sessions at level 0 and at level 2; skips where the device has no level 2.
+  void open(const LinearModel &model) {
+    for (int level : {0, 2}) {
+      auto artifact = model.compile(dtype, "vulkan", model.text());
+      ASSERT_TRUE(artifact) << artifact.error().message;
+      if (level == 2)
+        countForms(artifact->program());
+      auto session =
+          Session::fromArtifact(std::move(*artifact), {.device = "vulkan", .vulkanLevel = level});
+      if (!session && (isMissingDevice(session.error()) ||
+                       session.error().message.find("expected a level of 0") != std::string::npos))
+        GTEST_SKIP() << session.error().message;
+      ASSERT_TRUE(session) << session.error().message;
+      sessions.push_back(std::move(*session));
+    }
+  }
+
+  /// Kernels of many and of few rows for each shape of matrices, and none else.
+  void countForms(const Program &program) {
+    int many = 0, few = 0;
+    for (const Kernel &kernel : program.kernels)
+      for (const VulkanVariant &variant : kernel.vulkan)
+        if (variant.level == 2) {
+          EXPECT_EQ(variant.matrices.size(), 1u) << variant.member;
+          EXPECT_GT(variant.subgroup, 0) << variant.member;
+          (variant.isForFew() ? few : many) += 1;
+        }
+    EXPECT_GE(many, 3);
+    EXPECT_EQ(few, many);
+  }
+
+  std::vector<float> resultOf(const LinearModel &model, size_t session, int64_t first,
+                              int64_t some) {
+    auto from = model.input.values.begin() + first * features;
+    const std::vector<float> x(from, from + some * features);
+    auto result = call(sessions[session], "run", {{"x", Tensor::f32({some, features}, x)}});
+    EXPECT_TRUE(result) << result.error().message;
+    if (!result)
+      return {};
+    std::span<const float> y = result->at("y").values<float>();
+    return {y.begin(), y.end()};
+  }
+
+  std::vector<Session> sessions;
+};
+
+TEST_P(MatrixUnitsTest, RowsHaveTheirBitsInAnyCompany) {
+  LinearModel model(rows, features, outputs);
+  model.activation = "gelu";
+  // Rows of very large and very small numbers have scales of their own; one has none.
+  model.input.fill(3, {3e20f, -1e18f, 2e20f});
+  model.input.fill(20, {1e-25f, 3e-26f});
+  model.input.fill(21, {0.f});
+  ASSERT_NO_FATAL_FAILURE(open(model));
+  if (sessions.size() < 2)
+    return;
+  const std::vector<float> all = resultOf(model, 1, 0, rows), low = resultOf(model, 0, 0, rows);
+  ASSERT_EQ(all.size(), low.size());
+  const auto bytes = static_cast<size_t>(outputs) * sizeof(float);
+  if (dtype == "int8") {
+    EXPECT_EQ(std::memcmp(all.data(), low.data(), all.size() * sizeof(float)), 0);
+  } else {
+    for (int64_t row = 0; row < rows; ++row) {
+      float largest = 1e-30f;
+      for (int64_t i = 0; i < outputs; ++i)
+        largest = std::max(largest, std::abs(low[row * outputs + i]));
+      for (int64_t i = 0; i < outputs; ++i)
+        ASSERT_NEAR(all[row * outputs + i], low[row * outputs + i], 4e-3f * largest)
+            << "row " << row << ", column " << i;
+    }
+  }
+  for (auto [first, some] : {std::pair<int64_t, int64_t>(0, 1),
+                             {3, 1},
+                             {149, 1},
+                             {3, 2},
+                             {0, 8},
+                             {5, 16},
+                             {10, 17},
+                             {70, 64},
+                             {1, 129}}) {
+    const std::vector<float> part = resultOf(model, 1, first, some);
+    ASSERT_EQ(part.size(), static_cast<size_t>(some * outputs));
+    EXPECT_EQ(std::memcmp(part.data(), &all[first * outputs], some * bytes), 0)
+        << some << " rows from " << first;
+  }
+}
+
+std::string nameOf(const testing::TestParamInfo<MatrixUnitsTest::ParamType> &info) {
+  auto [dtype, size] = info.param;
+  std::replace(dtype.begin(), dtype.end(), '-', '_');
+  return dtype + "_" + std::to_string(size.first) + "_" + std::to_string(size.second);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, MatrixUnitsTest,
+                         testing::Combine(testing::Values<std::string>("f16", "f16-sum", "int8"),
+                                          testing::Values(Size(75, 37), Size(256, 128),
+                                                          Size(300, 70))),
+                         nameOf);
+
+} // namespace
