@@ -184,7 +184,7 @@ Value GpuKernel::lane() { return builtIn(spirv::BuiltIn::SubgroupLocalInvocation
 
 Value GpuKernel::lane(int64_t argument, Value index, Value lane) {
   Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder);
-  return spirv::AccessChainOp::create(builder, loc(), bindings.at(bindingOf(argument).number),
+  return spirv::AccessChainOp::create(builder, loc(), bindings.at(variableOf(argument)),
                                       ValueRange{zero, index, lane});
 }
 

@@ -1,0 +1,103 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes the folder: heddle-run with its libraries and the Vulkan loader, the compiled files, the programs that time. No package needed."""
+import array
+import json
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+from . import models, pack
+
+HERE = Path(__file__).resolve().parent
+MOST = 60 << 20  # bytes of a folder
+SYSTEM = ("ld-linux", "libc.so", "libm.so", "libpthread", "libdl.so", "librt.so")  # any Linux has them, and one's own do not mix with them
+START = """#!/bin/sh
+exec python3 "$(dirname "$0")/run.py" "$@"
+"""
+
+
+class Failure(Exception):
+    """What could not be made, in a line."""
+
+
+def write_weights(path, tensors):
+    """Seeded weights that keep the size of rows; a piece of 64 Ki numbers stands for all of a tensor."""
+    draw = random.Random(1)
+    header, end = {}, 0
+    for name, shape in tensors.items():
+        size = 4 * shape[0] * shape[1]
+        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [end, end + size]}
+        end += size
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for shape in tensors.values():
+            piece = array.array("f", (draw.gauss(0, shape[1] ** -0.5) for _ in range(1 << 16))).tobytes()
+            file.write(piece * (4 * shape[0] * shape[1] // len(piece)))
+
+
+def compile_model(model, heddle, work, to):
+    """The cut file in `to`, and what restores it."""
+    source, file = work / f"{model.name}{model.suffix}", work / f"{model.name}.heddle"
+    source.write_text(model.text, encoding="utf-8")
+    command = [str(heddle), "compile", str(source), "-o", str(file), "--target=vulkan", f"--dtype={model.dtype}"]
+    if model.tensors:
+        write_weights(work / "weights.safetensors", model.tensors)
+        command.append(f"--weights={work / 'weights.safetensors'}")
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise Failure(f"{model.name}: {ran.stderr.strip().splitlines()[-1]}")
+    holes = pack.cut(file, to / f"{model.name}.cut")
+    file.unlink()
+    return {**model.told(), "holes": holes}
+
+
+def libraries(program):
+    """What the program is linked with and the loader, which it opens by name."""
+    listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    found = [Path(path) for path in re.findall(r"=> (/\S+)", listed) if not Path(path).name.startswith(SYSTEM)]
+    cache = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False, env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin"}).stdout
+    loader = re.search(r"libvulkan\.so\.1 .*=> (/\S+)", cache)
+    if not loader:
+        raise Failure("the Vulkan loader: expected libvulkan.so.1, found none")
+    return [*found, Path(loader[1])]
+
+
+def bytes_in(folder):
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def make(folder, build, only):
+    """Fills an empty folder; only models whose name contains one of `only`, where any are named."""
+    heddle, runner = build / "bin" / "heddle", build / "bin" / "heddle-run"
+    for program in (heddle, runner):
+        if not program.exists():
+            raise Failure(f"--build: expected {program}, found none")
+    if folder.exists() and any(folder.iterdir()):
+        raise Failure(f"--pack: expected an empty folder, found files in {folder}")
+    to, work = folder / "models", folder / "work"
+    for path in (to, work, folder / "lib"):
+        path.mkdir(parents=True)
+    chosen = [model for model in models.all_models() if not only or any(part in call.name for part in only for call in model.calls)]
+    if not chosen:
+        raise Failure(f"--only: expected part of a call's name, found '{','.join(only)}'")
+    told = [compile_model(model, heddle, work, to) for model in chosen]
+    shutil.rmtree(work)
+    (folder / "models.json").write_text(json.dumps(told), encoding="utf-8")
+    for path in libraries(runner):
+        shutil.copy(path, folder / "lib" / path.name)
+    shutil.copy(runner, folder / "heddle-run")
+    subprocess.run(["strip", str(folder / "heddle-run")], check=False)
+    for name in ("run.py", "peers.py", "pack.py"):
+        shutil.copy(HERE / name, folder / name)
+    start = folder / "run"
+    start.write_text(START, encoding="utf-8")
+    start.chmod(0o755)
+    if bytes_in(folder) > MOST:
+        raise Failure(f"{folder}: expected at most {MOST >> 20} MiB, found {bytes_in(folder) / 2**20:.1f}")

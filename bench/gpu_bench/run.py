@@ -1,0 +1,138 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the models of a folder on a GPU, and PyTorch beside them where it finds one with CUDA. No package needed.
+
+usage: run [--all] [--device=vulkan:N] [--vulkan-level=N] [--rounds=N] [--only=TEXT,…] [--json=FILE]
+
+Without --all: one or two calls of each model, some minutes. The folder is made by `bench/gpu --pack`. Times are the device's own
+(timestamps around each launch), summed over the launches of a call; `peak` is the share of f32 multiply-adds that the device
+was measured at in the same run. A line a call; peers' times stand in the same line.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import pack  # noqa: E402: the path comes first
+
+LIMIT = 300  # seconds of one call's rounds
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="run", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--all", action="store_true", help="every call of every model")
+    parser.add_argument("--device", default="vulkan", help="vulkan or vulkan:N, see heddle-run devices (default: %(default)s)")
+    parser.add_argument("--vulkan-level", help="a lower level of kernels than the device's own")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="", help="calls whose name contains one of these, by commas")
+    parser.add_argument("--json", help="also write the figures to this file")
+    return parser.parse_args()
+
+
+def environment():
+    """The loader and the libraries that lie in the folder."""
+    found = os.environ.get("LD_LIBRARY_PATH")
+    return {**os.environ, "LD_LIBRARY_PATH": str(HERE / "lib") + (f":{found}" if found else "")}
+
+
+def whole(model):
+    """The compiled file, restored when it is first asked for."""
+    path = HERE / "models" / f"{model['name']}.heddle"
+    if not path.exists():
+        pack.restore(HERE / "models" / f"{model['name']}.cut", path, model["holes"])
+    return path
+
+
+def figures_of(text):
+    """Milliseconds, GFLOP/s and share of the peak of all kernels, and the peak and the copy's rate, from heddle-run's table."""
+    kernels = re.search(r"^all kernels +\d+ +([\d.]+) +\S+ +([\d.]+) +(\S+)", text, re.MULTILINE)
+    peak = re.search(r"^peak +([\d.]+) GFLOP/s.*copied at ([\d.]+) GB/s", text, re.MULTILINE)
+    if not kernels or not peak:
+        return None
+    share = None if kernels[3] == "-" else float(kernels[3])
+    return {"ms": float(kernels[1]), "gflops": float(kernels[2]), "share": share, "peak": float(peak[1]), "copy": float(peak[2])}
+
+
+def heddle(model, call, options):
+    command = [str(HERE / "heddle-run"), "bench", str(whole(model)), f"--device={options.device}", f"--function={call['function']}", f"--rounds={options.rounds}"]
+    command += [f"--dim={name}={size}" for name, size in call["dims"].items()]
+    if options.vulkan_level:
+        command.append(f"--vulkan-level={options.vulkan_level}")
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"no end within {LIMIT} s"
+    if ran.returncode:
+        return None, (ran.stderr.strip().splitlines() or [f"status {ran.returncode}"])[-1]
+    figures = figures_of(ran.stdout)
+    return figures, "" if figures else "expected heddle-run's table, found another text"
+
+
+class Peers:
+    """The process that times PyTorch, or nothing where there is none."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, str(HERE / "peers.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.about = json.loads(self.process.stdout.readline() or '{"error": "it ended"}')
+        if "error" in self.about:
+            print(f"peers   none: {self.about['error']}")
+
+    def ask(self, dtype, call, rounds):
+        if "error" in self.about:
+            return {}
+        try:
+            self.process.stdin.write(json.dumps({"dtype": dtype, "rounds": rounds, **call["peer"]}) + "\n")
+            self.process.stdin.flush()
+            answer = json.loads(self.process.stdout.readline() or '{"error": "it ended"}')
+        except (BrokenPipeError, json.JSONDecodeError) as error:
+            answer = {"error": str(error)}
+        if "error" in answer:
+            print(f"  peer: {answer['error']}")
+            return {}
+        return answer["ms"]
+
+
+def line(name, figures, peers):
+    share = "      -" if figures["share"] is None else f"{figures['share']:7.3f}"
+    beside = "  ".join(f"{peer} {ms:.4f} ms ({ms / figures['ms']:.2f} x)" for peer, ms in peers.items())
+    return f"{name:34} {figures['ms']:11.4f} {figures['gflops']:10.1f} {share} {figures['peak']:9.0f} {figures['copy']:7.0f}  {beside}".rstrip()
+
+
+def main():
+    options = arguments()
+    models = json.loads((HERE / "models.json").read_text(encoding="utf-8"))
+    ran = subprocess.run([str(HERE / "heddle-run"), "devices"], capture_output=True, text=True, env=environment(), check=False)
+    print(ran.stdout + ran.stderr)
+    peers = Peers()
+    if "device" in peers.about:
+        print(f"peers   {peers.about['device']}")
+    print(f"{'':34} {'ms':>11} {'GFLOP/s':>10} {'share':>7} {'f32 peak':>9} {'GB/s':>7}  peers' times, and how many times Heddle's they are")
+    wanted, results = [part for part in options.only.split(",") if part], []
+    for model in models:
+        for call in model["calls"]:
+            chosen = any(part in call["name"] for part in wanted) if wanted else options.all or call["brief"]
+            if not chosen:
+                continue
+            figures, why = heddle(model, call, options)
+            if figures is None:
+                print(f"{call['name']:34} {why}", flush=True)
+                results.append({"name": call["name"], "error": why})
+                continue
+            beside = peers.ask(model["dtype"], call, options.rounds)
+            print(line(call["name"], figures, beside), flush=True)
+            results.append({"name": call["name"], **figures, "peers": beside})
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
+    if not results:
+        print(f"error: --only: expected part of a call's name, found '{options.only}'", file=sys.stderr)
+        return 2
+    return 1 if any("error" in result for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
