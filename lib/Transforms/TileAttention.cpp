@@ -52,13 +52,14 @@ static void groupHeads(KernelBuilder &f, AttentionOp op, int64_t sharing) {
 }
 
 /// Whether an invocation of a GPU can have a query by itself: its output fits the registers, and
-/// scores need no loops over elements.
+/// scores need no loops over elements. Compilers of 2022 spill in loops with more features, and with f16.
 static bool fitsOwnQueries(KernelBuilder &f, AttentionOp op) {
-  constexpr int64_t most = 128;
+  constexpr int64_t most = 64;
   auto featuresOf = [&](Value side) {
     return f.viewType(f.viewOf(side)).getDims().back().extent.value;
   };
   return isOfAllHeads(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr() &&
+         !f.viewType(f.viewOf(op.getKey())).getElementType().isF16() &&
          std::max(featuresOf(op.getQuery()), featuresOf(op.getValue())) <= most;
 }
 
@@ -172,18 +173,13 @@ private:
     return {weighted, top, sum};
   }
 
-  /// Merges a chunk into the state: a left fold. Its factors are powers of two, so that products are
-  /// exact unless they are denormal, and GPUs fuse one of an output's with the sum: on these a chunk
-  /// is short, and merging costs what multiplying by three keys does.
+  /// Merges a chunk into the state: a left fold, by separate products and sums, not fused ones.
   SoftmaxState merged(const SoftmaxState &before, const SoftmaxState &chunk) {
     Value both = t.max(before.maximum, chunk.maximum);
     Value x = t.exp2Integer(t.sub(before.maximum, both)),
           y = t.exp2Integer(t.sub(chunk.maximum, both));
-    Value weighted = t.mul(chunk.weighted, y);
-    auto type = cast<RankedTensorType>(weighted.getType());
-    weighted = f.gpu ? t.fma(before.weighted, t.broadcast(x, type), weighted)
-                     : t.add(t.mul(before.weighted, x), weighted);
-    return {weighted, both, t.add(t.mul(before.total, x), t.mul(chunk.total, y))};
+    return {t.add(t.mul(before.weighted, x), t.mul(chunk.weighted, y)), both,
+            t.add(t.mul(before.total, x), t.mul(chunk.total, y))};
   }
 
   /// Adds the sink as the last key, with weight exp(sink) and no value.

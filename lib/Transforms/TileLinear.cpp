@@ -291,14 +291,10 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
   }
 };
 
-/// Heads are columns; a tile lies in one. Of many sequences with one row each, a product whose rows are
-/// stored as heads would be one of one row for each of them: their heads are split behind it, unless
-/// they are rotated, which only tiles of a product are.
+/// Heads are columns; a tile lies in one.
 struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, tileRelayout> {
-  bool canFollow(Operation *op, Root root, ArrayRef<Operation *>) const {
-    ArrayRef<int64_t> rows = cast<SplitHeadsOp>(op).getInput().getType().getShape();
-    bool isStep = rows[1] == 1 && ShapedType::isDynamic(rows[0]);
-    return root == Root::Linear && (!isStep || llvm::any_of(op->getUsers(), llvm::IsaPred<RotaryOp>));
+  bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const {
+    return root == Root::Linear;
   }
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
     return tiles.of(op->getOperand(0));
