@@ -80,7 +80,9 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
     PASS_REGULAR_EXPRESSION "^ ##g ##g ##j ##g ")
   # A small Marian of random weights, as OPUS-MT's folders are; what it writes is what Transformers writes.
   set(heddle_marian_folder ${CMAKE_BINARY_DIR}/marian-folder)
-  file(COPY ${CMAKE_SOURCE_DIR}/test/tokenizers/folders/marian/ ${CMAKE_SOURCE_DIR}/test/languages/marian/ DESTINATION ${heddle_marian_folder})
+  # Both have a config.json, and a copy would leave the first one where the other is as old.
+  file(COPY ${CMAKE_SOURCE_DIR}/test/tokenizers/folders/marian/ DESTINATION ${heddle_marian_folder} PATTERN config.json EXCLUDE)
+  file(COPY ${CMAKE_SOURCE_DIR}/test/languages/marian/ DESTINATION ${heddle_marian_folder})
   add_test(NAME install/marian-model
     COMMAND heddle compile ${heddle_marian_folder} -o ${CMAKE_BINARY_DIR}/marian.heddle --target=cpu --cpu=native)
   set_tests_properties(install/marian-model PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
