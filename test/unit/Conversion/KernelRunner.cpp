@@ -139,6 +139,10 @@ void CompiledKernel::run(const std::vector<std::span<std::byte>> &arguments,
 //===- Code of another architecture --------------------------------------===//
 
 bool CompiledKernel::runsHere(const std::string &isa) {
+#ifdef __x86_64__
+  if (isa.starts_with("x86-64-v4") && !__builtin_cpu_supports("avx512f"))
+    return false;
+#endif
 #ifdef HEDDLE_CROSS_RUNNER
   return true;
 #else
