@@ -81,7 +81,7 @@ private:
     std::vector<OutputForm> outputs;
     std::vector<size_t> fresh;     ///< numbers of blocks to be initialised
     std::vector<size_t> untouched; ///< and of those whose contents nobody reads yet
-    std::vector<int64_t> parents; ///< row r continues row parents[r]
+    std::vector<int64_t> parents;  ///< row r continues row parents[r]
     RowMoves reorder;
     std::span<const RowMove> reordered; ///< copies of rows, equal for all states
     std::vector<Move> rowMoves;         ///< the copies of all states, in bytes

@@ -9,6 +9,7 @@
 
 #include "heddle/Conversion/KernelToCpu/KernelToCpu.h"
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
+#include "heddle/Support/CpuFeatures.h"
 #include "heddle/Target/ObjectCode.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -139,10 +140,8 @@ void CompiledKernel::run(const std::vector<std::span<std::byte>> &arguments,
 //===- Code of another architecture --------------------------------------===//
 
 bool CompiledKernel::runsHere(const std::string &isa) {
-#ifdef __x86_64__
-  if (isa.starts_with("x86-64-v4") && !__builtin_cpu_supports("avx512f"))
-    return false;
-#endif
+  if (auto target = findCpuTarget(isa); target && !isEmulated(isa))
+    return missingCpuFeatures(target->required).empty();
 #ifdef HEDDLE_CROSS_RUNNER
   return true;
 #else

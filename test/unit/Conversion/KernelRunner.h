@@ -30,7 +30,7 @@ class CompiledKernel {
 public:
   /// Compiles the only kernel of `text`.
   static Expected<CompiledKernel> create(const std::string &text, const std::string &isa);
-  /// Whether code for another architecture can be run here, by an emulator.
+  /// Whether code for this instruction set can be run here, by the processor or an emulator.
   static bool runsHere(const std::string &isa);
   /// Runs all grid points, in the mode for denormals that the caller has set.
   void run(const std::vector<std::span<std::byte>> &arguments,
