@@ -95,15 +95,17 @@ private:
     if (options->repetitionPenalty != 1)
       row = logProbabilities(row);
     auto left = rules.apply(row, number, hypothesis.tokens);
+    const bool amongAll = left.data() != row.data() && !options->renormalizes &&
+                          !rules.forced(number, hypothesis.tokens);
     auto candidates =
-        HEDDLE_TRY(likeliest(left, probabilities, each * static_cast<size_t>(options->beam)));
+        HEDDLE_TRY(likeliest(left, probabilities, each * static_cast<size_t>(options->beam),
+                             /*temperature=*/1, amongAll ? row : left));
     double taken = 0;
-    if (left.data() != row.data() && !options->renormalizes &&
-        !rules.forced(number, hypothesis.tokens))
+    if (amongAll && options->onProbability)
       taken = logSum(left, probabilities) - logSum(row, probabilities);
     for (Candidate next : candidates) {
-      const double share = next.logProbability;
-      next.logProbability += hypothesis.logProbability + taken;
+      const double share = next.logProbability - taken;
+      next.logProbability += hypothesis.logProbability;
       continuations.push_back({next, &hypothesis, share});
     }
     return {};
@@ -181,19 +183,32 @@ private:
   std::vector<float> logs; ///< of the row at hand
 };
 
-/// The next batch: a row for each open hypothesis, sequence by sequence.
+/// The next batch: a row for each open hypothesis. The first one behind a row stays in it, so that
+/// caches move no more rows than they must.
 struct Batch {
   std::vector<int32_t> tokens, parents;
 
   void take(std::vector<Sequence> &sequences) {
-    tokens.clear();
-    parents.clear();
+    std::vector<Hypothesis *> open, moving;
     for (Sequence &sequence : sequences)
-      for (Hypothesis &hypothesis : sequence.hypotheses()) {
-        tokens.push_back(hypothesis.tokens.back());
-        parents.push_back(hypothesis.row);
-        hypothesis.row = static_cast<int32_t>(parents.size()) - 1;
-      }
+      for (Hypothesis &hypothesis : sequence.hypotheses())
+        open.push_back(&hypothesis);
+    constexpr int32_t free = -1;
+    parents.assign(open.size(), free);
+    tokens.resize(open.size());
+    for (Hypothesis *hypothesis : open) {
+      const auto row = static_cast<size_t>(hypothesis->row);
+      if (row < parents.size() && parents[row] == free)
+        place(*hypothesis, row);
+      else
+        moving.push_back(hypothesis);
+    }
+    size_t row = 0;
+    for (Hypothesis *hypothesis : moving) {
+      while (parents[row] != free)
+        ++row;
+      place(*hypothesis, row);
+    }
   }
 
   /// Whether no row moves, so that caches need no reorder.
@@ -202,6 +217,13 @@ struct Batch {
       if (parents[r] != static_cast<int32_t>(r))
         return false;
     return parents.size() == rows;
+  }
+
+private:
+  void place(Hypothesis &hypothesis, size_t row) {
+    tokens[row] = hypothesis.tokens.back();
+    parents[row] = hypothesis.row;
+    hypothesis.row = static_cast<int32_t>(row);
   }
 };
 

@@ -186,11 +186,14 @@ double heddle::logSum(std::span<const float> scores, bool probabilities) {
 
 Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores,
                                                    bool probabilities, size_t count,
-                                                   double temperature) {
-  const float largest = largestOf(scores.data(), scores.size());
+                                                   double temperature,
+                                                   std::span<const float> among) {
+  if (among.empty())
+    among = scores;
+  const float largest = largestOf(among.data(), among.size());
   if (probabilities ? !(largest > 0) : largest == never)
     return noNumbers();
-  const double whole = std::log(sumOf(scores, probabilities, largest, temperature));
+  const double whole = std::log(sumOf(among, probabilities, largest, temperature));
   std::vector<Candidate> candidates;
   for (int32_t place : largestPlaces(scores, count)) {
     const double score = scores[place];
@@ -201,5 +204,7 @@ Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores
       break;
     candidates.push_back({behind / temperature - whole, place});
   }
+  if (candidates.empty() && count > 0)
+    return noNumbers();
   return candidates;
 }

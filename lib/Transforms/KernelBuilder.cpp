@@ -72,6 +72,28 @@ Value KernelBuilder::placeOf(unsigned result, Value sequence, Value row, Value &
   return wrapped(layout.getRing(), first);
 }
 
+Value KernelBuilder::entriesOf(int64_t view, Value sequence, int64_t rows) {
+  return kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1, t.b.getI32Type()), func.getView(view),
+                                ValueRange{sequence}, t.b.getUnitAttr());
+}
+
+Value KernelBuilder::placesOf(unsigned result, Value sequence, int64_t rows) {
+  kernel::LayoutAttr layout = results[result].layout;
+  RankedTensorType type = t.type(rows, 1, t.b.getI32Type());
+  if (layout.getAt() != Size() || layout.getPlaces() < 0)
+    return t.broadcast(t.i32(layout.getAt() == Size() ? t.index(0) : sizeValue(layout.getAt())),
+                       type);
+  Value places = entriesOf(arguments[layout.getPlaces()].view, sequence, rows);
+  if (int64_t ring = layout.getRing())
+    places =
+        t.sub(places, t.mul(t.div(places, t.constantI(ring, places)), t.constantI(ring, places)));
+  if (layout.getCounts() < 0)
+    return places;
+  Value counts = entriesOf(arguments[layout.getCounts()].view, sequence, rows);
+  Value stores = t.less(t.constantI(0, counts), counts);
+  return t.select(stores, places, t.constantI(-1, places));
+}
+
 /// A row of a ring of so many; 0: of none.
 Value KernelBuilder::wrapped(int64_t ring, Value row) {
   return ring ? arith::RemUIOp::create(t.b, t.loc, row, t.index(ring)).getResult() : row;

@@ -10,7 +10,9 @@
 //
 // Several linears over the same rows are parts of one kernel. What follows a
 // linear is computed op by op on its tiles (TileableOpInterface). Kernels that
-// store heads have a grid over sequences and their rows, others over all rows.
+// store heads have a grid over sequences and their rows, others over all rows; where
+// each sequence has one row, a step of a decoder, a tile has rows of many sequences,
+// so that a weight is read once for all of them.
 
 #include "TileRotary.h"
 #include "Tilers.h"
@@ -50,8 +52,10 @@ public:
 
 private:
   LogicalResult collect(unsigned result, Value value);
+  void takeRowsOfSequences();
   LogicalResult body(const ColumnLoop &loop, Value at);
   LogicalResult rotate(const ColumnLoop &loop, Value j, Value column);
+  Halves tableOf(RotaryOp rotary, const ColumnLoop &loop, Value column);
   FailureOr<Value> tileAt(Value value, const ColumnLoop &loop, Value j);
   void store(const Part &part, Value tile, Value j);
   int64_t tileColumns();
@@ -64,6 +68,7 @@ private:
   SmallVector<Part> parts;
   SmallVector<Value> points; ///< leading grid indices
   Value i;
+  bool acrossSequences = false; ///< rows of a tile are sequences
 };
 
 } // namespace
@@ -153,10 +158,40 @@ SmallVector<ColumnLoop> LinearTiler::columnLoops() {
   return result;
 }
 
+/// The views of the rows of linears whose results are heads of one row a sequence, [B, 1, N]; none
+/// where results or rows are others.
+static SmallVector<unsigned> rowsOfSequences(KernelBuilder &f) {
+  SmallVector<unsigned> views;
+  for (Value result : yieldedValues(f))
+    if (cast<ShapedType>(result.getType()).getRank() != 4)
+      return {};
+  for (LinearOp linear : f.def.getBody().front().getOps<LinearOp>())
+    for (Value rows : {Value(linear.getInput()), linear.getInputScales()}) {
+      if (!rows)
+        continue;
+      kernel::ViewType view = f.viewType(f.viewOf(rows));
+      if (view.getRank() != 3 || view.getDim(1).extent != Size(1) ||
+          view.getDim(1).pitch != Size(1))
+        return {};
+      if (!llvm::is_contained(views, f.viewOf(rows)))
+        views.push_back(f.viewOf(rows));
+    }
+  return views;
+}
+
+/// Describes [B, 1, N] as [B, N] where all results are heads.
+void LinearTiler::takeRowsOfSequences() {
+  SmallVector<unsigned> views = rowsOfSequences(f);
+  for (unsigned view : views)
+    f.setDims(view, {f.viewType(view).getDim(0), f.viewType(view).getDims().back()});
+  acrossSequences = !views.empty();
+}
+
 LogicalResult LinearTiler::run() {
   for (auto [index, value] : llvm::enumerate(yieldedValues(f)))
     if (failed(collect(index, value)))
       return failure();
+  takeRowsOfSequences();
   kernel::ViewType input = f.viewType(f.viewOf(parts[0].linear.getInput()));
   SmallVector<Size> sizes;
   SmallVector<int64_t> tiles;
@@ -209,6 +244,23 @@ LogicalResult LinearTiler::body(const ColumnLoop &loop, Value at) {
   return tile;
 }
 
+/// Cosines and sines of a tile's rows.
+Halves LinearTiler::tableOf(RotaryOp rotary, const ColumnLoop &loop, Value column) {
+  RankedTensorType type = t.type(f.sizes.linearRows, loop.tile);
+  Value table = f.tableOf(rotary), offset = rotary.getOffset();
+  if (!acrossSequences)
+    return loadHalves(t, type, table, firstPosition(f, offset, points[0], i), column, loop.inHead);
+  if (!offset || !isa<ShapedType>(offset.getType())) { // all sequences are at the table's first row
+    Halves row = loadHalves(t, t.type(1, loop.tile), table, t.index(0), column, loop.inHead);
+    return {t.broadcast(row.front, type), t.broadcast(row.back, type)};
+  }
+  Value positions = f.entriesOf(f.viewOf(offset), i, f.sizes.linearRows);
+  auto gather = [&](Value at) -> Value {
+    return kernel::GatherOp::create(t.b, t.loc, type, table, positions, at);
+  };
+  return {gather(column), gather(t.add(column, t.index(loop.inHead)))};
+}
+
 LogicalResult LinearTiler::rotate(const ColumnLoop &loop, Value j, Value column) {
   RotaryOp rotary = loop.part->rotary;
   Value behind = t.add(j, t.index(loop.inHead));
@@ -216,9 +268,7 @@ LogicalResult LinearTiler::rotate(const ColumnLoop &loop, Value j, Value column)
                    back = failed(front) ? front : tileAt(rotary.getInput(), loop, behind);
   if (failed(back))
     return failure();
-  Halves table =
-      loadHalves(t, t.type(f.sizes.linearRows, loop.tile), f.tableOf(rotary),
-                 firstPosition(f, rotary.getOffset(), points[0], i), column, loop.inHead);
+  Halves table = tableOf(rotary, loop, column);
   Halves y = rotated(t, {*front, *back}, table.front, table.back);
   store(*loop.part, y.front, j);
   store(*loop.part, y.back, behind);
@@ -232,24 +282,33 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
   for (unsigned number : part.results) {
     unsigned result = f.firstResult() + number;
     SmallVector<Value> indices(points);
-    Value rows = left;
+    Value rows = left, places;
     if (!part.heads) {
       indices.append({i, j});
     } else {
       // Columns of heads: head j / D, column j mod D; a tile lies in one head.
       Value size = t.index(padded(f.viewType(result).getDims().back().extent.value));
-      indices.append({t.div(j, size), f.placeOf(number, points[0], i, rows),
-                      arith::RemUIOp::create(t.b, t.loc, j, size)});
+      Value head = t.div(j, size), inHead = arith::RemUIOp::create(t.b, t.loc, j, size);
+      if (acrossSequences) {
+        indices.append({i, head, t.index(0), inHead});
+        places = f.placesOf(number, i, f.sizes.linearRows);
+      } else {
+        indices.append({head, f.placeOf(number, points[0], i, rows), inHead});
+      }
     }
     Value stored = t.narrow(tile, f.viewType(result).getElementType());
-    kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, rows, f.ringOf(number));
+    if (places)
+      kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, places, rows,
+                              /*as_rows=*/false, IntegerAttr());
+    else
+      kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, rows, f.ringOf(number));
   }
 }
 
 Size heddle::rowsOfLinear(KernelBuilder &frame) {
   LinearOp linear = *frame.def.getBody().front().getOps<LinearOp>().begin();
   kernel::ViewType input = frame.viewType(frame.viewOf(linear.getInput()));
-  return input.getDim(input.getRank() - 2).extent;
+  return input.getDim(rowsOfSequences(frame).empty() ? input.getRank() - 2 : 0).extent;
 }
 
 bool heddle::stagesProducts(KernelBuilder &frame, const GpuTarget &target) {

@@ -119,10 +119,15 @@ struct KernelBuilder {
   /// Where a tile of rows from `row` on is stored in a result of heads: rows from its `at` on, or
   /// from the place of its sequence on; `left` is lessened to the rows that the sequence stores.
   mlir::Value placeOf(unsigned result, mlir::Value sequence, mlir::Value row, mlir::Value &left);
+  /// The places of the only rows that sequences from `sequence` on store in a result of heads, `rows`
+  /// of them, Mx1; negative where a sequence stores none.
+  mlir::Value placesOf(unsigned result, mlir::Value sequence, int64_t rows);
   /// The attribute `ring` of a store to a result.
   mlir::IntegerAttr ringOf(unsigned result) const;
   /// Where the rows of an argument from `row` on lie, the first of a tile of keys.
   mlir::Value inRing(mlir::Value argument, mlir::Value row);
+  /// Entries of `rows` sequences from `sequence` on, Mx1 of i32.
+  mlir::Value entriesOf(int64_t view, mlir::Value sequence, int64_t rows);
   /// Entry of `sequence` in argument `view`, an index.
   mlir::Value entryOf(int64_t view, mlir::Value sequence);
   /// Rows of the grid over the tiles of documents whose starts are `argument`.

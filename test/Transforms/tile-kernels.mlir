@@ -70,6 +70,42 @@ kernel.def @linear_heads_rotary(%x: tensor<?x?x5xf32> {kernel.layout = #kernel.l
 
 // -----
 
+// A step of a decoder: rows of a tile are of one sequence each, on Vulkan in a form for few of them too; each row has a position, and a place in
+// its cache, or none.
+// CHECK-LABEL: kernel.func @step(
+// CPU-SAME: grid(%[[I:[a-z0-9]+]] = d0 by 128,
+// GPU-SAME: grid(%[[I:[a-z0-9]+]] = d0 by 64,
+// CHECK: %[[FRONT:.*]] = kernel.contract %{{.*}}[%[[I]]], %{{.*}} : !kernel.view<[d0, 32], f32>
+// CHECK: %[[BACK:.*]] = kernel.contract
+// CHECK: %[[POSITIONS:.*]] = kernel.load %{{.*}}[%[[I]]] as rows
+// CHECK: %[[COS:.*]] = kernel.gather %{{.*}}[%[[POSITIONS]]]
+// CHECK: %[[SIN:.*]] = kernel.gather %{{.*}}[%[[POSITIONS]]]
+// CHECK: arith.mulf %[[FRONT]], %[[COS]]
+// CHECK: arith.mulf %[[BACK]], %[[SIN]]
+// CHECK: %[[PLACES:.*]] = kernel.load %{{.*}}[%[[I]]] as rows
+// CHECK: %[[RINGS:.*]] = arith.divui %[[PLACES]]
+// CHECK: %[[FULL:.*]] = arith.muli %[[RINGS]]
+// CHECK: %[[IN:.*]] = arith.subi %[[PLACES]], %[[FULL]]
+// CHECK: %[[COUNTS:.*]] = kernel.load %{{.*}}[%[[I]]] as rows
+// CHECK: %[[STORES:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNTS]]
+// CHECK: %[[AT:.*]] = arith.select %[[STORES]], %[[IN]]
+// CHECK: kernel.store %{{.*}}, %{{.*}}[%[[I]], %{{.*}}, %{{.*}}, %{{.*}}] at(%[[AT]] : tensor<{{.*}}x1xi32>) rows(
+// GPU-LABEL: kernel.func @step_few(
+// GPU-SAME: grid(%{{[a-z0-9]+}} = d0 by 8,
+kernel.def @step(%x: tensor<?x1x32xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, 32], f32>>},
+                 %w: tensor<64x32xf32> {kernel.layout = #kernel.layout<view = <[64, 32], f32, panel = 16>, storage = weight>},
+                 %p: tensor<?xi32> {kernel.layout = #kernel.layout<view = <[d0], i32>>},
+                 %n: tensor<?xi32> {kernel.layout = #kernel.layout<view = <[d0], i32>>},
+                 %t: tensor<?x32xf32> {kernel.layout = #kernel.layout<view = <[d1, 32], f32>, storage = table>})
+    -> (tensor<?x2x1x32xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, 48, 32], f32>, places = 2, counts = 3, ring = 48>}) attributes {root = #kernel.root<linear>, scalars = ["d0", "d1"]} {
+  %0 = transformer.linear %x, %w : (tensor<?x1x32xf32>, tensor<64x32xf32>) -> tensor<?x1x64xf32>
+  %1 = transformer.split_heads %0 {heads = 2 : i64} : tensor<?x1x64xf32> -> tensor<?x2x1x32xf32>
+  %2 = transformer.rotary %1 offset(%p : tensor<?xi32>) : tensor<?x2x1x32xf32>
+  kernel.yield %2 : tensor<?x2x1x32xf32>
+}
+
+// -----
+
 // A kernel of its own: halves that are tiles, or elements that are looked up.
 // CHECK-LABEL: kernel.func @rotate_tiles(
 // CHECK-COUNT-4: kernel.load

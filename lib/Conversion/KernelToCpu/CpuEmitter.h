@@ -191,6 +191,9 @@ private:
   void storePanelColumns(const Fragment &tile, const BoundView &to, Address start);
   void storePanelElements(StoreOp op, const Fragment &tile, const BoundView &to, mlir::Value offset,
                           mlir::Value first, mlir::Value column, mlir::Value left);
+  void storePanelRow(const Fragment &tile, int64_t row, const BoundView &view, mlir::Value offset,
+                     mlir::Value to, mlir::Value column);
+  mlir::LogicalResult storeToPlaces(StoreOp op, const Fragment &tile, const BoundView &to);
   mlir::Value rowsLeft(StoreOp op);
   struct Origin {
     mlir::Value offset, row, column;

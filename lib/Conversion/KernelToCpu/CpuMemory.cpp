@@ -218,11 +218,45 @@ SmallVector<Address> CpuEmitter::storePlaces(StoreOp op, const Fragment &shape) 
   return storedPlaces(op, offset, first, column, shape);
 }
 
+/// Stores each row that has a place to its matrix.
+LogicalResult CpuEmitter::storeToPlaces(StoreOp op, const Fragment &tile, const BoundView &to) {
+  FailureOr<Fragment> places = use(op.getPlaces());
+  if (failed(places))
+    return failure();
+  if (!tile.vectors)
+    return op.emitOpError("expected a tile of at least 16 columns");
+  auto [offset, first, column] = storeOrigin(op, tile);
+  Value left = rowsLeft(op), matrix = stride(to, 0);
+  offset = add(offset, mul(loops.at.row, matrix));
+  first = scalar(op.getIndices()[to.type.getRank() - 2]);
+  Fragment oneRow = tile;
+  oneRow.rows = 1;
+  OpBuilder::InsertionGuard guard(builder);
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    OpBuilder::InsertionGuard rowGuard(builder);
+    enterIf(compare(arith::CmpIPredicate::sgt, left, constant(r)));
+    Value place = arith::ExtSIOp::create(builder, loc, indexType, places->at(r, 0));
+    enterIf(compare(arith::CmpIPredicate::sge, place, constant(0)));
+    Value row = add(first, place), start = add(offset, mul(matrix, r));
+    if (to.type.getPanel()) {
+      storePanelRow(tile, r, to, start, row, column);
+      continue;
+    }
+    SmallVector<Address> where =
+        BodyEmitter::places(to, start, row, column, oneRow, columnsOf(op.getTile().getType()));
+    for (int64_t j = 0; j < tile.vectors; ++j)
+      storeVector(tile.at(r, j), to, where[j]);
+  }
+  return success();
+}
+
 LogicalResult CpuEmitter::emitStore(StoreOp op) {
   const BoundView to = view(op.getView());
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
     return failure();
+  if (op.getPlaces())
+    return storeToPlaces(op, *tile, to);
   if (to.type.getPanel()) {
     auto [offset, first, column] = storeOrigin(op, *tile);
     return storeToPanels(op, *tile, to, offset, first, column);
@@ -323,27 +357,31 @@ void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Ad
   }
 }
 
-/// Stores element by element, because rows of the fragment may be in different panels.
+/// Stores row by row, because rows of the fragment may be in different panels.
 void CpuEmitter::storePanelElements(StoreOp op, const Fragment &tile, const BoundView &to,
                                     Value offset, Value first, Value column, Value left) {
   OpBuilder::InsertionGuard guard(builder);
-  int64_t panel = to.type.getPanel(), stored = padded(to.type.getDims().back().pitch.value);
-  int64_t word = perWord(to), lanes = width / word;
   for (int64_t r = 0; r < tile.rows; ++r) {
     OpBuilder::InsertionGuard rowGuard(builder);
     if (left)
       enterIf(compare(arith::CmpIPredicate::sgt, left, constant(r)));
-    Value position = inRing(op, add(first, constant(r)));
-    Value inPanel = arith::AndIOp::create(builder, loc, position, constant(panel - 1));
-    Address start =
-        moved(moved({offset, 0}, mul(sub(position, inPanel), stored)), mul(inPanel, word));
-    start = moved(start, mul(column, panel));
-    for (int64_t j = 0; j < tile.vectors; ++j) {
-      Value words = inWords(builder, loc, tile.at(r, j), lanes);
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        storeScalar(vector::ExtractOp::create(builder, loc, words, lane), to,
-                    moved(start, Value(), (j * lanes + lane) * panel * word));
-    }
+    storePanelRow(tile, r, to, offset, inRing(op, add(first, constant(r))), column);
+  }
+}
+
+/// Stores a row of the fragment to row `to` of panels, element by element.
+void CpuEmitter::storePanelRow(const Fragment &tile, int64_t row, const BoundView &view,
+                               Value offset, Value to, Value column) {
+  int64_t panel = view.type.getPanel(), stored = padded(view.type.getDims().back().pitch.value);
+  int64_t word = perWord(view), lanes = width / word;
+  Value inPanel = arith::AndIOp::create(builder, loc, to, constant(panel - 1));
+  Address start = moved(moved({offset, 0}, mul(sub(to, inPanel), stored)), mul(inPanel, word));
+  start = moved(start, mul(column, panel));
+  for (int64_t j = 0; j < tile.vectors; ++j) {
+    Value words = inWords(builder, loc, tile.at(row, j), lanes);
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      storeScalar(vector::ExtractOp::create(builder, loc, words, lane), view,
+                  moved(start, Value(), (j * lanes + lane) * panel * word));
   }
 }
 

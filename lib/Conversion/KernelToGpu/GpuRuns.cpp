@@ -31,7 +31,7 @@ static ArrayRef<int64_t> shapeOfTile(Type type) {
 bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) const {
   if (auto store = dyn_cast<StoreOp>(op)) {
     Operation *producer = store.getTile().getDefiningOp();
-    return shapeOfTile(store.getTile().getType()) == shape && producer &&
+    return !store.getPlaces() && shapeOfTile(store.getTile().getType()) == shape && producer &&
            run.members.contains(producer);
   }
   if (op.getNumResults() != 1 || op.getNumRegions() ||

@@ -29,12 +29,15 @@ public:
       : e(emitter), builder(e.builder), loc(e.loc), width(e.width), op(op), view(view),
         tile(std::move(tile)), columns(columns) {}
 
+  LogicalResult findRows();
   void storeRows(Value rowsLeft);
   void storePanels(Value rowsLeft);
 
   Value offset, firstRow, firstColumn; ///< start of the matrix; the fragment's first element
   SmallVector<Value> inside;           ///< by row, if some rows may be another window's
   SmallVector<Address> places;         ///< row-major views only
+  SmallVector<Value> rowOf; ///< by row, if each is in a matrix of its own; negative: nowhere
+  Value matrix;             ///< elements from one of these to the next
 
 private:
   Value isStored(int64_t row, Value rowsLeft);
@@ -42,7 +45,7 @@ private:
   SmallVector<Value> wordsOf(Value value);
   void storePanelRow(int64_t row);
   void storePanelVec4s();
-  Value panelPlace(Value row, int64_t column);
+  Value panelPlace(int64_t row, int64_t column);
 
   GpuEmitter &e;
   OpBuilder &builder;
@@ -69,11 +72,36 @@ void TileStore::storeRow(int64_t row) {
 
 /// Whether a row is stored; null: it is.
 Value TileStore::isStored(int64_t row, Value rowsLeft) {
-  Value exists =
-      rowsLeft ? e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row)) : Value();
-  if (inside.empty() || !exists)
-    return inside.empty() ? exists : inside[row];
-  return arith::AndIOp::create(builder, loc, exists, inside[row]);
+  Value stored;
+  auto only = [&](Value condition) {
+    stored =
+        stored ? arith::AndIOp::create(builder, loc, stored, condition).getResult() : condition;
+  };
+  if (rowsLeft)
+    only(e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row)));
+  if (!rowOf.empty())
+    only(e.compare(arith::CmpIPredicate::sge, rowOf[row], e.constant(0)));
+  if (!inside.empty())
+    only(inside[row]);
+  return stored;
+}
+
+/// Finds the row and, in a row-major view, the addresses of each of the fragment's rows, where they
+/// are in matrices of their own.
+LogicalResult TileStore::findRows() {
+  FailureOr<Fragment> rows = e.use(op.getPlaces());
+  if (failed(rows))
+    return failure();
+  rowOf = rows->registers;
+  matrix = e.stride(view, 0);
+  offset = e.add(offset, e.mul(matrix, e.rowBase()));
+  firstRow = e.scalar(op.getIndices()[view.type.getRank() - 2]);
+  Fragment oneRow = tile;
+  oneRow.rows = 1;
+  for (int64_t row = 0; row < tile.rows && !view.type.getPanel(); ++row)
+    places.append(e.places(view, e.add(offset, e.mul(matrix, row)), e.add(firstRow, rowOf[row]),
+                           firstColumn, oneRow, columns));
+  return success();
 }
 
 void TileStore::storeRows(Value rowsLeft) {
@@ -83,16 +111,18 @@ void TileStore::storeRows(Value rowsLeft) {
 
 //===- Panels ------------------------------------------------------------===//
 
-/// Address of element (row, first column + column): whole panels, then columns of 16 rows, or of 16
-/// words of two columns.
-Value TileStore::panelPlace(Value row, int64_t column) {
-  row = e.inRing(op, row);
+/// Address of element (row of the fragment, first column + column): whole panels, then columns of 16
+/// rows, or of 16 words of two columns.
+Value TileStore::panelPlace(int64_t number, int64_t column) {
+  Value row = rowOf.empty() ? e.inRing(op, e.add(firstRow, e.constant(number)))
+                            : e.add(firstRow, rowOf[number]);
+  Value start = rowOf.empty() ? offset : e.add(offset, e.mul(matrix, number));
   int64_t panel = view.type.getPanel();
   int64_t stored = padded(view.type.getDims().back().pitch.value);
   Value inside = arith::AndIOp::create(builder, loc, row, e.constant(panel - 1));
-  Value start = e.mul(e.sub(row, inside), stored);
+  Value before = e.mul(e.sub(row, inside), stored);
   Value across = e.mul(e.add(firstColumn, e.constant(column)), panel);
-  return e.add(offset, e.add(e.add(start, across), e.mul(inside, e.perWord(view))));
+  return e.add(start, e.add(e.add(before, across), e.mul(inside, e.perWord(view))));
 }
 
 /// The words of a register: its elements, or pairs of narrow ones.
@@ -110,7 +140,7 @@ SmallVector<Value> TileStore::wordsOf(Value value) {
 }
 
 void TileStore::storePanelRow(int64_t row) {
-  Value start = panelPlace(e.add(firstRow, e.constant(row)), 0);
+  Value start = panelPlace(row, 0);
   int64_t word = e.perWord(view), panel = view.type.getPanel();
   for (int64_t j = 0; j < tile.vectors; ++j)
     for (auto [i, value] : llvm::enumerate(wordsOf(tile.at(row, j)))) {
@@ -123,7 +153,7 @@ void TileStore::storePanelRow(int64_t row) {
 void TileStore::storePanelVec4s() {
   int64_t word = e.perWord(view), panel = view.type.getPanel();
   for (int64_t row = 0; row < tile.rows; row += width) {
-    Value start = panelPlace(e.add(firstRow, e.constant(row)), 0);
+    Value start = panelPlace(row, 0);
     for (int64_t j = 0; j < tile.vectors; ++j) {
       SmallVector<SmallVector<Value>> rows;
       for (int64_t i = 0; i < width; ++i)
@@ -146,7 +176,7 @@ void TileStore::storePanels(Value rowsLeft) {
     for (int64_t row = 0; row < tile.rows; ++row)
       e.onlyIf(isStored(row, rowsLeft), [&] { storePanelRow(row); });
   };
-  if (tile.rows % width != 0 || !inside.empty())
+  if (tile.rows % width != 0 || !inside.empty() || !rowOf.empty())
     return some();
   Value odd = arith::AndIOp::create(builder, loc, firstRow, e.constant(width - 1));
   Value vec4s = e.compare(arith::CmpIPredicate::eq, odd, e.constant(0));
@@ -180,7 +210,9 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   Value rowsLeft = op.getRows() ? sub(scalar(op.getRows()), base) : Value();
   if (to.type.getPanel() && !tile->vectors)
     return op.emitOpError("expected a store to panels of more than one column");
-  if (!to.type.getPanel())
+  if (op.getPlaces() && failed(store.findRows()))
+    return failure();
+  if (!to.type.getPanel() && !op.getPlaces())
     store.places = storedPlaces(op, store.offset, store.firstRow, store.firstColumn, *tile);
   onlyIf(owns(type), [&] {
     if (to.type.getPanel())

@@ -44,6 +44,8 @@ kernel.func @attend(%q: !kernel.view<[d0, 8, d1|d2, 64], f32>, %k: !kernel.view<
   %two = kernel.scaleb %one by %one : tensor<96x64xf32>
   // CHECK: kernel.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] rows(%{{.*}}) :
   kernel.store %p, %k[%b, %h, %i, %t] rows(%d1) : tensor<96x64xf32>, !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
+  // CHECK: kernel.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] at(%{{.*}} : tensor<96x1xi32>) rows(%{{.*}}) :
+  kernel.store %p, %k[%b, %h, %i, %t] at(%r : tensor<96x1xi32>) rows(%d1) : tensor<96x64xf32>, !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
   // CHECK: kernel.store %{{.*}}, %{{.*}}[%{{.*}}] as rows rows(%{{.*}}) :
   kernel.store %m, %s[%i] as rows rows(%d1) : tensor<96x1xf32>, !kernel.view<[d1], f32>
 }

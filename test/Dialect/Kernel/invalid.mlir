@@ -134,6 +134,33 @@ kernel.func @store_c3(%x: !kernel.view<[4], f32>) scalars() grid(%i = 4 by 1) {
 
 // -----
 
+kernel.func @store_c4_rank(%r: !kernel.view<[4], i32>, %x: !kernel.view<[4, 16], f32>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  %p = kernel.load %r[%i] as rows : !kernel.view<[4], i32> -> tensor<4x1xi32>
+  // expected-error @+1 {{C4: expected `at` with a view of rank 3 or more and `rows`, without `ring`}}
+  kernel.store %t, %x[%i, %i] at(%p : tensor<4x1xi32>) rows(%i) : tensor<4x16xf32>, !kernel.view<[4, 16], f32>
+}
+
+// -----
+
+kernel.func @store_c4_type(%r: !kernel.view<[4], f32>, %x: !kernel.view<[4, 2, 16], f32>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  %p = kernel.load %r[%i] as rows : !kernel.view<[4], f32> -> tensor<4x1xf32>
+  // expected-error @+1 {{C4: expected places of Mx1xi32, found 'tensor<4x1xf32>'}}
+  kernel.store %t, %x[%i, %i, %i] at(%p : tensor<4x1xf32>) rows(%i) : tensor<4x16xf32>, !kernel.view<[4, 2, 16], f32>
+}
+
+// -----
+
+kernel.func @store_c4_rows(%r: !kernel.view<[4], i32>, %x: !kernel.view<[4, 2, 16], f32>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  %p = kernel.load %r[%i] as rows : !kernel.view<[4], i32> -> tensor<8x1xi32>
+  // expected-error @+1 {{C4: expected 8 rows, found 4}}
+  kernel.store %t, %x[%i, %i, %i] at(%p : tensor<8x1xi32>) rows(%i) : tensor<4x16xf32>, !kernel.view<[4, 2, 16], f32>
+}
+
+// -----
+
 kernel.func @contract_c2(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 9], f32, panel = 16>) scalars() grid(%i = 4 by 1) {
   // expected-error @+1 {{C2: expected equal last dimensions}}
   %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 9], f32, panel = 16> -> tensor<4x16xf32>

@@ -126,7 +126,15 @@ LogicalResult StoreOp::verify() {
     return emitOpError("C3: expected `as rows` with vectors, and only with them");
   if (getAsRows() && tile.getDimSize(1) != 1)
     return emitOpError() << "C3: expected a tile of Mx1, found " << tile;
-  return success();
+  if (!getPlaces())
+    return success();
+  RankedTensorType places = getPlaces().getType();
+  if (view.getRank() < 3 || !getRows() || getRing())
+    return emitOpError(
+        "C4: expected `at` with a view of rank 3 or more and `rows`, without `ring`");
+  if (places.getDimSize(1) != 1 || !places.getElementType().isSignlessInteger(32))
+    return emitOpError() << "C4: expected places of Mx1xi32, found " << places;
+  return verifyRows(*this, "C4", tile, places.getDimSize(0));
 }
 
 //===- Tiles -------------------------------------------------------------===//

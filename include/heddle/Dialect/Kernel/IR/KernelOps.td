@@ -218,24 +218,28 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
     Leading points, then the first row and column; a view in panels takes rows at any offset. With `rows(%n)` only the first n rows of
     the tile are written; without it rows past the extent may be written too (planned memory is rounded up). `as rows` stores an Mx1 tile to a vector.
     With `ring`, rows go on from row 0 where they reach it.
+    With `at(%p)` each row goes to another matrix: row r to the first index + r, and there to the row's index + p[r]; where p[r] is negative, nowhere.
 
     C1: one index a dimension. C2: the tile has the view's element type. C3: `as rows` takes an Mx1 tile and a vector, vectors take nothing else.
+    C4: `at` is Mx1 of i32 with the tile's rows, of a view of rank 3 or more, with `rows` and without `ring`.
 
     Example:
     ```mlir
     kernel.store %t, %y[%i, %j] rows(%n) : tensor<96x64xf32>, !kernel.view<[d0, 512], f32>
+    kernel.store %t, %y[%b, %h, %i, %j] at(%p : tensor<96x1xi32>) rows(%n) : tensor<96x64xf32>, !kernel.view<[d0, 8, d1, 64], f32>
     ```
   }];
-  let arguments = (ins Kernel_Tile:$tile, Kernel_View:$view, Variadic<Index>:$indices, Optional<Index>:$rows, UnitAttr:$as_rows,
-                       OptionalAttr<I64Attr>:$ring);
+  let arguments = (ins Kernel_Tile:$tile, Kernel_View:$view, Variadic<Index>:$indices, Optional<Kernel_Tile>:$places, Optional<Index>:$rows,
+                       UnitAttr:$as_rows, OptionalAttr<I64Attr>:$ring);
   let builders = [OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$view, "::mlir::ValueRange":$indices, CArg<"::mlir::Value", "{}">:$rows,
                              CArg<"::mlir::IntegerAttr", "{}">:$ring), [{
-    build($_builder, $_state, tile, view, indices, rows, /*as_rows=*/::mlir::UnitAttr(), ring);
+    build($_builder, $_state, tile, view, indices, /*places=*/::mlir::Value(), rows, /*as_rows=*/::mlir::UnitAttr(), ring);
   }]>,
-  OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$view, "::mlir::ValueRange":$indices, "::mlir::Value":$rows, "::mlir::UnitAttr":$as_rows), [{
-    build($_builder, $_state, tile, view, indices, rows, as_rows, /*ring=*/::mlir::IntegerAttr());
+  OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$view, "::mlir::ValueRange":$indices, "::mlir::Value":$rows, "::mlir::UnitAttr":$as_rows,
+             CArg<"::mlir::IntegerAttr", "{}">:$ring), [{
+    build($_builder, $_state, tile, view, indices, /*places=*/::mlir::Value(), rows, as_rows, ring);
   }]>];
-  let assemblyFormat = "$tile `,` $view `[` $indices `]` (`as` `rows` $as_rows^)? (`rows` `(` $rows^ `)`)? attr-dict `:` type($tile) `,` custom<View>(type($view))";
+  let assemblyFormat = "$tile `,` $view `[` $indices `]` (`as` `rows` $as_rows^)? (`at` `(` $places^ `:` type($places) `)`)? (`rows` `(` $rows^ `)`)? attr-dict `:` type($tile) `,` custom<View>(type($view))";
   let hasVerifier = 1;
 }
 
