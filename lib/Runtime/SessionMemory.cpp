@@ -15,7 +15,7 @@ const SessionMemory::Block *SessionMemory::find(const std::string &name) const {
 }
 
 SessionMemory::Block &SessionMemory::require(const std::string &name, int64_t bytes,
-                                             std::optional<Filled> filled) {
+                                             Filled filled) {
   auto *block = const_cast<Block *>(find(name));
   if (!block)
     block = &blocks.emplace_back(Block{name});
@@ -23,9 +23,10 @@ SessionMemory::Block &SessionMemory::require(const std::string &name, int64_t by
     // Grows by half: a cache that gains a row each call moves, and leaves a hole, only rarely.
     int64_t capacity =
         aligned(block->capacity ? std::max(bytes, block->capacity + block->capacity / 2) : bytes);
-    const int64_t stride = filled && filled->stride > 0 ? filled->stride : block->bytes;
-    for (int64_t at = 0; block->live && at < block->bytes; at += stride)
-      moves.push_back({block->offset + at, used + at, filled ? filled->bytes : stride});
+    if (filled.stride == 0)
+      filled = {block->bytes, block->bytes};
+    for (int64_t at = 0; block->live && at < block->bytes; at += filled.stride)
+      moves.push_back({block->offset + at, used + at, filled.bytes});
     holes |= block->capacity > 0;
     block->offset = used;
     block->capacity = capacity;

@@ -9,7 +9,6 @@
 
 #include "heddle/Runtime/Device.h"
 
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,9 +21,10 @@ struct Move {
   int64_t from, to, bytes;
 };
 
-/// The part of a block that holds something: of every `stride` bytes the first `bytes`.
+/// The part of a block that holds something: of every `stride` bytes the first `bytes`; with a stride
+/// of 0, all.
 struct Filled {
-  int64_t bytes, stride;
+  int64_t bytes = 0, stride = 0;
 };
 
 /// Offsets of a session's blocks; the contents are in planned memory of the device.
@@ -39,9 +39,9 @@ public:
 
   const Block *find(const std::string &name) const;
   /// The block of that name with at least `bytes`, made or grown if needed; a live block keeps its
-  /// contents, of which only what is `filled` need be copied. The reference is valid until the next
-  /// `require`.
-  Block &require(const std::string &name, int64_t bytes, std::optional<Filled> filled = {});
+  /// contents, of which only what is `filled`, by default all, need be copied. The reference is valid
+  /// until the next `require`.
+  Block &require(const std::string &name, int64_t bytes, Filled filled = {});
   /// Number of a block, which unlike a reference stays valid until `forget`.
   size_t numberOf(const Block &block) const { return static_cast<size_t>(&block - blocks.data()); }
   Block &operator[](size_t number) { return blocks[number]; }

@@ -139,12 +139,11 @@ Status Session::Impl::reorderState(CallData &call, const StateUse &use, bool isS
 /// What sequences fill of each matrix of a state, where a sequence has `one` bytes: rows are stored one
 /// behind another, keys in panels of 16.
 Filled Session::Impl::filledOf(const Buffer &state, int64_t one) const {
-  constexpr int64_t panel = 16;
   const std::optional<int64_t> most = rows.most();
   const int64_t stride = one / state.matrices;
   if (!most || state.rows == 0 || one % state.matrices != 0 || stride % state.rows != 0)
     return {one, one};
-  const int64_t used = std::min(state.rows, (*most + panel - 1) / panel * panel);
+  const int64_t used = std::min(state.rows, padded(*most));
   return {stride / state.rows * used, stride};
 }
 

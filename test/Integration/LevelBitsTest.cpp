@@ -6,8 +6,7 @@
 // itself, and exchanges parts of rows inside subgroups. All take the steps of level 0
 // in its order. Rows, columns and features that end inside a tile, few rows, masks, and
 // values that no query may see.
-#include "LinearModel.h"
-#include "ScopedVariable.h"
+#include "TwoLevels.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -17,28 +16,14 @@ using namespace heddle::test;
 
 namespace {
 
-class LevelBitsTest : public testing::TestWithParam<std::string> {
+class LevelBitsTest : public testing::TestWithParam<std::string>, protected TwoLevels {
 protected:
-  // Drivers for the processor emulate packed dot products, which are tested too.
-  ScopedVariable limits{"HEDDLE_VULKAN_LIMITS", "dots=1"};
-
-  /// Opens sessions at both levels; skips where the device has no level 1.
   void open(const std::string &text, const LinearModel &weights) {
-    for (int level : {0, 1}) {
-      auto artifact = weights.compile(GetParam(), "vulkan", text);
-      ASSERT_TRUE(artifact) << artifact.error().message;
-      if (level == 1)
-        for (const Kernel &kernel : artifact->program().kernels)
-          for (const VulkanVariant &variant : kernel.vulkan)
-            higher += variant.level == 1;
-      auto session =
-          Session::fromArtifact(std::move(*artifact), {.device = "vulkan", .vulkanLevel = level});
-      if (!session && (isMissingDevice(session.error()) ||
-                       session.error().message.find("expected a level of 0") != std::string::npos))
-        GTEST_SKIP() << session.error().message;
-      ASSERT_TRUE(session) << session.error().message;
-      sessions.push_back(std::move(*session));
-    }
+    openLevels(weights, GetParam(), text, 1, [this](const Program &program) {
+      for (const Kernel &kernel : program.kernels)
+        for (const VulkanVariant &variant : kernel.vulkan)
+          higher += variant.level == 1;
+    });
   }
 
   void expectSameBits(const std::string &function, const Tensors &inputs) {
@@ -47,7 +32,6 @@ protected:
     EXPECT_TRUE(sameBits(high, low));
   }
 
-  std::vector<Session> sessions;
   int higher = 0; ///< kernels that have another form at level 1
 };
 

@@ -5,8 +5,7 @@
 // Level 2 multiplies by matrix units. Integers keep the bits of level 0, floats are near
 // its numbers, and a row's bits do not depend on its company. Rows, columns and features
 // that end inside a tile, a matrix and a word.
-#include "LinearModel.h"
-#include "ScopedVariable.h"
+#include "TwoLevels.h"
 
 #include <cstring>
 
@@ -20,32 +19,18 @@ constexpr int64_t rows = 150;
 /// Features and outputs.
 using Size = std::pair<int64_t, int64_t>;
 
-class MatrixUnitsTest : public testing::TestWithParam<std::tuple<std::string, Size>> {
+class MatrixUnitsTest : public testing::TestWithParam<std::tuple<std::string, Size>>,
+                        protected TwoLevels {
 protected:
   const std::string dtype = std::get<0>(GetParam());
   const int64_t features = std::get<1>(GetParam()).first, outputs = std::get<1>(GetParam()).second;
-  // Drivers for the processor emulate packed dot products, which sum weights of int8.
-  ScopedVariable limits{"HEDDLE_VULKAN_LIMITS", "dots=1"};
 
-  /// Sessions at level 0 and at level 2; skips where the device has no level 2.
   void open(const LinearModel &model) {
-    for (int level : {0, 2}) {
-      auto artifact = model.compile(dtype, "vulkan", model.text());
-      ASSERT_TRUE(artifact) << artifact.error().message;
-      if (level == 2)
-        countForms(artifact->program());
-      auto session =
-          Session::fromArtifact(std::move(*artifact), {.device = "vulkan", .vulkanLevel = level});
-      if (!session && (isMissingDevice(session.error()) ||
-                       session.error().message.find("expected a level of 0") != std::string::npos))
-        GTEST_SKIP() << session.error().message;
-      ASSERT_TRUE(session) << session.error().message;
-      sessions.push_back(std::move(*session));
-    }
+    openLevels(model, dtype, model.text(), 2, [](const Program &program) { countForms(program); });
   }
 
   /// Kernels of many and of few rows for each shape of matrices, and none else.
-  void countForms(const Program &program) {
+  static void countForms(const Program &program) {
     int many = 0, few = 0;
     for (const Kernel &kernel : program.kernels)
       for (const VulkanVariant &variant : kernel.vulkan)
@@ -69,8 +54,6 @@ protected:
     std::span<const float> y = result->at("y").values<float>();
     return {y.begin(), y.end()};
   }
-
-  std::vector<Session> sessions;
 };
 
 TEST_P(MatrixUnitsTest, RowsHaveTheirBitsInAnyCompany) {
