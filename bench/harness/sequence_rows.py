@@ -89,11 +89,15 @@ HEARING = {"feature_extractor_type": "WhisperFeatureExtractor", "sampling_rate":
            "nb_max_frames": sequences.FRAMES, "n_samples": 480000, "padding_value": 0.0}
 
 
+SPEAKING = {"decoder_start_token_id": START, "no_timestamps_token_id": NO_TIMES, "eos_token_id": END, "is_multilingual": False}
+
+
 def folder_of(shape, cache):
     folder = checkpoints.written(cache / f"sequence-{shape.name}", config(shape), shapes_of(shape),
                                  lambda name, sizes: checkpoints.rounded(values_of(name, sizes)))
     if shape.bands:
         (folder / "preprocessor_config.json").write_text(json.dumps({**HEARING, "feature_size": shape.bands}))
+        (folder / "generation_config.json").write_text(json.dumps(SPEAKING))
     return folder
 
 
