@@ -79,7 +79,7 @@ std::span<const float> TokenRules::apply(std::span<const float> scores, size_t s
   if (std::ssize(said) < options.least)
     forbid(options.ends);
   forbid(options.suppressed);
-  if (said.empty())
+  if (said.size() == (options.first ? 1 : 0))
     forbid(options.suppressedFirst);
   if (options.timestamps)
     options.timestamps->apply(changed, never == 0, said);

@@ -245,6 +245,13 @@ TEST(Decoding, RulesHoldInEverySearch) {
       TokenIds later = found([](auto &o) { o.suppressedFirst = {0, 1, 2, endToken}; });
       ASSERT_FALSE(later.empty());
       EXPECT_EQ(later[0], 4);
+      TokenIds behindFirst = found([](auto &o) {
+        o.first = 2;
+        o.suppressedFirst = {0, 1, 2, endToken};
+      });
+      ASSERT_GE(behindFirst.size(), 2u);
+      EXPECT_EQ(behindFirst[0], 2);
+      EXPECT_EQ(behindFirst[1], 4) << "what is said first does not count";
       EXPECT_EQ(found([](auto &o) { o.first = 2, o.least = 3; }).at(0), 2);
       EXPECT_GE(found([](auto &o) { o.least = 7; }).size(), 7u);
       EXPECT_LE(found([](auto &o) { o.least = 12, o.last = endToken; }).size(), 11u);
