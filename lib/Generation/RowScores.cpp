@@ -188,9 +188,11 @@ Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores
                                                    bool probabilities, size_t count,
                                                    double temperature,
                                                    std::span<const float> among) {
-  if (among.empty())
+  float largest = largestOf(among.data(), among.size());
+  if (among.empty() || std::isinf(largest)) { // beside an infinite score others have no probability
     among = scores;
-  const float largest = largestOf(among.data(), among.size());
+    largest = largestOf(scores.data(), scores.size());
+  }
   if (probabilities ? !(largest > 0) : largest == never)
     return noNumbers();
   const double whole = std::log(sumOf(among, probabilities, largest, temperature));
@@ -204,7 +206,7 @@ Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores
       break;
     candidates.push_back({behind / temperature - whole, place});
   }
-  if (candidates.empty() && count > 0)
+  if (candidates.empty() && count > 0) // nothing is left of a row
     return noNumbers();
   return candidates;
 }

@@ -40,8 +40,9 @@ double logSum(std::span<const float> scores, bool probabilities);
 /// The `count` likeliest tokens of a row with their log probabilities, likelier first, among equals
 /// the lower token. The distribution is softmax(scores / temperature); for `probabilities`, their
 /// powers 1 / temperature, normalised. Tokens with probability 0 or a score of NaN are left out. A
-/// row without a number above minus infinity is an error. Probabilities are those among all of
-/// `among` where it is not empty: a row of which `scores` leave some out.
+/// row without a number above minus infinity is an error. With `among`, of which `scores` is a copy
+/// with some tokens forbidden, log probabilities are those in the distribution of `among`, unless a
+/// score of it is infinite.
 Expected<std::vector<Candidate>> likeliest(std::span<const float> scores, bool probabilities,
                                            size_t count, double temperature = 1,
                                            std::span<const float> among = {});

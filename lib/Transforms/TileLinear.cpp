@@ -10,9 +10,9 @@
 //
 // Several linears over the same rows are parts of one kernel. What follows a
 // linear is computed op by op on its tiles (TileableOpInterface). Kernels that
-// store heads have a grid over sequences and their rows, others over all rows; where
-// each sequence has one row, a step of a decoder, a tile has rows of many sequences,
-// so that a weight is read once for all of them.
+// store heads have a grid over sequences and their rows, others over all rows. Where
+// all results are heads and each sequence has one row, in a step of a decoder, a tile
+// has rows of many sequences, so that a weight is read once for all of them.
 
 #include "TileRotary.h"
 #include "Tilers.h"
@@ -158,28 +158,26 @@ SmallVector<ColumnLoop> LinearTiler::columnLoops() {
   return result;
 }
 
-/// The views of the rows of linears whose results are heads of one row a sequence, [B, 1, N]; none
-/// where results or rows are others.
+/// The views of all rows that a kernel reads, where its results are heads and each sequence has one
+/// row: [B, 1, N]; none where results or rows are others.
 static SmallVector<unsigned> rowsOfSequences(KernelBuilder &f) {
-  SmallVector<unsigned> views;
   for (Value result : yieldedValues(f))
     if (cast<ShapedType>(result.getType()).getRank() != 4)
       return {};
-  for (LinearOp linear : f.def.getBody().front().getOps<LinearOp>())
-    for (Value rows : {Value(linear.getInput()), linear.getInputScales()}) {
-      if (!rows)
-        continue;
-      kernel::ViewType view = f.viewType(f.viewOf(rows));
-      if (view.getRank() != 3 || view.getDim(1).extent != Size(1) ||
-          view.getDim(1).pitch != Size(1))
-        return {};
-      if (!llvm::is_contained(views, f.viewOf(rows)))
-        views.push_back(f.viewOf(rows));
-    }
+  SmallVector<unsigned> views;
+  for (Value argument : f.def.getBody().getArguments()) {
+    const int64_t number = f.viewOf(argument);
+    if (number < 0 || f.viewType(number).getRank() < 3)
+      continue;
+    kernel::ViewType view = f.viewType(number);
+    if (view.getRank() != 3 || view.getDim(1).extent != Size(1) || view.getDim(1).pitch != Size(1))
+      return {};
+    views.push_back(number);
+  }
   return views;
 }
 
-/// Describes [B, 1, N] as [B, N] where all results are heads.
+/// Describes [B, 1, N] as [B, N] where all results are heads and each sequence has one row.
 void LinearTiler::takeRowsOfSequences() {
   SmallVector<unsigned> views = rowsOfSequences(f);
   for (unsigned view : views)

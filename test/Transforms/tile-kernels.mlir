@@ -106,6 +106,23 @@ kernel.def @step(%x: tensor<?x1x32xf32> {kernel.layout = #kernel.layout<view = <
 
 // -----
 
+// What is added to a step's rows before they are heads is rows of many sequences too.
+// CHECK-LABEL: kernel.func @step_add(
+// CHECK-SAME: %{{.*}}: !kernel.view<[d0, 32], f32>, %{{.*}}: !kernel.view<[64, 32], f32, panel = 16>, %[[R:.*]]: !kernel.view<[d0, 64], f32>,
+// CHECK: kernel.load %[[R]][%{{.*}}, %{{.*}}]
+// CHECK: kernel.store %{{.*}} at(
+kernel.def @step_add(%x: tensor<?x1x32xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, 32], f32>>},
+                     %w: tensor<64x32xf32> {kernel.layout = #kernel.layout<view = <[64, 32], f32, panel = 16>, storage = weight>},
+                     %r: tensor<?x1x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, 64], f32>>})
+    -> (tensor<?x2x1x32xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, 1, 32], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0"]} {
+  %0 = transformer.linear %x, %w : (tensor<?x1x32xf32>, tensor<64x32xf32>) -> tensor<?x1x64xf32>
+  %1 = arith.addf %0, %r : tensor<?x1x64xf32>
+  %2 = transformer.split_heads %1 {heads = 2 : i64} : tensor<?x1x64xf32> -> tensor<?x2x1x32xf32>
+  kernel.yield %2 : tensor<?x2x1x32xf32>
+}
+
+// -----
+
 // A kernel of its own: halves that are tiles, or elements that are looked up.
 // CHECK-LABEL: kernel.func @rotate_tiles(
 // CHECK-COUNT-4: kernel.load

@@ -80,7 +80,8 @@ struct DecodingOptions {
   /// Tokens before each sequence, which count as held; empty: none.
   std::vector<TokenIds> before;
 
-  /// Tokens that are never chosen, and those that are not chosen first, or behind the token `first`.
+  /// Tokens that are never chosen, and those that are not chosen first; where `first` is forced, not
+  /// second.
   std::vector<int32_t> suppressed, suppressedFirst;
   /// The token that is chosen first, and the one that is chosen last where the limit ends a sequence,
   /// whatever their scores; a beam counts them as certain.

@@ -113,7 +113,7 @@ static bool areKnown(ContractOp op, ValueRange values) {
          });
 }
 
-/// Adds the lines that the fragment is stored to, and those of later loads of its shape, such as a
+/// Adds the lines that the fragment is stored to, but by stores with `at`, and those of later loads of its shape, such as a
 /// residual: either would miss the cache line after line.
 void CpuPrefetch::addResultLines(const Fragment &shape) {
   auto add = [&](auto access, Value tile, bool isWritten, auto places) {

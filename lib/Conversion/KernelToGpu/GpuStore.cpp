@@ -37,7 +37,7 @@ public:
   SmallVector<Value> inside;           ///< by row, if some rows may be another window's
   SmallVector<Address> places;         ///< row-major views only
   SmallVector<Value> rowOf; ///< by row, if each is in a matrix of its own; negative: nowhere
-  Value matrix;             ///< elements from one of these to the next
+  Value matrix;             ///< elements from one such matrix to the next
 
 private:
   Value isStored(int64_t row, Value rowsLeft);

@@ -218,7 +218,7 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
     Leading points, then the first row and column; a view in panels takes rows at any offset. With `rows(%n)` only the first n rows of
     the tile are written; without it rows past the extent may be written too (planned memory is rounded up). `as rows` stores an Mx1 tile to a vector.
     With `ring`, rows go on from row 0 where they reach it.
-    With `at(%p)` each row goes to another matrix: row r to the first index + r, and there to the row's index + p[r]; where p[r] is negative, nowhere.
+    With `at(%p)` row r of the tile goes to row `index + p[r]` of matrix `first index + r`; where p[r] is negative it is not stored.
 
     C1: one index a dimension. C2: the tile has the view's element type. C3: `as rows` takes an Mx1 tile and a vector, vectors take nothing else.
     C4: `at` is Mx1 of i32 with the tile's rows, of a view of rank 3 or more, with `rows` and without `ring`.
