@@ -87,8 +87,6 @@ def config(shape):
 
 HEARING = {"feature_extractor_type": "WhisperFeatureExtractor", "sampling_rate": 16000, "hop_length": 160, "n_fft": 400, "chunk_length": 30,
            "nb_max_frames": sequences.FRAMES, "n_samples": 480000, "padding_value": 0.0}
-
-
 SPEAKING = {"decoder_start_token_id": START, "no_timestamps_token_id": NO_TIMES, "eos_token_id": END, "is_multilingual": False}
 
 

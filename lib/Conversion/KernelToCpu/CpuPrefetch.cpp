@@ -113,8 +113,8 @@ static bool areKnown(ContractOp op, ValueRange values) {
          });
 }
 
-/// Adds the lines that the fragment is stored to, but by stores with `at`, and those of later loads of its shape, such as a
-/// residual: either would miss the cache line after line.
+/// Adds the lines that the fragment is stored to, but not by stores with `at`, and those of later
+/// loads of its shape, such as a residual: either would miss the cache line after line.
 void CpuPrefetch::addResultLines(const Fragment &shape) {
   auto add = [&](auto access, Value tile, bool isWritten, auto places) {
     if (cast<ShapedType>(tile.getType()).getShape() != op.getType().getShape() ||
