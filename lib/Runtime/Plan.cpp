@@ -73,14 +73,35 @@ void FunctionLayout::findReorder() {
   }
 }
 
+/// Whether a launch of the function writes to the state of that name.
+static bool writesTo(const Program &program, const Function &function, const std::string &state) {
+  auto use = std::ranges::find(function.states, state, &StateUse::name);
+  if (use == function.states.end())
+    return false;
+  return std::ranges::any_of(function.launches, [&](const Launch &launch) {
+    auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
+    for (size_t i = 0; i < launch.arguments.size() && kernel != program.kernels.end(); ++i) {
+      const LaunchArgument &argument = launch.arguments[i];
+      if (argument.kind == LaunchArgument::Kind::Buffer && argument.index == use->buffer &&
+          kernel->arguments[i].written)
+        return true;
+    }
+    return false;
+  });
+}
+
 Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function,
                                                 const DeviceCode &code) {
   FunctionLayout layout(function);
-  for (const StateUse &use : function.states)
+  for (const StateUse &use : function.states) {
     layout.isSet.push_back(std::ranges::any_of(program.functions, [&](const Function &other) {
       return !other.replaceBy.empty() &&
              std::ranges::find(other.states, use.name, &StateUse::name) != other.states.end();
     }));
+    layout.isFixed.push_back(std::ranges::none_of(program.functions, [&](const Function &other) {
+      return !other.startsStates && writesTo(program, other, use.name);
+    }));
+  }
   for (const Launch &launch : function.launches) {
     auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
     if (kernel == program.kernels.end())

@@ -47,6 +47,7 @@ public:
   const SessionOptions options;
   Dimensions sessionDims;
   CachedRows rows;
+  RowOrigins origins;
 
 private:
   struct OutputForm {
@@ -79,13 +80,14 @@ private:
     int64_t spareBytes = 0;      ///< scratch memory of a reorder or a replacement
     std::vector<int64_t> places; ///< offset of each buffer in planned memory
     std::vector<OutputForm> outputs;
-    std::vector<size_t> fresh;     ///< numbers of blocks to be initialised
-    std::vector<size_t> untouched; ///< and of those whose contents nobody reads yet
-    std::vector<int64_t> parents;  ///< row r continues row parents[r]
-    RowMoves reorder;
-    std::span<const RowMove> reordered; ///< copies of rows, equal for all states
-    std::vector<Move> rowMoves;         ///< the copies of all states, in bytes
-    std::vector<MemoryRange> emptied;   ///< rows that a reorder sets to zero
+    std::vector<size_t> fresh;      ///< numbers of blocks to be initialised
+    std::vector<size_t> untouched;  ///< and of those whose contents nobody reads yet
+    std::vector<int64_t> parents;   ///< row r continues row parents[r]
+    RowMoves reorder, reorderFixed; ///< of states that steps write to, and of others
+    std::span<const RowMove>
+        reordered;                    ///< copies of rows, equal for all states that steps write to
+    std::vector<Move> rowMoves;       ///< the copies of all states, in bytes
+    std::vector<MemoryRange> emptied; ///< rows that a reorder sets to zero
     /// Rows that a start replaces, in the order of its sequences, among `heldRows`; the name of their
     /// dimension; and the size of the padded dimension before and after the call.
     std::vector<int64_t> replaced;
@@ -120,7 +122,7 @@ private:
   Status placeState(CallData &call, const StateUse &use);
   Status explainMismatch(CallData &call, const StateUse &use, int64_t held);
   Status readParents(CallData &call);
-  Status reorderState(CallData &call, const StateUse &use, bool isSet);
+  Status reorderState(CallData &call, size_t state);
   Status readReplaced(CallData &call, const Tensor &rows);
   Status checkReplaced(CallData &call);
   Status stageStates(CallData &call, const Tensor &rows);

@@ -106,4 +106,29 @@ std::span<const RowMove> RowMoves::plan(std::span<const int64_t> wanted) {
   return moves;
 }
 
+int64_t RowOrigins::originOf(int64_t row) const {
+  return static_cast<size_t>(row) < origins.size() ? origins[row] : row;
+}
+
+void RowOrigins::renew(std::span<const int64_t> rows) {
+  for (int64_t row : rows)
+    if (static_cast<size_t>(row) < origins.size())
+      origins[row] = --renewed;
+}
+
+void RowOrigins::permute(std::span<const int64_t> parents) {
+  next.clear();
+  for (int64_t parent : parents)
+    next.push_back(parent < 0 ? --renewed : originOf(parent));
+  std::swap(origins, next);
+}
+
+std::span<const int64_t> RowOrigins::needed(std::span<const int64_t> parents, int64_t held) {
+  next.assign(parents.begin(), parents.end());
+  for (int64_t row = 0; row < std::ssize(next) && row < held; ++row)
+    if (next[row] >= 0 && originOf(next[row]) == originOf(row))
+      next[row] = row;
+  return next;
+}
+
 } // namespace heddle

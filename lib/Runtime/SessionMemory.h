@@ -87,4 +87,26 @@ private:
   std::vector<int64_t> ready; ///< pending rows without readers, so free to be overwritten
 };
 
+/// Which rows hold the same of the states that only starts write to: hypotheses of one text are rows
+/// of equal keys and values of that text, which need no copies among each other.
+class RowOrigins {
+public:
+  /// All rows begin anew, each for itself.
+  void clear() { origins.clear(); }
+  /// These rows begin anew.
+  void renew(std::span<const int64_t> rows);
+  /// Row r continues parents[r]; at -1 it begins anew.
+  void permute(std::span<const int64_t> parents);
+  /// The parents that rows need where `held` rows have contents: itself for a row that holds what its
+  /// parent does. The result is valid until the next call.
+  std::span<const int64_t> needed(std::span<const int64_t> parents, int64_t held);
+
+private:
+  int64_t originOf(int64_t row) const;
+
+  std::vector<int64_t> origins; ///< by row; a row beyond them is its own
+  std::vector<int64_t> next;    ///< scratch
+  int64_t renewed = 0;          ///< rows that began anew; their origins are negative
+};
+
 } // namespace heddle

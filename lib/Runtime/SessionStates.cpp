@@ -54,8 +54,7 @@ Status Session::Impl::placeStates(CallData &call) {
     HEDDLE_TRY(readParents(call));
   for (size_t i = 0; i < call.function.states.size(); ++i) {
     const StateUse &use = call.function.states[i];
-    HEDDLE_TRY(call.layout.movesRows[i] ? reorderState(call, use, call.layout.isSet[i])
-                                        : placeState(call, use));
+    HEDDLE_TRY(call.layout.movesRows[i] ? reorderState(call, i) : placeState(call, use));
   }
   return {};
 }
@@ -107,7 +106,8 @@ Status Session::Impl::readParents(CallData &call) {
 
 /// Plans the copies of a live state's rows; rows without a parent become zero where a start sets the
 /// state as a whole. Parents are checked here, since only the state knows its number of rows.
-Status Session::Impl::reorderState(CallData &call, const StateUse &use, bool isSet) {
+Status Session::Impl::reorderState(CallData &call, size_t state) {
+  const StateUse &use = call.function.states[state];
   const std::string &name = call.layout.blocks[use.buffer];
   const SessionMemory::Block *held = memory.find(name);
   if (!held || !held->live)
@@ -127,10 +127,12 @@ Status Session::Impl::reorderState(CallData &call, const StateUse &use, bool isS
   auto place = [&](int64_t row, int64_t at) {
     return row < 0 ? spareRow - at : block.offset + row * one + at;
   };
-  for (const RowMove &move : call.reordered)
+  for (const RowMove &move : call.layout.isFixed[state]
+                                 ? call.reorderFixed.plan(origins.needed(call.parents, rows))
+                                 : call.reordered)
     for (int64_t at = 0; at < one; at += filled.stride)
       call.rowMoves.push_back({place(move.from, at), place(move.to, at), filled.bytes});
-  for (size_t row = 0; row < call.parents.size() && isSet; ++row)
+  for (size_t row = 0; row < call.parents.size() && call.layout.isSet[state]; ++row)
     if (call.parents[row] < 0)
       call.emptied.push_back({block.offset + static_cast<int64_t>(row) * one, one});
   return {};
@@ -204,17 +206,22 @@ void Session::Impl::finishStates(const CallData &call) {
   for (const std::vector<size_t> *numbers : {&call.fresh, &call.untouched})
     for (size_t number : *numbers)
       memory[number].live = true;
-  if (!call.function.reorderBy.empty())
+  if (!call.function.reorderBy.empty()) {
     rows.permute(call.parents);
+    origins.permute(call.parents);
+  }
   rows.commit();
   if (call.inputs.replaced()) {
     rows.empty(call.replaced);
+    origins.renew(call.replaced);
     if (!call.function.pads.empty())
       sessionDims[call.function.pads] = call.nextLength;
     return;
   }
-  if (call.function.startsStates)
+  if (call.function.startsStates) {
+    origins.clear();
     forgetSizes();
+  }
   for (size_t i = 0; i < call.function.updates.size(); ++i)
     sessionDims[call.function.updates[i].first] = call.plan->value(call.layout.updates[i]);
   if (const std::string &length = call.function.appendsTo; !length.empty())

@@ -73,3 +73,48 @@ TEST(SessionMemory, RowsThatStayAreNotCopied) {
   EXPECT_TRUE(RowMoves().plan(std::vector<int64_t>{0, 1, 2}).empty());
   EXPECT_EQ(RowMoves().plan(std::vector<int64_t>{0, 0, 2}).size(), 1u);
 }
+
+// Contents are the origins themselves: whatever is not copied must have been there.
+TEST(SessionMemory, RowsOfOneOriginNeedNoCopies) {
+  std::mt19937 random(5);
+  RowOrigins origins;
+  RowMoves moves;
+  std::vector<int64_t> held{0, 1, 2};
+  int64_t contents = 3;
+  size_t copies = 0, changes = 0;
+  for (int round = 0; round < 500; ++round) {
+    std::vector<int64_t> parents(1 + random() % 8), wanted;
+    for (int64_t &parent : parents) {
+      parent = static_cast<int64_t>(random() % (held.size() + 1)) - 1;
+      wanted.push_back(parent < 0 ? contents++ : held[static_cast<size_t>(parent)]);
+      changes += parent >= 0 && parent != &parent - parents.data();
+    }
+    const auto needed = origins.needed(parents, std::ssize(held));
+    std::vector<int64_t> next = held;
+    next.resize(std::max(held.size(), parents.size()), -1);
+    int64_t spare = -1;
+    for (const RowMove &move : moves.plan(needed)) {
+      ++copies;
+      int64_t value = move.from < 0 ? spare : next[static_cast<size_t>(move.from)];
+      (move.to < 0 ? spare : next[static_cast<size_t>(move.to)]) = value;
+    }
+    next.resize(parents.size());
+    for (size_t row = 0; row < parents.size(); ++row)
+      if (parents[row] < 0)
+        next[row] = wanted[row]; // a start writes to it
+    origins.permute(parents);
+    EXPECT_EQ(next, wanted);
+    held = next;
+    if (round % 7 == 0) {
+      const int64_t row = static_cast<int64_t>(random() % held.size());
+      origins.renew(std::vector<int64_t>{row});
+      held[static_cast<size_t>(row)] = contents++;
+    }
+    if (round % 50 == 0) {
+      origins.clear();
+      for (int64_t &content : held)
+        content = contents++;
+    }
+  }
+  EXPECT_LT(copies, changes); // some rows held what they needed
+}
