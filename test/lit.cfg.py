@@ -23,9 +23,11 @@ config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"), llvm_t
 for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "LP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "MESA_SHADER_CACHE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
-# As in environment.cmake.in: tests neither read nor fill the user's cache folder, and compile what they test.
-config.environment["XDG_CACHE_HOME"] = os.path.join(build, "test", "cache")
-config.environment["HEDDLE_CACHE_LIMIT"] = "0"
+# Tests neither read nor fill the user's cache folder. Many compile the same models, so they share the code of kernels, which is
+# kept by the kernel's text and the compiler's build; each reads the models themselves.
+config.environment["XDG_CACHE_HOME"] = os.path.join(build, "test", "lit-cache")
+config.environment["HEDDLE_CACHE_LIMIT"] = "1024"
+config.environment["HEDDLE_MODEL_CACHE_LIMIT"] = "0"
 mesa = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", "/"), ".cache")
 config.environment.setdefault("MESA_SHADER_CACHE_DIR", mesa)
 

@@ -159,15 +159,16 @@ Status Architecture::check() const {
   };
   if (!document.is_object())
     return error("", "expected an object, found " + shown(document));
-  if (std::string wrong =
-          unknownKey(document, {"heddle-architecture", "extends", "names", "config", "config-at",
-                                "require", "model", "tensors", "ignore", "heads", "head", "gguf"});
+  if (std::string wrong = unknownKey(document, {"heddle-architecture", "extends", "names", "config",
+                                                "config-at", "require", "model", "generation",
+                                                "tensors", "ignore", "heads", "head", "gguf"});
       !wrong.empty())
     return error("", wrong);
   if (document.value("heddle-architecture", Json()) != 1)
     return error("heddle-architecture", "expected version 1, found " +
                                             shown(document.value("heddle-architecture", Json())));
-  for (const char *key : {"names", "config", "require", "model", "tensors", "heads", "gguf"})
+  for (const char *key :
+       {"names", "config", "require", "model", "generation", "tensors", "heads", "gguf"})
     HEDDLE_TRY(object(document, key));
   for (const char *key : {"model", "tensors"})
     if (!document.contains(key))

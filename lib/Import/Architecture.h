@@ -47,6 +47,9 @@ public:
 
   /// The model description of the configuration, without `weights`.
   Expected<Json> description();
+  /// Generation settings of config.json, by Transformers' names, that the architecture has values of
+  /// its own for. They count where the folder has no generation_config.json.
+  Expected<Json> generation();
   /// The view of the checkpoint that is tensor `name` of the description.
   Expected<TensorViewRef> tensor(const TensorInfo &wanted, const WeightSource &checkpoint);
   /// Whether a tensor of the checkpoint is known and not needed.

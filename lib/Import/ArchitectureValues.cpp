@@ -180,6 +180,10 @@ Status Architecture::checkRequirements() {
 
 Expected<Json> Architecture::description() { return evaluated(document["model"], "model"); }
 
+Expected<Json> Architecture::generation() {
+  return evaluated(section(document, "generation"), "generation");
+}
+
 Error Architecture::ofDescription(Error problem, const std::string &path) const {
   llvm::StringRef message = problem.message;
   if (!message.consume_front(path + ": "))

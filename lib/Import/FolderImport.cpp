@@ -465,8 +465,11 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   else {
     givesVectors = HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
   }
-  if (json.contains("target") && json["target"].is_object())
-    HEDDLE_TRY(addGenerationConfig(folder, config, json, files, warnings));
+  if (json.contains("target") && json["target"].is_object()) {
+    Json settings = config;
+    settings.update(HEDDLE_TRY(architecture.generation()));
+    HEDDLE_TRY(addGenerationConfig(folder, settings, json, files, warnings));
+  }
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)

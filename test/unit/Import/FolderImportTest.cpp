@@ -5,6 +5,7 @@
 // A folder with an architecture file of its own, changed in one place at a time.
 // Numbers are compared with Transformers' in test/Integration/FolderTest.cpp.
 
+#include "Architecture.h"
 #include "ImportFixture.h"
 
 using namespace heddle;
@@ -221,7 +222,7 @@ TEST_F(FolderImportTest, TensorsMissingOrOfAnotherShape) {
 TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
   EXPECT_EQ(problemWithKey("/modle", Json::object()),
             "heddle.json: expected one of heddle-architecture, extends, names, config, config-at, "
-            "require, model, tensors, ignore, heads, head, gguf, found 'modle'");
+            "require, model, generation, tensors, ignore, heads, head, gguf, found 'modle'");
   EXPECT_EQ(problemWithKey("/heddle-architecture", 2),
             "heddle.json: heddle-architecture: expected version 1, found 2");
   EXPECT_EQ(problemWithKey("/config/width", {{"defualt", 1}}),
@@ -389,6 +390,29 @@ TEST_F(FolderImportTest, ConfigurationsThatAreWrong) {
   EXPECT_EQ(folderProblem(), "config.json: expected layers < 2, found layers = 2: one layer only");
   architecture["require"] = {{"false", "not at all"}};
   EXPECT_EQ(folderProblem(), "config.json: expected false, found otherwise: not at all");
+}
+
+// What Transformers' BartConfig and its relatives say of first and last tokens where nobody says more.
+TEST_F(FolderImportTest, SettingsThatAConfigurationHasByItself) {
+  auto settings = [&](Json given) {
+    auto loaded = Architecture::load(folder, std::move(given));
+    auto values = loaded ? loaded->generation() : Expected<Json>(loaded.takeError());
+    return values ? *values : Json(values.takeError().message);
+  };
+  auto forced = [](Json first, Json last) {
+    return Json{{"forced_bos_token_id", std::move(first)},
+                {"forced_eos_token_id", std::move(last)}};
+  };
+  EXPECT_EQ(settings({{"model_type", "bart"}}), forced(nullptr, 2));
+  Json old{{"model_type", "bart"}, {"bos_token_id", 3}, {"force_bos_token_to_be_generated", true}};
+  EXPECT_EQ(settings(old), forced(3, 2));
+  old["forced_bos_token_id"] = 5;
+  old["forced_eos_token_id"] = nullptr;
+  EXPECT_EQ(settings(old), forced(5, nullptr));
+  EXPECT_EQ(settings({{"model_type", "pegasus"}}), forced(nullptr, 1));
+  EXPECT_EQ(settings({{"model_type", "marian"}}), forced(nullptr, 0));
+  EXPECT_EQ(settings({{"model_type", "m2m_100"}}), forced(nullptr, nullptr));
+  EXPECT_EQ(settings({{"model_type", "t5"}}), Json::object());
 }
 
 TEST_F(FolderImportTest, Checkpoints) {
