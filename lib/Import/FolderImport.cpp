@@ -15,20 +15,18 @@
 #include "FolderLanguages.h"
 #include "FolderSpeech.h"
 #include "FolderTask.h"
+#include "FolderTexts.h"
 #include "GenerationConfig.h"
 #include "SentenceModules.h"
 #include "TokenScores.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
-#include "heddle/Images/Image.h"
 #include "heddle/Pack/Checkpoint.h"
 #include "heddle/Pack/GgufWeights.h"
 #include "heddle/Pack/SeededWeights.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
-#include "heddle/Templates/ChatTemplate.h"
-#include "heddle/Tokenizers/Tokenizer.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -155,140 +153,6 @@ static Status addLabels(const Json &config, const std::string &path, const std::
     return {}; // the configuration names none
   description.classifier->labels = "labels.txt";
   description.texts["labels.txt"] = std::move(labels);
-  return {};
-}
-
-/// Whether frames of sound come in.
-static bool hears(const Description &description) {
-  return description.source && description.source->frames;
-}
-
-/// The side that the folder's tokenizer is for, and its name: the source, or the target of a decoder
-/// alone and of a model that hears. None if vectors or images come in.
-static std::optional<std::pair<std::string, SideDescription *>> textsOf(Description &description) {
-  const bool reads = description.source && !hears(description);
-  std::optional<SideDescription> &side = reads ? description.source : description.target;
-  if (!side || side->vectors)
-    return std::nullopt;
-  return std::pair(std::string(reads ? "source" : "target"), &*side);
-}
-
-/// A warning where an id of the tokenizer has no row in the model's table: a text with that token
-/// is an error.
-static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
-                            Description &description) {
-  constexpr int64_t gap = 1024; // ids may have gaps, and nobody asks for the last one
-  const int64_t rows = textsOf(description)->second->size;
-  for (int64_t id = rows; id < std::min<int64_t>(rows + gap, INT32_MAX); ++id)
-    if (std::optional<std::string> token = tokenizer.idToToken(static_cast<int32_t>(id))) {
-      description.warnings.push_back(file + ": expected ids below the model's " +
-                                     std::to_string(rows) + " tokens, found " + std::to_string(id) +
-                                     " of " + quotedText(*token));
-      return;
-    }
-}
-
-/// The tokenizer of a folder and its file.
-static Expected<std::pair<TokenizerFile, Tokenizer>> readTokenizer(const std::string &folder) {
-  TokenizerFile file = HEDDLE_TRY(readTokenizerFile(folder));
-  if (file.isBare)
-    return inputError(file.name +
-                      ": expected tokenizer.json beside it, which says what stands around a text, "
-                      "found none; Transformers writes it: "
-                      "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
-  Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name));
-  return std::pair(std::move(file), std::move(tokenizer));
-}
-
-/// Whether the model reads texts on one side and writes them on another.
-static bool writesBeside(const Description &description) {
-  return description.source && !hears(description) && description.target &&
-         !description.target->vectors;
-}
-
-/// Puts a tokenizer's file into the compiled model, and its name on the side whose texts it cuts.
-static void carryTokenizer(TokenizerFile file, std::string_view name, SideDescription &side,
-                           Description &description) {
-  side.tokenizer = std::string(name) + ".tokenizer.json";
-  description.files.push_back(file.name);
-  description.texts[side.tokenizer] = std::move(file.json);
-}
-
-/// The tokenizer of what a model writes, where the folder has one apart from that of the source.
-static Expected<std::optional<TokenizerFile>> readTargetTokenizer(const std::string &folder,
-                                                                  const Description &description) {
-  if (!writesBeside(description))
-    return std::optional<TokenizerFile>();
-  std::optional<TokenizerFile> file = HEDDLE_TRY(readTargetTokenizerFile(folder));
-  if (file)
-    HEDDLE_TRY(Tokenizer::fromJson(file->json, file->name));
-  return file;
-}
-
-/// The folder's tokenizers, which the compiled model carries. Where one cannot be read, that is an
-/// error if texts will come, else a warning: the model runs on ids without them.
-static Status addTokenizer(const std::string &folder, bool needsTexts, Description &description) {
-  auto texts = textsOf(description);
-  if (!texts || (!needsTexts && !holdsTokenizer(folder)))
-    return {};
-  auto read = readTokenizer(folder);
-  auto target = readTargetTokenizer(folder, description);
-  if (!read || !target) {
-    Error error = !read ? read.takeError() : target.takeError();
-    if (needsTexts)
-      return error;
-    description.warnings.push_back(error.message + "; the model takes ids and no text");
-    return {};
-  }
-  auto &[file, tokenizer] = *read;
-  checkVocabulary(tokenizer, file.name, description);
-  llvm::append_range(description.warnings, file.warnings);
-  auto &[name, side] = *texts;
-  carryTokenizer(std::move(file), name, *side, description);
-  if (*target)
-    carryTokenizer(std::move(**target), "target", *description.target, description);
-  else if (writesBeside(description))
-    description.target->tokenizer = description.source->tokenizer;
-  return {};
-}
-
-/// How the folder turns messages into one text, which goes with its tokenizer; a warning where that
-/// cannot be read.
-static void addChatTemplate(const std::string &folder, Description &description) {
-  auto texts = textsOf(description);
-  if (!texts || texts->second->tokenizer.empty() || !ChatTemplate::isIn(folder))
-    return;
-  Expected<ChatTemplate> chat = ChatTemplate::open(folder);
-  if (!chat) {
-    description.warnings.push_back(chat.error().message +
-                                   "; the model takes texts and no messages");
-    return;
-  }
-  auto &[name, side] = *texts;
-  side->chatTemplate = name + ".chat-template.json";
-  description.texts[side->chatTemplate] = chat->toJson();
-}
-
-/// What the folder says of images, which the compiled model carries. Where it cannot be followed,
-/// that is an error if files will come, else a warning: the model takes numbers without it.
-static Status addPreprocessor(const std::string &folder, bool needsFiles,
-                              Description &description) {
-  std::string path = (fs::path(folder) / "preprocessor_config.json").string();
-  const bool vectors = description.source && description.source->vectors;
-  if (!vectors || hears(description) || (!needsFiles && !fs::exists(path)))
-    return {};
-  Expected<std::string> text = readTextFile(path, 1 << 20);
-  Expected<ImageProcessor> read =
-      text ? ImageProcessor::fromJson(*text, path) : Expected<ImageProcessor>(text.takeError());
-  if (!read && needsFiles)
-    return read.takeError();
-  if (!read) {
-    description.warnings.push_back(read.error().message + "; the model takes no files of images");
-    return {};
-  }
-  description.source->preprocessor = "source.preprocessor.json";
-  description.files.push_back(path);
-  description.texts[description.source->preprocessor] = std::move(*text);
   return {};
 }
 
@@ -431,6 +295,26 @@ static Error ofFolder(Error problem, const std::string &path, const ImportOption
   return architecture.ofDescription(std::move(problem), path);
 }
 
+/// What the folder says beside its configuration: labels, tokenizers, templates, and what commands
+/// need of them.
+static Status addTexts(const std::string &folder, const Json &config, const ImportOptions &options,
+                       const Architecture &architecture,
+                       const std::optional<SentenceModules> &modules, Description &description) {
+  HEDDLE_TRY(addLabels(config, configPath(folder), architecture.head(), description));
+  HEDDLE_TRY(addTokenizer(folder, options.needsTexts, description));
+  addChatTemplate(folder, description);
+  HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
+  if (hears(description) && description.isEncoderDecoder())
+    HEDDLE_TRY(addSpeech(folder, config, options.needsTexts, description));
+  HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
+  HEDDLE_TRY(addLanguages(config, description));
+  HEDDLE_TRY(addTasks(folder, config, description));
+  if (modules && modules->longest)
+    description.source->most =
+        std::min(description.source->most.value_or(*modules->longest), *modules->longest);
+  return limitCaches(options, configPath(folder), description);
+}
+
 Expected<ImportedModel> heddle::importFolder(const std::string &folder,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context) {
@@ -475,21 +359,9 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   if (!read)
     return ofFolder(read.takeError(), path, options, architecture);
   Description description = std::move(*read);
-  HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
-  HEDDLE_TRY(addTokenizer(folder, options.needsTexts, description));
-  addChatTemplate(folder, description);
-  HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
-  if (hears(description) && description.isEncoderDecoder())
-    HEDDLE_TRY(addSpeech(folder, config, options.needsTexts, description));
-  HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
-  HEDDLE_TRY(addLanguages(config, description));
-  HEDDLE_TRY(addTasks(folder, config, description));
+  HEDDLE_TRY(addTexts(folder, config, options, architecture, modules, description));
   if (givesVectors) // as Sentence-Transformers does it
     description.task["strip"] = true;
-  HEDDLE_TRY(limitCaches(options, path, description));
-  if (modules && modules->longest)
-    description.source->most =
-        std::min(description.source->most.value_or(*modules->longest), *modules->longest);
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
   files.push_back((fs::path(folder) / architectureFile).string()); // an output is none, ever
   model.files.insert(model.files.end(), files.begin(), files.end());

@@ -1,0 +1,149 @@
+//===- FolderTexts.cpp - What cuts a folder's inputs -----------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files go into the compiled model as they are and are read once here, so that what
+// is wrong with them is said when the model is made.
+
+#include "FolderTexts.h"
+
+#include "heddle/Images/Image.h"
+#include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+#include "heddle/Templates/ChatTemplate.h"
+#include "heddle/Tokenizers/Tokenizer.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <filesystem>
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+bool heddle::hears(const Description &description) {
+  return description.source && description.source->frames;
+}
+
+/// The side that the folder's tokenizer is for, and its name: the source, or the target of a decoder
+/// alone and of a model that hears. None if vectors or images come in.
+static std::optional<std::pair<std::string, SideDescription *>> textsOf(Description &description) {
+  const bool reads = description.source && !hears(description);
+  std::optional<SideDescription> &side = reads ? description.source : description.target;
+  if (!side || side->vectors)
+    return std::nullopt;
+  return std::pair(std::string(reads ? "source" : "target"), &*side);
+}
+
+/// A warning where an id of the tokenizer has no row in the model's table: a text with that token
+/// is an error.
+static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
+                            Description &description) {
+  constexpr int64_t gap = 1024; // ids may have gaps, and nobody asks for the last one
+  const int64_t rows = textsOf(description)->second->size;
+  for (int64_t id = rows; id < std::min<int64_t>(rows + gap, INT32_MAX); ++id)
+    if (std::optional<std::string> token = tokenizer.idToToken(static_cast<int32_t>(id))) {
+      description.warnings.push_back(file + ": expected ids below the model's " +
+                                     std::to_string(rows) + " tokens, found " + std::to_string(id) +
+                                     " of " + quotedText(*token));
+      return;
+    }
+}
+
+/// The tokenizer of a folder and its file.
+static Expected<std::pair<TokenizerFile, Tokenizer>> readTokenizer(const std::string &folder) {
+  TokenizerFile file = HEDDLE_TRY(readTokenizerFile(folder));
+  if (file.isBare)
+    return inputError(file.name +
+                      ": expected tokenizer.json beside it, which says what stands around a text, "
+                      "found none; Transformers writes it: "
+                      "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+  Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name));
+  return std::pair(std::move(file), std::move(tokenizer));
+}
+
+/// Whether the model reads texts on one side and writes them on another.
+static bool writesBeside(const Description &description) {
+  return description.source && !hears(description) && description.target &&
+         !description.target->vectors;
+}
+
+/// Puts a tokenizer's file into the compiled model, and its name on the side whose texts it cuts.
+static void carryTokenizer(TokenizerFile file, std::string_view name, SideDescription &side,
+                           Description &description) {
+  side.tokenizer = std::string(name) + ".tokenizer.json";
+  description.files.push_back(file.name);
+  description.texts[side.tokenizer] = std::move(file.json);
+}
+
+/// The tokenizer of what a model writes, where the folder has one apart from that of the source.
+static Expected<std::optional<TokenizerFile>> readTargetTokenizer(const std::string &folder,
+                                                                  const Description &description) {
+  if (!writesBeside(description))
+    return std::optional<TokenizerFile>();
+  std::optional<TokenizerFile> file = HEDDLE_TRY(readTargetTokenizerFile(folder));
+  if (file)
+    HEDDLE_TRY(Tokenizer::fromJson(file->json, file->name));
+  return file;
+}
+
+Status heddle::addTokenizer(const std::string &folder, bool needsTexts, Description &description) {
+  auto texts = textsOf(description);
+  if (!texts || (!needsTexts && !holdsTokenizer(folder)))
+    return {};
+  auto read = readTokenizer(folder);
+  auto target = readTargetTokenizer(folder, description);
+  if (!read || !target) {
+    Error error = !read ? read.takeError() : target.takeError();
+    if (needsTexts)
+      return error;
+    description.warnings.push_back(error.message + "; the model takes ids and no text");
+    return {};
+  }
+  auto &[file, tokenizer] = *read;
+  checkVocabulary(tokenizer, file.name, description);
+  llvm::append_range(description.warnings, file.warnings);
+  auto &[name, side] = *texts;
+  carryTokenizer(std::move(file), name, *side, description);
+  if (*target)
+    carryTokenizer(std::move(**target), "target", *description.target, description);
+  else if (writesBeside(description))
+    description.target->tokenizer = description.source->tokenizer;
+  return {};
+}
+
+void heddle::addChatTemplate(const std::string &folder, Description &description) {
+  auto texts = textsOf(description);
+  if (!texts || texts->second->tokenizer.empty() || !ChatTemplate::isIn(folder))
+    return;
+  Expected<ChatTemplate> chat = ChatTemplate::open(folder);
+  if (!chat) {
+    description.warnings.push_back(chat.error().message +
+                                   "; the model takes texts and no messages");
+    return;
+  }
+  auto &[name, side] = *texts;
+  side->chatTemplate = name + ".chat-template.json";
+  description.texts[side->chatTemplate] = chat->toJson();
+}
+
+Status heddle::addPreprocessor(const std::string &folder, bool needsFiles,
+                               Description &description) {
+  std::string path = (fs::path(folder) / "preprocessor_config.json").string();
+  const bool vectors = description.source && description.source->vectors;
+  if (!vectors || hears(description) || (!needsFiles && !fs::exists(path)))
+    return {};
+  Expected<std::string> text = readTextFile(path, 1 << 20);
+  Expected<ImageProcessor> read =
+      text ? ImageProcessor::fromJson(*text, path) : Expected<ImageProcessor>(text.takeError());
+  if (!read && needsFiles)
+    return read.takeError();
+  if (!read) {
+    description.warnings.push_back(read.error().message + "; the model takes no files of images");
+    return {};
+  }
+  description.source->preprocessor = "source.preprocessor.json";
+  description.files.push_back(path);
+  description.texts[description.source->preprocessor] = std::move(*text);
+  return {};
+}
