@@ -8,6 +8,7 @@
 #pragma once
 
 #include "Boundary.h"
+#include "CachedRows.h"
 #include "Plan.h"
 
 #include "heddle/Runtime/Session.h"
@@ -39,38 +40,6 @@ public:
 
 private:
   Map filled, waiting;
-};
-
-/// Rows that each sequence has in the caches. A function that appends gives each its own number; a
-/// call's changes count only once it succeeds (commit).
-class CachedRows {
-public:
-  /// Begins a call: all sequences are without rows if it starts from empty caches.
-  void begin(bool emptyCaches);
-  /// Rows of `sequences` sequences before the call; the caches' own number of them if they hold any.
-  std::span<const int32_t> before(int64_t sequences);
-  /// Rows after the call. Sequence b appends `counts[b]`, or `each` without counts; returns the most.
-  int64_t append(std::span<const int32_t> counts, int64_t each);
-  std::span<const int32_t> after() const { return next; }
-  /// The most rows that a sequence has written since it was empty; none where nothing was appended yet.
-  std::optional<int64_t> most() const;
-  /// Keeps the changes of the current call.
-  void commit();
-  /// Keeps the first `rows[b]` of each sequence, and none of one whose next row would see rows that
-  /// the caches have no more (Function::keptRows, spareRows): how many each keeps.
-  Expected<std::vector<int64_t>> keep(std::span<const int64_t> rows, int64_t keptRows,
-                                      int64_t spareRows);
-  /// Sequence r continues parents[r]; at -1 it is without rows.
-  void permute(std::span<const int64_t> parents);
-  /// These sequences are without rows.
-  void empty(std::span<const int64_t> sequences);
-
-private:
-  void reach();
-
-  std::vector<int32_t> kept, first, next;
-  std::vector<int32_t> reached; ///< the most rows that each sequence had since it was empty
-  bool emptied = false, appended = false;
 };
 
 /// The inputs that callers may give.
