@@ -252,11 +252,6 @@ forEachRow(const Scores &scores,
         visit(sequence, h, i);
 }
 
-static RefTensor zeros(std::vector<int64_t> shape) {
-  std::vector<double> values(elementCount(shape));
-  return {DType::F32, std::move(shape), std::move(values)};
-}
-
 /// Index of a row in [B, H, Tq].
 static int64_t rowOf(const Scores &scores, const Sequence &sequence, int64_t h, int64_t i) {
   return (sequence.batch * scores.heads + h) * scores.queries + sequence.firstQuery + i;
@@ -267,9 +262,9 @@ namespace {
 class Weights {
 public:
   Weights(const Scores &scores, bool average)
-      : tensor(zeros(average
-                         ? std::vector{scores.batch, scores.queries, scores.keys}
-                         : std::vector{scores.batch, scores.heads, scores.queries, scores.keys})),
+      : tensor(make(average
+                        ? std::vector{scores.batch, scores.queries, scores.keys}
+                        : std::vector{scores.batch, scores.heads, scores.queries, scores.keys})),
         scores(scores), average(average) {}
   void add(const Sequence &sequence, int64_t h, int64_t i, int64_t j, double weight) {
     int64_t row = average ? sequence.batch * scores.queries + sequence.firstQuery + i
@@ -300,8 +295,8 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
     return errorAt(op, "expected values for the keys " + shapeText(key.shape) + ", found " +
                            shapeText(value.shape));
   int64_t Dv = value.shape[3], keyHeads = value.shape[1], group = scores.heads / keyHeads;
-  RefTensor output = zeros({scores.batch, scores.heads, scores.queries, Dv});
-  RefTensor lse = zeros({scores.batch, scores.heads, scores.queries});
+  RefTensor output = make({scores.batch, scores.heads, scores.queries, Dv});
+  RefTensor lse = make({scores.batch, scores.heads, scores.queries});
   Weights weights(scores, op.getAverageWeights());
   forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
     std::vector<double> row = scores.row(sequence, h, i);
@@ -336,7 +331,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
 Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
                                                      const Lookup &lookup) {
   Scores scores = HEDDLE_TRY(Scores::create(op, lookup));
-  RefTensor maximum = zeros({scores.batch, scores.heads, scores.queries}), sum = maximum;
+  RefTensor maximum = make({scores.batch, scores.heads, scores.queries}), sum = maximum;
   forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
     std::vector<double> row = scores.row(sequence, h, i);
     row.push_back(scores.sink(h));         // like one more key
