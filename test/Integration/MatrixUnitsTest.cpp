@@ -69,7 +69,7 @@ TEST_P(MatrixUnitsTest, RowsHaveTheirBitsInAnyCompany) {
   const std::vector<float> all = resultOf(model, 1, 0, rows), low = resultOf(model, 0, 0, rows);
   ASSERT_EQ(all.size(), low.size());
   const auto bytes = static_cast<size_t>(outputs) * sizeof(float);
-  if (dtype == "int8") {
+  if (dtype == "int8" || dtype == "int4") {
     EXPECT_EQ(std::memcmp(all.data(), low.data(), all.size() * sizeof(float)), 0);
   } else {
     for (int64_t row = 0; row < rows; ++row) {
@@ -103,10 +103,10 @@ std::string nameOf(const testing::TestParamInfo<MatrixUnitsTest::ParamType> &inf
   return dtype + "_" + std::to_string(size.first) + "_" + std::to_string(size.second);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, MatrixUnitsTest,
-                         testing::Combine(testing::Values<std::string>("f16", "f16-sum", "int8"),
-                                          testing::Values(Size(75, 37), Size(256, 128),
-                                                          Size(300, 70))),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Formats, MatrixUnitsTest,
+    testing::Combine(testing::Values<std::string>("f16", "f16-sum", "int8", "int4"),
+                     testing::Values(Size(75, 37), Size(256, 128), Size(300, 70))),
+    nameOf);
 
 } // namespace

@@ -80,8 +80,9 @@ struct ConvertFor : OpConversionPattern<scf::ForOp> {
     for (Type type : op.getBody()->getArgumentTypes())
       if (getTypeConverter()->convertType(type) != type)
         return rewriter.notifyMatchFailure(op, "expected values whose types need no conversion");
-    auto control =
-        op->hasAttr(heddle::kRolled) ? spirv::LoopControl::DontUnroll : spirv::LoopControl::None;
+    auto control = op->hasAttr(heddle::kRolled)     ? spirv::LoopControl::DontUnroll
+                   : op->hasAttr(heddle::kUnrolled) ? spirv::LoopControl::Unroll
+                                                    : spirv::LoopControl::None;
     auto loop = spirv::LoopOp::create(rewriter, op.getLoc(), op.getResultTypes(), control);
     loop.addEntryAndMergeBlock(rewriter);
     Block *header = buildHeader(op, adaptor, loop, rewriter);

@@ -10,5 +10,8 @@ namespace heddle {
 /// Attribute of an scf.for that drivers are not to unroll: an unrolled loop over the columns of a row
 /// loads the whole row before it adds.
 constexpr llvm::StringLiteral kRolled = "heddle.rolled";
+/// And of one that they are to unroll: over the elements that an invocation has of a matrix, which are
+/// registers only as long as their numbers are known.
+constexpr llvm::StringLiteral kUnrolled = "heddle.unrolled";
 
 } // namespace heddle

@@ -2,16 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuMatrices.h.
+// See GpuMatrices.h: places, blocks and products; the sums behind them are GpuMatrixSums.cpp's.
 #include "GpuMatrices.h"
 
 #include "GpuLoops.h"
 
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 #include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Support/Formats.h"
 #include "heddle/Support/Program.h"
-
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using heddle::kernel::BoundView;
@@ -22,6 +21,8 @@ namespace heddle {
 
 /// Words of a quad, rows of an invocation in a tile of many rows, rows of a panel.
 static constexpr int64_t kQuad = 4, kRows = 8, kPanel = 16;
+/// Words of a group of i4 where its codes are bytes.
+static constexpr int64_t kGroupWords = formatOf(DType::I4).group / formatOf(DType::I8).perWord;
 
 //===- Which kernels ------------------------------------------------------===//
 
@@ -62,9 +63,6 @@ bool multipliesMatrices(kernel::FuncOp func, const GpuTarget &target) {
 
 //===- Sizes --------------------------------------------------------------===//
 
-/// Quads from one row of sums to the next where `columns` of them go through workgroup memory.
-static int64_t pitchOfSums(int64_t columns) { return columns / kQuad + 1; }
-
 /// The array of a kernel: blocks of both sides, or a row of matrices of each subgroup.
 static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
   const MatrixShape &shape = *placement.matrix;
@@ -73,7 +71,8 @@ static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
                          GpuMatrices::lanesAcross;
   const bool isForFew = placement.rows == 1;
   const int64_t teams = isForFew ? 1 : placement.ty * placement.tx / placement.subgroup,
-                sums = teams * shape.m * pitchOfSums(isForFew ? placement.mostColumns : inTeam),
+                sums = teams * shape.m *
+                       GpuMatrices::pitchOfSums(isForFew ? placement.mostColumns : inTeam),
                 staged = (rows + placement.mostColumns) * pitch;
   const int64_t unit = shape.k / perWord % kQuad == 0 ? kQuad : kQuad / 2;
   return {unit, std::max(sums, staged) * kQuad / unit};
@@ -85,18 +84,29 @@ GpuMatrices::GpuMatrices(GpuEmitter &emitter, ContractOp op)
     : e(emitter), builder(emitter.builder), loc(emitter.loc), op(op),
       shape(*emitter.placement.matrix), fragment(emitter.shapeOf(op.getType())),
       perWord(wordsElements(shape.operands)), block(emitter.placement.block),
-      array(arrayOf(emitter.placement, perWord)) {}
+      hasGroups(elementOf(op.getRhs()) == DType::I4), array(arrayOf(emitter.placement, perWord)) {}
 
-Type GpuMatrices::element() const {
-  return sumsCodes() ? Type(builder.getIntegerType(8)) : Type(builder.getF16Type());
-}
-
-Type GpuMatrices::matrix(Use use) const {
-  Type sum = sumsCodes() ? Type(builder.getI32Type()) : Type(builder.getF32Type());
+/// Of the matrices that units multiply, and of their results.
+spirv::CooperativeMatrixType GpuMatrices::matrix(Use use) const {
+  Type sum = multipliesCodes() ? Type(builder.getIntegerType(32, /*isSigned=*/true))
+                               : builder.getF32Type(),
+       element = multipliesCodes() ? Type(builder.getIntegerType(8)) : builder.getF16Type();
   int64_t rows = use == Use::MatrixB ? shape.k : shape.m,
           columns = use == Use::MatrixA ? shape.k : shape.n;
-  return spirv::CooperativeMatrixType::get(use == Use::MatrixAcc ? sum : element(), rows, columns,
+  return spirv::CooperativeMatrixType::get(use == Use::MatrixAcc ? sum : element, rows, columns,
                                            spirv::Scope::Subgroup, use);
+}
+
+spirv::CooperativeMatrixType GpuMatrices::sumType() const {
+  if (!hasGroups)
+    return matrix(Use::MatrixAcc);
+  return spirv::CooperativeMatrixType::get(builder.getF32Type(), shape.m, shape.n,
+                                           spirv::Scope::Subgroup, Use::MatrixAcc);
+}
+
+Value GpuMatrices::zeroOf(spirv::CooperativeMatrixType type) {
+  Value zero = spirv::ConstantOp::getZero(type.getElementType(), loc, builder);
+  return spirv::CompositeConstructOp::create(builder, loc, type, zero);
 }
 
 Value GpuMatrices::pointer(Value entry) {
@@ -115,7 +125,8 @@ void GpuEmitter::placeInvocation() {
     return builder.createOrFold<arith::RemUIOp>(loc, x, constant(by));
   };
   if (placement.matrix) {
-    subgroup = entry.subgroup();
+    // Drivers fold constants into addresses only of numbers that they know to be small.
+    subgroup = rest(entry.subgroup(), placement.ty * placement.tx / placement.subgroup);
     lane = entry.lane();
     number = add(mul(subgroup, placement.subgroup), lane);
   } else {
@@ -166,28 +177,46 @@ Value GpuMatrices::rowInArray(Value row) {
   return e.add(e.add(team, matrix), e.add(invocation, part(1, together)));
 }
 
+static int64_t pitchOf(const BoundView &view) {
+  return padded(view.type.getDims().back().pitch.value);
+}
+
 /// Rows that do not exist are copies of the last one.
+Value GpuMatrices::startOfRow(const BoundView &view, Value row) {
+  Value last = e.sub(view.extents.front(), e.constant(1)), first = e.scalar(op.getLhsIndex());
+  Value start = e.mul(e.minimum(e.add(first, row), last), pitchOf(view));
+  return e.quadOf(view, {e.add(view.offset, start), 0});
+}
+
+/// Places in panels of i4 are those of words, which hold eight features.
+Value GpuMatrices::startOfPanel(Value panel) {
+  const BoundView &view = e.view(op.getRhs());
+  Value column = e.add(e.scalar(op.getRhsIndex()), e.mul(panel, kPanel)), start;
+  if (hasGroups)
+    start = e.mul(arith::DivUIOp::create(builder, loc, column, e.constant(kPanel)),
+                  panelBytes(DType::I4, features()) / 4 * formatOf(DType::I4).perWord);
+  else
+    start = e.mul(column, pitchOf(view));
+  return e.quadOf(view, {e.add(view.offset, start), 0});
+}
+
 void GpuMatrices::placeSides() {
   const BoundView leftView = e.view(op.getLhs()), rightView = e.view(op.getRhs());
   left.emplace(e, leftView, GpuMatrixStaging::Block{rows(), block / kQuad}, array);
   right.emplace(e, rightView, GpuMatrixStaging::Block{columns(), block / kQuad}, array);
-  auto pitchOf = [](const BoundView &view) {
-    return padded(view.type.getDims().back().pitch.value);
-  };
-  Value last = e.sub(leftView.extents.front(), e.constant(1)), first = e.scalar(op.getLhsIndex());
-  left->placeRows(
-      [&](Value row) {
-        Value start = e.mul(e.minimum(e.add(first, row), last), pitchOf(leftView));
-        return e.quadOf(leftView, {e.add(leftView.offset, start), 0});
-      },
-      [&](Value row) { return rowInArray(row); });
-  right->placePanels(
-      [&](Value panel) {
-        Value column = e.add(e.scalar(op.getRhsIndex()), e.mul(panel, kPanel));
-        Value start = e.mul(column, pitchOf(rightView));
-        return e.quadOf(rightView, {e.add(rightView.offset, start), 0});
-      },
-      rows());
+  left->placeRows([&](Value row) { return startOfRow(leftView, row); },
+                  [&](Value row) { return rowInArray(row); });
+  right->placePanels([&](Value panel) { return startOfPanel(panel); }, rows());
+  if (hasGroups)
+    placeGroups();
+}
+
+void GpuMatrices::placeGroups() {
+  groups.emplace(e, op, GpuMatrixGroups::Block{rows(), columns(), block / kGroupWords});
+  groups->place([&](Value row) { return startOfRow(e.view(op.getScales()), row); },
+                [&](Value row) { return rowInArray(row); },
+                [&](Value panel) { return startOfPanel(panel); });
+  groups->number(sumType(), firstRow, firstColumn);
 }
 
 //===- Blocks -------------------------------------------------------------===//
@@ -203,53 +232,99 @@ GpuMatrixStaging::End GpuMatrices::endOfRows() {
 
 int64_t GpuMatrices::features() { return e.view(op.getRhs()).type.getDims().back().extent.value; }
 
+/// Words of a row that are multiplied: matrices, or groups.
+int64_t GpuMatrices::allWords() {
+  return llvm::alignTo(features(), hasGroups ? formatOf(DType::I4).group : shape.k) / perWord;
+}
+
 /// Loads the block that begins `first` words behind k = 0, the right side first.
 void GpuMatrices::fetch(Value first, bool ends, Registers &loaded) {
-  const int64_t stored = padded(e.view(op.getRhs()).type.getDims().back().pitch.value) / perWord;
+  const int64_t stored =
+      hasGroups ? allWords()
+                : padded(e.view(op.getRhs()).type.getDims().back().pitch.value) / perWord;
   const GpuMatrixStaging::End ofRight{stored, stored, 0}, ofLeft = endOfRows();
   right->fetch(first, ends ? &ofRight : nullptr, loaded);
   left->fetch(first, ends ? &ofLeft : nullptr, loaded);
+  if (groups)
+    groups->fetch(arith::DivUIOp::create(builder, loc, first, e.constant(kGroupWords)),
+                  ends ? std::optional(stored / kGroupWords) : std::nullopt, loaded);
 }
 
 void GpuMatrices::store(ArrayRef<Value> loaded) {
   e.workgroup.barrier(); // all have read the last block
   right->store(loaded.take_front(right->loads()));
-  Registers rowQuads(loaded.drop_front(right->loads()));
+  loaded = loaded.drop_front(right->loads());
+  Registers rowQuads(loaded.take_front(left->loads()));
   if (sumsCodes())
     for (Value &quad : rowQuads)
       quad = asSigned(quad);
   left->store(rowQuads);
+  if (groups)
+    groups->store(loaded.drop_front(left->loads()));
   e.workgroup.barrier();
 }
 
-/// One product of each matrix of the subgroup, `place` entries of the array into the block.
-void GpuMatrices::multiplyStep(Value place) {
+/// A matrix of either side, `place` entries of the array into the block.
+Value GpuMatrices::loadSide(Use use, Value row, Value place) {
   const int64_t pitch = (block / kQuad + 1) * array.perQuad();
+  auto layout = use == Use::MatrixA ? spirv::CooperativeMatrixLayoutKHR::RowMajor
+                                    : spirv::CooperativeMatrixLayoutKHR::ColumnMajor;
   Value stride = spirv::ConstantOp::create(builder, loc, builder.getI32Type(),
                                            builder.getI32IntegerAttr(pitch));
-  auto load = [&](Use use, Value row, spirv::CooperativeMatrixLayoutKHR layout) -> Value {
-    Value entry = e.add(e.mul(row, pitch), place);
-    return spirv::KHRCooperativeMatrixLoadOp::create(builder, loc, matrix(use), pointer(entry),
-                                                     layout, stride, spirv::MemoryAccessAttr(),
-                                                     IntegerAttr());
-  };
-  Registers lefts;
-  for (int64_t i = 0; i < down; ++i)
-    lefts.push_back(load(Use::MatrixA, e.add(firstRow, e.constant(i * shape.m)),
-                         spirv::CooperativeMatrixLayoutKHR::RowMajor));
+  Value entry = e.add(e.mul(row, pitch), place);
+  return spirv::KHRCooperativeMatrixLoadOp::create(builder, loc, matrix(use), pointer(entry),
+                                                   layout, stride, spirv::MemoryAccessAttr(),
+                                                   IntegerAttr());
+}
+
+Value GpuMatrices::multiplyAdd(Value a, Value b, Value c) {
   using Sign = spirv::CooperativeMatrixOperandsKHR;
   auto isSigned = spirv::CooperativeMatrixOperandsKHRAttr::get(
       builder.getContext(), Sign::ASigned | Sign::BSigned | Sign::CSigned | Sign::ResultSigned);
+  return spirv::KHRCooperativeMatrixMulAddOp::create(
+      builder, loc, c.getType(), a, b, c,
+      multipliesCodes() ? isSigned : spirv::CooperativeMatrixOperandsKHRAttr());
+}
+
+/// One product of each matrix of the subgroup.
+void GpuMatrices::multiplyStep(Value place) {
+  Registers lefts;
+  for (int64_t i = 0; i < down; ++i)
+    lefts.push_back(loadSide(Use::MatrixA, e.add(firstRow, e.constant(i * shape.m)), place));
   for (int64_t j = 0; j < across; ++j) {
-    Value row = e.add(firstColumn, e.constant(rows() + j * shape.n));
-    Value b = load(Use::MatrixB, row, spirv::CooperativeMatrixLayoutKHR::ColumnMajor);
+    Value column = e.add(firstColumn, e.constant(rows() + j * shape.n));
+    Value b = loadSide(Use::MatrixB, column, place);
     for (int64_t i = 0; i < down; ++i) {
       Value variable = sums[i * across + j];
       Value c = spirv::LoadOp::create(builder, loc, variable);
-      c = spirv::KHRCooperativeMatrixMulAddOp::create(
-          builder, loc, c.getType(), lefts[i], b, c,
-          sumsCodes() ? isSigned : spirv::CooperativeMatrixOperandsKHRAttr());
-      spirv::StoreOp::create(builder, loc, variable, c);
+      spirv::StoreOp::create(builder, loc, variable, multiplyAdd(lefts[i], b, c));
+    }
+  }
+}
+
+/// The products of a group, whose integers are added to their chains a matrix at a time.
+void GpuMatrices::multiplyGroup(Value group) {
+  const int64_t steps = kGroupWords * perWord / shape.k, entries = shape.k / perWord / array.unit;
+  auto placeOf = [&](int64_t step) {
+    return e.add(e.mul(group, steps * entries), e.constant(step * entries));
+  };
+  Registers rights;
+  for (int64_t j = 0; j < across; ++j)
+    for (int64_t step = 0; step < steps; ++step) {
+      Value column = e.add(firstColumn, e.constant(rows() + j * shape.n));
+      rights.push_back(loadSide(Use::MatrixB, column, placeOf(step)));
+    }
+  for (int64_t i = 0; i < down; ++i) {
+    Value row = e.add(firstRow, e.constant(i * shape.m));
+    Registers lefts;
+    for (int64_t step = 0; step < steps; ++step)
+      lefts.push_back(loadSide(Use::MatrixA, row, placeOf(step)));
+    for (int64_t j = 0; j < across; ++j) {
+      Value sum = zeroOf(matrix(Use::MatrixAcc));
+      for (int64_t step = 0; step < steps; ++step)
+        sum = multiplyAdd(lefts[step], rights[j * steps + step], sum);
+      groups->add({group, i * shape.m, j * shape.n}, sum, sums[i * across + j]);
+      e.entry.forgetShared(); // else drivers read what the next matrix needs beside this one
     }
   }
 }
@@ -274,12 +349,28 @@ void GpuMatrices::multiplySteps(Value place, int64_t steps) {
   }
 }
 
+/// Groups, too, are a loop where a block has many.
+void GpuMatrices::multiplyGroups(int64_t count) {
+  constexpr int64_t unrolled = 2;
+  Registers none;
+  if (count > unrolled)
+    e.loopOver(e.constant(0), e.constant(count), 1, none, [&](Value group) {
+      builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
+      multiplyGroup(group);
+    });
+  else
+    for (int64_t group = 0; group < count; ++group)
+      multiplyGroup(e.constant(group));
+}
+
 /// Steps are a loop where a block has many.
 void GpuMatrices::multiply(int64_t words) {
   const int64_t inStep = shape.k / perWord, steps = words / inStep, entries = inStep / array.unit,
                 together = stepsAtOnce(),
                 looped = steps > 2 * together ? steps / together * together : 0;
   e.onlyIf(multiplies, [&] {
+    if (groups)
+      return multiplyGroups(words / kGroupWords);
     Registers none;
     if (looped)
       e.loopOver(
@@ -294,8 +385,7 @@ void GpuMatrices::multiply(int64_t words) {
 /// The next block is loaded while one is multiplied. The last one may end behind the features, which
 /// are zero there.
 void GpuMatrices::sumBlocks() {
-  const int64_t whole = features() / perWord / block * block,
-                all = llvm::alignTo(features(), shape.k) / perWord;
+  const int64_t whole = features() / perWord / block * block, all = allWords();
   Registers weights(sumsCodes() ? right->loads() : 0, e.constant(0));
   if (whole) {
     Registers carried(weights);
@@ -306,8 +396,14 @@ void GpuMatrices::sumBlocks() {
           loaded(ArrayRef<Value>(carried).drop_front(weights.size()));
       store(loaded);
       addWeights(loaded, inside);
-      fetch(e.minimum(e.add(first, e.constant(block)), e.constant(whole - block)), false, inside);
+      auto fetchNext = [&] {
+        fetch(e.minimum(e.add(first, e.constant(block)), e.constant(whole - block)), false, inside);
+      };
+      if (!hasGroups)
+        fetchNext();
       multiply(block);
+      if (hasGroups)
+        fetchNext();
       carried = std::move(inside);
     });
     carried.truncate(weights.size());
@@ -327,15 +423,13 @@ void GpuMatrices::sumBlocks() {
     scaleSums();
 }
 
-//===- Sums ---------------------------------------------------------------===//
+//===- The product --------------------------------------------------------===//
 
 FailureOr<Fragment> GpuMatrices::run() {
   placeTeam();
   placeSides();
-  Type type = matrix(Use::MatrixAcc);
-  Type element = cast<spirv::CooperativeMatrixType>(type).getElementType();
-  Value zero = spirv::ConstantOp::getZero(element, loc, builder);
-  zero = spirv::CompositeConstructOp::create(builder, loc, type, zero);
+  Type type = sumType();
+  Value zero = zeroOf(sumType());
   for (int64_t i = 0; i < down * across; ++i) {
     auto pointer = spirv::PointerType::get(type, spirv::StorageClass::Function);
     sums.push_back(spirv::VariableOp::create(builder, loc, pointer, spirv::StorageClass::Function,
@@ -346,126 +440,6 @@ FailureOr<Fragment> GpuMatrices::run() {
     left->scaleRows(endOfRows());
   sumBlocks();
   return fragment;
-}
-
-void GpuMatrices::scaleSums() {
-  for (int64_t row = 0; row < fragment.rows; ++row) {
-    Value scale = left->scaleOf(e.add(e.rowBase(), e.constant(row)));
-    for (int64_t v = 0; v < fragment.vectors; ++v) {
-      Value &sum = fragment.registers[row * fragment.vectors + v];
-      sum = arith::MulFOp::create(builder, loc, sum, e.splat(scale, sum.getType()));
-    }
-  }
-}
-
-/// Stores a row of matrices at a time, and reads of it this invocation's rows.
-void GpuMatrices::exchange() {
-  const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam) * array.perQuad();
-  Value base = isForFew() ? e.constant(0) : e.mul(e.subgroup, shape.m * pitch);
-  Value stride = spirv::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                           builder.getI32IntegerAttr(pitch));
-  for (int64_t i = 0; i < down; ++i) {
-    e.workgroup.barrier();
-    e.onlyIf(multiplies, [&] {
-      for (int64_t j = 0; j < across; ++j) {
-        Value sum = spirv::LoadOp::create(builder, loc, sums[i * across + j]);
-        spirv::KHRCooperativeMatrixStoreOp::create(
-            builder, loc, pointer(e.add(base, e.constant(j * shape.n / array.unit))), sum,
-            spirv::CooperativeMatrixLayoutKHR::RowMajor, stride, spirv::MemoryAccessAttr(),
-            IntegerAttr());
-      }
-    });
-    e.workgroup.barrier();
-    readRows();
-  }
-}
-
-void GpuMatrices::readRows() {
-  const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam),
-                together = fragment.rows / down;
-  Value row = e.ty, quad;
-  if (isForFew()) {
-    quad = e.minimum(e.tx, e.constant(columns() / kQuad - 1));
-  } else {
-    Value below = arith::DivUIOp::create(builder, loc, e.lane, e.constant(lanesAcross)),
-          beside = arith::RemUIOp::create(builder, loc, e.lane, e.constant(lanesAcross));
-    row = e.add(e.mul(e.subgroup, shape.m), e.mul(below, together));
-    quad = e.mul(beside, fragment.vectors);
-  }
-  for (int64_t i = 0; i < together; ++i)
-    for (int64_t v = 0; v < fragment.vectors; ++v) {
-      Value place = e.add(e.mul(e.add(row, e.constant(i)), pitch), e.add(quad, e.constant(v)));
-      Value sum = readQuad(place);
-      fragment.registers.push_back(sumsCodes() ? e.asWords(sum) : sum);
-    }
-}
-
-Value GpuMatrices::readQuad(Value quad) {
-  Type entry = VectorType::get({array.unit}, builder.getF32Type());
-  SmallVector<Value> words;
-  for (int64_t part = 0; part < array.perQuad(); ++part) {
-    Value read = e.workgroup.read(SharedArray::Matrices, entry, array.entries,
-                                  e.add(e.mul(quad, array.perQuad()), e.constant(part)));
-    if (array.unit == kQuad)
-      return read;
-    for (int64_t word = 0; word < array.unit; ++word)
-      words.push_back(vector::ExtractOp::create(builder, loc, read, word));
-  }
-  return vector::FromElementsOp::create(builder, loc, e.vec4Type(), words);
-}
-
-//===- Bytes --------------------------------------------------------------===//
-
-/// Rows hold 128 + code. The 128 are left out of products, and enter the sums at the end:
-///
-///   sum of row * weight  =  sum of code * weight  +  128 * sum of weight
-Value GpuMatrices::asSigned(Value quad) {
-  Value words = e.asWords(quad);
-  return e.asFloats(
-      arith::XOrIOp::create(builder, loc, words, e.wordConstant(0x80808080, words.getType())));
-}
-
-/// Adds the weights of the quads that this invocation copies.
-void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
-  auto packed = spirv::PackedVectorFormatAttr::get(
-      builder.getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
-  for (auto [sum, quad] : llvm::zip(weights, loaded)) {
-    Value words = e.asWords(quad);
-    for (int64_t word = 0; word < kQuad; ++word) {
-      Value four = vector::ExtractOp::create(builder, loc, words, word);
-      sum = e.add(sum, spirv::SDotOp::create(builder, loc, builder.getI32Type(), four,
-                                             e.constant(0x01010101), packed));
-    }
-  }
-}
-
-/// The quads of a column are those of several invocations, which add up what each has seen.
-void GpuMatrices::addBases(Registers &weights) {
-  constexpr int64_t base = 128;
-  const int64_t quads = block / kQuad;
-  Type entry = VectorType::get({array.unit}, builder.getF32Type());
-  e.workgroup.barrier();
-  for (auto [copy, sum] : llvm::enumerate(weights)) {
-    Value word = e.add(e.mul(right->quadOf(copy), columns()), right->lineOf(copy));
-    Value place = arith::DivUIOp::create(builder, loc, word, e.constant(array.unit)),
-          lane = arith::RemUIOp::create(builder, loc, word, e.constant(array.unit));
-    e.workgroup.write(SharedArray::Matrices, entry, array.entries, place,
-                      e.asFloats(e.mul(sum, base)), lane);
-  }
-  e.workgroup.barrier();
-  Value first = e.quarter(e.columnBase(columns()));
-  for (int64_t v = 0; v < fragment.vectors; ++v) {
-    Value all;
-    for (int64_t quad = 0; quad < quads; ++quad) {
-      Value place = e.add(first, e.constant(quad * columns() / kQuad + v));
-      Value part = e.asWords(readQuad(place));
-      all = all ? arith::AddIOp::create(builder, loc, all, part).getResult() : part;
-    }
-    for (int64_t row = 0; row < fragment.rows; ++row) {
-      Value &sum = fragment.registers[row * fragment.vectors + v];
-      sum = arith::AddIOp::create(builder, loc, sum, all);
-    }
-  }
 }
 
 } // namespace heddle

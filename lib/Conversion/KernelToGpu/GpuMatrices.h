@@ -5,7 +5,8 @@
 // Products of linear layers through matrix units (VK_KHR_cooperative_matrix):
 //
 //   a block of k of both sides is staged by all invocations (GpuMatrixStaging.h)
-//   each subgroup multiplies it, matrix by matrix, k ascending
+//   each subgroup multiplies it, matrix by matrix, k ascending; of i4 group by group, and
+//   the integers of a group enter chains of f32 (GpuMatrixGroups.h)
 //   sums go through workgroup memory to the invocations that the tile's other ops
 //   expect them in (GpuEmitter.h)
 //
@@ -20,6 +21,7 @@
 #pragma once
 
 #include "GpuEmitter.h"
+#include "GpuMatrixGroups.h"
 #include "GpuMatrixStaging.h"
 
 namespace heddle {
@@ -37,6 +39,8 @@ public:
 
   /// Invocations of a subgroup over columns.
   static constexpr int64_t lanesAcross = 4;
+  /// Quads from one row of sums to the next where `columns` of them go through workgroup memory.
+  static constexpr int64_t pitchOfSums(int64_t columns) { return columns / 4 + 1; }
 
 private:
   using Registers = llvm::SmallVector<mlir::Value>;
@@ -45,9 +49,12 @@ private:
   int64_t rows() { return op.getType().getDimSize(0); }
   int64_t columns() { return op.getType().getDimSize(1); }
   bool isForFew() const { return fragment.rows == 1; }
-  bool sumsCodes() const { return shape.operands == DType::I8; }
-  mlir::Type element() const;
-  mlir::Type matrix(Use use) const;
+  /// Whether the operands are bytes; codes of i4 become such.
+  bool multipliesCodes() const { return shape.operands == DType::I8; }
+  /// Whether sums are those of codes, or each group of them is scaled.
+  bool sumsCodes() const { return multipliesCodes() && !hasGroups; }
+  mlir::spirv::CooperativeMatrixType matrix(Use use) const;
+  mlir::spirv::CooperativeMatrixType sumType() const;
   mlir::Value pointer(mlir::Value entry);
 
   void placeTeam();
@@ -60,12 +67,23 @@ private:
   void multiply(int64_t words);
   void multiplySteps(mlir::Value place, int64_t steps);
   void multiplyStep(mlir::Value place);
+  mlir::Value loadSide(Use use, mlir::Value row, mlir::Value place);
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value zeroOf(mlir::spirv::CooperativeMatrixType type);
   GpuMatrixStaging::End endOfRows();
   int64_t features();
+  int64_t allWords();
+  mlir::Value startOfRow(const kernel::BoundView &view, mlir::Value row);
+  mlir::Value startOfPanel(mlir::Value panel);
   void exchange();
   void scaleSums();
   void readRows();
   mlir::Value readQuad(mlir::Value quad);
+
+  // Of groups of i4.
+  void placeGroups();
+  void multiplyGroups(int64_t count);
+  void multiplyGroup(mlir::Value group);
 
   // Of bytes: the left side is signed when it is staged.
   mlir::Value asSigned(mlir::Value quad);
@@ -79,12 +97,14 @@ private:
   const MatrixShape &shape;
   kernel::Fragment fragment;
   const int64_t perWord, block; ///< words of a block
+  const bool hasGroups;         ///< weights are of i4
   MatrixArray array;
   int64_t down = 1, across = 1;        ///< matrices of a subgroup
   mlir::Value firstRow, firstColumn;   ///< of the subgroup, in the array and in the tile
   mlir::Value multiplies;              ///< whether this subgroup does; null: all do
   llvm::SmallVector<mlir::Value> sums; ///< variables
   std::optional<GpuMatrixStaging> left, right;
+  std::optional<GpuMatrixGroups> groups;
 };
 
 } // namespace heddle

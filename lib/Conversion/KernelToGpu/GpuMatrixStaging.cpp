@@ -8,6 +8,8 @@
 #include "GpuEmitter.h"
 #include "GpuLoops.h"
 
+#include "heddle/Support/Formats.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -17,35 +19,36 @@ namespace heddle {
 
 /// Words of a quad; rows, which are columns of the product, of a panel.
 static constexpr int64_t kQuad = 4, kPanel = 16;
+/// Words of i4 in a quad of bytes, each in a line of its own.
+static constexpr int64_t kLines = 2;
 
 GpuMatrixStaging::GpuMatrixStaging(GpuEmitter &emitter, const BoundView &from, Block part,
                                    MatrixArray to)
     : e(emitter), view(from), block(part), array(to) {}
 
-/// Invocations beyond the last quad copy it too.
-void GpuMatrixStaging::addSlots(function_ref<Slot(Value)> slotOf) {
-  const int64_t invocations = e.placement.ty * e.placement.tx, all = block.rows * block.quads;
+void shareOut(GpuEmitter &e, int64_t all, function_ref<void(Value)> take) {
+  const int64_t invocations = e.placement.ty * e.placement.tx;
   for (int64_t first = 0; first < all; first += invocations) {
     Value number = e.add(e.number, e.constant(first));
     if (first + invocations > all)
       number = e.minimum(number, e.constant(all - 1));
-    slots.push_back(slotOf(number));
+    take(number);
   }
 }
 
 void GpuMatrixStaging::placeRows(function_ref<Value(Value)> startOf,
                                  function_ref<Value(Value)> placeOf) {
-  addSlots([&](Value number) {
+  shareOut(e, block.rows * block.quads, [&](Value number) {
     Value row = arith::DivUIOp::create(e.builder, e.loc, number, e.constant(block.quads)),
           quad = arith::RemUIOp::create(e.builder, e.loc, number, e.constant(block.quads));
     Value place = e.add(e.mul(placeOf(row), block.pitch()), quad);
-    return Slot{startOf(row), quad, e.mul(place, array.perQuad()), row, {}, {}};
+    slots.push_back({startOf(row), quad, e.mul(place, array.perQuad()), row, {}, {}});
   });
 }
 
 /// Sixteen invocations take the columns of a panel, so that each word of theirs is a run in memory.
 void GpuMatrixStaging::placePanels(function_ref<Value(Value)> startOf, int64_t before) {
-  addSlots([&](Value number) {
+  shareOut(e, block.rows * block.quads, [&](Value number) {
     auto quotient = [&](Value x, int64_t by) -> Value {
       return arith::DivUIOp::create(e.builder, e.loc, x, e.constant(by));
     };
@@ -57,23 +60,57 @@ void GpuMatrixStaging::placePanels(function_ref<Value(Value)> startOf, int64_t b
           column = e.add(e.mul(panel, kPanel), inside);
     Value place = e.add(e.mul(e.add(column, e.constant(before)), block.pitch()), quad);
     Value start = e.add(startOf(panel), quotient(inside, kQuad));
-    return Slot{start, quad, e.mul(place, array.perQuad()), column, rest(inside, kQuad), {}};
+    slots.push_back({start, quad, e.mul(place, array.perQuad()), column, rest(inside, kQuad), {}});
   });
 }
 
-/// Of panels the words of a column, which lie a line of sixteen words apart.
-Value GpuMatrixStaging::load(const Slot &slot, Value quad) {
+bool GpuMatrixStaging::isWidened() const {
+  return isPanel() && view.type.getElementType().isInteger(4);
+}
+
+/// How far behind the start of its row or column a quad lies in memory. In a panel words of a
+/// column lie a line of sixteen words apart; two words of i4 are a quad of bytes, and behind each
+/// group's lines of codes lies one of scales. Distances of whole groups and of what is behind them
+/// add up.
+Value GpuMatrixStaging::distanceOf(Value quad) {
+  if (!isWidened())
+    return e.mul(quad, isPanel() ? kPanel : parts());
+  constexpr const ElementFormat &format = formatOf(DType::I4);
+  constexpr int64_t quadsOfGroup = (format.blockLines - 1) / kLines;
+  Value group = arith::DivUIOp::create(e.builder, e.loc, quad, e.constant(quadsOfGroup)),
+        inside = arith::RemUIOp::create(e.builder, e.loc, quad, e.constant(quadsOfGroup));
+  Value line = e.add(e.mul(group, format.blockLines), e.mul(inside, kLines));
+  return e.mul(line, kPanel / kQuad);
+}
+
+/// Of panels the words of a column.
+Value GpuMatrixStaging::load(const Slot &slot, Value place) {
   if (!slot.lane)
-    return spirv::LoadOp::create(e.builder, e.loc,
-                                 e.entry.vec4(view.argument, e.add(slot.start, quad)));
-  Value first = e.add(slot.start, e.mul(quad, kPanel));
+    return spirv::LoadOp::create(e.builder, e.loc, e.entry.vec4(view.argument, place));
+  const int64_t count = isWidened() ? kLines : kQuad;
   SmallVector<Value> words;
-  for (int64_t word = 0; word < kQuad; ++word) {
-    Value line = e.add(first, e.constant(word * kPanel / kQuad));
+  for (int64_t word = 0; word < count; ++word) {
+    Value line = e.add(place, e.constant(word * kPanel / kQuad));
     words.push_back(
         spirv::LoadOp::create(e.builder, e.loc, e.entry.lane(view.argument, line, slot.lane)));
   }
-  return vector::FromElementsOp::create(e.builder, e.loc, e.vec4Type(), words);
+  return vector::FromElementsOp::create(e.builder, e.loc,
+                                        VectorType::get({count}, e.builder.getF32Type()), words);
+}
+
+/// The low halves of a word's bytes are four features, the high ones the next four.
+Value GpuMatrixStaging::asBytes(Value codes) {
+  Value packed = e.asWords(codes);
+  Value halves = e.wordConstant(0x0f0f0f0f, packed.getType()),
+        bits = e.wordConstant(4, packed.getType());
+  Value low = arith::AndIOp::create(e.builder, e.loc, packed, halves),
+        high = arith::ShRUIOp::create(e.builder, e.loc, packed, bits);
+  high = arith::AndIOp::create(e.builder, e.loc, high, halves);
+  SmallVector<Value> words;
+  for (int64_t word = 0; word < kQuad; ++word)
+    words.push_back(vector::ExtractOp::create(e.builder, e.loc, word % 2 ? high : low, word / 2));
+  return e.asFloats(vector::FromElementsOp::create(
+      e.builder, e.loc, VectorType::get({kQuad}, e.builder.getI32Type()), words));
 }
 
 /// Words of a quad that end where the row does.
@@ -97,13 +134,19 @@ Value GpuMatrixStaging::upTo(const End &end, Value quad, Value words) {
 void GpuMatrixStaging::fetch(Value first, const End *end, Quads &loaded) {
   for (const Slot &slot : slots)
     for (int64_t part = 0; part < parts(); ++part) {
-      Value quad = e.add(e.mul(e.add(slot.quad, e.quarter(first)), parts()), e.constant(part));
-      if (!end) {
-        loaded.push_back(load(slot, quad));
+      Value before = e.quarter(first);
+      if (!end && isa<IntegerType>(view.type.getElementType())) {
+        // What is the same in all blocks apart: that takes fewer registers of codes, more of floats.
+        Value place = e.add(slot.start, distanceOf(slot.quad));
+        loaded.push_back(load(slot, e.add(place, distanceOf(before))));
         continue;
       }
-      Value known = e.minimum(quad, e.constant(end->stored / kQuad - 1));
-      loaded.push_back(upTo(*end, quad, load(slot, known)));
+      Value quad = e.add(e.mul(e.add(slot.quad, before), parts()), e.constant(part)), known = quad;
+      if (end)
+        known = e.minimum(quad, e.constant(end->stored / kQuad - 1));
+      Value found = load(slot, e.add(slot.start, isPanel() ? distanceOf(known) : known));
+      // Codes of four bits behind the end are of whole groups, and the rows are zero there.
+      loaded.push_back(end && !isWidened() ? upTo(*end, quad, found) : found);
     }
 }
 
@@ -111,7 +154,9 @@ void GpuMatrixStaging::store(ArrayRef<Value> loaded) {
   Type entry = VectorType::get({array.unit}, e.builder.getF32Type());
   for (auto [number, slot] : llvm::enumerate(slots)) {
     ArrayRef<Value> quads = loaded.slice(number * parts(), parts());
-    Value quad = isRounded() ? rounded(quads, slot.factor) : quads.front();
+    Value quad = isRounded()   ? rounded(quads, slot.factor)
+                 : isWidened() ? asBytes(quads.front())
+                               : quads.front();
     for (int64_t part = 0; part < array.perQuad(); ++part) {
       Value value = quad;
       if (array.unit != kQuad) {
@@ -135,7 +180,7 @@ static constexpr int32_t kLeastScale = 0x0d000000, kMostScale = 0x7e800000, kInv
                          kMagnitude = 0x7fffffff, kExponent = 0x7f800000;
 
 bool GpuMatrixStaging::isRounded() const {
-  return !view.type.getPanel() && view.type.getElementType().isF32();
+  return !isPanel() && view.type.getElementType().isF32();
 }
 
 Value GpuMatrixStaging::rounded(ArrayRef<Value> quads, Value factor) {
@@ -165,7 +210,7 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
     for (int64_t i = 0; i < together; ++i) {
       Value quad = e.add(e.mul(e.add(step, e.constant(i)), block.quads), slot.quad);
       quad = e.minimum(quad, e.constant(all - 1)); // several times the last
-      Value numbers = load(slot, quad);
+      Value numbers = load(slot, e.add(slot.start, quad));
       if (features % kQuad)
         numbers = upTo(end, quad, numbers);
       Value bits = e.asWords(numbers);

@@ -13,6 +13,9 @@
 // words around and never looks into one. Rows of words are a quad further apart than
 // they are long, so that the rows of a matrix begin in different banks.
 //
+// Codes of i4 become bytes as they are staged: a word of a panel has eight features,
+// and is two words of the block. Their scales are GpuMatrixGroups.h's.
+//
 // Rows of f32 become f16: each is multiplied by a power of two that brings its largest
 // number to between 1 and 2, as f16-sum does it (TileQuantize.cpp), and rounded as it is
 // staged. Sums are multiplied by the inverse.
@@ -25,6 +28,10 @@
 namespace heddle {
 
 class GpuEmitter;
+
+/// Numbers 0 … `all` - 1, of which each invocation takes those that `take` gets; those that are beyond
+/// the last take it too.
+void shareOut(GpuEmitter &e, int64_t all, llvm::function_ref<void(mlir::Value number)> take);
 
 /// The array that both sides, and later the sums, lie in. Its entries are quads of words, or halves of
 /// them where a row of a matrix is no longer.
@@ -70,6 +77,8 @@ public:
   /// Whether rows of f32 are rounded to f16. Then `scaleRows` finds their powers of two, and `scaleOf`
   /// a row's as long as the kernel runs.
   bool isRounded() const;
+  /// Whether the view's codes become bytes.
+  bool isWidened() const;
   void scaleRows(const End &end);
   mlir::Value scaleOf(mlir::Value row);
 
@@ -83,8 +92,10 @@ private:
   };
   /// Quads of memory in one of the array.
   int64_t parts() const { return isRounded() ? 2 : 1; }
-  void addSlots(llvm::function_ref<Slot(mlir::Value number)> slotOf);
-  mlir::Value load(const Slot &slot, mlir::Value quad);
+  bool isPanel() const { return view.type.getPanel() != 0; }
+  mlir::Value distanceOf(mlir::Value quad);
+  mlir::Value load(const Slot &slot, mlir::Value place);
+  mlir::Value asBytes(mlir::Value codes);
   mlir::Value rounded(llvm::ArrayRef<mlir::Value> quads, mlir::Value factor);
   mlir::Value largestSeen(const Slot &slot, const End &end);
   mlir::Value entryOfScale(mlir::Value row);

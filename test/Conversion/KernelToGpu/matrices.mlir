@@ -55,10 +55,44 @@ kernel.func @halves(%x: !kernel.view<[d0, 40], f16>, %w: !kernel.view<[32, 40], 
 // CHECK: scf.for
 // CHECK: spirv.SDot
 // CHECK: scf.if
-// CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, <ASigned|BSigned|CSigned|ResultSigned> : !spirv.coopmatrix<16x16xi8, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xi8, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xi32, Subgroup, MatrixAcc>
+// CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, <ASigned|BSigned|CSigned|ResultSigned> : !spirv.coopmatrix<16x16xi8, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xi8, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xsi32, Subgroup, MatrixAcc>
 kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
     scalars(d0) grid(%i = d0 by 16, %j = 32 by 16) attributes {few_rows = "d0", storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 64, threads = [16, 16]>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], i8>, !kernel.view<[32, 512], i8, panel = 16> -> tensor<16x16xi32>
   %f = arith.sitofp %c : tensor<16x16xi32> to tensor<16x16xf32>
   kernel.store %f, %y[%i, %j] : tensor<16x16xf32>, !kernel.view<[d0, 32], f32>
+}
+
+// Codes of i4: a block has two groups. Words of eight features become two of bytes as they are staged, scales pairs beside them.
+// Integers of a group begin at zero, become f32, and an invocation's elements of them enter the chains; which rows and columns
+// those are, two matrices of numbers tell.
+// CHECK-LABEL: module @groups
+// CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
+// CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
+// CHECK: scf.for
+// CHECK: spirv.ControlBarrier
+// CHECK: arith.constant dense<252645135> : vector<2xi32>
+// CHECK: spirv.Store "Workgroup" %{{.*}} : vector<2xf32>
+// CHECK: spirv.ControlBarrier
+// CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : {{.*}} -> !spirv.coopmatrix<16x16xi8, Subgroup, MatrixB>
+// CHECK: %[[NONE:.*]] = spirv.CompositeConstruct %{{.*}} : (si32) -> !spirv.coopmatrix<16x16xsi32, Subgroup, MatrixAcc>
+// CHECK: %[[FIRST:.*]] = spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, %{{.*}}, %[[NONE]], <ASigned|BSigned|CSigned|ResultSigned>
+// CHECK: %[[SECOND:.*]] = spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, %{{.*}}, %[[FIRST]]
+// CHECK: spirv.ConvertSToF %[[SECOND]] : !spirv.coopmatrix<16x16xsi32, Subgroup, MatrixAcc> to !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
+// CHECK: %[[LENGTH:.*]] = spirv.KHR.CooperativeMatrixLength : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LENGTH]]
+// CHECK: %[[SCALE:.*]] = arith.mulf
+// CHECK: %[[SUM:.*]] = math.fma %{{.*}}, %[[SCALE]], %{{.*}} : f32
+// CHECK: math.fma %{{.*}}, %{{.*}}, %[[SUM]] : f32
+// CHECK: heddle.unrolled
+// Two groups of eight matrices in the loop, and one behind it.
+// CHECK-COUNT-23: spirv.ConvertSToF
+// CHECK-NOT: spirv.ConvertSToF
+// CHECK: spirv.KHR.CooperativeMatrixStore %{{.*}} : !spirv.ptr<vector<4xf32>, Workgroup>, !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
+// SPIRV-LABEL: spirv.module @groups
+// SPIRV: spirv.mlir.loop control(Unroll)
+kernel.func @groups(%x: !kernel.view<[d0, 75], i8>, %s: !kernel.view<[d0, 6], f32>, %w: !kernel.view<[32, 75], i4, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>} {
+  %c = kernel.contract %x[%i], %w[%j] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 75], i8>, !kernel.view<[32, 75], i4, panel = 16> -> tensor<128x32xf32>
+  kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }

@@ -207,7 +207,9 @@ TEST(GpuTarget, ProductsThatMatrixUnitsTake) {
   }
   ASSERT_TRUE(deep.matrixOf(DType::I8, DType::I8));
   EXPECT_EQ(matrixText(*deep.matrixOf(DType::I8, DType::I8)), "i8 16x16x32");
-  EXPECT_FALSE(square.matrixOf(DType::I8, DType::I4));
+  ASSERT_TRUE(square.matrixOf(DType::I8, DType::I4)); // codes are widened to bytes
+  EXPECT_EQ(matrixText(*square.matrixOf(DType::I8, DType::I4)), "i8 16x16x16");
+  EXPECT_FALSE(square.matrixOf(DType::F32, DType::I4));
   EXPECT_FALSE(square.matrixOf(DType::F32, DType::F32));
   EXPECT_FALSE(square.matrixOf(DType::BF16, DType::BF16));
   EXPECT_FALSE((*findGpuTarget("1-dot"))->matrixOf(DType::I8, DType::I8));

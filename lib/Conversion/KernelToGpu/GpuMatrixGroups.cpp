@@ -1,0 +1,191 @@
+//===- GpuMatrixGroups.cpp - Groups of i4 beside matrix units -------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See GpuMatrixGroups.h. The array of scales has pairs: of each group a line of the rows', in
+// the order in which rows are staged, and behind those of all groups the same of columns.
+#include "GpuMatrixGroups.h"
+
+#include "GpuLoops.h"
+
+#include "heddle/Support/Formats.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using heddle::kernel::ContractOp;
+
+namespace heddle {
+
+/// Words of a quad, and columns of a panel. A panel's line of scales has two columns in a word: those
+/// of the first kind in its first words, then the second.
+static constexpr int64_t kQuad = 4, kPanel = 16, kInWord = 2;
+
+GpuMatrixGroups::GpuMatrixGroups(GpuEmitter &emitter, ContractOp op, Block part)
+    : e(emitter), rowView(emitter.view(op.getScales())), columnView(emitter.view(op.getRhs())),
+      block(part) {}
+
+//===- Staging ------------------------------------------------------------===//
+
+/// A quad of a row has both scales of two groups; a word of a panel one scale of two columns.
+void GpuMatrixGroups::place(function_ref<Value(Value)> startOfRow,
+                            function_ref<Value(Value)> placeOfRow,
+                            function_ref<Value(Value)> startOfPanel) {
+  auto quotient = [&](Value x, int64_t by) -> Value {
+    return arith::DivUIOp::create(e.builder, e.loc, x, e.constant(by));
+  };
+  auto rest = [&](Value x, int64_t by) -> Value {
+    return arith::RemUIOp::create(e.builder, e.loc, x, e.constant(by));
+  };
+  const int64_t together = kQuad / kinds, quads = block.groups / together; // of a row
+  shareOut(e, block.rows * quads, [&](Value number) {
+    Value row = quotient(number, quads), quad = rest(number, quads);
+    Value line = e.mul(quad, together * block.rows);
+    rowSlots.push_back({startOfRow(row), quad, {}, e.add(line, placeOfRow(row))});
+  });
+  constexpr int64_t words = kPanel / kInWord;
+  shareOut(e, block.columns / kInWord * block.groups, [&](Value number) {
+    Value word = rest(number, words), group = rest(quotient(number, words), block.groups),
+          panel = quotient(number, words * block.groups);
+    Value line = e.add(e.mul(group, block.columns), e.constant(block.groups * block.rows)),
+          column = e.add(e.mul(panel, kPanel), e.mul(word, kInWord));
+    columnSlots.push_back({e.add(startOfPanel(panel), quotient(word, kQuad)), group,
+                           rest(word, kQuad), e.add(line, column)});
+  });
+}
+
+void GpuMatrixGroups::fetch(Value first, std::optional<int64_t> end,
+                            SmallVectorImpl<Value> &loaded) {
+  auto load = [&](Value pointer) {
+    loaded.push_back(spirv::LoadOp::create(e.builder, e.loc, pointer));
+  };
+  constexpr int64_t lines = formatOf(DType::I4).blockLines, inLine = kPanel / kQuad;
+  const int64_t stored = padded(rowView.type.getDims().back().pitch.value) / kQuad;
+  Value half = arith::DivUIOp::create(e.builder, e.loc, first, e.constant(kQuad / kinds));
+  for (const Slot &slot : rowSlots) {
+    Value quad = e.add(e.add(slot.start, slot.number), half);
+    if (end)
+      quad = e.add(slot.start, e.minimum(e.add(slot.number, half), e.constant(stored - 1)));
+    load(e.entry.vec4(rowView.argument, quad));
+  }
+  for (const Slot &slot : columnSlots) {
+    auto placeOf = [&](Value group) { return e.mul(group, lines * inLine); };
+    Value start = e.add(slot.start, e.constant((lines - 1) * inLine));
+    Value quad = e.add(e.add(start, placeOf(slot.number)), placeOf(first));
+    if (end)
+      quad = e.add(start, placeOf(e.minimum(e.add(first, slot.number), e.constant(*end - 1))));
+    for (int64_t kind = 0; kind < kinds; ++kind)
+      load(e.entry.lane(columnView.argument, e.add(quad, e.constant(kind * inLine / kinds)),
+                        slot.lane));
+  }
+}
+
+VectorType GpuMatrixGroups::pair() { return VectorType::get({kinds}, e.builder.getF32Type()); }
+
+void GpuMatrixGroups::write(Value place, Value first, Value second) {
+  Value both = vector::FromElementsOp::create(e.builder, e.loc, pair(), ValueRange{first, second});
+  e.workgroup.write(SharedArray::Scales, pair(), entries(), place, both);
+}
+
+std::pair<Value, Value> GpuMatrixGroups::read(Value place) {
+  Value both = e.workgroup.read(SharedArray::Scales, pair(), entries(), place);
+  return {vector::ExtractOp::create(e.builder, e.loc, both, 0),
+          vector::ExtractOp::create(e.builder, e.loc, both, 1)};
+}
+
+void GpuMatrixGroups::store(ArrayRef<Value> loaded) {
+  for (auto [slot, quad] : llvm::zip(rowSlots, loaded))
+    for (int64_t group = 0; group < kQuad / kinds; ++group) {
+      Value first = vector::ExtractOp::create(e.builder, e.loc, quad, group * kinds),
+            second = vector::ExtractOp::create(e.builder, e.loc, quad, group * kinds + 1);
+      write(e.add(slot.place, e.constant(group * block.rows)), first, second);
+    }
+  loaded = loaded.drop_front(rowSlots.size());
+  for (const Slot &slot : columnSlots) {
+    auto [d, nextD] = e.unpackedWords(e.asWords(loaded[0]), e.builder.getF16Type());
+    auto [m, nextM] = e.unpackedWords(e.asWords(loaded[1]), e.builder.getF16Type());
+    write(slot.place, d, m);
+    write(e.add(slot.place, e.constant(1)), nextD, nextM);
+    loaded = loaded.drop_front(kinds);
+  }
+}
+
+//===- Elements -----------------------------------------------------------===//
+
+Value GpuMatrixGroups::variable() {
+  auto pointer = spirv::PointerType::get(type, spirv::StorageClass::Function);
+  return spirv::VariableOp::create(e.builder, e.loc, pointer, spirv::StorageClass::Function,
+                                   /*initializer=*/Value());
+}
+
+/// Numbers in a row, loaded as every row and as every column.
+void GpuMatrixGroups::number(spirv::CooperativeMatrixType ofSums, Value row, Value column) {
+  type = ofSums;
+  firstRow = row;
+  firstColumn = column;
+  const int64_t most = std::max<int64_t>(type.getRows(), type.getColumns());
+  Value stride = spirv::ConstantOp::getZero(e.builder.getI32Type(), e.loc, e.builder);
+  Value mine = arith::RemUIOp::create(e.builder, e.loc, e.number, e.constant(most));
+  auto at = [&](Value place, Value lane = {}) {
+    return e.entry.shared(SharedArray::Lanes, e.vec4Type(), most / kQuad, place, lane);
+  };
+  Value lane = arith::AndIOp::create(e.builder, e.loc, mine, e.constant(kQuad - 1));
+  spirv::StoreOp::create(e.builder, e.loc, at(e.quarter(mine), lane),
+                         arith::SIToFPOp::create(e.builder, e.loc, e.builder.getF32Type(), mine));
+  e.workgroup.barrier();
+  auto load = [&](spirv::CooperativeMatrixLayoutKHR layout) {
+    Value numbers =
+        spirv::KHRCooperativeMatrixLoadOp::create(e.builder, e.loc, type, at(e.constant(0)), layout,
+                                                  stride, spirv::MemoryAccessAttr(), IntegerAttr());
+    Value kept = variable();
+    spirv::StoreOp::create(e.builder, e.loc, kept, numbers);
+    return kept;
+  };
+  rowNumbers = load(spirv::CooperativeMatrixLayoutKHR::ColumnMajor);
+  columnNumbers = load(spirv::CooperativeMatrixLayoutKHR::RowMajor);
+  products = variable();
+}
+
+Value GpuMatrixGroups::elementOf(Value variable, Value number) {
+  return spirv::AccessChainOp::create(e.builder, e.loc, variable, ValueRange{number});
+}
+
+Value GpuMatrixGroups::valueOf(Value variable, Value number) {
+  return spirv::LoadOp::create(e.builder, e.loc, elementOf(variable, number));
+}
+
+/// The row or column of an element. Drivers fold constants into addresses of numbers that they know
+/// to be small.
+Value GpuMatrixGroups::placeOf(Value numbers, int64_t size, Value first, Value number) {
+  Value inside =
+      arith::FPToSIOp::create(e.builder, e.loc, e.builder.getI32Type(), valueOf(numbers, number));
+  inside = arith::AndIOp::create(e.builder, e.loc, inside, e.constant(size - 1));
+  return e.add(inside, first);
+}
+
+/// How many elements an invocation has the driver knows as it compiles.
+void GpuMatrixGroups::add(Place place, Value integers, Value sums) {
+  spirv::StoreOp::create(e.builder, e.loc, products,
+                         spirv::ConvertSToFOp::create(e.builder, e.loc, type, integers));
+  Value length = spirv::KHRCooperativeMatrixLengthOp::create(
+      e.builder, e.loc, e.builder.getI32Type(), TypeAttr::get(type));
+  Value rowLine = e.add(e.mul(place.group, block.rows), e.constant(place.row)),
+        columnLine = e.add(e.mul(place.group, block.columns),
+                           e.constant(block.groups * block.rows + place.column));
+  SmallVector<Value> none;
+  e.loopOver(e.constant(0), length, 1, none, [&](Value number) {
+    e.builder.getInsertionBlock()->getParentOp()->setAttr(kUnrolled, e.builder.getUnitAttr());
+    Value row = placeOf(rowNumbers, type.getRows(), firstRow, number),
+          column = placeOf(columnNumbers, type.getColumns(), firstColumn, number);
+    auto [scale, sum] = read(e.add(row, rowLine));
+    auto [d, m] = read(e.add(column, columnLine));
+    Value factor = arith::MulFOp::create(e.builder, e.loc, scale, d);
+    Value chain = math::FmaOp::create(e.builder, e.loc, valueOf(products, number), factor,
+                                      valueOf(sums, number));
+    chain = math::FmaOp::create(e.builder, e.loc, sum, m, chain);
+    spirv::StoreOp::create(e.builder, e.loc, elementOf(sums, number), chain);
+  });
+}
+
+} // namespace heddle

@@ -1,0 +1,139 @@
+//===- GpuMatrixSums.cpp - Sums of matrix units ---------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is done with a product's sums when all blocks are multiplied: they go through
+// workgroup memory to the invocations that the tile's other ops expect them in, and get
+// what rows' scales and the base of codes add. See GpuMatrices.h.
+#include "GpuMatrices.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+/// Words of a quad.
+static constexpr int64_t kQuad = 4;
+
+void GpuMatrices::scaleSums() {
+  for (int64_t row = 0; row < fragment.rows; ++row) {
+    Value scale = left->scaleOf(e.add(e.rowBase(), e.constant(row)));
+    for (int64_t v = 0; v < fragment.vectors; ++v) {
+      Value &sum = fragment.registers[row * fragment.vectors + v];
+      sum = arith::MulFOp::create(builder, loc, sum, e.splat(scale, sum.getType()));
+    }
+  }
+}
+
+/// Stores a row of matrices at a time, and reads of it this invocation's rows.
+void GpuMatrices::exchange() {
+  const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam) * array.perQuad();
+  Value base = isForFew() ? e.constant(0) : e.mul(e.subgroup, shape.m * pitch);
+  Value stride = spirv::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                           builder.getI32IntegerAttr(pitch));
+  for (int64_t i = 0; i < down; ++i) {
+    e.workgroup.barrier();
+    e.onlyIf(multiplies, [&] {
+      for (int64_t j = 0; j < across; ++j) {
+        Value sum = spirv::LoadOp::create(builder, loc, sums[i * across + j]);
+        spirv::KHRCooperativeMatrixStoreOp::create(
+            builder, loc, pointer(e.add(base, e.constant(j * shape.n / array.unit))), sum,
+            spirv::CooperativeMatrixLayoutKHR::RowMajor, stride, spirv::MemoryAccessAttr(),
+            IntegerAttr());
+      }
+    });
+    e.workgroup.barrier();
+    readRows();
+  }
+}
+
+void GpuMatrices::readRows() {
+  const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam),
+                together = fragment.rows / down;
+  Value row = e.ty, quad;
+  if (isForFew()) {
+    quad = e.minimum(e.tx, e.constant(columns() / kQuad - 1));
+  } else {
+    Value below = arith::DivUIOp::create(builder, loc, e.lane, e.constant(lanesAcross)),
+          beside = arith::RemUIOp::create(builder, loc, e.lane, e.constant(lanesAcross));
+    row = e.add(e.mul(e.subgroup, shape.m), e.mul(below, together));
+    quad = e.mul(beside, fragment.vectors);
+  }
+  for (int64_t i = 0; i < together; ++i)
+    for (int64_t v = 0; v < fragment.vectors; ++v) {
+      Value place = e.add(e.mul(e.add(row, e.constant(i)), pitch), e.add(quad, e.constant(v)));
+      Value sum = readQuad(place);
+      fragment.registers.push_back(sumsCodes() ? e.asWords(sum) : sum);
+    }
+}
+
+Value GpuMatrices::readQuad(Value quad) {
+  Type entry = VectorType::get({array.unit}, builder.getF32Type());
+  SmallVector<Value> words;
+  for (int64_t part = 0; part < array.perQuad(); ++part) {
+    Value read = e.workgroup.read(SharedArray::Matrices, entry, array.entries,
+                                  e.add(e.mul(quad, array.perQuad()), e.constant(part)));
+    if (array.unit == kQuad)
+      return read;
+    for (int64_t word = 0; word < array.unit; ++word)
+      words.push_back(vector::ExtractOp::create(builder, loc, read, word));
+  }
+  return vector::FromElementsOp::create(builder, loc, e.vec4Type(), words);
+}
+
+//===- Bytes --------------------------------------------------------------===//
+
+/// Rows hold 128 + code. The 128 are left out of products, and enter the sums at the end:
+///
+///   sum of row * weight  =  sum of code * weight  +  128 * sum of weight
+Value GpuMatrices::asSigned(Value quad) {
+  Value words = e.asWords(quad);
+  return e.asFloats(
+      arith::XOrIOp::create(builder, loc, words, e.wordConstant(0x80808080, words.getType())));
+}
+
+/// Adds the weights of the quads that this invocation copies.
+void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
+  auto packed = spirv::PackedVectorFormatAttr::get(
+      builder.getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
+  for (auto [sum, quad] : llvm::zip(weights, loaded)) {
+    Value words = e.asWords(quad);
+    for (int64_t word = 0; word < kQuad; ++word) {
+      Value four = vector::ExtractOp::create(builder, loc, words, word);
+      sum = e.add(sum, spirv::SDotOp::create(builder, loc, builder.getI32Type(), four,
+                                             e.constant(0x01010101), packed));
+    }
+  }
+}
+
+/// The quads of a column are those of several invocations, which add up what each has seen.
+void GpuMatrices::addBases(Registers &weights) {
+  constexpr int64_t base = 128;
+  const int64_t quads = block / kQuad;
+  Type entry = VectorType::get({array.unit}, builder.getF32Type());
+  e.workgroup.barrier();
+  for (auto [copy, sum] : llvm::enumerate(weights)) {
+    Value word = e.add(e.mul(right->quadOf(copy), columns()), right->lineOf(copy));
+    Value place = arith::DivUIOp::create(builder, loc, word, e.constant(array.unit)),
+          lane = arith::RemUIOp::create(builder, loc, word, e.constant(array.unit));
+    e.workgroup.write(SharedArray::Matrices, entry, array.entries, place,
+                      e.asFloats(e.mul(sum, base)), lane);
+  }
+  e.workgroup.barrier();
+  Value first = e.quarter(e.columnBase(columns()));
+  for (int64_t v = 0; v < fragment.vectors; ++v) {
+    Value all;
+    for (int64_t quad = 0; quad < quads; ++quad) {
+      Value place = e.add(first, e.constant(quad * columns() / kQuad + v));
+      Value part = e.asWords(readQuad(place));
+      all = all ? arith::AddIOp::create(builder, loc, all, part).getResult() : part;
+    }
+    for (int64_t row = 0; row < fragment.rows; ++row) {
+      Value &sum = fragment.registers[row * fragment.vectors + v];
+      sum = arith::AddIOp::create(builder, loc, sum, all);
+    }
+  }
+}
+
+} // namespace heddle
