@@ -24,6 +24,7 @@ struct BodyFacts {
   bool wide = true;              ///< products have multiples of 32 columns
   bool reduces = false;          ///< some op reduces rows
   bool panels = false;           ///< some op stores to panels, four rows at once
+  int64_t most = 0;              ///< columns of a product over features
   int64_t sums = 0;              ///< that products over features hold at once, for a row of a tile
 };
 } // namespace
@@ -51,8 +52,10 @@ static BodyFacts factsOf(kernel::FuncOp body) {
       ContractOp &first = product.getRows() ? facts.overRows : facts.features;
       if (!first)
         first = product;
-      if (!product.getRows())
+      if (!product.getRows()) {
+        facts.most = std::max(facts.most, product.getType().getDimSize(1));
         facts.sums = std::max(facts.sums, sums[product->getBlock()] += sumsOfRow(product));
+      }
     }
   });
   return facts;
@@ -109,7 +112,7 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
   if (facts.overRows && facts.rows == ownQueries)
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {facts.rows, 1});
   if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows) {
-    int64_t across = std::max<int64_t>(columns / 8, 4); // an invocation has 8 x 8 sums
+    int64_t across = std::max<int64_t>(facts.most / 8, 4); // an invocation has 8 x 8 sums
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, sizes.stagedSteps,
                                      {facts.rows / 8, across});
   }
