@@ -88,8 +88,7 @@ const MatrixShape *GpuTarget::matrixOf(DType rows, DType weights) const {
   const bool rounds = rows == DType::F32 && weights == DType::F16,
              widens = rows == DType::I8 && weights == DType::I4;
   for (const MatrixShape &shape : matrices)
-    if ((rows == weights || rounds || widens) && weights != DType::BF16 &&
-        shape.operands == (widens ? rows : weights))
+    if ((rows == weights || rounds || widens) && shape.operands == (widens ? rows : weights))
       return &shape;
   return nullptr;
 }

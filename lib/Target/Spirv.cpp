@@ -61,6 +61,10 @@ private:
     known.getExtensions(ofExtensions);
     addAll(ofCapabilities, capabilities);
     addAll(ofExtensions, extensions);
+    // Matrices of bf16 ask MLIR for the type alone.
+    if (auto matrix = dyn_cast<spirv::CooperativeMatrixType>(type);
+        matrix && matrix.getElementType().isBF16())
+      capabilities.insert(spirv::Capability::BFloat16CooperativeMatrixKHR);
   }
   template <typename Lists, typename Set>
   void addAll(const Lists &lists, Set &set) {

@@ -85,7 +85,7 @@ TEST_P(LevelBitsTest, Attention) {
            none));
   if (sessions.size() < 2)
     return;
-  EXPECT_EQ(higher, 3);
+  EXPECT_EQ(higher, GetParam() == "f16" ? 0 : 2); // heads of 128, and f16, keep level 0's kernel
   for (int64_t features : {32, 64, 128})
     for (auto [queries, keys] : {std::pair<int64_t, int64_t>{1, 70}, {70, 70}, {130, 130}}) {
       SCOPED_TRACE(std::to_string(features) + " features, " + std::to_string(queries) + " queries");

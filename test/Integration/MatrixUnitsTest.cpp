@@ -4,7 +4,8 @@
 //
 // Level 2 multiplies by matrix units. Integers keep the bits of level 0, floats are near
 // its numbers, and a row's bits do not depend on its company. Rows, columns and features
-// that end inside a tile, a matrix and a word.
+// that end inside a tile, a matrix and a word. A device whose units have no bf16 runs
+// those kernels of level 1.
 #include "TwoLevels.h"
 
 #include <cstring>
@@ -105,7 +106,7 @@ std::string nameOf(const testing::TestParamInfo<MatrixUnitsTest::ParamType> &inf
 
 INSTANTIATE_TEST_SUITE_P(
     Formats, MatrixUnitsTest,
-    testing::Combine(testing::Values<std::string>("f16", "f16-sum", "int8", "int4"),
+    testing::Combine(testing::Values<std::string>("f16", "f16-sum", "bf16", "int8", "int4"),
                      testing::Values(Size(75, 37), Size(256, 128), Size(300, 70))),
     nameOf);
 

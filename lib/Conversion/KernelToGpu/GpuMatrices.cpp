@@ -90,7 +90,9 @@ GpuMatrices::GpuMatrices(GpuEmitter &emitter, ContractOp op)
 spirv::CooperativeMatrixType GpuMatrices::matrix(Use use) const {
   Type sum = multipliesCodes() ? Type(builder.getIntegerType(32, /*isSigned=*/true))
                                : builder.getF32Type(),
-       element = multipliesCodes() ? Type(builder.getIntegerType(8)) : builder.getF16Type();
+       element = multipliesCodes()               ? Type(builder.getIntegerType(8))
+                 : shape.operands == DType::BF16 ? Type(builder.getBF16Type())
+                                                 : builder.getF16Type();
   int64_t rows = use == Use::MatrixB ? shape.k : shape.m,
           columns = use == Use::MatrixA ? shape.k : shape.n;
   return spirv::CooperativeMatrixType::get(use == Use::MatrixAcc ? sum : element, rows, columns,

@@ -161,9 +161,12 @@ private:
   void fetch(Copies &copies, mlir::Value first, Registers &loaded);
   void store(Copies &copies, llvm::ArrayRef<mlir::Value> loaded);
   void sumStaged(Registers &sums);
-  /// Of a single register more steps than two loads of a row would only be loaded ahead.
+  /// Of a single register more steps than two loads of a row would only be loaded ahead; than one where
+  /// a word has two elements, whose halves take a register each.
   int64_t stepsOfIteration() {
-    return !isStaged() ? unrolled() : shape.size() == 1 ? 2 * vec4 : 4 * vec4;
+    if (!isStaged())
+      return unrolled();
+    return shape.size() == 1 ? (word() == 2 ? vec4 : 2 * vec4) : 4 * vec4;
   }
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);

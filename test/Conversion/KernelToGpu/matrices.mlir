@@ -96,3 +96,12 @@ kernel.func @groups(%x: !kernel.view<[d0, 75], i8>, %s: !kernel.view<[d0, 6], f3
   %c = kernel.contract %x[%i], %w[%j] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 75], i8>, !kernel.view<[32, 75], i4, panel = 16> -> tensor<128x32xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
+
+// bf16: a word is two features, as of f16.
+// CHECK-LABEL: module @narrow
+// CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, %{{.*}}, %{{[0-9]+}} : !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
+kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40], bf16, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>} {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 40], bf16>, !kernel.view<[32, 40], bf16, panel = 16> -> tensor<128x32xf32>
+  kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
+}

@@ -211,7 +211,9 @@ TEST(GpuTarget, ProductsThatMatrixUnitsTake) {
   EXPECT_EQ(matrixText(*square.matrixOf(DType::I8, DType::I4)), "i8 16x16x16");
   EXPECT_FALSE(square.matrixOf(DType::F32, DType::I4));
   EXPECT_FALSE(square.matrixOf(DType::F32, DType::F32));
-  EXPECT_FALSE(square.matrixOf(DType::BF16, DType::BF16));
+  ASSERT_TRUE(square.matrixOf(DType::BF16, DType::BF16));
+  EXPECT_EQ(matrixText(*square.matrixOf(DType::BF16, DType::BF16)), "bf16 16x16x16");
+  EXPECT_FALSE(square.matrixOf(DType::F32, DType::BF16)); // rows are rounded by a kernel before
   EXPECT_FALSE((*findGpuTarget("1-dot"))->matrixOf(DType::I8, DType::I8));
   // A subgroup has 8 rows in each of its invocations, four of which lie side by side.
   for (const GpuTarget &target : gpuTargets())

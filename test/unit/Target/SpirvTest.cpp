@@ -44,6 +44,14 @@ static int count(const std::vector<uint32_t> &words, uint32_t opcode) {
   return found;
 }
 
+static std::vector<uint32_t> capabilities(const std::vector<uint32_t> &words) {
+  std::vector<uint32_t> declared;
+  for (size_t i = 5; i < words.size(); i += words[i] >> 16)
+    if ((words[i] & 0xffff) == 17)
+      declared.push_back(words[i + 1]);
+  return declared;
+}
+
 TEST(Spirv, WordsAreABinaryWithoutNames) {
   std::vector<uint32_t> words = wordsOf(kText);
   ASSERT_GT(words.size(), 5u);
@@ -64,12 +72,24 @@ TEST(Spirv, AModuleDeclaresWhatItUses) {
       }
     })";
   std::vector<uint32_t> words = wordsOf(text);
-  std::vector<uint32_t> declared;
-  for (size_t i = 5; i < words.size(); i += words[i] >> 16)
-    if ((words[i] & 0xffff) == 17)
-      declared.push_back(words[i + 1]);
-  EXPECT_EQ(declared, (std::vector<uint32_t>{1, 63})); // Shader, GroupNonUniformArithmetic
-  EXPECT_EQ(count(words, 10), 0);                      // OpExtension
+  EXPECT_EQ(capabilities(words),
+            (std::vector<uint32_t>{1, 63})); // Shader, GroupNonUniformArithmetic
+  EXPECT_EQ(count(words, 10), 0);            // OpExtension
+}
+
+TEST(Spirv, MatricesOfBf16AreDeclared) {
+  const char *text = R"(
+    spirv.module Logical Vulkan requires #spirv.vce<v1.3, [Shader, VulkanMemoryModel, CooperativeMatrixKHR, BFloat16TypeKHR,
+        BFloat16CooperativeMatrixKHR], [SPV_KHR_cooperative_matrix, SPV_KHR_vulkan_memory_model, SPV_KHR_bfloat16]> {
+      spirv.func @main(%p: !spirv.ptr<vector<4xf32>, Workgroup>) "None" {
+        %c5 = spirv.Constant 5 : i32
+        %a = spirv.KHR.CooperativeMatrixLoad %p, %c5, <RowMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>
+        spirv.Return
+      }
+    })";
+  std::vector<uint32_t> words = wordsOf(text);
+  EXPECT_EQ(capabilities(words), (std::vector<uint32_t>{1, 5345, 6022, 5116, 5118}));
+  EXPECT_EQ(count(words, 10), 3); // OpExtension
 }
 
 TEST(Spirv, ExtensionsOfWhatIsUsedStay) {
