@@ -127,8 +127,7 @@ void GpuEmitter::placeInvocation() {
     return builder.createOrFold<arith::RemUIOp>(loc, x, constant(by));
   };
   if (placement.matrix) {
-    // Drivers fold constants into addresses only of numbers that they know to be small.
-    subgroup = rest(entry.subgroup(), placement.ty * placement.tx / placement.subgroup);
+    subgroup = entry.subgroup();
     lane = entry.lane();
     number = add(mul(subgroup, placement.subgroup), lane);
   } else {

@@ -155,12 +155,10 @@ Value GpuMatrixGroups::valueOf(Value variable, Value number) {
   return spirv::LoadOp::create(e.builder, e.loc, elementOf(variable, number));
 }
 
-/// The row or column of an element. Drivers fold constants into addresses of numbers that they know
-/// to be small.
-Value GpuMatrixGroups::placeOf(Value numbers, int64_t size, Value first, Value number) {
+/// The row or column of an element.
+Value GpuMatrixGroups::placeOf(Value numbers, Value first, Value number) {
   Value inside =
       arith::FPToSIOp::create(e.builder, e.loc, e.builder.getI32Type(), valueOf(numbers, number));
-  inside = arith::AndIOp::create(e.builder, e.loc, inside, e.constant(size - 1));
   return e.add(inside, first);
 }
 
@@ -176,8 +174,8 @@ void GpuMatrixGroups::add(Place place, Value integers, Value sums) {
   SmallVector<Value> none;
   e.loopOver(e.constant(0), length, 1, none, [&](Value number) {
     e.builder.getInsertionBlock()->getParentOp()->setAttr(kUnrolled, e.builder.getUnitAttr());
-    Value row = placeOf(rowNumbers, type.getRows(), firstRow, number),
-          column = placeOf(columnNumbers, type.getColumns(), firstColumn, number);
+    Value row = placeOf(rowNumbers, firstRow, number),
+          column = placeOf(columnNumbers, firstColumn, number);
     auto [scale, sum] = read(e.add(row, rowLine));
     auto [d, m] = read(e.add(column, columnLine));
     Value factor = arith::MulFOp::create(e.builder, e.loc, scale, d);

@@ -63,7 +63,7 @@ private:
   mlir::Value variable();
   mlir::Value elementOf(mlir::Value variable, mlir::Value number);
   mlir::Value valueOf(mlir::Value variable, mlir::Value number);
-  mlir::Value placeOf(mlir::Value numbers, int64_t size, mlir::Value first, mlir::Value number);
+  mlir::Value placeOf(mlir::Value numbers, mlir::Value first, mlir::Value number);
 
   GpuEmitter &e;
   kernel::BoundView rowView, columnView;
