@@ -352,9 +352,10 @@ void GpuMatrices::multiplySteps(Value place, int64_t steps) {
 
 /// Groups, too, are a loop where a block has many.
 void GpuMatrices::multiplyGroups(int64_t count) {
-  constexpr int64_t unrolled = 2;
+  constexpr int64_t unrolled = 2, mostProducts = 32; // of matrices: drivers compile each anew
+  const int64_t products = count * down * across * kGroupWords * perWord / shape.k;
   Registers none;
-  if (count > unrolled)
+  if (count > unrolled || products > mostProducts)
     e.loopOver(e.constant(0), e.constant(count), 1, none, [&](Value group) {
       builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
       multiplyGroup(group);
