@@ -81,6 +81,9 @@ class Counter:
             c.cycles["valu"] += 32
         elif name.startswith("v_"):
             self._vector(c, line, name)
+        elif name == "(invalid":  # a vector instruction that the driver's disassembler does not know
+            c.valu += 1
+            c.cycles["valu"] += self.plain
         elif name.startswith("scratch_") or (gcn and name.startswith("buffer_") and re.search(r" off, s\[0:3\]", line)):
             c.scratch += 1
             c.cycles["vmem"] += bytes_of(name) * self.lanes / 64
@@ -146,15 +149,33 @@ def hottest(lines, counter):
     return (0, len(lines) - 1), 0
 
 
+def skipped(lines, chunk, counter):
+    """Lines of a loop that multiplies matrices that whole chunks of finite numbers skip: behind a branch forward, without a product."""
+    labels = {line[:-1]: number for number, line in enumerate(lines) if line.endswith(":")}
+    apart = set()
+    for number in range(*chunk):
+        jump = re.match(r"s_cbranch\w* (\w+)", lines[number])
+        target = labels.get(jump.group(1), 0) if jump else 0
+        if number < target <= chunk[1] and not counter.count(lines[number:target]).wmma:
+            apart.update(range(number + 1, target))
+    return apart
+
+
 def chunk_issue(lines, counter, products):
     """Multiply-adds' share of the vector instructions of attention's whole loop over chunks of keys, in percent.
 
     The loop is the innermost one around several loops that multiply: scores first, `products` multiply-adds an
     invocation, then as many of values, which may go by slices. Their trips follow. Not counted is what whole chunks of
     finite numbers skip: shorter loops that multiply, for keys behind whole fours, and stretches behind a branch forward.
+    Where both products are of matrices, the loop around them is one without others that count.
     """
     spans = loops(lines)
     counted = {span: counter.count(lines[span[0]:span[1] + 1]) for span in spans}
+    by_matrices = [span for span in spans if counted[span].wmma]
+    if by_matrices:
+        chunk = max(by_matrices)  # begins last
+        rest = counter.count([lines[n] for n in range(chunk[0], chunk[1] + 1) if n not in skipped(lines, chunk, counter)])
+        return round(rest.share("valu"))
     multiply = [span for span in innermost(spans) if counted[span].fma]
     most = max((counted[span].fma for span in multiply), default=0)
     main = [span for span in multiply if counted[span].fma >= 0.4 * most]

@@ -65,6 +65,9 @@ constexpr TileSizes realTiles = [] {
   return tiles;
 }();
 
+/// Attention's queries are four subgroups' of one matrix each; those of a decoder's step are one's.
+constexpr std::array<int64_t, 2> smallQueries{32, 8}, squareQueries{64, 16};
+
 /// A subgroup has 8 x 8 sums in each invocation, four of which lie side by side. Tiles of 128 rows and
 /// columns are then 256 invocations, of 64 rows where a subgroup has no more than 8 of them. Few rows are
 /// those of one matrix.
@@ -73,6 +76,8 @@ const TileSizes *tilesOfMatrices(const VulkanLevel &way) {
     TileSizes tiles = teamTiles;
     tiles.linearRows = rows;
     tiles.fewRows = fewRows;
+    tiles.attentionRows = fewRows == 8 ? smallQueries : squareQueries;
+    tiles.groupsHeads = true;
     return tiles;
   };
   static constexpr TileSizes small = tilesOf(64, 8), flat = tilesOf(128, 8),

@@ -93,7 +93,7 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
 /// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum. Registers
 /// hold 8 x 16 sums of an invocation.
-static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
+static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, const GpuTarget &gpu,
                                         const TileSizes &sizes) {
   int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
   bool multiplies = facts.features || facts.overRows;
@@ -105,6 +105,11 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
     down = facts.rows;
   kernel::LoopOrder order =
       facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
+  if (facts.overRows &&
+      isForMatrices(sizes, &gpu)) { // a subgroup has one matrix of rows, two invocations a row
+    const int64_t teams = facts.rows / sizes.attentionRows.back();
+    return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {teams * gpu.subgroup / 2, 2});
+  }
   if (facts.features && facts.rows == sizes.fewRows) {
     constexpr int64_t across = 16, block = 64; // 4 KiB of weights, 2 KiB of rows
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
@@ -126,5 +131,5 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts,
 kernel::ScheduleAttr heddle::chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
                                             const TileSizes &sizes) {
   BodyFacts facts = factsOf(body);
-  return gpu ? gpuSchedule(body, facts, sizes) : cpuSchedule(body, facts);
+  return gpu ? gpuSchedule(body, facts, *gpu, sizes) : cpuSchedule(body, facts);
 }

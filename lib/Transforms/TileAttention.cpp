@@ -9,6 +9,9 @@
 
 #include "AttentionScores.h"
 
+#include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Dialect/Transformer/IR/WidenedKeys.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -63,9 +66,44 @@ static bool fitsOwnQueries(KernelBuilder &f, AttentionOp op) {
          std::max(featuresOf(op.getQuery()), featuresOf(op.getValue())) <= most;
 }
 
+/// The same, where the mask may also be that of packed documents.
+static bool isOfBands(Value mask) {
+  if (!mask)
+    return true;
+  Operation *op = mask.getDefiningOp();
+  if (isa<MaskAndOp>(op))
+    return llvm::all_of(op->getOperands(), isOfBands);
+  auto documents = dyn_cast<MaskDocumentsOp>(op);
+  return documents ? documents.getStarts() : isOfAllHeads(mask);
+}
+
+/// Statistics of a row go to a kernel that computes its scores again, without matrix units.
+bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
+  constexpr int64_t step = 32, most = 64; // of features: 32 KiB of workgroup memory hold no more
+  AttentionOp op;
+  frame.def.getBody().walk([&](AttentionOp found) { op = found; });
+  bool yieldsStatistics = false;
+  frame.def.getBody().walk([&](AttentionStatisticsOp) { yieldsStatistics = true; });
+  if (!op || yieldsStatistics || op.getRules().bias || op.getHiddenScoreAttr() ||
+      op->hasAttr(widensKeys) || !isOfBands(op.getMask()))
+    return false;
+  auto elementOf = [&](Value operand) {
+    return dtypeOf(frame.viewType(frame.viewOf(operand)).getElementType());
+  };
+  DType rows = elementOf(op.getQuery());
+  return llvm::all_of(ValueRange{op.getKey(), op.getValue()}, [&](Value side) {
+    const int64_t columns = frame.viewType(frame.viewOf(side)).getDims().back().extent.value;
+    return target.matrixTiles && target.matrixOf(rows, elementOf(side)) && columns % step == 0 &&
+           columns <= most && elementOf(side) == DType::F16;
+  });
+}
+
 /// The most rows of a tile whose values fit `mostValues`.
 static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
   const TileSizes &sizes = f.sizes;
+  if (isForMatrices(sizes, f.gpu)) // a matrix of rows, or several
+    return op.getQuery().getType().getDimSize(2) == 1 ? sizes.attentionRows.back()
+                                                      : sizes.attentionRows.front();
   int64_t columns = padded(op.getValue().getType().getShape().back());
   if (sharing && sharing <= sizes.attentionRows.front() && columns <= sizes.mostValues / sharing)
     return sharing;

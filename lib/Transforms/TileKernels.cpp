@@ -61,6 +61,12 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
         sizes.linearRows = gpuTiles.linearRows;
       }
     }
+    if (*root == kernel::Root::Attention && gpu) {
+      OpBuilder builder(def);
+      KernelBuilder frame(def, sizes, builder);
+      if (attendsByMatrices(frame, *gpu))
+        sizes = *gpu->matrixTiles;
+    }
     TileSizes few = sizes;
     few.linearRows = sizes.fewRows;
     few.linearColumns = sizes.fewRowColumns;

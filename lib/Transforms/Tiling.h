@@ -202,6 +202,12 @@ mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value tot
 /// Queries of attention's tile on Vulkan, where an invocation has one by itself.
 inline constexpr int64_t ownQueries = 64;
 
+/// Whether these sizes are those of bodies whose products go through the target's matrix units.
+inline bool isForMatrices(const TileSizes &sizes, const GpuTarget *gpu) {
+  return gpu && gpu->matrixTiles &&
+         sizes.attentionRows.data() == gpu->matrixTiles->attentionRows.data();
+}
+
 /// The schedule of a body of tiles of these sizes, for a level of Vulkan devices, or null: for CPUs.
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
                                     const TileSizes &sizes);
@@ -225,6 +231,9 @@ bool stagesProducts(KernelBuilder &frame, const GpuTarget &target);
 /// Whether the target has matrix units for all products of a linear's kernel.
 bool multipliesMatrices(KernelBuilder &frame, const GpuTarget &target);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
+/// Whether the target has matrix units for both products of an attention's kernel, and the kernel is
+/// one that is written for them.
+bool attendsByMatrices(KernelBuilder &frame, const GpuTarget &target);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Hoists scalars out of loops.
 void hoistScalars(kernel::FuncOp func);

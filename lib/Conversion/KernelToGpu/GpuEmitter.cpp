@@ -6,6 +6,7 @@
 // its parts, and memory. Buffers are arrays of vec4; element addresses are
 // divided by four where all of them are multiples of four.
 #include "GpuEmitter.h"
+#include "GpuAttention.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -97,7 +98,8 @@ static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
 }
 
 int64_t GpuEmitter::activeColumns(int64_t tileColumns) const {
-  return placement.strided ? placement.tx : tileColumns / blockOfColumns(tileColumns, placement.tx);
+  const bool all = placement.strided || placement.pairs;
+  return all ? placement.tx : tileColumns / blockOfColumns(tileColumns, placement.tx);
 }
 
 int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
@@ -105,19 +107,26 @@ int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
     return 1;
   if (at.vectors)
     return at.vectors;
+  if (placement.pairs)
+    return tileColumns / (width * placement.tx);
   if (!placement.strided)
     return blockOfColumns(tileColumns, placement.tx) / width;
   return tileColumns % (4 * width * placement.tx) == 0 ? 4 : 1;
 }
 
 int64_t GpuEmitter::vectorColumn(int64_t j, int64_t) const {
-  return placement.strided ? j * width * placement.tx : (at.firstVector + j) * width;
+  const int64_t number = at.firstVector + j;
+  if (placement.pairs)
+    return number / 2 * 2 * width * placement.tx + number % 2 * width;
+  return placement.strided ? j * width * placement.tx : number * width;
 }
 
 /// Invocations without columns of their own repeat the last ones, but do not store.
 Value GpuEmitter::columnBase(int64_t tileColumns) {
   if (placement.strided)
     return add(at.runColumn, mul(tx, width));
+  if (placement.pairs)
+    return mul(tx, 2 * width);
   int64_t active = activeColumns(tileColumns);
   Value place = active < placement.tx ? minimum(tx, constant(active - 1)) : tx;
   return add(mul(place, blockOfColumns(tileColumns, placement.tx)), at.elementColumn);
@@ -143,12 +152,6 @@ FailureOr<kernel::Fragment> GpuEmitter::materialize(Value tile) {
   if (const kernel::Fragment *part = runs.sliced(tile))
     return *part;
   return BodyEmitter::materialize(tile);
-}
-
-/// Reductions compare only finite scores, so neither operand is NaN.
-Value GpuEmitter::larger(Value a, Value b) {
-  auto finite = arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::nnan);
-  return arith::MaxNumFOp::create(builder, loc, a, b, finite);
 }
 
 Value GpuEmitter::owns(RankedTensorType tile) {
@@ -187,6 +190,8 @@ LogicalResult GpuEmitter::run() {
   if (LogicalResult begun = entry.begin(placement.ty * placement.tx, ownsRows()); failed(begun))
     return begun;
   bindArguments();
+  if (placement.pairs)
+    attention = std::make_unique<GpuAttention>(*this, func);
   LogicalResult body = func.hasParts() ? emitParts() : emitBlock(func.getBody().front());
   return failed(body) ? body : entry.finish();
 }
@@ -226,6 +231,8 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
   }
   if (std::optional<float> floor = floorOf(op))
     return emitFloor(cast<arith::SelectOp>(op), *floor);
+  if (attention && attention->takes(op))
+    return attention->emitElementwise(op);
   return BodyEmitter::emitOp(op);
 }
 

@@ -37,6 +37,9 @@ struct GpuPlacement {
   const MatrixShape *matrix = nullptr;
   int64_t mostColumns = 0; ///< of such products in the kernel
   int64_t subgroup = 0;    ///< invocations
+  /// Whether both products of attention go through them; two invocations have a row, whose columns
+  /// they take by turns of eight (GpuAttention.h).
+  bool pairs = false;
 };
 
 /// The placement that the kernel's schedule and tiles ask for.
@@ -54,11 +57,14 @@ struct GpuContext {
   int64_t vectors = 0, firstVector = 0;
 };
 
+class GpuAttention;
+
 /// Emits one kernel for one invocation. Parts of the class are in the files named below.
 class GpuEmitter : public kernel::BodyEmitter {
 public:
   GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
              GpuPlacement placement);
+  ~GpuEmitter() override;
   /// Emits the whole module before `func`.
   mlir::LogicalResult run();
   /// Whether rows start at multiples of four words. Index tables and tables of dynamic width do
@@ -142,8 +148,11 @@ public:
   GpuWorkgroup workgroup{*this};
   GpuElements elements{*this};
   GpuRuns runs{*this};
+  std::unique_ptr<GpuAttention> attention; ///< null: its products do not go through matrix units
   using BodyEmitter::dependsOn;
   using BodyEmitter::fragments;
+  /// Emits a loop op by op.
+  mlir::LogicalResult emitLoop(mlir::scf::ForOp op) { return BodyEmitter::emitFor(op); }
   bool recomputes(mlir::Operation &op) const override;
 
 private:
@@ -156,6 +165,10 @@ private:
                                     llvm::SmallVectorImpl<mlir::Value> &truth) override;
   mlir::LogicalResult emitLookup(kernel::LookupOp op) override;
   mlir::LogicalResult emitLoad(kernel::LoadOp op) override;
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op) override;
+  bool carriesItself(mlir::Value value) const override;
+  mlir::LogicalResult carry(mlir::Value value) override;
+  void carried(mlir::Value value) override;
   bool isWide(mlir::RankedTensorType type) const override;
   bool inColumnLoop() const override { return static_cast<bool>(at.runColumn); }
   mlir::FailureOr<size_t> emitTogether(llvm::ArrayRef<mlir::Operation *> ops) override {
@@ -167,6 +180,7 @@ private:
     return element.isInteger() ? mlir::Type(builder.getI32Type()) : builder.getF32Type();
   }
 
+  mlir::Value scaleWeight(mlir::Value x, mlir::Value n);
   mlir::LogicalResult emitFloor(mlir::arith::SelectOp op, float floor);
   void bindArguments();
   void placeInvocation(); ///< GpuMatrices.cpp

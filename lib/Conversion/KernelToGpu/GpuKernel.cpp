@@ -236,6 +236,12 @@ void GpuKernel::barrier() {
                                       spirv::MemorySemantics::WorkgroupMemory);
 }
 
+void GpuKernel::meetSubgroup() {
+  spirv::ControlBarrierOp::create(builder, loc(), spirv::Scope::Subgroup, spirv::Scope::Subgroup,
+                                  spirv::MemorySemantics::AcquireRelease |
+                                      spirv::MemorySemantics::WorkgroupMemory);
+}
+
 void GpuKernel::forgetShared() {
   spirv::MemoryBarrierOp::create(builder, loc(), spirv::Scope::Subgroup,
                                  spirv::MemorySemantics::AcquireRelease |

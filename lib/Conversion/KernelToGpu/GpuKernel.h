@@ -72,6 +72,8 @@ public:
                      mlir::Value lane = {});
   /// Workgroup barrier, which orders accesses to Workgroup memory only.
   void barrier();
+  /// The same of a subgroup.
+  void meetSubgroup();
   /// From here on the compiler of the driver reads Workgroup memory again: a fence without a wait.
   void forgetShared();
 

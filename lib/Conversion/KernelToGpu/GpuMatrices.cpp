@@ -5,6 +5,7 @@
 // See GpuMatrices.h: places, blocks and products; the sums behind them are GpuMatrixSums.cpp's.
 #include "GpuMatrices.h"
 
+#include "GpuAttention.h"
 #include "GpuLoops.h"
 
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
@@ -33,6 +34,7 @@ static DType elementOf(Value view) {
 }
 
 void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
+  placeAttention(func, target, placement);
   if (!target.matrixTiles || !placement.block)
     return;
   const TileSizes &tiles = *target.matrixTiles;
@@ -133,7 +135,7 @@ void GpuEmitter::placeInvocation() {
   } else {
     number = entry.invocation();
   }
-  if (placement.matrix && placement.rows > 1) {
+  if (placement.matrix && placement.rows > 1 && !placement.pairs) {
     int64_t across = placement.tx / GpuMatrices::lanesAcross,
             down = placement.subgroup / GpuMatrices::lanesAcross;
     tx = add(mul(rest(subgroup, across), GpuMatrices::lanesAcross),

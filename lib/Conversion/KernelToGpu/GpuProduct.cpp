@@ -16,6 +16,7 @@
 
 #include "GpuProduct.h"
 
+#include "GpuAttention.h"
 #include "GpuMatrices.h"
 
 #include "heddle/Support/Program.h"
@@ -49,7 +50,8 @@ static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &
 }
 
 LogicalResult GpuEmitter::emitContract(ContractOp op) {
-  FailureOr<Fragment> result = placement.matrix && isMatrixProduct(op)
+  FailureOr<Fragment> result = placement.pairs ? attention->emitProduct(op)
+                               : placement.matrix && isMatrixProduct(op)
                                    ? GpuMatrices(*this, op).run()
                                    : chooseStrategy(op, target).make(*this, op)->run();
   if (failed(result))

@@ -9,7 +9,7 @@
 //   blocked   the tile is staged, one invocation sums one row of it
 //   strided   an invocation holds four lanes of its row; the four of a row exchange them, from level 1
 //             on by shuffles
-#include "GpuEmitter.h"
+#include "GpuAttention.h"
 #include "GpuLoops.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -118,6 +118,13 @@ Fragment RowReductions::sumsOfRows(RankedTensorType type) {
 
 LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
   auto type = cast<RankedTensorType>(op.getOperand().getType());
+  if (placement.pairs && type.getDimSize(1) > 1) {
+    FailureOr<Fragment> reduced = attention->emitReduce(op);
+    if (failed(reduced))
+      return failure();
+    fragments[op.getResult()] = std::move(*reduced);
+    return success();
+  }
   if (placement.strided || ownsRows() || type.getDimSize(1) == 1)
     return BodyEmitter::emitReduce(op);
   if (type.getDimSize(1) % 16 != 0 || type.getDimSize(0) != placement.ty * placement.rows)

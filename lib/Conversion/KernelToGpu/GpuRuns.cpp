@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See GpuRuns.h.
-#include "GpuEmitter.h"
+#include "GpuAttention.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -43,6 +43,8 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
     return e.ownsRows() && product.getRows() &&
            !run.members.contains(product.getLhs().getDefiningOp());
   if (e.floorOf(op)) // has a branch for all registers
+    return false;
+  if (e.attention && e.attention->takes(op))
     return false;
   return isa<kernel::ScalebOp>(op) ||
          isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect());

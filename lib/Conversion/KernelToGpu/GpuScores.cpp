@@ -14,6 +14,12 @@ using namespace mlir;
 
 namespace heddle {
 
+/// Reductions compare only finite scores, so neither operand is NaN.
+Value GpuEmitter::larger(Value a, Value b) {
+  auto finite = arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::nnan);
+  return arith::MaxNumFOp::create(builder, loc, a, b, finite);
+}
+
 /// The bits of 2^(n - 1), which are 0 for n = -126, by a fused multiply-add of exact numbers; twice x
 /// is exact. Devices issue fewer instructions than for a comparison and a selection.
 Value GpuEmitter::scaleByPower(Value x, Value n) {
@@ -23,6 +29,8 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
                                      vector ? TypedAttr(DenseElementsAttr::get(vector, value))
                                             : TypedAttr(builder.getF32FloatAttr(value)));
   };
+  if (placement.pairs && isa<VectorType>(n.getType()))
+    return scaleWeight(x, n);
   constexpr float unit = 0x1p+23f; // of an exponent among the bits
   Value bits = math::FmaOp::create(builder, loc, larger(n, floats(-126.0f)), floats(unit),
                                    floats(126.0f * unit));
@@ -32,12 +40,27 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
                                asFloats(bits));
 }
 
+/// The weight x * 2^n of a key, for n <= 0, 0 for n < -126. It enters a sum that holds a weight of at
+/// least 0.7, if it is not 0, and a product as f16: there it is the same as one that is 0 for n = -126.
+/// The sum with 1.5 * 2^23 has n in its lowest bits.
+Value GpuEmitter::scaleWeight(Value x, Value n) {
+  auto floats = [&](float value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(cast<VectorType>(n.getType()), value));
+  };
+  Value bits =
+      asWords(arith::AddFOp::create(builder, loc, larger(n, floats(-127.0f)), floats(0x1.8p+23f)));
+  bits = arith::ShLIOp::create(builder, loc, bits, wordConstant(23, bits.getType()));
+  bits = arith::AddIOp::create(builder, loc, bits, wordConstant(127 << 23, bits.getType()));
+  return arith::MulFOp::create(builder, loc, x, asFloats(bits));
+}
+
 std::optional<float> GpuEmitter::floorOf(Operation &op) const {
   auto choice = dyn_cast<arith::SelectOp>(op);
   auto compare = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
   DenseElementsAttr floor;
   auto tile = choice ? dyn_cast<RankedTensorType>(choice.getType()) : nullptr;
-  if (!ownsRows() || !tile || tile.getDimSize(1) == 1 || !compare ||
+  if (!(ownsRows() || placement.pairs) || !tile || tile.getDimSize(1) == 1 || !compare ||
       compare.getPredicate() != arith::CmpFPredicate::OLT ||
       compare.getLhs() != choice.getFalseValue() || compare.getRhs() != choice.getTrueValue() ||
       !matchPattern(choice.getTrueValue(), m_Constant(&floor)) || !floor.isSplat())

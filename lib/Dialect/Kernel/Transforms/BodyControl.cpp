@@ -186,8 +186,8 @@ LogicalResult BodyEmitter::emitArm(Region &from, Block *to) {
 
 LogicalResult BodyEmitter::emitIf(scf::IfOp op) {
   SmallVector<Type> types;
-  for (Type type : op.getResultTypes())
-    appendRegisterTypes(type, types);
+  for (Value result : op.getResults())
+    appendRegisterTypes(result, types);
   bool hasElse = !op.getElseRegion().empty();
   auto branch = scf::IfOp::create(builder, loc, types, scalar(op.getCondition()), hasElse);
   if (failed(emitArm(op.getThenRegion(), branch.thenBlock())))

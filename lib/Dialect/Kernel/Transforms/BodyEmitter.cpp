@@ -123,7 +123,10 @@ Type BodyEmitter::registerType(Type element, int64_t vectors) const {
   return vectors && width > 1 ? Type(VectorType::get({width}, element)) : element;
 }
 
-void BodyEmitter::appendRegisterTypes(Type type, SmallVectorImpl<Type> &types) const {
+void BodyEmitter::appendRegisterTypes(Value value, SmallVectorImpl<Type> &types) const {
+  if (carriesItself(value))
+    return;
+  Type type = value.getType();
   if (!isTile(type)) {
     types.push_back(type.isIndex() ? indexType : type);
     return;
@@ -133,6 +136,8 @@ void BodyEmitter::appendRegisterTypes(Type type, SmallVectorImpl<Type> &types) c
 }
 
 LogicalResult BodyEmitter::appendRegisters(Value value, SmallVectorImpl<Value> &registers) {
+  if (carriesItself(value))
+    return carry(value);
   if (!isTile(value.getType())) {
     registers.push_back(scalar(value));
     return success();
@@ -146,6 +151,10 @@ LogicalResult BodyEmitter::appendRegisters(Value value, SmallVectorImpl<Value> &
 
 void BodyEmitter::bindRegisters(ValueRange values, ValueRange registers) {
   for (Value value : values) {
+    if (carriesItself(value)) {
+      carried(value);
+      continue;
+    }
     if (!isTile(value.getType())) {
       scalars[value] = registers.front();
       registers = registers.drop_front();

@@ -22,6 +22,8 @@
 #include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 
+#include "heddle/Dialect/Transformer/IR/WidenedKeys.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -124,6 +126,11 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
     FailureOr<KeptValues> kept = keepRows(getOperation(), *cache, !cacheDtype.empty());
     if (failed(kept))
       return signalPassFailure(); // keepRows said why
+    if (*cache == DType::F16 && format->others == DType::F32)
+      getOperation().walk([](AttentionOp op) {
+        if (op.getKey().getType().getElementType().isF16())
+          op->setAttr(widensKeys, UnitAttr::get(op.getContext()));
+      });
     if (format->others != DType::F32)
       Rounder(getOperation(), formatOfWeights(format->others), *kept).run();
   }

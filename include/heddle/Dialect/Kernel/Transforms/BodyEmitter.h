@@ -157,6 +157,11 @@ protected:
   virtual bool recomputes(mlir::Operation &op) const;
   /// Registers of a tile that has none: recomputed here, or (in targets) loaded from its memory.
   virtual mlir::FailureOr<Fragment> materialize(mlir::Value tile);
+  /// Whether a target carries this value through loops and branches by itself. Then `carry` is called
+  /// where the value is handed on, and `carried` binds it where it arrives.
+  virtual bool carriesItself(mlir::Value value) const { return false; }
+  virtual mlir::LogicalResult carry(mlir::Value value) { return mlir::success(); }
+  virtual void carried(mlir::Value value) {}
 
   //===--------------------------------------------------------------------===//
   // Helpers, also of products and element loops
@@ -174,7 +179,7 @@ public:
   /// Type of a register: a native vector, or a scalar if `vectors` is 0.
   mlir::Type registerType(mlir::Type element, int64_t vectors) const;
   /// The types of a value's registers: one for a scalar.
-  void appendRegisterTypes(mlir::Type type, llvm::SmallVectorImpl<mlir::Type> &types) const;
+  void appendRegisterTypes(mlir::Value value, llvm::SmallVectorImpl<mlir::Type> &types) const;
   mlir::LogicalResult appendRegisters(mlir::Value value,
                                       llvm::SmallVectorImpl<mlir::Value> &registers);
   /// Takes the registers of `values` from the front of `registers`.

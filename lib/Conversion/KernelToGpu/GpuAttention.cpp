@@ -1,0 +1,367 @@
+//===- GpuAttention.cpp - Attention through matrix units ------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See GpuAttention.h.
+#include "GpuAttention.h"
+
+#include "GpuLoops.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
+using namespace mlir;
+using heddle::kernel::BoundView;
+using heddle::kernel::BroadcastOp;
+using heddle::kernel::ContractOp;
+using heddle::kernel::Fragment;
+using heddle::kernel::ReduceKind;
+
+namespace heddle {
+
+//===- Which kernels ------------------------------------------------------===//
+
+static DType elementOf(Value view) {
+  return dtypeOf(cast<kernel::ViewType>(view.getType()).getElementType());
+}
+
+/// The product of a kernel over features, or over rows; null: it has none.
+static ContractOp productOf(kernel::FuncOp func, bool overRows) {
+  ContractOp found;
+  func.walk([&](ContractOp op) {
+    if (static_cast<bool>(op.getRows()) == overRows)
+      found = op;
+  });
+  return found;
+}
+
+/// Only the schedule of an attention for matrix units has pairs (ChooseSchedule.cpp).
+void placeAttention(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
+  ContractOp keys = productOf(func, false);
+  if (!target.matrixTiles || placement.tx != GpuAttention::kPair || !keys || !productOf(func, true))
+    return;
+  placement.matrix = target.matrixOf(elementOf(keys.getLhs()), elementOf(keys.getRhs()));
+  placement.pairs = placement.matrix;
+  placement.subgroup = target.subgroup;
+}
+
+GpuAttention::GpuAttention(GpuEmitter &emitter, kernel::FuncOp func)
+    : e(emitter), builder(emitter.builder), loc(emitter.loc), keys(productOf(func, false)),
+      values(productOf(func, true)), shape(*emitter.placement.matrix),
+      chunk(keys.getType().getDimSize(1)), valueColumns(values.getType().getDimSize(1)) {
+  features = cast<kernel::ViewType>(keys.getLhs().getType()).getDims().back().extent.value;
+  teamRows = e.placement.subgroup / kPair * e.placement.rows;
+  down = teamRows / shape.m;
+  const int64_t rows = keys.getType().getDimSize(0),
+                pitch = std::max(features, valueColumns) / kHalves + 1;
+  array = {kQuad, std::max(rows, chunk) * pitch};
+  for (Operation *op = keys; op; op = op->getParentOp())
+    if (auto around = dyn_cast<scf::ForOp>(op))
+      loop = around; // the outermost
+  findMatrices();
+  DenseElementsAttr factor;
+  if (keys->hasOneUse())
+    if (auto user = dyn_cast<arith::MulFOp>(*keys->user_begin());
+        user && matchPattern(user.getRhs(), m_Constant(&factor)) && factor.isSplat())
+      scaling = user;
+}
+
+/// The tiles that follow from the product with values, and what the loop carries of them.
+void GpuAttention::findMatrices() {
+  for (auto [i, init] : llvm::enumerate(loop.getInitArgs()))
+    if (auto tile = dyn_cast<RankedTensorType>(init.getType()); tile && tile.getDimSize(1) > 1) {
+      carriedTile = i;
+      for (Value same : {init, Value(loop.getRegionIterArg(i)), Value(loop.getResult(i))})
+        matrices.insert(same);
+    }
+  matrices.insert(values.getResult());
+  loop.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<arith::MulFOp, arith::AddFOp>(op) &&
+        llvm::any_of(op->getOperands(), [&](Value operand) { return matrices.contains(operand); }))
+      matrices.insert(op->getResult(0));
+  });
+  loop.getBody()->walk([&](scf::IfOp op) {
+    if (!op.getNumResults())
+      return;
+    for (auto [yielded, result] : llvm::zip(op.elseYield().getOperands(), op.getResults()))
+      if (matrices.contains(yielded))
+        matrices.insert(result);
+  });
+}
+
+//===- Matrices -----------------------------------------------------------===//
+
+Type GpuAttention::matrix(Use use) const {
+  int64_t rows = use == Use::MatrixB ? shape.k : shape.m,
+          columns = use == Use::MatrixA ? shape.k : shape.n;
+  Type element = use == Use::MatrixAcc ? Type(builder.getF32Type()) : Type(builder.getF16Type());
+  return spirv::CooperativeMatrixType::get(element, rows, columns, spirv::Scope::Subgroup, use);
+}
+
+Value GpuAttention::zeroMatrix() {
+  Value zero = spirv::ConstantOp::getZero(builder.getF32Type(), loc, builder);
+  return spirv::CompositeConstructOp::create(builder, loc, matrix(Use::MatrixAcc), zero);
+}
+
+Value GpuAttention::load(Use use, Value pointer, int64_t stride, Layout layout) {
+  Value apart = spirv::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                          builder.getI32IntegerAttr(static_cast<int32_t>(stride)));
+  return spirv::KHRCooperativeMatrixLoadOp::create(builder, loc, matrix(use), pointer, layout,
+                                                   apart, spirv::MemoryAccessAttr(), IntegerAttr());
+}
+
+Value GpuAttention::multiply(Value a, Value b, Value c) {
+  return spirv::KHRCooperativeMatrixMulAddOp::create(builder, loc, c.getType(), a, b, c,
+                                                     spirv::CooperativeMatrixOperandsKHRAttr());
+}
+
+void GpuAttention::store(Value sum, Value quad) {
+  spirv::KHRCooperativeMatrixStoreOp::create(builder, loc, stripAt(quad), sum, Layout::RowMajor,
+                                             e.constant(stripPitch()), spirv::MemoryAccessAttr(),
+                                             IntegerAttr());
+}
+
+GpuAttention::Registers GpuAttention::makeVariables() {
+  Registers variables;
+  auto pointer = spirv::PointerType::get(matrix(Use::MatrixAcc), spirv::StorageClass::Function);
+  for (int64_t i = 0; i < down * valueColumns / shape.n; ++i)
+    variables.push_back(spirv::VariableOp::create(
+        builder, loc, pointer, spirv::StorageClass::Function, /*initializer=*/Value()));
+  return variables;
+}
+
+//===- Workgroup memory ---------------------------------------------------===//
+
+Value GpuAttention::tileAt(Value quad, Value lane) {
+  return e.entry.shared(SharedArray::Matrices, e.vec4Type(), array.entries, quad, lane);
+}
+
+Value GpuAttention::stripAt(Value quad, Value lane) {
+  const int64_t rows = keys.getType().getDimSize(0);
+  return e.entry.shared(SharedArray::Tile, e.vec4Type(), rows * stripPitch(), quad, lane);
+}
+
+/// Two numbers a row: of the sums so far, and of those of a chunk.
+Value GpuAttention::factorAt(Value row) {
+  return e.entry.shared(SharedArray::Sums, builder.getF32Type(), 2 * keys.getType().getDimSize(0),
+                        row);
+}
+
+Value GpuAttention::stripQuad(int64_t row, int64_t vector) {
+  return e.add(ownStrip, e.constant(row * stripPitch() + e.vectorColumn(vector, chunk) / kQuad));
+}
+
+void GpuAttention::placeRows() {
+  firstOfTeam = e.mul(e.subgroup, teamRows);
+  teamStrip = e.mul(firstOfTeam, stripPitch());
+  Value own = e.mul(e.rowBase(), stripPitch());
+  ownStrip = e.add(own, e.quarter(e.columnBase(chunk)));
+  ownWeights = e.add(own, e.tx);
+}
+
+//===- Reductions ---------------------------------------------------------===//
+
+/// By lanes of the fixed order: eight in each invocation of a pair, of which each is summed
+/// ascending, then with the other invocation's.
+FailureOr<Fragment> GpuAttention::emitReduce(kernel::ReduceOp op) {
+  FailureOr<Fragment> tile = e.use(op.getOperand());
+  if (failed(tile))
+    return failure();
+  const ReduceKind kind = op.getKind();
+  auto subgroup = spirv::ScopeAttr::get(builder.getContext(), spirv::Scope::Subgroup);
+  auto other = [&](Value x) -> Value {
+    return spirv::GroupNonUniformShuffleXorOp::create(builder, loc, x.getType(), subgroup, x,
+                                                      e.constant(1));
+  };
+  Fragment result{{}, tile->rows, 0};
+  for (int64_t row = 0; row < tile->rows; ++row) {
+    Value low, high;
+    for (int64_t j = 0; j < tile->vectors; ++j) {
+      Value &lanes = j % 2 ? high : low;
+      lanes = lanes ? e.combine(kind, lanes, tile->at(row, j)) : tile->at(row, j);
+    }
+    if (kind == ReduceKind::Max) {
+      Value own = e.reduceLanes(kind, {e.combine(kind, low, high)});
+      result.registers.push_back(e.combine(kind, own, other(own)));
+      continue;
+    }
+    for (Value *lanes : {&low, &high}) {
+      Registers words;
+      for (int64_t lane = 0; lane < kQuad; ++lane)
+        words.push_back(other(vector::ExtractOp::create(builder, loc, *lanes, lane)));
+      *lanes = e.combine(kind, *lanes,
+                         vector::FromElementsOp::create(builder, loc, e.vec4Type(), words));
+    }
+    result.registers.push_back(e.reduceLanes(kind, {e.combine(kind, low, high)}));
+  }
+  return result;
+}
+
+//===- Sums of weighted values --------------------------------------------===//
+
+/// The numbers of rows by which a tile is multiplied; null: it is no such tile.
+const Fragment *GpuAttention::numbersOf(Value tile) {
+  auto broadcast = tile.getDefiningOp<BroadcastOp>();
+  if (!broadcast || !GpuEmitter::isTile(broadcast.getOperand().getType()) ||
+      failed(e.use(broadcast.getOperand())))
+    return nullptr;
+  const Fragment &numbers = e.fragments[broadcast.getOperand()];
+  return numbers.vectors ? nullptr : &numbers;
+}
+
+/// A number of each row as matrices, all of whose columns are these numbers; `slot`: of two places.
+GpuAttention::Registers GpuAttention::factors(const Fragment &numbers, int64_t slot) {
+  const int64_t start = slot * keys.getType().getDimSize(0);
+  for (int64_t row = 0; row < numbers.rows; ++row)
+    spirv::StoreOp::create(builder, loc, factorAt(e.add(e.rowBase(), e.constant(start + row))),
+                           numbers.at(row, 0));
+  e.entry.meetSubgroup();
+  Registers result;
+  for (int64_t i = 0; i < down; ++i)
+    result.push_back(load(Use::MatrixAcc,
+                          factorAt(e.add(firstOfTeam, e.constant(start + i * shape.m))), 0,
+                          Layout::ColumnMajor));
+  return result;
+}
+
+LogicalResult GpuAttention::emitElementwise(Operation &op) {
+  loc = op.getLoc();
+  if (&op == scaling) {
+    e.fragments[op.getResult(0)] = e.fragments[op.getOperand(0)];
+    return success();
+  }
+  Fragment result{{}, down, valueColumns / shape.n};
+  Value left = op.getOperand(0), right = op.getOperand(1);
+  if (isa<arith::AddFOp>(op) && holds(left) && holds(right)) {
+    for (auto [x, y] : llvm::zip(e.fragments[left].registers, e.fragments[right].registers))
+      result.registers.push_back(spirv::FAddOp::create(builder, loc, x, y));
+  } else {
+    const Fragment *numbers = isa<arith::MulFOp>(op) && holds(left) ? numbersOf(right) : nullptr;
+    if (!numbers)
+      return op.emitOpError("expected a sum of weighted values, or their product with numbers of "
+                            "rows");
+    Registers rows = factors(*numbers, /*slot=*/isa<BlockArgument>(left));
+    for (auto [i, x] : llvm::enumerate(e.fragments[left].registers))
+      result.registers.push_back(
+          spirv::FMulOp::create(builder, loc, x, rows[static_cast<int64_t>(i) / result.vectors]));
+  }
+  e.fragments[op.getResult(0)] = std::move(result);
+  return success();
+}
+
+/// The first value of the loop is zero.
+LogicalResult GpuAttention::carry(Value tile) {
+  auto found = e.fragments.find(tile);
+  const bool isMatrix =
+      found != e.fragments.end() &&
+      isa<spirv::CooperativeMatrixType>(found->second.registers.front().getType());
+  if (!isMatrix && !matchPattern(tile, m_AnyZeroFloat()))
+    return emitError(tile.getLoc(), "expected sums of weighted values that begin as zero");
+  for (auto [i, variable] : llvm::enumerate(sums))
+    spirv::StoreOp::create(builder, loc, variable,
+                           isMatrix ? found->second.registers[i] : zeroMatrix());
+  return success();
+}
+
+void GpuAttention::carried(Value tile) {
+  Fragment fragment{{}, down, valueColumns / shape.n};
+  for (Value variable : sums)
+    fragment.registers.push_back(spirv::LoadOp::create(builder, loc, variable));
+  e.fragments[tile] = std::move(fragment);
+}
+
+void GpuAttention::storeMatrices(ArrayRef<Value> stored) {
+  const int64_t across = valueColumns / shape.n;
+  for (auto [n, sum] : llvm::enumerate(stored)) {
+    const auto number = static_cast<int64_t>(n);
+    store(sum, teamQuad(number / across * shape.m, number % across * shape.n / kQuad));
+  }
+}
+
+//===- The loop -----------------------------------------------------------===//
+
+/// Drivers leave in loops what is the same in each iteration, such as places in workgroup memory.
+void GpuAttention::hoistInvariants() {
+  auto last = llvm::find_if(llvm::reverse(*builder.getInsertionBlock()),
+                            [](Operation &op) { return isa<scf::ForOp>(op); });
+  auto body = cast<scf::ForOp>(*last);
+  moveLoopInvariantCode(
+      body.getLoopRegions(),
+      [&](Value value, Region *) { return body.isDefinedOutsideOfLoop(value); },
+      [](Operation *op, Region *) { // sums with a constant are parts of accesses
+        return isa<arith::ArithDialect>(op->getDialect()) &&
+               !(isa<arith::AddIOp>(op) && matchPattern(op->getOperand(1), m_Constant()));
+      },
+      [&](Operation *op, Region *) { op->moveBefore(body); });
+}
+
+/// Appends the registers of the loop's results, those of sums as invocations have them, and whether
+/// it is to run again.
+LogicalResult GpuAttention::runOnce(Registers &results, Value pass) {
+  again = e.compare(arith::CmpIPredicate::ne, pass, e.constant(0));
+  if (failed(e.emitLoop(loop)))
+    return failure();
+  hoistInvariants();
+  Value tile = loop.getResult(carriedTile);
+  e.workgroup.barrier();
+  storeMatrices(e.fragments[tile].registers);
+  e.workgroup.barrier();
+  Fragment own = e.shapeOf(tile.getType());
+  own.registers = readStrip(valueColumns);
+  e.fragments[tile] = own;
+  for (Value result : loop.getResults())
+    llvm::append_range(results, e.fragments[result].registers);
+  results.push_back(isAnywhere(anyNotFinite(own.registers)));
+  return success();
+}
+
+/// for pass in 0 to 2: if the last one asks for this { results = the loop }
+LogicalResult GpuAttention::emitLoop() {
+  loc = e.loc;
+  sums = makeVariables();
+  placeRows();
+  placeCopies();
+  stageQueries();
+  Registers state;
+  for (Value result : loop.getResults()) {
+    Fragment part = e.shapeOf(result.getType());
+    auto zero = builder.getZeroAttr(e.registerType(builder.getF32Type(), part.vectors));
+    state.append(part.size(), arith::ConstantOp::create(builder, loc, cast<TypedAttr>(zero)));
+  }
+  state.push_back(e.constant(1));
+  LogicalResult emitted = success();
+  auto outside = e.fragments;
+  e.loopOver(e.constant(0), e.constant(2), 1, state, [&](Value pass) {
+    builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
+    Value asked = e.compare(arith::CmpIPredicate::ne, state.back(), e.constant(0));
+    e.replaceIf(asked, state, [&](MutableArrayRef<Value> replaced) {
+      Registers results;
+      emitted = runOnce(results, pass);
+      if (succeeded(emitted))
+        llvm::copy(results, replaced.begin());
+    });
+  });
+  e.fragments = std::move(outside);
+  ArrayRef<Value> rest = state;
+  for (Value result : loop.getResults()) {
+    Fragment part = e.shapeOf(result.getType());
+    llvm::append_range(part.registers, rest.take_front(part.size()));
+    rest = rest.drop_front(part.size());
+    e.fragments[result] = std::move(part);
+  }
+  return emitted;
+}
+
+//===- In the emitter -----------------------------------------------------===//
+
+GpuEmitter::~GpuEmitter() = default;
+
+LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
+  return attention && attention->isLoop(op) ? attention->emitLoop() : BodyEmitter::emitFor(op);
+}
+
+bool GpuEmitter::carriesItself(Value value) const { return attention && attention->holds(value); }
+LogicalResult GpuEmitter::carry(Value value) { return attention->carry(value); }
+void GpuEmitter::carried(Value value) { attention->carried(value); }
+
+} // namespace heddle

@@ -1,0 +1,142 @@
+//===- GpuAttention.h - Attention through matrix units ----------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both products of an attention through matrix units (VK_KHR_cooperative_matrix). Each
+// subgroup has some of the tile's queries, and all share a chunk of keys:
+//
+//   before the loop   queries, scaled and rounded as rows of linear layers are, become
+//                     matrices that stay in registers
+//   scores            a chunk of keys is staged (GpuMatrixStaging.h), scores are multiplied
+//                     and stored to the subgroup's strip of workgroup memory, where each pair
+//                     of invocations reads a row
+//   softmax           op by op, on what a pair has of its row
+//   weighted values   values are staged where keys were, weights go back to the strip as f16
+//   merging           sums of values stay matrices as long as the loop runs; what multiplies
+//                     rows of them is a matrix, loaded with a stride of 0
+//   behind the loop   sums go through the strip to the pairs
+//
+// A pair's invocations take the columns of a row by turns of eight, so that one has lanes 0
+// to 7 of the sixteen of a sum, the other 8 to 15.
+//
+// A value that is not finite makes sums of all rows NaN, also of those whose weight for it is
+// zero. The loop then runs again, with such values taken as zero, and adds their products to
+// the rows that have a weight for them.
+#pragma once
+
+#include "GpuEmitter.h"
+#include "GpuMatrixStaging.h"
+
+namespace heddle {
+
+/// Where a kernel is an attention tiled for matrix units, the placement of its invocations.
+void placeAttention(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement);
+
+/// The attention of one kernel.
+class GpuAttention {
+public:
+  /// Invocations of a row.
+  static constexpr int64_t kPair = 2;
+  GpuAttention(GpuEmitter &emitter, kernel::FuncOp func);
+
+  bool isLoop(mlir::scf::ForOp op) const { return op == loop; }
+  /// Emits the loop over chunks of keys, and what goes before and behind it.
+  mlir::LogicalResult emitLoop();
+  mlir::FailureOr<kernel::Fragment> emitProduct(kernel::ContractOp op);
+  mlir::FailureOr<kernel::Fragment> emitReduce(kernel::ReduceOp op);
+
+  /// Whether a tile's registers are matrices: sums of weighted values inside the loop.
+  bool holds(mlir::Value tile) const { return matrices.contains(tile); }
+  /// Whether an op on tiles is emitted here.
+  bool takes(mlir::Operation &op) const {
+    return mlir::isa<mlir::arith::MulFOp, mlir::arith::AddFOp>(op) &&
+           (&op == scaling || holds(op.getResult(0)));
+  }
+  mlir::LogicalResult emitElementwise(mlir::Operation &op);
+  /// Such tiles go from block to block in variables.
+  mlir::LogicalResult carry(mlir::Value tile);
+  void carried(mlir::Value tile);
+
+private:
+  using Registers = llvm::SmallVector<mlir::Value>;
+  using Use = mlir::spirv::CooperativeMatrixUseKHR;
+  using Layout = mlir::spirv::CooperativeMatrixLayoutKHR;
+  /// Words of a quad, and halves of one.
+  static constexpr int64_t kQuad = 4, kHalves = 8;
+
+  void findMatrices();
+  mlir::Type matrix(Use use) const;
+  mlir::Value zeroMatrix();
+  mlir::Value load(Use use, mlir::Value pointer, int64_t stride, Layout layout);
+  mlir::Value multiply(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// Stores sums to the strip.
+  void store(mlir::Value sum, mlir::Value quad);
+  Registers makeVariables();
+
+  // Places in workgroup memory.
+  mlir::Value tileAt(mlir::Value quad, mlir::Value lane = {});
+  mlir::Value stripAt(mlir::Value quad, mlir::Value lane = {});
+  mlir::Value factorAt(mlir::Value row);
+  int64_t stripPitch() const { return std::max(chunk, valueColumns) / kQuad + 1; }
+  /// The strip's quad of a row of this invocation that a register begins with.
+  mlir::Value stripQuad(int64_t row, int64_t vector);
+  /// That of a row of the subgroup, and further quads of it.
+  mlir::Value teamQuad(int64_t row, int64_t quads) {
+    return e.add(teamStrip, e.constant(row * stripPitch() + quads));
+  }
+
+  void placeRows();
+  void placeCopies();
+  void stageQueries();
+  Registers fetch(kernel::ContractOp op);
+  void storeKeys(llvm::ArrayRef<mlir::Value> loaded);
+  void storeValues(llvm::ArrayRef<mlir::Value> loaded);
+  bool knowsValues();
+  void overBlocks(int64_t count, llvm::function_ref<void(mlir::Value)> body);
+  void multiplyKeysOf(mlir::Value column);
+  mlir::FailureOr<kernel::Fragment> multiplyKeys();
+  void multiplyValuesOf(mlir::Value key, llvm::ArrayRef<mlir::Value> products);
+  mlir::FailureOr<kernel::Fragment> multiplyValues();
+  void storeWeights(const kernel::Fragment &weights);
+  const kernel::Fragment *numbersOf(mlir::Value tile);
+  Registers factors(const kernel::Fragment &numbers, int64_t slot);
+
+  // Values that are not finite.
+  mlir::Value withoutNonFinite(mlir::Value words);
+  mlir::Value storedWeight(int64_t row, mlir::Value k);
+  void addNonFinite(mlir::Value k, Registers &added);
+  void addNonFinite(llvm::ArrayRef<mlir::Value> products);
+  mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> floats);
+  mlir::Value isAnywhere(mlir::Value condition);
+
+  void storeMatrices(llvm::ArrayRef<mlir::Value> values);
+  Registers readStrip(int64_t columns);
+  void hoistInvariants();
+  mlir::LogicalResult runOnce(Registers &results, mlir::Value pass);
+
+  GpuEmitter &e;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::scf::ForOp loop;
+  kernel::ContractOp keys, values;
+  unsigned carriedTile = 0; ///< which of the values that the loop carries is the tile of sums
+  const MatrixShape &shape;
+  int64_t chunk, features, valueColumns;
+  int64_t teamRows, down; ///< rows of a subgroup, and matrices of them
+  MatrixArray array;
+  llvm::DenseSet<mlir::Value> matrices;
+
+  mlir::Value firstOfTeam;                     ///< row of the tile
+  mlir::Value teamStrip, ownStrip, ownWeights; ///< where rows begin, so that the rest is constant
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> keyPlaces;
+  Registers valuePlaces;
+  mlir::Operation *scaling =
+      nullptr;               ///< of scores by a constant, which row scales include; null: of none
+  Registers lefts;           ///< queries, by rows, then by features
+  Registers rowScales;       ///< of this invocation's rows
+  Registers sums;            ///< variables
+  mlir::Value again;         ///< whether the loop runs for values that are not finite
+  bool storedValues = false; ///< whether they are in workgroup memory before scores are known
+};
+
+} // namespace heddle

@@ -1,0 +1,376 @@
+//===- GpuAttentionProducts.cpp - The products of an attention ------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operands and products of an attention whose products go through matrix units. See
+// GpuAttention.h.
+#include "GpuAttention.h"
+
+#include "GpuLoops.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using heddle::kernel::BoundView;
+using heddle::kernel::ContractOp;
+using heddle::kernel::Fragment;
+
+namespace heddle {
+
+/// Rows of a panel.
+static constexpr int64_t kPanel = 16;
+
+//===- Queries ------------------------------------------------------------===//
+
+/// Rows that do not exist are copies of the last one.
+void GpuAttention::stageQueries() {
+  const BoundView view = e.view(keys.getLhs());
+  const int64_t rows = keys.getType().getDimSize(0), quads = features / kHalves,
+                stored = padded(view.type.getDims().back().pitch.value);
+  Value last = e.sub(view.extents.front(), e.constant(1)), first = e.scalar(keys.getLhsIndex());
+  GpuMatrixStaging staging(e, view, {rows, quads}, array);
+  staging.placeRows(
+      [&](Value row) {
+        Value start = e.mul(e.minimum(e.add(first, row), last), stored);
+        return e.quadOf(view, {e.add(view.offset, start), 0});
+      },
+      [](Value row) { return row; });
+  staging.scaleRows({stored, features, 0});
+  Registers loaded;
+  staging.fetch(e.constant(0), nullptr, loaded);
+  e.workgroup.barrier();
+  staging.store(loaded);
+  e.workgroup.barrier();
+  for (int64_t i = 0; i < down; ++i)
+    for (int64_t k = 0; k < features; k += shape.k) {
+      Value row = e.add(firstOfTeam, e.constant(i * shape.m));
+      Value quad = e.add(e.mul(row, quads + 1), e.constant(k / kHalves));
+      lefts.push_back(load(Use::MatrixA, tileAt(quad), quads + 1, Layout::RowMajor));
+    }
+  for (int64_t row = 0; row < e.placement.rows; ++row) {
+    Value scale = staging.scaleOf(e.add(e.rowBase(), e.constant(row)));
+    if (scaling) {
+      DenseElementsAttr factor;
+      matchPattern(scaling->getOperand(1), m_Constant(&factor));
+      auto number = builder.getF32FloatAttr(factor.getSplatValue<float>());
+      scale = arith::MulFOp::create(builder, loc, scale,
+                                    arith::ConstantOp::create(builder, loc, number));
+    }
+    rowScales.push_back(scale);
+  }
+}
+
+//===- Scores -------------------------------------------------------------===//
+
+/// The quads of a chunk that this invocation copies lie one workgroup apart in memory, where rows, or
+/// panels, follow each other.
+GpuAttention::Registers GpuAttention::fetch(ContractOp op) {
+  const BoundView view = e.view(op.getRhs());
+  const int64_t halves = op == keys ? features : valueColumns, invocations = e.placement.ty * kPair;
+  Value first = e.quadOf(view, {e.add(view.offset, e.mul(e.scalar(op.getRhsIndex()), halves)), 0});
+  auto load = [&](function_ref<Value(Value)> placeOf) {
+    Registers loaded;
+    for (int64_t start = 0; start < chunk * halves / kHalves; start += invocations)
+      loaded.push_back(spirv::LoadOp::create(
+          builder, loc,
+          e.entry.vec4(view.argument, e.add(placeOf(e.add(e.number, e.constant(start))), first))));
+    return loaded;
+  };
+  auto same = [](Value number) { return number; };
+  if (op == keys)
+    return load(same);
+  // Keys behind the last are copies of it, whose weights are zero.
+  Value count = e.scalar(values.getRows());
+  Value isPart = e.compare(arith::CmpIPredicate::slt, count, e.constant(chunk));
+  Value last = e.mul(e.maximum(e.sub(count, e.constant(1)), e.constant(0)), halves / kHalves);
+  SmallVector<Type> types(chunk * halves / kHalves / invocations, e.vec4Type());
+  auto branch = scf::IfOp::create(builder, loc, types, isPart, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, load([&](Value number) {
+                         Value quad = arith::RemUIOp::create(builder, loc, number,
+                                                             e.constant(halves / kHalves));
+                         return e.add(e.minimum(e.sub(number, quad), last), quad);
+                       }));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, load(same));
+  return Registers(branch.getResults());
+}
+
+/// Where what this invocation copies of a chunk lies in workgroup memory: of keys, panels of which a
+/// quad has a word of each of four, the place of the first one's and the word there; of values a quad.
+void GpuAttention::placeCopies() {
+  const int64_t pitch = features / kHalves + 1, invocations = e.placement.ty * kPair,
+                inPanel = features / 2 * kQuad;
+  auto part = [&](Value x, int64_t unit, int64_t count) -> Value {
+    x = builder.createOrFold<arith::DivUIOp>(loc, x, e.constant(unit));
+    return count ? builder.createOrFold<arith::RemUIOp>(loc, x, e.constant(count)) : x;
+  };
+  for (int64_t start = 0; start < chunk * features / kHalves; start += invocations) {
+    Value number = e.add(e.number, e.constant(start)), word = part(number, kQuad, features / 2),
+          key =
+              e.add(e.mul(part(number, inPanel, 0), kPanel), e.mul(part(number, 1, kQuad), kQuad));
+    keyPlaces.emplace_back(e.add(e.mul(key, pitch), part(word, kQuad, 0)), part(word, 1, kQuad));
+  }
+  for (int64_t start = 0; start < chunk * valueColumns / kHalves; start += invocations) {
+    Value number = e.add(e.number, e.constant(start));
+    valuePlaces.push_back(e.add(number, part(number, valueColumns / kHalves, 0)));
+  }
+}
+
+void GpuAttention::storeKeys(ArrayRef<Value> loaded) {
+  const int64_t pitch = features / kHalves + 1;
+  for (auto [quad, to] : llvm::zip(loaded, keyPlaces))
+    for (int64_t j = 0; j < kQuad; ++j)
+      spirv::StoreOp::create(builder, loc,
+                             tileAt(e.add(to.first, e.constant(j * pitch)), to.second),
+                             vector::ExtractOp::create(builder, loc, quad, j));
+}
+
+void GpuAttention::storeValues(ArrayRef<Value> loaded) {
+  auto store = [&](bool finite) {
+    for (auto [quad, place] : llvm::zip(loaded, valuePlaces))
+      spirv::StoreOp::create(builder, loc, tileAt(place), finite ? withoutNonFinite(quad) : quad);
+  };
+  e.onlyIf(again, [&] { store(true); }, [&] { store(false); });
+}
+
+/// Whether it is known where values lie before scores are.
+bool GpuAttention::knowsValues() {
+  return llvm::all_of(ValueRange{values.getRhsIndex(), values.getRows()}, [&](Value index) {
+    Operation *op = index.getDefiningOp();
+    return !op || !loop->isProperAncestor(op) || op->isBeforeInBlock(keys);
+  });
+}
+
+/// Blocks one behind the other, in a loop where they are many: drivers compile it sooner.
+void GpuAttention::overBlocks(int64_t count, function_ref<void(Value)> body) {
+  constexpr int64_t most = 4;
+  if (count <= most) {
+    for (int64_t number = 0; number < count; ++number) {
+      if (number)
+        e.entry.forgetShared(); // or drivers load the matrices of all ahead
+      body(e.constant(number));
+    }
+    return;
+  }
+  Registers none;
+  e.loopOver(e.constant(0), e.constant(count), 1, none, [&](Value number) {
+    builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
+    body(number);
+  });
+}
+
+/// The scores of as many keys as a matrix has columns.
+void GpuAttention::multiplyKeysOf(Value column) {
+  const int64_t pitch = features / kHalves + 1, steps = features / shape.k;
+  Registers scores(down, zeroMatrix());
+  for (int64_t k = 0; k < steps; ++k) {
+    Value quad = e.add(e.mul(column, pitch), e.constant(k * shape.k / kHalves));
+    Value right = load(Use::MatrixB, tileAt(quad), pitch, Layout::ColumnMajor);
+    for (int64_t i = 0; i < down; ++i)
+      scores[i] = multiply(lefts[i * steps + k], right, scores[i]);
+  }
+  for (int64_t i = 0; i < down; ++i) {
+    store(scores[i], e.add(teamQuad(i * shape.m, 0), e.quarter(column)));
+  }
+}
+
+FailureOr<Fragment> GpuAttention::multiplyKeys() {
+  Registers loaded = fetch(keys), loadedValues;
+  e.workgroup.barrier(); // all have read the last chunk's values
+  storeKeys(loaded);
+  storedValues = knowsValues();
+  if (storedValues)
+    loadedValues = fetch(values);
+  e.workgroup.barrier();
+  overBlocks(chunk / shape.n, [&](Value number) { multiplyKeysOf(e.mul(number, shape.n)); });
+  e.workgroup.barrier(); // all have read the keys
+  if (storedValues)
+    storeValues(loadedValues);
+  Fragment result = e.shapeOf(keys.getType());
+  result.registers = readStrip(chunk);
+  for (auto [i, score] : llvm::enumerate(result.registers))
+    score = arith::MulFOp::create(builder, loc, score,
+                                  e.splat(rowScales[i / result.vectors], score.getType()));
+  return result;
+}
+
+/// What this invocation has of its rows.
+GpuAttention::Registers GpuAttention::readStrip(int64_t columns) {
+  Registers registers;
+  for (int64_t row = 0; row < e.placement.rows; ++row)
+    for (int64_t j = 0; j < e.fragmentVectors(columns); ++j)
+      registers.push_back(spirv::LoadOp::create(builder, loc, stripAt(stripQuad(row, j))));
+  return registers;
+}
+
+//===- Weighted values ----------------------------------------------------===//
+
+/// Writes the weights of this invocation's rows as f16 over their scores.
+void GpuAttention::storeWeights(const Fragment &weights) {
+  e.entry.meetSubgroup(); // all have read their scores
+  auto halves = VectorType::get({kQuad}, builder.getF16Type()),
+       pairs = VectorType::get({kQuad / 2}, builder.getF32Type());
+  for (int64_t row = 0; row < weights.rows; ++row)
+    for (int64_t j = 0; j < weights.vectors; j += 2) {
+      Registers words;
+      for (int64_t part = 0; part < 2; ++part) {
+        Value packed = spirv::FConvertOp::create(builder, loc, halves, weights.at(row, j + part));
+        packed = spirv::BitcastOp::create(builder, loc, pairs, packed);
+        for (int64_t word = 0; word < kQuad / 2; ++word)
+          words.push_back(vector::ExtractOp::create(builder, loc, packed, word));
+      }
+      Value quad = e.add(ownWeights, e.constant(row * stripPitch() + j / 2 * kPair));
+      spirv::StoreOp::create(builder, loc, stripAt(quad),
+                             vector::FromElementsOp::create(builder, loc, e.vec4Type(), words));
+    }
+}
+
+/// The products of as many keys as a matrix has, from `key` on.
+void GpuAttention::multiplyValuesOf(Value key, ArrayRef<Value> products) {
+  const int64_t across = valueColumns / shape.n, pitch = valueColumns / kHalves + 1;
+  Registers rows;
+  for (int64_t i = 0; i < down; ++i) {
+    Value quad = e.add(teamQuad(i * shape.m, 0),
+                       builder.createOrFold<arith::ShRUIOp>(loc, key, e.constant(3)));
+    rows.push_back(load(Use::MatrixA, stripAt(quad), stripPitch(), Layout::RowMajor));
+  }
+  for (int64_t j = 0; j < across; ++j) {
+    Value quad = e.add(e.mul(key, pitch), e.constant(j * shape.n / kHalves));
+    Value right = load(Use::MatrixB, tileAt(quad), pitch, Layout::RowMajor);
+    for (int64_t i = 0; i < down; ++i) {
+      Value variable = products[i * across + j];
+      Value sum = multiply(rows[i], right, spirv::LoadOp::create(builder, loc, variable));
+      spirv::StoreOp::create(builder, loc, variable, sum);
+    }
+  }
+}
+
+FailureOr<Fragment> GpuAttention::multiplyValues() {
+  FailureOr<Fragment> weights = e.use(values.getLhs());
+  if (failed(weights))
+    return failure();
+  if (!storedValues)
+    storeValues(fetch(values));
+  storeWeights(*weights);
+  e.workgroup.barrier();
+  const int64_t across = valueColumns / shape.n;
+  Registers products = makeVariables();
+  for (Value product : products)
+    spirv::StoreOp::create(builder, loc, product, zeroMatrix());
+  overBlocks(chunk / shape.k,
+             [&](Value number) { multiplyValuesOf(e.mul(number, shape.k), products); });
+  addNonFinite(products);
+  Fragment result{{}, down, across};
+  for (Value product : products)
+    result.registers.push_back(spirv::LoadOp::create(builder, loc, product));
+  return result;
+}
+
+FailureOr<Fragment> GpuAttention::emitProduct(ContractOp op) {
+  loc = e.loc;
+  return op == keys ? multiplyKeys() : multiplyValues();
+}
+
+//===- Values that are not finite -----------------------------------------===//
+
+/// Halves of words whose exponent is all ones become zero.
+Value GpuAttention::withoutNonFinite(Value quad) {
+  Value words = e.asWords(quad);
+  Type type = words.getType();
+  Value exponents = arith::AndIOp::create(builder, loc, words, e.wordConstant(0x7c007c00, type));
+  Value over = arith::AddIOp::create(builder, loc, exponents, e.wordConstant(0x04000400, type));
+  over = arith::ShRUIOp::create(builder, loc, over, e.wordConstant(15, type));
+  over = arith::AndIOp::create(builder, loc, over, e.wordConstant(0x00010001, type));
+  Value kept = arith::MulIOp::create(builder, loc, over, e.wordConstant(0xffff, type));
+  kept = arith::XOrIOp::create(builder, loc, kept, e.wordConstant(-1, type));
+  return e.asFloats(arith::AndIOp::create(builder, loc, words, kept));
+}
+
+/// Weight `k` of a row of this invocation, as it was stored for the product.
+Value GpuAttention::storedWeight(int64_t row, Value k) {
+  auto shifted = [&](Value x, int64_t bits) -> Value {
+    return arith::ShRUIOp::create(builder, loc, x, e.constant(bits));
+  };
+  auto low = [&](Value x, int64_t mask) -> Value {
+    return arith::AndIOp::create(builder, loc, x, e.constant(mask));
+  };
+  Value quad = e.add(e.mul(e.add(e.rowBase(), e.constant(row)), stripPitch()), shifted(k, 3));
+  Value word = e.asWords(spirv::LoadOp::create(builder, loc, stripAt(quad, low(shifted(k, 1), 3))));
+  Value half = arith::ShRUIOp::create(builder, loc, word, e.mul(low(k, 1), 16));
+  return e.widenedHalves(low(half, 0xffff));
+}
+
+/// Adds the products of a key's values that are not finite with this invocation's weights for it.
+void GpuAttention::addNonFinite(Value k, Registers &added) {
+  const BoundView view = e.view(values.getRhs());
+  const int64_t vectors = e.fragmentVectors(valueColumns);
+  Value key = e.add(e.scalar(values.getRhsIndex()), k);
+  Value start = e.add(e.add(view.offset, e.mul(key, valueColumns)), e.columnBase(valueColumns));
+  for (int64_t row = 0; row < e.placement.rows; ++row) {
+    Value weight = e.splat(storedWeight(row, k), e.vec4Type());
+    Value none =
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, weight, e.zeroVector());
+    for (int64_t j = 0; j < vectors; ++j) {
+      Value number = e.loadVector(view, {start, e.vectorColumn(j, valueColumns)});
+      Value bits = e.asWords(number), exponent = e.wordConstant(0x7f800000, bits.getType());
+      bits = arith::AndIOp::create(builder, loc, bits, exponent);
+      Value isFinite = e.compare(arith::CmpIPredicate::ne, bits, exponent);
+      Value skip = arith::OrIOp::create(builder, loc, isFinite, none);
+      Value &sum = added[row * vectors + j];
+      Value product = arith::MulFOp::create(builder, loc, weight, number);
+      sum = e.select(skip, sum, arith::AddFOp::create(builder, loc, sum, product));
+    }
+  }
+}
+
+/// The same of all keys, added to products that took such values as zero.
+void GpuAttention::addNonFinite(ArrayRef<Value> products) {
+  e.onlyIf(again, [&] {
+    const int64_t vectors = e.fragmentVectors(valueColumns), across = valueColumns / shape.n;
+    Registers added(e.placement.rows * vectors, e.zeroVector());
+    e.loopOver(e.constant(0), e.scalar(values.getRows()), 1, added,
+               [&](Value k) { addNonFinite(k, added); });
+    e.entry.meetSubgroup(); // all have read the weights
+    for (int64_t row = 0; row < e.placement.rows; ++row)
+      for (int64_t j = 0; j < vectors; ++j)
+        spirv::StoreOp::create(builder, loc, stripAt(stripQuad(row, j)), added[row * vectors + j]);
+    e.entry.meetSubgroup();
+    for (auto [n, variable] : llvm::enumerate(products)) {
+      const auto number = static_cast<int64_t>(n);
+      Value quad = teamQuad(number / across * shape.m, number % across * shape.n / kQuad);
+      Value more = load(Use::MatrixAcc, stripAt(quad), stripPitch(), Layout::RowMajor);
+      Value sum = spirv::LoadOp::create(builder, loc, variable);
+      spirv::StoreOp::create(builder, loc, variable,
+                             spirv::FAddOp::create(builder, loc, sum, more));
+    }
+  });
+}
+
+/// Tests bits, because devices may ignore NaN in comparisons.
+Value GpuAttention::anyNotFinite(ArrayRef<Value> floats) {
+  Value largest = e.constant(0);
+  for (Value four : floats)
+    for (int64_t lane = 0; lane < kQuad; ++lane) {
+      Value bits = vector::ExtractOp::create(builder, loc, e.asWords(four), lane);
+      largest =
+          e.maximum(largest, arith::AndIOp::create(builder, loc, bits, e.constant(0x7fffffff)));
+    }
+  return e.compare(arith::CmpIPredicate::sge, largest, e.constant(0x7f800000));
+}
+
+/// Whether a condition holds for any invocation of the workgroup, 1 or 0.
+Value GpuAttention::isAnywhere(Value condition) {
+  auto entry = [&] { // a quad, so that arrays behind it begin at one
+    return e.entry.shared(SharedArray::Lanes, builder.getI32Type(), kQuad, e.constant(0));
+  };
+  e.onlyIf(e.compare(arith::CmpIPredicate::eq, e.number, e.constant(0)),
+           [&] { spirv::StoreOp::create(builder, loc, entry(), e.constant(0)); });
+  e.workgroup.barrier();
+  e.onlyIf(condition, [&] { spirv::StoreOp::create(builder, loc, entry(), e.constant(1)); });
+  e.workgroup.barrier();
+  return spirv::LoadOp::create(builder, loc, entry());
+}
+
+} // namespace heddle
