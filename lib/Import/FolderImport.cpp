@@ -337,6 +337,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   if (modules) // vectors are asked for, whatever head the checkpoint was trained with
     config.erase("architectures");
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config, options.part));
+  config.update(HEDDLE_TRY(architecture.generation()));
   Json json = HEDDLE_TRY(architecture.description());
   std::vector<std::string> warnings;
   bool givesVectors = modules && !scores;
@@ -349,11 +350,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   else {
     givesVectors = HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
   }
-  if (json.contains("target") && json["target"].is_object()) {
-    Json settings = config;
-    settings.update(HEDDLE_TRY(architecture.generation()));
-    HEDDLE_TRY(addGenerationConfig(folder, settings, json, files, warnings));
-  }
+  if (json.contains("target") && json["target"].is_object())
+    HEDDLE_TRY(addGenerationConfig(folder, config, json, files, warnings));
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)

@@ -79,11 +79,12 @@ static bool writesTo(const Program &program, const Function &function, const std
   if (use == function.states.end())
     return false;
   return std::ranges::any_of(function.launches, [&](const Launch &launch) {
-    auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
-    for (size_t i = 0; i < launch.arguments.size() && kernel != program.kernels.end(); ++i) {
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
       const LaunchArgument &argument = launch.arguments[i];
-      if (argument.kind == LaunchArgument::Kind::Buffer && argument.index == use->buffer &&
-          kernel->arguments[i].written)
+      if (argument.kind != LaunchArgument::Kind::Buffer || argument.index != use->buffer)
+        continue;
+      auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
+      if (kernel == program.kernels.end() || kernel->arguments[i].written)
         return true;
     }
     return false;

@@ -57,7 +57,7 @@ struct FunctionLayout {
   std::vector<bool> isFixed;
 
 private:
-  /// Sets the three members above.
+  /// Sets parents, rowDim and movesRows.
   void findReorder();
 };
 

@@ -104,7 +104,9 @@ public:
 private:
   int64_t originOf(int64_t row) const;
 
-  std::vector<int64_t> origins; ///< by row; a row beyond them is its own
+  /// By row. Without any, each row is its own; else rows beyond them hold nothing: caches have more
+  /// rows only by a start or a reorder.
+  std::vector<int64_t> origins;
   std::vector<int64_t> next;    ///< scratch
   int64_t renewed = 0;          ///< rows that began anew; their origins are negative
 };

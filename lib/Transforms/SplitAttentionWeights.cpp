@@ -27,6 +27,7 @@ static void split(AttentionOp op) {
                                    op.getScale().convertToFloat(), WeightsResult::None,
                                    /*lse=*/static_cast<bool>(op.getLse()), op.getRules(),
                                    op.getValueScales());
+  plain->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   auto statistics = AttentionStatisticsOp::create(b, loc, op);
   auto weights = AttentionWeightsOp::create(b, loc, op, statistics);
   op.getOutput().replaceAllUsesWith(plain.getOutput());

@@ -66,7 +66,8 @@ static bool fitsOwnQueries(KernelBuilder &f, AttentionOp op) {
          std::max(featuresOf(op.getQuery()), featuresOf(op.getValue())) <= most;
 }
 
-/// The same, where the mask may also be that of packed documents.
+/// A mask of bands, lengths and what is combined of them, the same for all heads, or with packed
+/// documents besides.
 static bool isOfBands(Value mask) {
   if (!mask)
     return true;
@@ -94,7 +95,7 @@ bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
   return llvm::all_of(ValueRange{op.getKey(), op.getValue()}, [&](Value side) {
     const int64_t columns = frame.viewType(frame.viewOf(side)).getDims().back().extent.value;
     return target.matrixTiles && target.matrixOf(rows, elementOf(side)) && columns % step == 0 &&
-           columns <= most && elementOf(side) == DType::F16;
+           columns <= most && rows == DType::F32 && elementOf(side) == DType::F16;
   });
 }
 

@@ -194,6 +194,30 @@ TEST_P(MatrixAttentionTest, PackedDocuments) {
   }
 }
 
+// Chunks of keys between the near and the far ones have no key that a query sees.
+TEST_P(MatrixAttentionTest, MasksWithHoles) {
+  const std::string holes = "  %c = transformer.mask.causal\n"
+                            "  %near = transformer.mask.window before = 3 after = 0\n"
+                            "  %w = transformer.mask.window before = 200 after = 0\n"
+                            "  %far = transformer.mask.not %w\n"
+                            "  %either = transformer.mask.or %near, %far\n"
+                            "  %m = transformer.mask.and %c, %either\n";
+  ASSERT_NO_FATAL_FAILURE(open({{"run", holes, ""}}));
+  if (sessions.size() < 2)
+    return;
+  EXPECT_EQ(forms, shapes);
+  constexpr int64_t rows = 300;
+  Heads q = Heads::of(2, rows, 64, 16), k = Heads::of(2, rows, 64, 17),
+        v = Heads::of(2, rows, 64, 18);
+  Heads all = run(1, "run", q, k, v);
+  expectNear(all, run(0, "run", q, k, v));
+  for (int64_t row : {2, 66, 230, 299}) {
+    SCOPED_TRACE("query " + std::to_string(row));
+    expectBits(run(1, "run", q.part(row, 1), k.part(0, row + 1), v.part(0, row + 1)),
+               all.part(row, 1));
+  }
+}
+
 TEST_P(MatrixAttentionTest, StepsOfGroupedHeads) {
   Attention many{"many", causal, "", 6, 2}, one{"one", causal, "", 6, 2};
   one.queries = "1";

@@ -200,13 +200,14 @@ FailureOr<Fragment> GpuAttention::emitReduce(kernel::ReduceOp op) {
 //===- Sums of weighted values --------------------------------------------===//
 
 /// The numbers of rows by which a tile is multiplied; null: it is no such tile.
-const Fragment *GpuAttention::numbersOf(Value tile) {
+FailureOr<Fragment> GpuAttention::numbersOf(Value tile) {
   auto broadcast = tile.getDefiningOp<BroadcastOp>();
-  if (!broadcast || !GpuEmitter::isTile(broadcast.getOperand().getType()) ||
-      failed(e.use(broadcast.getOperand())))
-    return nullptr;
-  const Fragment &numbers = e.fragments[broadcast.getOperand()];
-  return numbers.vectors ? nullptr : &numbers;
+  if (!broadcast || !GpuEmitter::isTile(broadcast.getOperand().getType()))
+    return failure();
+  FailureOr<Fragment> numbers = e.use(broadcast.getOperand());
+  if (succeeded(numbers) && numbers->vectors)
+    return failure();
+  return numbers;
 }
 
 /// A number of each row as matrices, all of whose columns are these numbers; `slot`: of two places.
@@ -227,7 +228,8 @@ GpuAttention::Registers GpuAttention::factors(const Fragment &numbers, int64_t s
 LogicalResult GpuAttention::emitElementwise(Operation &op) {
   loc = op.getLoc();
   if (&op == scaling) {
-    e.fragments[op.getResult(0)] = e.fragments[op.getOperand(0)];
+    Fragment same = e.fragments[op.getOperand(0)]; // apart: a new entry may move the others
+    e.fragments[op.getResult(0)] = std::move(same);
     return success();
   }
   Fragment result{{}, down, valueColumns / shape.n};
@@ -236,8 +238,10 @@ LogicalResult GpuAttention::emitElementwise(Operation &op) {
     for (auto [x, y] : llvm::zip(e.fragments[left].registers, e.fragments[right].registers))
       result.registers.push_back(spirv::FAddOp::create(builder, loc, x, y));
   } else {
-    const Fragment *numbers = isa<arith::MulFOp>(op) && holds(left) ? numbersOf(right) : nullptr;
-    if (!numbers)
+    FailureOr<Fragment> numbers = failure();
+    if (isa<arith::MulFOp>(op) && holds(left))
+      numbers = numbersOf(right);
+    if (failed(numbers))
       return op.emitOpError("expected a sum of weighted values, or their product with numbers of "
                             "rows");
     Registers rows = factors(*numbers, /*slot=*/isa<BlockArgument>(left));

@@ -98,7 +98,7 @@ private:
   void multiplyValuesOf(mlir::Value key, llvm::ArrayRef<mlir::Value> products);
   mlir::FailureOr<kernel::Fragment> multiplyValues();
   void storeWeights(const kernel::Fragment &weights);
-  const kernel::Fragment *numbersOf(mlir::Value tile);
+  mlir::FailureOr<kernel::Fragment> numbersOf(mlir::Value tile);
   Registers factors(const kernel::Fragment &numbers, int64_t slot);
 
   // Values that are not finite.

@@ -28,7 +28,7 @@ namespace heddle {
 
 /// Whether an op is a product that matrix units may take.
 bool isMatrixProduct(kernel::ContractOp op);
-/// Where the kernel's linear layers go through matrix units, the placement of its invocations for them.
+/// Where the kernel's linear layers or its attention go through matrix units, the placement of its invocations for them.
 void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement);
 
 /// The product of one contraction.

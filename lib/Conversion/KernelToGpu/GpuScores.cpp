@@ -41,7 +41,8 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
 }
 
 /// The weight x * 2^n of a key, for n <= 0, 0 for n < -126. It enters a sum that holds a weight of at
-/// least 0.7, if it is not 0, and a product as f16: there it is the same as one that is 0 for n = -126.
+/// least 0.7, if it is not 0, and a product as f16: there it is the same as one that is 0 for n = -126,
+/// though it may be a denormal, which a device may take as 0 or not.
 /// The sum with 1.5 * 2^23 has n in its lowest bits.
 Value GpuEmitter::scaleWeight(Value x, Value n) {
   auto floats = [&](float value) -> Value {

@@ -411,7 +411,8 @@ TEST_F(FolderImportTest, SettingsThatAConfigurationHasByItself) {
   EXPECT_EQ(settings(old), forced(5, nullptr));
   EXPECT_EQ(settings({{"model_type", "pegasus"}}), forced(nullptr, 1));
   EXPECT_EQ(settings({{"model_type", "marian"}}), forced(nullptr, 0));
-  EXPECT_EQ(settings({{"model_type", "m2m_100"}}), forced(nullptr, nullptr));
+  for (const char *type : {"m2m_100", "whisper"})
+    EXPECT_EQ(settings({{"model_type", type}}), forced(nullptr, nullptr));
   EXPECT_EQ(settings({{"model_type", "t5"}}), Json::object());
 }
 
