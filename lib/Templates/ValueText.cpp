@@ -30,7 +30,8 @@ std::string realText(double value) {
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   const std::string_view scientific(buffer, static_cast<size_t>(end.ptr - buffer));
   const size_t mark = scientific.find('e');
-  const int exponent = std::atoi(buffer + mark + 1);
+  int exponent = 0;
+  std::from_chars(buffer + mark + (scientific[mark + 1] == '+' ? 2 : 1), end.ptr, exponent);
   if (exponent < -4 || exponent >= 16)
     return std::string(scientific);
   const auto fixed = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed);
