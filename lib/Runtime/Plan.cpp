@@ -99,9 +99,11 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
       return !other.replaceBy.empty() &&
              std::ranges::find(other.states, use.name, &StateUse::name) != other.states.end();
     }));
-    layout.isFixed.push_back(std::ranges::none_of(program.functions, [&](const Function &other) {
-      return !other.startsStates && writesTo(program, other, use.name);
-    }));
+    const bool moves = layout.movesRows[layout.isFixed.size()];
+    layout.isFixed.push_back(moves &&
+                             std::ranges::none_of(program.functions, [&](const Function &other) {
+                               return !other.startsStates && writesTo(program, other, use.name);
+                             }));
   }
   for (const Launch &launch : function.launches) {
     auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);

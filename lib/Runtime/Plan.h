@@ -53,7 +53,7 @@ struct FunctionLayout {
   std::vector<bool> movesRows;
   /// By state: whether a start that may replace rows sets it.
   std::vector<bool> isSet;
-  /// By state: whether only starts write to it.
+  /// By state, where its rows move: whether only starts write to it.
   std::vector<bool> isFixed;
 
 private:

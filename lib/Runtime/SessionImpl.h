@@ -80,12 +80,12 @@ private:
     int64_t spareBytes = 0;      ///< scratch memory of a reorder or a replacement
     std::vector<int64_t> places; ///< offset of each buffer in planned memory
     std::vector<OutputForm> outputs;
-    std::vector<size_t> fresh;      ///< numbers of blocks to be initialised
-    std::vector<size_t> untouched;  ///< and of those whose contents nobody reads yet
-    std::vector<int64_t> parents;   ///< row r continues row parents[r]
-    RowMoves reorder, reorderFixed; ///< of states that steps write to, and of others
-    std::span<const RowMove>
-        reordered;                    ///< copies of rows, equal for all states that steps write to
+    std::vector<size_t> fresh;     ///< numbers of blocks to be initialised
+    std::vector<size_t> untouched; ///< and of those whose contents nobody reads yet
+    std::vector<int64_t> parents;  ///< row r continues row parents[r]
+    RowMoves reorder, reorderFixed;
+    /// Copies of rows: of all states that steps write to, and of all others.
+    std::span<const RowMove> reordered, reorderedFixed;
     std::vector<Move> rowMoves;       ///< the copies of all states, in bytes
     std::vector<MemoryRange> emptied; ///< rows that a reorder sets to zero
     /// Rows that a start replaces, in the order of its sequences, among `heldRows`; the name of their

@@ -123,10 +123,10 @@ void RowOrigins::permute(std::span<const int64_t> parents) {
   std::swap(origins, next);
 }
 
-std::span<const int64_t> RowOrigins::needed(std::span<const int64_t> parents, int64_t held) {
+std::span<const int64_t> RowOrigins::needed(std::span<const int64_t> parents) {
   next.assign(parents.begin(), parents.end());
-  for (int64_t row = 0; row < std::ssize(next) && row < held; ++row)
-    if (next[row] >= 0 && originOf(next[row]) == originOf(row))
+  for (int64_t row = 0; row < std::ssize(next) && row < std::ssize(origins); ++row)
+    if (next[row] >= 0 && originOf(next[row]) == origins[row])
       next[row] = row;
   return next;
 }

@@ -97,9 +97,9 @@ public:
   void renew(std::span<const int64_t> rows);
   /// Row r continues parents[r]; at -1 it begins anew.
   void permute(std::span<const int64_t> parents);
-  /// The parents that rows need where `held` rows have contents: itself for a row that holds what its
-  /// parent does. The result is valid until the next call.
-  std::span<const int64_t> needed(std::span<const int64_t> parents, int64_t held);
+  /// The parents that rows need: itself for a row that holds what its parent does. The result is valid
+  /// until the next call.
+  std::span<const int64_t> needed(std::span<const int64_t> parents);
 
 private:
   int64_t originOf(int64_t row) const;
@@ -107,8 +107,8 @@ private:
   /// By row. Without any, each row is its own; else rows beyond them hold nothing: caches have more
   /// rows only by a start or a reorder.
   std::vector<int64_t> origins;
-  std::vector<int64_t> next;    ///< scratch
-  int64_t renewed = 0;          ///< rows that began anew; their origins are negative
+  std::vector<int64_t> next; ///< scratch
+  int64_t renewed = 0;       ///< rows that began anew; their origins are negative
 };
 
 } // namespace heddle

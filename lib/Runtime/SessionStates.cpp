@@ -101,6 +101,7 @@ Status Session::Impl::readParents(CallData &call) {
   for (int64_t row = 0; row < tensor.size(); ++row)
     call.parents.push_back(integerAt(tensor, row));
   call.reordered = call.reorder.plan(call.parents);
+  call.reorderedFixed = call.reorderFixed.plan(origins.needed(call.parents));
   return {};
 }
 
@@ -127,9 +128,7 @@ Status Session::Impl::reorderState(CallData &call, size_t state) {
   auto place = [&](int64_t row, int64_t at) {
     return row < 0 ? spareRow - at : block.offset + row * one + at;
   };
-  for (const RowMove &move : call.layout.isFixed[state]
-                                 ? call.reorderFixed.plan(origins.needed(call.parents, rows))
-                                 : call.reordered)
+  for (const RowMove &move : call.layout.isFixed[state] ? call.reorderedFixed : call.reordered)
     for (int64_t at = 0; at < one; at += filled.stride)
       call.rowMoves.push_back({place(move.from, at), place(move.to, at), filled.bytes});
   for (size_t row = 0; row < call.parents.size() && call.layout.isSet[state]; ++row)

@@ -345,9 +345,7 @@ void GpuMatrices::multiplySteps(Value place, int64_t steps) {
   const int64_t together = stepsAtOnce(), entries = shape.k / perWord / array.unit;
   for (int64_t i = 0; i < steps; ++i) {
     if (i && i % together == 0)
-      spirv::MemoryBarrierOp::create(builder, loc, spirv::Scope::Subgroup,
-                                     spirv::MemorySemantics::AcquireRelease |
-                                         spirv::MemorySemantics::WorkgroupMemory);
+      e.entry.forgetShared();
     multiplyStep(e.add(place, e.constant(i * entries)));
   }
 }

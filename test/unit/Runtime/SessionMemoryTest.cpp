@@ -89,7 +89,7 @@ TEST(SessionMemory, RowsOfOneOriginNeedNoCopies) {
       wanted.push_back(parent < 0 ? contents++ : held[static_cast<size_t>(parent)]);
       changes += parent >= 0 && parent != &parent - parents.data();
     }
-    const auto needed = origins.needed(parents, std::ssize(held));
+    const auto needed = origins.needed(parents);
     std::vector<int64_t> next = held;
     next.resize(std::max(held.size(), parents.size()), -1);
     int64_t spare = -1;
