@@ -78,6 +78,7 @@ const TileSizes *tilesOfMatrices(const VulkanLevel &way) {
     tiles.fewRows = fewRows;
     tiles.attentionRows = fewRows == 8 ? smallQueries : squareQueries;
     tiles.groupsHeads = true;
+    tiles.multipliesMatrices = true;
     return tiles;
   };
   static constexpr TileSizes small = tilesOf(64, 8), flat = tilesOf(128, 8),

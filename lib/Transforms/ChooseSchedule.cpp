@@ -105,8 +105,8 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
     down = facts.rows;
   kernel::LoopOrder order =
       facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
-  if (facts.overRows &&
-      isForMatrices(sizes, &gpu)) { // a subgroup has one matrix of rows, two invocations a row
+  if (facts.overRows && sizes.multipliesMatrices) {
+    // A subgroup has one matrix of rows, two invocations a row.
     const int64_t teams = facts.rows / sizes.attentionRows.back();
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {teams * gpu.subgroup / 2, 2});
   }

@@ -102,7 +102,7 @@ bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
 /// The most rows of a tile whose values fit `mostValues`.
 static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
   const TileSizes &sizes = f.sizes;
-  if (isForMatrices(sizes, f.gpu)) // a matrix of rows, or several
+  if (sizes.multipliesMatrices) // a matrix of rows, or several
     return op.getQuery().getType().getDimSize(2) == 1 ? sizes.attentionRows.back()
                                                       : sizes.attentionRows.front();
   int64_t columns = padded(op.getValue().getType().getShape().back());

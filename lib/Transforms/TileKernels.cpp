@@ -82,7 +82,6 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
                              kernel::Size fewRows, const GpuTarget *gpu) {
     OpBuilder builder(def);
     KernelBuilder frame(def, sizes, builder);
-    frame.gpu = gpu;
     frame.fewRows = fewRows;
     if (failed(write(frame, root)))
       return failure();

@@ -105,7 +105,6 @@ struct KernelBuilder {
   kernel::DefOp def;
   const TileSizes &sizes;
   TileBuilder t;
-  const GpuTarget *gpu = nullptr; ///< null: for CPUs
   kernel::Size fewRows; ///< the rows of which this is a form for few; 0: it serves any number
 
   kernel::ViewType viewType(unsigned index) const { return types[index]; }
@@ -201,12 +200,6 @@ mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value tot
 
 /// Queries of attention's tile on Vulkan, where an invocation has one by itself.
 inline constexpr int64_t ownQueries = 64;
-
-/// Whether these sizes are those of bodies whose products go through the target's matrix units.
-inline bool isForMatrices(const TileSizes &sizes, const GpuTarget *gpu) {
-  return gpu && gpu->matrixTiles &&
-         sizes.attentionRows.data() == gpu->matrixTiles->attentionRows.data();
-}
 
 /// The schedule of a body of tiles of these sizes, for a level of Vulkan devices, or null: for CPUs.
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,

@@ -38,6 +38,8 @@ struct TileSizes {
   /// Steps of a block of products of many rows that a workgroup stages in its memory; 0: invocations
   /// load what they multiply.
   int64_t stagedSteps = 0;
+  /// Whether products go through the device's matrix units.
+  bool multipliesMatrices = false;
 };
 
 /// The first of `sizes` that divides `extent`, else the last.

@@ -6,6 +6,7 @@
 #include "GpuAttention.h"
 
 #include "GpuLoops.h"
+#include "GpuProduct.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -20,10 +21,6 @@ using heddle::kernel::ReduceKind;
 namespace heddle {
 
 //===- Which kernels ------------------------------------------------------===//
-
-static DType elementOf(Value view) {
-  return dtypeOf(cast<kernel::ViewType>(view.getType()).getElementType());
-}
 
 /// The product of a kernel over features, or over rows; null: it has none.
 static ContractOp productOf(kernel::FuncOp func, bool overRows) {
@@ -47,7 +44,7 @@ void placeAttention(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &
 
 GpuAttention::GpuAttention(GpuEmitter &emitter, kernel::FuncOp func)
     : e(emitter), builder(emitter.builder), loc(emitter.loc), keys(productOf(func, false)),
-      values(productOf(func, true)), shape(*emitter.placement.matrix),
+      values(productOf(func, true)), shape(*emitter.placement.matrix), unit(emitter, shape),
       chunk(keys.getType().getDimSize(1)), valueColumns(values.getType().getDimSize(1)) {
   features = cast<kernel::ViewType>(keys.getLhs().getType()).getDims().back().extent.value;
   teamRows = e.placement.subgroup / kPair * e.placement.rows;
@@ -91,42 +88,10 @@ void GpuAttention::findMatrices() {
 
 //===- Matrices -----------------------------------------------------------===//
 
-Type GpuAttention::matrix(Use use) const {
-  int64_t rows = use == Use::MatrixB ? shape.k : shape.m,
-          columns = use == Use::MatrixA ? shape.k : shape.n;
-  Type element = use == Use::MatrixAcc ? Type(builder.getF32Type()) : Type(builder.getF16Type());
-  return spirv::CooperativeMatrixType::get(element, rows, columns, spirv::Scope::Subgroup, use);
-}
-
-Value GpuAttention::zeroMatrix() {
-  Value zero = spirv::ConstantOp::getZero(builder.getF32Type(), loc, builder);
-  return spirv::CompositeConstructOp::create(builder, loc, matrix(Use::MatrixAcc), zero);
-}
-
-Value GpuAttention::load(Use use, Value pointer, int64_t stride, Layout layout) {
-  Value apart = spirv::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                          builder.getI32IntegerAttr(static_cast<int32_t>(stride)));
-  return spirv::KHRCooperativeMatrixLoadOp::create(builder, loc, matrix(use), pointer, layout,
-                                                   apart, spirv::MemoryAccessAttr(), IntegerAttr());
-}
-
-Value GpuAttention::multiply(Value a, Value b, Value c) {
-  return spirv::KHRCooperativeMatrixMulAddOp::create(builder, loc, c.getType(), a, b, c,
-                                                     spirv::CooperativeMatrixOperandsKHRAttr());
-}
-
-void GpuAttention::store(Value sum, Value quad) {
-  spirv::KHRCooperativeMatrixStoreOp::create(builder, loc, stripAt(quad), sum, Layout::RowMajor,
-                                             e.constant(stripPitch()), spirv::MemoryAccessAttr(),
-                                             IntegerAttr());
-}
-
 GpuAttention::Registers GpuAttention::makeVariables() {
   Registers variables;
-  auto pointer = spirv::PointerType::get(matrix(Use::MatrixAcc), spirv::StorageClass::Function);
   for (int64_t i = 0; i < down * valueColumns / shape.n; ++i)
-    variables.push_back(spirv::VariableOp::create(
-        builder, loc, pointer, spirv::StorageClass::Function, /*initializer=*/Value()));
+    variables.push_back(unit.variable(unit.type(Use::MatrixAcc)));
   return variables;
 }
 
@@ -263,7 +228,7 @@ LogicalResult GpuAttention::carry(Value tile) {
     return emitError(tile.getLoc(), "expected sums of weighted values that begin as zero");
   for (auto [i, variable] : llvm::enumerate(sums))
     spirv::StoreOp::create(builder, loc, variable,
-                           isMatrix ? found->second.registers[i] : zeroMatrix());
+                           isMatrix ? found->second.registers[i] : zeroSum());
   return success();
 }
 
@@ -278,7 +243,8 @@ void GpuAttention::storeMatrices(ArrayRef<Value> stored) {
   const int64_t across = valueColumns / shape.n;
   for (auto [n, sum] : llvm::enumerate(stored)) {
     const auto number = static_cast<int64_t>(n);
-    store(sum, teamQuad(number / across * shape.m, number % across * shape.n / kQuad));
+    Value quad = teamQuad(number / across * shape.m, number % across * shape.n / kQuad);
+    unit.store(sum, stripAt(quad), stripPitch());
   }
 }
 
@@ -315,7 +281,7 @@ LogicalResult GpuAttention::runOnce(Registers &results, Value pass) {
   e.fragments[tile] = own;
   for (Value result : loop.getResults())
     llvm::append_range(results, e.fragments[result].registers);
-  results.push_back(isAnywhere(anyNotFinite(own.registers)));
+  results.push_back(isAnywhere(isAnyNotFinite(e, own.registers)));
   return success();
 }
 

@@ -26,6 +26,7 @@
 
 #include "GpuEmitter.h"
 #include "GpuMatrixStaging.h"
+#include "GpuMatrixUnit.h"
 
 namespace heddle {
 
@@ -59,18 +60,16 @@ public:
 
 private:
   using Registers = llvm::SmallVector<mlir::Value>;
-  using Use = mlir::spirv::CooperativeMatrixUseKHR;
-  using Layout = mlir::spirv::CooperativeMatrixLayoutKHR;
-  /// Words of a quad, and halves of one.
-  static constexpr int64_t kQuad = 4, kHalves = 8;
+  using Use = GpuMatrixUnit::Use;
+  using Layout = GpuMatrixUnit::Layout;
+  /// Halves of a quad.
+  static constexpr int64_t kHalves = 8;
 
   void findMatrices();
-  mlir::Type matrix(Use use) const;
-  mlir::Value zeroMatrix();
-  mlir::Value load(Use use, mlir::Value pointer, int64_t stride, Layout layout);
-  mlir::Value multiply(mlir::Value a, mlir::Value b, mlir::Value c);
-  /// Stores sums to the strip.
-  void store(mlir::Value sum, mlir::Value quad);
+  mlir::Value load(Use use, mlir::Value pointer, int64_t stride, Layout layout) {
+    return unit.load(unit.type(use), pointer, stride, layout);
+  }
+  mlir::Value zeroSum() { return unit.zero(unit.type(Use::MatrixAcc)); }
   Registers makeVariables();
 
   // Places in workgroup memory.
@@ -106,7 +105,6 @@ private:
   mlir::Value storedWeight(int64_t row, mlir::Value k);
   void addNonFinite(mlir::Value k, Registers &added);
   void addNonFinite(llvm::ArrayRef<mlir::Value> products);
-  mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> floats);
   mlir::Value isAnywhere(mlir::Value condition);
 
   void storeMatrices(llvm::ArrayRef<mlir::Value> values);
@@ -121,6 +119,7 @@ private:
   kernel::ContractOp keys, values;
   unsigned carriedTile = 0; ///< which of the values that the loop carries is the tile of sums
   const MatrixShape &shape;
+  GpuMatrixUnit unit;
   int64_t chunk, features, valueColumns;
   int64_t teamRows, down; ///< rows of a subgroup, and matrices of them
   MatrixArray array;

@@ -17,9 +17,6 @@ using heddle::kernel::Fragment;
 
 namespace heddle {
 
-/// Rows of a panel.
-static constexpr int64_t kPanel = 16;
-
 //===- Queries ------------------------------------------------------------===//
 
 /// Rows that do not exist are copies of the last one.
@@ -164,15 +161,16 @@ void GpuAttention::overBlocks(int64_t count, function_ref<void(Value)> body) {
 /// The scores of as many keys as a matrix has columns.
 void GpuAttention::multiplyKeysOf(Value column) {
   const int64_t pitch = features / kHalves + 1, steps = features / shape.k;
-  Registers scores(down, zeroMatrix());
+  Registers scores(down, zeroSum());
   for (int64_t k = 0; k < steps; ++k) {
     Value quad = e.add(e.mul(column, pitch), e.constant(k * shape.k / kHalves));
     Value right = load(Use::MatrixB, tileAt(quad), pitch, Layout::ColumnMajor);
     for (int64_t i = 0; i < down; ++i)
-      scores[i] = multiply(lefts[i * steps + k], right, scores[i]);
+      scores[i] = unit.multiplyAdd(lefts[i * steps + k], right, scores[i]);
   }
   for (int64_t i = 0; i < down; ++i) {
-    store(scores[i], e.add(teamQuad(i * shape.m, 0), e.quarter(column)));
+    Value quad = e.add(teamQuad(i * shape.m, 0), e.quarter(column));
+    unit.store(scores[i], stripAt(quad), stripPitch());
   }
 }
 
@@ -241,7 +239,7 @@ void GpuAttention::multiplyValuesOf(Value key, ArrayRef<Value> products) {
     Value right = load(Use::MatrixB, tileAt(quad), pitch, Layout::RowMajor);
     for (int64_t i = 0; i < down; ++i) {
       Value variable = products[i * across + j];
-      Value sum = multiply(rows[i], right, spirv::LoadOp::create(builder, loc, variable));
+      Value sum = unit.multiplyAdd(rows[i], right, spirv::LoadOp::create(builder, loc, variable));
       spirv::StoreOp::create(builder, loc, variable, sum);
     }
   }
@@ -258,7 +256,7 @@ FailureOr<Fragment> GpuAttention::multiplyValues() {
   const int64_t across = valueColumns / shape.n;
   Registers products = makeVariables();
   for (Value product : products)
-    spirv::StoreOp::create(builder, loc, product, zeroMatrix());
+    spirv::StoreOp::create(builder, loc, product, zeroSum());
   overBlocks(chunk / shape.k,
              [&](Value number) { multiplyValuesOf(e.mul(number, shape.k), products); });
   addNonFinite(products);
@@ -346,18 +344,6 @@ void GpuAttention::addNonFinite(ArrayRef<Value> products) {
                              spirv::FAddOp::create(builder, loc, sum, more));
     }
   });
-}
-
-/// Tests bits, because devices may ignore NaN in comparisons.
-Value GpuAttention::anyNotFinite(ArrayRef<Value> floats) {
-  Value largest = e.constant(0);
-  for (Value four : floats)
-    for (int64_t lane = 0; lane < kQuad; ++lane) {
-      Value bits = vector::ExtractOp::create(builder, loc, e.asWords(four), lane);
-      largest =
-          e.maximum(largest, arith::AndIOp::create(builder, loc, bits, e.constant(0x7fffffff)));
-    }
-  return e.compare(arith::CmpIPredicate::sge, largest, e.constant(0x7f800000));
 }
 
 /// Whether a condition holds for any invocation of the workgroup, 1 or 0.

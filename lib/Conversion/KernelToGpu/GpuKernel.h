@@ -19,6 +19,9 @@
 
 namespace heddle {
 
+/// Words of a quad, by which memory is read and written.
+inline constexpr int64_t kQuad = 4;
+
 /// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
 enum class SharedArray { Tile, Maxima, Sums, Lanes, Left, Right, Scales, Matrices };
 

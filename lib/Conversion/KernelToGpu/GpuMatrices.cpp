@@ -20,18 +20,14 @@ using heddle::kernel::Fragment;
 
 namespace heddle {
 
-/// Words of a quad, rows of an invocation in a tile of many rows, rows of a panel.
-static constexpr int64_t kQuad = 4, kRows = 8, kPanel = 16;
+/// Rows of an invocation in a tile of many rows.
+static constexpr int64_t kRows = 8;
 /// Words of a group of i4 where its codes are bytes.
 static constexpr int64_t kGroupWords = formatOf(DType::I4).group / formatOf(DType::I8).perWord;
 
 //===- Which kernels ------------------------------------------------------===//
 
 bool isMatrixProduct(ContractOp op) { return !op.getRows() && op.readsWeights(); }
-
-static DType elementOf(Value view) {
-  return dtypeOf(cast<kernel::ViewType>(view.getType()).getElementType());
-}
 
 void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
   placeAttention(func, target, placement);
@@ -84,34 +80,10 @@ static int64_t wordsElements(DType operands) { return formatOf(operands).perWord
 
 GpuMatrices::GpuMatrices(GpuEmitter &emitter, ContractOp op)
     : e(emitter), builder(emitter.builder), loc(emitter.loc), op(op),
-      shape(*emitter.placement.matrix), fragment(emitter.shapeOf(op.getType())),
-      perWord(wordsElements(shape.operands)), block(emitter.placement.block),
-      hasGroups(elementOf(op.getRhs()) == DType::I4), array(arrayOf(emitter.placement, perWord)) {}
-
-/// Of the matrices that units multiply, and of their results.
-spirv::CooperativeMatrixType GpuMatrices::matrix(Use use) const {
-  Type sum = multipliesCodes() ? Type(builder.getIntegerType(32, /*isSigned=*/true))
-                               : builder.getF32Type(),
-       element = multipliesCodes()               ? Type(builder.getIntegerType(8))
-                 : shape.operands == DType::BF16 ? Type(builder.getBF16Type())
-                                                 : builder.getF16Type();
-  int64_t rows = use == Use::MatrixB ? shape.k : shape.m,
-          columns = use == Use::MatrixA ? shape.k : shape.n;
-  return spirv::CooperativeMatrixType::get(use == Use::MatrixAcc ? sum : element, rows, columns,
-                                           spirv::Scope::Subgroup, use);
-}
-
-spirv::CooperativeMatrixType GpuMatrices::sumType() const {
-  if (!hasGroups)
-    return matrix(Use::MatrixAcc);
-  return spirv::CooperativeMatrixType::get(builder.getF32Type(), shape.m, shape.n,
-                                           spirv::Scope::Subgroup, Use::MatrixAcc);
-}
-
-Value GpuMatrices::zeroOf(spirv::CooperativeMatrixType type) {
-  Value zero = spirv::ConstantOp::getZero(type.getElementType(), loc, builder);
-  return spirv::CompositeConstructOp::create(builder, loc, type, zero);
-}
+      shape(*emitter.placement.matrix), unit(emitter, shape),
+      fragment(emitter.shapeOf(op.getType())), perWord(wordsElements(shape.operands)),
+      block(emitter.placement.block), hasGroups(elementOf(op.getRhs()) == DType::I4),
+      array(arrayOf(emitter.placement, perWord)) {}
 
 Value GpuMatrices::pointer(Value entry) {
   return e.entry.shared(SharedArray::Matrices, VectorType::get({array.unit}, builder.getF32Type()),
@@ -215,11 +187,11 @@ void GpuMatrices::placeSides() {
 }
 
 void GpuMatrices::placeGroups() {
-  groups.emplace(e, op, GpuMatrixGroups::Block{rows(), columns(), block / kGroupWords});
+  groups.emplace(e, unit, op, GpuMatrixGroups::Block{rows(), columns(), block / kGroupWords});
   groups->place([&](Value row) { return startOfRow(e.view(op.getScales()), row); },
                 [&](Value row) { return rowInArray(row); },
                 [&](Value panel) { return startOfPanel(panel); });
-  groups->number(sumType(), firstRow, firstColumn);
+  groups->number(firstRow, firstColumn);
 }
 
 //===- Blocks -------------------------------------------------------------===//
@@ -270,23 +242,10 @@ void GpuMatrices::store(ArrayRef<Value> loaded) {
 /// A matrix of either side, `place` entries of the array into the block.
 Value GpuMatrices::loadSide(Use use, Value row, Value place) {
   const int64_t pitch = (block / kQuad + 1) * array.perQuad();
-  auto layout = use == Use::MatrixA ? spirv::CooperativeMatrixLayoutKHR::RowMajor
-                                    : spirv::CooperativeMatrixLayoutKHR::ColumnMajor;
-  Value stride = spirv::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                           builder.getI32IntegerAttr(pitch));
+  auto layout =
+      use == Use::MatrixA ? GpuMatrixUnit::Layout::RowMajor : GpuMatrixUnit::Layout::ColumnMajor;
   Value entry = e.add(e.mul(row, pitch), place);
-  return spirv::KHRCooperativeMatrixLoadOp::create(builder, loc, matrix(use), pointer(entry),
-                                                   layout, stride, spirv::MemoryAccessAttr(),
-                                                   IntegerAttr());
-}
-
-Value GpuMatrices::multiplyAdd(Value a, Value b, Value c) {
-  using Sign = spirv::CooperativeMatrixOperandsKHR;
-  auto isSigned = spirv::CooperativeMatrixOperandsKHRAttr::get(
-      builder.getContext(), Sign::ASigned | Sign::BSigned | Sign::CSigned | Sign::ResultSigned);
-  return spirv::KHRCooperativeMatrixMulAddOp::create(
-      builder, loc, c.getType(), a, b, c,
-      multipliesCodes() ? isSigned : spirv::CooperativeMatrixOperandsKHRAttr());
+  return unit.load(unit.type(use), pointer(entry), pitch, layout);
 }
 
 /// One product of each matrix of the subgroup.
@@ -300,7 +259,7 @@ void GpuMatrices::multiplyStep(Value place) {
     for (int64_t i = 0; i < down; ++i) {
       Value variable = sums[i * across + j];
       Value c = spirv::LoadOp::create(builder, loc, variable);
-      spirv::StoreOp::create(builder, loc, variable, multiplyAdd(lefts[i], b, c));
+      spirv::StoreOp::create(builder, loc, variable, unit.multiplyAdd(lefts[i], b, c));
     }
   }
 }
@@ -323,9 +282,9 @@ void GpuMatrices::multiplyGroup(Value group) {
     for (int64_t step = 0; step < steps; ++step)
       lefts.push_back(loadSide(Use::MatrixA, row, placeOf(step)));
     for (int64_t j = 0; j < across; ++j) {
-      Value sum = zeroOf(matrix(Use::MatrixAcc));
+      Value sum = unit.zero(unit.type(Use::MatrixAcc));
       for (int64_t step = 0; step < steps; ++step)
-        sum = multiplyAdd(lefts[step], rights[j * steps + step], sum);
+        sum = unit.multiplyAdd(lefts[step], rights[j * steps + step], sum);
       groups->add({group, i * shape.m, j * shape.n}, sum, sums[i * across + j]);
       e.entry.forgetShared(); // else drivers read what the next matrix needs beside this one
     }
@@ -430,12 +389,10 @@ void GpuMatrices::sumBlocks() {
 FailureOr<Fragment> GpuMatrices::run() {
   placeTeam();
   placeSides();
-  Type type = sumType();
-  Value zero = zeroOf(sumType());
+  const GpuMatrixUnit::Type type = hasGroups ? unit.floats() : unit.type(Use::MatrixAcc);
+  Value zero = unit.zero(type);
   for (int64_t i = 0; i < down * across; ++i) {
-    auto pointer = spirv::PointerType::get(type, spirv::StorageClass::Function);
-    sums.push_back(spirv::VariableOp::create(builder, loc, pointer, spirv::StorageClass::Function,
-                                             /*initializer=*/Value()));
+    sums.push_back(unit.variable(type));
     spirv::StoreOp::create(builder, loc, sums.back(), zero);
   }
   if (left->isRounded())

@@ -23,6 +23,7 @@
 #include "GpuEmitter.h"
 #include "GpuMatrixGroups.h"
 #include "GpuMatrixStaging.h"
+#include "GpuMatrixUnit.h"
 
 namespace heddle {
 
@@ -44,17 +45,13 @@ public:
 
 private:
   using Registers = llvm::SmallVector<mlir::Value>;
-  using Use = mlir::spirv::CooperativeMatrixUseKHR;
+  using Use = GpuMatrixUnit::Use;
 
   int64_t rows() { return op.getType().getDimSize(0); }
   int64_t columns() { return op.getType().getDimSize(1); }
   bool isForFew() const { return fragment.rows == 1; }
-  /// Whether the operands are bytes; codes of i4 become such.
-  bool multipliesCodes() const { return shape.operands == DType::I8; }
-  /// Whether sums are those of codes, or each group of them is scaled.
-  bool sumsCodes() const { return multipliesCodes() && !hasGroups; }
-  mlir::spirv::CooperativeMatrixType matrix(Use use) const;
-  mlir::spirv::CooperativeMatrixType sumType() const;
+  /// Whether sums are those of codes, or each group of them is scaled; codes of i4 become bytes.
+  bool sumsCodes() const { return unit.multipliesBytes() && !hasGroups; }
   mlir::Value pointer(mlir::Value entry);
 
   void placeTeam();
@@ -68,8 +65,6 @@ private:
   void multiplySteps(mlir::Value place, int64_t steps);
   void multiplyStep(mlir::Value place);
   mlir::Value loadSide(Use use, mlir::Value row, mlir::Value place);
-  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
-  mlir::Value zeroOf(mlir::spirv::CooperativeMatrixType type);
   GpuMatrixStaging::End endOfRows();
   int64_t features();
   int64_t allWords();
@@ -95,6 +90,7 @@ private:
   mlir::Location loc;
   kernel::ContractOp op;
   const MatrixShape &shape;
+  GpuMatrixUnit unit;
   kernel::Fragment fragment;
   const int64_t perWord, block; ///< words of a block
   const bool hasGroups;         ///< weights are of i4

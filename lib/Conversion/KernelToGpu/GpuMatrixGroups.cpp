@@ -18,13 +18,14 @@ using heddle::kernel::ContractOp;
 
 namespace heddle {
 
-/// Words of a quad, and columns of a panel. A panel's line of scales has two columns in a word: those
-/// of the first kind in its first words, then the second.
-static constexpr int64_t kQuad = 4, kPanel = 16, kInWord = 2;
+/// Columns in a word of a panel's line of scales, which has those of the first kind in its first
+/// words, then the second.
+static constexpr int64_t kInWord = 2;
 
-GpuMatrixGroups::GpuMatrixGroups(GpuEmitter &emitter, ContractOp op, Block part)
-    : e(emitter), rowView(emitter.view(op.getScales())), columnView(emitter.view(op.getRhs())),
-      block(part) {}
+GpuMatrixGroups::GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &matrices, ContractOp op,
+                                 Block part)
+    : e(emitter), unit(matrices), rowView(emitter.view(op.getScales())),
+      columnView(emitter.view(op.getRhs())), block(part) {}
 
 //===- Staging ------------------------------------------------------------===//
 
@@ -113,19 +114,12 @@ void GpuMatrixGroups::store(ArrayRef<Value> loaded) {
 
 //===- Elements -----------------------------------------------------------===//
 
-Value GpuMatrixGroups::variable() {
-  auto pointer = spirv::PointerType::get(type, spirv::StorageClass::Function);
-  return spirv::VariableOp::create(e.builder, e.loc, pointer, spirv::StorageClass::Function,
-                                   /*initializer=*/Value());
-}
-
 /// Numbers in a row, loaded as every row and as every column.
-void GpuMatrixGroups::number(spirv::CooperativeMatrixType ofSums, Value row, Value column) {
-  type = ofSums;
+void GpuMatrixGroups::number(Value row, Value column) {
   firstRow = row;
   firstColumn = column;
+  const GpuMatrixUnit::Type type = unit.floats();
   const int64_t most = std::max<int64_t>(type.getRows(), type.getColumns());
-  Value stride = spirv::ConstantOp::getZero(e.builder.getI32Type(), e.loc, e.builder);
   Value mine = arith::RemUIOp::create(e.builder, e.loc, e.number, e.constant(most));
   auto at = [&](Value place, Value lane = {}) {
     return e.entry.shared(SharedArray::Lanes, e.vec4Type(), most / kQuad, place, lane);
@@ -134,17 +128,15 @@ void GpuMatrixGroups::number(spirv::CooperativeMatrixType ofSums, Value row, Val
   spirv::StoreOp::create(e.builder, e.loc, at(e.quarter(mine), lane),
                          arith::SIToFPOp::create(e.builder, e.loc, e.builder.getF32Type(), mine));
   e.workgroup.barrier();
-  auto load = [&](spirv::CooperativeMatrixLayoutKHR layout) {
-    Value numbers =
-        spirv::KHRCooperativeMatrixLoadOp::create(e.builder, e.loc, type, at(e.constant(0)), layout,
-                                                  stride, spirv::MemoryAccessAttr(), IntegerAttr());
-    Value kept = variable();
+  auto load = [&](GpuMatrixUnit::Layout layout) {
+    Value numbers = unit.load(type, at(e.constant(0)), /*stride=*/0, layout);
+    Value kept = unit.variable(type);
     spirv::StoreOp::create(e.builder, e.loc, kept, numbers);
     return kept;
   };
-  rowNumbers = load(spirv::CooperativeMatrixLayoutKHR::ColumnMajor);
-  columnNumbers = load(spirv::CooperativeMatrixLayoutKHR::RowMajor);
-  products = variable();
+  rowNumbers = load(GpuMatrixUnit::Layout::ColumnMajor);
+  columnNumbers = load(GpuMatrixUnit::Layout::RowMajor);
+  products = unit.variable(type);
 }
 
 Value GpuMatrixGroups::elementOf(Value variable, Value number) {
@@ -164,6 +156,7 @@ Value GpuMatrixGroups::placeOf(Value numbers, Value first, Value number) {
 
 /// How many elements an invocation has the driver knows as it compiles.
 void GpuMatrixGroups::add(Place place, Value integers, Value sums) {
+  const GpuMatrixUnit::Type type = unit.floats();
   spirv::StoreOp::create(e.builder, e.loc, products,
                          spirv::ConvertSToFOp::create(e.builder, e.loc, type, integers));
   Value length = spirv::KHRCooperativeMatrixLengthOp::create(

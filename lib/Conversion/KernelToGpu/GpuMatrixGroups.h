@@ -17,6 +17,7 @@
 
 #include "GpuEmitter.h"
 #include "GpuMatrixStaging.h"
+#include "GpuMatrixUnit.h"
 
 namespace heddle {
 
@@ -26,7 +27,7 @@ public:
   struct Block {
     int64_t rows, columns, groups;
   };
-  GpuMatrixGroups(GpuEmitter &emitter, kernel::ContractOp op, Block block);
+  GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &unit, kernel::ContractOp op, Block block);
 
   /// Where scales of rows and of panels begin in memory, in quads, and where rows go to.
   void place(llvm::function_ref<mlir::Value(mlir::Value row)> startOfRow,
@@ -38,8 +39,8 @@ public:
              llvm::SmallVectorImpl<mlir::Value> &loaded);
   void store(llvm::ArrayRef<mlir::Value> loaded);
 
-  /// Sums are matrices of `type`, f32, and the subgroup's begin at this row and column.
-  void number(mlir::spirv::CooperativeMatrixType type, mlir::Value row, mlir::Value column);
+  /// The subgroup's sums, which are f32, begin at this row and column.
+  void number(mlir::Value row, mlir::Value column);
   /// A matrix of a group's sums: the group, and the matrix's first row and column behind the subgroup's.
   struct Place {
     mlir::Value group;
@@ -60,16 +61,15 @@ private:
   mlir::VectorType pair();
   void write(mlir::Value place, mlir::Value first, mlir::Value second);
   std::pair<mlir::Value, mlir::Value> read(mlir::Value place);
-  mlir::Value variable();
   mlir::Value elementOf(mlir::Value variable, mlir::Value number);
   mlir::Value valueOf(mlir::Value variable, mlir::Value number);
   mlir::Value placeOf(mlir::Value numbers, mlir::Value first, mlir::Value number);
 
   GpuEmitter &e;
+  GpuMatrixUnit &unit;
   kernel::BoundView rowView, columnView;
   const Block block;
   llvm::SmallVector<Slot> rowSlots, columnSlots;
-  mlir::spirv::CooperativeMatrixType type;
   mlir::Value firstRow, firstColumn;
   mlir::Value rowNumbers, columnNumbers; ///< matrices, in variables
   mlir::Value products;                  ///< a group's, as f32

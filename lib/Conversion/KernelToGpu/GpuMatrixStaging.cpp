@@ -17,8 +17,6 @@ using heddle::kernel::BoundView;
 
 namespace heddle {
 
-/// Words of a quad; rows, which are columns of the product, of a panel.
-static constexpr int64_t kQuad = 4, kPanel = 16;
 /// Words of i4 in a quad of bytes, each in a line of its own.
 static constexpr int64_t kLines = 2;
 

@@ -29,6 +29,9 @@ namespace heddle {
 
 class GpuEmitter;
 
+/// Rows of a panel, which are columns of a product.
+inline constexpr int64_t kPanel = 16;
+
 /// Numbers 0 … `all` - 1, of which each invocation takes those that `take` gets; those that are beyond
 /// the last take it too.
 void shareOut(GpuEmitter &e, int64_t all, llvm::function_ref<void(mlir::Value number)> take);

@@ -13,9 +13,6 @@ using namespace mlir;
 
 namespace heddle {
 
-/// Words of a quad.
-static constexpr int64_t kQuad = 4;
-
 void GpuMatrices::scaleSums() {
   for (int64_t row = 0; row < fragment.rows; ++row) {
     Value scale = left->scaleOf(e.add(e.rowBase(), e.constant(row)));
@@ -30,17 +27,12 @@ void GpuMatrices::scaleSums() {
 void GpuMatrices::exchange() {
   const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam) * array.perQuad();
   Value base = isForFew() ? e.constant(0) : e.mul(e.subgroup, shape.m * pitch);
-  Value stride = spirv::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                           builder.getI32IntegerAttr(pitch));
   for (int64_t i = 0; i < down; ++i) {
     e.workgroup.barrier();
     e.onlyIf(multiplies, [&] {
       for (int64_t j = 0; j < across; ++j) {
         Value sum = spirv::LoadOp::create(builder, loc, sums[i * across + j]);
-        spirv::KHRCooperativeMatrixStoreOp::create(
-            builder, loc, pointer(e.add(base, e.constant(j * shape.n / array.unit))), sum,
-            spirv::CooperativeMatrixLayoutKHR::RowMajor, stride, spirv::MemoryAccessAttr(),
-            IntegerAttr());
+        unit.store(sum, pointer(e.add(base, e.constant(j * shape.n / array.unit))), pitch);
       }
     });
     e.workgroup.barrier();

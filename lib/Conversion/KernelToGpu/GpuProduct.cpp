@@ -210,7 +210,7 @@ Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
   if (!guarded)
     return next;
   Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, e.zeroVector());
-  Value skip = arith::AndIOp::create(builder, loc, none, anyNotFinite({b}));
+  Value skip = arith::AndIOp::create(builder, loc, none, lanesNotFinite(e, {b}));
   return e.select(skip, c, next);
 }
 
@@ -293,7 +293,7 @@ void GpuProduct::repeatIfNotFinite(Value whole, Registers &sums) {
     emitLoop({from, end(count), grain(), /*guarded=*/true}, values);
   };
   guardedFrom(whole, sums);
-  e.replaceIf(isAnyNotFinite(sums), sums, [&](MutableArrayRef<Value> replaced) {
+  e.replaceIf(isAnyNotFinite(e, sums), sums, [&](MutableArrayRef<Value> replaced) {
     Registers again(replaced.size(), e.zeroVector());
     guardedFrom(e.constant(0), again);
     llvm::copy(again, replaced.begin());
@@ -311,28 +311,24 @@ void GpuProduct::addSteps(Value first, int64_t steps, Value, Registers &sums) {
 
 //===- Non-finite values -------------------------------------------------===//
 
-/// Whether each lane is infinite or NaN in some value. Tests bits, because devices may flush or
-/// ignore NaN in comparisons.
-Value GpuProduct::anyNotFinite(ArrayRef<Value> values) {
-  Type words = VectorType::get({width}, builder.getI32Type());
-  auto all = [&](int32_t word) {
-    return arith::ConstantOp::create(builder, loc,
-                                     DenseElementsAttr::get(cast<ShapedType>(words), word));
-  };
-  Value largest, mask = all(kMagnitudeBits);
-  for (Value value : values) {
-    Value bits = arith::BitcastOp::create(builder, loc, words, value);
-    bits = arith::AndIOp::create(builder, loc, bits, mask);
-    largest = largest ? arith::MaxSIOp::create(builder, loc, largest, bits).getResult() : bits;
+/// Tests bits, because devices may flush or ignore NaN in comparisons.
+Value lanesNotFinite(GpuEmitter &e, ArrayRef<Value> registers) {
+  Value largest;
+  for (Value value : registers) {
+    Value bits = e.asWords(value);
+    bits = arith::AndIOp::create(e.builder, e.loc, bits,
+                                 e.wordConstant(kMagnitudeBits, bits.getType()));
+    largest = largest ? arith::MaxSIOp::create(e.builder, e.loc, largest, bits).getResult() : bits;
   }
-  return e.compare(arith::CmpIPredicate::sge, largest, all(kExponentBits));
+  return e.compare(arith::CmpIPredicate::sge, largest,
+                   e.wordConstant(kExponentBits, largest.getType()));
 }
 
-Value GpuProduct::isAnyNotFinite(ArrayRef<Value> values) {
-  Value lanes = anyNotFinite(values), any;
-  for (int64_t lane = 0; lane < width; ++lane) {
-    Value one = vector::ExtractOp::create(builder, loc, lanes, lane);
-    any = any ? arith::OrIOp::create(builder, loc, any, one).getResult() : one;
+Value isAnyNotFinite(GpuEmitter &e, ArrayRef<Value> registers) {
+  Value lanes = lanesNotFinite(e, registers), any;
+  for (int64_t lane = 0; lane < e.width; ++lane) {
+    Value one = vector::ExtractOp::create(e.builder, e.loc, lanes, lane);
+    any = any ? arith::OrIOp::create(e.builder, e.loc, any, one).getResult() : one;
   }
   return any;
 }
@@ -342,7 +338,7 @@ Value GpuProduct::isAnyNotFinite(ArrayRef<Value> values) {
 /// remaining k, which skips products of a zero and a non-finite value, runs over all k from zero
 /// sums. Returns where that loop starts.
 Value GpuProduct::restartIfNotFinite(Value whole, Registers &sums) {
-  Value any = isAnyNotFinite(sums);
+  Value any = isAnyNotFinite(e, sums);
   Value all = e.splat(any, VectorType::get({width}, builder.getI1Type())), zero = e.zeroVector();
   for (Value &sum : sums)
     sum = e.select(all, zero, sum);

@@ -21,6 +21,11 @@
 
 namespace heddle {
 
+/// Whether each lane is infinite or NaN in some register.
+mlir::Value lanesNotFinite(GpuEmitter &e, llvm::ArrayRef<mlir::Value> registers);
+/// Whether any is.
+mlir::Value isAnyNotFinite(GpuEmitter &e, llvm::ArrayRef<mlir::Value> registers);
+
 /// The product of one contraction in an invocation. This base class multiplies f32 by a fused
 /// multiply-add a step; other strategies override how operands are loaded and multiplied.
 class GpuProduct {
@@ -172,8 +177,6 @@ private:
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);
   mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);
   void repeatIfNotFinite(mlir::Value whole, Registers &sums);
-  mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> values);
-  mlir::Value isAnyNotFinite(llvm::ArrayRef<mlir::Value> values);
 
   mlir::Value leftStart; ///< null: the left side is the staged tile
   int64_t leftPitch = 0; ///< of the view, or columns of the staged tile

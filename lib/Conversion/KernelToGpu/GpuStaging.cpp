@@ -14,9 +14,6 @@ using heddle::kernel::BoundView;
 
 namespace heddle {
 
-/// Words of a quad, rows of one crosswise.
-static constexpr int64_t kQuad = 4;
-
 GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, int64_t runs,
                        int64_t quads, function_ref<Value(Value)> startOf)
     : e(emitter), view(from), layout(to) {
