@@ -131,25 +131,6 @@ static bool isEnd(const Json &config, const Json &token) {
   return ends == token || (ends.is_array() && std::ranges::find(ends, token) != ends.end());
 }
 
-/// Tokens that may not be chosen: those of `suppress_tokens`, and `bad_words_ids` of one token, of
-/// which none is an end.
-static Status addSuppressed(const Json &config, const std::string &path, Json &generation,
-                            std::vector<std::string> &warnings) {
-  Json suppressed = HEDDLE_TRY(tokensOf(config, "suppress_tokens", path));
-  for (const Json &word : config.value("bad_words_ids", Json()))
-    if (word.is_array() && word.size() == 1) {
-      if (!isEnd(config, word.front()))
-        suppressed.push_back(word.front());
-    } else
-      warnings.push_back(path + ": bad_words_ids: expected words of one token, found " +
-                         shown(word) + ", which is not followed");
-  if (!suppressed.empty())
-    generation["suppressed"] = std::move(suppressed);
-  if (Json first = HEDDLE_TRY(tokensOf(config, "begin_suppress_tokens", path)); !first.empty())
-    generation["suppressed-first"] = std::move(first);
-  return {};
-}
-
 /// How long answers may be and must be. Lengths of Transformers count the tokens before an answer:
 /// of a model that reads a text and writes another that is one, the start.
 static Status addLengths(const Json &config, const std::string &path, bool translates,
@@ -179,6 +160,26 @@ static Status checkTokens(const Json &value, const char *key, int64_t size,
   return {};
 }
 
+/// Tokens that may not be chosen: those of `suppress_tokens`, and `bad_words_ids` of one token, of
+/// which none is an end.
+static Status addSuppressed(const Json &config, const std::string &path, const TargetFacts &target,
+                            Json &generation, std::vector<std::string> &warnings) {
+  Json suppressed = HEDDLE_TRY(tokensOf(config, "suppress_tokens", path));
+  for (const Json &word : config.value("bad_words_ids", Json()))
+    if (word.is_array() && word.size() == 1) {
+      HEDDLE_TRY(checkTokens(word, "bad_words_ids", target.size, path));
+      if (!isEnd(config, word.front()))
+        suppressed.push_back(word.front());
+    } else
+      warnings.push_back(path + ": bad_words_ids: expected words of one token, found " +
+                         shown(word) + ", which is not followed");
+  if (!suppressed.empty())
+    generation["suppressed"] = std::move(suppressed);
+  if (Json first = HEDDLE_TRY(tokensOf(config, "begin_suppress_tokens", path)); !first.empty())
+    generation["suppressed-first"] = std::move(first);
+  return {};
+}
+
 /// What must be chosen, and what may not.
 static Status addRules(const Json &config, const std::string &path, const TargetFacts &target,
                        Json &generation, std::vector<std::string> &warnings) {
@@ -198,7 +199,7 @@ static Status addRules(const Json &config, const std::string &path, const Target
     generation["no-repeat"] = *n;
   if (HEDDLE_TRY(flagOf(config, "renormalize_logits", path)))
     generation["renormalize"] = true;
-  HEDDLE_TRY(addSuppressed(config, path, generation, warnings));
+  HEDDLE_TRY(addSuppressed(config, path, target, generation, warnings));
   return addLengths(config, path, target.translates, generation);
 }
 
