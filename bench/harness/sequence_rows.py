@@ -82,6 +82,7 @@ def config(shape):
                 "bos_token_id": END, "pad_token_id": END, "scale_embedding": False}
     return {**common, "architectures": ["MarianMTModel"], "max_position_embeddings": POSITIONS, "activation_function": "swish", "scale_embedding": True,
             "static_position_embeddings": True, "decoder_start_token_id": shape.words - 1, "pad_token_id": shape.words - 1, "eos_token_id": 0,
+            "forced_eos_token_id": None,  # no end among the tokens that are written
             "bos_token_id": None, "decoder_vocab_size": shape.words, "share_encoder_decoder_embeddings": True, "tie_word_embeddings": True}
 
 
