@@ -108,6 +108,8 @@ static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
   int64_t columns = padded(op.getValue().getType().getShape().back());
   if (sharing && sharing <= sizes.attentionRows.front() && columns <= sizes.mostValues / sharing)
     return sharing;
+  if (sizes.groupsHeads && op.getQuery().getType().getDimSize(2) == 1)
+    return 1; // a register tile of its row alone
   for (int64_t rows : sizes.attentionRows)
     if (columns <= sizes.mostValues / rows && (rows != ownQueries || fitsOwnQueries(f, op)))
       return rows;

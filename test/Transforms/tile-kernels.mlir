@@ -217,9 +217,13 @@ kernel.def @one_query(%q: tensor<?x6x1x16xf32> {kernel.layout = #kernel.layout<v
 
 // -----
 
-// Sinks differ by head: its heads stay apart.
+// Sinks differ by head: its heads stay apart. The one query of a head is then a tile of its own on CPUs, so that registers
+// hold that row alone.
 // CHECK-LABEL: kernel.func @one_query_with_sinks(
 // CHECK-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1,
+// CPU-SAME: %{{.*}} = 1 by 1)
+// CPU: kernel.contract {{.*}} tensor<1x512xf32>
+// GPU-SAME: %{{.*}} = 1 by 32)
 kernel.def @one_query_with_sinks(%q: tensor<?x6x1x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 6, 1, 16], f32>>},
                                  %k: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32, panel = 16>>},
                                  %v: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32>>},

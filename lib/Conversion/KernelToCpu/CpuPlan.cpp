@@ -171,6 +171,20 @@ static ArrayRef<CpuFragment> offeredFragments(const BodyNeeds &needs, const CpuT
   llvm_unreachable("all are known");
 }
 
+/// Columns of a register tile of so many rows in a body whose large one has `columns`. A vector of sums
+/// is one chain, so that few rows have as many vectors side by side as hide its latency.
+static int64_t columnsOfRows(int64_t columns, int64_t rows, const BodyNeeds &needs,
+                             const CpuTarget &target) {
+  constexpr int64_t chains = 8;
+  auto divides = [&](int64_t step) {
+    return llvm::all_of(needs.products, [&](int64_t all) { return all % step == 0; });
+  };
+  if (needs.keeps != Keeps::GroupSums && !needs.weights)
+    while (2 * columns / target.lanes * rows <= chains && divides(2 * columns))
+      columns *= 2;
+  return columns;
+}
+
 static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &target) {
   if (needs.products.empty()) {
     int64_t columns = target.lanes * 4;
@@ -191,7 +205,8 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
   for (const CpuFragment &fragment : llvm::reverse(offered))
     if (suits(fragment) && divides(fragment))
       chosen = fragment;
-  chosen.rows = std::min(chosen.rows, needs.tileRows);
+  if (needs.tileRows < chosen.rows)
+    chosen = {needs.tileRows, columnsOfRows(chosen.columns, needs.tileRows, needs, target)};
   return chosen;
 }
 
@@ -212,7 +227,9 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
   // large code, and its rows are mostly one or many: two register tiles do.
   plan.oneRow = needs->weights && plan.fragment.rows > 1;
   int64_t few = plan.oneRow ? 2 * target.fewRows : target.fewRows;
-  if (plan.fragment.rows > few)
+  if (plan.fragment.rows > few) {
     plan.fewRows = few;
+    plan.fewColumns = columnsOfRows(plan.fragment.columns, few, *needs, target);
+  }
   return plan;
 }

@@ -145,7 +145,9 @@ Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
 /// all intermediate values of its vectors live at the same time.
 int64_t TileLoops::stepColumns(int64_t columns, bool alone) const {
   constexpr int64_t liveVectors = 8;
-  int64_t most = std::min({plan.fragment.columns, columns, plan.visitTile});
+  const bool isFew = plan.fewRows && at.rows == plan.fewRows;
+  int64_t most =
+      std::min({isFew ? plan.fewColumns : plan.fragment.columns, columns, plan.visitTile});
   if (alone)
     most = std::min(most, std::max<int64_t>(liveVectors / at.rows * e.width / 16 * 16, 16));
   for (int64_t step = most; step * 2 >= most; step -= 16)

@@ -19,6 +19,7 @@ struct CpuPlan {
   int64_t tileRows = 1;        ///< rows of the body's tiles
   CpuFragment fragment{1, 16}; ///< rows and columns of the register tile
   int64_t fewRows = 0;         ///< rows of the register tile for the last rows; 0: none
+  int64_t fewColumns = 0;      ///< and its columns
   bool oneRow = false;         ///< a lone row has a register tile of its own
   int64_t visitTile = 1 << 20; ///< columns of the narrowest tile that a mask decides on
   llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
