@@ -5,8 +5,8 @@
 usage: run [--all] [--device=vulkan:N] [--vulkan-level=N] [--rounds=N] [--only=TEXT,…] [--json=FILE]
 
 Without --all: one or two calls of each model, some minutes. The folder is made by `bench/gpu --pack`. Times are the device's own
-(timestamps around each launch), summed over the launches of a call; `peak` is the share of f32 multiply-adds that the device
-was measured at in the same run. A line a call; peers' times stand in the same line.
+(timestamps around each launch), summed over the launches of a call; `share` is that of the rates that loops reach on the device in
+the same run, each kernel's of its type's, and `peak` the rate of the call's type. A line a call; peers' times stand in the same line.
 """
 import argparse
 import json
@@ -21,6 +21,7 @@ sys.path.insert(0, str(HERE))
 import pack  # noqa: E402: the path comes first
 
 LIMIT = 300  # seconds of one call's rounds
+MULTIPLIED = {"int4": "int8", "f16-sum": "f16"}  # what other types are multiplied as
 
 
 def arguments():
@@ -48,14 +49,17 @@ def whole(model):
     return path
 
 
-def figures_of(text):
-    """Milliseconds, GFLOP/s and share of the peak of all kernels, and the peak and the copy's rate, from heddle-run's table."""
+def figures_of(text, dtype):
+    """Milliseconds, GFLOP/s and share of the peak of all kernels, and the type's peak and the copy's rate, from heddle-run's table."""
     kernels = re.search(r"^all kernels +\d+ +([\d.]+) +\S+ +([\d.]+) +(\S+)", text, re.MULTILINE)
-    peak = re.search(r"^peak +([\d.]+) GFLOP/s.*copied at ([\d.]+) GB/s", text, re.MULTILINE)
-    if not kernels or not peak:
+    head = re.search(r"^peak +(.*), memory copied at ([\d.]+) GB/s", text, re.MULTILINE)
+    if not kernels or not head:
         return None
+    # "30.1 GFLOP/s f32 (…), 50.6 int8 (…)": types that the device multiplies as f32 are not listed
+    peaks = {name: float(rate) for rate, name in re.findall(r"([\d.]+)(?: GFLOP/s)? (\w+) \(", head[1])}
+    peak = peaks.get(MULTIPLIED.get(dtype, dtype), peaks["f32"])
     share = None if kernels[3] == "-" else float(kernels[3])
-    return {"ms": float(kernels[1]), "gflops": float(kernels[2]), "share": share, "peak": float(peak[1]), "copy": float(peak[2])}
+    return {"ms": float(kernels[1]), "gflops": float(kernels[2]), "share": share, "peak": peak, "copy": float(head[2])}
 
 
 def heddle(model, call, options):
@@ -69,7 +73,7 @@ def heddle(model, call, options):
         return None, f"no end within {LIMIT} s"
     if ran.returncode:
         return None, (ran.stderr.strip().splitlines() or [f"status {ran.returncode}"])[-1]
-    figures = figures_of(ran.stdout)
+    figures = figures_of(ran.stdout, model["dtype"])
     return figures, "" if figures else "expected heddle-run's table, found another text"
 
 
@@ -111,7 +115,7 @@ def main():
     peers = Peers()
     if "device" in peers.about:
         print(f"peers   {peers.about['device']}")
-    print(f"{'':34} {'ms':>11} {'GFLOP/s':>10} {'share':>7} {'f32 peak':>9} {'GB/s':>7}  peers' times, and how many times Heddle's they are")
+    print(f"{'':34} {'ms':>11} {'GFLOP/s':>10} {'share':>7} {'peak':>9} {'GB/s':>7}  peers' times, and how many times Heddle's they are")
     wanted, results = [part for part in options.only.split(",") if part], []
     for model in models:
         for call in model["calls"]:
