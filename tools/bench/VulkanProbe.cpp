@@ -48,22 +48,26 @@ Expected<VulkanProbe> VulkanProbe::create(int number, std::optional<int> level,
     probe.kernels.push_back(HEDDLE_TRY(multiplyKernel(type)));
   HEDDLE_TRY(probe.load(number, level));
   HEDDLE_TRY(probe.seconds(copyNumber, copyGroups)); // fills the memory
-  for (size_t i = 0; i < all.size(); ++i) {
-    const auto number = static_cast<int>(i) + 1;
-    const Kernel &kernel = probe.artifact->program().kernels[static_cast<size_t>(number)];
-    auto taken = std::ranges::find(
-        kernel.vulkan, probe.code->codeOf(kernel),
-        [](const VulkanVariant &variant) -> const KernelCode * { return &variant; });
-    Rate rate{&probe.kernels[static_cast<size_t>(number)]
-                   .codes[static_cast<size_t>(taken - kernel.vulkan.begin())],
-              number};
-    if (all[i] != DType::F32 && rate.code->variant.level == 0)
-      continue; // multiplied as f32
-    while (rate.groups < mostGroups && HEDDLE_TRY(probe.seconds(number, rate.groups)) < enough)
-      rate.groups = std::min(2 * rate.groups, mostGroups);
-    probe.rates[all[i]] = rate;
-  }
+  for (size_t i = 0; i < all.size(); ++i)
+    HEDDLE_TRY(probe.addRate(all[i], i + 1));
   return probe;
+}
+
+/// Finds the variant that the device takes of a kernel, and how many groups take long enough; no rate
+/// where another type than f32 is multiplied as f32.
+Status VulkanProbe::addRate(DType type, size_t index) {
+  const Kernel &kernel = artifact->program().kernels[index];
+  auto taken = std::ranges::find(
+      kernel.vulkan, code->codeOf(kernel),
+      [](const VulkanVariant &variant) -> const KernelCode * { return &variant; });
+  Rate rate{&kernels[index].codes[static_cast<size_t>(taken - kernel.vulkan.begin())],
+            static_cast<int>(index)};
+  if (type != DType::F32 && rate.code->variant.level == 0)
+    return {};
+  while (rate.groups < mostGroups && HEDDLE_TRY(seconds(rate.kernel, rate.groups)) < enough)
+    rate.groups = std::min(2 * rate.groups, mostGroups);
+  rates[type] = rate;
+  return {};
 }
 
 std::vector<DType> VulkanProbe::ownTypes() const {

@@ -35,6 +35,7 @@ public:
 
 private:
   Status load(int number, std::optional<int> level);
+  Status addRate(DType type, size_t index);
   Expected<double> seconds(int kernel, int64_t groups);
 
   struct Rate {
