@@ -9,6 +9,7 @@ import re
 import shutil
 import struct
 import subprocess
+import zipfile
 from pathlib import Path
 
 from . import models, pack
@@ -16,7 +17,11 @@ from . import models, pack
 HERE = Path(__file__).resolve().parent
 MOST = 60 << 20  # bytes of a folder
 SYSTEM = ("ld-linux", "libc.so", "libm.so", "libpthread", "libdl.so", "librt.so")  # any Linux has them, and one's own do not mix with them
+BASE = ("libstdc++", "libgcc_s", "libz.so")  # drivers use them too, so that the machine's own are taken where they will do
 START = """#!/bin/sh
+PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}
+export PATH
+command -v python3 > /dev/null || { echo "error: expected Python 3, found no python3 in $PATH" >&2; exit 1; }
 exec python3 "$(dirname "$0")/run.py" "$@"
 """
 
@@ -59,14 +64,14 @@ def compile_model(model, heddle, work, to):
 
 
 def libraries(program):
-    """What the program is linked with and the loader, which it opens by name."""
+    """What the program is linked with and the loader, which it opens by name; each with its folder."""
     listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
     found = [Path(path) for path in re.findall(r"=> (/\S+)", listed) if not Path(path).name.startswith(SYSTEM)]
     cache = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False, env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin"}).stdout
     loader = re.search(r"libvulkan\.so\.1 .*=> (/\S+)", cache)
     if not loader:
         raise Failure("the Vulkan loader: expected libvulkan.so.1, found none")
-    return [*found, Path(loader[1])]
+    return [*((path, "lib/base" if path.name.startswith(BASE) else "lib") for path in found), (Path(loader[1]), "lib/loader")]
 
 
 def bytes_in(folder):
@@ -82,7 +87,7 @@ def make(folder, build, only):
     if folder.exists() and any(folder.iterdir()):
         raise Failure(f"--pack: expected an empty folder, found files in {folder}")
     to, work = folder / "models", folder / "work"
-    for path in (to, work, folder / "lib"):
+    for path in (to, work):
         path.mkdir(parents=True)
     chosen = [model for model in models.all_models() if not only or any(part in call.name for part in only for call in model.calls)]
     if not chosen:
@@ -90,8 +95,9 @@ def make(folder, build, only):
     told = [compile_model(model, heddle, work, to) for model in chosen]
     shutil.rmtree(work)
     (folder / "models.json").write_text(json.dumps(told), encoding="utf-8")
-    for path in libraries(runner):
-        shutil.copy(path, folder / "lib" / path.name)
+    with zipfile.ZipFile(folder / "lib.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path, place in libraries(runner):
+            archive.write(path, f"{place}/{path.name}")
     shutil.copy(runner, folder / "heddle-run")
     subprocess.run(["strip", str(folder / "heddle-run")], check=False)
     for name in ("run.py", "peers.py", "pack.py"):
@@ -100,4 +106,5 @@ def make(folder, build, only):
     start.write_text(START, encoding="utf-8")
     start.chmod(0o755)
     if bytes_in(folder) > MOST:
-        raise Failure(f"{folder}: expected at most {MOST >> 20} MiB, found {bytes_in(folder) / 2**20:.1f}")
+        most = max((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+        raise Failure(f"{folder}: expected at most {MOST >> 20} MiB, found {bytes_in(folder) / 2**20:.1f}, {most.stat().st_size / 2**20:.1f} of them in {most.name}")

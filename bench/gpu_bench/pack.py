@@ -4,14 +4,16 @@
 
 Of a large weight, the first part is kept and stands for all of it; layers share it. A kernel takes as
 long on repeated numbers as on others, and numbers stay as large as they were. Halves and thirds of a weight are taken, so that
-rows, scales and groups are whole.
+rows, scales and groups are whole. What remains, code of kernels for the most part, is compressed.
 """
+import io
 import json
 import re
 import zipfile
+import zlib
 from pathlib import Path
 
-LARGE = 1 << 20  # bytes of a weight that is cut
+LARGE = 256 << 10  # bytes of a weight that is cut
 PART = 128 << 10  # what is kept of it, at least
 
 
@@ -34,11 +36,11 @@ def part_of(size):
 
 
 def cut(path, to):
-    """Writes `to` (a skeleton and the kept parts) and gives the list of what `restore` puts back."""
+    """Writes `to` (a skeleton and the kept parts, compressed) and gives the list of what `restore` puts back."""
     start, weights = weights_of(path)
     holes, kept = [], {}
-    with open(path, "rb") as file, open(to, "wb") as out:
-        at = 0
+    out, at = io.BytesIO(), 0
+    with open(path, "rb") as file:
         for weight in sorted(weights, key=lambda one: one["offset"]):
             if 4 * weight["elements"] < LARGE:
                 continue
@@ -56,13 +58,15 @@ def cut(path, to):
             at = begin + size
         file.seek(at)
         out.write(file.read())
+    Path(to).write_bytes(zlib.compress(out.getvalue(), 9))
     return holes
 
 
 def restore(path, to, holes):
     """The whole file again, from what `cut` wrote."""
     beside = Path(str(to) + ".new")
-    with open(path, "rb") as file, open(beside, "wb") as out:
+    file = io.BytesIO(zlib.decompress(Path(path).read_bytes()))
+    with open(beside, "wb") as out:
         for begin, size, kept, part, here in holes:
             out.write(file.read(begin - out.tell()))
             at = file.tell() + (part if here else 0)

@@ -4,16 +4,19 @@
 
 usage: run [--all] [--device=vulkan:N] [--vulkan-level=N] [--rounds=N] [--only=TEXT,…] [--json=FILE]
 
-Without --all: one or two calls of each model, some minutes. The folder is made by `bench/gpu --pack`. Times are the device's own
-(timestamps around each launch), summed over the launches of a call; `peak` is the share of f32 multiply-adds that the device
-was measured at in the same run. A line a call; peers' times stand in the same line.
+Without --all: one or two calls of each model, some minutes, once where the device is a processor. The folder is made by `bench/gpu --pack`; files
+of 5 GB are restored in it when they are first run. Times are the device's own
+(timestamps around each launch), summed over the launches of a call; `share` is that of the rates that loops reach on the device in
+the same run, each kernel's of its type's, and `peak` the rate of the call's type. A line a call; peers' times stand in the same line.
 """
 import argparse
+import ctypes
 import json
 import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -21,6 +24,7 @@ sys.path.insert(0, str(HERE))
 import pack  # noqa: E402: the path comes first
 
 LIMIT = 300  # seconds of one call's rounds
+MULTIPLIED = {"int4": "int8", "f16-sum": "f16"}  # what other types are multiplied as
 
 
 def arguments():
@@ -28,16 +32,63 @@ def arguments():
     parser.add_argument("--all", action="store_true", help="every call of every model")
     parser.add_argument("--device", default="vulkan", help="vulkan or vulkan:N, see heddle-run devices (default: %(default)s)")
     parser.add_argument("--vulkan-level", help="a lower level of kernels than the device's own")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, help="of each call (default: 7, where the device is a processor 1)")
     parser.add_argument("--only", default="", help="calls whose name contains one of these, by commas")
     parser.add_argument("--json", help="also write the figures to this file")
     return parser.parse_args()
 
 
+class Failure(Exception):
+    """Why nothing can be measured here, in a line."""
+
+
+def last_line(text, otherwise):
+    return (text.strip().splitlines() or [otherwise])[-1]
+
+
+def asked(environment, *words):
+    """What heddle-run says, and whether it could."""
+    try:
+        ran = subprocess.run([str(HERE / "heddle-run"), *words], capture_output=True, text=True, env=environment, check=False)
+    except OSError as error:
+        return str(error), False
+    return ran.stdout or ran.stderr, ran.returncode == 0
+
+
+def has_loader():
+    try:
+        ctypes.CDLL("libvulkan.so.1")
+        return True
+    except OSError:
+        return False
+
+
 def environment():
-    """The loader and the libraries that lie in the folder."""
-    found = os.environ.get("LD_LIBRARY_PATH")
-    return {**os.environ, "LD_LIBRARY_PATH": str(HERE / "lib") + (f":{found}" if found else "")}
+    """Variables with which heddle-run starts. Its libraries lie in the folder; the machine's own C++ library and Vulkan loader are taken
+    where they will do, since its drivers were made for them."""
+    if not (HERE / "lib").exists():
+        with zipfile.ZipFile(HERE / "lib.zip") as archive:
+            archive.extractall(HERE / "lib.new")
+        (HERE / "lib.new" / "lib").rename(HERE / "lib")
+        (HERE / "lib.new").rmdir()
+    said = ""
+    for base in ((), ("lib/base",)):
+        places = [str(HERE / place) for place in ("lib", *base, *(() if has_loader() else ("lib/loader",)))]
+        found = {**os.environ, "LD_LIBRARY_PATH": ":".join([*places, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
+        said, works = asked(found, "--version")
+        if works:
+            return found
+    raise Failure(f"heddle-run does not start here: {last_line(said, 'it said nothing')}")
+
+
+def is_processor(device, devices):
+    """Whether the device is the processor, by what heddle-run says of the devices."""
+    name = device if ":" in device else device + ":0"
+    found = re.search(rf"^{re.escape(name)}: .*(?:\n  .*)*", devices, re.MULTILINE)
+    if not found:
+        others = ", ".join(re.findall(r"^(vulkan:\d+): ", devices, re.MULTILINE))
+        raise Failure(f"--device: expected {device}, found {others or last_line(devices, 'nothing')}")
+    return "on a processor" in found[0]
 
 
 def whole(model):
@@ -48,28 +99,35 @@ def whole(model):
     return path
 
 
-def figures_of(text):
-    """Milliseconds, GFLOP/s and share of the peak of all kernels, and the peak and the copy's rate, from heddle-run's table."""
+def figures_of(text, dtype):
+    """Milliseconds, GFLOP/s and share of the peak of all kernels, and the type's peak and the copy's rate, from heddle-run's table."""
     kernels = re.search(r"^all kernels +\d+ +([\d.]+) +\S+ +([\d.]+) +(\S+)", text, re.MULTILINE)
-    peak = re.search(r"^peak +([\d.]+) GFLOP/s.*copied at ([\d.]+) GB/s", text, re.MULTILINE)
-    if not kernels or not peak:
+    head = re.search(r"^peak +(.*), memory copied at ([\d.]+) GB/s", text, re.MULTILINE)
+    if not kernels or not head:
         return None
+    # "30.1 GFLOP/s f32 (…), 50.6 int8 (…)": types that the device multiplies as f32 are not listed
+    peaks = {name: float(rate) for rate, name in re.findall(r"([\d.]+)(?: GFLOP/s)? (\w+) \(", head[1])}
+    peak = peaks.get(MULTIPLIED.get(dtype, dtype), peaks["f32"])
     share = None if kernels[3] == "-" else float(kernels[3])
-    return {"ms": float(kernels[1]), "gflops": float(kernels[2]), "share": share, "peak": float(peak[1]), "copy": float(peak[2])}
+    return {"ms": float(kernels[1]), "gflops": float(kernels[2]), "share": share, "peak": peak, "copy": float(head[2])}
 
 
-def heddle(model, call, options):
-    command = [str(HERE / "heddle-run"), "bench", str(whole(model)), f"--device={options.device}", f"--function={call['function']}", f"--rounds={options.rounds}"]
+def heddle(model, call, options, variables):
+    try:
+        file = whole(model)
+    except OSError as error:
+        return None, f"{model['name']}: {error.strerror}"
+    command = [str(HERE / "heddle-run"), "bench", str(file), f"--device={options.device}", f"--function={call['function']}", f"--rounds={options.rounds}"]
     command += [f"--dim={name}={size}" for name, size in call["dims"].items()]
     if options.vulkan_level:
         command.append(f"--vulkan-level={options.vulkan_level}")
     try:
-        ran = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=LIMIT, check=False)
+        ran = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
         return None, f"no end within {LIMIT} s"
     if ran.returncode:
-        return None, (ran.stderr.strip().splitlines() or [f"status {ran.returncode}"])[-1]
-    figures = figures_of(ran.stdout)
+        return None, last_line(ran.stderr, f"status {ran.returncode}")
+    figures = figures_of(ran.stdout, model["dtype"])
     return figures, "" if figures else "expected heddle-run's table, found another text"
 
 
@@ -106,19 +164,21 @@ def line(name, figures, peers):
 def main():
     options = arguments()
     models = json.loads((HERE / "models.json").read_text(encoding="utf-8"))
-    ran = subprocess.run([str(HERE / "heddle-run"), "devices"], capture_output=True, text=True, env=environment(), check=False)
-    print(ran.stdout + ran.stderr)
+    variables = environment()
+    devices, _ = asked(variables, "devices")
+    options.rounds = options.rounds or (1 if is_processor(options.device, devices) else 7)
+    print(devices)
     peers = Peers()
     if "device" in peers.about:
         print(f"peers   {peers.about['device']}")
-    print(f"{'':34} {'ms':>11} {'GFLOP/s':>10} {'share':>7} {'f32 peak':>9} {'GB/s':>7}  peers' times, and how many times Heddle's they are")
+    print(f"{'':34} {'ms':>11} {'GFLOP/s':>10} {'share':>7} {'peak':>9} {'GB/s':>7}  peers' times, and how many times Heddle's they are")
     wanted, results = [part for part in options.only.split(",") if part], []
     for model in models:
         for call in model["calls"]:
             chosen = any(part in call["name"] for part in wanted) if wanted else options.all or call["brief"]
             if not chosen:
                 continue
-            figures, why = heddle(model, call, options)
+            figures, why = heddle(model, call, options, variables)
             if figures is None:
                 print(f"{call['name']:34} {why}", flush=True)
                 results.append({"name": call["name"], "error": why})
@@ -135,4 +195,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        sys.exit(f"error: {failure}")

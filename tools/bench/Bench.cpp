@@ -144,10 +144,11 @@ struct KernelFigures {
 struct Figures {
   std::vector<KernelFigures> kernels;         ///< in the order of their first launch
   std::vector<double> calls, launches, reads; ///< reads: on Vulkan those of a copy, and its writes
-  /// Peaks of f32 and of other types that kernels multiply, by round. Vulkan's level 0 multiplies all
-  /// types as f32.
+  /// Peaks of f32 and of other types that kernels multiply, by round. What Vulkan's levels multiply as
+  /// f32, level 0 all types, has none of its own.
   std::map<DType, std::vector<double>> peaks;
-  int64_t leastBytes = 0; ///< bytes of inputs, weights and results, counted once
+  std::map<DType, std::string> ways; ///< on Vulkan: how a peak's operations are done
+  int64_t leastBytes = 0;            ///< bytes of inputs, weights and results, counted once
 
   /// Median peak for products of this type; 0 if none was measured.
   double peakOf(DType products) const {
@@ -156,20 +157,37 @@ struct Figures {
   }
 };
 
-DType productsOf(const Program &program, std::string_view kernel) {
-  auto at = std::ranges::find(program.kernels, kernel, &Kernel::name);
-  return at == program.kernels.end() ? DType::F32 : at->products;
+/// Type of a kernel's operands. Products of f32 and f16 are of f32, but matrix units of Vulkan
+/// devices multiply two f16.
+DType productsOf(const Kernel &kernel, bool onVulkan) {
+  if (onVulkan && kernel.products == DType::F32)
+    for (const VulkanVariant &variant : kernel.vulkan)
+      if (!variant.matrices.empty())
+        return variant.matrices.front().operands;
+  return kernel.products;
+}
+
+/// Types other than f32 that kernels multiply.
+std::set<DType> otherProducts(const Program &program, bool onVulkan) {
+  std::set<DType> types;
+  for (const Kernel &kernel : program.kernels)
+    types.insert(productsOf(kernel, onVulkan));
+  types.erase(DType::F32);
+  return types;
 }
 
 void addRound(const std::vector<LaunchTime> &times, size_t round, const Program &program,
-              Figures &figures) {
+              bool onVulkan, Figures &figures) {
+  auto typeOf = [&](std::string_view name) {
+    auto at = std::ranges::find(program.kernels, name, &Kernel::name);
+    return at == program.kernels.end() ? DType::F32 : productsOf(*at, onVulkan);
+  };
   double total = 0;
   for (const LaunchTime &time : times) {
     auto &kernels = figures.kernels;
     auto at = std::ranges::find(kernels, time.kernel, &KernelFigures::name);
     if (at == kernels.end())
-      at = kernels.insert(
-          at, KernelFigures{std::string(time.kernel), productsOf(program, time.kernel)});
+      at = kernels.insert(at, KernelFigures{std::string(time.kernel), typeOf(time.kernel)});
     if (round == 0) {
       ++at->launches;
       at->flops += time.flops;
@@ -250,16 +268,16 @@ private:
   NamedTensors results, outputs;
 };
 
+int threadsOf(const BenchCommand &command) {
+  return command.threads > 0 ? command.threads : processorCount();
+}
+
 /// Measures the peaks. For a narrow type it is the faster of its own instruction and of f32
 /// multiply-adds on widened elements, since kernels are compiled for either.
 void addPeaks(const Program &program, int threads, Figures &figures) {
   double peak = measureRate(Arithmetic::F32, threads);
   figures.peaks[DType::F32].push_back(peak);
-  std::set<DType> narrow;
-  for (const Kernel &kernel : program.kernels)
-    if (kernel.products != DType::F32)
-      narrow.insert(kernel.products);
-  for (DType products : narrow)
+  for (DType products : otherProducts(program, /*onVulkan=*/false))
     figures.peaks[products].push_back(
         std::max(peak, measureRate(formatOfRows(products).peak, threads)));
 }
@@ -267,27 +285,41 @@ void addPeaks(const Program &program, int threads, Figures &figures) {
 /// What measures the rates of a device.
 class Probe {
 public:
-  static Expected<Probe> create(const std::string &device, int threads) {
+  static Expected<Probe> create(const std::string &device, const BenchCommand &command,
+                                const Program &program) {
     Probe probe;
-    probe.threads = threads;
+    probe.threads = threadsOf(command);
     if (std::optional<int> number = vulkanNumber(device))
-      probe.vulkan = HEDDLE_TRY(VulkanProbe::create(*number));
+      probe.vulkan = HEDDLE_TRY(VulkanProbe::create(*number, command.vulkanLevel,
+                                                    otherProducts(program, /*onVulkan=*/true)));
     else
-      probe.memory = HEDDLE_TRY(ReadProbe::create(kMemoryProbe, threads));
+      probe.memory = HEDDLE_TRY(ReadProbe::create(kMemoryProbe, probe.threads));
     return probe;
   }
   Status measure(const Program &program, Figures &figures) {
-    if (vulkan) {
-      figures.peaks[DType::F32].push_back(HEDDLE_TRY(vulkan->multiplyAdd()));
-      figures.reads.push_back(HEDDLE_TRY(vulkan->copy()));
-      return {};
-    }
+    if (vulkan)
+      return measureVulkan(figures);
     addPeaks(program, threads, figures);
     figures.reads.push_back(memory->measure());
     return {};
   }
+  bool isVulkan() const { return vulkan.has_value(); }
 
 private:
+  /// A type's peak is the faster of its own way and f32 multiply-adds, as on the CPU.
+  Status measureVulkan(Figures &figures) {
+    double plain = HEDDLE_TRY(vulkan->multiplyAdd(DType::F32));
+    figures.peaks[DType::F32].push_back(plain);
+    figures.ways[DType::F32] = vulkan->wayOf(DType::F32);
+    for (DType type : vulkan->ownTypes()) {
+      double own = HEDDLE_TRY(vulkan->multiplyAdd(type));
+      figures.peaks[type].push_back(std::max(plain, own));
+      figures.ways[type] = vulkan->wayOf(own > plain ? type : DType::F32);
+    }
+    figures.reads.push_back(HEDDLE_TRY(vulkan->copy()));
+    return {};
+  }
+
   int threads = 0;
   std::optional<VulkanProbe> vulkan;
   std::optional<ReadProbe> memory;
@@ -296,8 +328,7 @@ private:
 Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
                           const std::string &device) {
   Figures figures;
-  auto probe =
-      HEDDLE_TRY(Probe::create(device, command.threads > 0 ? command.threads : processorCount()));
+  auto probe = HEDDLE_TRY(Probe::create(device, command, program));
   std::vector<LaunchTime> times;
   HEDDLE_TRY(rounds.run(&times));
   figures.leastBytes =
@@ -306,7 +337,7 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
     HEDDLE_TRY(probe.measure(program, figures));
     figures.calls.push_back(HEDDLE_TRY(rounds.run(nullptr)));
     HEDDLE_TRY(rounds.run(&times));
-    addRound(times, static_cast<size_t>(round), program, figures);
+    addRound(times, static_cast<size_t>(round), program, probe.isVulkan(), figures);
   }
   return figures;
 }
@@ -358,25 +389,22 @@ std::string instructionOf(Arithmetic arithmetic) {
 
 std::string headOf(const Session &session, const Function &function, const Sizes &sizes,
                    const BenchCommand &command, const std::string &device, const Figures &figures) {
-  int threads = command.threads > 0 ? command.threads : processorCount();
+  const int threads = threadsOf(command);
+  const bool onVulkan = vulkanNumber(device).has_value();
   std::string text = "device   " + session.deviceText();
-  if (vulkanNumber(device)) {
+  if (!onVulkan)
+    text += formatted(", %d %s", threads, threads == 1 ? "thread" : "threads");
+  const char *separator = "\npeak     ", *unit = " GFLOP/s";
+  for (auto &[products, rates] : figures.peaks) {
+    Arithmetic arithmetic = formatOfRows(products).peak;
     text +=
-        formatted("\npeak     %.1f GFLOP/s f32 (multiply-adds of vec4), memory copied at %.1f GB/s",
-                  figures.peakOf(DType::F32) * 1e-9, medianOf(figures.reads) * 1e-9);
-  } else {
-    text += formatted(", %d %s\n", threads, threads == 1 ? "thread" : "threads");
-    const char *separator = "peak     ", *unit = " GFLOP/s";
-    for (auto &[products, rates] : figures.peaks) {
-      Arithmetic arithmetic = formatOfRows(products).peak;
-      text += formatted("%s%.1f%s %s (", separator, medianOf(rates) * 1e-9, unit,
-                        toString(arithmetic)) +
-              instructionOf(arithmetic) + ")";
-      separator = ", ";
-      unit = "";
-    }
-    text += formatted(", memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
+        formatted("%s%.1f%s %s (", separator, medianOf(rates) * 1e-9, unit, toString(arithmetic)) +
+        (onVulkan ? figures.ways.at(products) : instructionOf(arithmetic)) + ")";
+    separator = ", ";
+    unit = "";
   }
+  text += formatted(", memory %s at %.1f GB/s", onVulkan ? "copied" : "read",
+                    medianOf(figures.reads) * 1e-9);
   text += "\nfunction " + function.name;
   for (const std::string &name : function.dims)
     text += " " + name + "=" + std::to_string(sizes.dims.at(name)) +

@@ -21,7 +21,8 @@ struct BenchCommand {
   Dimensions dims; ///< sizes of the inputs; by default 1 for "B", else 128 or the largest
                    ///< size below that the functions' checks allow
   int rounds = 15;
-  int threads = 0; ///< threads of the session; 0: all processors
+  int threads = 0;                     ///< threads of the session; 0: all processors
+  std::optional<int> vulkanLevel = {}; ///< of the session
 };
 
 /// Median of `values`; 0 for an empty list.

@@ -47,6 +47,7 @@ Status bench(Flags &flags) {
   flags.bench.dims = HEDDLE_TRY(driver::parseDimensions(flags.dims));
   auto session = HEDDLE_TRY(openSession(flags));
   flags.bench.threads = flags.session.threads;
+  flags.bench.vulkanLevel = flags.session.vulkanLevel;
   return benchCommand(session, flags.bench, flags.session.device, std::cout);
 }
 
@@ -65,9 +66,10 @@ void addBench(CLI::App &app, Flags &flags, Status &outcome) {
   CLI::App *command = app.add_subcommand("bench", "time a function, kernel by kernel");
   addSessionFlags(*command, flags);
   driver::addBenchFlags(*command, flags.bench, flags.dims);
-  command->footer("Inputs are synthetic; shares are of the multiply-add rate measured in the same "
-                  "rounds.\n"
-                  "Examples:\n  heddle-run bench model.heddle --dim B=8 --dim S=128 --threads=1");
+  command->footer(
+      "Inputs are synthetic; shares are of rates measured in the same rounds, each kernel's of "
+      "its type's.\n"
+      "Examples:\n  heddle-run bench model.heddle --dim B=8 --dim S=128 --threads=1");
   command->callback([&] { outcome = bench(flags); });
 }
 

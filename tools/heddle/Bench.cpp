@@ -27,6 +27,7 @@ Status bench(BenchFlags &flags) {
   flags.bench.dims = HEDDLE_TRY(parseDimensions(flags.dims));
   Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
   flags.bench.threads = flags.jit.threads;
+  flags.bench.vulkanLevel = flags.jit.vulkanLevel;
   return benchCommand(session, flags.bench, flags.jit.device, std::cout);
 }
 
@@ -40,11 +41,12 @@ void addBench(CLI::App &app, Status &outcome) {
   addBenchFlags(*command, flags->bench, flags->dims);
   addDtypeFlag(*command, flags->compile);
   addModelFlags(*command, flags->compile);
-  command->footer("Inputs are synthetic; shares are of the multiply-add rate measured in the same "
-                  "rounds.\n"
-                  "Examples:\n"
-                  "  heddle bench model.heddle --dim B=8 --dim S=128 --threads=1\n"
-                  "  heddle bench translate.heddle --function=encode,decode_start,decode_step");
+  command->footer(
+      "Inputs are synthetic; shares are of rates measured in the same rounds, each kernel's of "
+      "its type's.\n"
+      "Examples:\n"
+      "  heddle bench model.heddle --dim B=8 --dim S=128 --threads=1\n"
+      "  heddle bench translate.heddle --function=encode,decode_start,decode_step");
   command->callback([flags, &outcome] { outcome = bench(*flags); });
 }
 
