@@ -84,6 +84,15 @@ private:
     return e.add(teamStrip, e.constant(row * stripPitch() + quads));
   }
 
+  /// A part of a quad's number, and what it adds to a place: number / unit % count times pitch; count
+  /// 0: number / unit.
+  struct Field {
+    int64_t unit, count, pitch;
+  };
+  int64_t invocations() const { return e.placement.ty * kPair; }
+  mlir::Value placeOf(llvm::ArrayRef<Field> fields);
+  static int64_t placeOf(llvm::ArrayRef<Field> fields, int64_t number);
+
   void placeRows();
   void placeCopies();
   void stageQueries();
@@ -127,8 +136,8 @@ private:
 
   mlir::Value firstOfTeam;                     ///< row of the tile
   mlir::Value teamStrip, ownStrip, ownWeights; ///< where rows begin, so that the rest is constant
-  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> keyPlaces;
-  Registers valuePlaces;
+  llvm::SmallVector<Field> keyFields, wordFields, valueFields;
+  mlir::Value keyPlace, wordPlace, valuePlace; ///< of the first quads that this invocation copies
   mlir::Operation *scaling =
       nullptr;               ///< of scores by a constant, which row scales include; null: of none
   Registers lefts;           ///< queries, by rows, then by features

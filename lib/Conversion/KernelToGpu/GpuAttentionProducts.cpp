@@ -63,71 +63,91 @@ void GpuAttention::stageQueries() {
 /// panels, follow each other.
 GpuAttention::Registers GpuAttention::fetch(ContractOp op) {
   const BoundView view = e.view(op.getRhs());
-  const int64_t halves = op == keys ? features : valueColumns, invocations = e.placement.ty * kPair;
+  const int64_t halves = op == keys ? features : valueColumns, quads = chunk * halves / kHalves;
   Value first = e.quadOf(view, {e.add(view.offset, e.mul(e.scalar(op.getRhsIndex()), halves)), 0});
-  auto load = [&](function_ref<Value(Value)> placeOf) {
+  auto load = [&](function_ref<Value(int64_t)> placeOf) {
     Registers loaded;
-    for (int64_t start = 0; start < chunk * halves / kHalves; start += invocations)
-      loaded.push_back(spirv::LoadOp::create(
-          builder, loc,
-          e.entry.vec4(view.argument, e.add(placeOf(e.add(e.number, e.constant(start))), first))));
+    for (int64_t start = 0; start < quads; start += invocations())
+      loaded.push_back(
+          spirv::LoadOp::create(builder, loc, e.entry.vec4(view.argument, placeOf(start))));
     return loaded;
   };
-  auto same = [](Value number) { return number; };
+  Value own = e.add(e.number, first);
+  auto same = [&](int64_t start) { return e.add(own, e.constant(start)); };
   if (op == keys)
     return load(same);
   // Keys behind the last are copies of it, whose weights are zero.
   Value count = e.scalar(values.getRows());
   Value isPart = e.compare(arith::CmpIPredicate::slt, count, e.constant(chunk));
   Value last = e.mul(e.maximum(e.sub(count, e.constant(1)), e.constant(0)), halves / kHalves);
-  SmallVector<Type> types(chunk * halves / kHalves / invocations, e.vec4Type());
+  SmallVector<Type> types(quads / invocations(), e.vec4Type());
   auto branch = scf::IfOp::create(builder, loc, types, isPart, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(builder, loc, load([&](Value number) {
+  scf::YieldOp::create(builder, loc, load([&](int64_t start) {
+                         Value number = e.add(e.number, e.constant(start));
                          Value quad = arith::RemUIOp::create(builder, loc, number,
                                                              e.constant(halves / kHalves));
-                         return e.add(e.minimum(e.sub(number, quad), last), quad);
+                         return e.add(e.add(e.minimum(e.sub(number, quad), last), quad), first);
                        }));
   builder.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(builder, loc, load(same));
   return Registers(branch.getResults());
 }
 
-/// Where what this invocation copies of a chunk lies in workgroup memory: of keys, panels of which a
-/// quad has a word of each of four, the place of the first one's and the word there; of values a quad.
+/// The quads of a chunk that this invocation copies are one workgroup apart. So their numbers and its own
+/// have no bit in common, and a place is the sum of theirs: the first in registers, the others constants.
+Value GpuAttention::placeOf(ArrayRef<Field> fields) {
+  Value place;
+  for (auto [unit, count, pitch] : fields) {
+    Value x = builder.createOrFold<arith::DivUIOp>(loc, e.number, e.constant(unit));
+    if (count)
+      x = builder.createOrFold<arith::RemUIOp>(loc, x, e.constant(count));
+    place = place ? e.add(place, e.mul(x, pitch)) : e.mul(x, pitch);
+  }
+  return place;
+}
+
+int64_t GpuAttention::placeOf(ArrayRef<Field> fields, int64_t number) {
+  int64_t place = 0;
+  for (auto [unit, count, pitch] : fields)
+    place += (count ? number / unit % count : number / unit) * pitch;
+  return place;
+}
+
+/// Where copies lie in workgroup memory. Of keys they are panels, of which a quad has a word of each of
+/// four: the place of the first one's, and the word there. Of values a quad.
 void GpuAttention::placeCopies() {
-  const int64_t pitch = features / kHalves + 1, invocations = e.placement.ty * kPair,
-                inPanel = features / 2 * kQuad;
-  auto part = [&](Value x, int64_t unit, int64_t count) -> Value {
-    x = builder.createOrFold<arith::DivUIOp>(loc, x, e.constant(unit));
-    return count ? builder.createOrFold<arith::RemUIOp>(loc, x, e.constant(count)) : x;
-  };
-  for (int64_t start = 0; start < chunk * features / kHalves; start += invocations) {
-    Value number = e.add(e.number, e.constant(start)), word = part(number, kQuad, features / 2),
-          key =
-              e.add(e.mul(part(number, inPanel, 0), kPanel), e.mul(part(number, 1, kQuad), kQuad));
-    keyPlaces.emplace_back(e.add(e.mul(key, pitch), part(word, kQuad, 0)), part(word, 1, kQuad));
-  }
-  for (int64_t start = 0; start < chunk * valueColumns / kHalves; start += invocations) {
-    Value number = e.add(e.number, e.constant(start));
-    valuePlaces.push_back(e.add(number, part(number, valueColumns / kHalves, 0)));
-  }
+  const int64_t pitch = features / kHalves + 1, inPanel = features / 2 * kQuad;
+  keyFields = {{inPanel, 0, kPanel * pitch},
+               {1, kQuad, kQuad * pitch},
+               {kQuad * kQuad, features / kHalves, 1}};
+  wordFields = {{kQuad, kQuad, 1}};
+  valueFields = {{1, 0, 1}, {valueColumns / kHalves, 0, 1}};
+  keyPlace = placeOf(keyFields);
+  wordPlace = placeOf(wordFields);
+  valuePlace = placeOf(valueFields);
 }
 
 void GpuAttention::storeKeys(ArrayRef<Value> loaded) {
   const int64_t pitch = features / kHalves + 1;
-  for (auto [quad, to] : llvm::zip(loaded, keyPlaces))
+  for (auto [i, quad] : llvm::enumerate(loaded)) {
+    const int64_t start = static_cast<int64_t>(i) * invocations(), key = placeOf(keyFields, start);
+    Value word = e.add(wordPlace, e.constant(placeOf(wordFields, start)));
     for (int64_t j = 0; j < kQuad; ++j)
       spirv::StoreOp::create(builder, loc,
-                             tileAt(e.add(to.first, e.constant(j * pitch)), to.second),
+                             tileAt(e.add(keyPlace, e.constant(key + j * pitch)), word),
                              vector::ExtractOp::create(builder, loc, quad, j));
+  }
 }
 
 void GpuAttention::storeValues(ArrayRef<Value> loaded) {
   auto store = [&](bool finite) {
-    for (auto [quad, place] : llvm::zip(loaded, valuePlaces))
+    for (auto [i, quad] : llvm::enumerate(loaded)) {
+      const int64_t start = static_cast<int64_t>(i) * invocations();
+      Value place = e.add(valuePlace, e.constant(placeOf(valueFields, start)));
       spirv::StoreOp::create(builder, loc, tileAt(place), finite ? withoutNonFinite(quad) : quad);
+    }
   };
   e.onlyIf(again, [&] { store(true); }, [&] { store(false); });
 }

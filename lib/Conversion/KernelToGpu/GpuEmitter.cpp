@@ -229,8 +229,8 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
     scalars[scalar.getResult()] = entry.scalar(scalar.getName());
     return success();
   }
-  if (std::optional<float> floor = floorOf(op))
-    return emitFloor(cast<arith::SelectOp>(op), *floor);
+  if (std::optional<LogicalResult> emitted = emitScores(op))
+    return *emitted;
   if (attention && attention->takes(op))
     return attention->emitElementwise(op);
   return BodyEmitter::emitOp(op);

@@ -154,6 +154,8 @@ public:
   /// Emits a loop op by op.
   mlir::LogicalResult emitLoop(mlir::scf::ForOp op) { return BodyEmitter::emitFor(op); }
   bool recomputes(mlir::Operation &op) const override;
+  mlir::LogicalResult emitChoice(kernel::MaskOp op, const kernel::Fragment &tile, mlir::Value other,
+                                 llvm::SmallVectorImpl<mlir::Value> &chosen) override;
 
 private:
   mlir::LogicalResult emitContract(kernel::ContractOp op) override; ///< GpuProduct.cpp
@@ -182,6 +184,11 @@ private:
 
   mlir::Value scaleWeight(mlir::Value x, mlir::Value n);
   mlir::LogicalResult emitFloor(mlir::arith::SelectOp op, float floor);
+  mlir::LogicalResult emitFused(mlir::arith::AddFOp op, mlir::arith::MulFOp product);
+  /// The first operand of a sum, if it is the product of a tile and powers of two; null: another op.
+  mlir::arith::MulFOp exactProductOf(mlir::Operation &op) const;
+  /// Emits an op of scores that takes fewer instructions than its own; nothing: it is another op.
+  std::optional<mlir::LogicalResult> emitScores(mlir::Operation &op);
   void bindArguments();
   void placeInvocation(); ///< GpuMatrices.cpp
   mlir::LogicalResult emitParts();

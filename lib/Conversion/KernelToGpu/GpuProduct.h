@@ -116,8 +116,8 @@ protected:
   mlir::Value rightQuad(kernel::Address place);
   /// Whether the left side is staged crosswise: an invocation multiplies rows by fours.
   bool isCrosswise() const { return isStaged() && shape.rows % vec4 == 0; }
-  /// Four words of a row of the staged left side.
-  mlir::Value leftQuad(int64_t row, mlir::Value quad);
+  /// Four words of a row of the staged left side, or one of them.
+  mlir::Value leftQuad(int64_t row, mlir::Value quad, mlir::Value lane = {});
   /// One word of each row where that side is staged crosswise, by fours of rows.
   Registers leftWords(mlir::Value word) { return wordsOfRows(leftLayout(), word); }
   Registers wordsOfRows(const GpuStaging::Layout &layout, mlir::Value word);
@@ -166,12 +166,12 @@ private:
   void fetch(Copies &copies, mlir::Value first, Registers &loaded);
   void store(Copies &copies, llvm::ArrayRef<mlir::Value> loaded);
   void sumStaged(Registers &sums);
-  /// Of a single register more steps than two loads of a row would only be loaded ahead; than one where
-  /// a word has two elements, whose halves take a register each.
+  /// Of a single register more steps than two loads of a row would only be loaded ahead. A word of
+  /// several elements takes a register for each, so that its steps are fewer.
   int64_t stepsOfIteration() {
     if (!isStaged())
       return unrolled();
-    return shape.size() == 1 ? (word() == 2 ? vec4 : 2 * vec4) : 4 * vec4;
+    return shape.size() == 1 ? std::max<int64_t>(2 * vec4 / word(), 2) : 4 * vec4;
   }
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);

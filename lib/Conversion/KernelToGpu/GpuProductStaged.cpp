@@ -40,10 +40,10 @@ Value GpuProduct::rightQuad(Address place) {
                           e.quadOf(right(), place));
 }
 
-Value GpuProduct::leftQuad(int64_t row, Value quad) {
+Value GpuProduct::leftQuad(int64_t row, Value quad, Value lane) {
   GpuStaging::Layout layout = leftLayout();
   Value place = e.add(e.mul(e.add(e.rowBase(), e.constant(row)), layout.pitch), quad);
-  return e.workgroup.read(SharedArray::Left, e.vec4Type(), layout.entries, place);
+  return e.workgroup.read(SharedArray::Left, e.vec4Type(), layout.entries, place, lane);
 }
 
 GpuProduct::Registers GpuProduct::wordsOfRows(const GpuStaging::Layout &layout, Value word) {
@@ -74,8 +74,14 @@ GpuProduct::Registers GpuProduct::loadCrosswise(Value k, int64_t u, Registers &)
   return rowsOf(quads);
 }
 
-/// Blocks begin at multiples of four steps, so that the element of a quad is known.
+/// Blocks begin at multiples of four steps, so that the element of a quad is known, but where an
+/// iteration is a part of a quad.
 Value GpuProduct::loadStagedLeft(Value &loaded, Value k, int64_t row, int64_t u) {
+  if (stepsOfIteration() < vec4) {
+    Value lane = e.add(arith::AndIOp::create(builder, loc, k, e.constant(vec4 - 1)), e.constant(u));
+    Value one = leftQuad(row, e.quarter(k), lane);
+    return word() == 1 ? one : e.asWords(one);
+  }
   if (!loaded) {
     loaded = leftQuad(row, e.add(e.quarter(k), e.constant(u / vec4)));
     if (word() != 1)

@@ -210,4 +210,29 @@ FailureOr<size_t> GpuRuns::emit(ArrayRef<Operation *> ops) {
   return run.taken;
 }
 
+LogicalResult GpuRuns::emitChoice(kernel::MaskOp op, const Fragment &tile, Value other,
+                                  SmallVectorImpl<Value> &chosen) {
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    LogicalResult emitted = inSlice({row, /*rows=*/1, /*vector=*/-1}, [&]() -> LogicalResult {
+      Fragment one{{}, 1, tile.vectors};
+      for (int64_t column = 0; column < tile.columns(); ++column)
+        one.registers.push_back(tile.at(row, column));
+      return e.emitChoice(op, one, other, chosen);
+    });
+    if (failed(emitted))
+      return failure();
+  }
+  return success();
+}
+
+//===- In the emitter -----------------------------------------------------===//
+
+LogicalResult GpuEmitter::emitChoice(kernel::MaskOp op, const Fragment &tile, Value other,
+                                     SmallVectorImpl<Value> &chosen) {
+  const bool isWhole = tile.rows == 1 || at.byElement || placement.strided || runs.isInside() ||
+                       elements.takesPredicate(op);
+  return isWhole ? BodyEmitter::emitChoice(op, tile, other, chosen)
+                 : runs.emitChoice(op, tile, other, chosen);
+}
+
 } // namespace heddle

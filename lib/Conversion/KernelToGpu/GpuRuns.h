@@ -9,6 +9,9 @@
 //
 //   t = x + bias ; y = gelu(t) ; store y   ->   for each row { for each register
 //                                               { x + bias, gelu } ; store row }
+//
+// Masks choose a row's registers before the next row's truths are there, which drivers
+// keep in scalar registers and spill.
 #pragma once
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
@@ -25,6 +28,11 @@ public:
   /// Emits the run that `ops` begin with; returns how many of them it took, 0 if they begin with
   /// none.
   mlir::FailureOr<size_t> emit(llvm::ArrayRef<mlir::Operation *> ops);
+  /// Emits a mask's choice row by row, as `BodyEmitter::emitChoice` does for the whole tile.
+  mlir::LogicalResult emitChoice(kernel::MaskOp op, const kernel::Fragment &tile, mlir::Value other,
+                                 llvm::SmallVectorImpl<mlir::Value> &chosen);
+  /// Whether a slice is being emitted.
+  bool isInside() const { return outside; }
   /// The registers of the current slice of a tile, or null if its fragment is not known.
   const kernel::Fragment *sliced(mlir::Value tile);
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What each score of attention goes through, in fewer instructions than op by op:
-// powers of two, and floors of whole rows.
+// powers of two, floors of whole rows, and the sums that chunks are merged into.
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -92,6 +92,46 @@ LogicalResult GpuEmitter::emitFloor(arith::SelectOp op, float floor) {
   });
   fragments[op.getResult()] = std::move(result);
   return success();
+}
+
+/// Chunks are merged by powers of two, so that a product is exact unless it is denormal, and the sum of
+/// it is the same by a fused multiply-add: with short chunks, merging costs what multiplying by three
+/// keys does. Matrix units have no such op.
+arith::MulFOp GpuEmitter::exactProductOf(Operation &op) const {
+  auto sum = dyn_cast<arith::AddFOp>(op);
+  if (!sum || placement.pairs || !isTile(sum.getType()))
+    return {};
+  auto product = sum.getLhs().getDefiningOp<arith::MulFOp>();
+  if (!product || !product->hasOneUse())
+    return {};
+  Value factor = product.getRhs();
+  if (auto broadcast = factor.getDefiningOp<kernel::BroadcastOp>())
+    factor = broadcast.getOperand();
+  auto power = factor.getDefiningOp<kernel::ScalebOp>();
+  DenseElementsAttr one;
+  const bool isPower = power && matchPattern(power.getValue(), m_Constant(&one)) && one.isSplat() &&
+                       one.getSplatValue<float>() == 1.0f;
+  return isPower ? product : arith::MulFOp();
+}
+
+LogicalResult GpuEmitter::emitFused(arith::AddFOp op, arith::MulFOp product) {
+  FailureOr<kernel::Fragment> x = use(product.getLhs()), y = use(product.getRhs()),
+                              z = use(op.getRhs());
+  if (failed(x) || failed(y) || failed(z))
+    return failure();
+  kernel::Fragment result = *z;
+  for (auto [a, b, c] : llvm::zip(x->registers, y->registers, result.registers))
+    c = math::FmaOp::create(builder, loc, a, b, c);
+  fragments[op.getResult()] = std::move(result);
+  return success();
+}
+
+std::optional<LogicalResult> GpuEmitter::emitScores(Operation &op) {
+  if (std::optional<float> floor = floorOf(op))
+    return emitFloor(cast<arith::SelectOp>(op), *floor);
+  if (arith::MulFOp product = exactProductOf(op))
+    return emitFused(cast<arith::AddFOp>(op), product);
+  return std::nullopt;
 }
 
 void GpuEmitter::replaceIf(Value condition, MutableArrayRef<Value> registers,

@@ -29,9 +29,11 @@ void GpuWorkgroup::write(SharedArray array, Type element, int64_t entries, Value
                          value);
 }
 
-Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value index) {
+Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value index,
+                         Value lane) {
   readSince.insert(array);
-  return spirv::LoadOp::create(e.builder, e.loc, e.entry.shared(array, element, entries, index));
+  return spirv::LoadOp::create(e.builder, e.loc,
+                               e.entry.shared(array, element, entries, index, lane));
 }
 
 /// The place of four columns of a row in the staged tile.

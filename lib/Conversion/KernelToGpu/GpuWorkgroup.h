@@ -29,10 +29,11 @@ public:
   /// Emits a barrier if other invocations may still read the array.
   void beforeWrite(SharedArray array);
   void barrier();
-  /// `lane`: of the entry, a vector, only this number is written.
+  /// `lane`: of the entry, a vector, only this number is written, or read.
   void write(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
              mlir::Value value, mlir::Value lane = {});
-  mlir::Value read(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index);
+  mlir::Value read(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
+                   mlir::Value lane = {});
 
 private:
   mlir::Value stagedPlace(int64_t vec4s, mlir::Value row, mlir::Value column);

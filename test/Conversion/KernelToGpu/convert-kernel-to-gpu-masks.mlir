@@ -41,6 +41,34 @@ kernel.func @mask(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f3
 
 // -----
 
+// A row's registers are chosen before the next row is compared: drivers keep truths in scalar registers.
+// CHECK-LABEL: module @rows
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK-COUNT-2: arith.cmpi sle
+// CHECK-NOT: arith.cmpi sle
+// CHECK-COUNT-2: arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
+// CHECK: arith.cmpi sle
+kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>) scalars(d0, d1) grid(%i = d0 by 16)
+    attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %d1 = kernel.scalar "d1" : index
+  %full = arith.index_cast %d1 : index to i32
+  %left = arith.subi %d0, %i : index
+  %visited = arith.constant -1 : i32
+  %t = kernel.contract %x[%i], %w[%zero] : !kernel.view<[d0, 16], f32>, !kernel.view<[64, 16], f32, panel = 16> -> tensor<16x64xf32>
+  %m = kernel.mask %t tiles(%visited, %full by 64) else -1.0 : tensor<16x64xf32> {
+    %c = kernel.iota columns from %zero : tensor<16x64xi32>
+    %r = kernel.iota rows from %i : tensor<16x64xi32>
+    %in = arith.cmpi sle, %c, %r : tensor<16x64xi32>
+    kernel.mask.yield %in : tensor<16x64xi1>
+  }
+  kernel.store %m, %y[%i, %zero] rows(%left) : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
+}
+
+// -----
+
 // Unsigned comparison catches negative indices; one that is outside loads element 0, and is 0.
 // CHECK-LABEL: module @lookup
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[INDEX:.*]], %{{.*}} : vector<4xi32>

@@ -44,3 +44,37 @@ kernel.func @sums(%x: !kernel.view<[d0, 256], f32>, %y: !kernel.view<[d0], f32>)
   %s = kernel.reduce add %t : tensor<16x256xf32> -> tensor<16x1xf32>
   kernel.store %s, %y[%i] as rows : tensor<16x1xf32>, !kernel.view<[d0], f32>
 }
+
+// -----
+
+// A product with powers of two is exact, so that the sum of it is a fused multiply-add; with other numbers it is not.
+// CHECK-LABEL: module @merge
+// CHECK-NOT: arith.mulf %{{.*}} : vector<4xf32>
+// CHECK: math.fma %{{.*}} : vector<4xf32>
+// CHECK-LABEL: module @scale
+// CHECK-NOT: math.fma
+// CHECK: arith.mulf %{{.*}} : vector<4xf32>
+// CHECK: arith.addf %{{.*}} : vector<4xf32>
+kernel.func @merge(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 4]>} {
+  %z = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<16x1xf32>
+  %a = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
+  %b = kernel.load %y[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
+  %m = kernel.reduce max %a : tensor<16x16xf32> -> tensor<16x1xf32>
+  %n = math.roundeven %m : tensor<16x1xf32>
+  %p = kernel.scaleb %one by %n : tensor<16x1xf32>
+  %pb = kernel.broadcast %p : tensor<16x1xf32> -> tensor<16x16xf32>
+  %s = arith.mulf %a, %pb : tensor<16x16xf32>
+  %t = arith.addf %s, %b : tensor<16x16xf32>
+  kernel.store %t, %y[%i, %z] : tensor<16x16xf32>, !kernel.view<[d0, 16], f32>
+}
+kernel.func @scale(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 4]>} {
+  %z = arith.constant 0 : index
+  %a = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
+  %b = kernel.load %y[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
+  %m = kernel.reduce max %a : tensor<16x16xf32> -> tensor<16x1xf32>
+  %mb = kernel.broadcast %m : tensor<16x1xf32> -> tensor<16x16xf32>
+  %s = arith.mulf %a, %mb : tensor<16x16xf32>
+  %t = arith.addf %s, %b : tensor<16x16xf32>
+  kernel.store %t, %y[%i, %z] : tensor<16x16xf32>, !kernel.view<[d0, 16], f32>
+}

@@ -13,6 +13,7 @@
 // Tiles of many rows stage two groups of both sides, and the scales of rows beside them. An
 // invocation then multiplies two columns at a time, so that it holds few integers.
 
+#include "../GpuLoops.h"
 #include "../GpuProduct.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -105,6 +106,8 @@ struct Int4 : GpuProduct {
   }
 
 private:
+  /// Words of four features in a line.
+  static constexpr int64_t lineGrain = 2;
   int64_t features() { return right().type.getDims().back().extent.value; }
   const BoundView &scales() { return e.view(op.getScales()); }
 
@@ -126,24 +129,51 @@ private:
                [&](Value group) { addGroup(group, e.add(group, start), words, sums); });
   }
 
-  /// A group by its number in the staged block, or among all, and among all.
+  /// A group by its number in the staged block, or among all, and among all. Beside the tile of an
+  /// earlier product its lines are a loop: else drivers hold four words of each row.
   void addGroup(Value inBlock, Value group, int64_t words, Registers &sums) {
-    Registers parts(shape.size(), zeroPart()), codes(shape.vectors), quads(shape.rows);
-    Value far = e.mul(inBlock, blockWords * wordFeatures);
+    Registers parts(shape.size(), zeroPart());
+    Value far = e.mul(inBlock, blockWords * wordFeatures), first = e.mul(group, format.group);
+    if (words % lineGrain == 0 && isBesideTiles()) {
+      e.loopOver(e.constant(0), e.constant(words / lineGrain), 1, parts, [&](Value line) {
+        builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
+        addWords(e.add(far, e.mul(line, lineWords * wordFeatures)),
+                 e.add(first, e.mul(line, lineGrain * formatOf(DType::I8).perWord)), lineGrain,
+                 parts);
+      });
+    } else {
+      addWords(far, first, words, parts);
+    }
+    for (int64_t j = 0; j < shape.vectors; ++j)
+      addScaled(far, group, j, parts, sums);
+  }
+
+  /// So many words of four features: their codes lie behind `far`, those of rows behind `first`.
+  void addWords(Value far, Value first, int64_t words, Registers &parts) {
+    Registers codes(shape.vectors), quads(shape.rows);
     for (int64_t word = 0; word < words; ++word) {
       Registers q;
       for (int64_t j = 0; j < shape.vectors; ++j)
         q.push_back(nibblesOf(codes[j], e.moved(rightPlaces[j], far), word));
       for (int64_t row = 0; row < shape.rows; ++row) {
-        Value p = rowWord(quads[row], group, row, word);
+        Value p = rowWord(quads[row], first, row, word, /*alone=*/words == lineGrain);
         for (int64_t j = 0; j < shape.vectors; ++j) {
           Value &part = parts[row * shape.vectors + j];
           part = addFour(p, q[j], part);
         }
       }
     }
-    for (int64_t j = 0; j < shape.vectors; ++j)
-      addScaled(far, group, j, parts, sums);
+  }
+
+  /// Whether tiles that were computed before this product stay in registers until behind it.
+  bool isBesideTiles() {
+    return llvm::any_of(*op->getBlock(), [&](Operation &other) {
+      return other.isBeforeInBlock(op) && !e.recomputes(other) && other.getNumResults() == 1 &&
+             other.getResult(0).getType() == op.getType() &&
+             llvm::any_of(other.getUsers(), [&](Operation *user) {
+               return user->getBlock() == op->getBlock() && op->isBeforeInBlock(user);
+             });
+    });
   }
 
   Value zeroPart() {
@@ -265,16 +295,20 @@ private:
     return e.unpackFour(wordOf(0), wordOf(1), builder.getF16Type());
   }
 
-  /// A word of four features of a row; `quad` keeps the four words that were loaded at once.
-  Value rowWord(Value &quad, Value group, int64_t row, int64_t word) {
+  /// A word of four features of a row, behind `first`; `quad` keeps the four words that were loaded at
+  /// once, if words are not loaded alone.
+  Value rowWord(Value &quad, Value first, int64_t row, int64_t word, bool alone) {
     const BoundView &left = e.view(op.getLhs());
     int64_t perWord = GpuEmitter::perWord(left), inQuad = word % GpuProduct::vec4;
-    if (inQuad == 0) {
-      Address place{e.add(rowsAt, e.mul(group, format.group)),
-                    row * pitchOf(left) + word * perWord};
-      quad = e.asWords(spirv::LoadOp::create(builder, loc, e.vec4At(left, place)));
+    Address place{e.add(rowsAt, first), row * pitchOf(left) + word * perWord};
+    Value one;
+    if (alone) {
+      one = e.asWords(spirv::LoadOp::create(builder, loc, e.wordAt(left, place)));
+    } else {
+      if (inQuad == 0)
+        quad = e.asWords(spirv::LoadOp::create(builder, loc, e.vec4At(left, place)));
+      one = vector::ExtractOp::create(builder, loc, quad, inQuad);
     }
-    Value one = vector::ExtractOp::create(builder, loc, quad, inQuad);
     return e.splat(one, VectorType::get({width}, one.getType()));
   }
 

@@ -40,6 +40,16 @@ LogicalResult BodyEmitter::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
   return success();
 }
 
+LogicalResult BodyEmitter::emitChoice(MaskOp op, const Fragment &tile, Value other,
+                                      SmallVectorImpl<Value> &chosen) {
+  SmallVector<Value> truth;
+  if (failed(emitPredicate(op, truth)))
+    return failure();
+  for (auto [condition, kept] : llvm::zip(truth, tile.registers))
+    chosen.push_back(select(condition, kept, other));
+  return success();
+}
+
 /// full ? tile : visited ? select(predicate, tile, value) : value, by branches.
 LogicalResult BodyEmitter::emitMask(MaskOp op) {
   FailureOr<Fragment> tile = use(op.getTile());
@@ -54,11 +64,9 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
 
   auto choose = [&]() -> LogicalResult {
     auto saved = fragments;
-    SmallVector<Value> truth, chosen;
-    if (failed(emitPredicate(op, truth)))
+    SmallVector<Value> chosen;
+    if (failed(emitChoice(op, *tile, other, chosen)))
       return failure();
-    for (auto [condition, kept] : llvm::zip(truth, tile->registers))
-      chosen.push_back(select(condition, kept, other));
     scf::YieldOp::create(builder, loc, chosen);
     fragments = std::move(saved);
     return success();

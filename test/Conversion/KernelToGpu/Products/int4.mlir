@@ -26,3 +26,25 @@ kernel.func @nibbles(%x: !kernel.view<[d0, 66], i8>, %s: !kernel.view<[d0, 6], f
   %c = kernel.contract %x[%i], %w[%z] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 66], i8>, !kernel.view<[16, 66], i4, panel = 16> -> tensor<32x16xf32>
   kernel.store %c, %y[%i, %z] : tensor<32x16xf32>, !kernel.view<[d0, 16], f32>
 }
+
+// Beside the tile of an earlier product the lines of a group are a loop, which drivers are not to unroll: two words of four
+// features, of a row each loaded alone. The first product has none.
+// CHECK-LABEL: module @gated
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: arith.mulf %{{.*}} : vector<4xf32>
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
+// CHECK-COUNT-2: spirv.Load "StorageBuffer" %{{.*}} : f32
+// CHECK: math.fma %{{.*}} : vector<4xf32>
+// CHECK: } {heddle.rolled}
+// CHECK: arith.mulf %{{.*}} : vector<4xf32>
+kernel.func @gated(%x: !kernel.view<[d0, 64], i8>, %s: !kernel.view<[d0, 4], f32>, %w: !kernel.view<[16, 64], i4, panel = 16>, %v: !kernel.view<[16, 64], i4, panel = 16>, %y: !kernel.view<[d0, 16], f32>)
+    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<threads = [4, 4]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<weight>, #kernel.storage<memory>]} {
+  %z = arith.constant 0 : index
+  %c = kernel.contract %x[%i], %w[%z] scales(%s : !kernel.view<[d0, 4], f32>) : !kernel.view<[d0, 64], i8>, !kernel.view<[16, 64], i4, panel = 16> -> tensor<32x16xf32>
+  %d = kernel.contract %x[%i], %v[%z] scales(%s : !kernel.view<[d0, 4], f32>) : !kernel.view<[d0, 64], i8>, !kernel.view<[16, 64], i4, panel = 16> -> tensor<32x16xf32>
+  %g = arith.mulf %c, %d : tensor<32x16xf32>
+  kernel.store %g, %y[%i, %z] : tensor<32x16xf32>, !kernel.view<[d0, 16], f32>
+}

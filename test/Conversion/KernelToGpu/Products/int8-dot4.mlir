@@ -25,3 +25,18 @@ kernel.func @quads(%x: !kernel.view<[d0, 32], i8>, %w: !kernel.view<[16, 32], i8
   %r = arith.trunci %c : tensor<32x16xi32> to tensor<32x16xi8>
   kernel.store %r, %y[%i, %z] : tensor<32x16xi8>, !kernel.view<[d0, 16], i8>
 }
+
+// Few rows: an iteration has two words, each of four products, and reads those of a row alone.
+// CHECK-LABEL: module @few
+// CHECK: spirv.ControlBarrier
+// CHECK: scf.for %{{.*}} step %c2_i32
+// CHECK: spirv.Load "Workgroup" %{{.*}} : f32
+// CHECK-COUNT-8: math.fma %{{.*}} : vector<4xf32>
+// CHECK-NOT: math.fma
+// CHECK: scf.yield
+kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 8, %j = 32 by 16) attributes {few_rows = "d0", schedule = #kernel.schedule<order = rows_outside, kblock = 64, threads = [8, 16]>} {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], i8>, !kernel.view<[32, 512], i8, panel = 16> -> tensor<8x16xi32>
+  %f = arith.sitofp %c : tensor<8x16xi32> to tensor<8x16xf32>
+  kernel.store %f, %y[%i, %j] : tensor<8x16xf32>, !kernel.view<[d0, 32], f32>
+}

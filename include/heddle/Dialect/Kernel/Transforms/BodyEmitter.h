@@ -114,6 +114,9 @@ protected:
   virtual mlir::LogicalResult emitMask(MaskOp op);
   /// One truth for each register of the mask's tile, emitted at the insertion point.
   virtual mlir::LogicalResult emitPredicate(MaskOp op, llvm::SmallVectorImpl<mlir::Value> &truth);
+  /// The registers of the mask's tile where its predicate holds, elsewhere `other`.
+  virtual mlir::LogicalResult emitChoice(MaskOp op, const Fragment &tile, mlir::Value other,
+                                         llvm::SmallVectorImpl<mlir::Value> &chosen);
   virtual mlir::LogicalResult emitLookup(LookupOp op);
   virtual mlir::LogicalResult emitTableRange(TableRangeOp op);
   /// `view[indices]` lane by lane where `valid`, else 0; registers of i32 and i1.
