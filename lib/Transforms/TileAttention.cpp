@@ -102,13 +102,13 @@ bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
 /// The most rows of a tile whose values fit `mostValues`.
 static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
   const TileSizes &sizes = f.sizes;
+  const bool isOne = op.getQuery().getType().getDimSize(2) == 1;
   if (sizes.multipliesMatrices) // a matrix of rows, or several
-    return op.getQuery().getType().getDimSize(2) == 1 ? sizes.attentionRows.back()
-                                                      : sizes.attentionRows.front();
+    return isOne ? sizes.attentionRows.back() : sizes.attentionRows.front();
   int64_t columns = padded(op.getValue().getType().getShape().back());
   if (sharing && sharing <= sizes.attentionRows.front() && columns <= sizes.mostValues / sharing)
     return sharing;
-  if (sizes.groupsHeads && op.getQuery().getType().getDimSize(2) == 1)
+  if (sizes.groupsHeads && isOne)
     return 1; // a register tile of its row alone
   for (int64_t rows : sizes.attentionRows)
     if (columns <= sizes.mostValues / rows && (rows != ownQueries || fitsOwnQueries(f, op)))

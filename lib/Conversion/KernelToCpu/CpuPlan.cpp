@@ -171,16 +171,18 @@ static ArrayRef<CpuFragment> offeredFragments(const BodyNeeds &needs, const CpuT
   llvm_unreachable("all are known");
 }
 
+/// Whether all products have a multiple of so many columns.
+static bool divides(int64_t columns, const BodyNeeds &needs) {
+  return llvm::all_of(needs.products, [&](int64_t all) { return all % columns == 0; });
+}
+
 /// Columns of a register tile of so many rows in a body whose large one has `columns`. A vector of sums
 /// is one chain, so that few rows have as many vectors side by side as hide its latency.
 static int64_t columnsOfRows(int64_t columns, int64_t rows, const BodyNeeds &needs,
                              const CpuTarget &target) {
   constexpr int64_t chains = 8;
-  auto divides = [&](int64_t step) {
-    return llvm::all_of(needs.products, [&](int64_t all) { return all % step == 0; });
-  };
   if (needs.keeps != Keeps::GroupSums && !needs.weights)
-    while (2 * columns / target.lanes * rows <= chains && divides(2 * columns))
+    while (2 * columns / target.lanes * rows <= chains && divides(2 * columns, needs))
       columns *= 2;
   return columns;
 }
@@ -193,17 +195,13 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
   auto suits = [&](const CpuFragment &fragment) {
     return !needs.storesPanels || llvm::isPowerOf2_64(fragment.rows);
   };
-  auto divides = [&](const CpuFragment &fragment) {
-    return llvm::all_of(needs.products,
-                        [&](int64_t columns) { return columns % fragment.columns == 0; });
-  };
   ArrayRef<CpuFragment> offered = offeredFragments(needs, target);
   CpuFragment chosen = offered.back();
   for (const CpuFragment &fragment : llvm::reverse(offered))
     if (suits(fragment))
       chosen = fragment;
   for (const CpuFragment &fragment : llvm::reverse(offered))
-    if (suits(fragment) && divides(fragment))
+    if (suits(fragment) && divides(fragment.columns, needs))
       chosen = fragment;
   if (needs.tileRows < chosen.rows)
     chosen = {needs.tileRows, columnsOfRows(chosen.columns, needs.tileRows, needs, target)};

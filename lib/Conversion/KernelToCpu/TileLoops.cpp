@@ -145,7 +145,7 @@ Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
 /// all intermediate values of its vectors live at the same time.
 int64_t TileLoops::stepColumns(int64_t columns, bool alone) const {
   constexpr int64_t liveVectors = 8;
-  const bool isFew = plan.fewRows && at.rows == plan.fewRows;
+  const bool isFew = at.rows == plan.fewRows;
   int64_t most =
       std::min({isFew ? plan.fewColumns : plan.fragment.columns, columns, plan.visitTile});
   if (alone)
