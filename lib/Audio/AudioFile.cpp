@@ -8,6 +8,7 @@
 
 #include "Resampler.h"
 
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -82,7 +83,7 @@ Status checkChunks(const std::string &path, std::FILE *file, bool isLong) {
 Status checkKind(const std::string &path) {
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file)
-    return wrong(path, "a WAV or FLAC file", "none that can be read");
+    return systemError(path, "a WAV or FLAC file");
   char start[12] = {};
   const size_t count = std::fread(start, 1, sizeof start, file.get());
   if (count == 0)

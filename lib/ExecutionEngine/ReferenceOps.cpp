@@ -347,49 +347,15 @@ static RefTensor meaning(SoftmaxOp op, const Lookup &get) {
 
 //===- Losses ------------------------------------------------------------===//
 
-/// Loss and count of each row: the loss and 1, or 0 and 0 if the id is padding.
-template <typename Op>
-static RefTensor crossEntropyRows(Op op, const Lookup &get) {
-  const RefTensor &logits = get(op.getLogits()), &ids = get(op.getIds());
-  std::optional<uint64_t> padding = op.getPaddingId();
-  int64_t features = logits.shape.back();
-  std::vector<int64_t> shape = logits.shape;
-  shape.back() = 2;
-  RefTensor result = make(shape);
-  for (int64_t row = 0; row < rowCount(logits); ++row) {
-    int64_t id = static_cast<int64_t>(ids.values[row]);
-    if (padding && static_cast<int64_t>(*padding) == id)
-      continue;
-    const double *x = logits.values.data() + row * features;
-    double largest = *std::max_element(x, x + features), sum = 0;
-    for (int64_t e = 0; e < features; ++e)
-      sum += std::exp(x[e] - largest);
-    result.values[2 * row] = largest + std::log(sum) - x[id];
-    result.values[2 * row + 1] = 1;
-  }
-  return result;
-}
-
-static RefTensor crossEntropyMean(const RefTensor &rows) {
-  RefTensor result = make({1});
-  double count = 0;
-  for (int64_t row = 0; row < rowCount(rows); ++row) {
-    result.values[0] += rows.values[2 * row];
-    count += rows.values[2 * row + 1];
-  }
-  if (count != 0)
-    result.values[0] /= count;
-  return result;
-}
-
 static RefTensor meaning(CrossEntropyRowsOp op, const Lookup &get) {
-  return crossEntropyRows(op, get);
+  return crossEntropyRows(get(op.getLogits()), get(op.getIds()), op.getPaddingId());
 }
 static RefTensor meaning(CrossEntropyMeanOp op, const Lookup &get) {
   return crossEntropyMean(get(op.getRows()));
 }
 static RefTensor meaning(CrossEntropyOp op, const Lookup &get) {
-  return crossEntropyMean(crossEntropyRows(op, get));
+  return crossEntropyMean(
+      crossEntropyRows(get(op.getLogits()), get(op.getIds()), op.getPaddingId()));
 }
 
 static RefTensor meaning(ShiftRightOp op, const Lookup &get) {

@@ -60,6 +60,13 @@ RefTensor storedAs(DType type, RefTensor weight);
 /// packing code; `row` is the stored row.
 float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column);
 
+// ReferenceLosses.cpp
+/// Loss and count of each row of logits: the loss and 1, or 0 and 0 if the id is padding.
+RefTensor crossEntropyRows(const RefTensor &logits, const RefTensor &ids,
+                           std::optional<uint64_t> padding);
+/// The mean loss of the rows that count, of losses and counts as above; 0 if none does.
+RefTensor crossEntropyMean(const RefTensor &rows);
+
 // ReferenceOps.cpp
 /// Results of an op without states; error for an unknown op.
 Expected<std::vector<RefTensor>> resultsOf(mlir::Operation *op, const Lookup &lookup);

@@ -6,6 +6,7 @@
 // has one lives outside of the functions that call setjmp.
 #include "heddle/Images/Image.h"
 
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -221,7 +222,7 @@ Expected<Image> heddle::readImage(const std::string &path) {
   const File file(std::fopen(path.c_str(), "rb"));
   unsigned char start[8] = {};
   if (!file)
-    return inputError(path + ": expected a PNG or JPEG file, found none that can be read");
+    return systemError(path, "a PNG or JPEG file");
   const size_t count = std::fread(start, 1, sizeof start, file.get());
   std::rewind(file.get());
   Image image;

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files are merged first (extends, then the head) and checked once. What they say is
-// evaluated in ArchitectureValues.cpp and Recipes.cpp.
+// evaluated in ArchitectureValues.cpp, Recipes.cpp and RecipeDistances.cpp.
 
 #include "Architecture.h"
 

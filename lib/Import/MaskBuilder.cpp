@@ -107,6 +107,18 @@ Value MaskBuilder::distance(const MaskPlace &site, const MaskCall &e) const {
   return BiasDistanceOp::create(f.b, f.loc, products, ofKeys);
 }
 
+/// One-directional in a decoder, as in T5.
+Value MaskBuilder::relative(const MaskPlace &site, const MaskCall &e) const {
+  FunctionBuilder &f = site.f;
+  const Call &call = site.call;
+  std::string owner = e.kind == Kind::LayerRelative ? call.scores->prefix
+                      : call.decoder                ? "decoder"
+                                                    : "encoder";
+  Value distances = f.weight(owner + ".relative.weight", {e.numbers[0], call.heads});
+  return BiasRelativeOp::create(f.b, f.loc, distances, e.numbers[1], offset(site, e),
+                                /*bidirectional=*/!call.decoder);
+}
+
 Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRule) const {
   FunctionBuilder &f = site.f;
   OpBuilder &b = f.b;
@@ -153,15 +165,8 @@ Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRul
   case Kind::Alibi:
     return BiasAlibiOp::create(b, f.loc, offset(site, e), llvm::APFloat(e.factor));
   case Kind::Relative:
-  case Kind::LayerRelative: { // T5: one-directional in a decoder
-    std::string owner = e.kind == Kind::LayerRelative ? call.scores->prefix
-                        : call.decoder                ? "decoder"
-                                                      : "encoder";
-    std::string name = owner + ".relative.weight";
-    Value distances = f.weight(name, {e.numbers[0], call.heads});
-    return BiasRelativeOp::create(b, f.loc, distances, e.numbers[1], offset(site, e),
-                                  /*bidirectional=*/!call.decoder);
-  }
+  case Kind::LayerRelative:
+    return relative(site, e);
   case Kind::QueryDistance:
   case Kind::KeyDistance:
     return distance(site, e);

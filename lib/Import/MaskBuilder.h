@@ -91,6 +91,8 @@ public:
 private:
   /// Scores of the distances between rows, of learned vectors.
   mlir::Value distance(const MaskPlace &site, const MaskCall &e) const;
+  /// Scores of distances by buckets, of learned numbers.
+  mlir::Value relative(const MaskPlace &site, const MaskCall &e) const;
 
   const Description &d;
 };

@@ -7,13 +7,12 @@
 
 #include "heddle/Support/MappedBytes.h"
 
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include "SystemError.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -8,8 +8,7 @@
 
 #include "heddle/Support/OutputFile.h"
 
-#include "SystemError.h"
-
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>

@@ -25,8 +25,8 @@ struct TileSizes {
   std::span<const int64_t> fewRowColumns;
   /// Rows of attention's tile: the first that keeps the tile below `mostValues`.
   std::span<const int64_t> attentionRows;
-  /// Whether the heads of one query that share keys are the rows of a tile, where a mask allows it:
-  /// keys are then read once for all of them.
+  /// Whether one query is a tile of its own. Its rows are the heads that share keys, where a mask
+  /// allows it: keys are then read once for all of them.
   bool groupsHeads;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
   int64_t weightsRows, normRows, softmaxRows, copyRows;

@@ -26,6 +26,9 @@
 
 namespace heddle {
 
+/// Bits of an f32 without its sign, and of infinity: numbers that are none have more, or as many.
+inline constexpr int32_t kMagnitudeBits = 0x7fffffff, kExponentBits = 0x7f800000;
+
 /// Placement of a workgroup's invocations on a tile.
 struct GpuPlacement {
   int64_t ty = 1, tx = 1; ///< invocations over rows and columns

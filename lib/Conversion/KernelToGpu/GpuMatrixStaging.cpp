@@ -174,8 +174,7 @@ void GpuMatrixStaging::store(ArrayRef<Value> loaded) {
 
 /// Powers of two of scales and of their inverses lie between these, as bits: those of smaller rows are
 /// not needed to be as exact, and rows of no usual numbers have no usual sums anyway.
-static constexpr int32_t kLeastScale = 0x0d000000, kMostScale = 0x7e800000, kInverse = 0x7f000000,
-                         kMagnitude = 0x7fffffff, kExponent = 0x7f800000;
+static constexpr int32_t kLeastScale = 0x0d000000, kMostScale = 0x7e800000, kInverse = 0x7f000000;
 
 bool GpuMatrixStaging::isRounded() const {
   return !isPanel() && view.type.getElementType().isF32();
@@ -212,8 +211,8 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
       if (features % kQuad)
         numbers = upTo(end, quad, numbers);
       Value bits = e.asWords(numbers);
-      bits =
-          arith::AndIOp::create(e.builder, e.loc, bits, e.wordConstant(kMagnitude, bits.getType()));
+      bits = arith::AndIOp::create(e.builder, e.loc, bits,
+                                   e.wordConstant(kMagnitudeBits, bits.getType()));
       largest[0] = arith::MaxSIOp::create(e.builder, e.loc, largest[0], bits);
     }
   });
@@ -252,7 +251,7 @@ void GpuMatrixStaging::scaleRows(const End &end) {
       for (int64_t word = 0; word < kQuad; ++word)
         most = e.maximum(most, vector::ExtractOp::create(e.builder, e.loc, four, word));
     }
-    Value bits = arith::AndIOp::create(e.builder, e.loc, most, e.constant(kExponent));
+    Value bits = arith::AndIOp::create(e.builder, e.loc, most, e.constant(kExponentBits));
     bits = e.minimum(bits, e.constant(kMostScale));
     slot.factor = e.asFloats(e.sub(e.constant(kInverse), bits));
     spirv::StoreOp::create(e.builder, e.loc, entryOfScale(slot.line), e.asFloats(bits));

@@ -32,8 +32,6 @@ using heddle::kernel::Fragment;
 
 namespace heddle {
 
-static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff;
-
 //===- The strategies ----------------------------------------------------===//
 
 /// The first strategy that accepts the op. f32 is last, because it accepts every op.

@@ -162,7 +162,7 @@ TEST_F(AudioFileTest, MustHoldNumbers) {
 
 TEST_F(AudioFileTest, MustBeAudio) {
   EXPECT_EQ(failureOf((folder.path() / "none.wav").string()),
-            "expected a WAV or FLAC file, found none that can be read");
+            "expected a WAV or FLAC file, found: No such file or directory");
   EXPECT_EQ(failureOfBytes(""), "expected a WAV or FLAC file, found an empty file");
   EXPECT_EQ(failureOfBytes("RIFF"), "expected a WAV or FLAC file, found another kind of file");
   EXPECT_EQ(failureOfBytes("some text that is long enough"),
