@@ -31,7 +31,7 @@ static ArrayRef<int64_t> shapeOfTile(Type type) {
 bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) const {
   if (auto store = dyn_cast<StoreOp>(op)) {
     Operation *producer = store.getTile().getDefiningOp();
-    return !store.getPlaces() && shapeOfTile(store.getTile().getType()) == shape && producer &&
+    return shapeOfTile(store.getTile().getType()) == shape && producer &&
            run.members.contains(producer);
   }
   if (op.getNumResults() != 1 || op.getNumRegions() ||
@@ -46,7 +46,7 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
     return false;
   if (e.attention && e.attention->takes(op))
     return false;
-  return isa<kernel::ScalebOp>(op) ||
+  return isa<kernel::ScalebOp, kernel::GatherOp>(op) ||
          isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect());
 }
 
@@ -184,8 +184,9 @@ LogicalResult GpuRuns::emitRun(const Run &run) {
       if (failed(e.workgroup.stage(product.getLhs())))
         return failure();
   Fragment shape = e.shapeOf(run.compute.front()->getResult(0).getType());
-  bool panels = llvm::any_of(run.stores, [](Operation *store) {
-    return cast<kernel::ViewType>(cast<StoreOp>(store).getView().getType()).getPanel() != 0;
+  bool panels = llvm::any_of(run.stores, [](Operation *op) {
+    auto store = cast<StoreOp>(op);
+    return !store.getPlaces() && cast<kernel::ViewType>(store.getView().getType()).getPanel() != 0;
   });
   int64_t rows = panels && shape.rows % kPanelRows == 0 ? kPanelRows : 1;
   Fragments results;
@@ -203,7 +204,8 @@ FailureOr<size_t> GpuRuns::emit(ArrayRef<Operation *> ops) {
   if (e.placement.strided || e.at.byElement || outside)
     return size_t(0);
   Run run = collect(ops);
-  if (run.members.size() < 2 || run.compute.empty())
+  if (run.members.size() < 2 || run.compute.empty() ||
+      e.shapeOf(run.compute.front()->getResult(0).getType()).size() == 1)
     return size_t(0);
   if (failed(emitRun(run)))
     return failure();

@@ -5,7 +5,7 @@
 // Runs of elementwise ops. Op by op over a whole fragment, what one op leaves
 // for the next are as many registers as the fragment has, and drivers spill
 // them. A run goes through all its ops with one register of the fragment, then
-// with the next, and stores a row when it is done:
+// with the next, reads of a table what that register needs, and stores a row when it is done:
 //
 //   t = x + bias ; y = gelu(t) ; store y   ->   for each row { for each register
 //                                               { x + bias, gelu } ; store row }

@@ -36,6 +36,35 @@ kernel.func @epilogue(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16]
 
 // -----
 
+// Rows of a table and rows that are stored into places of their own sequences are no exception: the second row of the table
+// is not read before the first row of the tile is stored.
+// CHECK-LABEL: module @places
+// CHECK: %[[SUMS:.*]]:4 = scf.for
+// CHECK: scf.yield
+// CHECK: %[[FIRST:.*]] = spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
+// CHECK-NEXT: arith.mulf %[[SUMS]]#0, %[[FIRST]]
+// CHECK-NOT: #2
+// CHECK: scf.if
+// CHECK-COUNT-2: spirv.Store "StorageBuffer"
+// CHECK: arith.mulf %[[SUMS]]#2
+// CHECK: scf.if
+// CHECK-COUNT-2: spirv.Store "StorageBuffer"
+kernel.func @places(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16], f32, panel = 16>, %at: !kernel.view<[d0], i32>,
+    %table: !kernel.view<[8, 32], f32>, %y: !kernel.view<[d0, 1, 4, 32], f32>)
+    scalars(d0) grid(%i = d0 by 8) attributes {schedule = #kernel.schedule<threads = [4, 4]>,
+    storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>]} {
+  %z = arith.constant 0 : index
+  %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 16], f32>, !kernel.view<[32, 16], f32, panel = 16> -> tensor<8x32xf32>
+  %p = kernel.load %at[%i] as rows : !kernel.view<[d0], i32> -> tensor<8x1xi32>
+  %t = kernel.gather %table[%p], %z : !kernel.view<[8, 32], f32>, tensor<8x1xi32> -> tensor<8x32xf32>
+  %s = arith.mulf %c, %t : tensor<8x32xf32>
+  %n = kernel.scalar "d0" : index
+  %left = arith.subi %n, %i : index
+  kernel.store %s, %y[%i, %z, %z, %z] at(%p : tensor<8x1xi32>) rows(%left) : tensor<8x32xf32>, !kernel.view<[d0, 1, 4, 32], f32>
+}
+
+// -----
+
 // SPIRV-LABEL: spirv.module @sums
 // SPIRV: spirv.mlir.loop control(DontUnroll)
 kernel.func @sums(%x: !kernel.view<[d0, 256], f32>, %y: !kernel.view<[d0], f32>) scalars(d0) grid(%i = d0 by 16) {
