@@ -161,8 +161,8 @@ def skipped(lines, chunk, counter):
     return apart
 
 
-def chunk_issue(lines, counter, products):
-    """Multiply-adds' share of the vector instructions of attention's whole loop over chunks of keys, in percent.
+def chunk_counts(lines, counter, products):
+    """Attention's whole loop over chunks of keys: cycles of its multiply-adds alone, of all vector instructions, and the multiply-adds.
 
     The loop is the innermost one around several loops that multiply: scores first, `products` multiply-adds an
     invocation, then as many of values, which may go by slices. Their trips follow. Not counted is what whole chunks of
@@ -175,7 +175,7 @@ def chunk_issue(lines, counter, products):
     if by_matrices:
         chunk = max(by_matrices)  # begins last
         rest = counter.count([lines[n] for n in range(chunk[0], chunk[1] + 1) if n not in skipped(lines, chunk, counter)])
-        return round(rest.share("valu"))
+        return rest.ideal, rest.cycles["valu"], rest.products
     multiply = [span for span in innermost(spans) if counted[span].fma]
     most = max((counted[span].fma for span in multiply), default=0)
     main = [span for span in multiply if counted[span].fma >= 0.4 * most]
@@ -192,12 +192,22 @@ def chunk_issue(lines, counter, products):
         if number < target <= chunk[1] and not any(number < m[0] < target for m in main):
             apart.update(range(number + 1, target))
     rest = counter.count([lines[n] for n in range(chunk[0], chunk[1] + 1) if n not in apart])
-    ideal, cycles = rest.ideal, rest.cycles["valu"]
+    ideal, cycles, done = rest.ideal, rest.cycles["valu"], rest.products
     for group in (inside[:1], inside[1:]):
         trips = products / sum(counted[span].fma for span in group)
         ideal += trips * sum(counted[span].ideal for span in group)
         cycles += trips * sum(counted[span].cycles["valu"] for span in group)
-    return round(100 * ideal / cycles)
+        done += trips * sum(counted[span].products for span in group)
+    return ideal, cycles, done
+
+
+def chunk_figures(lines, counter, products):
+    """Their share in percent, and their number a SIMD and cycle; none where no such loop is found."""
+    counts = chunk_counts(lines, counter, products)
+    if not counts:
+        return {"chunk": None, "chunk rate": None}
+    ideal, cycles, done = counts
+    return {"chunk": round(100 * ideal / cycles), "chunk rate": round(done / cycles / (4 if counter.family in GCN else 1), 1)}
 
 
 def measure(family, statistics, lines, products=0):
@@ -226,7 +236,7 @@ def measure(family, statistics, lines, products=0):
         "smem": loop.smem,
         "wait": loop.wait,
         "barriers": whole.barrier,
-        **({"chunk": chunk_issue(lines, counter, products)} if products else {}),
+        **(chunk_figures(lines, counter, products) if products else {}),
         "loop spills": counter.count([lines[n] for n in sorted(inside)]).scratch,
         "issue": round(loop.share("valu")),
         "share": round(loop.share()),
