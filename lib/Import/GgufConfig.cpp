@@ -60,10 +60,13 @@ private:
       const GgufValue *value = file.find(arch + name);
       return value ? value->integer() : std::nullopt;
     };
+    for (const char *name : {".attention.head_count", ".embedding_length", ".block_count"})
+      if (const GgufValue *value = file.find(arch + name);
+          value && value->number() && value->integer().value_or(0) < 1)
+        return file.mistaken(arch + name, "an integer of at least 1");
     const auto heads = whole(".attention.head_count"), width = whole(".embedding_length"),
                layers = whole(".block_count");
-    if (heads && width && (*heads <= 0 || *width % *heads != 0) &&
-        !file.find(arch + ".attention.key_length"))
+    if (heads && width && *width % *heads != 0 && !file.find(arch + ".attention.key_length"))
       return file.mistaken(arch + ".attention.head_count",
                            "a divisor of embedding_length, " + std::to_string(*width));
     for (const GgufTensor &tensor : file.tensors()) {

@@ -406,7 +406,7 @@ TEST_F(GgufDecoderTest, EveryEndIsOne) {
 }
 
 TEST_F(GgufDecoderTest, CountsFitTheSizesAndTensors) {
-  auto failure = [](uint32_t heads, uint32_t layers) {
+  auto failure = [](auto heads, uint32_t layers) {
     GgufFile given;
     given.add("general.architecture", "llama")
         .add("llama.embedding_length", 8u)
@@ -418,12 +418,14 @@ TEST_F(GgufDecoderTest, CountsFitTheSizesAndTensors) {
   };
   const std::string divisor =
       "llama.attention.head_count: expected a divisor of embedding_length, 8, found ";
-  EXPECT_NE(failure(0, 2).find(divisor + "0"), std::string::npos) << failure(0, 2);
-  EXPECT_NE(failure(3, 2).find(divisor + "3"), std::string::npos) << failure(3, 2);
-  EXPECT_NE(failure(2, 1).find("llama.block_count: expected more than the layer of the tensor "
-                               "blk.1.attn_norm.weight, found 1"),
+  const std::string whole = "llama.attention.head_count: expected an integer of at least 1, found ";
+  EXPECT_NE(failure(0u, 2).find(whole + "0"), std::string::npos) << failure(0u, 2);
+  EXPECT_NE(failure(2.5f, 2).find(whole + "2.5"), std::string::npos) << failure(2.5f, 2);
+  EXPECT_NE(failure(3u, 2).find(divisor + "3"), std::string::npos) << failure(3u, 2);
+  EXPECT_NE(failure(2u, 1).find("llama.block_count: expected more than the layer of the tensor "
+                                "blk.1.attn_norm.weight, found 1"),
             std::string::npos)
-      << failure(2, 1);
+      << failure(2u, 1);
 }
 
 /// The layers with a window may be a list of booleans, and nothing else.
