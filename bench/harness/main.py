@@ -215,7 +215,7 @@ def conclude(options, results, misses, rounds):
     failed = False
     if options.gates:
         verdicts = gates.judge_all(results, misses)
-        print(report.gate_table(verdicts))
+        print(report.gate_table(verdicts, lists_unmeasured=not options.rows))  # nobody asked for the others
         failed = any(verdict.status == gates.FAIL for verdict in verdicts)
         if rounds < 15:
             print(f"{rounds} rounds: gates ask for at least 15")

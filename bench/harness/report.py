@@ -66,9 +66,10 @@ def gate_line(verdict):
     return f"{verdict.gate.id:<48} {value:>8}  {verdict.gate.text:<34} {verdict.status:<16} {verdict.note}".rstrip()
 
 
-def gate_table(verdicts):
+def gate_table(verdicts, lists_unmeasured=True):
     counts = {}
     for verdict in verdicts:
         counts[verdict.status] = counts.get(verdict.status, 0) + 1
     total = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    return "\n".join([*map(gate_line, verdicts), "", f"{len(verdicts)} gates: {total}"])
+    listed = [verdict for verdict in verdicts if lists_unmeasured or verdict.status != gates.UNMEASURED]
+    return "\n".join([*map(gate_line, listed), "", f"{len(verdicts)} gates: {total}"])

@@ -288,6 +288,8 @@ class Report(unittest.TestCase):
     def test_gates_are_counted(self):
         text = report.gate_table(gates.judge_all([], {}))
         self.assertIn(f"{len(gates.all_gates())} gates: {len(gates.all_gates())} not measured", text)
+        self.assertIn("start.bert.t1.memory", text)
+        self.assertNotIn("start.bert.t1.memory", report.gate_table(gates.judge_all([], {}), lists_unmeasured=False))
 
 
 class Clock(unittest.TestCase):
