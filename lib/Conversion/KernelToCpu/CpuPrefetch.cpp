@@ -16,7 +16,9 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-static constexpr int64_t lineBytes = 64;
+static constexpr int64_t lineBytes = 64, wordBytes = 4, panelColumns = 16;
+/// How far a lone row fetches ahead in its own panels; half or twice as far is slower.
+static constexpr int64_t aheadBytes = 1024;
 
 void CpuEmitter::fetch(Value start, Address place, Type element, bool isWritten) {
   LLVM::Prefetch::create(builder, loc, address(start, place, element), isWritten,
@@ -25,7 +27,16 @@ void CpuEmitter::fetch(Value start, Address place, Type element, bool isWritten)
 
 //===- During a product --------------------------------------------------===//
 
-/// Only the large register tile prefetches panels: tiles of few rows are bound by memory already.
+/// Whether a product waits for its sums and not only for memory. A row of narrow numbers takes many
+/// instructions a line on eight lanes, and bf16 has two chains only, with two multiply-adds a word each:
+/// the loads of few lines fit into the processor's window.
+static bool waitsForSums(CpuEmitter &e, ContractOp op, const Fragment &shape) {
+  return shape.rows == 1 && e.width == 8 && op.readsWeights() &&
+         CpuEmitter::perWord(e.view(op.getRhs())) > 1;
+}
+
+/// The large register tile prefetches the next panels, a lone row sometimes its own: other tiles of few
+/// rows are bound by memory already.
 CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, Value to,
                          Value first, Value last, bool fetchesPanels)
     : e(emitter), op(op), first(first), last(last) {
@@ -33,6 +44,8 @@ CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &sha
     return;
   if (shape.rows == e.loops.plan.fragment.rows && fetchesPanels)
     findNextPanels();
+  else if (fetchesPanels && waitsForSums(e, op, shape))
+    findOwnPanels(shape);
   std::optional<int64_t> begin = e.constantOf(first), end = e.constantOf(last);
   bool isWhole = e.constantOf(to) == e.view(op.getRhs()).type.getDims().back().extent.value;
   if (begin && end && isWhole && shape.rows > 1) {
@@ -43,7 +56,9 @@ CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &sha
 
 void CpuPrefetch::atStep(Value word, int64_t stepWords) {
   Value past = e.sub(word, first);
-  if (panels)
+  if (ownPanels)
+    fetchOwnPanels(past, stepWords);
+  else if (panels)
     fetchPanels(past);
   for (const Lines &lines : results)
     fetchLines(lines, e.builder.createOrFold<arith::DivUIOp>(e.loc, past, e.constant(stepWords)),
@@ -99,6 +114,31 @@ void CpuPrefetch::fetchPanels(Value word) {
   for (int64_t panel = 0; panel < count; ++panel)
     for (Value line : {first, second})
       e.fetch(panels, e.moved({line, 0}, Value(), panel * stored * 16), e.builder.getF32Type());
+}
+
+//===- A row's own panels ------------------------------------------------===//
+
+void CpuPrefetch::findOwnPanels(const Fragment &shape) {
+  const BoundView right = e.view(op.getRhs());
+  int64_t word = CpuEmitter::perWord(right), features = right.type.getDims().back().extent.value;
+  stored = padded(features) / word;
+  ownPanels = shape.vectors * e.width / panelColumns;
+  Value column =
+      e.add(e.scalar(op.getRhsIndex()), e.columnBase(CpuEmitter::columnsOf(op.getType())));
+  Value element = e.add(e.mul(column, stored), e.mul(first, panelColumns));
+  Value start = e.address(e.pointers[right.argument], {right.offset, 0},
+                          e.memoryElement(right.type.getElementType()));
+  panels = e.address(start, e.moved({}, element, aheadBytes / wordBytes), e.builder.getF32Type());
+}
+
+/// Prefetches as many lines as the step reads.
+void CpuPrefetch::fetchOwnPanels(Value word, int64_t count) {
+  for (int64_t panel = 0; panel < ownPanels; ++panel)
+    for (int64_t line = 0; line < count; ++line)
+      e.fetch(
+          panels,
+          e.moved({e.mul(word, panelColumns), 0}, Value(), (panel * stored + line) * panelColumns),
+          e.builder.getF32Type());
 }
 
 //===- Lines of results --------------------------------------------------===//

@@ -171,6 +171,8 @@ private:
     bool isWritten;
   };
   void findNextPanels();
+  void findOwnPanels(const Fragment &shape);
+  void fetchOwnPanels(mlir::Value word, int64_t count);
   void addResultLines(const Fragment &shape);
   void fetchPanels(mlir::Value word);
   void fetchLines(const Lines &lines, mlir::Value step, int64_t steps);
@@ -178,9 +180,10 @@ private:
   CpuEmitter &e;
   ContractOp op;
   mlir::Value first, last;
-  mlir::Value panels;  ///< the next panels; null: none are prefetched
-  int64_t quarter = 0; ///< words of a panel that a row fragment prefetches
-  int64_t stored = 0;  ///< words of a column in a panel
+  mlir::Value panels; ///< what is prefetched: the next panels, or what comes in these; null: none
+  int64_t ownPanels = 0; ///< of a lone row; 0: the next panels are
+  int64_t quarter = 0;   ///< words of a panel that a row fragment prefetches
+  int64_t stored = 0;    ///< words of a column in a panel
   llvm::SmallVector<Lines> results;
   int64_t words = 0; ///< words of the product; 0: unknown, and no result lines
 };

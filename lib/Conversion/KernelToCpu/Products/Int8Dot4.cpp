@@ -36,9 +36,12 @@ struct Int8Dot4 : CpuProduct {
     int64_t group = together ? vectors : 16 / width;             // vectors read side by side
     int64_t phases = together ? width / 8 : width == 16 ? 3 : 2; // sums of a vector
     int64_t first = 0;
+    chain.unroll = chain.grain = 1; // a line at a time, not many at once
+    fetchMeanwhile(chain, from, to);
     auto loop = [&](Value begin, Value end, int64_t count, Registers &parts) {
       e.loopOver(begin, end, count, parts, [&](Value k) {
         for (int64_t u = 0; u < count; ++u) {
+          chain.atStep(e.add(k, e.constant(u)));
           Value word = chain.left(k, 0, u);
           word = e.splat(word, VectorType::get({width}, word.getType()));
           for (int64_t j = 0; j < group; ++j) {
