@@ -65,6 +65,14 @@ void CpuPrefetch::atStep(Value word, int64_t stepWords) {
                words / stepWords);
 }
 
+/// Finds the words of a column in the right side's panels; returns where the panels begin.
+Value CpuPrefetch::findPanels() {
+  const BoundView right = e.view(op.getRhs());
+  stored = padded(right.type.getDims().back().extent.value) / CpuEmitter::perWord(right);
+  return e.address(e.pointers[right.argument], {right.offset, 0},
+                   e.memoryElement(right.type.getElementType()));
+}
+
 //===- The next panels ---------------------------------------------------===//
 
 /// Finds the panels that these columns read next: those of the next block of features, or behind
@@ -75,11 +83,9 @@ void CpuPrefetch::findNextPanels() {
   const BoundView right = e.view(op.getRhs());
   int64_t word = CpuEmitter::perWord(right), columns = CpuEmitter::columnsOf(op.getType()),
           features = (right.type.getDims().back().extent.value + word - 1) / word;
-  stored = padded(features * word) / word;
   bool isBlock =
       e.constantOf(first).value_or(-1) != 0 || e.constantOf(last).value_or(-1) != features;
-  Value here = e.address(e.pointers[right.argument], {right.offset, 0},
-                         e.memoryElement(right.type.getElementType()));
+  Value here = findPanels();
   Value null = LLVM::ZeroOp::create(e.builder, e.loc, here.getType());
   Value goesOn = LLVM::ICmpOp::create(e.builder, e.loc, LLVM::ICmpPredicate::eq, e.readNext, null);
   Value inTile = e.columnBase(columns), start = e.add(e.scalar(op.getRhsIndex()), inTile);
@@ -119,15 +125,11 @@ void CpuPrefetch::fetchPanels(Value word) {
 //===- A row's own panels ------------------------------------------------===//
 
 void CpuPrefetch::findOwnPanels(const Fragment &shape) {
-  const BoundView right = e.view(op.getRhs());
-  int64_t word = CpuEmitter::perWord(right), features = right.type.getDims().back().extent.value;
-  stored = padded(features) / word;
+  Value start = findPanels();
   ownPanels = shape.vectors * e.width / panelColumns;
   Value column =
       e.add(e.scalar(op.getRhsIndex()), e.columnBase(CpuEmitter::columnsOf(op.getType())));
   Value element = e.add(e.mul(column, stored), e.mul(first, panelColumns));
-  Value start = e.address(e.pointers[right.argument], {right.offset, 0},
-                          e.memoryElement(right.type.getElementType()));
   panels = e.address(start, e.moved({}, element, aheadBytes / wordBytes), e.builder.getF32Type());
 }
 

@@ -170,6 +170,7 @@ private:
     int64_t perLine, perRow, rows; ///< elements of a cache line, lines of a row, rows
     bool isWritten;
   };
+  mlir::Value findPanels();
   void findNextPanels();
   void findOwnPanels(const Fragment &shape);
   void fetchOwnPanels(mlir::Value word, int64_t count);
