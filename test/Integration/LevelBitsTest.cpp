@@ -36,7 +36,7 @@ protected:
 };
 
 TEST_P(LevelBitsTest, Products) {
-  constexpr int64_t rows = 150, features = 140;
+  constexpr int64_t rows = 150, features = 141;
   // Tiles of 32 columns, the last of which do not exist, or of 128.
   LinearModel model(rows, features, GetParam() == "f32" ? 150 : 128);
   model.activation = "relu";

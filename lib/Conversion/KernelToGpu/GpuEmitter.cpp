@@ -331,8 +331,8 @@ Value GpuEmitter::vec4At(const BoundView &view, Address place) {
   return entry.vec4(view.argument, quadOf(view, place));
 }
 
-Value GpuEmitter::quadOf(const BoundView &view, Address place) {
-  int64_t elements = 4 * perWord(view), shift = llvm::Log2_64(elements);
+Value GpuEmitter::quadOf(int64_t perWord, Address place) {
+  int64_t elements = 4 * perWord, shift = llvm::Log2_64(elements);
   assert(place.constant % elements == 0 && "vec4s lie on multiples of four words");
   Value index = constant(place.constant / elements);
   if (place.dynamic)

@@ -99,8 +99,11 @@ public:
   /// Pointers to the vec4 of words at a place, and to one word.
   mlir::Value vec4At(const kernel::BoundView &view, kernel::Address place);
   mlir::Value wordAt(const kernel::BoundView &view, kernel::Address place);
-  /// A place in groups of four words.
-  mlir::Value quadOf(const kernel::BoundView &view, kernel::Address place);
+  /// A place in groups of four words, each of so many elements.
+  mlir::Value quadOf(int64_t perWord, kernel::Address place);
+  mlir::Value quadOf(const kernel::BoundView &view, kernel::Address place) {
+    return quadOf(perWord(view), place);
+  }
   /// The even (low) and odd (high) elements of words, widened to f32.
   std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
   /// Widens the elements of two words to four floats.

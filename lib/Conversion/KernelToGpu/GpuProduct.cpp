@@ -87,18 +87,18 @@ void GpuProduct::placeRight() {
 
 /// In a staged block panels lie apart by their pitch. Places count elements, as those in memory.
 Value GpuProduct::stagedColumn(Value column) {
-  int64_t perWord = GpuEmitter::perWord(right()), panels = GpuEmitter::columnsOf(op.getType()) / 16;
+  int64_t perWord = elementsOfStagedWord(), panels = GpuEmitter::columnsOf(op.getType()) / 16;
   Value inside = arith::AndIOp::create(builder, loc, column, e.constant(15));
   inside = e.mul(inside, perWord);
   if (panels == 1)
     return inside;
   Value panel = arith::ShRUIOp::create(builder, loc, column, e.constant(4));
-  int64_t pitch = pitchOfRuns(panels, panelQuads(block)) * vec4 * perWord;
+  int64_t pitch = rightLayout().pitch * vec4 * perWord;
   return e.add(e.mul(panel, pitch), inside);
 }
 
 void GpuProduct::placeStagedRight() {
-  int64_t columns = GpuEmitter::columnsOf(op.getType()), perWord = GpuEmitter::perWord(right());
+  int64_t columns = GpuEmitter::columnsOf(op.getType()), perWord = elementsOfStagedWord();
   rightStep = right().type.getPanel() * word(); // of which follows where panels begin
   Value first = e.columnBase(columns);
   bool isPart = 16 % (shape.vectors * width) == 0; // a fragment lies in one panel

@@ -95,6 +95,8 @@ protected:
   virtual void finishSums(Registers &) {}
   /// Whether the next block is loaded behind the products of one, not beside them.
   virtual bool fetchesLate() const { return false; }
+  /// Whether words of two bf16 are staged as two of f32 (GpuStaging.h).
+  virtual bool widens() const { return false; }
   /// Four words of a row as they are staged.
   virtual mlir::Value asStaged(mlir::Value quad) { return quad; }
   /// The same as `loadLeft` from the staged block.
@@ -110,6 +112,9 @@ protected:
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
   /// Whether blocks of both sides are staged; how many steps they have.
   bool isStaged() const { return block != 0; }
+  /// Elements of the right side in a word of a staged block, and its quads of so many in memory.
+  int64_t elementsOfStagedWord() { return widens() ? 1 : GpuEmitter::perWord(right()); }
+  int64_t stagedQuads(int64_t quads) const { return widens() ? 2 * quads : quads; }
   GpuStaging::Layout rightLayout();
   GpuStaging::Layout leftLayout();
   /// Loads four words of the right side, from memory or from the staged block.

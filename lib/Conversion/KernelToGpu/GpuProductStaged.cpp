@@ -16,12 +16,12 @@ namespace heddle {
 
 GpuStaging::Layout GpuProduct::rightLayout() {
   int64_t panels = GpuEmitter::columnsOf(op.getType()) / 16,
-          pitch = pitchOfRuns(panels, panelQuads(block));
-  return {SharedArray::Right, panels * pitch, pitch};
+          pitch = pitchOfRuns(panels, stagedQuads(panelQuads(block)));
+  return {SharedArray::Right, panels * pitch, pitch, /*crosswise=*/false, widens()};
 }
 
 GpuStaging::Layout GpuProduct::leftLayout() {
-  int64_t rows = op.getType().getDimSize(0), quads = rowQuads(block);
+  int64_t rows = op.getType().getDimSize(0), quads = stagedQuads(rowQuads(block));
   if (isCrosswise())
     return crosswise(SharedArray::Left, vec4 * quads);
   int64_t pitch = pitchOfRuns(rows, quads);
@@ -30,14 +30,14 @@ GpuStaging::Layout GpuProduct::leftLayout() {
 
 GpuStaging::Layout GpuProduct::crosswise(SharedArray array, int64_t words) {
   int64_t pitch = pitchOfRuns(words, op.getType().getDimSize(0) / vec4);
-  return {array, words * pitch, pitch, /*crosswise=*/true};
+  return {array, words * pitch, pitch, /*crosswise=*/true, widens()};
 }
 
 Value GpuProduct::rightQuad(Address place) {
   if (!isStaged())
     return spirv::LoadOp::create(builder, loc, e.vec4At(right(), place));
   return e.workgroup.read(SharedArray::Right, e.vec4Type(), rightLayout().entries,
-                          e.quadOf(right(), place));
+                          e.quadOf(elementsOfStagedWord(), place));
 }
 
 Value GpuProduct::leftQuad(int64_t row, Value quad, Value lane) {

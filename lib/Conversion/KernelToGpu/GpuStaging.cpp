@@ -14,6 +14,9 @@ using heddle::kernel::BoundView;
 
 namespace heddle {
 
+/// Quads of a word, or of a feature of f32, of all columns of a panel.
+static constexpr int64_t kLine = 16 / kQuad;
+
 GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, int64_t runs,
                        int64_t quads, function_ref<Value(Value)> startOf)
     : e(emitter), view(from), layout(to) {
@@ -23,6 +26,7 @@ GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, in
       return e.builder.createOrFold<arith::RemUIOp>(e.loc, x, e.constant(quads));
     return e.builder.createOrFold<arith::DivUIOp>(e.loc, x, e.constant(quads));
   };
+  const int64_t words = layout.widens ? 2 * kQuad : kQuad; // of a row's quad, as they are written
   for (int64_t first = 0; first < all; first += invocations) {
     Value number = e.add(e.entry.invocation(), e.constant(first));
     if (first + invocations > all) // the last quad is copied by several
@@ -32,8 +36,10 @@ GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, in
     sources.push_back(e.add(startOf(run), place));
     if (layout.crosswise) {
       lanes.push_back(arith::AndIOp::create(e.builder, e.loc, run, e.constant(kQuad - 1)));
-      places.push_back(e.add(e.mul(place, kQuad * layout.pitch), e.quarter(run)));
+      places.push_back(e.add(e.mul(place, words * layout.pitch), e.quarter(run)));
     } else {
+      if (layout.widens) // the features of a word are two lines of a panel
+        place = e.add(place, arith::AndIOp::create(e.builder, e.loc, place, e.constant(-kLine)));
       places.push_back(e.add(e.mul(run, layout.pitch), place));
     }
   }
@@ -49,14 +55,22 @@ void GpuStaging::store(ArrayRef<Value> &loaded) {
   for (auto [number, place] : llvm::enumerate(places)) {
     Value quad = loaded.front();
     loaded = loaded.drop_front();
-    if (!layout.crosswise) {
-      e.workgroup.write(layout.array, e.vec4Type(), layout.entries, place, quad);
-      continue;
+    SmallVector<Value> parts{quad};
+    if (layout.widens) {
+      auto [even, odd] = e.halvesOf(e.asWords(quad));
+      parts = {even, odd};
     }
-    for (int64_t word = 0; word < kQuad; ++word)
+    auto write = [&](int64_t behind, Value value, Value lane = {}) {
       e.workgroup.write(layout.array, e.vec4Type(), layout.entries,
-                        e.add(place, e.constant(word * layout.pitch)),
-                        vector::ExtractOp::create(e.builder, e.loc, quad, word), lanes[number]);
+                        e.add(place, e.constant(behind)), value, lane);
+    };
+    for (auto [part, values] : llvm::enumerate(parts)) {
+      if (!layout.crosswise)
+        write(part * kLine, values);
+      for (int64_t word = 0; layout.crosswise && word < kQuad; ++word)
+        write((word * parts.size() + part) * layout.pitch,
+              vector::ExtractOp::create(e.builder, e.loc, values, word), lanes[number]);
+    }
   }
 }
 

@@ -11,6 +11,8 @@
 //           one word of four rows, so that who multiplies several rows holds no
 //           more than one word of each
 //
+// Words of two bf16 may become two words of f32, once for all who read them.
+//
 // Runs are a quad further apart than they are long where there are several, so
 // that neighbouring ones begin in different banks.
 #pragma once
@@ -26,11 +28,13 @@ class GpuEmitter;
 /// Runs of quads that a workgroup copies from a view.
 class GpuStaging {
 public:
-  /// The array where runs, or crosswise words of all runs, lie `pitch` quads apart.
+  /// The array where runs, or crosswise words of all runs, lie `pitch` quads apart. Where it `widens`,
+  /// a quad of bf16 becomes two of f32: of the even and of the odd feature of a panel's columns, or
+  /// eight words of a row.
   struct Layout {
     SharedArray array;
     int64_t entries, pitch;
-    bool crosswise = false;
+    bool crosswise = false, widens = false;
   };
   /// `quads` of each of `runs` runs; `startOf` gives the place of a run in the view, in quads, where
   /// k is zero.

@@ -11,7 +11,9 @@
 using namespace mlir;
 using namespace heddle;
 
-Value Bf16Dot2::step(Value a, Value b, Value c, bool) {
+Value Bf16Dot2::step(Value a, Value b, Value c, bool guarded) {
+  if (widens())
+    return GpuProduct::step(a, b, c, guarded);
   auto [evenA, oddA] = e.halvesOf(a);
   auto [evenB, oddB] = e.halvesOf(b);
   c = math::FmaOp::create(builder, loc, oddA, oddB, c);

@@ -3,13 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of bf16 (Bf16Dot2.cpp). A word of a panel holds two features, so that a
-// step multiplies two, the odd one first. Rows of a view are widened as they are
-// loaded, and multiplied in pairs in the same order.
+// step multiplies two, the odd one first. Where an invocation has several rows of a
+// staged block, words are widened as they are staged, once for all invocations that
+// multiply them, and a step is a feature, in the same order. Rows of a view are widened
+// as they are loaded, and multiplied in pairs in the same order.
 #pragma once
 
 #include "../GpuProduct.h"
 
 namespace heddle {
+
+/// The steps of pairs of features: the odd one first.
+inline int64_t oddFirst(int64_t step, int64_t steps) { return steps > 1 ? step ^ 1 : step; }
 
 /// Over features.
 struct Bf16Dot2 : GpuProduct {
@@ -18,7 +23,11 @@ struct Bf16Dot2 : GpuProduct {
     return !op.getRows() && op.getFormat().weights == DType::BF16;
   }
 
-  int64_t word() const override { return 2; }
+  bool widens() const override { return isCrosswise(); }
+  int64_t word() const override { return widens() ? 1 : 2; }
+  int64_t inOrder(int64_t step, int64_t steps) const override {
+    return widens() ? oddFirst(step, steps) : step;
+  }
   mlir::Value step(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded) override;
 };
 
@@ -29,9 +38,7 @@ struct Bf16Rows : GpuProduct {
     return op.getRows() && op.getFormat().weights == DType::BF16;
   }
 
-  int64_t inOrder(int64_t step, int64_t steps) const override {
-    return steps > 1 ? step ^ 1 : step;
-  }
+  int64_t inOrder(int64_t step, int64_t steps) const override { return oddFirst(step, steps); }
   mlir::Value middleLoops(mlir::Value from, Registers &sums) override;
 };
 
