@@ -12,9 +12,11 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace heddle::tokenizers {
 
@@ -110,9 +112,12 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
   PieceModel model;
   uint64_t kind = unigram;
   bool isBroken = false, blanksBehind = false;
+  std::array<bool, 4> found{}; // fields by their numbers
   WireReader message(bytes);
   for (WireField field; message.next(field);) {
     WireReader inner(field.bytes);
+    if (field.number < found.size())
+      found[field.number] = true;
     if (field.number == 1)
       model.pieces.push_back(readPiece(inner));
     for (WireField part; field.number == 2 && inner.next(part);)
@@ -131,6 +136,9 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
   }
   if (isBroken || message.isBroken() || model.pieces.empty())
     return inputError(fileName + ": expected a SentencePiece model, found other bytes");
+  for (auto [number, name] : {std::pair{2, "trainer_spec"}, {3, "normalizer_spec"}})
+    if (!found[number]) // else a file that is cut behind a piece would be a smaller model
+      return inputError(fileName + ": expected pieces and " + name + ", found a file without it");
   if (kind != unigram && kind != bpe)
     return inputError(fileName + ": expected a SentencePiece model of type unigram or bpe, found " +
                       std::to_string(kind));

@@ -20,9 +20,9 @@ TEST_F(OldFolder, PieceModelsAreChecked) {
   EXPECT_THAT(error(),
               HasSubstr("spiece.model: expected a SentencePiece model, found other bytes"));
   // One piece "a"; the type of the model is 4, characters.
-  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x04");
+  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x04\x1a\x02\x18\x01");
   EXPECT_THAT(error(), HasSubstr("of type unigram or bpe, found 4"));
-  write("spiece.model", "\x0a\x03\x0a\x01\xff\x12\x02\x18\x01");
+  write("spiece.model", "\x0a\x03\x0a\x01\xff\x12\x02\x18\x01\x1a\x02\x18\x01");
   EXPECT_THAT(error(), HasSubstr("spiece.model: expected UTF-8, found byte 0xff at offset 0"));
   // A piece that says it is longer than the file.
   write("spiece.model", "\x0a\x7f\x0a\x01\x61");
@@ -32,7 +32,12 @@ TEST_F(OldFolder, PieceModelsAreChecked) {
   EXPECT_THAT(error(), HasSubstr("found other bytes"));
   write("spiece.model", "\x0a\x03\x0a\x01\x61\x1a\x03\x12\x09\x61");
   EXPECT_THAT(error(), HasSubstr("found other bytes"));
+  // A file that is cut behind a piece, or before the last field.
+  write("spiece.model", "\x0a\x03\x0a\x01\x61");
+  EXPECT_THAT(error(), HasSubstr("expected pieces and trainer_spec, found a file without it"));
   write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x01");
+  EXPECT_THAT(error(), HasSubstr("expected pieces and normalizer_spec, found a file without it"));
+  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x01\x1a\x02\x18\x01");
   EXPECT_THAT(error(), "no error");
 }
 
