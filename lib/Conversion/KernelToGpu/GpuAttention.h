@@ -105,16 +105,17 @@ private:
   void stageQueries();
   mlir::Value loadLeft(int64_t i, int64_t k);
   int64_t copiesOf(kernel::ContractOp op); ///< quads of a part that an invocation copies
-  Registers fetch(kernel::ContractOp op, int64_t first, int64_t from, int64_t copies);
+  Registers fetch(kernel::ContractOp op, mlir::Value first, int64_t from, int64_t copies);
   void storeKeys(int64_t from, llvm::ArrayRef<mlir::Value> loaded);
   void storeValues(int64_t from, llvm::ArrayRef<mlir::Value> loaded);
-  static void inTurns(int64_t from, int64_t all, int64_t most,
+  static void inTurns(int64_t from, int64_t all,
                       llvm::function_ref<void(int64_t from, int64_t copies)> copy);
   bool knowsValues();
-  void overBlocks(int64_t count, llvm::function_ref<void(mlir::Value)> body);
-  void multiplyKeysOf(mlir::Value column, int64_t blocks, int64_t first);
+  void overBlocks(int64_t count, int64_t products, llvm::function_ref<void(mlir::Value)> body);
+  void multiplyKeysOf(mlir::Value column, int64_t blocks, mlir::Value first);
+  void multiplyKeysFrom(mlir::Value first);
   mlir::FailureOr<kernel::Fragment> multiplyKeys();
-  void multiplyValuesOf(mlir::Value key, int64_t first, llvm::ArrayRef<mlir::Value> products);
+  void multiplyValuesOf(mlir::Value key, mlir::Value first, llvm::ArrayRef<mlir::Value> products);
   mlir::FailureOr<kernel::Fragment> multiplyValues();
   void storeWeights(const kernel::Fragment &weights);
   mlir::FailureOr<kernel::Fragment> numbersOf(mlir::Value tile);

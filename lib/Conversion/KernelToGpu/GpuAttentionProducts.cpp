@@ -68,14 +68,13 @@ int64_t GpuAttention::copiesOf(ContractOp op) {
   return part * (op == keys ? features : valueColumns) / kHalves / invocations();
 }
 
-/// The quads of a part that begins with number `first` of the chunk and that this invocation copies lie
-/// one workgroup apart in memory, where rows, or panels, follow each other: `copies` of them from `from`
-/// on.
-GpuAttention::Registers GpuAttention::fetch(ContractOp op, int64_t first, int64_t from,
+/// The quads of a part that begins with key `first` of the chunk and that this invocation copies lie one
+/// workgroup apart in memory, where rows, or panels, follow each other: `copies` of them from `from` on.
+GpuAttention::Registers GpuAttention::fetch(ContractOp op, Value first, int64_t from,
                                             int64_t copies) {
   const BoundView view = e.view(op.getRhs());
   const int64_t halves = op == keys ? features : valueColumns;
-  Value start = e.mul(e.add(e.scalar(op.getRhsIndex()), e.constant(first)), halves);
+  Value start = e.mul(e.add(e.scalar(op.getRhsIndex()), first), halves);
   start = e.quadOf(view, {e.add(view.offset, start), 0});
   auto load = [&](function_ref<Value(int64_t)> placeOf) {
     Registers loaded;
@@ -91,7 +90,7 @@ GpuAttention::Registers GpuAttention::fetch(ContractOp op, int64_t first, int64_
   // Keys behind the last are copies of it, whose weights are zero.
   Value count = e.scalar(values.getRows());
   Value isPart = e.compare(arith::CmpIPredicate::slt, count, e.constant(chunk));
-  Value last = e.maximum(e.sub(count, e.constant(first + 1)), e.constant(0));
+  Value last = e.maximum(e.sub(e.sub(count, first), e.constant(1)), e.constant(0));
   last = e.mul(last, halves / kHalves);
   SmallVector<Type> types(copies, e.vec4Type());
   auto branch = scf::IfOp::create(builder, loc, types, isPart, /*withElseRegion=*/true);
@@ -167,10 +166,9 @@ void GpuAttention::storeValues(int64_t from, ArrayRef<Value> loaded) {
 }
 
 /// A few copies at a time, so that they take few registers.
-void GpuAttention::inTurns(int64_t from, int64_t all, int64_t most,
-                           function_ref<void(int64_t, int64_t)> copy) {
-  for (; from < all; from += most)
-    copy(from, std::min(most, all - from));
+void GpuAttention::inTurns(int64_t from, int64_t all, function_ref<void(int64_t, int64_t)> copy) {
+  for (; from < all; from += kMostCopies)
+    copy(from, std::min(kMostCopies, all - from));
 }
 
 /// Whether it is known where values lie before scores are.
@@ -181,10 +179,11 @@ bool GpuAttention::knowsValues() {
   });
 }
 
-/// Blocks one behind the other, in a loop where they are many: drivers compile it sooner.
-void GpuAttention::overBlocks(int64_t count, function_ref<void(Value)> body) {
-  constexpr int64_t most = 4;
-  if (count <= most) {
+/// Blocks, each of so many products of matrices, one behind the other, or in a loop where there are many:
+/// drivers compile it sooner.
+void GpuAttention::overBlocks(int64_t count, int64_t products, function_ref<void(Value)> body) {
+  constexpr int64_t most = 4, mostProducts = 32;
+  if (count <= most && count * products <= mostProducts) {
     for (int64_t number = 0; number < count; ++number) {
       if (number)
         e.entry.forgetShared(); // or drivers load the matrices of all ahead
@@ -200,8 +199,8 @@ void GpuAttention::overBlocks(int64_t count, function_ref<void(Value)> body) {
 }
 
 /// The scores of `blocks` times as many keys as a matrix has columns, of those that are staged, which
-/// begin with number `first` of the chunk.
-void GpuAttention::multiplyKeysOf(Value column, int64_t blocks, int64_t first) {
+/// begin with key `first` of the chunk.
+void GpuAttention::multiplyKeysOf(Value column, int64_t blocks, Value first) {
   const int64_t pitch = pitchOf(features), steps = features / shape.k;
   Registers scores(down * blocks, zeroSum());
   for (int64_t k = 0; k < steps; ++k)
@@ -215,34 +214,39 @@ void GpuAttention::multiplyKeysOf(Value column, int64_t blocks, int64_t first) {
         sum = unit.multiplyAdd(left, right, sum);
       }
     }
+  Value before = e.quarter(e.add(first, column));
   for (auto [n, sum] : llvm::enumerate(scores)) {
     const int64_t i = static_cast<int64_t>(n) / blocks, block = static_cast<int64_t>(n) % blocks;
-    Value quad = e.add(teamQuad(i * shape.m, (first + block * shape.n) / kQuad), e.quarter(column));
+    Value quad = e.add(teamQuad(i * shape.m, block * shape.n / kQuad), before);
     unit.store(sum, stripAt(quad), stripPitch());
   }
 }
 
-/// Of wide heads a part of the keys at a time.
+/// The scores of a part of the chunk that is staged. Where queries are in workgroup memory, one matrix of
+/// theirs is multiplied by several of keys.
+void GpuAttention::multiplyKeysFrom(Value first) {
+  const int64_t blocks = isWide() ? 2 : 1, columns = blocks * shape.n;
+  overBlocks(part / columns, blocks * down * features / shape.k,
+             [&](Value number) { multiplyKeysOf(e.mul(number, columns), blocks, first); });
+}
+
 FailureOr<Fragment> GpuAttention::multiplyKeys() {
+  const int64_t ahead = std::min(copiesOf(keys), kMostCopies);
+  storedValues = !isWide() && copiesOf(values) <= kMostCopies && knowsValues();
   Registers loadedValues;
-  for (int64_t first = 0; first < chunk; first += part) {
-    const int64_t ahead = std::min(copiesOf(keys), kMostCopies);
+  overBlocks(chunk / part, part / shape.n * down * features / shape.k, [&](Value number) {
+    Value first = e.mul(number, part);
     Registers loaded = fetch(keys, first, 0, ahead);
     e.workgroup.barrier(); // all have read what was staged
     storeKeys(0, loaded);
-    inTurns(ahead, copiesOf(keys), kMostCopies, [&](int64_t from, int64_t copies) {
+    inTurns(ahead, copiesOf(keys), [&](int64_t from, int64_t copies) {
       storeKeys(from, fetch(keys, first, from, copies));
     });
-    storedValues = part == chunk && copiesOf(values) <= kMostCopies && knowsValues();
     if (storedValues)
-      loadedValues = fetch(values, 0, 0, copiesOf(values));
+      loadedValues = fetch(values, first, 0, copiesOf(values));
     e.workgroup.barrier();
-    if (isWide())
-      multiplyKeysOf(e.constant(0), part / shape.n, first);
-    else
-      overBlocks(part / shape.n,
-                 [&](Value number) { multiplyKeysOf(e.mul(number, shape.n), 1, first); });
-  }
+    multiplyKeysFrom(first);
+  });
   e.workgroup.barrier(); // all have read the keys
   if (storedValues)
     storeValues(0, loadedValues);
@@ -286,13 +290,13 @@ void GpuAttention::storeWeights(const Fragment &weights) {
 }
 
 /// The products of as many keys as a matrix has, from `key` on, of those that are staged, which begin with
-/// number `first` of the chunk.
-void GpuAttention::multiplyValuesOf(Value key, int64_t first, ArrayRef<Value> products) {
+/// key `first` of the chunk.
+void GpuAttention::multiplyValuesOf(Value key, Value first, ArrayRef<Value> products) {
   const int64_t across = valueColumns / shape.n, pitch = pitchOf(valueColumns);
   Registers rows;
   for (int64_t i = 0; i < down; ++i) {
-    Value quad = e.add(teamQuad(i * shape.m, first / kHalves),
-                       builder.createOrFold<arith::ShRUIOp>(loc, key, e.constant(3)));
+    Value before = arith::ShRUIOp::create(builder, loc, e.add(first, key), e.constant(3));
+    Value quad = e.add(teamQuad(i * shape.m, 0), before);
     rows.push_back(load(Use::MatrixA, stripAt(quad), stripPitch(), Layout::RowMajor));
   }
   for (int64_t j = 0; j < across; ++j) {
@@ -310,24 +314,26 @@ FailureOr<Fragment> GpuAttention::multiplyValues() {
   FailureOr<Fragment> weights = e.use(values.getLhs());
   if (failed(weights))
     return failure();
+  const int64_t across = valueColumns / shape.n;
   Registers products = makeVariables();
   for (Value product : products)
     spirv::StoreOp::create(builder, loc, product, zeroSum());
-  for (int64_t first = 0; first < chunk; first += part) {
-    if (first)
-      e.workgroup.barrier(); // all have read the part before
+  storeWeights(*weights);
+  const int64_t each = down * across;
+  overBlocks(chunk / part, part / shape.k * each, [&](Value number) {
+    Value first = e.mul(number, part);
+    if (isWide())
+      e.workgroup.barrier(); // all have read what was staged
     if (!storedValues)
-      inTurns(0, copiesOf(values), kMostCopies, [&](int64_t from, int64_t copies) {
+      inTurns(0, copiesOf(values), [&](int64_t from, int64_t copies) {
         storeValues(from, fetch(values, first, from, copies));
       });
-    if (!first)
-      storeWeights(*weights);
     e.workgroup.barrier();
-    overBlocks(part / shape.k,
-               [&](Value number) { multiplyValuesOf(e.mul(number, shape.k), first, products); });
-  }
+    overBlocks(part / shape.k, each,
+               [&](Value block) { multiplyValuesOf(e.mul(block, shape.k), first, products); });
+  });
   addNonFinite(products);
-  Fragment result{{}, down, valueColumns / shape.n};
+  Fragment result{{}, down, across};
   for (Value product : products)
     result.registers.push_back(spirv::LoadOp::create(builder, loc, product));
   return result;
