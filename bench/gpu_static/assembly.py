@@ -174,7 +174,8 @@ def chunk_counts(lines, counter, products):
     by_matrices = [span for span in spans if counted[span].wmma]
     if by_matrices:
         chunk = max(by_matrices)  # begins last
-        rest = counter.count([lines[n] for n in range(chunk[0], chunk[1] + 1) if n not in skipped(lines, chunk, counter)])
+        apart = skipped(lines, chunk, counter)
+        rest = counter.count([lines[n] for n in range(chunk[0], chunk[1] + 1) if n not in apart])
         return rest.ideal, rest.cycles["valu"], rest.products
     multiply = [span for span in innermost(spans) if counted[span].fma]
     most = max((counted[span].fma for span in multiply), default=0)

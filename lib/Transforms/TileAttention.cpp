@@ -54,16 +54,18 @@ static void groupHeads(KernelBuilder &f, AttentionOp op, int64_t sharing) {
     regroup(f.firstResult() + i, yielded == op.getOutput() ? columns : padded(columns));
 }
 
+/// The more of a query's and of a value's features.
+static int64_t featuresOf(KernelBuilder &f, AttentionOp op) {
+  auto of = [&](Value side) { return f.viewType(f.viewOf(side)).getDims().back().extent.value; };
+  return std::max(of(op.getQuery()), of(op.getValue()));
+}
+
 /// Whether an invocation of a GPU can have a query by itself: its output fits the registers, and
 /// scores need no loops over elements. Compilers of 2022 spill in loops with more features, and with f16.
 static bool fitsOwnQueries(KernelBuilder &f, AttentionOp op) {
   constexpr int64_t most = 64;
-  auto featuresOf = [&](Value side) {
-    return f.viewType(f.viewOf(side)).getDims().back().extent.value;
-  };
   return isOfAllHeads(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr() &&
-         !f.viewType(f.viewOf(op.getKey())).getElementType().isF16() &&
-         std::max(featuresOf(op.getQuery()), featuresOf(op.getValue())) <= most;
+         !f.viewType(f.viewOf(op.getKey())).getElementType().isF16() && featuresOf(f, op) <= most;
 }
 
 /// A mask of bands, lengths and what is combined of them, the same for all heads, or with packed
@@ -80,7 +82,7 @@ static bool isOfBands(Value mask) {
 
 /// Statistics of a row go to a kernel that computes its scores again, without matrix units.
 bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
-  constexpr int64_t step = 32, most = 64; // of features: 32 KiB of workgroup memory hold no more
+  constexpr std::array<int64_t, 3> features{32, 64, 128}; // of more see `rowsOf`
   AttentionOp op;
   frame.def.getBody().walk([&](AttentionOp found) { op = found; });
   bool yieldsStatistics = false;
@@ -94,17 +96,21 @@ bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
   DType rows = elementOf(op.getQuery());
   return llvm::all_of(ValueRange{op.getKey(), op.getValue()}, [&](Value side) {
     const int64_t columns = frame.viewType(frame.viewOf(side)).getDims().back().extent.value;
-    return target.matrixTiles && target.matrixOf(rows, elementOf(side)) && columns % step == 0 &&
-           columns <= most && rows == DType::F32 && elementOf(side) == DType::F16;
+    return target.matrixTiles && target.matrixOf(rows, elementOf(side)) &&
+           llvm::is_contained(features, columns) && rows == DType::F32 &&
+           elementOf(side) == DType::F16;
   });
 }
 
-/// The most rows of a tile whose values fit `mostValues`.
+/// The most rows of a tile whose values fit `mostValues`. With matrices 32 KiB of workgroup memory hold
+/// a chunk of 64 keys and the scores of 64 rows, or of 32 beside heads of more than 64 features.
 static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
   const TileSizes &sizes = f.sizes;
   const bool isOne = op.getQuery().getType().getDimSize(2) == 1;
-  if (sizes.multipliesMatrices) // a matrix of rows, or several
-    return isOne ? sizes.attentionRows.back() : sizes.attentionRows.front();
+  if (sizes.multipliesMatrices) { // a matrix of rows, or several
+    const int64_t most = featuresOf(f, op) > 64 ? 32 : sizes.attentionRows.front();
+    return isOne ? sizes.attentionRows.back() : std::min(most, sizes.attentionRows.front());
+  }
   int64_t columns = padded(op.getValue().getType().getShape().back());
   if (sharing && sharing <= sizes.attentionRows.front() && columns <= sizes.mostValues / sharing)
     return sharing;

@@ -18,8 +18,8 @@ namespace {
 
 /// An attention, as text of a function.
 struct Attention {
-  std::string name, mask, arguments; ///< the mask defines %m, or is empty
-  int64_t heads = 2, keyHeads = 2, features = 64;
+  std::string name, mask, arguments;             ///< the mask defines %m, or is empty
+  int64_t heads = 2, keyHeads = 2, features = 0; ///< 0: those of the test
   std::string queries = "T", more = "";
 
   std::string text() const {
@@ -75,21 +75,26 @@ struct Heads {
   }
 };
 
-class MatrixAttentionTest : public testing::TestWithParam<std::string>, protected TwoLevels {
+class MatrixAttentionTest : public testing::TestWithParam<std::tuple<std::string, int64_t>>,
+                            protected TwoLevels {
 protected:
   void open(std::initializer_list<Attention> functions) {
     if (!std::getenv("HEDDLE_TEST_DRIVERS"))
       GTEST_SKIP()
           << "the driver needs matrices; scripts/test drivers runs it on one that has some";
     std::string text;
-    for (const Attention &function : functions)
+    for (Attention function : functions) {
+      if (!function.features)
+        function.features = features;
       text += function.text();
+    }
     LinearModel none(1, 1, 1);
-    ASSERT_NO_FATAL_FAILURE(openLevels(none, GetParam(), text, 2, [&](const Program &program) {
-      for (const Kernel &kernel : program.kernels)
-        for (const VulkanVariant &variant : kernel.vulkan)
-          forms += variant.level == 2;
-    }));
+    ASSERT_NO_FATAL_FAILURE(
+        openLevels(none, std::get<0>(GetParam()), text, 2, [&](const Program &program) {
+          for (const Kernel &kernel : program.kernels)
+            for (const VulkanVariant &variant : kernel.vulkan)
+              forms += variant.level == 2;
+        }));
   }
 
   Heads run(size_t session, const std::string &function, const Heads &q, const Heads &k,
@@ -123,6 +128,7 @@ protected:
         ASSERT_FALSE(std::isfinite(found.values[i])) << "at " << i;
   }
 
+  const int64_t features = std::get<1>(GetParam());
   static constexpr int shapes = 3; ///< of matrices of f16 that a file has kernels for
   int forms = 0;                   ///< of kernels at level 2
 };
@@ -133,10 +139,11 @@ TEST_P(MatrixAttentionTest, QueriesHaveTheirBitsInAnyCompany) {
     return;
   EXPECT_EQ(forms, shapes);
   constexpr int64_t rows = 150;
-  Heads q = Heads::of(2, rows, 64, 1), k = Heads::of(2, rows, 64, 2), v = Heads::of(2, rows, 64, 3);
+  Heads q = Heads::of(2, rows, features, 1), k = Heads::of(2, rows, features, 2),
+        v = Heads::of(2, rows, features, 3);
   k.row(1, 30)[7] = 300.0f; // few keys have all of the weight
   q.row(0, 9)[0] = 3e20f;   // rows of very large and very small numbers have scales of their own
-  for (int64_t i = 0; i < 64; ++i)
+  for (int64_t i = 0; i < features; ++i)
     q.row(1, 20)[i] *= 1e-25f;
   Heads all = run(1, "run", q, k, v);
   q.row(0, 9)[0] = 3e4f;
@@ -153,12 +160,14 @@ TEST_P(MatrixAttentionTest, QueriesHaveTheirBitsInAnyCompany) {
 
 TEST_P(MatrixAttentionTest, BatchesAndPadding) {
   Attention function{"run", "  %m = transformer.mask.lengths %n : tensor<?xi32>\n", lengths};
-  function.features = 32;
+  const int64_t half = features / 2;
+  function.features = half;
   ASSERT_NO_FATAL_FAILURE(open({function}));
   if (sessions.size() < 2)
     return;
   constexpr int64_t rows = 130, length = 70;
-  Heads q = Heads::of(4, rows, 32, 4), k = Heads::of(4, rows, 32, 5), v = Heads::of(4, rows, 32, 6);
+  Heads q = Heads::of(4, rows, half, 4), k = Heads::of(4, rows, half, 5),
+        v = Heads::of(4, rows, half, 6);
   const std::vector<int32_t> counts{length, rows};
   const Tensors more{{"n", Tensor::i32({2}, counts)}};
   Heads all = run(1, "run", q, k, v, more, 2);
@@ -180,7 +189,8 @@ TEST_P(MatrixAttentionTest, PackedDocuments) {
   if (sessions.size() < 2)
     return;
   const std::vector<int32_t> bounds{0, 37, 37, 130, 150};
-  Heads q = Heads::of(2, 150, 64, 7), k = Heads::of(2, 150, 64, 8), v = Heads::of(2, 150, 64, 9);
+  Heads q = Heads::of(2, 150, features, 7), k = Heads::of(2, 150, features, 8),
+        v = Heads::of(2, 150, features, 9);
   const Tensors more{{"s", Tensor::i32({5}, bounds)}};
   Heads all = run(1, "packed", q, k, v, more);
   expectNear(all, run(0, "packed", q, k, v, more));
@@ -207,8 +217,8 @@ TEST_P(MatrixAttentionTest, MasksWithHoles) {
     return;
   EXPECT_EQ(forms, shapes);
   constexpr int64_t rows = 300;
-  Heads q = Heads::of(2, rows, 64, 16), k = Heads::of(2, rows, 64, 17),
-        v = Heads::of(2, rows, 64, 18);
+  Heads q = Heads::of(2, rows, features, 16), k = Heads::of(2, rows, features, 17),
+        v = Heads::of(2, rows, features, 18);
   Heads all = run(1, "run", q, k, v);
   expectNear(all, run(0, "run", q, k, v));
   for (int64_t row : {2, 66, 230, 299}) {
@@ -225,7 +235,8 @@ TEST_P(MatrixAttentionTest, StepsOfGroupedHeads) {
   if (sessions.size() < 2)
     return;
   EXPECT_EQ(forms, 2 * shapes);
-  Heads q = Heads::of(6, 90, 64, 10), k = Heads::of(2, 90, 64, 11), v = Heads::of(2, 90, 64, 12);
+  Heads q = Heads::of(6, 90, features, 10), k = Heads::of(2, 90, features, 11),
+        v = Heads::of(2, 90, features, 12);
   Heads all = run(1, "many", q, k, v);
   expectNear(all, run(0, "many", q, k, v));
   for (int64_t row : {0, 5, 63, 64, 89}) {
@@ -240,23 +251,23 @@ TEST_P(MatrixAttentionTest, ValuesThatAreNotFinite) {
   if (sessions.size() < 2)
     return;
   constexpr int64_t rows = 100, place = 70;
-  Heads q = Heads::of(2, rows, 64, 13), k = Heads::of(2, rows, 64, 14),
-        v = Heads::of(2, rows, 64, 15);
+  Heads q = Heads::of(2, rows, features, 13), k = Heads::of(2, rows, features, 14),
+        v = Heads::of(2, rows, features, 15);
   Heads clean = run(1, "run", q, k, v);
   v.row(1, place)[3] = INFINITY;
-  v.row(1, place)[40] = NAN;
-  v.row(0, rows - 1)[63] = -INFINITY;
+  v.row(1, place)[features - 24] = NAN;
+  v.row(0, rows - 1)[features - 1] = -INFINITY;
   Heads all = run(1, "run", q, k, v);
   expectNear(all, run(0, "run", q, k, v));
   for (int64_t head = 0; head < 2; ++head)
     for (int64_t row = 0; row < rows; ++row)
-      for (int64_t i = 0; i < 64; ++i) {
+      for (int64_t i = 0; i < features; ++i) {
         float found = all.row(head, row)[i], expected = clean.row(head, row)[i];
         if (head == 1 && row >= place && i == 3)
           EXPECT_EQ(found, INFINITY) << row;
-        else if (head == 1 && row >= place && i == 40)
+        else if (head == 1 && row >= place && i == features - 24)
           EXPECT_TRUE(std::isnan(found)) << row;
-        else if (head == 0 && row == rows - 1 && i == 63)
+        else if (head == 0 && row == rows - 1 && i == features - 1)
           EXPECT_EQ(found, -INFINITY);
         else
           ASSERT_EQ(found, expected) << "head " << head << ", row " << row << ", feature " << i;
@@ -265,15 +276,19 @@ TEST_P(MatrixAttentionTest, ValuesThatAreNotFinite) {
 
 TEST_P(MatrixAttentionTest, WhatUnitsDoNotTake) {
   Attention large{"large", causal, ""}, odd{"odd", causal, ""};
-  large.features = 128;
+  large.features = 96;
   odd.features = 40;
   ASSERT_NO_FATAL_FAILURE(open({large, odd}));
   EXPECT_EQ(forms, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, MatrixAttentionTest, testing::Values("f16", "f16-sum"),
+INSTANTIATE_TEST_SUITE_P(Formats, MatrixAttentionTest,
+                         testing::Combine(testing::Values("f16", "f16-sum"),
+                                          testing::Values(64, 128)),
                          [](const auto &info) {
-                           return std::string(info.param == "f16" ? "f16" : "f16_sum");
+                           const bool isSum = std::get<0>(info.param) != "f16";
+                           return std::string(isSum ? "f16_sum_" : "f16_") +
+                                  std::to_string(std::get<1>(info.param));
                          });
 
 } // namespace

@@ -49,9 +49,15 @@ GpuAttention::GpuAttention(GpuEmitter &emitter, kernel::FuncOp func)
   features = cast<kernel::ViewType>(keys.getLhs().getType()).getDims().back().extent.value;
   teamRows = e.placement.subgroup / kPair * e.placement.rows;
   down = teamRows / shape.m;
+  constexpr int64_t most = 64; // features beside which registers hold queries
+  part = std::max(features, valueColumns) > most ? chunk / 2 : chunk;
   const int64_t rows = keys.getType().getDimSize(0),
-                pitch = std::max(features, valueColumns) / kHalves + 1;
-  array = {kQuad, std::max(rows, chunk) * pitch};
+                pitch = pitchOf(std::max(features, valueColumns));
+  queries = array = {kQuad, std::max(rows, part) * pitch};
+  if (isWide()) {
+    array.entries = part * pitch;
+    queries = {kQuad, rows * pitchOf(features), SharedArray::Left};
+  }
   for (Operation *op = keys; op; op = op->getParentOp())
     if (auto around = dyn_cast<scf::ForOp>(op))
       loop = around; // the outermost
@@ -239,13 +245,35 @@ void GpuAttention::carried(Value tile) {
   e.fragments[tile] = std::move(fragment);
 }
 
-void GpuAttention::storeMatrices(ArrayRef<Value> stored) {
-  const int64_t across = valueColumns / shape.n;
-  for (auto [n, sum] : llvm::enumerate(stored)) {
-    const auto number = static_cast<int64_t>(n);
-    Value quad = teamQuad(number / across * shape.m, number % across * shape.n / kQuad);
-    unit.store(sum, stripAt(quad), stripPitch());
-  }
+void GpuAttention::overParts(int64_t most, function_ref<void(int64_t, int64_t)> body) {
+  for (int64_t first = 0; first < valueColumns; first += most)
+    body(first, std::min(most, valueColumns - first));
+}
+
+void GpuAttention::overMatrices(int64_t first, int64_t columns, int64_t behind,
+                                function_ref<void(int64_t, Value)> body) {
+  for (int64_t i = 0; i < down; ++i)
+    for (int64_t column = 0; column < columns; column += shape.n)
+      body((i * valueColumns + first + column) / shape.n,
+           stripAt(teamQuad(i * shape.m, behind + column / kQuad)));
+}
+
+/// What this invocation has of the sums of its rows.
+GpuAttention::Registers GpuAttention::readSums(ArrayRef<Value> all) {
+  const int64_t vectors = e.fragmentVectors(valueColumns);
+  Registers own(e.placement.rows * vectors);
+  overParts(chunk, [&](int64_t first, int64_t columns) {
+    e.workgroup.barrier();
+    overMatrices(first, columns, /*behind=*/0, [&](int64_t number, Value place) {
+      unit.store(all[number], place, stripPitch());
+    });
+    e.workgroup.barrier();
+    const int64_t part = e.fragmentVectors(columns), before = e.fragmentVectors(first);
+    for (auto [i, quad] : llvm::enumerate(readStrip(columns)))
+      own[static_cast<int64_t>(i) / part * vectors + before + static_cast<int64_t>(i) % part] =
+          quad;
+  });
+  return own;
 }
 
 //===- The loop -----------------------------------------------------------===//
@@ -273,11 +301,8 @@ LogicalResult GpuAttention::runOnce(Registers &results, Value pass) {
     return failure();
   hoistInvariants();
   Value tile = loop.getResult(carriedTile);
-  e.workgroup.barrier();
-  storeMatrices(e.fragments[tile].registers);
-  e.workgroup.barrier();
   Fragment own = e.shapeOf(tile.getType());
-  own.registers = readStrip(valueColumns);
+  own.registers = readSums(e.fragments[tile].registers);
   e.fragments[tile] = own;
   for (Value result : loop.getResults())
     llvm::append_range(results, e.fragments[result].registers);

@@ -14,7 +14,8 @@
 //   weighted values   values are staged where keys were, weights go back to the strip as f16
 //   merging           sums of values stay matrices as long as the loop runs; what multiplies
 //                     rows of them is a matrix, loaded with a stride of 0
-//   behind the loop   sums go through the strip to the pairs
+//   behind the loop   sums go through the strip to the pairs, as many columns at a time as
+//                     a chunk has keys
 //
 // A pair's invocations take the columns of a row by turns of eight, so that one has lanes 0
 // to 7 of the sixteen of a sum, the other 8 to 15.
@@ -64,6 +65,8 @@ private:
   using Layout = GpuMatrixUnit::Layout;
   /// Halves of a quad.
   static constexpr int64_t kHalves = 8;
+  /// Quads of a chunk that an invocation holds beside its matrices.
+  static constexpr int64_t kMostCopies = 8;
 
   void findMatrices();
   mlir::Value load(Use use, mlir::Value pointer, int64_t stride, Layout layout) {
@@ -76,7 +79,11 @@ private:
   mlir::Value tileAt(mlir::Value quad, mlir::Value lane = {});
   mlir::Value stripAt(mlir::Value quad, mlir::Value lane = {});
   mlir::Value factorAt(mlir::Value row);
-  int64_t stripPitch() const { return std::max(chunk, valueColumns) / kQuad + 1; }
+  int64_t stripPitch() const { return chunk / kQuad + 1; }
+  static int64_t pitchOf(int64_t halves) { return halves / kHalves + 1; } ///< of rows in the array
+  /// Whether queries stay in workgroup memory, and keys and values are staged by parts of a chunk: beside
+  /// as many sums there are no registers for them.
+  bool isWide() const { return part < chunk; }
   /// The strip's quad of a row of this invocation that a register begins with.
   mlir::Value stripQuad(int64_t row, int64_t vector);
   /// That of a row of the subgroup, and further quads of it.
@@ -96,14 +103,19 @@ private:
   void placeRows();
   void placeCopies();
   void stageQueries();
-  Registers fetch(kernel::ContractOp op);
-  void storeKeys(llvm::ArrayRef<mlir::Value> loaded);
-  void storeValues(llvm::ArrayRef<mlir::Value> loaded);
+  mlir::Value loadLeft(int64_t i, int64_t k);
+  int64_t copiesOf(kernel::ContractOp op); ///< quads of a part that an invocation copies
+  Registers fetch(kernel::ContractOp op, mlir::Value first, int64_t from, int64_t copies);
+  void storeKeys(int64_t from, llvm::ArrayRef<mlir::Value> loaded);
+  void storeValues(int64_t from, llvm::ArrayRef<mlir::Value> loaded);
+  static void inTurns(int64_t from, int64_t all,
+                      llvm::function_ref<void(int64_t from, int64_t copies)> copy);
   bool knowsValues();
-  void overBlocks(int64_t count, llvm::function_ref<void(mlir::Value)> body);
-  void multiplyKeysOf(mlir::Value column);
+  void overBlocks(int64_t count, int64_t products, llvm::function_ref<void(mlir::Value)> body);
+  void multiplyKeysOf(mlir::Value column, int64_t blocks, mlir::Value first);
+  void multiplyKeysFrom(mlir::Value first);
   mlir::FailureOr<kernel::Fragment> multiplyKeys();
-  void multiplyValuesOf(mlir::Value key, llvm::ArrayRef<mlir::Value> products);
+  void multiplyValuesOf(mlir::Value key, mlir::Value first, llvm::ArrayRef<mlir::Value> products);
   mlir::FailureOr<kernel::Fragment> multiplyValues();
   void storeWeights(const kernel::Fragment &weights);
   mlir::FailureOr<kernel::Fragment> numbersOf(mlir::Value tile);
@@ -112,11 +124,16 @@ private:
   // Values that are not finite.
   mlir::Value withoutNonFinite(mlir::Value words);
   mlir::Value storedWeight(int64_t row, mlir::Value k);
-  void addNonFinite(mlir::Value k, Registers &added);
+  void addNonFinite(mlir::Value k, int64_t first, int64_t columns, Registers &added);
   void addNonFinite(llvm::ArrayRef<mlir::Value> products);
   mlir::Value isAnywhere(mlir::Value condition);
 
-  void storeMatrices(llvm::ArrayRef<mlir::Value> values);
+  /// Sums go through the strip in parts, `most` columns at a time.
+  void overParts(int64_t most, llvm::function_ref<void(int64_t first, int64_t columns)> body);
+  /// Those matrices of sums that have these columns, with their places `behind` quads in the strip.
+  void overMatrices(int64_t first, int64_t columns, int64_t behind,
+                    llvm::function_ref<void(int64_t number, mlir::Value place)> body);
+  Registers readSums(llvm::ArrayRef<mlir::Value> all);
   Registers readStrip(int64_t columns);
   void hoistInvariants();
   mlir::LogicalResult runOnce(Registers &results, mlir::Value pass);
@@ -129,9 +146,9 @@ private:
   unsigned carriedTile = 0; ///< which of the values that the loop carries is the tile of sums
   const MatrixShape &shape;
   GpuMatrixUnit unit;
-  int64_t chunk, features, valueColumns;
-  int64_t teamRows, down; ///< rows of a subgroup, and matrices of them
-  MatrixArray array;
+  int64_t chunk, part, features, valueColumns; ///< part: keys that are staged at a time
+  int64_t teamRows, down;                      ///< rows of a subgroup, and matrices of them
+  MatrixArray array, queries;                  ///< of keys and values, and of queries
   llvm::DenseSet<mlir::Value> matrices;
 
   mlir::Value firstOfTeam;                     ///< row of the tile

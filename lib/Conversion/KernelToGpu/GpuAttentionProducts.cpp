@@ -25,7 +25,7 @@ void GpuAttention::stageQueries() {
   const int64_t rows = keys.getType().getDimSize(0), quads = features / kHalves,
                 stored = padded(view.type.getDims().back().pitch.value);
   Value last = e.sub(view.extents.front(), e.constant(1)), first = e.scalar(keys.getLhsIndex());
-  GpuMatrixStaging staging(e, view, {rows, quads}, array);
+  GpuMatrixStaging staging(e, view, {rows, quads}, queries);
   staging.placeRows(
       [&](Value row) {
         Value start = e.mul(e.minimum(e.add(first, row), last), stored);
@@ -39,11 +39,8 @@ void GpuAttention::stageQueries() {
   staging.store(loaded);
   e.workgroup.barrier();
   for (int64_t i = 0; i < down; ++i)
-    for (int64_t k = 0; k < features; k += shape.k) {
-      Value row = e.add(firstOfTeam, e.constant(i * shape.m));
-      Value quad = e.add(e.mul(row, quads + 1), e.constant(k / kHalves));
-      lefts.push_back(load(Use::MatrixA, tileAt(quad), quads + 1, Layout::RowMajor));
-    }
+    for (int64_t k = 0; k < features && !isWide(); k += shape.k)
+      lefts.push_back(loadLeft(i, k));
   for (int64_t row = 0; row < e.placement.rows; ++row) {
     Value scale = staging.scaleOf(e.add(e.rowBase(), e.constant(row)));
     if (scaling) {
@@ -57,38 +54,53 @@ void GpuAttention::stageQueries() {
   }
 }
 
+Value GpuAttention::loadLeft(int64_t i, int64_t k) {
+  const int64_t pitch = pitchOf(features);
+  Value row = e.add(firstOfTeam, e.constant(i * shape.m));
+  Value quad = e.add(e.mul(row, pitch), e.constant(k / kHalves));
+  Value place = e.entry.shared(queries.use, e.vec4Type(), queries.entries, quad);
+  return load(Use::MatrixA, place, pitch, Layout::RowMajor);
+}
+
 //===- Scores -------------------------------------------------------------===//
 
-/// The quads of a chunk that this invocation copies lie one workgroup apart in memory, where rows, or
-/// panels, follow each other.
-GpuAttention::Registers GpuAttention::fetch(ContractOp op) {
+int64_t GpuAttention::copiesOf(ContractOp op) {
+  return part * (op == keys ? features : valueColumns) / kHalves / invocations();
+}
+
+/// The quads of a part that begins with key `first` of the chunk and that this invocation copies lie one
+/// workgroup apart in memory, where rows, or panels, follow each other: `copies` of them from `from` on.
+GpuAttention::Registers GpuAttention::fetch(ContractOp op, Value first, int64_t from,
+                                            int64_t copies) {
   const BoundView view = e.view(op.getRhs());
-  const int64_t halves = op == keys ? features : valueColumns, quads = chunk * halves / kHalves;
-  Value first = e.quadOf(view, {e.add(view.offset, e.mul(e.scalar(op.getRhsIndex()), halves)), 0});
+  const int64_t halves = op == keys ? features : valueColumns;
+  Value start = e.mul(e.add(e.scalar(op.getRhsIndex()), first), halves);
+  start = e.quadOf(view, {e.add(view.offset, start), 0});
   auto load = [&](function_ref<Value(int64_t)> placeOf) {
     Registers loaded;
-    for (int64_t start = 0; start < quads; start += invocations())
-      loaded.push_back(
-          spirv::LoadOp::create(builder, loc, e.entry.vec4(view.argument, placeOf(start))));
+    for (int64_t i = from; i < from + copies; ++i)
+      loaded.push_back(spirv::LoadOp::create(
+          builder, loc, e.entry.vec4(view.argument, placeOf(i * invocations()))));
     return loaded;
   };
-  Value own = e.add(e.number, first);
-  auto same = [&](int64_t start) { return e.add(own, e.constant(start)); };
+  Value own = e.add(e.number, start);
+  auto same = [&](int64_t number) { return e.add(own, e.constant(number)); };
   if (op == keys)
     return load(same);
   // Keys behind the last are copies of it, whose weights are zero.
   Value count = e.scalar(values.getRows());
   Value isPart = e.compare(arith::CmpIPredicate::slt, count, e.constant(chunk));
-  Value last = e.mul(e.maximum(e.sub(count, e.constant(1)), e.constant(0)), halves / kHalves);
-  SmallVector<Type> types(quads / invocations(), e.vec4Type());
+  Value last = e.maximum(e.sub(e.sub(count, first), e.constant(1)), e.constant(0));
+  last = e.mul(last, halves / kHalves);
+  SmallVector<Type> types(copies, e.vec4Type());
   auto branch = scf::IfOp::create(builder, loc, types, isPart, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(builder, loc, load([&](int64_t start) {
-                         Value number = e.add(e.number, e.constant(start));
+  scf::YieldOp::create(builder, loc, load([&](int64_t behind) {
+                         Value number = e.add(e.number, e.constant(behind));
                          Value quad = arith::RemUIOp::create(builder, loc, number,
                                                              e.constant(halves / kHalves));
-                         return e.add(e.add(e.minimum(e.sub(number, quad), last), quad), first);
+                         return e.add(e.add(e.minimum(e.sub(number, quad), last), quad), start);
                        }));
   builder.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(builder, loc, load(same));
@@ -118,7 +130,7 @@ int64_t GpuAttention::placeOf(ArrayRef<Field> fields, int64_t number) {
 /// Where copies lie in workgroup memory. Of keys they are panels, of which a quad has a word of each of
 /// four: the place of the first one's, and the word there. Of values a quad.
 void GpuAttention::placeCopies() {
-  const int64_t pitch = features / kHalves + 1, inPanel = features / 2 * kQuad;
+  const int64_t pitch = pitchOf(features), inPanel = features / 2 * kQuad;
   keyFields = {{inPanel, 0, kPanel * pitch},
                {1, kQuad, kQuad * pitch},
                {kQuad * kQuad, features / kHalves, 1}};
@@ -129,10 +141,11 @@ void GpuAttention::placeCopies() {
   valuePlace = placeOf(valueFields);
 }
 
-void GpuAttention::storeKeys(ArrayRef<Value> loaded) {
-  const int64_t pitch = features / kHalves + 1;
+void GpuAttention::storeKeys(int64_t from, ArrayRef<Value> loaded) {
+  const int64_t pitch = pitchOf(features);
   for (auto [i, quad] : llvm::enumerate(loaded)) {
-    const int64_t start = static_cast<int64_t>(i) * invocations(), key = placeOf(keyFields, start);
+    const int64_t start = (from + static_cast<int64_t>(i)) * invocations(),
+                  key = placeOf(keyFields, start);
     Value word = e.add(wordPlace, e.constant(placeOf(wordFields, start)));
     for (int64_t j = 0; j < kQuad; ++j)
       spirv::StoreOp::create(builder, loc,
@@ -141,15 +154,21 @@ void GpuAttention::storeKeys(ArrayRef<Value> loaded) {
   }
 }
 
-void GpuAttention::storeValues(ArrayRef<Value> loaded) {
+void GpuAttention::storeValues(int64_t from, ArrayRef<Value> loaded) {
   auto store = [&](bool finite) {
     for (auto [i, quad] : llvm::enumerate(loaded)) {
-      const int64_t start = static_cast<int64_t>(i) * invocations();
+      const int64_t start = (from + static_cast<int64_t>(i)) * invocations();
       Value place = e.add(valuePlace, e.constant(placeOf(valueFields, start)));
       spirv::StoreOp::create(builder, loc, tileAt(place), finite ? withoutNonFinite(quad) : quad);
     }
   };
   e.onlyIf(again, [&] { store(true); }, [&] { store(false); });
+}
+
+/// A few copies at a time, so that they take few registers.
+void GpuAttention::inTurns(int64_t from, int64_t all, function_ref<void(int64_t, int64_t)> copy) {
+  for (; from < all; from += kMostCopies)
+    copy(from, std::min(kMostCopies, all - from));
 }
 
 /// Whether it is known where values lie before scores are.
@@ -160,10 +179,11 @@ bool GpuAttention::knowsValues() {
   });
 }
 
-/// Blocks one behind the other, in a loop where they are many: drivers compile it sooner.
-void GpuAttention::overBlocks(int64_t count, function_ref<void(Value)> body) {
-  constexpr int64_t most = 4;
-  if (count <= most) {
+/// Blocks, each of so many products of matrices, one behind the other, or in a loop where there are many:
+/// drivers compile it sooner.
+void GpuAttention::overBlocks(int64_t count, int64_t products, function_ref<void(Value)> body) {
+  constexpr int64_t most = 4, mostProducts = 32;
+  if (count <= most && count * products <= mostProducts) {
     for (int64_t number = 0; number < count; ++number) {
       if (number)
         e.entry.forgetShared(); // or drivers load the matrices of all ahead
@@ -178,34 +198,58 @@ void GpuAttention::overBlocks(int64_t count, function_ref<void(Value)> body) {
   });
 }
 
-/// The scores of as many keys as a matrix has columns.
-void GpuAttention::multiplyKeysOf(Value column) {
-  const int64_t pitch = features / kHalves + 1, steps = features / shape.k;
-  Registers scores(down, zeroSum());
-  for (int64_t k = 0; k < steps; ++k) {
-    Value quad = e.add(e.mul(column, pitch), e.constant(k * shape.k / kHalves));
-    Value right = load(Use::MatrixB, tileAt(quad), pitch, Layout::ColumnMajor);
-    for (int64_t i = 0; i < down; ++i)
-      scores[i] = unit.multiplyAdd(lefts[i * steps + k], right, scores[i]);
-  }
-  for (int64_t i = 0; i < down; ++i) {
-    Value quad = e.add(teamQuad(i * shape.m, 0), e.quarter(column));
-    unit.store(scores[i], stripAt(quad), stripPitch());
+/// The scores of `blocks` times as many keys as a matrix has columns, of those that are staged, which
+/// begin with key `first` of the chunk.
+void GpuAttention::multiplyKeysOf(Value column, int64_t blocks, Value first) {
+  const int64_t pitch = pitchOf(features), steps = features / shape.k;
+  Registers scores(down * blocks, zeroSum());
+  for (int64_t k = 0; k < steps; ++k)
+    for (int64_t i = 0; i < down; ++i) {
+      Value left = isWide() ? loadLeft(i, k * shape.k) : lefts[i * steps + k];
+      for (int64_t block = 0; block < blocks; ++block) {
+        Value quad = e.add(e.mul(e.add(column, e.constant(block * shape.n)), pitch),
+                           e.constant(k * shape.k / kHalves));
+        Value right = load(Use::MatrixB, tileAt(quad), pitch, Layout::ColumnMajor);
+        Value &sum = scores[i * blocks + block];
+        sum = unit.multiplyAdd(left, right, sum);
+      }
+    }
+  Value before = e.quarter(e.add(first, column));
+  for (auto [n, sum] : llvm::enumerate(scores)) {
+    const int64_t i = static_cast<int64_t>(n) / blocks, block = static_cast<int64_t>(n) % blocks;
+    Value quad = e.add(teamQuad(i * shape.m, block * shape.n / kQuad), before);
+    unit.store(sum, stripAt(quad), stripPitch());
   }
 }
 
+/// The scores of a part of the chunk that is staged. Where queries are in workgroup memory, one matrix of
+/// theirs is multiplied by several of keys.
+void GpuAttention::multiplyKeysFrom(Value first) {
+  const int64_t blocks = isWide() ? 2 : 1, columns = blocks * shape.n;
+  overBlocks(part / columns, blocks * down * features / shape.k,
+             [&](Value number) { multiplyKeysOf(e.mul(number, columns), blocks, first); });
+}
+
 FailureOr<Fragment> GpuAttention::multiplyKeys() {
-  Registers loaded = fetch(keys), loadedValues;
-  e.workgroup.barrier(); // all have read the last chunk's values
-  storeKeys(loaded);
-  storedValues = knowsValues();
-  if (storedValues)
-    loadedValues = fetch(values);
-  e.workgroup.barrier();
-  overBlocks(chunk / shape.n, [&](Value number) { multiplyKeysOf(e.mul(number, shape.n)); });
+  const int64_t ahead = std::min(copiesOf(keys), kMostCopies);
+  storedValues = !isWide() && copiesOf(values) <= kMostCopies && knowsValues();
+  Registers loadedValues;
+  overBlocks(chunk / part, part / shape.n * down * features / shape.k, [&](Value number) {
+    Value first = e.mul(number, part);
+    Registers loaded = fetch(keys, first, 0, ahead);
+    e.workgroup.barrier(); // all have read what was staged
+    storeKeys(0, loaded);
+    inTurns(ahead, copiesOf(keys), [&](int64_t from, int64_t copies) {
+      storeKeys(from, fetch(keys, first, from, copies));
+    });
+    if (storedValues)
+      loadedValues = fetch(values, first, 0, copiesOf(values));
+    e.workgroup.barrier();
+    multiplyKeysFrom(first);
+  });
   e.workgroup.barrier(); // all have read the keys
   if (storedValues)
-    storeValues(loadedValues);
+    storeValues(0, loadedValues);
   Fragment result = e.shapeOf(keys.getType());
   result.registers = readStrip(chunk);
   for (auto [i, score] : llvm::enumerate(result.registers))
@@ -245,13 +289,14 @@ void GpuAttention::storeWeights(const Fragment &weights) {
     }
 }
 
-/// The products of as many keys as a matrix has, from `key` on.
-void GpuAttention::multiplyValuesOf(Value key, ArrayRef<Value> products) {
-  const int64_t across = valueColumns / shape.n, pitch = valueColumns / kHalves + 1;
+/// The products of as many keys as a matrix has, from `key` on, of those that are staged, which begin with
+/// key `first` of the chunk.
+void GpuAttention::multiplyValuesOf(Value key, Value first, ArrayRef<Value> products) {
+  const int64_t across = valueColumns / shape.n, pitch = pitchOf(valueColumns);
   Registers rows;
   for (int64_t i = 0; i < down; ++i) {
-    Value quad = e.add(teamQuad(i * shape.m, 0),
-                       builder.createOrFold<arith::ShRUIOp>(loc, key, e.constant(3)));
+    Value before = arith::ShRUIOp::create(builder, loc, e.add(first, key), e.constant(3));
+    Value quad = e.add(teamQuad(i * shape.m, 0), before);
     rows.push_back(load(Use::MatrixA, stripAt(quad), stripPitch(), Layout::RowMajor));
   }
   for (int64_t j = 0; j < across; ++j) {
@@ -269,16 +314,24 @@ FailureOr<Fragment> GpuAttention::multiplyValues() {
   FailureOr<Fragment> weights = e.use(values.getLhs());
   if (failed(weights))
     return failure();
-  if (!storedValues)
-    storeValues(fetch(values));
-  storeWeights(*weights);
-  e.workgroup.barrier();
   const int64_t across = valueColumns / shape.n;
   Registers products = makeVariables();
   for (Value product : products)
     spirv::StoreOp::create(builder, loc, product, zeroSum());
-  overBlocks(chunk / shape.k,
-             [&](Value number) { multiplyValuesOf(e.mul(number, shape.k), products); });
+  storeWeights(*weights);
+  const int64_t each = down * across;
+  overBlocks(chunk / part, part / shape.k * each, [&](Value number) {
+    Value first = e.mul(number, part);
+    if (isWide())
+      e.workgroup.barrier(); // all have read what was staged
+    if (!storedValues)
+      inTurns(0, copiesOf(values), [&](int64_t from, int64_t copies) {
+        storeValues(from, fetch(values, first, from, copies));
+      });
+    e.workgroup.barrier();
+    overBlocks(part / shape.k, each,
+               [&](Value block) { multiplyValuesOf(e.mul(block, shape.k), first, products); });
+  });
   addNonFinite(products);
   Fragment result{{}, down, across};
   for (Value product : products)
@@ -320,18 +373,19 @@ Value GpuAttention::storedWeight(int64_t row, Value k) {
   return e.widenedHalves(low(half, 0xffff));
 }
 
-/// Adds the products of a key's values that are not finite with this invocation's weights for it.
-void GpuAttention::addNonFinite(Value k, Registers &added) {
+/// Adds the products of those of a key's values that are not finite, of `columns` columns from `first` on,
+/// with this invocation's weights for it.
+void GpuAttention::addNonFinite(Value k, int64_t first, int64_t columns, Registers &added) {
   const BoundView view = e.view(values.getRhs());
-  const int64_t vectors = e.fragmentVectors(valueColumns);
+  const int64_t vectors = e.fragmentVectors(columns);
   Value key = e.add(e.scalar(values.getRhsIndex()), k);
-  Value start = e.add(e.add(view.offset, e.mul(key, valueColumns)), e.columnBase(valueColumns));
+  Value start = e.add(e.add(view.offset, e.mul(key, valueColumns)), e.columnBase(columns));
   for (int64_t row = 0; row < e.placement.rows; ++row) {
     Value weight = e.splat(storedWeight(row, k), e.vec4Type());
     Value none =
         arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, weight, e.zeroVector());
     for (int64_t j = 0; j < vectors; ++j) {
-      Value number = e.loadVector(view, {start, e.vectorColumn(j, valueColumns)});
+      Value number = e.loadVector(view, {start, first + e.vectorColumn(j, columns)});
       Value bits = e.asWords(number), exponent = e.wordConstant(0x7f800000, bits.getType());
       bits = arith::AndIOp::create(builder, loc, bits, exponent);
       Value isFinite = e.compare(arith::CmpIPredicate::ne, bits, exponent);
@@ -343,26 +397,30 @@ void GpuAttention::addNonFinite(Value k, Registers &added) {
   }
 }
 
-/// The same of all keys, added to products that took such values as zero.
+/// The same of all keys, added to products that took such values as zero. A part of the columns at a
+/// time goes through the half of the strip behind the weights, so that it takes few registers.
 void GpuAttention::addNonFinite(ArrayRef<Value> products) {
   e.onlyIf(again, [&] {
-    const int64_t vectors = e.fragmentVectors(valueColumns), across = valueColumns / shape.n;
-    Registers added(e.placement.rows * vectors, e.zeroVector());
-    e.loopOver(e.constant(0), e.scalar(values.getRows()), 1, added,
-               [&](Value k) { addNonFinite(k, added); });
-    e.entry.meetSubgroup(); // all have read the weights
-    for (int64_t row = 0; row < e.placement.rows; ++row)
-      for (int64_t j = 0; j < vectors; ++j)
-        spirv::StoreOp::create(builder, loc, stripAt(stripQuad(row, j)), added[row * vectors + j]);
-    e.entry.meetSubgroup();
-    for (auto [n, variable] : llvm::enumerate(products)) {
-      const auto number = static_cast<int64_t>(n);
-      Value quad = teamQuad(number / across * shape.m, number % across * shape.n / kQuad);
-      Value more = load(Use::MatrixAcc, stripAt(quad), stripPitch(), Layout::RowMajor);
-      Value sum = spirv::LoadOp::create(builder, loc, variable);
-      spirv::StoreOp::create(builder, loc, variable,
-                             spirv::FAddOp::create(builder, loc, sum, more));
-    }
+    const int64_t half = chunk / 2, behind = half / kQuad;
+    overParts(half, [&](int64_t first, int64_t columns) {
+      const int64_t vectors = e.fragmentVectors(columns);
+      Registers added(e.placement.rows * vectors, e.zeroVector());
+      e.loopOver(e.constant(0), e.scalar(values.getRows()), 1, added,
+                 [&](Value k) { addNonFinite(k, first, columns, added); });
+      e.entry.meetSubgroup(); // all have read the part before
+      for (auto [i, sum] : llvm::enumerate(added)) {
+        const auto number = static_cast<int64_t>(i);
+        Value quad = stripQuad(number / vectors, number % vectors);
+        spirv::StoreOp::create(builder, loc, stripAt(e.add(quad, e.constant(behind))), sum);
+      }
+      e.entry.meetSubgroup();
+      overMatrices(first, columns, behind, [&](int64_t number, Value place) {
+        Value more = load(Use::MatrixAcc, place, stripPitch(), Layout::RowMajor);
+        Value sum = spirv::LoadOp::create(builder, loc, products[number]);
+        spirv::StoreOp::create(builder, loc, products[number],
+                               spirv::FAddOp::create(builder, loc, sum, more));
+      });
+    });
   });
 }
 

@@ -164,8 +164,8 @@ void GpuMatrixStaging::store(ArrayRef<Value> loaded) {
               vector::ExtractOp::create(e.builder, e.loc, quad, part * array.unit + word));
         value = vector::FromElementsOp::create(e.builder, e.loc, cast<VectorType>(entry), words);
       }
-      e.workgroup.write(SharedArray::Matrices, entry, array.entries,
-                        e.add(slot.place, e.constant(part)), value);
+      e.workgroup.write(array.use, entry, array.entries, e.add(slot.place, e.constant(part)),
+                        value);
     }
   }
 }
@@ -237,7 +237,7 @@ void GpuMatrixStaging::scaleRows(const End &end) {
   for (auto [slot, most] : llvm::zip(slots, seen)) {
     Value place = e.add(e.mul(slot.line, block.quads), slot.quad);
     auto pointer =
-        e.entry.shared(SharedArray::Matrices, e.vec4Type(), array.entries, e.quarter(place),
+        e.entry.shared(array.use, e.vec4Type(), array.entries, e.quarter(place),
                        arith::AndIOp::create(e.builder, e.loc, place, e.constant(kQuad - 1)));
     spirv::StoreOp::create(e.builder, e.loc, pointer, e.asFloats(most));
   }
@@ -246,8 +246,7 @@ void GpuMatrixStaging::scaleRows(const End &end) {
     Value most = e.constant(kLeastScale);
     for (int64_t quad = 0; quad < block.quads / kQuad; ++quad) {
       Value place = e.add(e.mul(slot.line, block.quads / kQuad), e.constant(quad));
-      Value four =
-          e.asWords(e.workgroup.read(SharedArray::Matrices, e.vec4Type(), array.entries, place));
+      Value four = e.asWords(e.workgroup.read(array.use, e.vec4Type(), array.entries, place));
       for (int64_t word = 0; word < kQuad; ++word)
         most = e.maximum(most, vector::ExtractOp::create(e.builder, e.loc, four, word));
     }

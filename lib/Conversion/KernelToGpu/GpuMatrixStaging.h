@@ -40,6 +40,7 @@ void shareOut(GpuEmitter &e, int64_t all, llvm::function_ref<void(mlir::Value nu
 /// them where a row of a matrix is no longer.
 struct MatrixArray {
   int64_t unit, entries;
+  SharedArray use = SharedArray::Matrices;
   int64_t perQuad() const { return 4 / unit; }
 };
 
