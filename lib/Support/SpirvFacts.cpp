@@ -10,6 +10,7 @@
 #include "heddle/Support/VulkanLevels.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <unordered_map>
 
@@ -29,6 +30,7 @@ enum Opcode : uint32_t {
   OpTypePointer = 32,
   OpConstant = 43,
   OpVariable = 59,
+  OpGroupNonUniformShuffleXor = 346,
   OpTypeCooperativeMatrixKHR = 4456,
 };
 constexpr uint32_t magicNumber = 0x07230203, workgroupStorage = 4, localSize = 17;
@@ -82,6 +84,10 @@ public:
     case OpVariable:
       if (at(2) == workgroupStorage)
         facts.sharedBytes += sizes[pointees[at(0)]];
+      break;
+    case OpGroupNonUniformShuffleXor: // two invocations lie within twice the highest bit of the mask
+      facts.subgroup = std::max(facts.subgroup, 2 * static_cast<int64_t>(std::bit_floor(
+                                                        static_cast<uint64_t>(constants[at(4)]))));
       break;
     case OpTypeCooperativeMatrixKHR: {
       const MatrixType type{types[at(1)], constants[at(3)], constants[at(4)]};
@@ -157,6 +163,8 @@ Status findNeeds(std::span<const uint32_t> words, int64_t subgroup, VulkanVarian
                  (capability >= firstOfSubgroups && capability <= lastOfSubgroups);
   }
   variant.subgroup = subgroups ? subgroup : 0;
+  if (!variant.subgroup && facts.subgroup > leastSubgroup)
+    variant.features.push_back(subgroupSizeNeed(facts.subgroup));
   return {};
 }
 

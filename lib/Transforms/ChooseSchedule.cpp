@@ -91,8 +91,8 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 //===- GPU ---------------------------------------------------------------===//
 
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
-/// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum. Registers
-/// hold 8 x 16 sums of an invocation.
+/// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum, or several
+/// times four that load for them. Registers hold 8 x 16 sums of an invocation.
 static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, const GpuTarget &gpu,
                                         const TileSizes &sizes) {
   int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
@@ -111,7 +111,9 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {teams * gpu.subgroup / 2, 2});
   }
   if (facts.features && facts.rows == sizes.fewRows) {
-    constexpr int64_t across = 16, block = 64; // 4 KiB of weights, 2 KiB of rows
+    // 4 KiB of weights and 2 KiB of rows, or twice as much, so that more loads overlap.
+    constexpr int64_t across = 16;
+    const int64_t block = sizes.multipliesMatrices ? 128 : 64;
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
   }
   if (facts.overRows && facts.rows == ownQueries)
@@ -122,6 +124,9 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
                                      {facts.rows / 8, across});
   }
   int64_t across = multiplies && facts.wide ? 8 : 4;
+  if (!multiplies && facts.reduces &&
+      facts.rows <= rowsOfTeams(sizes, sizes.normRows, facts.columns))
+    across = 4 * teamsOfRow(sizes, facts.columns);
   if (facts.sums > 128)
     across = 16;
   return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,

@@ -9,6 +9,8 @@
 using namespace mlir;
 using namespace heddle;
 
+bool RowWalk::isOneStep() const { return type.getDimSize(1) == padded(size); }
+
 Value RowWalk::load(Value c) {
   return kernel::LoadOp::create(t.b, t.loc, type, rows, ValueRange{i, c}, UnitAttr());
 }
@@ -16,9 +18,10 @@ Value RowWalk::load(Value c) {
 Value RowWalk::inside(Value c, Value tile, Value padding) {
   if (size % 16 == 0)
     return tile;
-  Value column = t.iota(/*rows=*/false, c, t.type(1, 16, t.b.getI32Type()));
+  const int64_t columns = type.getDimSize(1);
+  Value column = t.iota(/*rows=*/false, c, t.type(1, columns, t.b.getI32Type()));
   Value inside = t.broadcast(t.less(column, t.constantI(size, column)),
-                             t.type(type.getDimSize(0), 16, t.b.getI1Type()));
+                             t.type(type.getDimSize(0), columns, t.b.getI1Type()));
   return t.select(inside, tile, padding);
 }
 

@@ -15,11 +15,12 @@ namespace heddle {
 class RowWalk {
 public:
   /// Walks rows of `size` columns from row `i` of a matrix on, as many as `type`, a tile of 16
-  /// columns, has.
+  /// columns, has. A tile as wide as a row is one step: invocations of a GPU walk by themselves.
   RowWalk(TileBuilder &t, mlir::Value rows, mlir::Value i, mlir::RankedTensorType type,
           int64_t size)
       : t(t), rows(rows), i(i), type(type), size(size) {}
 
+  bool isOneStep() const;
   /// Loads the columns from `c` on.
   mlir::Value load(mlir::Value c);
   /// `tile`, of the columns from `c` on, with `padding` past the end of the row.
@@ -27,7 +28,7 @@ public:
   /// Combines all columns of a row lane by lane, from `start` on; then the lanes.
   mlir::Value reduced(kernel::ReduceKind kind, double start,
                       llvm::function_ref<mlir::Value(mlir::Value lanes, mlir::Value column)> next);
-  /// Creates a loop over columns that carries `first`, or nothing.
+  /// Creates a loop over columns that carries `first`, or nothing. Not of one step.
   mlir::scf::ForOp overColumns(mlir::Value first,
                                llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> next);
 

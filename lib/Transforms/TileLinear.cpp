@@ -107,10 +107,15 @@ int64_t LinearTiler::headColumns(const Part &part) {
   return padded(f.viewType(f.firstResult() + part.results[0]).getDims().back().extent.value);
 }
 
-/// The widest tile that divides the columns, and heads, of every part but those that are rotated.
+/// The widest tile that divides the columns, and heads, of every part but those that are rotated. Where
+/// columns are few, workgroups are, and half as wide tiles let more of a GPU's processors take part.
 int64_t LinearTiler::tileColumns() {
+  constexpr int64_t fewColumns = 2048, half = 64;
+  const bool isNarrow = f.sizes.stagedSteps && llvm::all_of(parts, [&](const Part &part) {
+                          return storedColumns(f, part.linear) <= fewColumns;
+                        });
   for (int64_t tile : f.sizes.linearColumns)
-    if (llvm::all_of(parts, [&](const Part &part) {
+    if (!(isNarrow && tile > half) && llvm::all_of(parts, [&](const Part &part) {
           int64_t unit = part.heads ? headColumns(part) : storedColumns(f, part.linear);
           return part.rotary || unit % tile == 0;
         }))

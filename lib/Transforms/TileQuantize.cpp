@@ -58,6 +58,10 @@ static Value largestOf(TileBuilder &t, Value bits) {
 
 /// The largest magnitude of each whole row.
 static Value largestOf(TileBuilder &t, RowWalk &walk, int64_t rows) {
+  if (walk.isOneStep()) {
+    Value c = t.index(0), x = walk.load(c);
+    return largestOf(t, maxMagnitude(t, Value(), walk.inside(c, x, t.constant(0, x))));
+  }
   RankedTensorType type = t.type(rows, 16, t.b.getI32Type());
   Value start = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, int32_t{0}));
   scf::ForOp loop = walk.overColumns(start, [&](Value lanes, Value c) {
@@ -139,10 +143,11 @@ static Value rowsLeft(KernelBuilder &f) {
 }
 
 /// Whole rows: one walk finds the largest magnitudes, one stores codes.
-static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, ValueRange results) {
+static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, int64_t rows,
+                         ValueRange results) {
   TileBuilder &t = f.t;
   Value i = f.func.getGridIndex(0), left = rowsLeft(f);
-  Value largest = largestOf(t, walk, f.sizes.softmaxRows);
+  Value largest = largestOf(t, walk, rows);
   bool asHalves = formatOf(op.getCodes().getType()).isFloat();
   Coder coder = asHalves ? halves(t, largest) : bytes(t, largest, codeBase);
   for (auto [number, result] : llvm::enumerate(results)) {
@@ -150,20 +155,24 @@ static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, ValueRa
     auto store = [&](Value tile, Value c) {
       kernel::StoreOp::create(t.b, t.loc, tile, view, ValueRange{i, c}, left);
     };
+    auto storeCodes = [&](Value, Value c) {
+      Value x = walk.load(c);
+      // A product reads one feature behind an odd number of them: bytes there meet zeros in the
+      // weight, but a NaN would count.
+      store(coder.codesOf(asHalves ? walk.inside(c, x, t.constant(0, x)) : x), c);
+      return Value();
+    };
     if (result == op.getScales())
       store(coder.scales, t.index(0));
+    else if (walk.isOneStep())
+      storeCodes(Value(), t.index(0));
     else
-      walk.overColumns(Value(), [&](Value, Value c) {
-        Value x = walk.load(c);
-        // A product reads one feature behind an odd number of them: bytes there meet zeros in the
-        // weight, but a NaN would count.
-        store(coder.codesOf(asHalves ? walk.inside(c, x, t.constant(0, x)) : x), c);
-        return Value();
-      });
+      walk.overColumns(Value(), storeCodes);
   }
 }
 
-/// Groups of features, each by itself. Columns behind a short group count as zeros.
+/// Groups of features, each by itself: those of a point of the grid, where groups are an axis of it, or all.
+/// Columns behind a short group count as zeros.
 static void quantizeGroups(KernelBuilder &f, QuantizeOp op, RowWalk &walk, ValueRange results) {
   constexpr int64_t group = formatOf(DType::I4).group;
   TileBuilder &t = f.t;
@@ -199,6 +208,8 @@ static void quantizeGroups(KernelBuilder &f, QuantizeOp op, RowWalk &walk, Value
   };
   int64_t features = cast<RankedTensorType>(op.getInput().getType()).getShape().back(),
           whole = features / group;
+  if (f.func.getGridSizes().size() > 1)
+    return quantize(f.func.getGridIndex(1), group);
   if (whole) {
     auto loop = scf::ForOp::create(t.b, t.loc, t.index(0), t.index(whole), t.index(1));
     OpBuilder::InsertionGuard guard(t.b);
@@ -216,12 +227,27 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
   if (!op)
     return f.def.emitOpError("expected a quantize that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
-  int64_t rows = f.sizes.softmaxRows, features = in.getDims().back().extent.value;
-  f.createFunc({in.getDim(0).extent}, {rows});
-  RowWalk walk(t, f.view(f.viewOf(op.getInput())), f.func.getGridIndex(0), t.type(rows, 16),
+  const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1,
+             isShared = f.sizes.rowTeams > 0; // a row, by invocations of a GPU
+  constexpr int64_t group = formatOf(DType::I4).group;
+  const int64_t features = in.getDims().back().extent.value, stored = padded(features);
+  int64_t rows = f.sizes.softmaxRows, columns = 16;
+  SmallVector<kernel::Size> grid{in.getDim(0).extent};
+  SmallVector<int64_t> tiles{rows};
+  if (inGroups && isShared && features % group == 0) {
+    grid.push_back(kernel::Size(features / group));
+    tiles.push_back(1);
+  } else if (!inGroups && isShared) {
+    rows = tiles.front() = rowsOfTeams(f.sizes, rows, stored);
+    columns = stored;
+  }
+  f.createFunc(grid, tiles);
+  RowWalk walk(t, f.view(f.viewOf(op.getInput())), f.func.getGridIndex(0), t.type(rows, columns),
                features);
-  bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1;
-  (inGroups ? quantizeGroups : quantizeRows)(f, op, walk, yield->getOperands());
+  if (inGroups)
+    quantizeGroups(f, op, walk, yield->getOperands());
+  else
+    quantizeRows(f, op, walk, rows, yield->getOperands());
   return success();
 }
 

@@ -18,13 +18,15 @@ struct SpirvFacts {
   int64_t invocations = 1;           ///< of a workgroup
   std::set<uint32_t> capabilities;   ///< declared ones, by SPIR-V's numbers
   std::vector<MatrixShape> matrices; ///< products that types of cooperative matrices fit
+  int64_t subgroup = 1;              ///< invocations within which numbers are exchanged, at least
 };
 
 /// Reads a module; an error if its instruction lengths do not add up.
 Expected<SpirvFacts> readSpirvFacts(std::span<const uint32_t> words);
 
 /// Fills a variant's needs, `features` and `matrices`, from its module's words, and its `subgroup`
-/// with `subgroup` where the module has operations of subgroups. Error for a capability that
+/// with `subgroup` where the module has operations of subgroups; where any size will do, features name the
+/// least that does. Error for a capability that
 /// vulkanNeeds (VulkanLevels.h) does not know.
 Status findNeeds(std::span<const uint32_t> words, int64_t subgroup, VulkanVariant &variant);
 

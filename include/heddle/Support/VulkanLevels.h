@@ -40,6 +40,13 @@ inline constexpr VulkanNeed vulkanNeeds[] = {
     {"shaderBFloat16CooperativeMatrix", 5118},
 };
 
+/// Every device's subgroups have as many invocations; more are a need of this name: "subgroupSize16", met
+/// by subgroups of any size from that on.
+inline constexpr int64_t leastSubgroup = 4;
+inline std::string subgroupSizeNeed(int64_t invocations) {
+  return "subgroupSize" + std::to_string(invocations);
+}
+
 /// A way to run a level: what its kernels may rely on. A device that offers all of it, and one of
 /// the matrix shapes where there are any, has the level; a kernel needs only what it uses.
 struct VulkanLevel {

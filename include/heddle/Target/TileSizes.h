@@ -30,6 +30,9 @@ struct TileSizes {
   bool groupsHeads;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
   int64_t weightsRows, normRows, softmaxRows, copyRows;
+  /// Of a GPU: teams of four invocations that share a row which is reduced, at most; 0: rows are walked
+  /// by one thread.
+  int64_t rowTeams = 0;
   std::span<const int64_t> copyColumns; ///< the first that divides the columns is chosen
   std::span<const int64_t> poolColumns; ///< likewise, for rows that are summed
   /// Limit of the values in a tile of rows of attention and norms. A row's result does not depend
@@ -48,6 +51,23 @@ constexpr int64_t firstDividing(std::span<const int64_t> sizes, int64_t extent) 
     if (extent % size == 0)
       return size;
   return sizes.back();
+}
+
+/// Columns of one team's step over a row that is reduced, the lanes of a sum.
+inline constexpr int64_t laneColumns = 16;
+
+/// Teams that share a row of `columns`: as many as have the same number of steps.
+constexpr int64_t teamsOfRow(const TileSizes &sizes, int64_t columns) {
+  int64_t teams = sizes.rowTeams;
+  while (teams > 1 && columns % (laneColumns * teams) != 0)
+    teams /= 2;
+  return teams;
+}
+
+/// Rows of a tile whose rows are reduced: fewer the more teams share each.
+constexpr int64_t rowsOfTeams(const TileSizes &sizes, int64_t rows, int64_t columns) {
+  const int64_t teams = teamsOfRow(sizes, columns);
+  return teams > 1 ? rows / teams : rows;
 }
 
 inline constexpr std::array<int64_t, 4> copyTileColumns{64, 48, 32, 16},
@@ -87,6 +107,7 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .normRows = 16,
                                     .softmaxRows = 16,
                                     .copyRows = 32,
+                                    .rowTeams = 1,
                                     .copyColumns = copyTileColumns,
                                     .poolColumns = gpuPoolColumns,
                                     .mostValues = std::numeric_limits<int64_t>::max()};
@@ -97,6 +118,7 @@ inline constexpr TileSizes teamTiles = [] {
   TileSizes tiles = gpuTiles;
   tiles.linearRows = 128;
   tiles.stagedSteps = 16;
+  tiles.rowTeams = 4;
   return tiles;
 }();
 

@@ -63,11 +63,12 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
   if (!threads.empty() && (threads.size() != 2 || threads[0] < 1 || threads[1] < 1))
     return func.emitOpError("expected threads to be two positive numbers, found ")
            << threads.size();
-  if (placement.strided && failed(carriesNarrowTiles(func)))
-    return failure();
-  if (placement.strided) { // an invocation owns four of the sixteen lanes of a reduction
-    placement.tx = 4;
+  if (placement.strided) {
+    // An invocation owns four of the sixteen lanes of a reduction, or loads for one that does.
+    placement.tx = threads.empty() ? 4 : threads[1];
     placement.ty = std::min<int64_t>(*rows, threads.empty() ? 16 : threads[0]);
+    if (failed(carriesNarrowTiles(func)))
+      return failure();
   } else {
     placement.block = func.getScheduleOrDefault().getKblock();
     placement.tx = threads.empty() ? 8 : threads[1];
@@ -111,7 +112,13 @@ int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
     return tileColumns / (width * placement.tx);
   if (!placement.strided)
     return blockOfColumns(tileColumns, placement.tx) / width;
-  return tileColumns % (4 * width * placement.tx) == 0 ? 4 : 1;
+  // Loads of long rows overlap. Kernels of short ones have enough of them, and fewer registers let more rows
+  // run at a time.
+  constexpr int64_t shortRow = 1024;
+  int64_t vectors = placement.tx > 4 && tileColumns < shortRow ? 2 : 4;
+  while (vectors > 1 && tileColumns % (vectors * width * placement.tx) != 0)
+    vectors /= 2;
+  return vectors;
 }
 
 int64_t GpuEmitter::vectorColumn(int64_t j, int64_t) const {

@@ -8,7 +8,8 @@
 //
 //   blocked   the tile is staged, one invocation sums one row of it
 //   strided   an invocation holds four lanes of its row; the four of a row exchange them, from level 1
-//             on by shuffles
+//             on by shuffles. Then several teams of four may share a row: each loads a part of it and
+//             hands over to the first, which sums.
 #include "GpuAttention.h"
 #include "GpuLoops.h"
 
@@ -44,7 +45,10 @@ public:
 
 private:
   Value sumOfStagedRow(Value row, int64_t columns);
+  Value ofTeams(ReduceKind kind, Value lanes, Value own);
   Value exchanged(ReduceKind kind, Value lanes);
+  Value shuffled(Value vec4, int64_t distance);
+  Value ofFirstTeam(ReduceKind kind, Value number);
 
   GpuEmitter &e;
   OpBuilder &builder;
@@ -157,20 +161,52 @@ SmallVector<Value> RowReductions::identities(ArrayRef<ReduceOp> reductions) {
   return lanes;
 }
 
-/// The four lanes of each of a row's invocations, reduced by the first two steps of the tree: the
-/// neighbours two and one further on stand in for lanes l + 8 and l + 4, and sums commute.
-Value RowReductions::exchanged(ReduceKind kind, Value lanes) {
+/// The number of the invocation whose place in the subgroup differs from one's own by `distance`.
+static Value shuffledNumber(OpBuilder &builder, Location loc, Value number, Value distance) {
   auto subgroup = spirv::ScopeAttr::get(builder.getContext(), spirv::Scope::Subgroup);
-  for (int64_t distance : {2, 1}) {
-    SmallVector<Value> others;
-    for (int64_t lane = 0; lane < e.width; ++lane)
-      others.push_back(spirv::GroupNonUniformShuffleXorOp::create(
-          builder, loc, builder.getF32Type(), subgroup,
-          vector::ExtractOp::create(builder, loc, lanes, lane), e.constant(distance)));
-    Value other = vector::FromElementsOp::create(builder, loc, e.vec4Type(), others);
-    lanes = e.combine(kind, lanes, other);
-  }
+  return spirv::GroupNonUniformShuffleXorOp::create(builder, loc, number.getType(), subgroup,
+                                                    number, distance);
+}
+
+Value RowReductions::shuffled(Value vec4, int64_t distance) {
+  SmallVector<Value> others;
+  for (int64_t lane = 0; lane < e.width; ++lane)
+    others.push_back(shuffledNumber(
+        builder, loc, vector::ExtractOp::create(builder, loc, vec4, lane), e.constant(distance)));
+  return vector::FromElementsOp::create(builder, loc, e.vec4Type(), others);
+}
+
+/// Lanes with the next columns, `own` of this team. The first team takes those of the others behind its
+/// own, in the order of columns; what other teams sum is not used. Maxima have no order.
+Value RowReductions::ofTeams(ReduceKind kind, Value lanes, Value own) {
+  lanes = e.combine(kind, lanes, own);
+  if (kind == ReduceKind::Add)
+    for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance += kLaneVectors)
+      lanes = e.combine(kind, lanes, shuffled(own, distance));
   return lanes;
+}
+
+/// The four lanes of each of a row's invocations, reduced by the first two steps of the tree: the
+/// neighbours two and one further on stand in for lanes l + 8 and l + 4, and sums commute. Maxima of
+/// teams come first.
+Value RowReductions::exchanged(ReduceKind kind, Value lanes) {
+  int64_t distance = kind == ReduceKind::Max ? e.placement.tx / 2 : kLaneVectors / 2;
+  for (; distance > 0; distance /= 2)
+    lanes = e.combine(kind, lanes, shuffled(lanes, distance));
+  return lanes;
+}
+
+/// The first team's sum, in all of a row's invocations; all have the same maximum.
+Value RowReductions::ofFirstTeam(ReduceKind kind, Value number) {
+  if (kind == ReduceKind::Max)
+    return number;
+  for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance *= 2) {
+    Value bit = arith::AndIOp::create(builder, loc, e.tx, e.constant(distance));
+    Value isBehind = e.compare(arith::CmpIPredicate::ne, bit, e.constant(0));
+    number = arith::SelectOp::create(
+        builder, loc, isBehind, shuffledNumber(builder, loc, number, e.constant(distance)), number);
+  }
+  return number;
 }
 
 /// Exchanges lanes among the four invocations of a row; each then reduces them by the same tree.
@@ -178,7 +214,7 @@ Fragment RowReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
   if (e.target.level >= 1) {
     Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
     for (Value own : lanes)
-      result.registers.push_back(e.reduceLanes(kind, {exchanged(kind, own)}));
+      result.registers.push_back(ofFirstTeam(kind, e.reduceLanes(kind, {exchanged(kind, own)})));
     return result;
   }
   int64_t entries = e.placement.ty * e.placement.rows * kLaneVectors;
@@ -216,7 +252,7 @@ LogicalResult RowReductions::emitLoopNestStep(ArrayRef<Operation *> run,
       return tile;
     for (int64_t row = 0; row < tile->rows; ++row, ++lane)
       for (int64_t j = 0; j < tile->vectors; ++j)
-        *lane = e.combine(reduction.getKind(), *lane, tile->at(row, j));
+        *lane = ofTeams(reduction.getKind(), *lane, tile->at(row, j));
   }
   return success();
 }

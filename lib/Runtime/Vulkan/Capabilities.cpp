@@ -49,6 +49,8 @@ void Capabilities::addSubgroups(VkPhysicalDevice device) {
     for (auto [name, bit] : operations)
       if (properties.supportedOperations & bit)
         names.emplace(name);
+  for (int64_t size = 2 * leastSubgroup; size <= sizes.usual; size *= 2)
+    names.emplace(subgroupSizeNeed(size));
   if (!has("subgroupSizeControl") || !has("computeFullSubgroups"))
     return;
   VkPhysicalDeviceSubgroupSizeControlProperties control{
