@@ -93,12 +93,13 @@ bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
   auto elementOf = [&](Value operand) {
     return dtypeOf(frame.viewType(frame.viewOf(operand)).getElementType());
   };
-  DType rows = elementOf(op.getQuery());
+  const DType rows = elementOf(op.getQuery()), sides = rows == DType::F32 ? DType::F16 : rows;
+  if (!llvm::is_contained({DType::F32, DType::BF16}, rows))
+    return false;
   return llvm::all_of(ValueRange{op.getKey(), op.getValue()}, [&](Value side) {
     const int64_t columns = frame.viewType(frame.viewOf(side)).getDims().back().extent.value;
-    return target.matrixTiles && target.matrixOf(rows, elementOf(side)) &&
-           llvm::is_contained(features, columns) && rows == DType::F32 &&
-           elementOf(side) == DType::F16;
+    return target.matrixTiles && target.matrixOf(rows, sides) && elementOf(side) == sides &&
+           llvm::is_contained(features, columns);
   });
 }
 

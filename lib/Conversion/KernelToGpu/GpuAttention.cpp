@@ -62,6 +62,13 @@ GpuAttention::GpuAttention(GpuEmitter &emitter, kernel::FuncOp func)
     if (auto around = dyn_cast<scf::ForOp>(op))
       loop = around; // the outermost
   findMatrices();
+  if (isBf16())
+    rounding = values.getLhs().getDefiningOp<arith::TruncFOp>();
+  else
+    findScaling();
+}
+
+void GpuAttention::findScaling() {
   DenseElementsAttr factor;
   if (keys->hasOneUse())
     if (auto user = dyn_cast<arith::MulFOp>(*keys->user_begin());
@@ -198,7 +205,7 @@ GpuAttention::Registers GpuAttention::factors(const Fragment &numbers, int64_t s
 
 LogicalResult GpuAttention::emitElementwise(Operation &op) {
   loc = op.getLoc();
-  if (&op == scaling) {
+  if (isElsewhere(op)) {
     Fragment same = e.fragments[op.getOperand(0)]; // apart: a new entry may move the others
     e.fragments[op.getResult(0)] = std::move(same);
     return success();

@@ -5,13 +5,14 @@
 // Both products of an attention through matrix units (VK_KHR_cooperative_matrix). Each
 // subgroup has some of the tile's queries, and all share a chunk of keys:
 //
-//   before the loop   queries, scaled and rounded as rows of linear layers are, become
+//   before the loop   queries, of f32 scaled and rounded as rows of linear layers are, become
 //                     matrices that stay in registers
 //   scores            a chunk of keys is staged (GpuMatrixStaging.h), scores are multiplied
 //                     and stored to the subgroup's strip of workgroup memory, where each pair
 //                     of invocations reads a row
 //   softmax           op by op, on what a pair has of its row
 //   weighted values   values are staged where keys were, weights go back to the strip as f16
+//                     or bf16
 //   merging           sums of values stay matrices as long as the loop runs; what multiplies
 //                     rows of them is a matrix, loaded with a stride of 0
 //   behind the loop   sums go through the strip to the pairs, as many columns at a time as
@@ -51,8 +52,8 @@ public:
   bool holds(mlir::Value tile) const { return matrices.contains(tile); }
   /// Whether an op on tiles is emitted here.
   bool takes(mlir::Operation &op) const {
-    return mlir::isa<mlir::arith::MulFOp, mlir::arith::AddFOp>(op) &&
-           (&op == scaling || holds(op.getResult(0)));
+    return isElsewhere(op) ||
+           (mlir::isa<mlir::arith::MulFOp, mlir::arith::AddFOp>(op) && holds(op.getResult(0)));
   }
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
   /// Such tiles go from block to block in variables.
@@ -69,6 +70,10 @@ private:
   static constexpr int64_t kMostCopies = 8;
 
   void findMatrices();
+  void findScaling();
+  /// Whether what an op does is part of another.
+  bool isElsewhere(mlir::Operation &op) const { return &op == scaling || &op == rounding; }
+  bool isBf16() const { return shape.operands == DType::BF16; }
   mlir::Value load(Use use, mlir::Value pointer, int64_t stride, Layout layout) {
     return unit.load(unit.type(use), pointer, stride, layout);
   }
@@ -117,6 +122,7 @@ private:
   mlir::FailureOr<kernel::Fragment> multiplyKeys();
   void multiplyValuesOf(mlir::Value key, mlir::Value first, llvm::ArrayRef<mlir::Value> products);
   mlir::FailureOr<kernel::Fragment> multiplyValues();
+  Registers rounded(mlir::Value weights);
   void storeWeights(const kernel::Fragment &weights);
   mlir::FailureOr<kernel::Fragment> numbersOf(mlir::Value tile);
   Registers factors(const kernel::Fragment &numbers, int64_t slot);
@@ -156,9 +162,11 @@ private:
   llvm::SmallVector<Field> keyFields, wordFields, valueFields;
   mlir::Value keyPlace, wordPlace, valuePlace; ///< of the first quads that this invocation copies
   mlir::Operation *scaling =
-      nullptr;               ///< of scores by a constant, which row scales include; null: of none
+      nullptr; ///< of scores by a constant, which row scales include; null: of none
+  mlir::Operation *rounding =
+      nullptr;               ///< of weights to bf16, which they are stored by; null: of none
   Registers lefts;           ///< queries, by rows, then by features
-  Registers rowScales;       ///< of this invocation's rows
+  Registers rowScales;       ///< of this invocation's rows; none: queries are bf16 as they are
   Registers sums;            ///< variables
   mlir::Value again;         ///< whether the loop runs for values that are not finite
   bool storedValues = false; ///< whether they are in workgroup memory before scores are known

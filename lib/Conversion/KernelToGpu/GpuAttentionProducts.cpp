@@ -32,7 +32,8 @@ void GpuAttention::stageQueries() {
         return e.quadOf(view, {e.add(view.offset, start), 0});
       },
       [](Value row) { return row; });
-  staging.scaleRows({stored, features, 0});
+  if (staging.isRounded())
+    staging.scaleRows({stored, features, 0});
   Registers loaded;
   staging.fetch(e.constant(0), nullptr, loaded);
   e.workgroup.barrier();
@@ -41,7 +42,7 @@ void GpuAttention::stageQueries() {
   for (int64_t i = 0; i < down; ++i)
     for (int64_t k = 0; k < features && !isWide(); k += shape.k)
       lefts.push_back(loadLeft(i, k));
-  for (int64_t row = 0; row < e.placement.rows; ++row) {
+  for (int64_t row = 0; row < e.placement.rows && staging.isRounded(); ++row) {
     Value scale = staging.scaleOf(e.add(e.rowBase(), e.constant(row)));
     if (scaling) {
       DenseElementsAttr factor;
@@ -252,6 +253,8 @@ FailureOr<Fragment> GpuAttention::multiplyKeys() {
     storeValues(0, loadedValues);
   Fragment result = e.shapeOf(keys.getType());
   result.registers = readStrip(chunk);
+  if (rowScales.empty())
+    return result;
   for (auto [i, score] : llvm::enumerate(result.registers))
     score = arith::MulFOp::create(builder, loc, score,
                                   e.splat(rowScales[i / result.vectors], score.getType()));
@@ -269,20 +272,32 @@ GpuAttention::Registers GpuAttention::readStrip(int64_t columns) {
 
 //===- Weighted values ----------------------------------------------------===//
 
-/// Writes the weights of this invocation's rows as f16 over their scores.
-void GpuAttention::storeWeights(const Fragment &weights) {
-  e.entry.meetSubgroup(); // all have read their scores
+/// Four weights as two words. Of a row whose weights are NaN the sum is NaN too, so that none of them needs
+/// to be one as bf16.
+GpuAttention::Registers GpuAttention::rounded(Value weights) {
+  if (isBf16()) {
+    Type words = VectorType::get({kQuad}, builder.getI32Type());
+    Value kept = arith::AndIOp::create(builder, loc, e.nearestWords(weights),
+                                       e.wordConstant(static_cast<int32_t>(0xffff0000), words));
+    auto [first, second] = e.packFour(e.asFloats(kept), builder.getBF16Type());
+    return {first, second};
+  }
   auto halves = VectorType::get({kQuad}, builder.getF16Type()),
        pairs = VectorType::get({kQuad / 2}, builder.getF32Type());
+  Value packed = spirv::FConvertOp::create(builder, loc, halves, weights);
+  packed = spirv::BitcastOp::create(builder, loc, pairs, packed);
+  return {vector::ExtractOp::create(builder, loc, packed, 0),
+          vector::ExtractOp::create(builder, loc, packed, 1)};
+}
+
+/// Writes the weights of this invocation's rows as halves of words over their scores.
+void GpuAttention::storeWeights(const Fragment &weights) {
+  e.entry.meetSubgroup(); // all have read their scores
   for (int64_t row = 0; row < weights.rows; ++row)
     for (int64_t j = 0; j < weights.vectors; j += 2) {
       Registers words;
-      for (int64_t part = 0; part < 2; ++part) {
-        Value packed = spirv::FConvertOp::create(builder, loc, halves, weights.at(row, j + part));
-        packed = spirv::BitcastOp::create(builder, loc, pairs, packed);
-        for (int64_t word = 0; word < kQuad / 2; ++word)
-          words.push_back(vector::ExtractOp::create(builder, loc, packed, word));
-      }
+      for (int64_t part = 0; part < 2; ++part)
+        llvm::append_range(words, rounded(weights.at(row, j + part)));
       Value quad = e.add(ownWeights, e.constant(row * stripPitch() + j / 2 * kPair));
       spirv::StoreOp::create(builder, loc, stripAt(quad),
                              vector::FromElementsOp::create(builder, loc, e.vec4Type(), words));
@@ -350,8 +365,10 @@ FailureOr<Fragment> GpuAttention::emitProduct(ContractOp op) {
 Value GpuAttention::withoutNonFinite(Value quad) {
   Value words = e.asWords(quad);
   Type type = words.getType();
-  Value exponents = arith::AndIOp::create(builder, loc, words, e.wordConstant(0x7c007c00, type));
-  Value over = arith::AddIOp::create(builder, loc, exponents, e.wordConstant(0x04000400, type));
+  const int32_t least = isBf16() ? 0x00800080 : 0x04000400,
+                all = isBf16() ? 0x7f807f80 : 0x7c007c00;
+  Value exponents = arith::AndIOp::create(builder, loc, words, e.wordConstant(all, type));
+  Value over = arith::AddIOp::create(builder, loc, exponents, e.wordConstant(least, type));
   over = arith::ShRUIOp::create(builder, loc, over, e.wordConstant(15, type));
   over = arith::AndIOp::create(builder, loc, over, e.wordConstant(0x00010001, type));
   Value kept = arith::MulIOp::create(builder, loc, over, e.wordConstant(0xffff, type));
@@ -370,6 +387,8 @@ Value GpuAttention::storedWeight(int64_t row, Value k) {
   Value quad = e.add(e.mul(e.add(e.rowBase(), e.constant(row)), stripPitch()), shifted(k, 3));
   Value word = e.asWords(spirv::LoadOp::create(builder, loc, stripAt(quad, low(shifted(k, 1), 3))));
   Value half = arith::ShRUIOp::create(builder, loc, word, e.mul(low(k, 1), 16));
+  if (isBf16())
+    return e.asFloats(arith::ShLIOp::create(builder, loc, half, e.constant(16)));
   return e.widenedHalves(low(half, 0xffff));
 }
 

@@ -40,19 +40,22 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
                                asFloats(bits));
 }
 
-/// The weight x * 2^n of a key, for n <= 0, 0 for n < -126. It enters a sum that holds a weight of at
-/// least 0.7, if it is not 0, and a product as f16: there it is the same as one that is 0 for n = -126,
-/// though it may be a denormal, which a device may take as 0 or not.
-/// The sum with 1.5 * 2^23 has n in its lowest bits.
+/// The weight x * 2^n of a key, for n <= 0. It enters a sum that holds a weight of at least 0.7, if it is
+/// not 0, and a product as f16: there it is the same as one that is 0 for n = -126, though it may be a
+/// denormal, which a device may take as 0 or not. In a product as bf16 it is not, so that it is 0 there
+/// by the power 2^(n - 1). The sum with 1.5 * 2^23 has n in its lowest bits.
 Value GpuEmitter::scaleWeight(Value x, Value n) {
   auto floats = [&](float value) -> Value {
     return arith::ConstantOp::create(builder, loc,
                                      DenseElementsAttr::get(cast<VectorType>(n.getType()), value));
   };
-  Value bits =
-      asWords(arith::AddFOp::create(builder, loc, larger(n, floats(-127.0f)), floats(0x1.8p+23f)));
+  const int32_t bias = placement.matrix->operands == DType::BF16 ? 126 : 127; // of 2^0, as bits
+  if (bias == 126)
+    x = arith::AddFOp::create(builder, loc, x, x);
+  Value bits = asWords(arith::AddFOp::create(
+      builder, loc, larger(n, floats(static_cast<float>(-bias))), floats(0x1.8p+23f)));
   bits = arith::ShLIOp::create(builder, loc, bits, wordConstant(23, bits.getType()));
-  bits = arith::AddIOp::create(builder, loc, bits, wordConstant(127 << 23, bits.getType()));
+  bits = arith::AddIOp::create(builder, loc, bits, wordConstant(bias << 23, bits.getType()));
   return arith::MulFOp::create(builder, loc, x, asFloats(bits));
 }
 

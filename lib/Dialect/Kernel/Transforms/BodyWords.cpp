@@ -64,6 +64,17 @@ std::pair<Value, Value> BodyEmitter::halvesOf(Value words) {
   return known;
 }
 
+/// Adding 0x7fff and the last kept bit rounds to nearest, ties to even.
+Value BodyEmitter::nearestWords(Value floats) {
+  Value bits = asWords(floats);
+  Type type = bits.getType();
+  Value odd = arith::AndIOp::create(
+      builder, loc, arith::ShRUIOp::create(builder, loc, bits, wordConstant(16, type)),
+      wordConstant(1, type));
+  Value half = arith::AddIOp::create(builder, loc, odd, wordConstant(0x7fff, type));
+  return arith::AddIOp::create(builder, loc, bits, half);
+}
+
 /// Rounds to nearest, ties to even; keeps NaN, flushes denormals to zero.
 Value BodyEmitter::roundedWords(Value floats) {
   Value bits = asWords(floats);
@@ -75,10 +86,7 @@ Value BodyEmitter::roundedWords(Value floats) {
   auto compare = [&](arith::CmpIPredicate predicate, Value words, uint32_t with) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, words, constant(with));
   };
-  // Adding 0x7fff and the last kept bit rounds to nearest, ties to even.
-  Value odd = masked(arith::ShRUIOp::create(builder, loc, bits, constant(16)), 1);
-  Value half = arith::AddIOp::create(builder, loc, odd, constant(0x7fff));
-  Value rounded = masked(arith::AddIOp::create(builder, loc, bits, half), 0xffff0000);
+  Value rounded = masked(nearestWords(floats), 0xffff0000);
   Value magnitude = masked(bits, 0x7fffffff);
   Value isNan = compare(arith::CmpIPredicate::sgt, magnitude, 0x7f800000);
   Value quiet = arith::OrIOp::create(builder, loc, masked(bits, 0xffff0000), constant(0x400000));

@@ -234,6 +234,9 @@ public:
   /// c plus the four products of the bytes of two words, exact. Bytes of `a` are unsigned, those of
   /// `b` signed; `c` is a vector of i32. Overridden by targets that have an instruction for it.
   virtual mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// Words whose high halves are the nearest bf16 of numbers that are normal or zero, ties to even; the
+  /// low halves are anything.
+  mlir::Value nearestWords(mlir::Value floats);
   /// f32 values rounded to bf16 in the high halves of words; the low halves are zero.
   mlir::Value roundedWords(mlir::Value floats);
   /// Widens the f16 in the low halves of words (high halves are zero) to f32. Integer ops only, so
