@@ -36,19 +36,24 @@ protected:
 };
 
 TEST_P(LevelBitsTest, Products) {
-  constexpr int64_t rows = 150, features = 141;
-  // Tiles of 32 columns, the last of which do not exist, or of 128.
-  LinearModel model(rows, features, GetParam() == "f32" ? 150 : 128);
-  model.activation = "relu";
-  ASSERT_NO_FATAL_FAILURE(open(model.text(), model));
-  if (sessions.size() < 2)
-    return;
-  // Codes have a kernel that rounds rows, int4 another form for few rows too.
-  EXPECT_EQ(higher, GetParam() == "int4" ? 3 : GetParam() == "int8" ? 2 : 1);
-  for (int64_t some : {rows, int64_t{9}, int64_t{1}}) {
-    auto from = model.input.values.begin();
-    const std::vector<float> x(from, from + some * features);
-    expectSameBits("run", {{"x", Tensor::f32({some, features}, x)}});
+  constexpr int64_t rows = 150;
+  // Features of which teams of invocations share a row's codes, and others.
+  for (int64_t features : {141, 320}) {
+    // Tiles of 32 columns, the last of which do not exist, or of 64.
+    LinearModel model(rows, features, GetParam() == "f32" ? 150 : 128);
+    model.activation = "relu";
+    sessions.clear();
+    higher = 0;
+    ASSERT_NO_FATAL_FAILURE(open(model.text(), model));
+    if (sessions.size() < 2)
+      return;
+    // Codes have a kernel that rounds rows, int4 another form for few rows too.
+    EXPECT_EQ(higher, GetParam() == "int4" ? 3 : GetParam() == "int8" ? 2 : 1);
+    for (int64_t some : {rows, int64_t{9}, int64_t{1}}) {
+      auto from = model.input.values.begin();
+      const std::vector<float> x(from, from + some * features);
+      expectSameBits("run", {{"x", Tensor::f32({some, features}, x)}});
+    }
   }
 }
 
@@ -104,22 +109,31 @@ TEST_P(LevelBitsTest, Attention) {
     }
 }
 
+/// Rows of `columns`, of which teams of invocations take parts where that divides them.
+std::string norms(int64_t columns) {
+  const std::string row = "tensor<?x" + std::to_string(columns) + "xf32>",
+                    vector = "tensor<" + std::to_string(columns) + "xf32>";
+  return "func.func @run(%x: " + row + " {transformer.name = \"x\"}) -> (" + row +
+         " {transformer.name = \"y\"}) {\n  %b = transformer.weight \"b\" : " + vector +
+         "\n  %n = transformer.rms_norm %x, %b {epsilon = 1.0e-5 : f32} : (" + row + ", " + vector +
+         ") -> " + row + "\n  %l = transformer.layer_norm %n, %b, %b {epsilon = 1.0e-5 : f32} : (" +
+         row + ", " + vector + ", " + vector + ") -> " + row +
+         "\n  %y = transformer.softmax %l : " + row + "\n  return %y : " + row + "\n}\n";
+}
+
 TEST_P(LevelBitsTest, Norms) {
-  const std::string row = "tensor<?x144xf32>", vector = "tensor<144xf32>";
-  const std::string text =
-      "func.func @run(%x: " + row + " {transformer.name = \"x\"}) -> (" + row +
-      " {transformer.name = \"y\"}) {\n  %b = transformer.weight \"b\" : " + vector +
-      "\n  %n = transformer.rms_norm %x, %b {epsilon = 1.0e-5 : f32} : (" + row + ", " + vector +
-      ") -> " + row + "\n  %l = transformer.layer_norm %n, %b, %b {epsilon = 1.0e-5 : f32} : (" +
-      row + ", " + vector + ", " + vector + ") -> " + row +
-      "\n  %y = transformer.softmax %l : " + row + "\n  return %y : " + row + "\n}\n";
-  LinearModel weights(40, 140, 144);
-  ASSERT_NO_FATAL_FAILURE(open(text, weights));
-  if (sessions.size() < 2)
-    return;
-  EXPECT_EQ(higher, 3);
-  for (int64_t rows : {40, 3})
-    expectSameBits("run", {{"x", Tensor::f32({rows, 144}, numbers(rows, 144, 5).values)}});
+  for (int64_t columns : {144, 96, 768, 2048}) {
+    LinearModel weights(40, 140, columns);
+    sessions.clear();
+    higher = 0;
+    ASSERT_NO_FATAL_FAILURE(open(norms(columns), weights));
+    if (sessions.size() < 2)
+      return;
+    EXPECT_EQ(higher, 3);
+    for (int64_t rows : {40, 3})
+      expectSameBits("run",
+                     {{"x", Tensor::f32({rows, columns}, numbers(rows, columns, 5).values)}});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsTest,
