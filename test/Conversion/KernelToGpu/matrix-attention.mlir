@@ -205,6 +205,11 @@ kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32],
 // Values of 16 keys: eight matrices beside one of weights.
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixB>
+// Keys behind the last are copies of it, also where it lies before the second half.
+// CHECK: %[[SOME:.*]] = arith.maxsi %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT: %[[BEHIND:.*]] = arith.subi %[[SOME]], %c32{{.*}} : i32
+// CHECK-NEXT: arith.subi %[[BEHIND]], %c1{{.*}} : i32
+// CHECK-NEXT: arith.muli
 // Behind the loop sums go through the strip by parts of a chunk's columns.
 // CHECK-COUNT-8: spirv.FAdd %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: spirv.ControlBarrier <Workgroup>
