@@ -88,10 +88,10 @@ GpuAttention::Registers GpuAttention::fetch(ContractOp op, Value first, int64_t 
   auto same = [&](int64_t number) { return e.add(own, e.constant(number)); };
   if (op == keys)
     return load(same);
-  // Keys behind the last are copies of it, whose weights are zero.
+  // Keys behind the last, which may lie before this part, are copies of it, whose weights are zero.
   Value count = e.scalar(values.getRows());
   Value isPart = e.compare(arith::CmpIPredicate::slt, count, e.constant(chunk));
-  Value last = e.maximum(e.sub(e.sub(count, first), e.constant(1)), e.constant(0));
+  Value last = e.sub(e.sub(e.maximum(count, e.constant(1)), first), e.constant(1));
   last = e.mul(last, halves / kHalves);
   SmallVector<Type> types(copies, e.vec4Type());
   auto branch = scf::IfOp::create(builder, loc, types, isPart, /*withElseRegion=*/true);

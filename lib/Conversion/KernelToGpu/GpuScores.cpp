@@ -49,8 +49,9 @@ Value GpuEmitter::scaleWeight(Value x, Value n) {
     return arith::ConstantOp::create(builder, loc,
                                      DenseElementsAttr::get(cast<VectorType>(n.getType()), value));
   };
-  const int32_t bias = placement.matrix->operands == DType::BF16 ? 126 : 127; // of 2^0, as bits
-  if (bias == 126)
+  const bool holdsAll = placement.matrix->operands == DType::BF16;
+  const int32_t bias = holdsAll ? 126 : 127;
+  if (holdsAll)
     x = arith::AddFOp::create(builder, loc, x, x);
   Value bits = asWords(arith::AddFOp::create(
       builder, loc, larger(n, floats(static_cast<float>(-bias))), floats(0x1.8p+23f)));
