@@ -90,6 +90,20 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 
 //===- GPU ---------------------------------------------------------------===//
 
+/// Invocations of a team that has a chunk of keys of one query: four keys each.
+static constexpr int64_t acrossTeam = 16;
+
+/// How many teams there are: as many as the level has invocations for, if their chunks' weights and sums
+/// of values fit the workgroup's memory. Processors run level 0, where a team without a chunk costs time.
+static int64_t teamsOf(BodyFacts &facts, const GpuTarget &gpu) {
+  const int64_t bytes = sizeof(float) * (facts.features.getType().getDimSize(1) + acrossTeam + 4 +
+                                         facts.overRows.getType().getDimSize(1));
+  int64_t teams = gpu.level == 0 ? 4 : gpu.invocations / acrossTeam;
+  while (teams > 1 && teams * bytes > gpu.sharedBytes)
+    teams /= 2;
+  return teams;
+}
+
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
 /// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum, or several
 /// times four that load for them. Registers hold 8 x 16 sums of an invocation.
@@ -116,6 +130,9 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
     const int64_t block = sizes.multipliesMatrices ? 128 : 64;
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
   }
+  if (facts.overRows && facts.rows == 1)
+    return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,
+                                     {teamsOf(facts, gpu), acrossTeam});
   if (facts.overRows && facts.rows == ownQueries)
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {facts.rows, 1});
   if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows) {

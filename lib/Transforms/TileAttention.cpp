@@ -103,6 +103,13 @@ bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
   });
 }
 
+/// Whether the tile is one query whose chunks of keys are shared by teams of invocations: of GPUs without
+/// matrix units.
+static bool sharesChunks(KernelBuilder &f, AttentionOp op) {
+  const bool isOne = op.getQuery().getType().getDimSize(2) == 1;
+  return isOne && !f.sizes.groupsHeads && !packedDocumentsOf(op.getMask());
+}
+
 /// The most rows of a tile whose values fit `mostValues`. With matrices 32 KiB of workgroup memory hold
 /// a chunk of 64 keys and the scores of 64 rows, or of 32 beside heads of more than 64 features.
 static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
@@ -112,6 +119,8 @@ static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
     const int64_t most = featuresOf(f, op) > 64 ? 32 : sizes.attentionRows.front();
     return isOne ? sizes.attentionRows.back() : std::min(most, sizes.attentionRows.front());
   }
+  if (sharesChunks(f, op))
+    return 1;
   int64_t columns = padded(op.getValue().getType().getShape().back());
   if (sharing && sharing <= sizes.attentionRows.front() && columns <= sizes.mostValues / sharing)
     return sharing;
@@ -185,7 +194,7 @@ private:
 
   /// Skips a chunk in which the mask hides every tile.
   SoftmaxState visit(Value i, const KeyChunk &keys, const SoftmaxState &before, int64_t rows) {
-    if (!keys.skips)
+    if (!keys.skips || sharesChunks(f, op)) // teams go the same way
       return merged(before, alone(i, keys, rows));
     Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
     Value any = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, keys.visited, zero);

@@ -196,12 +196,13 @@ kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<v
 
 // -----
 
-// The heads of one query that share keys are the rows of a CPU's tile, all at the query's position.
+// The heads of one query that share keys are the rows of a CPU's tile, all at the query's position. A GPU's tile is one
+// query, whose chunks of keys are shared by teams of its invocations.
 // CHECK-LABEL: kernel.func @one_query(
 // CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>
 // CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>) scalars
 // CPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 2 by 1, %[[I:.*]] = 3 by 3)
-// GPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 32)
+// GPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 1) attributes {schedule = #kernel.schedule<order = rows_inside, threads = [4, 16]>
 // CPU: kernel.contract %{{.*}}[%[[I]]]
 // CPU-NOT: kernel.iota rows
 // CPU: kernel.store %{{.*}}[%{{.*}}, %{{.*}}, %[[I]], %{{.*}}] rows(
@@ -217,13 +218,12 @@ kernel.def @one_query(%q: tensor<?x6x1x16xf32> {kernel.layout = #kernel.layout<v
 
 // -----
 
-// Sinks differ by head: its heads stay apart. The one query of a head is then a tile of its own on CPUs, so that registers
-// hold that row alone.
+// Sinks differ by head: its heads stay apart. The one query of a head is then a tile of its own on CPUs too, so that
+// registers hold that row alone.
 // CHECK-LABEL: kernel.func @one_query_with_sinks(
-// CHECK-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1,
-// CPU-SAME: %{{.*}} = 1 by 1)
+// CHECK-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 1)
 // CPU: kernel.contract {{.*}} tensor<1x512xf32>
-// GPU-SAME: %{{.*}} = 1 by 32)
+// GPU: kernel.contract {{.*}} tensor<1x64xf32>
 kernel.def @one_query_with_sinks(%q: tensor<?x6x1x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 6, 1, 16], f32>>},
                                  %k: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32, panel = 16>>},
                                  %v: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32>>},

@@ -359,6 +359,8 @@ LogicalResult GpuAttention::emitLoop() {
 GpuEmitter::~GpuEmitter() = default;
 
 LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
+  if (teams.isShared(op))
+    return teams.emitLoop(op);
   return attention && attention->isLoop(op) ? attention->emitLoop() : BodyEmitter::emitFor(op);
 }
 

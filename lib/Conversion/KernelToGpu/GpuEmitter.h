@@ -20,6 +20,7 @@
 #include "GpuElements.h"
 #include "GpuKernel.h"
 #include "GpuRuns.h"
+#include "GpuTeams.h"
 #include "GpuWorkgroup.h"
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
@@ -43,6 +44,10 @@ struct GpuPlacement {
   /// Whether both products of attention go through them; two invocations have a row, whose columns
   /// they take by turns of eight (GpuAttention.h).
   bool pairs = false;
+  /// Teams of ty x tx invocations, each of which has a chunk of keys of the one row (GpuTeams.h).
+  int64_t teams = 1;
+
+  int64_t invocations() const { return teams * ty * tx; }
 };
 
 /// The placement that the kernel's schedule and tiles ask for.
@@ -80,7 +85,9 @@ public:
   mlir::Value rowBase() override { return at.firstRow; }
   mlir::Value columnBase(int64_t tileColumns) override;
   int64_t vectorColumn(int64_t j, int64_t tileColumns) const override;
-  /// Whether this invocation stores its part of a tile; null: every one does.
+  /// The row of staged tiles that is this invocation's first: its own, or its team's.
+  mlir::Value stagedRow() { return placement.teams > 1 ? team : rowBase(); }
+  /// Whether this invocation, of its team, stores its part of a tile; null: every one does.
   mlir::Value owns(mlir::RankedTensorType tile);
 
   // Memory.
@@ -148,17 +155,22 @@ public:
   GpuKernel entry;
   mlir::Value tx, ty; ///< this invocation over columns and rows
   mlir::Value number; ///< in the workgroup
+  mlir::Value team;   ///< number of its team; null: there are none
   mlir::Value subgroup,
       lane; ///< where products go through matrix units: its subgroup, and its place there
   GpuContext at;
   GpuWorkgroup workgroup{*this};
   GpuElements elements{*this};
   GpuRuns runs{*this};
+  GpuTeams teams{*this};
   std::unique_ptr<GpuAttention> attention; ///< null: its products do not go through matrix units
   using BodyEmitter::dependsOn;
   using BodyEmitter::fragments;
   /// Emits a loop op by op.
   mlir::LogicalResult emitLoop(mlir::scf::ForOp op) { return BodyEmitter::emitFor(op); }
+  /// Emits ops in order, after the scalars that they read are bound.
+  mlir::LogicalResult emitAll(llvm::ArrayRef<mlir::Operation *> ops) { return emitOps(ops); }
+  void bindScalar(mlir::Value scalar, mlir::Value value) { scalars[scalar] = value; }
   bool recomputes(mlir::Operation &op) const override;
   mlir::LogicalResult emitChoice(kernel::MaskOp op, const kernel::Fragment &tile, mlir::Value other,
                                  llvm::SmallVectorImpl<mlir::Value> &chosen) override;

@@ -23,7 +23,18 @@ namespace heddle {
 inline constexpr int64_t kQuad = 4;
 
 /// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
-enum class SharedArray { Tile, Maxima, Sums, Lanes, Left, Right, Scales, Matrices };
+enum class SharedArray {
+  Tile,
+  Maxima,
+  Sums,
+  Lanes,
+  Left,
+  Right,
+  Scales,
+  Matrices,
+  Chunks,
+  ChunkNumbers
+};
 
 /// Builds the module around the body of a kernel.
 class GpuKernel {

@@ -116,6 +116,8 @@ void GpuEmitter::placeInvocation() {
   } else {
     tx = rest(number, placement.tx);
     ty = quotient(number, placement.tx);
+    if (placement.teams > 1)
+      std::swap(team, ty);
   }
 }
 

@@ -136,6 +136,8 @@ LogicalResult GpuProduct::placeLeft() {
   count = e.constant((features + together - 1) / together * (together / word()));
   leftPitch = padded(left.type.getDims().back().pitch.value);
   leftStart = rowStart(left);
+  if (e.placement.teams > 1) // a team has a row, or nothing to do
+    return success();
   if (e.ownsRows()) // rows behind the last are copies of it, so that all go the same way
     return success();
   e.noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
@@ -164,7 +166,7 @@ Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, boo
   if (leftStart)
     return loadLeft(loaded, {e.add(leftStart, e.mul(k, word())), row * leftPitch}, u, whole);
   if (!loaded)
-    loaded = e.workgroup.stagedVec4(leftPitch, e.add(e.rowBase(), e.constant(row)),
+    loaded = e.workgroup.stagedVec4(leftPitch, e.add(e.stagedRow(), e.constant(row)),
                                     e.add(e.quarter(k), e.constant(u / vec4)));
   if (whole)
     return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
@@ -191,6 +193,8 @@ Value GpuProduct::loadLeft(Value &loaded, Address place, int64_t u, bool whole) 
 
 GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
   Value far = e.mul(k, rightStep);
+  if (op.getRows() && e.placement.teams > 1 && GpuEmitter::perWord(right()) == 2)
+    return loadHalves(far, u * rightStep);
   Registers vec4s;
   for (Address place : rightPlaces) {
     Address here = e.moved(place, far, u * rightStep);
@@ -198,6 +202,34 @@ GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
       vec4s.push_back(e.loadVector(right(), here));
     else
       vec4s.push_back(word() == 1 ? rightQuad(here) : e.asWords(rightQuad(here)));
+  }
+  return vec4s;
+}
+
+/// The same of bf16 and f16, sixteen bytes at a time: two registers, or one and that of a neighbour.
+GpuProduct::Registers GpuProduct::loadHalves(Value far, int64_t step) {
+  Registers vec4s;
+  const int64_t together = shape.vectors % 2 == 0 ? 2 : 1;
+  Value isSecond;
+  if (together == 1)
+    isSecond = e.compare(
+        arith::CmpIPredicate::ne,
+        arith::AndIOp::create(builder, loc, rightPlaces.front().dynamic, e.constant(vec4)),
+        e.constant(0));
+  for (int64_t j = 0; j < shape.vectors; j += together) {
+    Address here = e.moved(rightPlaces[j], far, step);
+    if (shape.vectors > 1 && together == 1) { // begins now with the one half, now with the other
+      vec4s.push_back(e.loadVector(right(), here));
+      continue;
+    }
+    Value quad = spirv::LoadOp::create(builder, loc, e.vec4At(right(), here));
+    SmallVector<Value> words;
+    for (int64_t word = 0; word < vec4; ++word)
+      words.push_back(vector::ExtractOp::create(builder, loc, quad, word));
+    if (together == 1)
+      words = {e.select(isSecond, words[2], words[0]), e.select(isSecond, words[3], words[1])};
+    for (size_t word = 0; word < words.size(); word += 2)
+      vec4s.push_back(e.unpackFour(words[word], words[word + 1], right().type.getElementType()));
   }
   return vec4s;
 }
@@ -231,7 +263,10 @@ void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
   Registers vec4s(shape.rows), kept, rows, keptRows;
   for (int64_t number = 0; number < loop.steps; ++number) {
     int64_t u = inOrder(number, loop.steps);
-    Registers b = loadRight(k, u, kept);
+    Registers b =
+        loop.beyond
+            ? loadRight(e.minimum(e.add(k, e.constant(u)), e.sub(count, e.constant(1))), 0, kept)
+            : loadRight(k, u, kept);
     if (number && number % vec4 == 0) // the next vec4s of the left side
       vec4s.assign(vec4s.size(), Value());
     if (isCrosswise())
@@ -272,6 +307,8 @@ void GpuProduct::sumProducts(Registers &sums) {
   std::optional<int64_t> known = e.constantOf(count);
   int64_t steps = unrolled();
   bool guarded = op.getGuarded();
+  if (guarded && e.placement.teams > 1)
+    return sumByTeam(sums);
   Value whole = known ? e.constant(*known / steps * steps)
                       : Value(arith::AndIOp::create(builder, loc, count, e.constant(-steps)));
   emitLoop({e.constant(0), end(whole), steps}, sums);
@@ -281,6 +318,29 @@ void GpuProduct::sumProducts(Registers &sums) {
   from = middleLoops(from, sums);
   if (guarded || !known || *known % steps)
     emitLoop({from, end(count), grain(), guarded}, sums);
+}
+
+/// A team waits for memory rather than for its products: it has as many loads under way as registers allow.
+int64_t GpuProduct::stepsOfTeam() const {
+  constexpr int64_t most = 16;
+  std::optional<int64_t> known = e.constantOf(count);
+  return !known || *known % most == 0 ? most : *known % (most / 2) == 0 ? most / 2 : vec4;
+}
+
+/// Rows behind the last have zeros on the left, so that they change no sum, and the remaining k are one
+/// iteration of the main loop's.
+void GpuProduct::sumByTeam(Registers &sums) {
+  const int64_t steps = unrolled();
+  Value whole = arith::AndIOp::create(builder, loc, count, e.constant(-steps));
+  emitLoop({e.constant(0), end(whole), steps}, sums);
+  emitLoop({whole, end(count), steps, /*guarded=*/false, /*beyond=*/true}, sums);
+  Value any = isAnyNotFinite(e, sums);
+  e.replaceIf(any, sums, [&](MutableArrayRef<Value> replaced) {
+    Registers again(replaced.size(), e.zeroVector());
+    Value from = middleLoops(e.constant(0), again);
+    emitLoop({from, end(count), grain(), /*guarded=*/true}, again);
+    llvm::copy(again, replaced.begin());
+  });
 }
 
 /// Where an invocation has a row by itself, the remaining k come first, and a branch of its own

@@ -49,6 +49,8 @@ protected:
     mlir::Value from, to;
     int64_t steps;        ///< of k in one iteration
     bool guarded = false; ///< leaves out 0 * w where w is not finite
+    bool beyond =
+        false; ///< ends at a multiple of `steps`: rows behind the last are read as the last
   };
 
   //===--------------------------------------------------------------------===//
@@ -60,7 +62,9 @@ protected:
   /// Features in a step of k.
   virtual int64_t word() const { return 1; }
   /// Steps of the main loop, a multiple of `vec4`.
-  virtual int64_t unrolled() const { return e.ownsRows() ? 2 * vec4 : vec4; }
+  virtual int64_t unrolled() const {
+    return e.placement.teams > 1 ? stepsOfTeam() : e.ownsRows() ? 2 * vec4 : vec4;
+  }
   /// Steps that stay together: the remainder behind the main loop runs in groups of so many.
   virtual int64_t grain() const { return 1; }
   /// Order of the steps in an iteration: the k of step number `step`.
@@ -109,6 +113,7 @@ protected:
   //===--------------------------------------------------------------------===//
 
   void emitLoop(const Loop &loop, Registers &sums);
+  int64_t stepsOfTeam() const;
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
   /// Whether blocks of both sides are staged; how many steps they have.
   bool isStaged() const { return block != 0; }
@@ -180,6 +185,8 @@ private:
   }
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);
+  Registers loadHalves(mlir::Value far, int64_t step);
+  void sumByTeam(Registers &sums);
   mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);
   void repeatIfNotFinite(mlir::Value whole, Registers &sums);
 

@@ -60,10 +60,10 @@ private:
 
 /// Every invocation reduces its columns; then all read the partial maxima of their rows.
 Fragment RowReductions::maximaOfRows(const Fragment &tile) {
-  int64_t entries = e.placement.ty * e.placement.rows * e.placement.tx;
+  int64_t entries = e.placement.invocations() * e.placement.rows;
   Type f32 = builder.getF32Type();
   auto place = [&](int64_t row, Value column) {
-    return e.add(e.mul(e.add(e.rowBase(), e.constant(row)), e.placement.tx), column);
+    return e.add(e.mul(e.add(e.stagedRow(), e.constant(row)), e.placement.tx), column);
   };
   e.workgroup.beforeWrite(SharedArray::Maxima);
   for (int64_t row = 0; row < tile.rows; ++row) {
@@ -100,6 +100,8 @@ Value RowReductions::sumOfStagedRow(Value row, int64_t columns) {
 /// Sums the staged tile: invocation i sums rows i, i + invocations, ...; then each reads the sums
 /// of its own rows.
 Fragment RowReductions::sumsOfRows(RankedTensorType type) {
+  if (e.placement.teams > 1) // one row of each, which all of its team read
+    return {{sumOfStagedRow(e.team, type.getDimSize(1))}, 1, 0};
   int64_t rows = type.getDimSize(0), invocations = e.placement.ty * e.placement.tx;
   Type f32 = builder.getF32Type();
   e.workgroup.beforeWrite(SharedArray::Sums);

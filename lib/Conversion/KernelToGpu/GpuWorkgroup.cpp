@@ -58,9 +58,9 @@ LogicalResult GpuWorkgroup::stage(Value tile) {
     for (int64_t row = 0; row < fragment->rows; ++row)
       for (int64_t j = 0; j < fragment->vectors; ++j) {
         Value index =
-            stagedPlace(vec4s, e.add(e.rowBase(), e.constant(row)), e.add(column, e.constant(j)));
-        write(SharedArray::Tile, e.vec4Type(), type.getDimSize(0) * vec4s, index,
-              fragment->at(row, j));
+            stagedPlace(vec4s, e.add(e.stagedRow(), e.constant(row)), e.add(column, e.constant(j)));
+        write(SharedArray::Tile, e.vec4Type(), e.placement.teams * type.getDimSize(0) * vec4s,
+              index, fragment->at(row, j));
       }
   });
   if (!e.ownsRows())
@@ -72,7 +72,7 @@ LogicalResult GpuWorkgroup::stage(Value tile) {
 
 Value GpuWorkgroup::stagedVec4(int64_t tileColumns, Value row, Value vec4Column) {
   int64_t vec4s = tileColumns / e.width;
-  int64_t entries = e.placement.ty * e.placement.rows * vec4s;
+  int64_t entries = e.placement.teams * e.placement.ty * e.placement.rows * vec4s;
   return read(SharedArray::Tile, e.vec4Type(), entries, stagedPlace(vec4s, row, vec4Column));
 }
 
