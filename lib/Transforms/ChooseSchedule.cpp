@@ -125,9 +125,12 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {teams * gpu.subgroup / 2, 2});
   }
   if (facts.features && facts.rows == sizes.fewRows) {
-    // 4 KiB of weights and 2 KiB of rows, or twice as much, so that more loads overlap.
+    // 4 KiB of weights and 2 KiB of rows. Where columns, thus workgroups, are few, twice as much, so that
+    // more loads overlap.
     constexpr int64_t across = 16;
-    const int64_t block = sizes.multipliesMatrices ? 128 : 64;
+    const int64_t columns =
+        cast<kernel::ViewType>(facts.features.getRhs().getType()).getDims().front().extent.value;
+    const int64_t block = sizes.multipliesMatrices && columns <= fewColumns ? 128 : 64;
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
   }
   if (facts.overRows && facts.rows == 1)

@@ -107,13 +107,17 @@ int64_t LinearTiler::headColumns(const Part &part) {
   return padded(f.viewType(f.firstResult() + part.results[0]).getDims().back().extent.value);
 }
 
-/// The widest tile that divides the columns, and heads, of every part but those that are rotated. Where
-/// columns are few, workgroups are, and half as wide tiles let more of a GPU's processors take part.
+/// The widest tile that divides the columns, and heads, of every part but those that are rotated. On a GPU
+/// tiles are half as wide where columns, thus workgroups, are few, and where two products are summed at
+/// once, so that more workgroups run beside each other.
 int64_t LinearTiler::tileColumns() {
-  constexpr int64_t fewColumns = 2048, half = 64;
-  const bool isNarrow = f.sizes.stagedSteps && llvm::all_of(parts, [&](const Part &part) {
-                          return storedColumns(f, part.linear) <= fewColumns;
-                        });
+  constexpr int64_t half = 64;
+  auto hasFewColumns = [&](const Part &part) {
+    return storedColumns(f, part.linear) <= fewColumns;
+  };
+  auto isOfHeads = [](const Part &part) { return part.heads; };
+  const bool sumsSeveral = parts.size() > 1 && llvm::none_of(parts, isOfHeads),
+             isNarrow = f.sizes.stagedSteps && (sumsSeveral || llvm::all_of(parts, hasFewColumns));
   for (int64_t tile : f.sizes.linearColumns)
     if (!(isNarrow && tile > half) && llvm::all_of(parts, [&](const Part &part) {
           int64_t unit = part.heads ? headColumns(part) : storedColumns(f, part.linear);

@@ -201,6 +201,9 @@ mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value tot
 /// Queries of attention's tile on Vulkan, where an invocation has one by itself.
 inline constexpr int64_t ownQueries = 64;
 
+/// Columns of a product up to which workgroups of whole tiles would be too few for a large GPU.
+inline constexpr int64_t fewColumns = 2048;
+
 /// The schedule of a body of tiles of these sizes, for a level of Vulkan devices, or null: for CPUs.
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
                                     const TileSizes &sizes);

@@ -122,10 +122,13 @@ int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
     return tileColumns / (width * placement.tx);
   if (!placement.strided)
     return blockOfColumns(tileColumns, placement.tx) / width;
-  // Loads of long rows overlap. Kernels of short ones have enough of them, and fewer registers let more rows
-  // run at a time.
-  constexpr int64_t shortRow = 1024;
-  int64_t vectors = placement.tx > 4 && tileColumns < shortRow ? 2 : 4;
+  // Loads of long rows that teams share overlap. Short ones are read in a few steps anyway, and fewer
+  // registers let more rows run at a time.
+  constexpr int64_t shortRow = 1024, longRow = 2048;
+  int64_t vectors = placement.tx == 4        ? 4
+                    : tileColumns < shortRow ? 2
+                    : tileColumns < longRow  ? 4
+                                             : 8;
   while (vectors > 1 && tileColumns % (vectors * width * placement.tx) != 0)
     vectors /= 2;
   return vectors;
