@@ -135,7 +135,7 @@ def attention():
         yield gate(dtype, 128, 0)
     yield gate("f16", 64, 2, 75, ", matrices")
     yield gate("f16", 64, 2, None, ", matrices", "chunk rate")
-    yield gate("f16", 128, 0, None, ", matrices", "chunk rate")
+    yield gate("f16", 128, 2, None, ", matrices", "chunk rate")
 
 
 def all_gates():

@@ -23,7 +23,7 @@
 // GPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [4, 4]>
 // TEAM: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>
 // TEAM: @linear_few({{.*}}few_rows = "d0"{{.*}}kblock = 64, threads = [8, 16]>
-// TEAM: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
+// TEAM: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [8, 8]>
 // TEAM: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [64, 1]>
 func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims = ["B", "S", 2048]}) -> tensor<?x?x32xf32> {
   %w = transformer.weight "w" : tensor<32x2048xf32>

@@ -6,25 +6,29 @@
 //
 // Codes of rows, and sums of codes as the numbers that they stand for.
 
-// The largest magnitude of a whole row decides on its codes, compared as an integer; padding does not count.
+// The largest magnitude of a whole row decides on its codes, compared as an integer; padding does not count. A
+// thread goes over the row, invocations of a GPU share it.
 // CHECK-LABEL: kernel.func @quantize(
 // CPU-SAME: grid(%[[I:.*]] = d0 by 4)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
-// CHECK: %[[LANES:.*]] = scf.for
-// CHECK: kernel.load %{{.*}}[%[[I]], %{{.*}}] : !kernel.view<[d0, 20], f32> -> tensor<[[ROWS:.*]]x16xf32>
+// CPU: %[[LANES:.*]] = scf.for
+// GPU-NOT: scf.for
+// CHECK: kernel.load %{{.*}}[%[[I]], %{{.*}}] : !kernel.view<[d0, 20], f32> -> tensor<[[ROWS:[0-9]+]]x[[COLUMNS:16|32]]xf32>
 // CHECK: kernel.iota columns
 // CHECK: %[[X:.*]] = arith.andi
-// CHECK: arith.maxsi %{{.*}}, %[[X]] : tensor<[[ROWS]]x16xi32>
-// CHECK: %[[FLOATS:.*]] = arith.bitcast %[[LANES]]
+// CPU: arith.maxsi %{{.*}}, %[[X]] : tensor<[[ROWS]]x16xi32>
+// CPU: %[[FLOATS:.*]] = arith.bitcast %[[LANES]]
+// GPU: %[[FLOATS:.*]] = arith.bitcast %[[X]]
 // CHECK: %[[USUAL:.*]] = arith.select %{{.*}}, %[[FLOATS]]
 // CHECK: kernel.reduce max %[[USUAL]]
 // CHECK: arith.divf
-// CHECK: scf.for
+// CPU: scf.for
+// GPU-NOT: scf.for
 // CHECK: %[[P:.*]] = arith.mulf
 // CHECK: %[[SUM:.*]] = arith.addf %[[P]]
 // CHECK: %[[BITS:.*]] = arith.bitcast %[[SUM]]
-// CHECK: %[[CODES:.*]] = arith.trunci %[[BITS]] : tensor<[[ROWS]]x16xi32> to tensor<[[ROWS]]x16xi8>
-// CHECK: kernel.store %[[CODES]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x16xi8>, !kernel.view<[d0, 20], i8>
+// CHECK: %[[CODES:.*]] = arith.trunci %[[BITS]] : tensor<[[ROWS]]x[[COLUMNS]]xi32> to tensor<[[ROWS]]x[[COLUMNS]]xi8>
+// CHECK: kernel.store %[[CODES]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x[[COLUMNS]]xi8>, !kernel.view<[d0, 20], i8>
 // CHECK: kernel.store %{{.*}}, %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x1xf32>, !kernel.view<[d0, 1], f32>
 kernel.def @quantize(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <[d0, 20], f32>>})
     -> (tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[d0, 20], i8>>},
@@ -65,11 +69,11 @@ kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[
 // CHECK: %[[EXPONENT:.*]] = arith.andi %[[BITS]]
 // CHECK: %[[SCALE:.*]] = arith.bitcast %[[EXPONENT]]
 // CHECK: %[[INVERSE:.*]] = arith.subi %{{.*}}, %[[EXPONENT]]
-// CHECK: scf.for
+// CPU: scf.for
 // CHECK: kernel.iota columns
 // CHECK: %[[P:.*]] = arith.mulf
-// CHECK: %[[H:.*]] = arith.truncf %[[P]] : tensor<[[ROWS:.*]]x16xf32> to tensor<[[ROWS]]x16xf16>
-// CHECK: kernel.store %[[H]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x16xf16>, !kernel.view<[d0, 20], f16>
+// CHECK: %[[H:.*]] = arith.truncf %[[P]] : tensor<[[ROWS:[0-9]+]]x[[COLUMNS:16|32]]xf32> to tensor<[[ROWS]]x[[COLUMNS]]xf16>
+// CHECK: kernel.store %[[H]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x[[COLUMNS]]xf16>, !kernel.view<[d0, 20], f16>
 kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <[d0, 20], f32>>})
     -> (tensor<?x20xf16> {kernel.layout = #kernel.layout<view = <[d0, 20], f16>>},
         tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>}) attributes {root = #kernel.root<quantize>, scalars = ["d0"]} {
@@ -119,6 +123,23 @@ kernel.def @groups(%x: tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <
         tensor<?x4xf32> {kernel.layout = #kernel.layout<view = <[d0, 4], f32>>}) attributes {root = #kernel.root<quantize>, scalars = ["d0"]} {
   %q, %s = transformer.quantize %x : tensor<?x40xf32> -> tensor<?x40xi8>, tensor<?x4xf32>
   kernel.yield %q, %s : tensor<?x40xi8>, tensor<?x4xf32>
+}
+
+// -----
+
+// Whole groups are an axis of a GPU's grid.
+// CHECK-LABEL: kernel.func @whole_groups(
+// GPU-SAME: grid(%{{.*}} = d0 by 16, %[[G:.*]] = 2 by 1)
+// GPU: arith.muli %[[G]], %{{.*}} : index
+// GPU-NOT: scf.for
+// CPU: scf.for
+// CHECK-COUNT-2: kernel.load {{.*}} : !kernel.view<[d0, 64], f32>
+// CHECK: kernel.store
+kernel.def @whole_groups(%x: tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>})
+    -> (tensor<?x64xi8> {kernel.layout = #kernel.layout<view = <[d0, 64], i8>>},
+        tensor<?x4xf32> {kernel.layout = #kernel.layout<view = <[d0, 4], f32>>}) attributes {root = #kernel.root<quantize>, scalars = ["d0"]} {
+  %q, %s = transformer.quantize %x : tensor<?x64xf32> -> tensor<?x64xi8>, tensor<?x4xf32>
+  kernel.yield %q, %s : tensor<?x64xi8>, tensor<?x4xf32>
 }
 
 // -----

@@ -146,7 +146,7 @@ Expected<std::vector<VulkanPipeline>> listVulkanPipelines(const Artifact &artifa
       for (const PipelineStatistic &statistic :
            statisticsOf(device->functions(), device->handle(),
                         kernels->pipeline(static_cast<int>(i), fewRows)))
-        one.statistics.emplace_back(statistic.name, formatted("%.10g", statistic.value));
+        one.statistics.emplace_back(statistic.name, formatted("%.15g", statistic.value));
     }
   }
   return all;
