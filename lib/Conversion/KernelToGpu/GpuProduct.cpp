@@ -283,8 +283,31 @@ void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
   }
 }
 
+/// Moves loads of memory, and what they need, before all else in a block.
+static void loadFirst(Block &block) {
+  llvm::SetVector<Operation *> early;
+  for (Operation &op : llvm::reverse(block)) {
+    auto load = dyn_cast<spirv::LoadOp>(op);
+    const bool isOfMemory =
+        load && cast<spirv::PointerType>(load.getPtr().getType()).getStorageClass() ==
+                    spirv::StorageClass::StorageBuffer;
+    if (isOfMemory ||
+        llvm::any_of(op.getUsers(), [&](Operation *user) { return early.contains(user); }))
+      early.insert(&op);
+  }
+  Operation *last = nullptr;
+  for (Operation *op : llvm::reverse(early)) {
+    last ? op->moveAfter(last) : op->moveBefore(&block.front());
+    last = op;
+  }
+}
+
 void GpuProduct::emitLoop(const Loop &loop, Registers &sums) {
-  e.loopOver(loop.from, loop.to, loop.steps, sums, [&](Value k) { emitSteps(loop, k, sums); });
+  e.loopOver(loop.from, loop.to, loop.steps, sums, [&](Value k) {
+    emitSteps(loop, k, sums);
+    if (e.placement.teams > 1 && !loop.guarded)
+      loadFirst(*builder.getInsertionBlock());
+  });
 }
 
 FailureOr<Fragment> GpuProduct::run() {
@@ -322,9 +345,19 @@ void GpuProduct::sumProducts(Registers &sums) {
 
 /// A team waits for memory rather than for its products: it has as many loads under way as registers allow.
 int64_t GpuProduct::stepsOfTeam() const {
-  constexpr int64_t most = 16;
+  const int64_t most = e.target.level == 0 ? 16 : 32;
   std::optional<int64_t> known = e.constantOf(count);
-  return !known || *known % most == 0 ? most : *known % (most / 2) == 0 ? most / 2 : vec4;
+  if (!known) { // keys, of each of which some quads are loaded; a power of two
+    ContractOp product = op;
+    const int64_t quads =
+        shape.vectors / GpuEmitter::perWord(product.getRhs().getType().getElementType());
+    return std::max(most / static_cast<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(quads, 1))),
+                    vec4);
+  }
+  for (int64_t steps = most; steps > vec4; steps -= vec4)
+    if (*known % steps == 0)
+      return steps;
+  return vec4;
 }
 
 /// Rows behind the last have zeros on the left, so that they change no sum, and the remaining k are one
