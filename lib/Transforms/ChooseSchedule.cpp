@@ -126,11 +126,13 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
   }
   if (facts.features && facts.rows == sizes.fewRows) {
     // 4 KiB of weights and 2 KiB of rows. Where columns, thus workgroups, are few, twice as much, so that
-    // more loads overlap.
+    // more loads overlap; not beside the sums of a second product, which take the registers.
     constexpr int64_t across = 16;
     const int64_t columns =
         cast<kernel::ViewType>(facts.features.getRhs().getType()).getDims().front().extent.value;
-    const int64_t block = sizes.multipliesMatrices && columns <= fewColumns ? 128 : 64;
+    const bool isLong = sizes.multipliesMatrices && columns <= fewColumns &&
+                        facts.sums <= sumsOfRow(facts.features);
+    const int64_t block = isLong ? 128 : 64;
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
   }
   if (facts.overRows && facts.rows == 1)

@@ -108,16 +108,11 @@ int64_t LinearTiler::headColumns(const Part &part) {
 }
 
 /// The widest tile that divides the columns, and heads, of every part but those that are rotated. On a GPU
-/// tiles are half as wide where columns, thus workgroups, are few, and where two products are summed at
-/// once, so that more workgroups run beside each other.
+/// tiles are half as wide where columns, thus workgroups, are few, so that more of its processors take part.
 int64_t LinearTiler::tileColumns() {
   constexpr int64_t half = 64;
-  auto hasFewColumns = [&](const Part &part) {
-    return storedColumns(f, part.linear) <= fewColumns;
-  };
-  auto isOfHeads = [](const Part &part) { return part.heads; };
-  const bool sumsSeveral = parts.size() > 1 && llvm::none_of(parts, isOfHeads),
-             isNarrow = f.sizes.stagedSteps && (sumsSeveral || llvm::all_of(parts, hasFewColumns));
+  const bool isNarrow =
+      f.sizes.stagedSteps && parts.size() == 1 && storedColumns(f, parts[0].linear) <= fewColumns;
   for (int64_t tile : f.sizes.linearColumns)
     if (!(isNarrow && tile > half) && llvm::all_of(parts, [&](const Part &part) {
           int64_t unit = part.heads ? headColumns(part) : storedColumns(f, part.linear);

@@ -228,7 +228,7 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
     return f.def.emitOpError("expected a quantize that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
   const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1,
-             isShared = f.sizes.rowTeams > 0; // a row, by invocations of a GPU
+             isShared = f.sizes.rowTeams > 1; // a row, by teams of invocations
   constexpr int64_t group = formatOf(DType::I4).group;
   const int64_t features = in.getDims().back().extent.value, stored = padded(features);
   int64_t rows = f.sizes.softmaxRows, columns = 16;

@@ -35,3 +35,20 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
   %o = transformer.merge_heads %a : tensor<?x2x?x16xf32> -> tensor<?x?x32xf32>
   return %o : tensor<?x?x32xf32>
 }
+
+// Layers of at most 2048 columns have half as wide tiles from level 1 on, so that more workgroups take part; and for few
+// rows twice as long blocks where matrix units multiply.
+// RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16})" | FileCheck %s --check-prefix=UNITS
+// TEAM: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16]>
+// TEAM: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8]>
+// UNITS: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16]>
+// UNITS: @linear_2_few({{.*}}kblock = 64, threads = [16, 16]>
+// UNITS: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8]>
+// UNITS: @linear_3_few({{.*}}kblock = 128, threads = [16, 16]>
+func.func @columns(%x: tensor<?x4096xbf16> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> (tensor<?x4096xf32>, tensor<?x2048xf32>) {
+  %v = transformer.weight "v" : tensor<4096x4096xbf16>
+  %w = transformer.weight "u" : tensor<2048x4096xbf16>
+  %y = transformer.linear %x, %v : (tensor<?x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<?x4096xf32>
+  %z = transformer.linear %x, %w : (tensor<?x4096xbf16>, tensor<2048x4096xbf16>) -> tensor<?x2048xf32>
+  return %y, %z : tensor<?x4096xf32>, tensor<?x2048xf32>
+}

@@ -1,5 +1,6 @@
-// RUN: heddle-opt %s --tile-kernels=target=cpu --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
-// RUN: heddle-opt %s --tile-kernels=target=vulkan --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
+// RUN: heddle-opt %s --tile-kernels=target=cpu --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU,WALK
+// RUN: heddle-opt %s --tile-kernels=target=vulkan --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU,WALK
+// RUN: heddle-opt %s --tile-kernels="target=vulkan level=1" --split-input-file | FileCheck %s --check-prefixes=CHECK,TEAM
 
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,23 +8,24 @@
 // Codes of rows, and sums of codes as the numbers that they stand for.
 
 // The largest magnitude of a whole row decides on its codes, compared as an integer; padding does not count. A
-// thread goes over the row, invocations of a GPU share it.
+// thread goes over the row, or four invocations do; teams of a GPU share it.
 // CHECK-LABEL: kernel.func @quantize(
 // CPU-SAME: grid(%[[I:.*]] = d0 by 4)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
-// CPU: %[[LANES:.*]] = scf.for
-// GPU-NOT: scf.for
+// TEAM-SAME: grid(%[[I:.*]] = d0 by 8)
+// WALK: %[[LANES:.*]] = scf.for
+// TEAM-NOT: scf.for
 // CHECK: kernel.load %{{.*}}[%[[I]], %{{.*}}] : !kernel.view<[d0, 20], f32> -> tensor<[[ROWS:[0-9]+]]x[[COLUMNS:16|32]]xf32>
 // CHECK: kernel.iota columns
 // CHECK: %[[X:.*]] = arith.andi
-// CPU: arith.maxsi %{{.*}}, %[[X]] : tensor<[[ROWS]]x16xi32>
-// CPU: %[[FLOATS:.*]] = arith.bitcast %[[LANES]]
-// GPU: %[[FLOATS:.*]] = arith.bitcast %[[X]]
+// WALK: arith.maxsi %{{.*}}, %[[X]] : tensor<[[ROWS]]x16xi32>
+// WALK: %[[FLOATS:.*]] = arith.bitcast %[[LANES]]
+// TEAM: %[[FLOATS:.*]] = arith.bitcast %[[X]]
 // CHECK: %[[USUAL:.*]] = arith.select %{{.*}}, %[[FLOATS]]
 // CHECK: kernel.reduce max %[[USUAL]]
 // CHECK: arith.divf
-// CPU: scf.for
-// GPU-NOT: scf.for
+// WALK: scf.for
+// TEAM-NOT: scf.for
 // CHECK: %[[P:.*]] = arith.mulf
 // CHECK: %[[SUM:.*]] = arith.addf %[[P]]
 // CHECK: %[[BITS:.*]] = arith.bitcast %[[SUM]]
@@ -69,7 +71,7 @@ kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[
 // CHECK: %[[EXPONENT:.*]] = arith.andi %[[BITS]]
 // CHECK: %[[SCALE:.*]] = arith.bitcast %[[EXPONENT]]
 // CHECK: %[[INVERSE:.*]] = arith.subi %{{.*}}, %[[EXPONENT]]
-// CPU: scf.for
+// WALK: scf.for
 // CHECK: kernel.iota columns
 // CHECK: %[[P:.*]] = arith.mulf
 // CHECK: %[[H:.*]] = arith.truncf %[[P]] : tensor<[[ROWS:[0-9]+]]x[[COLUMNS:16|32]]xf32> to tensor<[[ROWS]]x[[COLUMNS]]xf16>
@@ -127,12 +129,12 @@ kernel.def @groups(%x: tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <
 
 // -----
 
-// Whole groups are an axis of a GPU's grid.
+// Whole groups are an axis of the grid from level 1 on.
 // CHECK-LABEL: kernel.func @whole_groups(
-// GPU-SAME: grid(%{{.*}} = d0 by 16, %[[G:.*]] = 2 by 1)
-// GPU: arith.muli %[[G]], %{{.*}} : index
-// GPU-NOT: scf.for
-// CPU: scf.for
+// TEAM-SAME: grid(%{{.*}} = d0 by 16, %[[G:.*]] = 2 by 1)
+// TEAM: arith.muli %[[G]], %{{.*}} : index
+// TEAM-NOT: scf.for
+// WALK: scf.for
 // CHECK-COUNT-2: kernel.load {{.*}} : !kernel.view<[d0, 64], f32>
 // CHECK: kernel.store
 kernel.def @whole_groups(%x: tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>})

@@ -30,9 +30,8 @@ struct TileSizes {
   bool groupsHeads;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
   int64_t weightsRows, normRows, softmaxRows, copyRows;
-  /// Of a GPU: teams of four invocations that share a row which is reduced, at most; 0: rows are walked
-  /// by one thread.
-  int64_t rowTeams = 0;
+  /// Teams of four invocations of a GPU that share a row which is reduced, at most.
+  int64_t rowTeams = 1;
   std::span<const int64_t> copyColumns; ///< the first that divides the columns is chosen
   std::span<const int64_t> poolColumns; ///< likewise, for rows that are summed
   /// Limit of the values in a tile of rows of attention and norms. A row's result does not depend
@@ -107,7 +106,6 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .normRows = 16,
                                     .softmaxRows = 16,
                                     .copyRows = 32,
-                                    .rowTeams = 1,
                                     .copyColumns = copyTileColumns,
                                     .poolColumns = gpuPoolColumns,
                                     .mostValues = std::numeric_limits<int64_t>::max()};
