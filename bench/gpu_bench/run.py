@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the models of a folder on a GPU, and PyTorch beside them where it finds one with CUDA. No package needed.
 
-usage: run [--all] [--device=vulkan:N] [--vulkan-level=N] [--rounds=N] [--only=TEXT,…] [--json=FILE]
+usage: run [--all] [--device=vulkan:N] [--vulkan-level=N] [--rounds=N] [--only=TEXT,…] [--json=FILE] [--tables=FILE]
 
 Without --all: one or two calls of each model, some minutes, once where the device is a processor. The folder is made by `bench/gpu --pack`; files
 of 5 GB are restored in it when they are first run. Times are the device's own
@@ -35,6 +35,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, help="of each call (default: 7, where the device is a processor 1)")
     parser.add_argument("--only", default="", help="calls whose name contains one of these, by commas")
     parser.add_argument("--json", help="also write the figures to this file")
+    parser.add_argument("--tables", help="also write heddle-run's tables to this file: each call kernel by kernel")
     return parser.parse_args()
 
 
@@ -127,6 +128,9 @@ def heddle(model, call, options, variables):
         return None, f"no end within {LIMIT} s"
     if ran.returncode:
         return None, last_line(ran.stderr, f"status {ran.returncode}")
+    if options.tables:
+        with open(options.tables, "a", encoding="utf-8") as file:
+            file.write(f"{call['name']}\n{ran.stdout}\n")
     figures = figures_of(ran.stdout, model["dtype"])
     return figures, "" if figures else "expected heddle-run's table, found another text"
 
@@ -168,6 +172,8 @@ def main():
     devices, _ = asked(variables, "devices")
     options.rounds = options.rounds or (1 if is_processor(options.device, devices) else 7)
     print(devices)
+    if options.tables:
+        Path(options.tables).write_text("", encoding="utf-8")
     peers = Peers()
     if "device" in peers.about:
         print(f"peers   {peers.about['device']}")

@@ -20,7 +20,8 @@ std::vector<uint32_t> moduleOf(std::initializer_list<std::vector<uint32_t>> inst
   }
   return words;
 }
-constexpr uint32_t capability = 17, typeInt = 21, typeFloat = 22, constant = 43, matrix = 4456;
+constexpr uint32_t capability = 17, typeInt = 21, typeFloat = 22, constant = 43, shuffleXor = 346,
+                   matrix = 4456;
 } // namespace
 
 TEST(VulkanLevels, NeedsAreWhatAModuleDeclares) {
@@ -38,6 +39,23 @@ TEST(VulkanLevels, NeedsAreWhatAModuleDeclares) {
   EXPECT_EQ(unknown.error().message,
             "expected a capability of SPIR-V that devices are asked for, found number 7");
   EXPECT_FALSE(findNeeds(std::vector<uint32_t>{1, 2, 3}, 32, variant));
+}
+
+TEST(VulkanLevels, ShufflesNeedSubgroupsThatHoldBoth) {
+  auto needsOf = [](uint32_t mask, int64_t subgroup) {
+    VulkanVariant variant;
+    EXPECT_TRUE(findNeeds(moduleOf({{capability, 65},
+                                    {typeInt, 1, 32, 0},
+                                    {constant, 1, 10, 3}, // the subgroup's scope
+                                    {constant, 1, 11, mask},
+                                    {shuffleXor, 2, 12, 10, 9, 11}}),
+                          subgroup, variant));
+    return variant.features;
+  };
+  EXPECT_THAT(needsOf(2, 0), testing::ElementsAre("subgroupShuffle")); // any device's hold four
+  EXPECT_THAT(needsOf(4, 0), testing::ElementsAre("subgroupShuffle", "subgroupSize8"));
+  EXPECT_THAT(needsOf(12, 0), testing::ElementsAre("subgroupShuffle", "subgroupSize16"));
+  EXPECT_THAT(needsOf(12, 32), testing::ElementsAre("subgroupShuffle")); // the size is asked for
 }
 
 TEST(VulkanLevels, ShapesAreThoseOfTheMatrixTypes) {
