@@ -27,6 +27,12 @@ struct Rule {
 const std::vector<Rule> &rules() {
   static const std::vector<Rule> all{
       {"lengths", "  %m = transformer.mask.lengths %n : tensor<?xi32>\n", ""},
+      {"alibi",
+       "  %a = transformer.bias.alibi\n"
+       "  %c = transformer.mask.causal\n"
+       "  %l = transformer.mask.lengths %n : tensor<?xi32>\n"
+       "  %m = transformer.mask.and %c, %l\n",
+       " bias(%a)"},
       {"holes",
        "  %s = transformer.weight \"b\" : tensor<4xf32>\n"
        "  %c = transformer.mask.causal\n"

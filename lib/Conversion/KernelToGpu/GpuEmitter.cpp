@@ -52,15 +52,6 @@ static LogicalResult carriesNarrowTiles(kernel::FuncOp func) {
   return failure(walked.wasInterrupted());
 }
 
-/// Whether a kernel goes over chunks of keys, whose sums it merges.
-static bool hasChunks(kernel::FuncOp func) {
-  return func
-      .walk([](kernel::ContractOp op) {
-        return op.getRows() ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
   FailureOr<int64_t> rows = tileRows(func);
   if (failed(rows))
@@ -81,7 +72,7 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
   } else {
     placement.block = func.getScheduleOrDefault().getKblock();
     placement.tx = threads.empty() ? 8 : threads[1];
-    placement.teams = *rows == 1 && hasChunks(func) && !threads.empty() ? threads[0] : 1;
+    placement.teams = *rows == 1 && GpuTeams::hasChunks(func) && !threads.empty() ? threads[0] : 1;
     placement.ty = threads.empty() ? std::max<int64_t>(1, *rows / 8) : std::min(*rows, threads[0]);
   }
   if (*rows % placement.ty != 0)
@@ -202,14 +193,12 @@ void GpuEmitter::bindArguments() {
   for (int64_t axis = 0; axis < func.getNumAxes(); ++axis)
     scalars[func.getGridIndex(axis)] = mul(entry.gridPoint(axis), func.getGridTiles()[axis]);
   placeInvocation();
-  if (placement.teams == 1) // the row of teams is the first
-    at.firstRow = mul(ty, placement.rows);
+  at.firstRow = placement.teams > 1 ? Value() : mul(ty, placement.rows);
 }
 
 LogicalResult GpuEmitter::run() {
   builder.setInsertionPoint(func);
-  if (LogicalResult begun = entry.begin(placement.invocations(), ownsRows() || placement.teams > 1);
-      failed(begun))
+  if (LogicalResult begun = entry.begin(placement.invocations(), readsApart()); failed(begun))
     return begun;
   bindArguments();
   if (placement.pairs)
@@ -238,8 +227,8 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
   auto branch = scf::IfOp::create(builder, loc, here, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  if (LogicalResult body = emitBlock(part.getBody().front()); failed(body))
-    return body;
+  if (failed(emitBlock(part.getBody().front())))
+    return failure();
   builder.setInsertionPointToStart(branch.elseBlock());
   return emitPartsFrom(parts.drop_front(), rest);
 }

@@ -144,6 +144,8 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> rowsInWindow();
   /// Whether an invocation has whole rows, and nothing is exchanged.
   bool ownsRows() const { return !placement.strided && placement.tx == 1 && placement.rows == 1; }
+  /// Whether memory that is only read has a variable of its own (GpuKernel::begin).
+  bool readsApart() const { return ownsRows() || placement.teams > 1; }
   /// Of x where it is not below a constant, else the constant: that, where one invocation has all x
   /// of a row, for which a branch pays. Unlike a maximum it keeps NaN.
   std::optional<float> floorOf(mlir::Operation &op) const;

@@ -13,13 +13,15 @@ using heddle::kernel::Fragment;
 
 namespace heddle {
 
-bool GpuTeams::isShared(scf::ForOp loop) const {
-  return e.placement.teams > 1 && loop.walk([](ContractOp op) {
-                                        return op.getRows() ? WalkResult::interrupt()
-                                                            : WalkResult::advance();
-                                      })
-                                      .wasInterrupted();
+bool GpuTeams::hasChunks(Operation *op) {
+  return op
+      ->walk([](ContractOp product) {
+        return product.getRows() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
+
+bool GpuTeams::isShared(scf::ForOp loop) const { return e.placement.teams > 1 && hasChunks(loop); }
 
 GpuTeams::Parts GpuTeams::partsOf(scf::ForOp loop) {
   Parts parts;
@@ -44,13 +46,10 @@ GpuTeams::Parts GpuTeams::partsOf(scf::ForOp loop) {
     merging.insert(&op);
     parts.merge.push_back(&op);
   }
-  auto isOfChunk = [&](Value value) {
-    return llvm::is_contained(parts.chunk, value.getDefiningOp());
-  };
   merging.insert(loop.getBody()->getTerminator());
   for (Operation *op : parts.chunk)
     for (Value value : op->getResults())
-      if (isOfChunk(value) && llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (llvm::any_of(value.getUsers(), [&](Operation *user) {
             Operation *ancestor = loop.getBody()->findAncestorOpInBlock(*user);
             return ancestor && merging.contains(ancestor);
           }))

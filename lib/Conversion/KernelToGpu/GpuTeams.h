@@ -27,7 +27,9 @@ class GpuTeams {
 public:
   explicit GpuTeams(GpuEmitter &emitter) : e(emitter) {}
 
-  /// Whether a kernel of this placement has several, and whether they share this loop.
+  /// Whether an op goes over chunks of keys.
+  static bool hasChunks(mlir::Operation *op);
+  /// Whether the kernel has several teams, which share this loop.
   bool isShared(mlir::scf::ForOp loop) const;
   /// Emits such a loop; its results are the first team's.
   mlir::LogicalResult emitLoop(mlir::scf::ForOp loop);
