@@ -45,10 +45,11 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
 // UNITS: @linear_2_few({{.*}}kblock = 64, threads = [16, 16]>
 // UNITS: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8]>
 // UNITS: @linear_3_few({{.*}}kblock = 128, threads = [16, 16]>
-func.func @columns(%x: tensor<?x4096xbf16> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> (tensor<?x4096xf32>, tensor<?x2048xf32>) {
+func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> (tensor<?x4096xf32>, tensor<?x2048xf32>) {
   %v = transformer.weight "v" : tensor<4096x4096xbf16>
   %w = transformer.weight "u" : tensor<2048x4096xbf16>
-  %y = transformer.linear %x, %v : (tensor<?x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<?x4096xf32>
-  %z = transformer.linear %x, %w : (tensor<?x4096xbf16>, tensor<2048x4096xbf16>) -> tensor<?x2048xf32>
+  %r = arith.truncf %x : tensor<?x4096xf32> to tensor<?x4096xbf16>
+  %y = transformer.linear %r, %v : (tensor<?x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<?x4096xf32>
+  %z = transformer.linear %r, %w : (tensor<?x4096xbf16>, tensor<2048x4096xbf16>) -> tensor<?x2048xf32>
   return %y, %z : tensor<?x4096xf32>, tensor<?x2048xf32>
 }
