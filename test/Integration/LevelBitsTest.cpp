@@ -32,18 +32,11 @@ protected:
     EXPECT_TRUE(sameBits(high, low));
   }
 
-  int higher = 0; ///< kernels that have another form at level 1
-};
-
-TEST_P(LevelBitsTest, Products) {
-  constexpr int64_t rows = 150;
-  // Features of which teams of invocations share a row's codes, and others.
-  for (int64_t features : {141, 320}) {
+  void expectProducts(int64_t features) {
+    constexpr int64_t rows = 150;
     // Tiles of 32 columns, the last of which do not exist, or of 64.
     LinearModel model(rows, features, GetParam() == "f32" ? 150 : 128);
     model.activation = "relu";
-    sessions.clear();
-    higher = 0;
     ASSERT_NO_FATAL_FAILURE(open(model.text(), model));
     if (sessions.size() < 2)
       return;
@@ -55,7 +48,17 @@ TEST_P(LevelBitsTest, Products) {
       expectSameBits("run", {{"x", Tensor::f32({some, features}, x)}});
     }
   }
-}
+
+  int higher = 0; ///< kernels that have another form at level 1
+};
+
+TEST_P(LevelBitsTest, Products) { expectProducts(141); }
+
+/// Features of which teams of invocations share a row's codes.
+class LevelBitsOfCodesTest : public LevelBitsTest {};
+TEST_P(LevelBitsOfCodesTest, SharedRows) { expectProducts(320); }
+INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsOfCodesTest, testing::Values("int8", "int4"),
+                         targetName);
 
 /// Attention of `features` a head under a mask of queries and keys.
 std::string attention(int64_t features, const std::string &mask) {
