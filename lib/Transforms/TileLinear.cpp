@@ -108,11 +108,14 @@ int64_t LinearTiler::headColumns(const Part &part) {
 }
 
 /// The widest tile that divides the columns, and heads, of every part but those that are rotated. On a GPU
-/// tiles are half as wide where columns, thus workgroups, are few, so that more of its processors take part.
+/// tiles are half as wide where columns, thus workgroups, are few, so that more of its processors take part;
+/// but not for two products at once (gated layers), which gained nothing on an H100.
 int64_t LinearTiler::tileColumns() {
   constexpr int64_t half = 64;
+  int64_t products = 0;
+  f.def.getBody().walk([&](LinearOp) { ++products; });
   const bool isNarrow =
-      f.sizes.stagedSteps && parts.size() == 1 && storedColumns(f, parts[0].linear) <= fewColumns;
+      f.sizes.stagedSteps && products == 1 && storedColumns(f, parts[0].linear) <= fewColumns;
   for (int64_t tile : f.sizes.linearColumns)
     if (!(isNarrow && tile > half) && llvm::all_of(parts, [&](const Part &part) {
           int64_t unit = part.heads ? headColumns(part) : storedColumns(f, part.linear);
