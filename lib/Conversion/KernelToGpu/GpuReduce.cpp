@@ -270,6 +270,9 @@ LogicalResult GpuEmitter::emitLoopNest(ArrayRef<Operation *> run) {
       return op->emitOpError("expected an op that is computed column by column");
     columns = columnsOf(op->getOperand(0).getType());
   }
+  if (!reductions.empty() && target.level == 0 && placement.tx != kLaneVectors)
+    return run.front()->emitOpError("expected ")
+           << kLaneVectors << " invocations a row at level 0, found " << placement.tx;
   int64_t step = fragmentVectors(columns) * width * placement.tx;
   if (columns % step != 0)
     return run.front()->emitOpError("expected a multiple of ")

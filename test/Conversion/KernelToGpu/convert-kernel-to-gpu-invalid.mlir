@@ -31,6 +31,26 @@ kernel.func @invocations(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 
 
 // -----
 
+// expected-error @+1 {{expected 4, 8 or 16 invocations a row in a kernel without a contraction, found 3}}
+kernel.func @across(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], f32>) scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 3]>} {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 48], f32> -> tensor<16x48xf32>
+  kernel.store %t, %y[%i, %z] : tensor<16x48xf32>, !kernel.view<[d0, 48], f32>
+}
+
+// -----
+
+// Teams hand over by shuffles, which level 0 does not have.
+kernel.func @teams(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 1], f32>) scalars(d0) grid(%i = d0 by 8) attributes {schedule = #kernel.schedule<threads = [8, 8]>} {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 64], f32> -> tensor<8x64xf32>
+  // expected-error @+1 {{expected 4 invocations a row at level 0, found 8}}
+  %s = kernel.reduce add %t : tensor<8x64xf32> -> tensor<8x1xf32>
+  kernel.store %s, %y[%i, %z] : tensor<8x1xf32>, !kernel.view<[d0, 1], f32>
+}
+
+// -----
+
 // expected-error @+1 {{expected rows of tiles to divide among 8 invocations, found 12}}
 kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 12) attributes {schedule = #kernel.schedule<threads = [8, 4]>} {
   %z = arith.constant 0 : index

@@ -269,7 +269,7 @@ TEST_F(KernelToGpu, EmbeddingGathersAndAddsPositions) {
                                             {"COLUMNS", "80"},
                                             {"V", text(vocabulary)},
                                             {"E", text(e)},
-                                            {"SCHEDULE", "threads = [8, 8]"}}));
+                                            {"SCHEDULE", "threads = [8, 4]"}}));
   ASSERT_FALSE(words.empty());
   run(words, memory, weights, {batch, t},
       {memory.argument(ids), weights.argument(table), memory.argument(pos), memory.argument(y)},
