@@ -105,8 +105,8 @@ static int64_t teamsOf(BodyFacts &facts, const GpuTarget &gpu) {
 }
 
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
-/// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum, or several
-/// times four that load for them. Registers hold 8 x 16 sums of an invocation.
+/// rows are reduced, each row has its own quad, which holds the sixteen lanes of a sum, or several
+/// that load for it. Registers hold 8 x 16 sums of an invocation.
 static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, const GpuTarget &gpu,
                                         const TileSizes &sizes) {
   int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
@@ -147,8 +147,8 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
   }
   int64_t across = multiplies && facts.wide ? 8 : 4;
   if (!multiplies && facts.reduces &&
-      facts.rows <= rowsOfTeams(sizes, sizes.normRows, facts.columns))
-    across = 4 * teamsOfRow(sizes, facts.columns);
+      facts.rows <= rowsOfQuads(sizes, sizes.normRows, facts.columns))
+    across = quadInvocations * quadsOfRow(sizes, facts.columns);
   if (facts.sums > 128)
     across = 16;
   return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,

@@ -228,7 +228,7 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
     return f.def.emitOpError("expected a quantize that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
   const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1,
-             isShared = f.sizes.rowTeams > 1; // a row, by teams of invocations
+             isShared = f.sizes.rowQuads > 1; // a row, by quads of invocations
   constexpr int64_t group = formatOf(DType::I4).group;
   const int64_t features = in.getDims().back().extent.value, stored = padded(features);
   int64_t rows = f.sizes.softmaxRows, columns = 16;
@@ -238,7 +238,7 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
     grid.push_back(kernel::Size(features / group));
     tiles.push_back(1);
   } else if (!inGroups && isShared) {
-    rows = tiles.front() = rowsOfTeams(f.sizes, rows, stored);
+    rows = tiles.front() = rowsOfQuads(f.sizes, rows, stored);
     columns = stored;
   }
   f.createFunc(grid, tiles);

@@ -83,7 +83,7 @@ static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) 
 /// Rows of a norm's tile: one if a few would exceed `mostValues`.
 static int64_t rowsOfNorm(const TileSizes &sizes, int64_t stored) {
   constexpr int64_t rowsAtOnce = 4; // rows that a CPU reduces together
-  return stored > sizes.mostValues / rowsAtOnce ? 1 : rowsOfTeams(sizes, sizes.normRows, stored);
+  return stored > sizes.mostValues / rowsAtOnce ? 1 : rowsOfQuads(sizes, sizes.normRows, stored);
 }
 
 LogicalResult heddle::tileNorm(KernelBuilder &f) {

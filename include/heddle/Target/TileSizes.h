@@ -30,8 +30,8 @@ struct TileSizes {
   bool groupsHeads;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
   int64_t weightsRows, normRows, softmaxRows, copyRows;
-  /// Teams of four invocations of a GPU that share a row which is reduced, at most.
-  int64_t rowTeams = 1;
+  /// Quads of a GPU's invocations that share a row which is reduced, at most.
+  int64_t rowQuads = 1;
   std::span<const int64_t> copyColumns; ///< the first that divides the columns is chosen
   std::span<const int64_t> poolColumns; ///< likewise, for rows that are summed
   /// Limit of the values in a tile of rows of attention and norms. A row's result does not depend
@@ -52,21 +52,20 @@ constexpr int64_t firstDividing(std::span<const int64_t> sizes, int64_t extent) 
   return sizes.back();
 }
 
-/// Columns of one team's step over a row that is reduced, the lanes of a sum.
-inline constexpr int64_t laneColumns = 16;
+/// Columns of one quad's step over a row that is reduced, the lanes of a sum, and its invocations.
+inline constexpr int64_t laneColumns = 16, quadInvocations = 4;
 
-/// Teams that share a row of `columns`: as many as have the same number of steps.
-constexpr int64_t teamsOfRow(const TileSizes &sizes, int64_t columns) {
-  int64_t teams = sizes.rowTeams;
-  while (teams > 1 && columns % (laneColumns * teams) != 0)
-    teams /= 2;
-  return teams;
+/// Quads that share a row of `columns`: as many as have the same number of steps.
+constexpr int64_t quadsOfRow(const TileSizes &sizes, int64_t columns) {
+  int64_t quads = sizes.rowQuads;
+  while (quads > 1 && columns % (laneColumns * quads) != 0)
+    quads /= 2;
+  return quads;
 }
 
-/// Rows of a tile whose rows are reduced: fewer the more teams share each.
-constexpr int64_t rowsOfTeams(const TileSizes &sizes, int64_t rows, int64_t columns) {
-  const int64_t teams = teamsOfRow(sizes, columns);
-  return teams > 1 ? rows / teams : rows;
+/// Rows of a tile whose rows are reduced: fewer the more quads share each.
+constexpr int64_t rowsOfQuads(const TileSizes &sizes, int64_t rows, int64_t columns) {
+  return rows / quadsOfRow(sizes, columns);
 }
 
 inline constexpr std::array<int64_t, 4> copyTileColumns{64, 48, 32, 16},
@@ -116,7 +115,7 @@ inline constexpr TileSizes teamTiles = [] {
   TileSizes tiles = gpuTiles;
   tiles.linearRows = 128;
   tiles.stagedSteps = 16;
-  tiles.rowTeams = 4;
+  tiles.rowQuads = 4;
   return tiles;
 }();
 

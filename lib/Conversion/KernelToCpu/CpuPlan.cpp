@@ -107,6 +107,7 @@ struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
   bool storesPanels = false, weights = false;
+  int64_t packsFrom = 0;
   Keeps keeps = Keeps::Sums;
 };
 } // namespace
@@ -141,7 +142,9 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
       }
       needs.products.insert(contract.getType().getDimSize(1));
       needs.weights |= contract.readsWeights();
-      needs.keeps = std::max(needs.keeps, chooseStrategy(contract, target).keeps(target));
+      const ProductStrategy &strategy = chooseStrategy(contract, target);
+      needs.keeps = std::max(needs.keeps, strategy.keeps(target));
+      needs.packsFrom = std::max(needs.packsFrom, strategy.packsFrom(contract));
     }
     if (auto store = dyn_cast<StoreOp>(op))
       needs.storesPanels |= cast<ViewType>(store.getView().getType()).getPanel() != 0;
@@ -216,6 +219,7 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
   plan.tileRows = needs->tileRows;
   plan.fragment = chooseFragment(*needs, target);
   plan.clippedColumns = needs->clipped;
+  plan.packsFrom = needs->packsFrom;
   body.walk(
       [&](MaskOp op) { plan.visitTile = std::min<int64_t>(plan.visitTile, op.getVisitTile()); });
   if (needs->products.empty())

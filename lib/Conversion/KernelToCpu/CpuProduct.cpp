@@ -127,7 +127,7 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
   chain.left = [&, this](Value k, int64_t r, int64_t u) {
     if (widened)
       return e.loadAt(widened->base,
-                      e.moved({e.sub(k, from), 0}, Value(), r * widened->columns + u),
+                      e.moved({e.sub(k, from), 0}, Value(), r * widened->columns + featureAt(u)),
                       widened->element, widened->element);
     Address place = e.moved(rows[r], e.mul(k, counted), u * counted);
     return counted == 1 ? e.loadScalars(left, place, 1).front() : e.loadWord(left, place);
@@ -205,7 +205,9 @@ TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
   Value feature = e.loopBy(from, to, 16).getInductionVar();
   for (int64_t row = 0; row < shape.rows; ++row)
     for (int64_t lane = 0; lane < 16; lane += width)
-      e.storeAt(widenedLeft(e.loadVector(left, e.moved(places[row], feature, lane))), memory.base,
+      e.storeAt(e.widened(e.loadVector(left, e.moved(places[row], feature, lane)),
+                          left.type.getElementType(), Value()),
+                memory.base,
                 e.moved({e.sub(feature, from), 0}, Value(), row * memory.columns + lane),
                 memory.element);
   return memory;
@@ -322,7 +324,7 @@ void CpuProduct::pack(Value from, Value to) {
   e.scratch.place(*form);
   packed = {*form, from};
   OpBuilder::InsertionGuard guard(builder);
-  e.enterIf(e.loops.largeTileRuns());
+  e.enterIf(e.loops.readsPacked());
   Value first = op.getFrom() ? e.scalar(op.getFrom()) : e.constant(0);
   if (op.getRows())
     return forVisited(first, e.scalar(op.getRows()),

@@ -29,6 +29,8 @@ public:
   virtual ~CpuProduct() = default;
   static bool accepts(ContractOp, const CpuTarget &) { return true; }
   static Keeps keeps(const CpuTarget &) { return Keeps::Sums; }
+  /// Rows of a tile from which packing B pays; 0: whenever the large register tile runs.
+  static int64_t packsFrom(ContractOp) { return 0; }
 
   /// Packs features [from, to) of B (null: all) into scratch, if the strategy packs. The large
   /// register tile then reads them there.
@@ -72,8 +74,8 @@ protected:
   virtual Operand loadB(const Fragment &shape);
   /// Whether B is widened before it is multiplied. k then counts features instead of words.
   virtual bool decodes() const { return false; }
-  /// Narrow elements of a row of A as f32, in the order in which a decoded product multiplies them.
-  virtual mlir::Value widenedLeft(mlir::Value bits) { return e.widened(bits); }
+  /// The feature of A that a decoded product multiplies as the k-th of an even number.
+  virtual int64_t featureAt(int64_t k) { return k; }
   /// Features that a step of k multiplies.
   virtual int64_t perStep() { return decodes() ? 1 : word(); }
   /// Unroll factor of a chain that reads B unpacked.
@@ -118,7 +120,10 @@ protected:
   /// Addresses of a register tile's rows in the left view, and in a view beside it.
   llvm::SmallVector<Address> leftRows(const Fragment &shape) { return rowsOf(left(), shape); }
   llvm::SmallVector<Address> rowsOf(const BoundView &view, const Fragment &shape);
-  bool isPacked() const { return packed && e.loops.at.rows == e.loops.plan.fragment.rows; }
+  bool isPacked() const {
+    const TileLoops &loops = e.loops;
+    return packed && !loops.at.isUnpacked && loops.at.rows == loops.plan.fragment.rows;
+  }
   Operand loadPacked(const Fragment &shape);
   /// Form of B decoded to f32: panels [c/16][k][16], or rows. None if it would leave too little
   /// room in the second-level cache.
@@ -193,11 +198,12 @@ private:
 struct ProductStrategy {
   bool (*accepts)(ContractOp op, const CpuTarget &target);
   Keeps (*keeps)(const CpuTarget &target);
+  int64_t (*packsFrom)(ContractOp op);
   std::unique_ptr<CpuProduct> (*make)(CpuEmitter &emitter, ContractOp op);
 };
 template <class Product>
 constexpr ProductStrategy strategyOf() {
-  return {Product::accepts, Product::keeps,
+  return {Product::accepts, Product::keeps, Product::packsFrom,
           [](CpuEmitter &emitter, ContractOp op) -> std::unique_ptr<CpuProduct> {
             return std::make_unique<Product>(emitter, op);
           }};

@@ -37,9 +37,10 @@ void TileLoops::enter(const CpuPlan &bodyPlan, Block &body) {
 
 /// Emits `body` for fragments of `count` rows.
 LogicalResult TileLoops::rowsOf(int64_t count, Value from, Value to, Value fewTurns,
-                                Callback body) {
+                                bool isUnpacked, Callback body) {
   OpBuilder::InsertionGuard guard(e.builder);
   TileContext inside{count, e.loopBy(from, to, count).getInductionVar(), fewTurns};
+  inside.isUnpacked = isUnpacked;
   llvm::SaveAndRestore context(at, inside);
   return body();
 }
@@ -84,23 +85,34 @@ TileLoops::RowSplit TileLoops::splitRows() {
 
 LogicalResult TileLoops::overRows(bool hasProducts, Callback body) {
   if (!hasProducts)
-    return rowsOf(plan.fragment.rows, e.constant(0), rowCount, Value(), body);
+    return rowsOf(plan.fragment.rows, e.constant(0), rowCount, Value(), false, body);
   if (failed(overSeveralRows(body)))
     return failure();
-  return plan.oneRow ? rowsOf(1, splitRows().several, rowCount, Value(), body) : success();
+  return plan.oneRow ? rowsOf(1, splitRows().several, rowCount, Value(), true, body) : success();
 }
 
 LogicalResult TileLoops::overSeveralRows(Callback body) {
   int64_t large = plan.fragment.rows, small = plan.fewRows;
   auto [whole, several] = splitRows();
   Value fewTurns = e.compare(arith::CmpIPredicate::slt, whole, e.constant(4 * large));
-  if (failed(rowsOf(large, e.constant(0), whole, fewTurns, body)))
+  Value packed = rowsOfPacked(whole);
+  if (failed(rowsOf(large, e.constant(0), packed, fewTurns, false, body)))
     return failure();
-  return small ? rowsOf(small, whole, several, fewTurns, body) : success();
+  if (plan.packsFrom && failed(rowsOf(large, packed, whole, fewTurns, true, body)))
+    return failure();
+  return small ? rowsOf(small, whole, several, fewTurns, true, body) : success();
 }
 
-Value TileLoops::largeTileRuns() {
-  return e.compare(arith::CmpIPredicate::ne, splitRows().large, e.constant(0));
+/// Rows of the large register tile that read packed panels: all of them, or none where they are few.
+Value TileLoops::rowsOfPacked(Value large) {
+  if (!plan.packsFrom)
+    return large;
+  Value areMany = e.compare(arith::CmpIPredicate::uge, rowCount, e.constant(plan.packsFrom));
+  return e.select(areMany, large, e.constant(0));
+}
+
+Value TileLoops::readsPacked() {
+  return e.compare(arith::CmpIPredicate::ne, rowsOfPacked(splitRows().large), e.constant(0));
 }
 
 //===- Columns -----------------------------------------------------------===//
@@ -162,7 +174,7 @@ LogicalResult TileLoops::overColumns(int64_t columns, ColumnRange range, bool al
   auto loop = [&](Value from, Value to, int64_t step) {
     LogicalResult result = success();
     e.loopOver(from, to, step, sums, [&](Value column) {
-      llvm::SaveAndRestore context(at, {at.rows, at.row, at.fewTurns, column, step});
+      llvm::SaveAndRestore context(at, {at.rows, at.row, at.fewTurns, column, step, at.isUnpacked});
       result = body();
     });
     return result;

@@ -21,6 +21,7 @@ struct CpuPlan {
   int64_t fewRows = 0;         ///< rows of the register tile for the last rows; 0: none
   int64_t fewColumns = 0;      ///< and its columns
   bool oneRow = false;         ///< a lone row has a register tile of its own
+  int64_t packsFrom = 0;       ///< rows of a tile from which the large register tile reads packed panels
   int64_t visitTile = 1 << 20; ///< columns of the narrowest tile that a mask decides on
   llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
 
@@ -47,6 +48,7 @@ struct TileContext {
   mlir::Value fewTurns; ///< i1: fewer than four large register tiles run
   mlir::Value column;   ///< null: in no loop over columns
   int64_t columns = 0;  ///< columns of a step of that loop
+  bool isUnpacked = false; ///< the rows are too few to pack panels for them
 };
 
 /// Loops over the tiles of a body. `emitter` serves for arithmetic and for the values of views and
@@ -68,8 +70,8 @@ public:
   /// Loops over the columns of a tile, carrying `sums`; `alone`: the body holds no product.
   mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, bool alone, Registers &sums,
                                   Callback body);
-  /// Whether the large register tile runs at all.
-  mlir::Value largeTileRuns();
+  /// Whether packed panels are read, by the large register tile.
+  mlir::Value readsPacked();
 
   /// Columns that the view still has from the op's first one on; null if they cover the tile.
   mlir::Value columnsLeft(mlir::Operation &op, int64_t columns);
@@ -88,10 +90,11 @@ private:
   struct RowSplit {
     mlir::Value large, several;
   };
+  mlir::Value rowsOfPacked(mlir::Value large);
   RowSplit splitRows();
   mlir::Value rowsOfLargeTile(mlir::Value count, int64_t large, int64_t small);
   mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, mlir::Value fewTurns,
-                             Callback body);
+                             bool isUnpacked, Callback body);
   int64_t stepColumns(int64_t columns, bool alone) const;
 
   BodyEmitter &e;

@@ -25,8 +25,8 @@ namespace heddle {
 
 /// Identity of maxima: the lowest finite float, because some devices do not keep infinities.
 static constexpr float kLowest = -0x1.fffffep+127f;
-/// Virtual lanes of a sum, in vec4s.
-static constexpr int64_t kLaneVectors = 4;
+/// Virtual lanes of a sum, in vec4s: one in each invocation of a quad.
+static constexpr int64_t kLaneVectors = quadInvocations;
 
 namespace {
 /// Emits reductions of blocked and strided tiles.
@@ -45,10 +45,10 @@ public:
 
 private:
   Value sumOfStagedRow(Value row, int64_t columns);
-  Value ofTeams(ReduceKind kind, Value lanes, Value own);
+  Value ofQuads(ReduceKind kind, Value lanes, Value own);
   Value exchanged(ReduceKind kind, Value lanes);
   Value shuffled(Value vec4, int64_t distance);
-  Value ofFirstTeam(ReduceKind kind, Value number);
+  Value ofFirstQuad(ReduceKind kind, Value number);
 
   GpuEmitter &e;
   OpBuilder &builder;
@@ -178,9 +178,9 @@ Value RowReductions::shuffled(Value vec4, int64_t distance) {
   return vector::FromElementsOp::create(builder, loc, e.vec4Type(), others);
 }
 
-/// Lanes with the next columns, `own` of this team. The first team takes those of the others behind its
-/// own, in the order of columns; what other teams sum is not used. Maxima have no order.
-Value RowReductions::ofTeams(ReduceKind kind, Value lanes, Value own) {
+/// Lanes with the next columns, `own` of this quad. The first quad takes those of the others behind its
+/// own, in the order of columns; what other quads sum is not used. Maxima have no order.
+Value RowReductions::ofQuads(ReduceKind kind, Value lanes, Value own) {
   lanes = e.combine(kind, lanes, own);
   if (kind == ReduceKind::Add)
     for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance += kLaneVectors)
@@ -190,7 +190,7 @@ Value RowReductions::ofTeams(ReduceKind kind, Value lanes, Value own) {
 
 /// The four lanes of each of a row's invocations, reduced by the first two steps of the tree: the
 /// neighbours two and one further on stand in for lanes l + 8 and l + 4, and sums commute. Maxima of
-/// teams come first.
+/// quads come first.
 Value RowReductions::exchanged(ReduceKind kind, Value lanes) {
   int64_t distance = kind == ReduceKind::Max ? e.placement.tx / 2 : kLaneVectors / 2;
   for (; distance > 0; distance /= 2)
@@ -198,8 +198,8 @@ Value RowReductions::exchanged(ReduceKind kind, Value lanes) {
   return lanes;
 }
 
-/// The first team's sum, in all of a row's invocations; all have the same maximum.
-Value RowReductions::ofFirstTeam(ReduceKind kind, Value number) {
+/// The first quad's sum, in all of a row's invocations; all have the same maximum.
+Value RowReductions::ofFirstQuad(ReduceKind kind, Value number) {
   if (kind == ReduceKind::Max)
     return number;
   for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance *= 2) {
@@ -216,7 +216,7 @@ Fragment RowReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
   if (e.target.level >= 1) {
     Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
     for (Value own : lanes)
-      result.registers.push_back(ofFirstTeam(kind, e.reduceLanes(kind, {exchanged(kind, own)})));
+      result.registers.push_back(ofFirstQuad(kind, e.reduceLanes(kind, {exchanged(kind, own)})));
     return result;
   }
   int64_t entries = e.placement.ty * e.placement.rows * kLaneVectors;
@@ -254,7 +254,7 @@ LogicalResult RowReductions::emitLoopNestStep(ArrayRef<Operation *> run,
       return tile;
     for (int64_t row = 0; row < tile->rows; ++row, ++lane)
       for (int64_t j = 0; j < tile->vectors; ++j)
-        *lane = ofTeams(reduction.getKind(), *lane, tile->at(row, j));
+        *lane = ofQuads(reduction.getKind(), *lane, tile->at(row, j));
   }
   return success();
 }

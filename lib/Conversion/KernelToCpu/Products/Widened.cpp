@@ -3,14 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // f16 as a storage format, and keys and values that are kept as bf16 or as codes
-// beside queries of f32: B becomes f32, feature by feature or row by row. Register
-// tiles of few rows widen as they load, because they are bound by memory; the large
-// one reads B widened once (packed). A narrow left side is widened too, one register
-// tile's rows at a time: else each of its scalars would take two instructions beside
-// the register tile's few multiply-adds.
+// beside queries of f32: B becomes f32, feature by feature or row by row. Few rows
+// widen as they load, because they are bound by memory; many read B widened once
+// (packed). A narrow left side is widened too, one register tile's rows at a time:
+// else each of its scalars would take two instructions beside the register tile's
+// few multiply-adds.
 //
-// So are products of bf16 where the target says so (CpuTarget::widensBf16). Of each
-// pair the odd feature is multiplied first:
+// So are products of bf16 where the target says so (CpuTarget::widensBf16), but for
+// packing: two instructions split a pair, beside sixteen multiply-adds, and packed
+// numbers of f32 take as long to come from the second-level cache. Of each pair the
+// odd feature is multiplied first:
 //
 //   memory   f0 f1 f2 f3 ...     k = 0 1 2 3 ... of the chain: f1 f0 f3 f2 ...
 
@@ -32,6 +34,8 @@ struct Widened : CpuProduct {
   }
 
   bool decodes() const override { return true; }
+  /// Packed B costs what three register tiles of eight rows cost to widen it as they load.
+  static int64_t packsFrom(ContractOp op) { return op.readsWeights() ? 24 : 0; }
   /// Elements of words of B as f32, in the order in which they are multiplied.
   virtual Registers parts(Value words, Value scale) {
     return e.widenedWords(words, right().type.getElementType(), scale);
@@ -46,9 +50,9 @@ struct Widened : CpuProduct {
     int64_t step = 0;
     SmallVector<Address> places = e.rightPlaces(op, shape, step);
     Registers scales = scalesOfColumns(shape);
-    // Few rows are bound by memory, and widening leaves the hardware prefetcher too short a
-    // distance.
-    bool streams = op.readsWeights() && shape.rows < e.loops.plan.fragment.rows;
+    // Rows that read what is not packed are few and bound by memory, and widening leaves the hardware
+    // prefetcher too short a distance.
+    bool streams = op.readsWeights();
     return [=, this, known = SmallVector<Registers>(shape.vectors)](Value k, int64_t j,
                                                                     int64_t u) mutable -> Value {
       constexpr int64_t linesAhead = 8, lineBytes = 64;
@@ -110,20 +114,15 @@ struct Bf16Widened : Widened {
            !op.getRows();
   }
 
+  static int64_t packsFrom(ContractOp) { return 0; }
+  std::optional<TileMemory> packedForm() override {
+    return op.readsWeights() ? std::nullopt : Widened::packedForm();
+  }
   Registers parts(Value words, Value) override {
     auto [even, odd] = e.halvesOf(words);
     return {odd, even};
   }
-  Value widenedLeft(Value bits) override {
-    auto type = cast<VectorType>(bits.getType());
-    SmallVector<int64_t> swapped;
-    for (int64_t lane = 0; lane < type.getNumElements(); ++lane)
-      swapped.push_back(lane ^ 1);
-    Value words =
-        arith::ExtUIOp::create(builder, loc, type.clone(builder.getI32Type()),
-                               vector::ShuffleOp::create(builder, loc, bits, bits, swapped));
-    return e.halvesOf(words).first;
-  }
+  int64_t featureAt(int64_t k) override { return k ^ 1; }
 };
 } // namespace
 
