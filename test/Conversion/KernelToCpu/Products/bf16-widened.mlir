@@ -2,31 +2,32 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Without vdpbf16ps, 512-bit code widens the right side once for the large register
-// tile, and a register tile's own rows; of each pair the odd feature comes first. The
-// loop that multiplies takes nothing apart. Narrower vectors take words apart as they go.
+// Without vdpbf16ps, 512-bit code widens a register tile's own rows before its loop, and weights
+// as they are loaded, never in memory; of each pair the odd feature comes first. Narrower vectors
+// take words of both sides apart as they go.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v3 --cse | FileCheck %s --check-prefix=SPLITS
 
 // CHECK-LABEL: func.func @features(
-// Of the right side, the word's high half is stored first.
+// CHECK-NOT: scf.if
+// CHECK-NOT: vector.shuffle
+// CHECK: llvm.store %{{.*}} : vector<16xf32>
+// CHECK: scf.for {{.*}} iter_args
 // CHECK: %[[LOW:.*]] = arith.shli
-// CHECK-NEXT: %{{.*}} = arith.constant dense<-65536>
-// CHECK-NEXT: %[[HIGH:.*]] = arith.andi
-// CHECK-NEXT: %[[EVEN:.*]] = arith.bitcast %[[LOW]]
-// CHECK-NEXT: %[[ODD:.*]] = arith.bitcast %[[HIGH]]
-// CHECK: llvm.store %[[ODD]]
-// CHECK: llvm.store %[[EVEN]]
-// CHECK: vector.shuffle {{.*}} [1, 0, 3, 2,
-// CHECK: iter_args
-// CHECK-NOT: arith.shli
-// CHECK-COUNT-192: math.fma
+// CHECK: %[[HIGH:.*]] = arith.andi
+// CHECK: %[[EVEN:.*]] = arith.bitcast %[[LOW]]
+// CHECK: %[[ODD:.*]] = arith.bitcast %[[HIGH]]
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[ROWS:.*]][%{{.*}}] :
+// CHECK: llvm.getelementptr %[[AT]][1]
+// CHECK: %[[SUM:.*]] = math.fma %{{.*}}, %[[ODD]]
+// CHECK: math.fma %{{.*}}, %[[EVEN]], %[[SUM]]
 // CHECK: scf.yield
 // SPLITS-LABEL: func.func @features(
 // SPLITS-NOT: vector.shuffle
 kernel.func @features(%x: !kernel.view<[d0, 64], bf16>, %w: !kernel.view<[48, 64], bf16, panel = 16>, %y: !kernel.view<[d0, 48], f32>)
-    scalars(d0) grid(%i = d0 by 96, %j = 48 by 48) {
+    scalars(d0) grid(%i = d0 by 96, %j = 48 by 48) attributes {
+    storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>]} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 64], bf16>, !kernel.view<[48, 64], bf16, panel = 16> -> tensor<96x48xf32>
   kernel.store %c, %y[%i, %j] : tensor<96x48xf32>, !kernel.view<[d0, 48], f32>
 }

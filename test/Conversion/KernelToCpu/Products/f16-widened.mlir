@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The right side is widened once into scratch before the large register tile
-// runs, and in registers by the tiles of few rows. x86-64-v2 has no instruction
-// for it.
+// runs, and in registers by the tiles of few rows; weights for fewer than 24 rows
+// by the large one too. x86-64-v2 has no instruction for it.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 --cse | FileCheck %s --check-prefix=INTEGERS
@@ -28,6 +28,22 @@ kernel.func @features(%x: !kernel.view<[d0, 64], f32>, %w: !kernel.view<[64, 64]
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 64], f32>, !kernel.view<[64, 64], f16, panel = 16> -> tensor<96x64xf32>
   %r = arith.truncf %c : tensor<96x64xf32> to tensor<96x64xf16>
   kernel.store %r, %y[%i, %j] : tensor<96x64xf16>, !kernel.view<[d0, 64], f16>
+}
+
+// CHECK-LABEL: func.func @weights(
+// CHECK: %[[FROM:.*]] = arith.constant 24
+// CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %[[FROM]]
+// CHECK: %[[PACKED:.*]] = arith.select %[[MANY]], %[[LARGE:[^,]*]],
+// CHECK: scf.if
+// CHECK: scf.for %{{.*}} to %[[PACKED]] step
+// CHECK-NOT: arith.extf
+// CHECK: scf.for %{{.*}} = %[[PACKED]] to %[[LARGE]] step
+// CHECK: arith.extf
+kernel.func @weights(%x: !kernel.view<[d0, 64], f32>, %w: !kernel.view<[48, 64], f16, panel = 16>, %y: !kernel.view<[d0, 48], f32>)
+    scalars(d0) grid(%i = d0 by 96, %j = 48 by 48) attributes {
+    storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>]} {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 64], f32>, !kernel.view<[48, 64], f16, panel = 16> -> tensor<96x48xf32>
+  kernel.store %c, %y[%i, %j] : tensor<96x48xf32>, !kernel.view<[d0, 48], f32>
 }
 
 // CHECK-LABEL: func.func @keys(
