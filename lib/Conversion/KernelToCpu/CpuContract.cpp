@@ -7,6 +7,8 @@
 
 #include "CpuProduct.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
@@ -50,16 +52,12 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
       return failure(); // leftTile said why
     result.registers = product(op).overRows(result, *left);
   } else {
-    const Size &features = view(op.getLhs()).type.getDims().back().extent;
     Registers zeros(result.size(), zeroSum(op)), start = zeros;
-    int64_t from = 0;
-    const std::optional<TileMemory> &sums = product(op).partialSums;
-    if (sums && !isWholeRow(op)) {
-      start = readFragment(*sums, op.getType()).registers;
-      from = lastBlock(op);
-    }
+    const int64_t from = firstFeature(op);
+    if (from)
+      start = readFragment(*product(op).partialSums, op.getType()).registers;
     auto sum = [&] {
-      return product(op).overFeatures(result, start, constant(from), constant(features.value));
+      return product(op).overFeatures(result, start, constant(from), constant(featuresOf(op)));
     };
     if (op.getVisited() && columnBase(columnsOf(op.getType())))
       result.registers = ifVisited(
@@ -90,6 +88,12 @@ int64_t CpuEmitter::lastBlock(ContractOp op) {
   return (featuresOf(op) - 1) / size * size;
 }
 
+/// The first feature that runs with the ops behind the product: of the last block, if it goes by
+/// blocks.
+int64_t CpuEmitter::firstFeature(ContractOp op) {
+  return product(op).partialSums && !isWholeRow(op) ? lastBlock(op) : 0;
+}
+
 /// Runs one block of features over all rows; partial sums are read from memory and written back.
 /// The chain of an element continues where it stopped, so its bits are those of one pass.
 LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
@@ -110,10 +114,14 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
       writeFragment(memory, shape, op.getType());
       return success();
     };
+    llvm::SaveAndRestore slots(scratch.used);
+    product.enterRows(from, to);
     Registers none;
-    return isWide(op.getType())
-               ? loops.overColumns(memory.columns, memory.valid, /*alone=*/false, none, block)
-               : block();
+    LogicalResult result = isWide(op.getType()) ? loops.overColumns(memory.columns, memory.valid,
+                                                                    /*alone=*/false, none, block)
+                                                : block();
+    product.leaveRows();
+    return result;
   });
   product.releasePacked();
   return result;

@@ -206,6 +206,7 @@ private:
   CpuProduct &product(ContractOp op); ///< CpuProduct.cpp
   mlir::FailureOr<TileMemory> leftTile(ContractOp op);
   int64_t lastBlock(ContractOp op);
+  int64_t firstFeature(ContractOp op);
   mlir::LogicalResult emitFirstBlocks(ContractOp op);
   mlir::LogicalResult emitFeatures(ContractOp op, mlir::Value from, mlir::Value to, bool first);
 

@@ -121,9 +121,9 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
   int64_t counted = perStep();
   const BoundView left = this->left();
   SmallVector<Address> rows = leftRows(shape);
-  std::optional<TileMemory> widened;
-  if (decodes() && CpuEmitter::perWord(left) > 1)
-    widened = widenLeft(shape, from, to);
+  const bool isEntered = widened.has_value();
+  if (!isEntered)
+    widenRows(from, to);
   chain.left = [&, this](Value k, int64_t r, int64_t u) {
     if (widened)
       return e.loadAt(widened->base,
@@ -135,8 +135,10 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
   Value first = wordsOf(from), last = wordsOf(to);
   sums = readsByPanel(shape) ? sumByPanel(chain, sums, first, last)
                              : sumFeatures(std::move(chain), std::move(sums), first, last);
-  if (widened)
+  if (widened && !isEntered) {
     e.scratch.release(*widened);
+    leaveRows();
+  }
   return sums;
 }
 
@@ -191,10 +193,20 @@ void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
   };
 }
 
-/// Widens features [from, to) of the register tile's rows to f32 in scratch, which the caller
-/// releases.
-TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
+/// A lone row may have many features, and several products would have them in scratch at once.
+void CpuProduct::enterRows(Value from, Value to) {
+  if (!op.getRows() && !e.loops.isOneRow())
+    widenRows(from, to);
+}
+
+/// Widens features [from, to) of the register tile's rows to f32 in scratch, where narrow ones are
+/// multiplied as f32.
+void CpuProduct::widenRows(Value from, Value to) {
   const BoundView left = this->left();
+  if (!decodes() || CpuEmitter::perWord(left) == 1)
+    return;
+  Fragment shape;
+  shape.rows = e.loops.at.rows;
   SmallVector<Address> places = leftRows(shape);
   TileMemory memory;
   memory.rows = shape.rows;
@@ -210,7 +222,7 @@ TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
                 memory.base,
                 e.moved({e.sub(feature, from), 0}, Value(), row * memory.columns + lane),
                 memory.element);
-  return memory;
+  widened = memory;
 }
 
 //===- Over rows ---------------------------------------------------------===//

@@ -36,6 +36,10 @@ public:
   /// register tile then reads them there.
   void pack(mlir::Value from = {}, mlir::Value to = {});
   void releasePacked();
+  /// Begins the rows of a register tile: widens features [from, to) of A once for all of their columns,
+  /// in scratch that is free again when the caller's slots are.
+  void enterRows(mlir::Value from, mlir::Value to);
+  void leaveRows() { widened.reset(); }
   /// Frees packed B and partial sums.
   void release();
   /// Adds the products of features [from, to) to `sums`.
@@ -141,7 +145,7 @@ private:
   bool readsByPanel(const Fragment &shape);
   Registers sumByPanel(const Chain &chain, const Registers &sums, mlir::Value first,
                        mlir::Value last);
-  TileMemory widenLeft(const Fragment &shape, mlir::Value from, mlir::Value to);
+  void widenRows(mlir::Value from, mlir::Value to);
   Registers overVisited(mlir::Value from, mlir::Value to, mlir::ValueRange start,
                         llvm::function_ref<Registers(mlir::Value, mlir::Value, Registers)> part);
   void forVisited(mlir::Value from, mlir::Value to,
@@ -154,6 +158,7 @@ private:
     mlir::Value from; ///< first feature that is packed; null: feature 0
   };
   std::optional<Packed> packed;
+  std::optional<TileMemory> widened; ///< features of the register tile's rows as f32
 };
 
 /// Prefetch during a product (CpuPrefetch.cpp): each step fetches some lines of the next tile's

@@ -64,20 +64,29 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   SmallVector<TileMemory> memories;
   for (Value value : outside)
     memories.push_back(allocate(value.getType(), /*allRows=*/true));
-  for (Operation *op : ops)
-    if (auto contract = dyn_cast<ContractOp>(op)) {
-      if (isBlocked(*op))
-        product(contract).pack(constant(lastBlock(contract)), constant(featuresOf(contract)));
-      else
-        product(contract).pack();
-    }
+  auto forContracts = [&](function_ref<void(ContractOp)> act) {
+    for (Operation *op : ops)
+      if (auto contract = dyn_cast<ContractOp>(op))
+        act(contract);
+  };
+  forContracts([&](ContractOp op) {
+    if (isBlocked(*op))
+      product(op).pack(constant(lastBlock(op)), constant(featuresOf(op)));
+    else
+      product(op).pack();
+  });
   bool hasProducts = llvm::any_of(ops, [](Operation *op) { return holdsProduct(*op); });
   LogicalResult result = loops.overRows(hasProducts, [&]() -> LogicalResult {
     llvm::SaveAndRestore registers(fragments);
     llvm::SaveAndRestore tiles(scratch.fragments);
     llvm::SaveAndRestore slots(scratch.used);
+    forContracts([&](ContractOp op) {
+      if (!op.getRows())
+        product(op).enterRows(constant(firstFeature(op)), constant(featuresOf(op)));
+    });
     if (failed(emitOps(ops)))
       return failure();
+    forContracts([&](ContractOp op) { product(op).leaveRows(); });
     for (auto [value, memory] : llvm::zip(outside, memories))
       if (failed(keep(value, memory)))
         return failure();
@@ -88,9 +97,7 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   });
   for (auto [value, memory] : llvm::zip(outside, memories))
     scratch.rows[value] = memory;
-  for (Operation *op : ops)
-    if (auto contract = dyn_cast<ContractOp>(op))
-      product(contract).release();
+  forContracts([&](ContractOp op) { product(op).release(); });
   return result;
 }
 

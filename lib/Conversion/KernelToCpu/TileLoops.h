@@ -21,7 +21,7 @@ struct CpuPlan {
   int64_t fewRows = 0;         ///< rows of the register tile for the last rows; 0: none
   int64_t fewColumns = 0;      ///< and its columns
   bool oneRow = false;         ///< a lone row has a register tile of its own
-  int64_t packsFrom = 0;       ///< rows of a tile from which the large register tile reads packed panels
+  int64_t packsFrom = 0; ///< rows of a tile from which the large register tile reads packed panels
   int64_t visitTile = 1 << 20; ///< columns of the narrowest tile that a mask decides on
   llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
 
@@ -45,9 +45,9 @@ using Registers = llvm::SmallVector<mlir::Value>;
 struct TileContext {
   int64_t rows = 1;
   mlir::Value row;
-  mlir::Value fewTurns; ///< i1: fewer than four large register tiles run
-  mlir::Value column;   ///< null: in no loop over columns
-  int64_t columns = 0;  ///< columns of a step of that loop
+  mlir::Value fewTurns;    ///< i1: fewer than four large register tiles run
+  mlir::Value column;      ///< null: in no loop over columns
+  int64_t columns = 0;     ///< columns of a step of that loop
   bool isUnpacked = false; ///< the rows are too few to pack panels for them
 };
 
