@@ -107,7 +107,7 @@ struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
   bool storesPanels = false, weights = false;
-  int64_t packsFrom = 0;
+  int64_t packsFrom = 0; ///< register tiles
   Keeps keeps = Keeps::Sums;
 };
 } // namespace
@@ -219,7 +219,7 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
   plan.tileRows = needs->tileRows;
   plan.fragment = chooseFragment(*needs, target);
   plan.clippedColumns = needs->clipped;
-  plan.packsFrom = needs->packsFrom;
+  plan.packsFrom = needs->packsFrom * plan.fragment.rows;
   body.walk(
       [&](MaskOp op) { plan.visitTile = std::min<int64_t>(plan.visitTile, op.getVisitTile()); });
   if (needs->products.empty())

@@ -29,7 +29,7 @@ public:
   virtual ~CpuProduct() = default;
   static bool accepts(ContractOp, const CpuTarget &) { return true; }
   static Keeps keeps(const CpuTarget &) { return Keeps::Sums; }
-  /// Rows of a tile from which packing B pays; 0: whenever the large register tile runs.
+  /// Large register tiles from which packing B pays for a tile; 0: whenever one runs.
   static int64_t packsFrom(ContractOp) { return 0; }
 
   /// Packs features [from, to) of B (null: all) into scratch, if the strategy packs. The large

@@ -34,8 +34,8 @@ struct Widened : CpuProduct {
   }
 
   bool decodes() const override { return true; }
-  /// Packed B costs what three register tiles of eight rows cost to widen it as they load.
-  static int64_t packsFrom(ContractOp op) { return op.readsWeights() ? 24 : 0; }
+  /// Packing costs what three register tiles spend to widen B as they load it.
+  static int64_t packsFrom(ContractOp op) { return op.readsWeights() ? 3 : 0; }
   /// Elements of words of B as f32, in the order in which they are multiplied.
   virtual Registers parts(Value words, Value scale) {
     return e.widenedWords(words, right().type.getElementType(), scale);
