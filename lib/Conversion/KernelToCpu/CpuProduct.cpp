@@ -146,9 +146,32 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
 /// each panel ends within a page or two: several side by side leave the hardware prefetchers as many
 /// short streams, where one behind another is a single long one.
 bool CpuProduct::readsByPanel(const Fragment &shape) {
+  return readsOnce(shape) && shape.vectors * width > 16;
+}
+
+bool CpuProduct::readsOnce(const Fragment &shape) {
   const CpuPlan &plan = e.loops.plan;
-  return !op.readsWeights() && (shape.rows < plan.fragment.rows || plan.hasOneLarge()) &&
-         shape.vectors * width > 16;
+  return !op.readsWeights() && (shape.rows < plan.fragment.rows || plan.hasOneLarge());
+}
+
+/// Narrow numbers that are widened take so many instructions a line that the loads of few lines fit the
+/// processor's window, and the memory would rest meanwhile.
+int64_t CpuProduct::bytesAhead(const Fragment &shape) {
+  constexpr int64_t page = 4096;
+  const bool isNarrow = !right().type.getElementType().isF32();
+  return isNarrow && width == 16 && !e.target.bf16Dot2 && readsOnce(shape) ? page : 0;
+}
+
+void CpuProduct::fetchRows(const Fragment &shape, Address place, int64_t step, int64_t j,
+                           int64_t rows) {
+  constexpr int64_t lineBytes = 64;
+  const Type element = e.memoryElement(right().type.getElementType());
+  const int64_t bytes = element.getIntOrFloatBitWidth() / 8,
+                inLine = std::max<int64_t>(lineBytes / (width * bytes), 1),
+                ahead = bytesAhead(shape) / (step * bytes);
+  for (int64_t row = 0; ahead && row < rows; ++row)
+    if (j % inLine == row * (inLine - 1) / std::max<int64_t>(rows - 1, 1))
+      e.fetch(e.pointers[right().argument], e.moved(place, Value(), (ahead + row) * step), element);
 }
 
 Registers CpuProduct::sumByPanel(const Chain &chain, const Registers &sums, Value first,
@@ -402,6 +425,8 @@ CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {
   SmallVector<Address> places = e.rightPlaces(op, shape, step);
   return [=, this](Value k, int64_t j, int64_t u) {
     Address place = e.moved(places[j], e.mul(k, step), u * step);
+    if (op.getRows())
+      fetchRows(shape, place, step, j, /*rows=*/1);
     return word() == 1 || op.getRows() ? e.loadVector(right(), place) : e.loadWords(right(), place);
   };
 }

@@ -129,6 +129,13 @@ protected:
     return packed && !loops.at.isUnpacked && loops.at.rows == loops.plan.fragment.rows;
   }
   Operand loadPacked(const Fragment &shape);
+  /// Whether few rows read B once, keys or values.
+  bool readsOnce(const Fragment &shape);
+  /// Bytes ahead of those that are read at which few rows fetch narrow keys or values; 0: they do not.
+  int64_t bytesAhead(const Fragment &shape);
+  /// Fetches the rows of B, `step` elements each, that are read that much later, where register `j`
+  /// of row `place` stands for it: each line once for `rows` neighbours.
+  void fetchRows(const Fragment &shape, Address place, int64_t step, int64_t j, int64_t rows);
   /// Form of B decoded to f32: panels [c/16][k][16], or rows. None if it would leave too little
   /// room in the second-level cache.
   std::optional<TileMemory> decodedForm();

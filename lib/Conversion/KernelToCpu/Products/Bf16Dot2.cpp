@@ -62,6 +62,7 @@ struct Bf16Dot2 : CpuProduct {
       };
       auto rowOf = [this](Value k, int64_t u) { return e.add(e.mul(k, 2), e.constant(2 * u)); };
       pairs = [=, this](Value k, int64_t j, int64_t u) {
+        fetchRows(shape, placeOf(k, j, u), step, j, /*rows=*/2);
         return pairOfRows(placeOf(k, j, u), step, rowOf(k, u));
       };
       alone = [=, this](Value k, int64_t j, int64_t u) {

@@ -52,16 +52,15 @@ struct Widened : CpuProduct {
     Registers scales = scalesOfColumns(shape);
     // Rows that read what is not packed are few and bound by memory, and widening leaves the hardware
     // prefetcher too short a distance.
-    bool streams = op.readsWeights();
+    constexpr int64_t weightsAhead = 512;
+    const int64_t ahead = op.readsWeights() ? weightsAhead : bytesAhead(shape);
     return [=, this, known = SmallVector<Registers>(shape.vectors)](Value k, int64_t j,
                                                                     int64_t u) mutable -> Value {
-      constexpr int64_t linesAhead = 8, lineBytes = 64;
       if (u % word() != 0)
         return known[j][u % word()];
       Address place = e.moved(places[j], e.mul(k, 16), u * 16);
-      if (streams && e.vectorColumn(j, CpuEmitter::columnsOf(op.getType())) % 16 == 0)
-        e.fetch(e.pointers[right().argument],
-                e.moved(place, Value(), linesAhead * lineBytes * word() / 4),
+      if (ahead && e.vectorColumn(j, CpuEmitter::columnsOf(op.getType())) % 16 == 0)
+        e.fetch(e.pointers[right().argument], e.moved(place, Value(), ahead * word() / 4),
                 e.memoryElement(right().type.getElementType()));
       known[j] = parts(e.loadWords(right(), place), scales[j]);
       return known[j].front();
