@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Software prefetch. A product fetches the next panels and the lines of its
-// result, some in each step; a kernel without products that walks over rows
-// fetches the next.
+// result, some in each step, or for few queries the keys and values of a page
+// later; a kernel without products that walks over rows fetches the next.
 
 #include "CpuProduct.h"
 
@@ -141,6 +141,27 @@ void CpuPrefetch::fetchOwnPanels(Value word, int64_t count) {
           panels,
           e.moved({e.mul(word, panelColumns), 0}, Value(), (panel * stored + line) * panelColumns),
           e.builder.getF32Type());
+}
+
+//===- Keys and values of few rows ---------------------------------------===//
+
+/// Narrow numbers that are widened take so many instructions a line that the loads of few lines fit the
+/// processor's window, and the memory would rest meanwhile.
+int64_t CpuProduct::bytesAhead(const Fragment &shape) {
+  constexpr int64_t page = 4096;
+  const bool isNarrow = !right().type.getElementType().isF32();
+  return isNarrow && width == 16 && !e.target.bf16Dot2 && readsOnce(shape) ? page : 0;
+}
+
+void CpuProduct::fetchRows(const Fragment &shape, Address place, int64_t step, int64_t j,
+                           int64_t rows) {
+  const Type element = e.memoryElement(right().type.getElementType());
+  const int64_t bytes = element.getIntOrFloatBitWidth() / 8,
+                inLine = std::max<int64_t>(lineBytes / (width * bytes), 1),
+                ahead = bytesAhead(shape) / (step * bytes);
+  for (int64_t row = 0; ahead && row < rows; ++row)
+    if (j % inLine == row * (inLine - 1) / std::max<int64_t>(rows - 1, 1))
+      e.fetch(e.pointers[right().argument], e.moved(place, Value(), (ahead + row) * step), element);
 }
 
 //===- Lines of results --------------------------------------------------===//

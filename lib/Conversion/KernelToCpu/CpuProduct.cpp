@@ -154,26 +154,6 @@ bool CpuProduct::readsOnce(const Fragment &shape) {
   return !op.readsWeights() && (shape.rows < plan.fragment.rows || plan.hasOneLarge());
 }
 
-/// Narrow numbers that are widened take so many instructions a line that the loads of few lines fit the
-/// processor's window, and the memory would rest meanwhile.
-int64_t CpuProduct::bytesAhead(const Fragment &shape) {
-  constexpr int64_t page = 4096;
-  const bool isNarrow = !right().type.getElementType().isF32();
-  return isNarrow && width == 16 && !e.target.bf16Dot2 && readsOnce(shape) ? page : 0;
-}
-
-void CpuProduct::fetchRows(const Fragment &shape, Address place, int64_t step, int64_t j,
-                           int64_t rows) {
-  constexpr int64_t lineBytes = 64;
-  const Type element = e.memoryElement(right().type.getElementType());
-  const int64_t bytes = element.getIntOrFloatBitWidth() / 8,
-                inLine = std::max<int64_t>(lineBytes / (width * bytes), 1),
-                ahead = bytesAhead(shape) / (step * bytes);
-  for (int64_t row = 0; ahead && row < rows; ++row)
-    if (j % inLine == row * (inLine - 1) / std::max<int64_t>(rows - 1, 1))
-      e.fetch(e.pointers[right().argument], e.moved(place, Value(), (ahead + row) * step), element);
-}
-
 Registers CpuProduct::sumByPanel(const Chain &chain, const Registers &sums, Value first,
                                  Value last) {
   const Fragment &shape = chain.shape;
@@ -218,7 +198,7 @@ void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
 
 /// A lone row may have many features, and several products would have them in scratch at once.
 void CpuProduct::enterRows(Value from, Value to) {
-  if (!op.getRows() && !e.loops.isOneRow())
+  if (!e.loops.isOneRow())
     widenRows(from, to);
 }
 

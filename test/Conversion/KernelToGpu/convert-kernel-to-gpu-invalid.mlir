@@ -40,8 +40,8 @@ kernel.func @across(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], 
 
 // -----
 
-// Teams hand over by shuffles, which level 0 does not have.
-kernel.func @teams(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 1], f32>) scalars(d0) grid(%i = d0 by 8) attributes {schedule = #kernel.schedule<threads = [8, 8]>} {
+// Quads hand over by shuffles, which level 0 does not have.
+kernel.func @quads(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 1], f32>) scalars(d0) grid(%i = d0 by 8) attributes {schedule = #kernel.schedule<threads = [8, 8]>} {
   %z = arith.constant 0 : index
   %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 64], f32> -> tensor<8x64xf32>
   // expected-error @+1 {{expected 4 invocations a row at level 0, found 8}}
