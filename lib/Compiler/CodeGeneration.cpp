@@ -40,7 +40,7 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
 }
 
 /// Instruction sets without --cpu: the levels of x86-64, and each x86-64 set with instructions for
-/// the format's products that adds no narrow arithmetic besides what the format uses.
+/// the format's products that adds no others besides what the format uses.
 static std::vector<std::string> defaultCpus(std::string_view dtype) {
   std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   const NumberFormat *format = findFormat(dtype);
@@ -52,6 +52,7 @@ static std::vector<std::string> defaultCpus(std::string_view dtype) {
     bool isMore = llvm::any_of(narrowArithmetics, [&](Arithmetic arithmetic) {
       return arithmetic != format->peak && arithmetic != other && target.multiplies(arithmetic);
     });
+    isMore |= target.int8Matrices && format->sums != DType::I32;
     if (llvm::StringRef(name).starts_with("x86-64") && target.multiplies(format->peak) && !isMore)
       cpus.push_back(name);
   }
@@ -71,6 +72,7 @@ Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options) {
 std::string targetText(const CpuTarget &cpu) {
   std::string text = std::string(toString(TargetKind::Cpu)) + (cpu.bf16Dot2 ? " bf16-dot2" : "") +
                      (cpu.int8Dot4 ? " int8-dot4" : "") +
+                     (cpu.int8Matrices ? " int8-matrices" : "") +
                      (cpu.f16Accumulate ? " f16-accumulate" : "");
   for (const std::string *part : {&cpu.name, &cpu.triple, &cpu.cpu, &cpu.features, &cpu.tune})
     text += "\n" + *part;
@@ -195,6 +197,16 @@ bool uses(ModuleOp tiled, Arithmetic arithmetic) {
       .wasInterrupted();
 }
 
+/// Whether a kernel has products of bytes that add up as integers, which matrix units multiply.
+bool sumsIntegers(ModuleOp tiled) {
+  return tiled
+      .walk([](kernel::ContractOp product) {
+        return product.getFormat().sums == DType::I32 ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 Expected<std::vector<kernel::FuncOp>> CodeGenerator::tile(const StageOptions &options,
                                                           const GpuTarget *gpu) {
   auto module = HEDDLE_TRY(compilation.lowered(Stage::Tiled, options));
@@ -208,10 +220,13 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
   instructionSets = std::move(cpus);
   // Removes unused features, so that the file requires only those that its code uses.
   ModuleOp module = *tiled.back().module;
-  for (Arithmetic arithmetic : narrowArithmetics)
-    if (!uses(module, arithmetic))
-      for (CpuTarget &cpu : instructionSets)
+  for (CpuTarget &cpu : instructionSets) {
+    for (Arithmetic arithmetic : narrowArithmetics)
+      if (!uses(module, arithmetic))
         cpu = without(std::move(cpu), arithmetic);
+    if (!sumsIntegers(module))
+      cpu = withoutMatrices(std::move(cpu));
+  }
   for (const CpuTarget &cpu : instructionSets)
     for (kernel::FuncOp kernel : kernels)
       units.push_back({kernel, &cpu, nullptr});

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // CPUID has the processor's features, XCR0 the register state that the operating
-// system saves and restores. A feature counts only with both. Names are LLVM's.
+// system saves and restores. A feature counts only with both, and matrix registers
+// only if the process may use them. Names are LLVM's.
 #include "heddle/Support/CpuFeatures.h"
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -105,12 +108,19 @@ uint64_t enabledStates() {
   return static_cast<uint64_t>(d) << 32 | a;
 }
 
+/// Asks Linux for the matrix registers, which a process may use only with permission (8 KiB more of
+/// each thread's saved state). All threads have it from then on.
+bool mayUseMatrices() {
+  constexpr long requestPermission = 0x1023, matrixData = 18; // ARCH_REQ_XCOMP_PERM, XTILEDATA
+  return syscall(SYS_arch_prctl, requestPermission, matrixData) == 0;
+}
+
 bool isEnabled(State state, uint64_t xcr0) {
   uint64_t needed = state == State::None     ? 0
                     : state == State::Avx    ? 0x6
                     : state == State::Avx512 ? 0xe6
                                              : 0x60000;
-  return (xcr0 & needed) == needed;
+  return (xcr0 & needed) == needed && (state != State::Amx || mayUseMatrices());
 }
 
 std::vector<std::string> findFeatures() {
@@ -166,8 +176,8 @@ static std::string_view llvmName(std::string_view name) {
       {"sse4_1", "sse4.1"},    {"sse4_2", "sse4.2"},          {"bmi1", "bmi"},
       {"abm", "lzcnt"},        {"lahf_lm", "sahf"},           {"pclmulqdq", "pclmul"},
       {"pni", "sse3"},         {"avx512_bf16", "avx512bf16"}, {"avx512_vnni", "avx512vnni"},
-      {"avx_vnni", "avxvnni"}, {"avx512_fp16", "avx512fp16"}, {"asimd", "neon"},
-      {"asimdhp", "fullfp16"}};
+      {"avx_vnni", "avxvnni"}, {"avx512_fp16", "avx512fp16"}, {"amx_int8", "amx-int8"},
+      {"asimd", "neon"},       {"asimdhp", "fullfp16"}};
   for (const auto &[linux, llvm] : others)
     if (name == linux)
       return llvm;

@@ -7,9 +7,9 @@
 
 #include "heddle/Target/CpuTarget.h"
 
+#include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/CpuRates.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <algorithm>
@@ -20,29 +20,25 @@ namespace {
 /// An instruction set extension for narrow products, by Linux' and LLVM's names.
 struct Products {
   Arithmetic arithmetic;
+  bool CpuTarget::*flag;
   std::string_view feature, attribute;
 };
 } // namespace
-static constexpr Products avx512Bf16{Arithmetic::BF16, "avx512_bf16", "+avx512bf16"},
-    avx512Vnni{Arithmetic::Int8, "avx512_vnni", "+avx512vnni"},
-    avxVnni{Arithmetic::Int8, "avx_vnni", "+avxvnni"},
-    avx512Fp16{Arithmetic::F16, "avx512_fp16", "+avx512fp16"},
-    neonFp16{Arithmetic::F16, "asimdhp", "+fullfp16"};
+static constexpr Products avx512Bf16{Arithmetic::BF16, &CpuTarget::bf16Dot2, "avx512_bf16",
+                                     "+avx512bf16"},
+    avx512Vnni{Arithmetic::Int8, &CpuTarget::int8Dot4, "avx512_vnni", "+avx512vnni"},
+    avxVnni{Arithmetic::Int8, &CpuTarget::int8Dot4, "avx_vnni", "+avxvnni"},
+    amxInt8{Arithmetic::Int8, &CpuTarget::int8Matrices, "amx_int8", "+amx-int8"},
+    avx512Fp16{Arithmetic::F16, &CpuTarget::f16Accumulate, "avx512_fp16", "+avx512fp16"},
+    neonFp16{Arithmetic::F16, &CpuTarget::f16Accumulate, "asimdhp", "+fullfp16"};
 
-static constexpr Products extensions[] = {avx512Bf16, avx512Vnni, avxVnni, avx512Fp16, neonFp16};
-
-/// The flag that instructions for these products set; null for f32, which is no extension.
-static bool CpuTarget::*flagOf(Arithmetic arithmetic) {
-  return arithmetic == Arithmetic::BF16   ? &CpuTarget::bf16Dot2
-         : arithmetic == Arithmetic::Int8 ? &CpuTarget::int8Dot4
-         : arithmetic == Arithmetic::F16  ? &CpuTarget::f16Accumulate
-                                          : nullptr;
-}
+static constexpr Products extensions[] = {avx512Bf16, avx512Vnni, avxVnni,
+                                          amxInt8,    avx512Fp16, neonFp16};
 
 /// A target that has these instructions too, under another name.
 static CpuTarget with(CpuTarget target, std::string name, Products products) {
   target.name = std::move(name);
-  target.*flagOf(products.arithmetic) = true;
+  target.*products.flag = true;
   target.features += (target.features.empty() ? "" : ",") + std::string(products.attribute);
   target.required.push_back(std::string(products.feature));
   return target;
@@ -83,7 +79,8 @@ static const std::vector<CpuTarget> &table() {
                      .pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}},
                      .groupFragments = {{12, 16}, {8, 16}},
                      .required = v4};
-    CpuTarget bf16 = with(avx512, "x86-64-v4-bf16", avx512Bf16);
+    CpuTarget bf16 = with(avx512, "x86-64-v4-bf16", avx512Bf16),
+              vnni = with(avx512, "x86-64-v4-vnni", avx512Vnni);
     CpuTarget neon{.name = "aarch64",
                    .triple = "aarch64-unknown-linux-gnu",
                    .cpu = "generic",
@@ -98,7 +95,8 @@ static const std::vector<CpuTarget> &table() {
                                   avx512,
                                   with(avx512, "x86-64-v4-fp16", avx512Fp16),
                                   bf16,
-                                  with(avx512, "x86-64-v4-vnni", avx512Vnni),
+                                  vnni,
+                                  with(vnni, "x86-64-v4-amx", amxInt8),
                                   with(bf16, "x86-64-v4-vnni-bf16", avx512Vnni),
                                   neon,
                                   with(neon, "aarch64-fp16", neonFp16)};
@@ -113,27 +111,8 @@ std::vector<std::string> heddle::cpuTargetNames() {
   return names;
 }
 
-/// LLVM's name of a feature that Linux spells differently.
-static std::string_view llvmName(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> others[] = {{"sse4_1", "sse4.1"},
-                                                                      {"sse4_2", "sse4.2"},
-                                                                      {"bmi1", "bmi"},
-                                                                      {"abm", "lzcnt"},
-                                                                      {"asimd", "neon"}};
-  for (auto [linux, llvm] : others)
-    if (name == linux)
-      return llvm;
-  for (const Products &products : extensions)
-    if (name == products.feature)
-      return products.attribute.substr(1);
-  return name;
-}
-
-/// Whether this machine has all features that the target requires.
 static bool runsHere(const CpuTarget &target) {
-  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  return std::all_of(target.required.begin(), target.required.end(),
-                     [&](const std::string &name) { return features.lookup(llvmName(name)); });
+  return missingCpuFeatures(target.required).empty();
 }
 
 /// The last set of the table that this machine runs. bf16 dot products count only if they are
@@ -144,10 +123,11 @@ static Expected<CpuTarget> nativeTarget() {
       continue;
     CpuTarget target = *it;
     target.name = "native";
-    // Independent of the other extensions, and used only where sums of f16 are asked for.
-    if (CpuTarget more = with(target, "native", avx512Fp16);
-        !target.f16Accumulate && runsHere(more))
-      target = std::move(more);
+    // Independent of the other extensions.
+    for (const Products &products : {avx512Fp16, amxInt8})
+      if (CpuTarget more = with(target, "native", products);
+          !(target.*products.flag) && runsHere(more))
+        target = std::move(more);
     // Tuning does not add features: the code relies only on those that are checked at load.
     target.tune = llvm::sys::getHostCPUName().str();
     return target;
@@ -169,19 +149,27 @@ Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {
 }
 
 bool CpuTarget::multiplies(Arithmetic arithmetic) const {
-  bool CpuTarget::*flag = flagOf(arithmetic);
-  return flag && this->*flag;
+  return std::any_of(std::begin(extensions), std::end(extensions), [&](const Products &products) {
+    return products.arithmetic == arithmetic && this->*products.flag;
+  });
+}
+
+/// Drops instructions of the target, and what it requires for them.
+static void drop(CpuTarget &target, const Products &products) {
+  target.*products.flag = false;
+  std::erase(target.required, products.feature);
+  if (size_t at = target.features.find(products.attribute); at != std::string::npos)
+    target.features.erase(at > 0 ? at - 1 : at, products.attribute.size() + 1); // with its comma
 }
 
 CpuTarget heddle::without(CpuTarget target, Arithmetic arithmetic) {
-  assert(flagOf(arithmetic) && "expected products of an extension");
-  target.*flagOf(arithmetic) = false;
-  for (const Products &products : extensions) {
-    if (products.arithmetic != arithmetic)
-      continue;
-    std::erase(target.required, products.feature);
-    if (size_t at = target.features.find(products.attribute); at != std::string::npos)
-      target.features.erase(at > 0 ? at - 1 : at, products.attribute.size() + 1); // with its comma
-  }
+  for (const Products &products : extensions)
+    if (products.arithmetic == arithmetic)
+      drop(target, products);
+  return target;
+}
+
+CpuTarget heddle::withoutMatrices(CpuTarget target) {
+  drop(target, amxInt8);
   return target;
 }

@@ -178,7 +178,8 @@ TEST_P(QuantizeTest, OfManyFeatures) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, QuantizeTest,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
-                                         "x86-64-v4-vnni", "x86-64-v4-fp16", "native", "vulkan"),
+                                         "x86-64-v4-vnni", "x86-64-v4-amx", "x86-64-v4-fp16",
+                                         "native", "vulkan"),
                          targetName);
 
 } // namespace

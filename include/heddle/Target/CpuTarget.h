@@ -35,7 +35,8 @@ struct CpuTarget {
   /// Whether bf16 without that instruction is widened before it is multiplied, features of the left
   /// side too: where what splits a pair takes a port from a multiply-add, as on Intel's 512 bits.
   bool widensBf16 = false;
-  bool int8Dot4 = false; ///< dot product of four bytes is one instruction, vpdpbusd
+  bool int8Dot4 = false;     ///< dot product of four bytes is one instruction, vpdpbusd
+  bool int8Matrices = false; ///< product of matrices of bytes is one instruction, tdpbusd
   /// Register tiles, the best first; columns are multiples of 16.
   std::vector<CpuFragment> fragments;
   /// Register tiles of products with weights; empty: `fragments`. Sixteen rows should be whole
@@ -68,6 +69,8 @@ Expected<CpuTarget> findCpuTarget(std::string_view name);
 /// The target without the instructions for products of this kind (not f32): neither used nor
 /// required. Kernels without such products then run on more machines.
 CpuTarget without(CpuTarget target, Arithmetic arithmetic);
+/// The same without products of matrices of bytes alone.
+CpuTarget withoutMatrices(CpuTarget target);
 
 /// Names of all described instruction sets.
 std::vector<std::string> cpuTargetNames();

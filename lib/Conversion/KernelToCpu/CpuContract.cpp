@@ -30,16 +30,18 @@ FailureOr<TileMemory> CpuEmitter::leftTile(ContractOp op) {
   return memory;
 }
 
+Registers CpuEmitter::either(Value condition, function_ref<Registers()> yes,
+                             function_ref<Registers()> no) {
+  auto yielded = [](function_ref<Registers()> make) {
+    return [make](OpBuilder &inside, Location at) { scf::YieldOp::create(inside, at, make()); };
+  };
+  return Registers(
+      scf::IfOp::create(builder, loc, condition, yielded(yes), yielded(no)).getResults());
+}
+
 Registers CpuEmitter::ifVisited(Value condition, ValueRange otherwise,
                                 function_ref<Registers()> product) {
-  auto branch =
-      scf::IfOp::create(builder, loc, otherwise.getTypes(), condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(builder, loc, otherwise);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(builder, loc, product());
-  return Registers(branch.getResults());
+  return either(condition, product, [&] { return Registers(otherwise); });
 }
 
 LogicalResult CpuEmitter::emitContract(ContractOp op) {
@@ -59,7 +61,11 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
     auto sum = [&] {
       return product(op).overFeatures(result, start, constant(from), constant(featuresOf(op)));
     };
-    if (op.getVisited() && columnBase(columnsOf(op.getType())))
+    if (Value areSummed = product(op).areSummed; areSummed && !loops.isOneRow())
+      result.registers = either(
+          areSummed, [&] { return readFragment(*product(op).tileSums, op.getType()).registers; },
+          sum);
+    else if (op.getVisited() && columnBase(columnsOf(op.getType())))
       result.registers = ifVisited(
           visitBit(op.getVisited(), *op.getVisitTile(), columnBase(columnsOf(op.getType()))), zeros,
           sum);
@@ -76,7 +82,7 @@ bool CpuEmitter::isBlocked(Operation &op) {
   auto contract = dyn_cast<ContractOp>(op);
   int64_t block = kernel.getScheduleOrDefault().getKblock();
   return contract && !contract.getRows() && block && block % 16 == 0 &&
-         featuresOf(contract) > block;
+         featuresOf(contract) > block && !product(contract).usesMatrices();
 }
 
 /// It then reads each panel as one long stream. Rows that are widened for it must fit a thread's stack.

@@ -136,6 +136,9 @@ public:
   /// emitted for such a row.
   static bool takesOneRowWhole(ContractOp op);
   bool isWholeRow(ContractOp op) const { return loops.isOneRow() && takesOneRowWhole(op); }
+  /// Emits both under a condition, `yes` where it is true.
+  Registers either(mlir::Value condition, llvm::function_ref<Registers()> yes,
+                   llvm::function_ref<Registers()> no);
   /// Emits `product` under a condition; the result is `otherwise` where it is false.
   Registers ifVisited(mlir::Value condition, mlir::ValueRange otherwise,
                       llvm::function_ref<Registers()> product);

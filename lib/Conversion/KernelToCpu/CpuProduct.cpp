@@ -228,6 +228,17 @@ void CpuProduct::widenRows(Value from, Value to) {
   widened = memory;
 }
 
+void CpuProduct::sumAhead() {
+  if (e.loops.plan.tileRows < matricesFrom())
+    return;
+  tileSums = e.allocate(op.getType(), /*allRows=*/true);
+  Value rows = e.loops.rows();
+  areSummed = e.compare(arith::CmpIPredicate::sge, rows, e.constant(matricesFrom()));
+  OpBuilder::InsertionGuard guard(builder);
+  e.enterIf(areSummed);
+  sumMatrices(*tileSums, rows);
+}
+
 //===- Over rows ---------------------------------------------------------===//
 
 CpuProduct::RowPart CpuProduct::sumRows(const Fragment &shape, const TileMemory &left) {
@@ -357,8 +368,9 @@ void CpuProduct::releasePacked() {
 }
 
 void CpuProduct::release() {
-  if (partialSums)
-    e.scratch.release(*partialSums);
+  for (const std::optional<TileMemory> &sums : {partialSums, tileSums})
+    if (sums)
+      e.scratch.release(*sums);
   releasePacked();
 }
 

@@ -40,7 +40,14 @@ public:
   /// in scratch that is free again when the caller's slots are.
   void enterRows(mlir::Value from, mlir::Value to);
   void leaveRows() { widened.reset(); }
-  /// Frees packed B and partial sums.
+  /// Rows from which a matrix unit sums a tile ahead of its register tiles; 0: it never does.
+  virtual int64_t matricesFrom() { return 0; }
+  bool usesMatrices() { return matricesFrom() > 0; }
+  void sumAhead();
+  /// i1: `tileSums` holds the sums of all rows; null: it never does.
+  mlir::Value areSummed;
+  std::optional<TileMemory> tileSums;
+  /// Frees packed B and sums.
   void release();
   /// Adds the products of features [from, to) to `sums`.
   Registers overFeatures(const Fragment &shape, Registers sums, mlir::Value from, mlir::Value to);
@@ -99,6 +106,9 @@ protected:
   /// Packs columns of B, which start at a multiple of 16, at features [from, to).
   virtual void packPanels(const TileMemory &packed, ColumnRange columns, mlir::Value from,
                           mlir::Value to) {}
+
+  /// Writes the sums of the first `count` rows of a tile, at least those of `matricesFrom`.
+  virtual void sumMatrices(const TileMemory &sums, mlir::Value count) {}
 
   //===--------------------------------------------------------------------===//
   // Helpers

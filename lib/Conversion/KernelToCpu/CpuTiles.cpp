@@ -111,8 +111,12 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
       break;
     auto loop = dyn_cast<scf::ForOp>(op);
     auto branch = dyn_cast<scf::IfOp>(op);
-    if (isBlocked(op)) {
-      if (failed(emitFirstBlocks(cast<ContractOp>(op))))
+    auto contract = dyn_cast<ContractOp>(op);
+    if (contract && product(contract).usesMatrices()) {
+      product(contract).sumAhead();
+      segment.push_back(&op);
+    } else if (isBlocked(op)) {
+      if (failed(emitFirstBlocks(contract)))
         return failure();
       segment.push_back(&op);
     } else if (rowsInside && ((loop && touchesTiles(op)) || (branch && holdsProduct(op)))) {

@@ -70,6 +70,8 @@ public:
   /// Loops over the columns of a tile, carrying `sums`; `alone`: the body holds no product.
   mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, bool alone, Registers &sums,
                                   Callback body);
+  /// Rows of the body's tiles that are run.
+  mlir::Value rows() const { return rowCount; }
   /// Whether packed panels are read, by the large register tile.
   mlir::Value readsPacked();
 
@@ -98,7 +100,7 @@ private:
   int64_t stepColumns(int64_t columns, bool alone) const;
 
   BodyEmitter &e;
-  mlir::Value rowCount; ///< rows of the body's tiles that are run
+  mlir::Value rowCount;
 };
 
 } // namespace heddle::kernel

@@ -3,9 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A word holds four features, a step multiplies all of them (dot4 in CpuArithmetic.cpp), and sums
-// are i32.
+// are i32. A matrix unit, where there is one, sums tiles of several rows.
 
 #include "../CpuProduct.h"
+#include "ByteMatrices.h"
+
+#include "heddle/Support/Program.h"
+
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -64,6 +69,99 @@ struct Int8Dot4 : CpuProduct {
       std::copy_n(parts.begin(), group, sums.begin() + first);
     }
     return sums;
+  }
+
+  /// Few rows are bound by memory, and matrices of few rows multiply no faster.
+  int64_t matricesFrom() override { return e.target.int8Matrices && !op.getVisited() ? 5 : 0; }
+
+  /// Features behind the whole matrices go in a second pass, since changing a shape clears the sums.
+  void sumMatrices(const TileMemory &sums, Value count) override {
+    ByteMatrices unit(e);
+    const int64_t all = padded(features()),
+                  whole = all / ByteMatrices::rowBytes * ByteMatrices::rowBytes;
+    if (whole)
+      addMatrices(unit, sums, count, {0, whole, ByteMatrices::rowBytes});
+    if (whole < all)
+      addMatrices(unit, sums, count, {whole, all, all - whole});
+  }
+
+private:
+  struct Features {
+    int64_t from, to, step;
+  };
+
+  void addMatrices(ByteMatrices &unit, const TileMemory &sums, Value count, Features features) {
+    const int64_t columns = CpuEmitter::columnsOf(op.getType());
+    Value left = e.loops.columnsLeft(*op, columns),
+          end = left ? e.minimum(left, e.constant(columns)) : e.constant(columns);
+    constexpr int64_t pair = ByteMatrices::most * 16;
+    Value paired = e.mul(arith::DivUIOp::create(builder, loc, end, e.constant(pair)), pair);
+    unit.overRows(count, features.step, [&](int64_t matrices, Value row) {
+      TileContext block{matrices * ByteMatrices::rows, row};
+      llvm::SaveAndRestore context(e.loops.at, block);
+      auto overColumns = [&](Value from, Value to, int64_t panels) {
+        OpBuilder::InsertionGuard guard(builder);
+        Value column = e.loopBy(from, to, panels * 16).getInductionVar();
+        addBlock(unit, sums, {matrices, panels, column}, features);
+      };
+      overColumns(e.constant(0), paired, ByteMatrices::most);
+      overColumns(paired, end, 1);
+    });
+  }
+
+  /// Matrices of rows, and of columns from `column` on.
+  struct Block {
+    int64_t matrices, panels;
+    Value column;
+  };
+
+  /// Adds the products of some features of a block at the row loop's position.
+  void addBlock(ByteMatrices &unit, const TileMemory &sums, Block block, Features features) {
+    Fragment shape;
+    shape.rows = block.matrices * ByteMatrices::rows;
+    shape.vectors = 1;
+    const BoundView left = this->left(), right = this->right();
+    const int64_t stored = padded(right.type.getDims().back().pitch.value);
+    int64_t step = 0; // from word to word of a panel
+    SmallVector<Address> rows = leftRows(shape);
+    Address panels = e.moved(e.rightPlaces(op, shape, step).front(), e.mul(block.column, stored));
+    Value leftPitch = e.stride(left, left.type.getRank() - 2), rightPitch = e.constant(step),
+          sumPitch = e.constant(sums.columns * 4);
+    auto overSums = [&](auto act) {
+      for (int64_t i = 0; i < block.matrices; ++i)
+        for (int64_t j = 0; j < block.panels; ++j)
+          act(i, j,
+              e.address(sums.base, e.placeIn(sums, i * ByteMatrices::rows, block.column, j * 16),
+                        sums.element));
+    };
+    overSums([&](int64_t i, int64_t j, Value place) {
+      if (features.from)
+        unit.load(ByteMatrices::sum(i, j), place, sumPitch);
+      else
+        unit.clear(ByteMatrices::sum(i, j));
+    });
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      Value k = e.loopBy(e.constant(features.from), e.constant(features.to), features.step)
+                    .getInductionVar();
+      Type byte = builder.getI8Type();
+      for (int64_t j = 0; j < block.panels; ++j)
+        unit.load(ByteMatrices::right(j),
+                  e.address(e.pointers[right.argument],
+                            e.moved(panels, e.mul(k, step / 4), j * 16 * stored), byte),
+                  rightPitch);
+      for (int64_t i = 0; i < block.matrices; ++i) {
+        unit.load(
+            ByteMatrices::left(i),
+            e.address(e.pointers[left.argument], e.moved(rows[i * ByteMatrices::rows], k), byte),
+            leftPitch);
+        for (int64_t j = 0; j < block.panels; ++j)
+          unit.multiply(ByteMatrices::sum(i, j), ByteMatrices::left(i), ByteMatrices::right(j));
+      }
+    }
+    overSums([&](int64_t i, int64_t j, Value place) {
+      unit.store(ByteMatrices::sum(i, j), place, sumPitch);
+    });
   }
 };
 } // namespace
