@@ -85,13 +85,16 @@ void ByteMatrices::overRows(Value count, int64_t depth, function_ref<void(int64_
   auto rounded = [&](int64_t multiple) {
     return e.mul(arith::DivUIOp::create(e.builder, e.loc, count, e.constant(multiple)), multiple);
   };
-  Value paired = rounded(most * rows), whole = rounded(rows), zero = e.constant(0);
-  configure(e.constant(rows), depth);
-  loop(zero, paired, most);
-  loop(paired, whole, 1);
-  OpBuilder::InsertionGuard guard(e.builder);
-  Value last = e.sub(count, whole);
-  e.enterIf(e.compare(arith::CmpIPredicate::ne, last, zero));
-  configure(last, depth);
-  loop(whole, count, 1);
+  Value paired = rounded(most * rows), whole = rounded(rows), last = e.sub(count, whole);
+  auto configured = [&](Value areThere, Value rowsOfMatrix, function_ref<void()> loops) {
+    OpBuilder::InsertionGuard guard(e.builder);
+    e.enterIf(e.compare(arith::CmpIPredicate::ne, areThere, e.constant(0)));
+    configure(rowsOfMatrix, depth);
+    loops();
+  };
+  configured(whole, e.constant(rows), [&] {
+    loop(e.constant(0), paired, most);
+    loop(paired, whole, 1);
+  });
+  configured(last, last, [&] { loop(whole, count, 1); });
 }
