@@ -39,6 +39,9 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
   return targets;
 }
 
+/// Whether matrix units of bytes multiply this format.
+static bool isOfMatrices(const NumberFormat &format) { return format.sums == DType::I32; }
+
 /// Instruction sets without --cpu: the levels of x86-64, and each x86-64 set with instructions for
 /// the format's products that adds no others besides what the format uses.
 static std::vector<std::string> defaultCpus(std::string_view dtype) {
@@ -52,7 +55,7 @@ static std::vector<std::string> defaultCpus(std::string_view dtype) {
     bool isMore = llvm::any_of(narrowArithmetics, [&](Arithmetic arithmetic) {
       return arithmetic != format->peak && arithmetic != other && target.multiplies(arithmetic);
     });
-    isMore |= target.int8Matrices && format->sums != DType::I32;
+    isMore |= target.int8Matrices && !isOfMatrices(*format);
     if (llvm::StringRef(name).starts_with("x86-64") && target.multiplies(format->peak) && !isMore)
       cpus.push_back(name);
   }
@@ -182,29 +185,31 @@ private:
   std::vector<Unit> units;
 };
 
-/// Whether a kernel has products of this arithmetic, or rounds to bf16, which the extension with such
-/// products does by an instruction.
-bool uses(ModuleOp tiled, Arithmetic arithmetic) {
+bool hasOp(ModuleOp tiled, llvm::function_ref<bool(Operation *)> isOne) {
   return tiled
       .walk([&](Operation *op) {
-        auto product = dyn_cast<kernel::ContractOp>(op);
-        bool rounds = arithmetic == Arithmetic::BF16 && isa<arith::TruncFOp>(op) &&
-                      getElementTypeOrSelf(op->getResult(0).getType()).isBF16();
-        return rounds || (product && product.getFormat().peak == arithmetic)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        return isOne(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-/// Whether a kernel has products of bytes that add up as integers, which matrix units multiply.
-bool sumsIntegers(ModuleOp tiled) {
-  return tiled
-      .walk([](kernel::ContractOp product) {
-        return product.getFormat().sums == DType::I32 ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
-      })
-      .wasInterrupted();
+/// Whether a kernel has products of this arithmetic, or rounds to bf16, which the extension with such
+/// products does by an instruction.
+bool uses(ModuleOp tiled, Arithmetic arithmetic) {
+  return hasOp(tiled, [&](Operation *op) {
+    auto product = dyn_cast<kernel::ContractOp>(op);
+    bool rounds = arithmetic == Arithmetic::BF16 && isa<arith::TruncFOp>(op) &&
+                  getElementTypeOrSelf(op->getResult(0).getType()).isBF16();
+    return rounds || (product && product.getFormat().peak == arithmetic);
+  });
+}
+
+/// Whether a kernel has products for a matrix unit of bytes.
+bool usesMatrices(ModuleOp tiled) {
+  return hasOp(tiled, [](Operation *op) {
+    auto product = dyn_cast<kernel::ContractOp>(op);
+    return product && isOfMatrices(product.getFormat());
+  });
 }
 
 Expected<std::vector<kernel::FuncOp>> CodeGenerator::tile(const StageOptions &options,
@@ -224,7 +229,7 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
     for (Arithmetic arithmetic : narrowArithmetics)
       if (!uses(module, arithmetic))
         cpu = without(std::move(cpu), arithmetic);
-    if (!sumsIntegers(module))
+    if (!usesMatrices(module))
       cpu = withoutMatrices(std::move(cpu));
   }
   for (const CpuTarget &cpu : instructionSets)

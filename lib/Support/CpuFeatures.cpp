@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // CPUID has the processor's features, XCR0 the register state that the operating
-// system saves and restores. A feature counts only with both, and matrix registers
-// only if the process may use them. Names are LLVM's.
+// system saves and restores. A feature counts only with both. Names are LLVM's.
 #include "heddle/Support/CpuFeatures.h"
 
 #include <algorithm>
@@ -108,19 +107,12 @@ uint64_t enabledStates() {
   return static_cast<uint64_t>(d) << 32 | a;
 }
 
-/// Asks Linux for the matrix registers, which a process may use only with permission (8 KiB more of
-/// each thread's saved state). All threads have it from then on.
-bool mayUseMatrices() {
-  constexpr long requestPermission = 0x1023, matrixData = 18; // ARCH_REQ_XCOMP_PERM, XTILEDATA
-  return syscall(SYS_arch_prctl, requestPermission, matrixData) == 0;
-}
-
 bool isEnabled(State state, uint64_t xcr0) {
   uint64_t needed = state == State::None     ? 0
                     : state == State::Avx    ? 0x6
                     : state == State::Avx512 ? 0xe6
                                              : 0x60000;
-  return (xcr0 & needed) == needed && (state != State::Amx || mayUseMatrices());
+  return (xcr0 & needed) == needed;
 }
 
 std::vector<std::string> findFeatures() {
@@ -158,6 +150,18 @@ std::vector<std::string> findFeatures() {
 std::vector<std::string> findFeatures() { return {}; }
 #endif
 
+/// Asks Linux for the matrix registers, which a process may use only with permission. All its threads
+/// have it from then on, and their signal stacks must hold 8 KiB more.
+bool mayUseMatrices() {
+#if defined(__x86_64__)
+  constexpr long requestPermission = 0x1023, matrixData = 18; // ARCH_REQ_XCOMP_PERM, XTILEDATA
+  static const bool isPermitted = syscall(SYS_arch_prctl, requestPermission, matrixData) == 0;
+  return isPermitted;
+#else
+  return false;
+#endif
+}
+
 } // namespace
 
 const std::vector<std::string> &cpuFeatures() {
@@ -187,9 +191,13 @@ static std::string_view llvmName(std::string_view name) {
 std::vector<std::string> missingCpuFeatures(std::span<const std::string> required) {
   const std::vector<std::string> &found = cpuFeatures();
   std::vector<std::string> missing;
-  for (const std::string &name : required)
-    if (!std::binary_search(found.begin(), found.end(), llvmName(name)))
+  for (const std::string &name : required) {
+    const std::string_view known = llvmName(name);
+    // Permission is asked for only where code wants it.
+    if (!std::binary_search(found.begin(), found.end(), known) ||
+        (known.starts_with("amx") && !mayUseMatrices()))
       missing.push_back(name);
+  }
   return missing;
 }
 

@@ -123,7 +123,8 @@ static Expected<CpuTarget> nativeTarget() {
       continue;
     CpuTarget target = *it;
     target.name = "native";
-    // Independent of the other extensions.
+    // Independent of the other extensions: f16 is used only where sums of f16 are asked for, matrices
+    // only for integers.
     for (const Products &products : {avx512Fp16, amxInt8})
       if (CpuTarget more = with(target, "native", products);
           !(target.*products.flag) && runsHere(more))

@@ -13,7 +13,8 @@ namespace heddle {
 
 /// Features of this processor by LLVM's names ("avx2", "avx512bf16", …), sorted.
 const std::vector<std::string> &cpuFeatures();
-/// Features of `required`, by LLVM's or Linux's names, that this processor lacks.
+/// Features of `required`, by LLVM's or Linux's names, that this processor lacks, or that Linux does
+/// not let this process use.
 std::vector<std::string> missingCpuFeatures(std::span<const std::string> required);
 /// Highest x86-64 level with all its features, "x86-64-v4"; on other processors the architecture.
 std::string cpuLevel();

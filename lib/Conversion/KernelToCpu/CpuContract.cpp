@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contractions in the loops of their body: initial sums, blocks of features
-// (k-blocks) and masks. CpuProduct.cpp multiplies.
+// Contractions in the loops of their body: initial sums, sums that were made ahead,
+// blocks of features (k-blocks) and masks. CpuProduct.cpp multiplies.
 
 #include "CpuProduct.h"
 
@@ -61,10 +61,9 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
     auto sum = [&] {
       return product(op).overFeatures(result, start, constant(from), constant(featuresOf(op)));
     };
-    if (Value areSummed = product(op).areSummed; areSummed && !loops.isOneRow())
+    if (const auto &ahead = product(op).ahead; ahead && !loops.isOneRow())
       result.registers = either(
-          areSummed, [&] { return readFragment(*product(op).tileSums, op.getType()).registers; },
-          sum);
+          ahead->isSummed, [&] { return readFragment(ahead->sums, op.getType()).registers; }, sum);
     else if (op.getVisited() && columnBase(columnsOf(op.getType())))
       result.registers = ifVisited(
           visitBit(op.getVisited(), *op.getVisitTile(), columnBase(columnsOf(op.getType()))), zeros,

@@ -5,7 +5,7 @@
 // BodyEmitter for CPUs: one function computes one grid point.
 //
 //   scalars and views of the body
-//   [k-blocks of large contractions; partial sums of all rows in scratch]
+//   [sums by a matrix unit, or k-blocks of large contractions; sums of all rows in scratch]
 //   for row fragments of the tile   (rows_inside: inside the loop over keys)
 //     ops on narrow tiles, in registers
 //     for column fragments of a wide tile   (a nest of fused ops)
@@ -136,7 +136,7 @@ public:
   /// emitted for such a row.
   static bool takesOneRowWhole(ContractOp op);
   bool isWholeRow(ContractOp op) const { return loops.isOneRow() && takesOneRowWhole(op); }
-  /// Emits both under a condition, `yes` where it is true.
+  /// Emits two ways to some registers under a condition, `yes` where it is true.
   Registers either(mlir::Value condition, llvm::function_ref<Registers()> yes,
                    llvm::function_ref<Registers()> no);
   /// Emits `product` under a condition; the result is `otherwise` where it is false.

@@ -229,14 +229,12 @@ void CpuProduct::widenRows(Value from, Value to) {
 }
 
 void CpuProduct::sumAhead() {
-  if (e.loops.plan.tileRows < matricesFrom())
-    return;
-  tileSums = e.allocate(op.getType(), /*allRows=*/true);
   Value rows = e.loops.rows();
-  areSummed = e.compare(arith::CmpIPredicate::sge, rows, e.constant(matricesFrom()));
+  ahead = {e.compare(arith::CmpIPredicate::sge, rows, e.constant(matricesFrom())),
+           e.allocate(op.getType(), /*allRows=*/true)};
   OpBuilder::InsertionGuard guard(builder);
-  e.enterIf(areSummed);
-  sumMatrices(*tileSums, rows);
+  e.enterIf(ahead->isSummed);
+  sumMatrices(ahead->sums, rows);
 }
 
 //===- Over rows ---------------------------------------------------------===//
@@ -368,9 +366,10 @@ void CpuProduct::releasePacked() {
 }
 
 void CpuProduct::release() {
-  for (const std::optional<TileMemory> &sums : {partialSums, tileSums})
-    if (sums)
-      e.scratch.release(*sums);
+  if (partialSums)
+    e.scratch.release(*partialSums);
+  if (ahead)
+    e.scratch.release(ahead->sums);
   releasePacked();
 }
 

@@ -40,13 +40,15 @@ public:
   /// in scratch that is free again when the caller's slots are.
   void enterRows(mlir::Value from, mlir::Value to);
   void leaveRows() { widened.reset(); }
-  /// Rows from which a matrix unit sums a tile ahead of its register tiles; 0: it never does.
-  virtual int64_t matricesFrom() { return 0; }
-  bool usesMatrices() { return matricesFrom() > 0; }
+  /// Whether a matrix unit sums tiles of this op ahead of their register tiles, if their rows are many.
+  bool usesMatrices() { return matricesFrom() > 0 && op.getType().getDimSize(0) >= matricesFrom(); }
+  /// Emits that; register tiles then read `ahead`.
   void sumAhead();
-  /// i1: `tileSums` holds the sums of all rows; null: it never does.
-  mlir::Value areSummed;
-  std::optional<TileMemory> tileSums;
+  struct Ahead {
+    mlir::Value isSummed; ///< i1: the rows were many, and `sums` holds all of them
+    TileMemory sums;
+  };
+  std::optional<Ahead> ahead;
   /// Frees packed B and sums.
   void release();
   /// Adds the products of features [from, to) to `sums`.
@@ -107,6 +109,8 @@ protected:
   virtual void packPanels(const TileMemory &packed, ColumnRange columns, mlir::Value from,
                           mlir::Value to) {}
 
+  /// Rows of a tile from which a matrix unit sums it; 0: none does.
+  virtual int64_t matricesFrom() { return 0; }
   /// Writes the sums of the first `count` rows of a tile, at least those of `matricesFrom`.
   virtual void sumMatrices(const TileMemory &sums, mlir::Value count) {}
 

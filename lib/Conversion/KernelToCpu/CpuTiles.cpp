@@ -101,7 +101,8 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   return result;
 }
 
-/// Gathers ops on tiles in segments, each of which gets its own row loops. With rows_inside, loops
+/// Gathers ops on tiles in segments, each of which gets its own row loops; what contractions sum for
+/// all rows at once stands before that of theirs. With rows_inside, loops
 /// and branches with products stand between segments.
 LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carried) {
   bool rowsInside = kernel.getScheduleOrDefault().getOrder() == LoopOrder::RowsInside;
@@ -112,11 +113,10 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
     auto loop = dyn_cast<scf::ForOp>(op);
     auto branch = dyn_cast<scf::IfOp>(op);
     auto contract = dyn_cast<ContractOp>(op);
-    if (contract && product(contract).usesMatrices()) {
-      product(contract).sumAhead();
-      segment.push_back(&op);
-    } else if (isBlocked(op)) {
-      if (failed(emitFirstBlocks(contract)))
+    if (contract && (product(contract).usesMatrices() || isBlocked(op))) {
+      if (product(contract).usesMatrices())
+        product(contract).sumAhead();
+      else if (failed(emitFirstBlocks(contract)))
         return failure();
       segment.push_back(&op);
     } else if (rowsInside && ((loop && touchesTiles(op)) || (branch && holdsProduct(op)))) {

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace heddle {
 
@@ -233,20 +234,23 @@ bool isSlowHere(const std::vector<std::string> &features) {
   return pairs && !cpuRates().dot2Pays();
 }
 
-/// The member with the most features among those that this processor can run; a member that is slow
-/// here (isSlowHere) is only a last resort. All members give equal results. Null if none can run.
+/// Whether code with these features multiplies by a matrix unit, several times as fast as any other.
+bool hasMatrices(const std::vector<std::string> &features) {
+  return std::find(features.begin(), features.end(), "amx_int8") != features.end();
+}
+
+/// The member with the most features among those that this processor can run, before them those with
+/// a matrix unit; a member that is slow here (isSlowHere) is only a last resort. All members give
+/// equal results. Null if none can run.
 const CpuMember *bestMember(const std::vector<CpuMember> &members) {
+  auto rank = [](const CpuMember &member) {
+    return std::tuple(!isSlowHere(member.features), hasMatrices(member.features),
+                      member.features.size());
+  };
   const CpuMember *best = nullptr;
-  bool bestIsSlow = false;
-  for (const CpuMember &member : members) {
-    if (!missingCpuFeatures(member.features).empty())
-      continue;
-    bool isSlow = isSlowHere(member.features);
-    if (best && (isSlow != bestIsSlow ? isSlow : member.features.size() <= best->features.size()))
-      continue;
-    best = &member;
-    bestIsSlow = isSlow;
-  }
+  for (const CpuMember &member : members)
+    if (missingCpuFeatures(member.features).empty() && (!best || rank(member) > rank(*best)))
+      best = &member;
   return best;
 }
 

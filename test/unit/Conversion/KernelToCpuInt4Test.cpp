@@ -69,7 +69,7 @@ TEST_P(Int4, InBlocksOfFeatures) {
 TEST_P(Int4, NothingSaturates) {
   CompiledKernel kernel = compile(96, 48);
   for (int byte : {127, -127, -128})
-    for (int64_t m : {1, 9, 40}) {
+    for (int64_t m : {1, 9}) {
       NibbleRows x(m, 96, 4);
       NibbleMatrix w(48, 96, 1);
       std::ranges::fill(x.bytes, static_cast<int8_t>(byte));
@@ -81,9 +81,9 @@ TEST_P(Int4, NothingSaturates) {
 
 /// Every finite number of f16 as a scale, and as a minimum.
 TEST_P(Int4, AllScalesAreExact) {
-  constexpr int64_t n = 0x7c00, k = 32;
+  constexpr int64_t n = 0x7c00, k = 8;
   CompiledKernel kernel = compile(k, n);
-  for (int64_t m : {1, 6, 17}) {
+  for (int64_t m : {1, 6}) {
     NibbleRows x(m, k, 4);
     NibbleMatrix w(n, k, 1);
     for (int64_t i = 0; i < n; ++i) {
@@ -98,9 +98,9 @@ TEST_P(Int4, AllScalesAreExact) {
 /// NaN in a group of a column is in its sum, NaN in a group of a row in all of the row's, and no others
 /// see them, not beside zeros either.
 TEST_P(Int4, NaNIsNotLost) {
-  const int64_t n = 64;
-  for (auto [k, m] : {std::pair<int64_t, int64_t>{70, 1}, {70, 3}, {70, 40}, {96, 40}}) {
-    CompiledKernel kernel = compile(k, n);
+  const int64_t n = 64, k = 70;
+  CompiledKernel kernel = compile(k, n);
+  for (int64_t m : {1, 3, 40}) {
     NibbleRows x(m, k, 4);
     NibbleMatrix w(n, k, 1);
     for (int64_t c = 32; c < 64; ++c)
@@ -118,7 +118,7 @@ TEST_P(Int4, NaNIsNotLost) {
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Int4,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
-                                         "x86-64-v4-vnni", "x86-64-v4-amx", "aarch64"),
+                                         "x86-64-v4-vnni", "aarch64"),
                          isaName);
 
 } // namespace

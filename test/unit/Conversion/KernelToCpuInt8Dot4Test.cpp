@@ -26,21 +26,34 @@ struct Bytes {
   Floats memory;
 };
 
-/// Rows times columns, as a number and as its low byte.
-std::string body(int64_t features, int64_t outputs, const std::string &schedule) {
-  std::string k = std::to_string(features), n = std::to_string(outputs);
+/// Rows and columns of a tile.
+struct Tile {
+  int64_t rows = 32, columns = 48;
+};
+
+/// Rows times columns, as a number and as its low byte. Two products with the same weight are added.
+std::string body(int64_t features, int64_t outputs, const std::string &schedule, Tile tile) {
+  std::string k = std::to_string(features), n = std::to_string(outputs),
+              rows = std::to_string(tile.rows), columns = std::to_string(tile.columns);
   std::string x = "!kernel.view<[d0, " + k + "], i8>",
               w = "!kernel.view<[" + n + ", " + k + "], i8, panel = 16>",
               y = "!kernel.view<[d0, " + n + "], f32>", q = "!kernel.view<[d0, " + n + "], i8>";
-  return "kernel.func @quads(%x: " + x + ", %w: " + w + ", %y: " + y + ", %q: " + q +
-         ") scalars(d0) grid(%i = d0 by 32, %j = " + n +
-         " by 48) attributes {schedule = " + "#kernel.schedule<" + schedule + ">} {\n" +
+  auto type = [&](const std::string &element) {
+    return "tensor<" + rows + "x" + columns + "x" + element + ">";
+  };
+  auto product = [&](const std::string &name, const std::string &weight) {
+    return "  %" + name + " = kernel.contract %x[%i], %" + weight + "[%j] : " + x + ", " + w +
+           " -> " + type("i32") + "\n";
+  };
+  return "kernel.func @quads(%x: " + x + ", %w: " + w + ", %v: " + w + ", %y: " + y + ", %q: " + q +
+         ") scalars(d0) grid(%i = d0 by " + rows + ", %j = " + n + " by " + columns +
+         ") attributes {schedule = " + "#kernel.schedule<" + schedule + ">} {\n" +
          "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
-         "  %c = kernel.contract %x[%i], %w[%j] : " + x + ", " + w + " -> tensor<32x48xi32>\n" +
-         "  %f = arith.sitofp %c : tensor<32x48xi32> to tensor<32x48xf32>\n" +
-         "  kernel.store %f, %y[%i, %j] rows(%left) : tensor<32x48xf32>, " + y + "\n" +
-         "  %b = arith.trunci %c : tensor<32x48xi32> to tensor<32x48xi8>\n" +
-         "  kernel.store %b, %q[%i, %j] rows(%left) : tensor<32x48xi8>, " + q + "\n}\n";
+         product("a", "w") + product("b", "v") + "  %c = arith.addi %a, %b : " + type("i32") +
+         "\n  %f = arith.sitofp %c : " + type("i32") + " to " + type("f32") +
+         "\n  kernel.store %f, %y[%i, %j] rows(%left) : " + type("f32") + ", " + y +
+         "\n  %t = arith.trunci %c : " + type("i32") + " to " + type("i8") +
+         "\n  kernel.store %t, %q[%i, %j] rows(%left) : " + type("i8") + ", " + q + "\n}\n";
 }
 
 class Int8Dot4 : public testing::TestWithParam<const char *> {
@@ -53,8 +66,8 @@ protected:
   /// `byteOf(row, k, isLeft)` fills both sides.
   void check(int64_t rows, int64_t features, int64_t outputs,
              uint8_t (*byteOf)(int64_t row, int64_t k, bool isLeft),
-             const std::string &schedule = "order = rows_outside, prefetch = 1") {
-    auto kernel = CompiledKernel::create(body(features, outputs, schedule), GetParam());
+             const std::string &schedule = "order = rows_outside, prefetch = 1", Tile tile = {}) {
+    auto kernel = CompiledKernel::create(body(features, outputs, schedule, tile), GetParam());
     ASSERT_TRUE(kernel) << kernel.error().message;
     int64_t pitch = padded(features), columns = padded(outputs);
     // What lies behind a row on the left is anything; on the right it is zero.
@@ -66,12 +79,13 @@ protected:
       for (int64_t n = 0; n < outputs; ++n)
         w[n / 16 * 16 * pitch + (k / 4 * 16 + n % 16) * 4 + k % 4] = byteOf(n, k, false);
     }
-    kernel->run({x.memory.bytes(), w.memory.bytes(), y.bytes(), q.memory.bytes()}, {rows});
+    std::span<std::byte> weight = w.memory.bytes();
+    kernel->run({x.memory.bytes(), weight, weight, y.bytes(), q.memory.bytes()}, {rows});
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t n = 0; n < outputs; ++n) {
         int32_t sum = 0;
         for (int64_t k = 0; k < features; ++k)
-          sum += byteOf(r, k, true) * static_cast<int8_t>(byteOf(n, k, false));
+          sum += 2 * byteOf(r, k, true) * static_cast<int8_t>(byteOf(n, k, false));
         ASSERT_EQ(y[r * columns + n], static_cast<float>(sum))
             << features << ": " << r << ", " << n;
         ASSERT_EQ(q[r * columns + n], static_cast<uint8_t>(sum))
@@ -91,13 +105,18 @@ TEST_P(Int8Dot4, SumsAreExact) {
                                          {13, 37, 48},
                                          {33, 500, 96},
                                          {7, 1, 40},
-                                         {3, 64, 48},
                                          {4, 64, 16},
                                          {16, 128, 80},
                                          {61, 320, 112},
-                                         {96, 1100, 64},
                                          {2, 6, 16}})
     check(rows, features, outputs, anyByte);
+}
+
+/// Matrices of rows and of columns, whole and not, side by side and alone.
+TEST_P(Int8Dot4, LargeTiles) {
+  for (int64_t rows : {5, 33, 47, 48, 81, 100})
+    check(rows, 200, 176, anyByte, "order = rows_outside, prefetch = 1", {96, 64});
+  check(70, 128, 32, anyByte, "order = rows_outside", {4, 32});
 }
 
 TEST_P(Int8Dot4, NothingSaturates) {

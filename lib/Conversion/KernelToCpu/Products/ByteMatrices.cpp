@@ -23,7 +23,7 @@ ByteMatrices::ByteMatrices(CpuEmitter &emitter) : e(emitter) {
   e.scratch.place(configuration);
 }
 
-/// The processor saves no state of registers that are released.
+/// Emits the release of the registers: the processor saves no state of them from then on.
 ByteMatrices::~ByteMatrices() {
   call("llvm.x86.tilerelease", {});
   e.scratch.release(configuration);
@@ -55,16 +55,16 @@ void ByteMatrices::multiply(int64_t sums, int64_t a, int64_t b) {
 /// Gives the registers their shapes, and clears them: matrices of `count` rows.
 void ByteMatrices::configure(Value count, int64_t depth) {
   SmallVector<int8_t> bytes(configurationBytes);
-  bytes[0] = 1;                // the palette: this form of registers
-  SmallVector<int64_t> ofRows; // registers with a row for each row of a matrix
-  for (int64_t i = 0; i < most; ++i) {
+  bytes[0] = 1;                   // the palette: this form of registers
+  SmallVector<int64_t> withCount; // registers with a row for each row of the left side
+  for (int64_t i = 0; i < perBlock; ++i) {
     bytes[rowBytesAt + 2 * left(i)] = static_cast<int8_t>(depth);
     bytes[rowBytesAt + 2 * right(i)] = rowBytes;
     bytes[rowsAt + right(i)] = static_cast<int8_t>(depth / 4);
-    ofRows.push_back(left(i));
-    for (int64_t j = 0; j < most; ++j) {
+    withCount.push_back(left(i));
+    for (int64_t j = 0; j < perBlock; ++j) {
       bytes[rowBytesAt + 2 * sum(i, j)] = rowBytes;
-      ofRows.push_back(sum(i, j));
+      withCount.push_back(sum(i, j));
     }
   }
   auto type = VectorType::get({configurationBytes}, e.builder.getI8Type());
@@ -72,7 +72,7 @@ void ByteMatrices::configure(Value count, int64_t depth) {
                                       DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes))),
             configuration.base, {}, configuration.element);
   count = arith::TruncIOp::create(e.builder, e.loc, e.builder.getI8Type(), count);
-  for (int64_t index : ofRows)
+  for (int64_t index : withCount)
     e.storeAt(count, configuration.base, {Value(), rowsAt + index}, configuration.element);
   call("llvm.x86.ldtilecfg", configuration.base);
 }
@@ -85,7 +85,7 @@ void ByteMatrices::overRows(Value count, int64_t depth, function_ref<void(int64_
   auto rounded = [&](int64_t multiple) {
     return e.mul(arith::DivUIOp::create(e.builder, e.loc, count, e.constant(multiple)), multiple);
   };
-  Value paired = rounded(most * rows), whole = rounded(rows), last = e.sub(count, whole);
+  Value paired = rounded(perBlock * rows), whole = rounded(rows), last = e.sub(count, whole);
   auto configured = [&](Value areThere, Value rowsOfMatrix, function_ref<void()> loops) {
     OpBuilder::InsertionGuard guard(e.builder);
     e.enterIf(e.compare(arith::CmpIPredicate::ne, areThere, e.constant(0)));
@@ -93,7 +93,7 @@ void ByteMatrices::overRows(Value count, int64_t depth, function_ref<void(int64_
     loops();
   };
   configured(whole, e.constant(rows), [&] {
-    loop(e.constant(0), paired, most);
+    loop(e.constant(0), paired, perBlock);
     loop(paired, whole, 1);
   });
   configured(last, last, [&] { loop(whole, count, 1); });

@@ -24,7 +24,8 @@ namespace heddle::kernel {
 class ByteMatrices {
 public:
   static constexpr int64_t rows = 16, rowBytes = 64; ///< of a register, at most
-  static constexpr int64_t most = 2; ///< matrices of rows, and of columns, of a block
+  static constexpr int64_t columns = rowBytes / 4;   ///< of sums, and of a panel
+  static constexpr int64_t perBlock = 2;             ///< matrices of rows, and of columns, at most
 
   explicit ByteMatrices(CpuEmitter &emitter);
   ~ByteMatrices();
@@ -38,9 +39,9 @@ public:
                 llvm::function_ref<void(int64_t matrices, mlir::Value row)> block);
 
   /// Registers of a block: sums of matrices (i, j) of rows and columns, left and right sides.
-  static int64_t sum(int64_t i, int64_t j) { return i * most + j; }
-  static int64_t left(int64_t i) { return most * most + i; }
-  static int64_t right(int64_t j) { return most * most + most + j; }
+  static int64_t sum(int64_t i, int64_t j) { return i * perBlock + j; }
+  static int64_t left(int64_t i) { return perBlock * perBlock + i; }
+  static int64_t right(int64_t j) { return perBlock * perBlock + perBlock + j; }
 
   void clear(int64_t to);
   /// Loads and stores the rows of a register, `pitch` bytes apart.

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A word holds four features, a step multiplies all of them (dot4 in CpuArithmetic.cpp), and sums
-// are i32. A matrix unit, where there is one, sums tiles of several rows.
+// are i32. A matrix unit, where there is one, sums tiles of several rows; features are then padded to 16,
+// as panels are, with zeros on the right.
 
 #include "../CpuProduct.h"
 #include "ByteMatrices.h"
@@ -92,19 +93,19 @@ private:
 
   void addMatrices(ByteMatrices &unit, const TileMemory &sums, Value count, Features features) {
     const int64_t columns = CpuEmitter::columnsOf(op.getType());
-    Value left = e.loops.columnsLeft(*op, columns),
-          end = left ? e.minimum(left, e.constant(columns)) : e.constant(columns);
-    constexpr int64_t pair = ByteMatrices::most * 16;
+    Value left = e.loops.columnsLeft(*op, columns), end = e.constant(columns);
+    if (left)
+      end = e.maximum(e.minimum(left, end), e.constant(0));
+    constexpr int64_t pair = ByteMatrices::perBlock * ByteMatrices::columns;
     Value paired = e.mul(arith::DivUIOp::create(builder, loc, end, e.constant(pair)), pair);
     unit.overRows(count, features.step, [&](int64_t matrices, Value row) {
-      TileContext block{matrices * ByteMatrices::rows, row};
-      llvm::SaveAndRestore context(e.loops.at, block);
+      llvm::SaveAndRestore context(e.loops.at, {matrices * ByteMatrices::rows, row});
       auto overColumns = [&](Value from, Value to, int64_t panels) {
         OpBuilder::InsertionGuard guard(builder);
-        Value column = e.loopBy(from, to, panels * 16).getInductionVar();
+        Value column = e.loopBy(from, to, panels * ByteMatrices::columns).getInductionVar();
         addBlock(unit, sums, {matrices, panels, column}, features);
       };
-      overColumns(e.constant(0), paired, ByteMatrices::most);
+      overColumns(e.constant(0), paired, ByteMatrices::perBlock);
       overColumns(paired, end, 1);
     });
   }
@@ -118,21 +119,22 @@ private:
   /// Adds the products of some features of a block at the row loop's position.
   void addBlock(ByteMatrices &unit, const TileMemory &sums, Block block, Features features) {
     Fragment shape;
-    shape.rows = block.matrices * ByteMatrices::rows;
-    shape.vectors = 1;
+    shape.rows = shape.vectors = 1;
     const BoundView left = this->left(), right = this->right();
     const int64_t stored = padded(right.type.getDims().back().pitch.value);
     int64_t step = 0; // from word to word of a panel
-    SmallVector<Address> rows = leftRows(shape);
-    Address panels = e.moved(e.rightPlaces(op, shape, step).front(), e.mul(block.column, stored));
+    Address rows = leftRows(shape).front(),
+            panels = e.moved(e.rightPlaces(op, shape, step).front(), e.mul(block.column, stored));
     Value leftPitch = e.stride(left, left.type.getRank() - 2), rightPitch = e.constant(step),
           sumPitch = e.constant(sums.columns * 4);
     auto overSums = [&](auto act) {
       for (int64_t i = 0; i < block.matrices; ++i)
         for (int64_t j = 0; j < block.panels; ++j)
           act(i, j,
-              e.address(sums.base, e.placeIn(sums, i * ByteMatrices::rows, block.column, j * 16),
-                        sums.element));
+              e.address(
+                  sums.base,
+                  e.placeIn(sums, i * ByteMatrices::rows, block.column, j * ByteMatrices::columns),
+                  sums.element));
     };
     overSums([&](int64_t i, int64_t j, Value place) {
       if (features.from)
@@ -148,13 +150,15 @@ private:
       for (int64_t j = 0; j < block.panels; ++j)
         unit.load(ByteMatrices::right(j),
                   e.address(e.pointers[right.argument],
-                            e.moved(panels, e.mul(k, step / 4), j * 16 * stored), byte),
+                            e.moved(panels, e.mul(k, step / 4), j * ByteMatrices::columns * stored),
+                            byte),
                   rightPitch);
       for (int64_t i = 0; i < block.matrices; ++i) {
-        unit.load(
-            ByteMatrices::left(i),
-            e.address(e.pointers[left.argument], e.moved(rows[i * ByteMatrices::rows], k), byte),
-            leftPitch);
+        unit.load(ByteMatrices::left(i),
+                  e.address(e.pointers[left.argument],
+                            e.moved(e.moved(rows, e.mul(leftPitch, i * ByteMatrices::rows)), k),
+                            byte),
+                  leftPitch);
         for (int64_t j = 0; j < block.panels; ++j)
           unit.multiply(ByteMatrices::sum(i, j), ByteMatrices::left(i), ByteMatrices::right(j));
       }

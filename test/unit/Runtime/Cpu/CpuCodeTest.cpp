@@ -39,6 +39,16 @@ TEST(Cpu, TheMemberThatAsksMostIsChosen) {
   EXPECT_EQ(session->deviceText(), "cpu best");
 }
 
+TEST(Cpu, AMatrixUnitComesBeforeMoreFeatures) {
+  const std::vector<std::string> matrices = {"amx_int8"}, here = cpuFeatures();
+  if (!missingCpuFeatures(matrices).empty())
+    GTEST_SKIP() << "no matrix unit";
+  auto session = Session::fromArtifact(
+      artifactWith({{"more", {here[0], here[1]}}, {"matrices", matrices}, {"one", {here[0]}}}));
+  ASSERT_TRUE(session) << session.error().message;
+  EXPECT_EQ(session->deviceText(), "cpu matrices");
+}
+
 TEST(Cpu, NoMemberIsOneLine) {
   auto session = Session::fromArtifact(artifactWith({{"alien", {"none-such"}}}));
   ASSERT_FALSE(session);
