@@ -58,7 +58,7 @@ Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileO
   registerAllDialects(registry);
   parts->context = std::make_unique<MLIRContext>(registry);
   DiagnosticCollector diagnostics(*parts->context, model);
-  auto bytes = parts->artifact->fused();
+  auto bytes = HEDDLE_TRY(parts->artifact->fused());
   parts->module = parseSourceString<ModuleOp>(
       StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
       ParserConfig(parts->context.get()));

@@ -83,7 +83,7 @@ struct Modules {
   }
 
   static Expected<std::unique_ptr<Modules>> load(const Artifact &artifact) {
-    std::span<const std::byte> bytes = artifact.fused();
+    auto bytes = HEDDLE_TRY(artifact.fused());
     if (bytes.empty())
       return inputError(artifact.name() +
                         ": --verify: expected the fused stage in the file, found none");

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Members and their checksums are checked against the manifest before any is used;
-// the weights' checksum only on demand.
+// Members are checked against the manifest before any is used, and so are checksums: of
+// code where it is taken, of the weights only on demand.
 
 #include "heddle/Support/Artifact.h"
 
@@ -65,12 +65,8 @@ Status Artifact::readManifest() {
   if (!found)
     return inputError(artifactName + ": expected a Heddle file, found an archive without " +
                       manifestName);
-  // Weights may be gigabytes: check() verifies them on demand.
-  for (const ContainerMember &member : container.members())
-    if (member.name != weightsName)
-      HEDDLE_TRY(container.checkMember(member));
-  manifest = HEDDLE_TRY(
-      manifestFromJson(asText(container.data(*found)), artifactName + ": " + manifestName));
+  auto json = HEDDLE_TRY(container.read(*found));
+  manifest = HEDDLE_TRY(manifestFromJson(asText(json), artifactName + ": " + manifestName));
   return {};
 }
 
@@ -90,29 +86,33 @@ Status Artifact::findMembers() {
     if (!needed.count(member.name) && member.name != fusedName)
       return inputError(artifactName + ": expected only members that the manifest names, found " +
                         member.name);
-  HEDDLE_TRY(checkAlignment());
+  HEDDLE_TRY(checkForms());
   if (static_cast<int64_t>(weights().size()) != program().weightBytes)
     return inputError(artifactName + ": expected " + std::to_string(program().weightBytes) +
                       " bytes of weights, found " + std::to_string(weights().size()));
   for (const std::string &name : vulkanMembers(program()))
-    if (vulkan(name).empty() || vulkan(name).size() % 4 != 0)
+    if (uint64_t size = container.find(name)->size; size == 0 || size % 4 != 0)
       return inputError(artifactName + ": expected whole words in " + name + ", found " +
-                        std::to_string(vulkan(name).size()) + " bytes");
-  for (CpuMember &cpu : manifest.cpu)
-    cpu.code = data(cpuName(cpu.isa));
-  for (const std::string &name : manifest.texts)
+                        std::to_string(size) + " bytes");
+  for (const std::string &name : manifest.texts) {
+    HEDDLE_TRY(container.checkMember(*container.find(textName(name))));
     textMembers.push_back({name, asText(data(textName(name)))});
+  }
   return {};
 }
 
-/// Checks alignments, since code and weights are used in the mapping, without a copy.
-Status Artifact::checkAlignment() const {
+/// Checks alignments, and that weights and texts are not deflated: they are used in the mapping,
+/// without a copy.
+Status Artifact::checkForms() const {
   for (const ContainerMember &member : container.members()) {
     uint32_t least = member.name == weightsName ? pageSize : 64;
     if (member.alignment < least)
       return inputError(artifactName + ": expected " + member.name + " at a multiple of " +
                         std::to_string(least) + ", found one of " +
                         std::to_string(member.alignment));
+    if (member.isDeflated && (member.name == weightsName || member.name.starts_with(textName(""))))
+      return inputError(artifactName + ": expected " + member.name +
+                        " stored as it is, found it deflated");
   }
   return {};
 }
@@ -122,8 +122,18 @@ std::span<const std::byte> Artifact::data(std::string_view member) const {
   return found ? container.data(*found) : std::span<const std::byte>();
 }
 
-std::span<const std::byte> Artifact::vulkan(std::string_view member) const { return data(member); }
-std::span<const std::byte> Artifact::fused() const { return data(fusedName); }
+Expected<std::vector<std::byte>> Artifact::copyOf(std::string_view member) const {
+  const ContainerMember *found = container.find(member);
+  return found ? container.read(*found) : std::vector<std::byte>();
+}
+
+Expected<std::vector<std::byte>> Artifact::code(const CpuMember &member) const {
+  return copyOf(cpuName(member.isa));
+}
+Expected<std::vector<std::byte>> Artifact::vulkan(std::string_view member) const {
+  return copyOf(member);
+}
+Expected<std::vector<std::byte>> Artifact::fused() const { return copyOf(fusedName); }
 std::span<const std::byte> Artifact::weights() const { return data(weightsName); }
 
 bool Artifact::hasVulkan() const {
@@ -139,7 +149,7 @@ std::optional<std::string_view> Artifact::text(std::string_view name) const {
 
 void ArtifactWriter::addCpu(std::string isa, std::vector<std::string> features,
                             std::vector<char> object) {
-  manifest.cpu.push_back({std::move(isa), std::move(features), {}});
+  manifest.cpu.push_back({std::move(isa), std::move(features)});
   objects.push_back(std::move(object));
 }
 
@@ -160,13 +170,13 @@ std::string ArtifactWriter::vulkanMember(std::string_view kernel, std::string_vi
 ContainerWriter ArtifactWriter::collect(const std::string &json,
                                         const FillWeights &fillWeights) const {
   ContainerWriter container;
-  container.add(manifestName, asBytes(json));
+  container.addDeflated(manifestName, asBytes(json));
   if (!fused.empty())
-    container.add(fusedName, asBytes(fused));
+    container.addDeflated(fusedName, asBytes(fused));
   for (size_t i = 0; i < objects.size(); ++i)
-    container.add(cpuName(manifest.cpu[i].isa), asBytes(objects[i]));
+    container.addDeflated(cpuName(manifest.cpu[i].isa), asBytes(objects[i]));
   for (const auto &[member, words] : vulkan)
-    container.add(member, asBytes(words));
+    container.addDeflated(member, asBytes(words));
   for (size_t i = 0; i < texts.size(); ++i)
     container.add(textName(manifest.texts[i]), asBytes(texts[i]));
   container.add(weightsName, static_cast<uint64_t>(manifest.program.weightBytes), fillWeights,

@@ -11,8 +11,10 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <set>
+#include <zlib.h>
 
 namespace heddle {
 
@@ -85,7 +87,7 @@ public:
       auto member = HEDDLE_TRY(readMember(start));
       if (!names.insert(member.name).second)
         return damaged("member " + member.name + " twice");
-      start = member.offset + member.size;
+      start = member.offset + member.stored;
       members.push_back(std::move(member));
     }
     if (!std::ranges::equal(bytes.subspan(start), zip::directory(members, start)))
@@ -111,8 +113,9 @@ private:
     uint64_t method = cursor.field(2);
     cursor.take(4);
     member.crc = static_cast<uint32_t>(cursor.field(4));
-    cursor.take(4);
+    member.stored = cursor.field(4);
     member.size = cursor.field(4);
+    member.isDeflated = method == zip::methodDeflated;
     uint64_t nameSize = cursor.field(2), extraSize = cursor.field(2);
     for (std::byte byte : cursor.take(nameSize))
       member.name += static_cast<char>(byte);
@@ -120,18 +123,23 @@ private:
     if (cursor.tooShort)
       return damaged("half a header at byte " + std::to_string(start));
     // The commonest foreign ZIP: named as such, rather than as damage.
-    if (method != 0 || member.alignment == 0)
+    if ((method != zip::methodStored && !member.isDeflated) || member.alignment == 0)
       return inputError(place + ": expected a Heddle file, found another kind of ZIP archive");
     if (Status status = zip::checkMember(member); !status)
       return damaged("a bad member: " + status.error().message);
     zip::Extent where = zip::placeMember(member, start);
-    if (where.data > bytes.size() || member.size > bytes.size() - where.data)
-      return damaged("a member " + member.name + " of " + std::to_string(member.size) +
+    if (where.data > bytes.size() || member.stored > bytes.size() - where.data)
+      return damaged("a member " + member.name + " of " + std::to_string(member.stored) +
                      " bytes at byte " + std::to_string(where.data) + " in a file of " +
                      std::to_string(bytes.size()));
     std::vector<std::byte> header = zip::localHeader(member, where);
     if (!std::ranges::equal(bytes.subspan(start, header.size()), header))
       return damaged("a changed header of member " + member.name);
+    // What is deflated is no longer than its data, nor shorter than a thousandth.
+    if (member.isDeflated ? member.stored >= member.size || member.size / 1100 > member.stored
+                          : member.stored != member.size)
+      return damaged("a member " + member.name + " of " + std::to_string(member.size) +
+                     " bytes in " + std::to_string(member.stored));
     member.offset = where.data;
     return member;
   }
@@ -144,8 +152,10 @@ private:
       Cursor inner(cursor.take(size));
       if (kind == zip::alignmentExtra)
         member.alignment = static_cast<uint32_t>(inner.field(2));
-      if (kind == zip::wideExtra && member.size == zip::full32)
+      if (kind == zip::wideExtra && member.size == zip::full32) {
         member.size = inner.field(8);
+        member.stored = inner.field(8);
+      }
     }
   }
 
@@ -171,15 +181,50 @@ const ContainerMember *ContainerReader::find(std::string_view name) const {
 }
 
 std::span<const std::byte> ContainerReader::data(const ContainerMember &member) const {
+  assert(!member.isDeflated && "expected a member that can be used where it lies");
   return bytes.subspan(member.offset, member.size);
 }
 
-Status ContainerReader::checkMember(const ContainerMember &member) const {
-  if (crc32(data(member)) == member.crc)
-    return {};
+/// Inflates `deflated` to exactly `out.size()` bytes; false if it holds other than that.
+static bool inflateTo(std::span<std::byte> out, std::span<const std::byte> deflated) {
+  z_stream stream{};
+  if (out.size() > UINT32_MAX || inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+    return false;
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<std::byte *>(deflated.data()));
+  stream.avail_in = static_cast<uInt>(deflated.size());
+  stream.next_out = reinterpret_cast<Bytef *>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const bool isWhole =
+      inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_in == 0 && stream.avail_out == 0;
+  inflateEnd(&stream);
+  return isWhole;
+}
+
+Error ContainerReader::changed(const ContainerMember &member) const {
   return inputError(place +
                     ": expected a whole, unchanged Heddle file, found changed bytes in member " +
                     member.name);
+}
+
+Expected<std::vector<std::byte>> ContainerReader::read(const ContainerMember &member) const {
+  std::span<const std::byte> stored = bytes.subspan(member.offset, member.stored);
+  std::vector<std::byte> data(stored.begin(), stored.end());
+  if (member.isDeflated) {
+    data.assign(member.size, {});
+    if (!inflateTo(data, stored))
+      return changed(member);
+  }
+  if (crc32(data) != member.crc)
+    return changed(member);
+  return data;
+}
+
+Status ContainerReader::checkMember(const ContainerMember &member) const {
+  if (member.isDeflated) {
+    auto inflated = read(member);
+    return inflated ? Status() : Status(inflated.takeError());
+  }
+  return crc32(data(member)) == member.crc ? Status() : Status(changed(member));
 }
 
 Status ContainerReader::check() const {

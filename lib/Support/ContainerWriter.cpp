@@ -9,9 +9,11 @@
 #include "ZipFormat.h"
 
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Parallel.h"
 #include "heddle/Support/Try.h"
 
 #include <cstring>
+#include <zlib.h>
 
 namespace heddle {
 
@@ -21,15 +23,34 @@ void copy(std::span<std::byte> out, uint64_t offset, const std::vector<std::byte
   std::memcpy(out.data() + offset, bytes.data(), bytes.size());
 }
 
+/// `data` deflated; empty if that is no shorter.
+std::vector<std::byte> deflated(std::span<const std::byte> data) {
+  z_stream stream{};
+  std::vector<std::byte> out(data.size());
+  // Negative: without a header. 8: as much memory as zlib takes by itself.
+  if (data.size() > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                                               -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    return {};
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<std::byte *>(data.data()));
+  stream.avail_in = static_cast<uInt>(data.size());
+  stream.next_out = reinterpret_cast<Bytef *>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const bool isShorter = ::deflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out > 0;
+  out.resize(isShorter ? stream.total_out : 0);
+  deflateEnd(&stream);
+  return out;
+}
+
 } // namespace
 
 void ContainerWriter::add(std::string name, uint64_t size, Fill fill, uint32_t alignment) {
   ContainerMember member;
   member.name = std::move(name);
-  member.size = size;
+  member.size = member.stored = size;
   member.alignment = alignment;
   members.push_back(std::move(member));
   fills.push_back(std::move(fill));
+  loose.emplace_back();
 }
 
 void ContainerWriter::add(std::string name, std::span<const std::byte> data, uint32_t alignment) {
@@ -38,6 +59,26 @@ void ContainerWriter::add(std::string name, std::span<const std::byte> data, uin
     return {};
   };
   add(std::move(name), data.size(), copyData, alignment);
+}
+
+void ContainerWriter::addDeflated(std::string name, std::span<const std::byte> data) {
+  add(std::move(name), data);
+  loose.back() = data;
+}
+
+void ContainerWriter::deflateMembers() {
+  parallelFor(static_cast<int64_t>(members.size()), processorCount(), [&](int64_t i, int) {
+    std::vector<std::byte> bytes = deflated(loose[i]);
+    if (bytes.empty())
+      return;
+    members[i].isDeflated = true;
+    members[i].stored = bytes.size();
+    members[i].crc = crc32(loose[i]);
+    fills[i] = [bytes = std::move(bytes)](std::span<std::byte> out) -> Status {
+      std::ranges::copy(bytes, out.begin());
+      return {};
+    };
+  });
 }
 
 Expected<uint64_t> ContainerWriter::layOut(const std::string &place) {
@@ -49,7 +90,7 @@ Expected<uint64_t> ContainerWriter::layOut(const std::string &place) {
       if (other->name == member.name)
         return inputError(place + ": expected each member once, found " + member.name + " twice");
     member.offset = zip::placeMember(member, start).data;
-    start = member.offset + member.size;
+    start = member.offset + member.stored;
   }
   return start;
 }
@@ -59,17 +100,19 @@ Status ContainerWriter::writeInto(std::span<std::byte> out, uint64_t directoryOf
   uint64_t start = 0;
   for (size_t i = 0; i < members.size(); ++i) {
     ContainerMember &member = members[i];
-    std::span<std::byte> data = out.subspan(member.offset, member.size);
+    std::span<std::byte> data = out.subspan(member.offset, member.stored);
     HEDDLE_TRY(fills[i](data));
-    member.crc = crc32(data);
+    if (!member.isDeflated)
+      member.crc = crc32(data);
     copy(out, start, zip::localHeader(member, zip::placeMember(member, start)));
-    start = member.offset + member.size;
+    start = member.offset + member.stored;
   }
   copy(out, directoryOffset, zip::directory(members, directoryOffset));
   return {};
 }
 
 Status ContainerWriter::writeFile(const std::string &path) {
+  deflateMembers();
   auto directoryOffset = HEDDLE_TRY(layOut(path));
   auto file = HEDDLE_TRY(AtomicFile::create(path));
   { // unmapped before the file is renamed

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Field by field what the ZIP specification asks for, with the fewest choices:
-// stored, no time, no comment, regular file of mode 0644.
+// stored or deflated, no time, no comment, regular file of mode 0644.
 
 #include "ZipFormat.h"
 
@@ -49,24 +49,29 @@ private:
 
 bool isWide(uint64_t value) { return value >= full32; }
 
-/// Version of the specification that a reader needs: 4.5 has 64-bit fields.
-uint64_t version(bool wide) { return wide ? 45 : 10; }
-
-uint64_t localExtraSize(const ContainerMember &member) {
-  return (isWide(member.size) ? 20 : 0) + 6;
+/// Version of the specification that a reader needs: 4.5 has 64-bit fields, 2.0 deflated members.
+uint64_t version(const ContainerMember &member, bool wide) {
+  return wide ? 45 : member.isDeflated ? 20 : 10;
 }
+
+/// Deflated members are no longer than their data.
+bool isWide(const ContainerMember &member) { return isWide(member.size); }
+
+uint64_t localExtraSize(const ContainerMember &member) { return (isWide(member) ? 20 : 0) + 6; }
 
 /// From "version needed" to the two sizes: the same in both headers.
 void common(Fields &out, const ContainerMember &member, bool wide) {
-  uint64_t size = std::min(member.size, full32);
-  out.u16(version(wide)).u16(0).u16(0).u16(0).u16(firstOfJanuary1980);
-  out.u32(member.crc).u32(size).u32(size).u16(member.name.size());
+  // Both sizes are elsewhere, or none is.
+  auto shown = [&](uint64_t size) { return isWide(member) ? full32 : size; };
+  out.u16(version(member, wide)).u16(0).u16(member.isDeflated ? methodDeflated : methodStored);
+  out.u16(0).u16(firstOfJanuary1980);
+  out.u32(member.crc).u32(shown(member.stored)).u32(shown(member.size)).u16(member.name.size());
 }
 
 Fields directoryEntry(const ContainerMember &member, uint64_t header) {
   Fields wide;
-  if (isWide(member.size))
-    wide.u64(member.size).u64(member.size);
+  if (isWide(member))
+    wide.u64(member.size).u64(member.stored);
   if (isWide(header))
     wide.u64(header);
   Fields extra;
@@ -76,7 +81,7 @@ Fields directoryEntry(const ContainerMember &member, uint64_t header) {
 
   Fields out;
   bool isLarge = !wide.bytes.empty();
-  out.u32(directorySignature).u16(unixSystem << 8 | version(isLarge));
+  out.u32(directorySignature).u16(unixSystem << 8 | version(member, isLarge));
   common(out, member, isLarge);
   out.u16(extra.bytes.size()).u16(0).u16(0).u16(0).u32(regularFile << 16);
   out.u32(std::min(header, full32)).text(member.name).append(extra);
@@ -112,13 +117,13 @@ Extent placeMember(const ContainerMember &member, uint64_t start) {
 
 std::vector<std::byte> localHeader(const ContainerMember &member, Extent place) {
   uint64_t extra = place.data - place.header - localSize - member.name.size();
-  bool wide = isWide(member.size);
+  bool wide = isWide(member);
   Fields out;
   out.u32(localSignature);
   common(out, member, wide);
   out.u16(extra).text(member.name);
   if (wide)
-    out.u16(wideExtra).u16(16).u64(member.size).u64(member.size);
+    out.u16(wideExtra).u16(16).u64(member.size).u64(member.stored);
   uint64_t padding = extra - localExtraSize(member);
   out.u16(alignmentExtra).u16(2 + padding).u16(member.alignment).zeros(padding);
   return out.bytes;
@@ -129,7 +134,7 @@ std::vector<std::byte> directory(const std::vector<ContainerMember> &members, ui
   uint64_t start = 0;
   for (const ContainerMember &member : members) {
     out.append(directoryEntry(member, placeMember(member, start).header));
-    start = member.offset + member.size;
+    start = member.offset + member.stored;
   }
   uint64_t size = out.bytes.size(), count = members.size();
   if (isWide(offset) || isWide(size) || count >= full16)

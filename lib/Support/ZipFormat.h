@@ -24,6 +24,9 @@ inline constexpr uint16_t wideExtra = 0x0001, alignmentExtra = 0xd935;
 /// elsewhere.
 inline constexpr uint64_t full32 = 0xffffffff, full16 = 0xffff;
 
+/// Methods of storing a member.
+inline constexpr uint64_t methodStored = 0, methodDeflated = 8;
+
 /// Name and alignment are such as we write.
 Status checkMember(const ContainerMember &member);
 

@@ -5,7 +5,8 @@
 // A compiled model, as a file or in memory, consists of members: the manifest
 // `heddle.json` (format version and program), `fused.mlirbc`, `cpu/<isa>.so`,
 // `vulkan/l<level>/<kernel>.spv`, `text/<name>`, and `weights.bin` last, on a page
-// boundary. The compiler writes it, the runtime reads it.
+// boundary. Files hold program and code deflated. The compiler writes it, the runtime
+// reads it.
 #pragma once
 
 #include "heddle/Support/Container.h"
@@ -15,13 +16,12 @@ namespace heddle {
 
 /// Format version, raised whenever the layout changes or Program gains or loses a field. A reader
 /// accepts its own version only.
-inline constexpr int artifactFormat = 14;
+inline constexpr int artifactFormat = 15;
 
 /// CPU code for one instruction set: an ELF shared object that imports nothing.
 struct CpuMember {
-  std::string isa;                   ///< "x86-64-v3"
+  std::string isa;                   ///< "x86-64-v3"; the code is the member `cpu/<isa>.so`
   std::vector<std::string> features; ///< required: "avx2", "avx512_bf16", … as Linux spells them
-  std::span<const std::byte> code;   ///< 64-byte aligned; the member `cpu/<isa>.so`
   HEDDLE_FIELDS(2, isa, features)
 };
 
@@ -44,18 +44,19 @@ struct TextMember {
 /// A compiled model, which owns its bytes. All spans live as long as it does; moving it keeps them.
 class Artifact {
 public:
-  /// Reads and checks everything but the checksum of the weights (see check). Errors begin with
-  /// `name`.
+  /// Reads and checks everything but the checksums of code, which are compared when it is taken, and
+  /// of the weights (see check). Errors begin with `name`.
   static Expected<Artifact> fromBytes(MappedBytes bytes, std::string name);
 
   const std::string &name() const { return artifactName; }
   const Program &program() const { return manifest.program; }
   const std::vector<CpuMember> &cpu() const { return manifest.cpu; }
-  /// SPIR-V of a member named by VulkanVariant::member; 64-byte aligned. Empty if there is none.
-  std::span<const std::byte> vulkan(std::string_view member) const;
+  Expected<std::vector<std::byte>> code(const CpuMember &member) const;
+  /// SPIR-V of a member named by VulkanVariant::member, in words. Empty if there is none.
+  Expected<std::vector<std::byte>> vulkan(std::string_view member) const;
   bool hasVulkan() const;
   /// The `fused` stage as MLIR bytecode; empty if there is none.
-  std::span<const std::byte> fused() const;
+  Expected<std::vector<std::byte>> fused() const;
   const std::vector<TextMember> &texts() const { return textMembers; }
   /// Text member of this name; none if there is none.
   std::optional<std::string_view> text(std::string_view name) const;
@@ -71,8 +72,9 @@ private:
       : bytes(std::move(bytes)), container(std::move(container)), artifactName(std::move(name)) {}
   Status readManifest();
   Status findMembers();
-  Status checkAlignment() const;
+  Status checkForms() const;
   std::span<const std::byte> data(std::string_view member) const;
+  Expected<std::vector<std::byte>> copyOf(std::string_view member) const;
 
   MappedBytes bytes;
   ContainerReader container;
@@ -105,7 +107,7 @@ public:
 
   /// Writes the file atomically, after a validation of the program.
   Status writeFile(const std::string &path, const FillWeights &fillWeights);
-  /// Builds the artifact in memory, for the JIT compiler, with the bytes that a file would have.
+  /// Builds the artifact in memory, for the JIT compiler, with the members that a file would have.
   Expected<Artifact> build(const std::string &name, const FillWeights &fillWeights);
 
 private:

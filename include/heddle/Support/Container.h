@@ -1,14 +1,14 @@
-//===- Container.h - A ZIP of stored, aligned members ----------*- C++ -*-===//
+//===- Container.h - A ZIP of aligned members ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The file around an artifact: a ZIP whose members are stored as they are and
-// aligned, so that they can be used where they are mapped. There is one way to
-// write given members: no gaps, fixed timestamps, alignment and padding in an
-// extra field. The reader therefore follows the members from the start of the
-// file, rebuilds all headers and the directory and compares; with the members'
-// checksums, no changed byte remains unseen. ZIP64 records appear where a size or
-// an offset needs them.
+// The file around an artifact: a ZIP whose members are aligned. Large ones are stored
+// as they are, so that they can be used where they are mapped, others are deflated in
+// files. There is one way to write given members: no gaps, fixed timestamps, alignment
+// and padding in an extra field. The reader therefore follows the members from the
+// start of the file, rebuilds all headers and the directory and compares; with the
+// members' checksums, no change of what the file holds remains unseen. ZIP64 records
+// appear where a size or an offset needs them.
 #pragma once
 
 #include "heddle/Support/MappedBytes.h"
@@ -22,11 +22,13 @@ namespace heddle {
 
 /// One member of a container.
 struct ContainerMember {
-  std::string name;       ///< printable ASCII
-  uint64_t offset = 0;    ///< of the data, from the start of the file
-  uint64_t size = 0;      ///< of the data
-  uint32_t alignment = 0; ///< of the data
-  uint32_t crc = 0;       ///< CRC-32 of the data
+  std::string name;        ///< printable ASCII
+  uint64_t offset = 0;     ///< of what is stored, from the start of the file
+  uint64_t size = 0;       ///< of the data
+  uint64_t stored = 0;     ///< bytes in the file: `size`, or fewer of a deflated member
+  uint32_t alignment = 0;  ///< of `offset`
+  uint32_t crc = 0;        ///< CRC-32 of the data
+  bool isDeflated = false; ///< RFC 1951, without a header of zlib's
 };
 
 /// CRC-32 of ZIP. Long spans are cut in pieces for all processors.
@@ -40,13 +42,17 @@ public:
 
   const std::vector<ContainerMember> &members() const { return all; }
   const ContainerMember *find(std::string_view name) const;
+  /// Data of a member that is not deflated, where they lie.
   std::span<const std::byte> data(const ContainerMember &member) const;
+  /// A copy of any member's data, inflated and compared with the checksum.
+  Expected<std::vector<std::byte>> read(const ContainerMember &member) const;
   /// Compares the checksum of one member.
   Status checkMember(const ContainerMember &member) const;
-  /// Compares all checksums: after it, no single byte of the file can be other than it was written.
+  /// Compares all checksums: after it, all data are what was written.
   Status check() const;
 
 private:
+  Error changed(const ContainerMember &member) const;
   std::span<const std::byte> bytes;
   std::string place;
   std::vector<ContainerMember> all;
@@ -61,17 +67,21 @@ public:
   void add(std::string name, uint64_t size, Fill fill, uint32_t alignment = 64);
   /// `data` must outlive the writer.
   void add(std::string name, std::span<const std::byte> data, uint32_t alignment = 64);
+  /// The same of data that a file holds deflated, where that is shorter; memory holds them as they are.
+  void addDeflated(std::string name, std::span<const std::byte> data);
 
   /// Writes beside `path` and renames at the end: an error leaves what was at `path`.
   Status writeFile(const std::string &path);
   Expected<MappedBytes> writeMemory();
 
 private:
+  void deflateMembers();
   /// Gives every member its place; the result is where the directory begins.
   Expected<uint64_t> layOut(const std::string &place);
   Status writeInto(std::span<std::byte> out, uint64_t directoryOffset);
   std::vector<ContainerMember> members;
-  std::vector<Fill> fills; ///< one a member
+  std::vector<Fill> fills;                       ///< one a member
+  std::vector<std::span<const std::byte>> loose; ///< data to deflate, one a member; most are empty
 };
 
 } // namespace heddle

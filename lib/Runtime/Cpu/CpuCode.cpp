@@ -269,8 +269,9 @@ Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact) {
   const CpuMember *member = bestMember(artifact.cpu());
   if (!member)
     return noMember(artifact);
-  auto object = HEDDLE_TRY(
-      LoadedObject::load(member->code, artifact.name() + ": cpu/" + member->isa + ".so"));
+  auto bytes = HEDDLE_TRY(artifact.code(*member));
+  auto object =
+      HEDDLE_TRY(LoadedObject::load(bytes, artifact.name() + ": cpu/" + member->isa + ".so"));
   auto code = std::make_unique<CpuCode>(member->isa, std::move(object), artifact.weights());
   HEDDLE_TRY(code->findKernels(artifact.program(), artifact.name()));
   return std::unique_ptr<DeviceCode>(std::move(code));

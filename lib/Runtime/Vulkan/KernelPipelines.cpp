@@ -104,10 +104,9 @@ static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int leve
 }
 
 /// SPIR-V of a variant; empty where the artifact has none.
-static std::vector<uint32_t> wordsOf(const VulkanVariant &variant, const Artifact &artifact) {
-  std::span<const std::byte> bytes = artifact.vulkan(variant.member);
-  if (bytes.size() % 4 != 0)
-    return {};
+static Expected<std::vector<uint32_t>> wordsOf(const VulkanVariant &variant,
+                                               const Artifact &artifact) {
+  auto bytes = HEDDLE_TRY(artifact.vulkan(variant.member));
   std::vector<uint32_t> words(bytes.size() / 4);
   std::ranges::copy(bytes, std::as_writable_bytes(std::span(words)).begin());
   return words;
@@ -127,7 +126,7 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                 std::to_string(variant->level) + ")";
       continue;
     }
-    Chosen found{variant, wordsOf(*variant, artifact)};
+    Chosen found{variant, HEDDLE_TRY(wordsOf(*variant, artifact))};
     if (found.words.empty())
       return inputError(artifact.name() + ": expected SPIR-V in " + variant->member +
                         ", found none");
@@ -148,20 +147,20 @@ static bool giveSameBits(int level, int other) {
 
 /// The best form for few rows with the bits of the variant that serves other launches, if it pays on
 /// the device.
-KernelPipelines::Chosen KernelPipelines::chooseFew(const Kernel &kernel, int level,
-                                                   const Artifact &artifact) const {
+Expected<KernelPipelines::Chosen> KernelPipelines::chooseFew(const Kernel &kernel, int level,
+                                                             const Artifact &artifact) const {
   if (!device.takesFewRows())
-    return {};
+    return Chosen();
   const PhysicalDevice &physical = device.physical();
   for (const VulkanVariant *variant : inOrder(kernel, device.level(), true)) {
     if (variant->level > device.level() || !giveSameBits(variant->level, level) ||
         !physical.capabilities().lacks(*variant).empty())
       continue;
-    Chosen found{variant, wordsOf(*variant, artifact)};
+    Chosen found{variant, HEDDLE_TRY(wordsOf(*variant, artifact))};
     if (!found.words.empty() && checkLimits(kernel, *variant, found.words, physical))
       return found;
   }
-  return {};
+  return Chosen();
 }
 
 /// Chooses variants first, so that the cache's file is named by a hash of the code that is used.
@@ -174,7 +173,7 @@ Status KernelPipelines::compileAll(const Artifact &artifact) {
     if (kernels[i].vulkan.empty())
       continue;
     chosen[i] = HEDDLE_TRY(choose(kernels[i], artifact));
-    few[i] = chooseFew(kernels[i], chosen[i].variant->level, artifact);
+    few[i] = HEDDLE_TRY(chooseFew(kernels[i], chosen[i].variant->level, artifact));
     for (const Chosen *one : {&chosen[i], &few[i]})
       hash = fnv1a(one->words.data(), one->words.size() * 4, hash);
   }

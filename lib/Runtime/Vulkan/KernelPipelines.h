@@ -50,7 +50,7 @@ private:
     VkPipeline pipeline = VK_NULL_HANDLE;
   };
   Expected<Chosen> choose(const Kernel &kernel, const Artifact &artifact) const;
-  Chosen chooseFew(const Kernel &kernel, int level, const Artifact &artifact) const;
+  Expected<Chosen> chooseFew(const Kernel &kernel, int level, const Artifact &artifact) const;
   Status compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made);
 
   const LogicalDevice &device;

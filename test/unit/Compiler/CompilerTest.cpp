@@ -51,7 +51,7 @@ TEST_F(Compiler, TwoCompilesGiveEqualBytes) {
   ASSERT_TRUE(artifact) << artifact.error().message;
   EXPECT_EQ(artifact->cpu().size(), 3u);
   EXPECT_TRUE(artifact->hasVulkan());
-  EXPECT_FALSE(artifact->fused().empty());
+  EXPECT_FALSE(artifact->fused()->empty());
   EXPECT_TRUE(artifact->check());
 }
 

@@ -35,11 +35,12 @@ Expected<Artifact> compiled() {
 Expected<Artifact> withProgram(const Artifact &artifact, const Program &program) {
   ArtifactWriter writer(program);
   for (const CpuMember &cpu : artifact.cpu()) {
-    auto *bytes = reinterpret_cast<const char *>(cpu.code.data());
-    writer.addCpu(cpu.isa, cpu.features, std::vector<char>(bytes, bytes + cpu.code.size()));
+    auto code = *artifact.code(cpu);
+    auto *bytes = reinterpret_cast<const char *>(code.data());
+    writer.addCpu(cpu.isa, cpu.features, std::vector<char>(bytes, bytes + code.size()));
   }
-  writer.setFused(std::string(reinterpret_cast<const char *>(artifact.fused().data()),
-                              artifact.fused().size()));
+  auto fused = *artifact.fused();
+  writer.setFused(std::string(reinterpret_cast<const char *>(fused.data()), fused.size()));
   return writer.build("broken", [&](std::span<std::byte> out) {
     std::memcpy(out.data(), artifact.weights().data(), out.size());
     return Status();

@@ -28,7 +28,9 @@ Status fillWeights(std::span<std::byte> weights) {
 ArtifactWriter testWriter() {
   ArtifactWriter writer(testProgram());
   writer.addCpu("x86-64-v3", {"avx2", "fma"}, {'c', 'o', 'd', 'e'});
-  writer.addVulkan(ArtifactWriter::vulkanMember("attend"), {0x07230203, 1, 2});
+  std::vector<uint32_t> words(100, 7);
+  words.front() = 0x07230203;
+  writer.addVulkan(ArtifactWriter::vulkanMember("attend"), words);
   writer.setFused("ML\xefR");
   writer.addText("source.txt", "a\nb\n");
   return writer;
@@ -39,11 +41,11 @@ void expectContents(const Artifact &artifact) {
   ASSERT_EQ(artifact.cpu().size(), 1u);
   EXPECT_EQ(artifact.cpu()[0].isa, "x86-64-v3");
   EXPECT_THAT(artifact.cpu()[0].features, testing::ElementsAre("avx2", "fma"));
-  EXPECT_EQ(artifact.cpu()[0].code.size(), 4u);
+  EXPECT_EQ(artifact.code(artifact.cpu()[0])->size(), 4u);
   EXPECT_TRUE(artifact.hasVulkan());
-  EXPECT_EQ(artifact.vulkan("vulkan/l0/attend.spv").size(), 12u);
-  EXPECT_TRUE(artifact.vulkan("vulkan/l0/other.spv").empty());
-  EXPECT_EQ(artifact.fused().size(), 4u);
+  EXPECT_EQ(artifact.vulkan("vulkan/l0/attend.spv")->size(), 400u);
+  EXPECT_TRUE(artifact.vulkan("vulkan/l0/other.spv")->empty());
+  EXPECT_EQ(artifact.fused()->size(), 4u);
   EXPECT_EQ(artifact.text("source.txt"), "a\nb\n");
   EXPECT_FALSE(artifact.text("target.txt"));
   EXPECT_EQ(artifact.weights().size(), 8448u);
@@ -65,6 +67,14 @@ TEST(Artifact, FileAndMemoryHoldTheSame) {
   expectContents(*memory);
   EXPECT_EQ(memory->members().size(), moved.members().size());
   EXPECT_EQ(memory->members().back().crc, moved.members().back().crc);
+  // Code that is shorter so is deflated, in files alone.
+  auto isDeflated = [](const Artifact &artifact, const char *name) {
+    return std::ranges::find(artifact.members(), name, &ContainerMember::name)->isDeflated;
+  };
+  EXPECT_TRUE(isDeflated(moved, "heddle.json"));
+  EXPECT_TRUE(isDeflated(moved, "vulkan/l0/attend.spv"));
+  EXPECT_FALSE(isDeflated(moved, "cpu/x86-64-v3.so"));
+  EXPECT_FALSE(isDeflated(*memory, "heddle.json"));
 }
 
 /// Reads a container that is made by hand.
@@ -128,12 +138,35 @@ TEST(Artifact, MembersMustBeAligned) {
             "m.heddle: expected heddle.json at a multiple of 64, found one of 16");
 }
 
-TEST(Artifact, DamagedCodeIsFoundWhenLoadedAndDamagedWeightsWhenChecked) {
-  auto good = testWriter().build("m.heddle", fillWeights);
-  ASSERT_TRUE(good);
-  uint64_t code = good->members()[2].offset, weights = good->members().back().offset;
+TEST(Artifact, WeightsAndTextsAreNotDeflated) {
+  test::TemporaryFolder folder;
+  for (std::string_view deflated : {"text/a.txt", "weights.bin"}) {
+    ContainerWriter writer;
+    const std::string json = manifest("[]", R"(["a.txt"])"), zeros(1 << 12, 0);
+    for (auto [name, data] : {std::pair("heddle.json", &json), std::pair("text/a.txt", &zeros),
+                              std::pair("weights.bin", &zeros)})
+      if (name == deflated)
+        writer.addDeflated(name, std::as_bytes(std::span(*data)));
+      else
+        writer.add(name, std::as_bytes(std::span(*data)), 4096);
+    ASSERT_TRUE(writer.writeFile(folder / "m"));
+    auto artifact = readArtifact(folder / "m");
+    ASSERT_FALSE(artifact);
+    EXPECT_THAT(artifact.error().message, HasSubstr("expected " + std::string(deflated)));
+  }
+}
+
+TEST(Artifact, DamageIsFoundWhereItIsUsedOrChecked) {
   test::TemporaryFolder folder;
   std::string path = folder / "damaged";
+  ASSERT_TRUE(testWriter().writeFile(path, fillWeights));
+  auto good = readArtifact(path);
+  ASSERT_TRUE(good);
+  auto offsetOf = [&](const char *name) {
+    return std::ranges::find(good->members(), name, &ContainerMember::name)->offset;
+  };
+  const uint64_t code = offsetOf("cpu/x86-64-v3.so"), words = offsetOf("vulkan/l0/attend.spv"),
+                 text = offsetOf("text/source.txt"), weights = offsetOf("weights.bin");
   auto flip = [&](uint64_t offset) {
     EXPECT_TRUE(testWriter().writeFile(path, fillWeights));
     std::FILE *file = std::fopen(path.c_str(), "r+b");
@@ -142,8 +175,18 @@ TEST(Artifact, DamagedCodeIsFoundWhenLoadedAndDamagedWeightsWhenChecked) {
     std::fclose(file);
     return readArtifact(path);
   };
-  EXPECT_THAT(flip(code).error().message, HasSubstr("changed bytes in member cpu/x86-64-v3.so"));
-  auto loaded = flip(weights + 100);
+  EXPECT_THAT(flip(text).error().message, HasSubstr("changed bytes in member text/source.txt"));
+  auto loaded = flip(code);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_THAT(loaded->code(loaded->cpu()[0]).error().message,
+              HasSubstr("changed bytes in member cpu/x86-64-v3.so"));
+  EXPECT_FALSE(loaded->check());
+  loaded = flip(words);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_THAT(loaded->vulkan("vulkan/l0/attend.spv").error().message,
+              HasSubstr("changed bytes in member vulkan/l0/attend.spv"));
+  EXPECT_FALSE(loaded->check());
+  loaded = flip(weights + 100);
   ASSERT_TRUE(loaded);
   EXPECT_THAT(loaded->check().error().message, HasSubstr("changed bytes in member weights.bin"));
 }
