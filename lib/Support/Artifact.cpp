@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Members are checked against the manifest before any is used, and so are checksums: of
-// code where it is taken, of the weights only on demand.
+// code and of the fused stage where they are taken, of the weights only on demand.
 
 #include "heddle/Support/Artifact.h"
 

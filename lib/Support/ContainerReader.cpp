@@ -135,8 +135,9 @@ private:
     std::vector<std::byte> header = zip::localHeader(member, where);
     if (!std::ranges::equal(bytes.subspan(start, header.size()), header))
       return damaged("a changed header of member " + member.name);
-    // What is deflated is no longer than its data, nor shorter than a thousandth.
-    if (member.isDeflated ? member.stored >= member.size || member.size / 1100 > member.stored
+    constexpr uint64_t mostOfAByte = 1032; // that deflation makes of one
+    if (member.isDeflated ? member.stored >= member.size || member.size > mostDeflated ||
+                                member.size / mostOfAByte > member.stored
                           : member.stored != member.size)
       return damaged("a member " + member.name + " of " + std::to_string(member.size) +
                      " bytes in " + std::to_string(member.stored));
@@ -188,7 +189,7 @@ std::span<const std::byte> ContainerReader::data(const ContainerMember &member) 
 /// Inflates `deflated` to exactly `out.size()` bytes; false if it holds other than that.
 static bool inflateTo(std::span<std::byte> out, std::span<const std::byte> deflated) {
   z_stream stream{};
-  if (out.size() > UINT32_MAX || inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) // negative: without a header
     return false;
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<std::byte *>(deflated.data()));
   stream.avail_in = static_cast<uInt>(deflated.size());
@@ -208,12 +209,11 @@ Error ContainerReader::changed(const ContainerMember &member) const {
 
 Expected<std::vector<std::byte>> ContainerReader::read(const ContainerMember &member) const {
   std::span<const std::byte> stored = bytes.subspan(member.offset, member.stored);
-  std::vector<std::byte> data(stored.begin(), stored.end());
-  if (member.isDeflated) {
-    data.assign(member.size, {});
-    if (!inflateTo(data, stored))
-      return changed(member);
-  }
+  std::vector<std::byte> data(member.size);
+  if (!member.isDeflated)
+    std::ranges::copy(stored, data.begin());
+  else if (!inflateTo(data, stored))
+    return changed(member);
   if (crc32(data) != member.crc)
     return changed(member);
   return data;

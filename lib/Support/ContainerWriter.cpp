@@ -23,13 +23,13 @@ void copy(std::span<std::byte> out, uint64_t offset, const std::vector<std::byte
   std::memcpy(out.data() + offset, bytes.data(), bytes.size());
 }
 
-/// `data` deflated; empty if that is no shorter.
+/// `data` deflated; empty if that is no shorter, or not allowed.
 std::vector<std::byte> deflated(std::span<const std::byte> data) {
   z_stream stream{};
   std::vector<std::byte> out(data.size());
   // Negative: without a header. 8: as much memory as zlib takes by itself.
-  if (data.size() > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-                                               -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+  if (data.size() > mostDeflated || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                                                 -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
     return {};
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<std::byte *>(data.data()));
   stream.avail_in = static_cast<uInt>(data.size());
@@ -68,6 +68,8 @@ void ContainerWriter::addDeflated(std::string name, std::span<const std::byte> d
 
 void ContainerWriter::deflateMembers() {
   parallelFor(static_cast<int64_t>(members.size()), processorCount(), [&](int64_t i, int) {
+    if (loose[i].empty())
+      return;
     std::vector<std::byte> bytes = deflated(loose[i]);
     if (bytes.empty())
       return;

@@ -44,8 +44,8 @@ struct TextMember {
 /// A compiled model, which owns its bytes. All spans live as long as it does; moving it keeps them.
 class Artifact {
 public:
-  /// Reads and checks everything but the checksums of code, which are compared when it is taken, and
-  /// of the weights (see check). Errors begin with `name`.
+  /// Reads and checks everything but the checksums of code and of the fused stage, which are compared
+  /// when they are taken, and of the weights (see check). Errors begin with `name`.
   static Expected<Artifact> fromBytes(MappedBytes bytes, std::string name);
 
   const std::string &name() const { return artifactName; }

@@ -2,13 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The file around an artifact: a ZIP whose members are aligned. Large ones are stored
-// as they are, so that they can be used where they are mapped, others are deflated in
-// files. There is one way to write given members: no gaps, fixed timestamps, alignment
-// and padding in an extra field. The reader therefore follows the members from the
-// start of the file, rebuilds all headers and the directory and compares; with the
-// members' checksums, no change of what the file holds remains unseen. ZIP64 records
-// appear where a size or an offset needs them.
+// The file around an artifact: a ZIP whose members are aligned. Those that are used
+// where they are mapped are stored as they are, others are deflated in files. But for
+// what zlib makes of the latter there is one way to write given members: no gaps, fixed
+// timestamps, alignment and padding in an extra field. The reader therefore follows the
+// members from the start of the file, rebuilds all headers and the directory and
+// compares; with the members' checksums, no change of what the file holds remains
+// unseen. ZIP64 records appear where a size or an offset needs them.
 #pragma once
 
 #include "heddle/Support/MappedBytes.h"
@@ -25,11 +25,14 @@ struct ContainerMember {
   std::string name;        ///< printable ASCII
   uint64_t offset = 0;     ///< of what is stored, from the start of the file
   uint64_t size = 0;       ///< of the data
-  uint64_t stored = 0;     ///< bytes in the file: `size`, or fewer of a deflated member
+  uint64_t stored = 0;     ///< bytes in the file: `size`, or fewer if it is deflated
   uint32_t alignment = 0;  ///< of `offset`
   uint32_t crc = 0;        ///< CRC-32 of the data
   bool isDeflated = false; ///< RFC 1951, without a header of zlib's
 };
+
+/// Bytes of a deflated member's data, at most: what a file of a few kilobytes can make a reader allocate.
+inline constexpr uint64_t mostDeflated = 256 << 20;
 
 /// CRC-32 of ZIP. Long spans are cut in pieces for all processors.
 uint32_t crc32(std::span<const std::byte> bytes);
@@ -58,7 +61,7 @@ private:
   std::vector<ContainerMember> all;
 };
 
-/// Collects members, then writes them all in the order in which they were added.
+/// Collects members, then writes them all, once, in the order in which they were added.
 class ContainerWriter {
 public:
   /// Writes a member's data in place: the span is the member, zeroed. Called once.
@@ -67,7 +70,8 @@ public:
   void add(std::string name, uint64_t size, Fill fill, uint32_t alignment = 64);
   /// `data` must outlive the writer.
   void add(std::string name, std::span<const std::byte> data, uint32_t alignment = 64);
-  /// The same of data that a file holds deflated, where that is shorter; memory holds them as they are.
+  /// The same of data that a file holds deflated, where that is shorter and they are at most
+  /// `mostDeflated` bytes; memory holds them as they are.
   void addDeflated(std::string name, std::span<const std::byte> data);
 
   /// Writes beside `path` and renames at the end: an error leaves what was at `path`.

@@ -185,6 +185,19 @@ TEST(Container, EveryOtherLengthIsFound) {
             "bytes at byte 4096 in a file of 4200");
 }
 
+/// A header promises more than deflation can make of its bytes, or than a reader would allocate.
+TEST(Container, DeflatedMembersLieAboutTheirSize) {
+  const std::string file = smallFile();
+  const size_t header = file.find("repeated") - 30;
+  for (uint32_t size : {0u, 1u, 499u, 501u, 100'000u, 0x10000001u, 0xfffffffeu}) {
+    std::string changed = file;
+    std::memcpy(&changed[header + 22], &size, 4);
+    // The directory tells the same.
+    std::memcpy(&changed[changed.rfind("repeated") - 22], &size, 4);
+    ASSERT_THAT(problem(changed), HasSubstr("member repeated")) << size;
+  }
+}
+
 TEST(Container, AMemberTwiceIsFound) {
   ContainerWriter writer;
   writer.add("one", bytesOf("1"));
