@@ -10,7 +10,7 @@
 #include "AttentionScores.h"
 
 #include "heddle/Dialect/ElementFormats.h"
-#include "heddle/Dialect/Transformer/IR/WidenedKeys.h"
+#include "heddle/Dialect/Transformer/IR/WithoutMatrices.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -88,7 +88,7 @@ bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
   bool yieldsStatistics = false;
   frame.def.getBody().walk([&](AttentionStatisticsOp) { yieldsStatistics = true; });
   if (!op || yieldsStatistics || op.getRules().bias || op.getHiddenScoreAttr() ||
-      op->hasAttr(widensKeys) || !isOfBands(op.getMask()))
+      op->hasAttr(withoutMatrices) || !isOfBands(op.getMask()))
     return false;
   auto elementOf = [&](Value operand) {
     return dtypeOf(frame.viewType(frame.viewOf(operand)).getElementType());

@@ -22,7 +22,7 @@
 #include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 
-#include "heddle/Dialect/Transformer/IR/WidenedKeys.h"
+#include "heddle/Dialect/Transformer/IR/WithoutMatrices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -107,6 +107,18 @@ private:
 struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
   using SetPrecisionBase::SetPrecisionBase;
 
+  /// Marks attention that matrix units may not take: `widens`: of f32 with keys of f16; `isNarrow`: all
+  /// of it if some returns weights or statistics.
+  void keepFromMatrices(bool widens, bool isNarrow) {
+    bool returnsWeights = false;
+    getOperation().walk([&](AttentionOp op) { returnsWeights |= op.getWeights() || op.getLse(); });
+    getOperation().walk([&](AttentionOp op) {
+      if ((isNarrow && returnsWeights) ||
+          (widens && op.getKey().getType().getElementType().isF16()))
+        op->setAttr(withoutMatrices, UnitAttr::get(op.getContext()));
+    });
+  }
+
   void runOnOperation() override {
     const NumberFormat *format = findFormat(dtype.getValue());
     if (!format) {
@@ -126,11 +138,8 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
     FailureOr<KeptValues> kept = keepRows(getOperation(), *cache, !cacheDtype.empty());
     if (failed(kept))
       return signalPassFailure(); // keepRows said why
-    if (*cache == DType::F16 && format->others == DType::F32)
-      getOperation().walk([](AttentionOp op) {
-        if (op.getKey().getType().getElementType().isF16())
-          op->setAttr(widensKeys, UnitAttr::get(op.getContext()));
-      });
+    keepFromMatrices(*cache == DType::F16 && format->others == DType::F32,
+                     format->others != DType::F32);
     if (format->others != DType::F32)
       Rounder(getOperation(), formatOfWeights(format->others), *kept).run();
   }
