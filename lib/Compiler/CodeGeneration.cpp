@@ -225,13 +225,13 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
   instructionSets = std::move(cpus);
   // Removes unused features, so that the file requires only those that its code uses.
   ModuleOp module = *tiled.back().module;
-  for (CpuTarget &cpu : instructionSets) {
-    for (Arithmetic arithmetic : narrowArithmetics)
-      if (!uses(module, arithmetic))
+  for (Arithmetic arithmetic : narrowArithmetics)
+    if (!uses(module, arithmetic))
+      for (CpuTarget &cpu : instructionSets)
         cpu = without(std::move(cpu), arithmetic);
-    if (!usesMatrices(module))
+  if (!usesMatrices(module))
+    for (CpuTarget &cpu : instructionSets)
       cpu = withoutMatrices(std::move(cpu));
-  }
   for (const CpuTarget &cpu : instructionSets)
     for (kernel::FuncOp kernel : kernels)
       units.push_back({kernel, &cpu, nullptr});

@@ -105,14 +105,15 @@ Status Artifact::findMembers() {
 /// without a copy.
 Status Artifact::checkForms() const {
   for (const ContainerMember &member : container.members()) {
-    uint32_t least = member.name == weightsName ? pageSize : 64;
+    const bool isWeights = member.name == weightsName;
+    if (member.isDeflated && (isWeights || member.name.starts_with(textName(""))))
+      return inputError(artifactName + ": expected " + member.name +
+                        " stored as it is, found it deflated");
+    uint32_t least = isWeights ? pageSize : 64;
     if (member.alignment < least)
       return inputError(artifactName + ": expected " + member.name + " at a multiple of " +
                         std::to_string(least) + ", found one of " +
                         std::to_string(member.alignment));
-    if (member.isDeflated && (member.name == weightsName || member.name.starts_with(textName(""))))
-      return inputError(artifactName + ": expected " + member.name +
-                        " stored as it is, found it deflated");
   }
   return {};
 }

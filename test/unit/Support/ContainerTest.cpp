@@ -97,6 +97,20 @@ TEST(Container, MembersComeBackAligned) {
     EXPECT_EQ(member.offset % 64, 0u) << member.name;
 }
 
+TEST(Container, FileAndMemoryAreTheSameBytes) {
+  auto nothingDeflated = [] {
+    ContainerWriter writer;
+    writer.add("heddle.json", bytesOf("{\"heddle\":1}"));
+    writer.add("repeated", bytesOf(repeated), 4096);
+    return writer;
+  };
+  test::TemporaryFolder folder;
+  std::string path = folder / "same";
+  ASSERT_TRUE(nothingDeflated().writeFile(path));
+  EXPECT_EQ(textOf(MappedBytes::openFile(path)->bytes()),
+            textOf(nothingDeflated().writeMemory()->bytes()));
+}
+
 TEST(Container, FilesHoldDeflatedMembers) {
   test::TemporaryFolder folder;
   std::string path = folder / "small";
