@@ -22,6 +22,8 @@ SINGLE_PRODUCTS = ("base/linear_add", "base/linear_relu", "decoder-64/linear_add
 ONE_ROW = ("base/linear3_heads_few", "base/linear_add_few", "base/linear_relu_few", "decoder-64/linear2_silu_mul_few")
 COLUMNS = {"base/linear3_heads_few": 1536, "base/linear_add_few": 512, "base/linear_relu_few": 2048, "decoder-64/linear2_silu_mul_few": 512}
 HEADS_OF_64, HEADS_OF_128 = ("base/attention_4", "decoder-64/attention"), ("decoder-128/attention",)
+# Attention of base is not for matrix units, since the model returns weights (WithoutMatrices.h).
+HEADS_OF_64_BY_MATRICES = ("decoder-64/attention",)
 
 TYPES = ("f32", "bf16", "f16", "int8", "int4")
 
@@ -124,7 +126,8 @@ def one_row():
 def attention():
     """Of a whole chunk of keys: the share of its multiply-adds, and where matrices are beside, whose share is of more, the rate too."""
     def gate(dtype, heads, level, limits=None, beside="", figure="chunk"):
-        names, what = HEADS_OF_64 if heads == 64 else HEADS_OF_128, f"attention {dtype}, heads of {heads}"
+        of_64 = HEADS_OF_64_BY_MATRICES if level == 2 else HEADS_OF_64
+        names, what = of_64 if heads == 64 else HEADS_OF_128, f"attention {dtype}, heads of {heads}"
         return Gate(f"{what}, level {level}: {figure}{beside}", figure, (Kernels(dtype, level, names),), limits, beside=f"{what}{beside}")
 
     yield gate("f32", 64, 0)

@@ -104,6 +104,38 @@ static int64_t teamsOf(BodyFacts &facts, const GpuTarget &gpu) {
   return teams;
 }
 
+/// Of a few rows' product. It waits for its weights: as many loads are under way as registers hold.
+static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &facts,
+                                              const TileSizes &sizes) {
+  // Two blocks of 2 KiB of weights and 1 KiB of rows. Matrices take 4 and 2 KiB, and where columns, thus
+  // workgroups, are few, twice as much; not beside the sums of a second product, which take the registers.
+  int64_t ahead = 2, block = 32;
+  if (sizes.multipliesMatrices) {
+    const int64_t columns =
+        cast<kernel::ViewType>(facts.features.getRhs().getType()).getDims().front().extent.value;
+    const bool isLong = columns <= fewColumns && facts.sums <= sumsOfRow(facts.features);
+    ahead = 1;
+    block = isLong ? 128 : 64;
+  }
+  constexpr int64_t across = 16;
+  return kernel::ScheduleAttr::get(body.getContext(), kernel::LoopOrder::RowsOutside, ahead, block,
+                                   {facts.rows, across});
+}
+
+/// Of many rows' product whose sides are staged: an invocation has 8 x 8 sums. A workgroup of a narrow tile
+/// has half as many invocations, but nearly as much memory to itself, so that fewer fit a processor. Its
+/// blocks are half as long, of which two are under way; of matrices, which come 16 features at a time, its
+/// invocations have half of the rows.
+static kernel::ScheduleAttr scheduleOfStaged(kernel::FuncOp body, BodyFacts &facts,
+                                             const TileSizes &sizes) {
+  const bool isNarrow = facts.most <= 64;
+  const int64_t ahead = isNarrow && !sizes.multipliesMatrices ? 2 : 1,
+                rows = isNarrow && sizes.multipliesMatrices ? 4 : 8,
+                across = std::max<int64_t>(facts.most / 8, 4);
+  return kernel::ScheduleAttr::get(body.getContext(), kernel::LoopOrder::RowsOutside, ahead,
+                                   sizes.stagedSteps / ahead, {facts.rows / rows, across});
+}
+
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
 /// rows are reduced, each row has its own quad, which holds the sixteen lanes of a sum, or several
 /// that load for it. Registers hold 8 x 16 sums of an invocation.
@@ -124,27 +156,15 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
     const int64_t teams = facts.rows / sizes.attentionRows.back();
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {teams * gpu.subgroup / 2, 2});
   }
-  if (facts.features && facts.rows == sizes.fewRows) {
-    // 4 KiB of weights and 2 KiB of rows. Where columns, thus workgroups, are few, twice as much, so that
-    // more loads overlap; not beside the sums of a second product, which take the registers.
-    constexpr int64_t across = 16;
-    const int64_t columns =
-        cast<kernel::ViewType>(facts.features.getRhs().getType()).getDims().front().extent.value;
-    const bool isLong = sizes.multipliesMatrices && columns <= fewColumns &&
-                        facts.sums <= sumsOfRow(facts.features);
-    const int64_t block = isLong ? 128 : 64;
-    return kernel::ScheduleAttr::get(body.getContext(), order, 0, block, {facts.rows, across});
-  }
+  if (facts.features && !facts.overRows && facts.rows == sizes.fewRows)
+    return scheduleOfFewRows(body, facts, sizes);
   if (facts.overRows && facts.rows == 1)
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,
                                      {teamsOf(facts, gpu), acrossTeam});
   if (facts.overRows && facts.rows == ownQueries)
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {facts.rows, 1});
-  if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows) {
-    int64_t across = std::max<int64_t>(facts.most / 8, 4); // an invocation has 8 x 8 sums
-    return kernel::ScheduleAttr::get(body.getContext(), order, 0, sizes.stagedSteps,
-                                     {facts.rows / 8, across});
-  }
+  if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows)
+    return scheduleOfStaged(body, facts, sizes);
   int64_t across = multiplies && facts.wide ? 8 : 4;
   if (!multiplies && facts.reduces &&
       facts.rows <= rowsOfQuads(sizes, sizes.normRows, facts.columns))

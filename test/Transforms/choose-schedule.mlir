@@ -17,12 +17,12 @@
 // CPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside>
 // CPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside>
 // GPU: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [8, 8]>
-// GPU: @linear_few({{.*}}few_rows = "d0"{{.*}}schedule = #kernel.schedule<order = rows_outside, kblock = 64, threads = [8, 16]>
+// GPU: @linear_few({{.*}}few_rows = "d0"{{.*}}schedule = #kernel.schedule<order = rows_outside, prefetch = 2, kblock = 32, threads = [8, 16]>
 // GPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
 // GPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
 // GPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [4, 4]>
-// TEAM: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>
-// TEAM: @linear_few({{.*}}few_rows = "d0"{{.*}}kblock = 64, threads = [8, 16]>
+// TEAM: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, prefetch = 2, kblock = 8, threads = [16, 4]>
+// TEAM: @linear_few({{.*}}few_rows = "d0"{{.*}}prefetch = 2, kblock = 32, threads = [8, 16]>
 // TEAM: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [8, 8]>
 // TEAM: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [64, 1]>
 func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims = ["B", "S", 2048]}) -> tensor<?x?x32xf32> {
@@ -36,14 +36,15 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
   return %o : tensor<?x?x32xf32>
 }
 
-// Layers of at most 2048 columns have half as wide tiles from level 1 on, so that more workgroups take part; and for few
-// rows twice as long blocks where matrix units multiply.
+// Layers of at most 2048 columns have half as wide tiles from level 1 on, so that more workgroups take part, with blocks half as long or,
+// where matrix units multiply, twice as many invocations; and for few
+// rows twice as long blocks there.
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16})" | FileCheck %s --check-prefix=UNITS
-// TEAM: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16]>
-// TEAM: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8]>
+// TEAM: @linear_2({{.*}}4096 by 128){{.*}}prefetch = 1, kblock = 16, threads = [16, 16]>
+// TEAM: @linear_3({{.*}}2048 by 64){{.*}}prefetch = 2, kblock = 8, threads = [16, 8]>
 // UNITS: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16]>
 // UNITS: @linear_2_few({{.*}}kblock = 64, threads = [16, 16]>
-// UNITS: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8]>
+// UNITS: @linear_3({{.*}}2048 by 64){{.*}}kblock = 16, threads = [32, 8]>
 // UNITS: @linear_3_few({{.*}}kblock = 128, threads = [16, 16]>
 func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> (tensor<?x4096xf32>, tensor<?x2048xf32>) {
   %v = transformer.weight "v" : tensor<4096x4096xbf16>

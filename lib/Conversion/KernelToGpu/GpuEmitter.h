@@ -37,6 +37,7 @@ struct GpuPlacement {
   bool strided = false;
   int64_t block =
       0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
+  int64_t ahead = 1; ///< such blocks that are under way while one is multiplied (GpuBlocks.h)
   /// The shape in which matrix units multiply (GpuMatrices.h); null: products do not go through them.
   const MatrixShape *matrix = nullptr;
   int64_t mostColumns = 0; ///< of such products in the kernel

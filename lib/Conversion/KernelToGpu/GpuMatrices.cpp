@@ -6,6 +6,7 @@
 #include "GpuMatrices.h"
 
 #include "GpuAttention.h"
+#include "GpuBlocks.h"
 #include "GpuLoops.h"
 
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
@@ -20,8 +21,6 @@ using heddle::kernel::Fragment;
 
 namespace heddle {
 
-/// Rows of an invocation in a tile of many rows.
-static constexpr int64_t kRows = 8;
 /// Words of a group of i4 where its codes are bytes.
 static constexpr int64_t kGroupWords = formatOf(DType::I4).group / formatOf(DType::I8).perWord;
 
@@ -130,7 +129,7 @@ void GpuMatrices::placeTeam() {
   }
   const int64_t inTeam = fragment.vectors * kQuad * lanesAcross,
                 teams = e.placement.tx / lanesAcross,
-                rowsOfTeam = e.placement.subgroup / lanesAcross * kRows;
+                rowsOfTeam = e.placement.subgroup / lanesAcross * fragment.rows;
   across = inTeam / shape.n;
   down = rowsOfTeam / shape.m;
   Value number = arith::DivUIOp::create(builder, loc, e.subgroup, e.constant(teams)),
@@ -148,9 +147,9 @@ Value GpuMatrices::rowInArray(Value row) {
     Value units = arith::DivUIOp::create(builder, loc, row, e.constant(unit));
     return count ? arith::RemUIOp::create(builder, loc, units, e.constant(count)) : units;
   };
-  Value team = e.mul(part(kRows * below, 0), kRows * below),
-        matrix = e.mul(part(together, kRows / together), shape.m),
-        invocation = e.mul(part(kRows, below), together);
+  Value team = e.mul(part(fragment.rows * below, 0), fragment.rows * below),
+        matrix = e.mul(part(together, fragment.rows / together), shape.m),
+        invocation = e.mul(part(fragment.rows, below), together);
   return e.add(e.add(team, matrix), e.add(invocation, part(1, together)));
 }
 
@@ -305,7 +304,7 @@ int64_t GpuMatrices::stepsAtOnce() {
 void GpuMatrices::multiplySteps(Value place, int64_t steps) {
   const int64_t together = stepsAtOnce(), entries = shape.k / perWord / array.unit;
   for (int64_t i = 0; i < steps; ++i) {
-    if (i && i % together == 0)
+    if (i % together == 0)
       e.entry.forgetShared();
     multiplyStep(e.add(place, e.constant(i * entries)));
   }
@@ -348,36 +347,26 @@ void GpuMatrices::multiply(int64_t words) {
 /// The next block is loaded while one is multiplied. The last one may end behind the features, which
 /// are zero there.
 void GpuMatrices::sumBlocks() {
-  const int64_t whole = features() / perWord / block * block, all = allWords();
+  const int64_t all = allWords();
   Registers weights(sumsCodes() ? right->loads() : 0, e.constant(0));
-  if (whole) {
-    Registers carried(weights);
-    fetch(e.constant(0), false, carried);
-    e.loopOver(e.constant(0), e.constant(whole), block, carried, [&](Value first) {
-      builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
-      Registers inside(ArrayRef<Value>(carried).take_front(weights.size())),
-          loaded(ArrayRef<Value>(carried).drop_front(weights.size()));
-      store(loaded);
-      addWeights(loaded, inside);
-      auto fetchNext = [&] {
-        fetch(e.minimum(e.add(first, e.constant(block)), e.constant(whole - block)), false, inside);
-      };
-      if (!hasGroups)
-        fetchNext();
-      multiply(block);
-      if (hasGroups)
-        fetchNext();
-      carried = std::move(inside);
-    });
-    carried.truncate(weights.size());
-    weights = std::move(carried);
-  }
-  if (whole < all) {
-    Registers loaded;
-    fetch(e.constant(whole), true, loaded);
+  auto write = [&](ArrayRef<Value> loaded, Registers &weights) {
     store(loaded);
     addWeights(loaded, weights);
-    multiply(all - whole);
+  };
+  const BlockSteps steps{
+      .fetch = [&](Value first, Registers &loaded) { fetch(first, /*ends=*/false, loaded); },
+      .store = write,
+      .multiply = [&](Value, Registers &) { multiply(block); },
+      .fetchesLate = hasGroups,
+      .staysRolled = true};
+  int64_t done = heddle::sumBlocks(e, features() / perWord, block, steps, weights);
+  while (done < all) {
+    const int64_t rest = std::min(block, all - done);
+    Registers loaded;
+    fetch(e.constant(done), /*ends=*/true, loaded);
+    write(loaded, weights);
+    multiply(rest);
+    done += rest;
   }
   exchange();
   if (sumsCodes())

@@ -65,6 +65,7 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
       return failure();
   } else {
     placement.block = func.getScheduleOrDefault().getKblock();
+    placement.ahead = std::max<int64_t>(func.getScheduleOrDefault().getPrefetch(), 1);
     placement.tx = threads.empty() ? 8 : threads[1];
     placement.teams = *rows == 1 && GpuTeams::hasChunks(func) && !threads.empty() ? threads[0] : 1;
     placement.ty = threads.empty() ? std::max<int64_t>(1, *rows / 8) : std::min(*rows, threads[0]);

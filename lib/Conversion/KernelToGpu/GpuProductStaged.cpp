@@ -4,6 +4,7 @@
 //
 // Blocks of both sides of a product in workgroup memory: where they lie, how they
 // are copied, and the loop over them. See GpuProduct.h and GpuStaging.h.
+#include "GpuBlocks.h"
 #include "GpuProduct.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -156,39 +157,24 @@ void GpuProduct::store(Copies &copies, ArrayRef<Value> loaded) {
   e.workgroup.barrier();
 }
 
-/// The next block is loaded while one is multiplied, or behind that: then no registers hold it beside
-/// the operands, and the workgroup's neighbours on the processor hide how long it takes.
 void GpuProduct::sumStaged(Registers &sums) {
-  const int64_t all = allSteps(), whole = (all - endsShort()) / block * block, rest = all - whole;
-  if (whole) {
-    Copies copies = copiesOf(block, /*areLast=*/false);
-    Registers carried(sums);
-    fetch(copies, e.constant(0), carried);
-    e.loopOver(e.constant(0), e.constant(whole), block, carried, [&](Value first) {
-      Registers inside(ArrayRef<Value>(carried).take_front(sums.size()));
-      store(copies, ArrayRef<Value>(carried).drop_front(sums.size()));
-      Registers next;
-      auto fetchNext = [&] {
-        Value following = e.add(first, e.constant(block));
-        fetch(copies, e.minimum(following, e.constant(whole - block)), next);
-      };
-      if (!fetchesLate())
-        fetchNext();
-      addSteps(e.constant(0), block, first, inside);
-      if (fetchesLate())
-        fetchNext();
-      carried = std::move(inside);
-      llvm::append_range(carried, next);
-    });
-    carried.truncate(sums.size());
-    sums = std::move(carried);
-  }
-  if (rest) {
-    Copies copies = copiesOf(rest, /*areLast=*/true);
+  const int64_t all = allSteps();
+  Copies copies = copiesOf(block, /*areLast=*/false);
+  const BlockSteps steps{
+      .fetch = [&](Value first, Registers &loaded) { fetch(copies, first, loaded); },
+      .store = [&](ArrayRef<Value> loaded, Registers &) { store(copies, loaded); },
+      .multiply = [&](Value first,
+                      Registers &inside) { addSteps(e.constant(0), block, first, inside); },
+      .fetchesLate = fetchesLate()};
+  int64_t done = sumBlocks(e, all - endsShort(), block, steps, sums);
+  while (done < all) {
+    const int64_t rest = std::min(block, all - done);
+    Copies last = copiesOf(rest, /*areLast=*/done + rest == all);
     Registers loaded;
-    fetch(copies, e.constant(whole), loaded);
-    store(copies, loaded);
-    addSteps(e.constant(0), rest, e.constant(whole), sums);
+    fetch(last, e.constant(done), loaded);
+    store(last, loaded);
+    addSteps(e.constant(0), rest, e.constant(done), sums);
+    done += rest;
   }
 }
 

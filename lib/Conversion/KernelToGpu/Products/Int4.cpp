@@ -36,7 +36,7 @@ namespace {
 struct Int4 : GpuProduct {
   /// Staged blocks are counted in groups; as long as those of words, in bytes.
   Int4(GpuEmitter &emitter, kernel::ContractOp op) : GpuProduct(emitter, op) {
-    block = isCrosswise() ? vec4 / scalesOfStep : block * lineWords / blockWords;
+    block = isCrosswise() ? block / groupBytes : block * lineWords / blockWords;
   }
   static bool accepts(kernel::ContractOp op, const GpuTarget &) {
     return op.getFormat().weights == DType::I4;
@@ -122,7 +122,7 @@ private:
   void loopOver(Value first, int64_t count, int64_t words, Value start, Registers &sums) {
     if (isCrosswise()) {
       for (int64_t group = 0; group < count; ++group)
-        addStagedGroup(e.add(first, e.constant(group)), words, sums);
+        addStagedGroup(e.add(first, e.constant(group)), start, words, sums);
       return;
     }
     e.loopOver(first, end(e.add(first, e.constant(count))), 1, sums,
@@ -216,15 +216,20 @@ private:
 
   /// The columns of one vector by pairs, so that few integers are in registers; what they share is
   /// read again for the next pair.
-  void addStagedGroup(Value inBlock, int64_t words, Registers &sums) {
+  void addStagedGroup(Value inBlock, Value start, int64_t words, Registers &sums) {
+    // Scales of rows are staged by two groups.
+    Value pair = block * scalesOfStep >= vec4
+                     ? inBlock
+                     : arith::AndIOp::create(builder, loc, e.add(start, inBlock), e.constant(1));
     for (int64_t j = 0; j < shape.vectors; ++j)
       for (int64_t lane = 0; lane < width; lane += 2) {
-        addPair(inBlock, words, j, lane, sums);
+        addPair(inBlock, e.mul(pair, scalesOfStep), words, j, lane, sums);
         e.entry.forgetShared(); // else drivers keep all words of the rows in registers
       }
   }
 
-  void addPair(Value inBlock, int64_t words, int64_t j, int64_t first, Registers &sums) {
+  void addPair(Value inBlock, Value firstScale, int64_t words, int64_t j, int64_t first,
+               Registers &sums) {
     Value far = e.mul(inBlock, blockWords * wordFeatures), line;
     Registers parts(2 * shape.rows, e.constant(0));
     for (int64_t word = 0; word < words; ++word) {
@@ -241,8 +246,8 @@ private:
       int64_t row = number / 2, lane = first + number % 2;
       if (number % (2 * vec4) == 0)
         for (int64_t which = 0; which < scalesOfStep; ++which)
-          fours[which] = wordOfRows(
-              scalesLayout(), e.add(e.mul(inBlock, scalesOfStep), e.constant(which)), row / vec4);
+          fours[which] =
+              wordOfRows(scalesLayout(), e.add(firstScale, e.constant(which)), row / vec4);
       Value &sum = sums[row * shape.vectors + j];
       Value next =
           scaled(arith::SIToFPOp::create(builder, loc, builder.getF32Type(), part),
