@@ -13,7 +13,7 @@ from pathlib import Path
 
 BENCH = Path(sys.argv.pop(1))
 sys.path.insert(0, str(BENCH))
-from gpu_static import assembly, beside, gates, llama  # noqa: E402: the path comes first
+from gpu_static import assembly, beside, gates, llama, modules  # noqa: E402: the path comes first
 from gpu_static.driver import FAMILIES, Failure  # noqa: E402
 
 ONE_KERNEL = (gates.Kernels("f32", 1, ("base/one",)),)
@@ -44,6 +44,22 @@ def gate(limits=None, **more):
 
 def cell(of, kernels, *shaders, family="navi21"):
     return beside.cell(of, family, Fixed(**kernels), FixedShaders(*shaders))
+
+
+class Names(unittest.TestCase):
+    def test_models_have_the_kernels_that_gates_ask_for(self):
+        asked = {}
+        for kernels in (kernels for one in gates.all_gates() for kernels in one.kernels if kernels.dtype == "f16"):
+            for name in kernels.names:
+                asked.setdefault(name.split("/")[0], set()).add((name.split("/")[1], kernels.level))
+        for model, wanted in asked.items():
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / f"{model}.heddle"
+                subprocess.run(["heddle", "compile", BENCH.parent / gates.MODELS[model][0], "-o", file, "--target=vulkan", "--vulkan-level=2", "--dtype=f16"],
+                               check=True, capture_output=True)
+                names = [module.name.split("/")[1] for module in modules.modules(file, folder)]
+                found = {(name.split("@")[0], beside.level_of(name)) for name in names}
+            self.assertLessEqual(wanted, found, model)
 
 
 class Data(unittest.TestCase):
