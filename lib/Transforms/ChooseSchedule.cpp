@@ -7,8 +7,8 @@
 //
 //   CPU   products with weights prefetch, long ones go by k-blocks; loops over
 //         keys are outside of the rows
-//   GPU   a workgroup of at most 64 invocations shares a tile, 128 where sums are many; for few
-//         rows 128 stage blocks of weights, most of them for the few that multiply
+//   GPU   a workgroup of at most 64 invocations shares a tile, 128 where sums are many, up to 256 where
+//         they stage what they multiply; for few rows 128 stage weights, most of them for the few that multiply
 
 #include "Tiling.h"
 
@@ -122,18 +122,20 @@ static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &fa
                                    {facts.rows, across});
 }
 
-/// Of many rows' product whose sides are staged: an invocation has 8 x 8 sums. A workgroup of a narrow tile
-/// has half as many invocations, but nearly as much memory to itself, so that fewer fit a processor. Its
-/// blocks are half as long, of which two are under way; of matrices, which come 16 features at a time, its
-/// invocations have half of the rows.
+/// Of many rows' product whose sides are staged. An invocation has 8 x 8 sums. A narrow tile has fewer
+/// invocations for nearly as much workgroup memory, so that fewer of them fit a processor: blocks are half
+/// as long, of which two are under way where they are loaded early. Matrices take 16 features at a time;
+/// there an invocation has 4 x 8 sums instead, and a tile twice the invocations.
 static kernel::ScheduleAttr scheduleOfStaged(kernel::FuncOp body, BodyFacts &facts,
                                              const TileSizes &sizes) {
-  const bool isNarrow = facts.most <= 64;
-  const int64_t ahead = isNarrow && !sizes.multipliesMatrices ? 2 : 1,
+  const bool isNarrow = facts.most <= 64, isShort = isNarrow && !sizes.multipliesMatrices,
+             isCode = formatOf(facts.features.getFormat().weights).isCode();
+  const int64_t ahead = isShort && !isCode ? 2 : 1,
+                block = isShort ? sizes.stagedSteps / 2 : sizes.stagedSteps,
                 rows = isNarrow && sizes.multipliesMatrices ? 4 : 8,
                 across = std::max<int64_t>(facts.most / 8, 4);
-  return kernel::ScheduleAttr::get(body.getContext(), kernel::LoopOrder::RowsOutside, ahead,
-                                   sizes.stagedSteps / ahead, {facts.rows / rows, across});
+  return kernel::ScheduleAttr::get(body.getContext(), kernel::LoopOrder::RowsOutside, ahead, block,
+                                   {facts.rows / rows, across});
 }
 
 /// Invocations over the rows and the columns of a tile. Without a product, four share a row; if

@@ -36,9 +36,9 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
   return %o : tensor<?x?x32xf32>
 }
 
-// Layers of at most 2048 columns have half as wide tiles from level 1 on, so that more workgroups take part, with blocks half as long or,
-// where matrix units multiply, twice as many invocations; and for few
-// rows twice as long blocks there.
+// Layers of at most 2048 columns have half as wide tiles from level 1 on, so that more workgroups take part. Their blocks are half as long,
+// of which two are under way, but of codes, which are loaded behind the products; where matrix units multiply, they have twice the
+// invocations, and blocks of few rows are twice as long.
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16})" | FileCheck %s --check-prefix=UNITS
 // TEAM: @linear_2({{.*}}4096 by 128){{.*}}prefetch = 1, kblock = 16, threads = [16, 16]>
 // TEAM: @linear_3({{.*}}2048 by 64){{.*}}prefetch = 2, kblock = 8, threads = [16, 8]>

@@ -7,34 +7,30 @@
 #include "GpuLoops.h"
 
 using namespace mlir;
+using namespace heddle;
+using Registers = BlockSteps::Registers;
 
-namespace heddle {
-
-int64_t sumBlocks(GpuEmitter &e, int64_t steps, int64_t block, const BlockSteps &does,
-                  BlockSteps::Registers &sums) {
-  using Registers = BlockSteps::Registers;
-  const int64_t ahead = does.fetchesLate ? 1 : e.placement.ahead, turn = ahead * block,
-                whole = steps / turn * turn;
-  if (!whole)
-    return 0;
+/// The loop: each iteration takes as many blocks as are under way, so that none changes its registers.
+static void sumInLoop(GpuEmitter &e, int64_t whole, int64_t block, int64_t ahead,
+                      const BlockSteps &does, Registers &sums) {
   Registers carried(sums);
   for (int64_t i = 0; i < ahead; ++i)
-    does.fetch(e.constant(i * block), carried);
+    does.fetch({e.constant(i * block), block}, carried);
   const size_t loads = (carried.size() - sums.size()) / ahead;
-  e.loopOver(e.constant(0), e.constant(whole), turn, carried, [&](Value turnsFirst) {
+  e.loopOver(e.constant(0), e.constant(whole), ahead * block, carried, [&](Value turn) {
     if (does.staysRolled)
       e.builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, e.builder.getUnitAttr());
     Registers inside(ArrayRef<Value>(carried).take_front(sums.size())), next;
     for (int64_t i = 0; i < ahead; ++i) {
-      Value first = e.add(turnsFirst, e.constant(i * block));
-      does.store(ArrayRef<Value>(carried).slice(sums.size() + i * loads, loads), inside);
+      const KBlock now{e.add(turn, e.constant(i * block)), block};
+      does.store(now, ArrayRef<Value>(carried).slice(sums.size() + i * loads, loads), inside);
       auto fetchNext = [&] {
-        Value following = e.add(first, e.constant(turn));
-        does.fetch(e.minimum(following, e.constant(whole - block)), next);
+        Value following = e.add(now.first, e.constant(ahead * block));
+        does.fetch({e.minimum(following, e.constant(whole - block)), block}, next);
       };
       if (!does.fetchesLate)
         fetchNext();
-      does.multiply(first, inside);
+      does.multiply(now, inside);
       if (does.fetchesLate)
         fetchNext();
     }
@@ -42,7 +38,29 @@ int64_t sumBlocks(GpuEmitter &e, int64_t steps, int64_t block, const BlockSteps 
     llvm::append_range(carried, next);
   });
   sums.assign(carried.begin(), carried.begin() + sums.size());
-  return whole;
 }
 
-} // namespace heddle
+/// The blocks behind the loop, fewer than two iterations of it have: all are loaded first.
+static void sumRest(GpuEmitter &e, int64_t from, int64_t all, int64_t block, const BlockSteps &does,
+                    Registers &sums) {
+  SmallVector<std::pair<KBlock, Registers>> rest;
+  for (int64_t first = from; first < all; first += block) {
+    const int64_t steps = std::min(block, all - first);
+    auto &[now, loaded] = rest.emplace_back(
+        KBlock{e.constant(first), steps, /*isLast=*/first + steps == all}, Registers());
+    does.fetch(now, loaded);
+  }
+  for (auto &[now, loaded] : rest) {
+    does.store(now, loaded, sums);
+    does.multiply(now, sums);
+  }
+}
+
+void heddle::sumBlocks(GpuEmitter &e, int64_t all, int64_t whole, int64_t block,
+                       const BlockSteps &does, Registers &sums) {
+  const int64_t ahead = does.fetchesLate ? 1 : e.placement.ahead, turn = ahead * block,
+                inLoop = whole / turn * turn;
+  if (inLoop)
+    sumInLoop(e, inLoop, block, ahead, does, sums);
+  sumRest(e, inLoop, all, block, does, sums);
+}

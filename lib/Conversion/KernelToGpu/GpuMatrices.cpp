@@ -344,30 +344,20 @@ void GpuMatrices::multiply(int64_t words) {
   });
 }
 
-/// The next block is loaded while one is multiplied. The last one may end behind the features, which
-/// are zero there.
-void GpuMatrices::sumBlocks() {
-  const int64_t all = allWords();
+/// The last block may end behind the features, which are zero there.
+void GpuMatrices::sumAll() {
   Registers weights(sumsCodes() ? right->loads() : 0, e.constant(0));
-  auto write = [&](ArrayRef<Value> loaded, Registers &weights) {
-    store(loaded);
-    addWeights(loaded, weights);
-  };
   const BlockSteps steps{
-      .fetch = [&](Value first, Registers &loaded) { fetch(first, /*ends=*/false, loaded); },
-      .store = write,
-      .multiply = [&](Value, Registers &) { multiply(block); },
+      .fetch = [&](const KBlock &now, Registers &loaded) { fetch(now.first, now.isLast, loaded); },
+      .store =
+          [&](const KBlock &, ArrayRef<Value> loaded, Registers &weights) {
+            store(loaded);
+            addWeights(loaded, weights);
+          },
+      .multiply = [&](const KBlock &now, Registers &) { multiply(now.steps); },
       .fetchesLate = hasGroups,
       .staysRolled = true};
-  int64_t done = heddle::sumBlocks(e, features() / perWord, block, steps, weights);
-  while (done < all) {
-    const int64_t rest = std::min(block, all - done);
-    Registers loaded;
-    fetch(e.constant(done), /*ends=*/true, loaded);
-    write(loaded, weights);
-    multiply(rest);
-    done += rest;
-  }
+  sumBlocks(e, allWords(), features() / perWord, block, steps, weights);
   exchange();
   if (sumsCodes())
     addBases(weights);
@@ -388,7 +378,7 @@ FailureOr<Fragment> GpuMatrices::run() {
   }
   if (left->isRounded())
     left->scaleRows(endOfRows());
-  sumBlocks();
+  sumAll();
   return fragment;
 }
 

@@ -11,10 +11,10 @@
 //   expect them in (GpuEmitter.h)
 //
 // A subgroup of a tile of many rows has `lanesAcross` invocations side by side, the
-// others below them, each with 8 rows. Which invocation holds what of a matrix is the
+// others below them, each with 8 rows, or 4 where tiles are narrow. Which invocation holds what of a matrix is the
 // driver's business, so that sums are stored and read again, a row of matrices at a
 // time. Rows are staged in an order in which such a row of matrices has as many rows of
-// each invocation: 32 invocations with matrices of 16 rows have rows 0, 1, 8, 9, 16, 17 …
+// each invocation: 32 invocations of 8 rows with matrices of 16 have rows 0, 1, 8, 9, 16, 17 …
 //
 // A tile of few rows is one matrix high and one subgroup multiplies it. Its sums take
 // the same steps, so that a row's bits do not depend on its company.
@@ -57,7 +57,7 @@ private:
   void placeTeam();
   void placeSides();
   mlir::Value rowInArray(mlir::Value row);
-  void sumBlocks();
+  void sumAll();
   void fetch(mlir::Value first, bool ends, Registers &loaded);
   void store(llvm::ArrayRef<mlir::Value> loaded);
   int64_t stepsAtOnce();

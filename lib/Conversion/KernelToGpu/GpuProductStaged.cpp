@@ -159,23 +159,23 @@ void GpuProduct::store(Copies &copies, ArrayRef<Value> loaded) {
 
 void GpuProduct::sumStaged(Registers &sums) {
   const int64_t all = allSteps();
-  Copies copies = copiesOf(block, /*areLast=*/false);
+  Copies whole = copiesOf(block, /*areLast=*/false);
+  std::optional<Copies> last;
+  auto copies = [&](const KBlock &now) -> Copies & {
+    if (!now.isLast)
+      return whole;
+    if (!last)
+      last.emplace(copiesOf(now.steps, /*areLast=*/true));
+    return *last;
+  };
   const BlockSteps steps{
-      .fetch = [&](Value first, Registers &loaded) { fetch(copies, first, loaded); },
-      .store = [&](ArrayRef<Value> loaded, Registers &) { store(copies, loaded); },
-      .multiply = [&](Value first,
-                      Registers &inside) { addSteps(e.constant(0), block, first, inside); },
+      .fetch = [&](const KBlock &now, Registers &loaded) { fetch(copies(now), now.first, loaded); },
+      .store = [&](const KBlock &now, ArrayRef<Value> loaded,
+                   Registers &) { store(copies(now), loaded); },
+      .multiply = [&](const KBlock &now,
+                      Registers &inside) { addSteps(e.constant(0), now.steps, now.first, inside); },
       .fetchesLate = fetchesLate()};
-  int64_t done = sumBlocks(e, all - endsShort(), block, steps, sums);
-  while (done < all) {
-    const int64_t rest = std::min(block, all - done);
-    Copies last = copiesOf(rest, /*areLast=*/done + rest == all);
-    Registers loaded;
-    fetch(last, e.constant(done), loaded);
-    store(last, loaded);
-    addSteps(e.constant(0), rest, e.constant(done), sums);
-    done += rest;
-  }
+  sumBlocks(e, all, all - endsShort(), block, steps, sums);
 }
 
 } // namespace heddle

@@ -50,3 +50,53 @@ kernel.func @widened(%x: !kernel.view<[d0, 48], bf16>, %w: !kernel.view<[64, 48]
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 48], bf16>, !kernel.view<[64, 48], bf16, panel = 16> -> tensor<128x64xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
 }
+
+// Two blocks of 8 steps are under way: an iteration writes and multiplies both, each with two barriers, and loads the next two. Of 44 steps
+// 32 are in the loop; the blocks of 8 and 4 behind it are loaded at once.
+// CHECK-LABEL: module @ahead
+// CHECK-DAG: !spirv.array<132 x vector<4xf32>>, Workgroup
+// CHECK-DAG: !spirv.array<264 x vector<4xf32>>, Workgroup
+// CHECK-COUNT-6: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
+// CHECK-NOT: spirv.Load "StorageBuffer"
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c32_i32 step %c16_i32
+// CHECK: spirv.ControlBarrier
+// CHECK: spirv.ControlBarrier
+// CHECK-COUNT-3: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
+// CHECK: math.fma
+// CHECK: spirv.ControlBarrier
+// CHECK: spirv.ControlBarrier
+// CHECK-COUNT-3: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
+// CHECK: math.fma
+// CHECK: scf.yield
+// CHECK-COUNT-5: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
+// CHECK: spirv.ControlBarrier
+// CHECK-NOT: spirv.Load "StorageBuffer"
+// CHECK: math.fma
+// CHECK: spirv.ControlBarrier
+// CHECK: math.fma
+kernel.func @ahead(%x: !kernel.view<[d0, 44], f32>, %w: !kernel.view<[64, 44], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {schedule = #kernel.schedule<prefetch = 2, kblock = 8, threads = [16, 8]>} {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 44], f32>, !kernel.view<[64, 44], f32, panel = 16> -> tensor<128x64xf32>
+  kernel.store %c, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
+}
+
+// RUN: heddle-opt %s --convert-kernel-to-gpu=level=1-dot --canonicalize --cse | FileCheck %s --check-prefix=DOT
+
+// The parts of a column's sum of weights lie where the last block did: of 8 steps there are 8, and the invocations of rows 64 on have none.
+// DOT-LABEL: module @parts
+// DOT-DAG: !spirv.array<132 x vector<4xf32>>, Workgroup
+// DOT-COUNT-2: spirv.SDot
+// DOT: spirv.ControlBarrier
+// DOT-NEXT: %[[HAS:.*]] = arith.cmpi slt, %{{.*}}, %c8_i32 : i32
+// DOT-NEXT: scf.if %[[HAS]] {
+// DOT-COUNT-2: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
+// DOT-NEXT: }
+// DOT-NEXT: spirv.ControlBarrier
+// DOT-COUNT-16: spirv.Load "Workgroup" %{{.*}} : vector<4xf32>
+// DOT-NOT: spirv.Load "Workgroup"
+kernel.func @parts(%x: !kernel.view<[d0, 64], i8>, %w: !kernel.view<[64, 64], i8, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {schedule = #kernel.schedule<kblock = 8, threads = [16, 8]>} {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 64], i8>, !kernel.view<[64, 64], i8, panel = 16> -> tensor<128x64xi32>
+  %f = arith.sitofp %c : tensor<128x64xi32> to tensor<128x64xf32>
+  kernel.store %f, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
+}

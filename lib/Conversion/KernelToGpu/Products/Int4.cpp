@@ -10,7 +10,7 @@
 //        dot products where the target has them
 //   sum  Fma(u, e * d, sum), then Fma(s, m, sum)
 //
-// Tiles of many rows stage two groups of both sides, and the scales of rows beside them. An
+// Tiles of many rows stage one or two groups of both sides, and the scales of rows beside them. An
 // invocation then multiplies two columns at a time, so that it holds few integers.
 
 #include "../GpuLoops.h"
@@ -29,14 +29,15 @@ static constexpr const ElementFormat &format = formatOf(DType::I4);
 /// words of a group in a row.
 static constexpr int64_t wordFeatures = format.perWord, lineWords = 16,
                          blockWords = format.blockLines * lineWords,
-                         groupBytes = format.group / formatOf(DType::I8).perWord;
+                         rowWords = format.group / formatOf(DType::I8).perWord;
 static_assert(format.group == format.blockColumns);
 
 namespace {
 struct Int4 : GpuProduct {
-  /// Staged blocks are counted in groups; as long as those of words, in bytes.
+  /// Staged blocks are counted in groups. With rows crosswise one or two, whose scales are a quad.
   Int4(GpuEmitter &emitter, kernel::ContractOp op) : GpuProduct(emitter, op) {
-    block = isCrosswise() ? block / groupBytes : block * lineWords / blockWords;
+    block = isCrosswise() ? std::clamp<int64_t>(block / rowWords, 1, vec4 / scalesOfStep)
+                          : block * lineWords / blockWords;
   }
   static bool accepts(kernel::ContractOp op, const GpuTarget &) {
     return op.getFormat().weights == DType::I4;
@@ -99,7 +100,7 @@ struct Int4 : GpuProduct {
     bool isShort = endsShort() && before && *before + groups == allSteps();
     int64_t whole = groups - isShort;
     if (whole)
-      loopOver(first, whole, groupBytes, start, sums);
+      loopOver(first, whole, rowWords, start, sums);
     if (isShort)
       loopOver(e.add(first, e.constant(whole)), 1, (features() % format.group + 3) / 4, start,
                sums);
@@ -234,7 +235,7 @@ private:
     Registers parts(2 * shape.rows, e.constant(0));
     for (int64_t word = 0; word < words; ++word) {
       Value codes = nibblesOf(line, e.moved(rightPlaces[j], far), word);
-      Registers rows = rowsOf(leftWords(e.add(e.mul(inBlock, groupBytes), e.constant(word))));
+      Registers rows = rowsOf(leftWords(e.add(e.mul(inBlock, rowWords), e.constant(word))));
       for (auto [number, part] : llvm::enumerate(parts)) {
         Value q = laneOf(codes, first + number % 2), p = e.asWords(rows[number / 2]);
         part = arith::AddIOp::create(builder, loc, part, packedDot(p, q));

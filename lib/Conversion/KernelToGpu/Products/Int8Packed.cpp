@@ -9,7 +9,8 @@
 //
 // Rows lose their 128 when they are staged. Of the weights' sum an invocation adds
 // the steps of its own number, for its columns; behind the last block those of a column
-// are added up. Sums of i32 are exact, or wrap, in any order.
+// are added up. Of short blocks, which leave room for as many parts as they have steps, some
+// invocations have no step. Sums of i32 are exact, or wrap, in any order.
 
 #include "../GpuProduct.h"
 
@@ -54,15 +55,22 @@ struct Int8Packed : GpuProduct {
     auto place = [&](Value team, int64_t j) {
       return e.add(e.add(e.mul(team, quads), first), e.constant(j));
     };
+    const int64_t teams = std::min(e.placement.ty, block);
+    assert(teams * quads <= layout.entries && "parts lie where the block did");
     e.workgroup.beforeWrite(layout.array);
-    for (int64_t j = 0; j < shape.vectors; ++j)
-      e.workgroup.write(layout.array, e.vec4Type(), layout.entries, place(e.ty, j),
-                        e.asFloats(sums[shape.size() + j]));
+    Value hasPart = teams < e.placement.ty
+                        ? e.compare(arith::CmpIPredicate::slt, e.ty, e.constant(teams))
+                        : Value();
+    e.onlyIf(hasPart, [&] {
+      for (int64_t j = 0; j < shape.vectors; ++j)
+        e.workgroup.write(layout.array, e.vec4Type(), layout.entries, place(e.ty, j),
+                          e.asFloats(sums[shape.size() + j]));
+    });
     e.workgroup.barrier();
     sums.truncate(shape.size());
     for (int64_t j = 0; j < shape.vectors; ++j) {
       Value all;
-      for (int64_t team = 0; team < e.placement.ty; ++team) {
+      for (int64_t team = 0; team < teams; ++team) {
         Value part = e.asWords(e.workgroup.read(layout.array, e.vec4Type(), layout.entries,
                                                 place(e.constant(team), j)));
         all = all ? arith::AddIOp::create(builder, loc, all, part).getResult() : part;

@@ -45,7 +45,7 @@ def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
   let description = [{
     `order`: whether the row fragments of a tile run outside the loops of the body (`rows_outside`, the default, carried tiles in registers) or inside
     (`rows_inside`, carried tiles in memory). `prefetch`: 1 prefetches the next panels and the lines of the result during a product; a CPU kernel then
-    reads one more address behind its arguments (Program.h); on a GPU how many blocks of `kblock` steps are loaded ahead of the one that is multiplied. `kblock`: features in a block of the reduction, 0 for all at once; on a GPU steps of a block
+    reads one more address behind its arguments (Program.h); on a GPU how many blocks of `kblock` steps are loaded ahead of the one that is multiplied (0 is 1; codes load the next behind the products of one). `kblock`: features in a block of the reduction, 0 for all at once; on a GPU steps of a block
     that all invocations load into workgroup memory, 0 where each loads what it multiplies. `threads`: a
     workgroup's invocations on a GPU, over rows and over columns of a tile; on a CPU, fragments follow from the instruction set.
 
