@@ -30,6 +30,14 @@ def level_of(name):
     return int(way.split("-")[0]) if way else 0
 
 
+def compile_model(heddle, model, dtype, file):
+    """Makes a model's file of a type, with the kernels of all levels."""
+    command = [heddle, "compile", ROOT / MODELS[model][0], "-o", file, "--target=vulkan", "--vulkan-level=2", f"--dtype={dtype}"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(f"expected {MODELS[model][0]} to compile, found status {done.returncode}: {done.stderr.strip()}")
+
+
 class Ours:
     """Figures of Heddle's kernels by family and name, MODEL/KERNEL, of a type and level."""
 
@@ -49,10 +57,7 @@ class Ours:
 
     def _measure_model(self, model, dtype, kernels, folder):
         file = folder / f"{model}.heddle"
-        command = [self.heddle, "compile", ROOT / MODELS[model][0], "-o", file, "--target=vulkan", "--vulkan-level=2", f"--dtype={dtype}"]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        if done.returncode:
-            raise Failure(f"expected {MODELS[model][0]} to compile, found status {done.returncode}: {done.stderr.strip()}")
+        compile_model(self.heddle, model, dtype, file)
         found = [module for module in modules(file, folder)
                  if (module.name.split("/")[1].split("@")[0], level_of(module.name)) in kernels]
         for family in self.families:

@@ -68,9 +68,9 @@ constexpr TileSizes realTiles = [] {
 /// Attention's queries are four subgroups' of one matrix each; those of a decoder's step are one's.
 constexpr std::array<int64_t, 2> smallQueries{32, 8}, squareQueries{64, 16};
 
-/// A subgroup has 8 x 8 sums in each invocation, 4 x 8 where tiles are narrow; four invocations lie side by side.
-/// Tiles of 128 rows and columns are then 256 invocations, of 64 rows where a subgroup has no more than 8 of them. Few rows are
-/// those of one matrix.
+/// A subgroup has 8 x 8 sums in each invocation, 4 x 8 where tiles are narrow; four invocations lie
+/// side by side. Tiles of 128 rows and columns are then 256 invocations, of 64 rows where a subgroup has
+/// no more than 8 of them. Few rows are those of one matrix.
 const TileSizes *tilesOfMatrices(const VulkanLevel &way) {
   static constexpr auto tilesOf = [](int64_t rows, int64_t fewRows) {
     TileSizes tiles = teamTiles;

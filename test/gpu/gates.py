@@ -55,8 +55,7 @@ class Names(unittest.TestCase):
         for model, wanted in asked.items():
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / f"{model}.heddle"
-                subprocess.run(["heddle", "compile", BENCH.parent / gates.MODELS[model][0], "-o", file, "--target=vulkan", "--vulkan-level=2", "--dtype=f16"],
-                               check=True, capture_output=True)
+                beside.compile_model("heddle", model, "f16", file)
                 names = [module.name.split("/")[1] for module in modules.modules(file, folder)]
                 found = {(name.split("@")[0], beside.level_of(name)) for name in names}
             self.assertLessEqual(wanted, found, model)

@@ -11,8 +11,9 @@ using namespace heddle;
 using Registers = BlockSteps::Registers;
 
 /// The loop: each iteration takes as many blocks as are under way, so that none changes its registers.
-static void sumInLoop(GpuEmitter &e, int64_t whole, int64_t block, int64_t ahead,
-                      const BlockSteps &does, Registers &sums) {
+static void sumInLoop(GpuEmitter &e, int64_t whole, int64_t block, const BlockSteps &does,
+                      Registers &sums) {
+  const int64_t ahead = e.placement.ahead;
   Registers carried(sums);
   for (int64_t i = 0; i < ahead; ++i)
     does.fetch({e.constant(i * block), block}, carried);
@@ -40,7 +41,7 @@ static void sumInLoop(GpuEmitter &e, int64_t whole, int64_t block, int64_t ahead
   sums.assign(carried.begin(), carried.begin() + sums.size());
 }
 
-/// The blocks behind the loop, fewer than two iterations of it have: all are loaded first.
+/// The blocks behind the loop. All are loaded before the first is multiplied.
 static void sumRest(GpuEmitter &e, int64_t from, int64_t all, int64_t block, const BlockSteps &does,
                     Registers &sums) {
   SmallVector<std::pair<KBlock, Registers>> rest;
@@ -58,9 +59,8 @@ static void sumRest(GpuEmitter &e, int64_t from, int64_t all, int64_t block, con
 
 void heddle::sumBlocks(GpuEmitter &e, int64_t all, int64_t whole, int64_t block,
                        const BlockSteps &does, Registers &sums) {
-  const int64_t ahead = does.fetchesLate ? 1 : e.placement.ahead, turn = ahead * block,
-                inLoop = whole / turn * turn;
+  const int64_t turn = e.placement.ahead * block, inLoop = whole / turn * turn;
   if (inLoop)
-    sumInLoop(e, inLoop, block, ahead, does, sums);
+    sumInLoop(e, inLoop, block, does, sums);
   sumRest(e, inLoop, all, block, does, sums);
 }
