@@ -170,6 +170,24 @@ kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
   return def;
 }
 
+/// Forgets that a body whose rows are all alike has one row of each sequence, so that a step's definition
+/// is that of all rows.
+static void forgetRows(Block &body) {
+  auto forget = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || type.getRank() < 3 || !type.isDynamicDim(0))
+      return;
+    SmallVector<int64_t> shape(type.getShape());
+    for (int64_t &size : MutableArrayRef(shape).drop_front().drop_back())
+      if (size == 1)
+        size = ShapedType::kDynamic;
+    value.setType(type.clone(shape));
+  };
+  llvm::for_each(body.getArguments(), forget);
+  for (Operation &op : body)
+    llvm::for_each(op.getResults(), forget);
+}
+
 FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTensor> operands,
                                             ArrayRef<PlannedTensor> tables,
                                             ArrayRef<PlannedTensor> results,
@@ -195,6 +213,8 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
   Region body;
   group.getBody().cloneInto(&body, mapping);
   yieldStores(body.front());
+  if (flat)
+    forgetRows(body.front());
   for (const PlannedTensor &table : tables) {
     auto type = RankedTensorType::get({ShapedType::kDynamic, table.dims.back().constantValue()},
                                       builder.getF32Type());
