@@ -12,6 +12,8 @@
 
 #include "Tiling.h"
 
+#include "heddle/Dialect/ElementFormats.h"
+
 using namespace mlir;
 using namespace heddle;
 using kernel::ContractOp;
@@ -104,17 +106,25 @@ static int64_t teamsOf(BodyFacts &facts, const GpuTarget &gpu) {
   return teams;
 }
 
+static DType elementOf(Value side) {
+  return dtypeOf(cast<kernel::ViewType>(side.getType()).getElementType());
+}
+
 /// Of a few rows' product. It waits for its weights: as many loads are under way as registers hold.
 static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &facts,
                                               const TileSizes &sizes) {
   // Two blocks of 2 KiB of weights and 1 KiB of rows. Matrices take 4 and 2 KiB, and where columns, thus
   // workgroups, are few, twice as much; not beside the sums of a second product, which take the registers.
+  // Only rows that are stored as they are multiplied leave registers for a second block; codes, which are
+  // a fraction of the bytes, gain nothing by it.
   int64_t ahead = 2, block = 32;
   if (sizes.multipliesMatrices) {
     const int64_t columns =
         cast<kernel::ViewType>(facts.features.getRhs().getType()).getDims().front().extent.value;
     const bool isLong = columns <= fewColumns && facts.sums <= sumsOfRow(facts.features);
-    ahead = 1;
+    const DType rows = elementOf(facts.features.getLhs());
+    if (formatOf(rows).isCode() || rows != elementOf(facts.features.getRhs()))
+      ahead = 1;
     block = isLong ? 128 : 64;
   }
   constexpr int64_t across = 16;
@@ -122,16 +132,29 @@ static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &fa
                                    {facts.rows, across});
 }
 
+/// Words of a block of a narrow tile for matrices: four steps of them. Its workgroups are few, and each waits
+/// for a block's loads: of whole cache lines there are more under way. Not of rows that are rounded as they
+/// are staged, nor of groups, which have no registers for that.
+static int64_t blockOfMatrices(ContractOp product, const GpuTarget &gpu, const TileSizes &sizes) {
+  const DType rows = elementOf(product.getLhs()), weights = elementOf(product.getRhs());
+  const MatrixShape *shape = gpu.matrixOf(rows, weights);
+  if (!shape || rows != weights)
+    return sizes.stagedSteps;
+  return std::max(sizes.stagedSteps, 4 * shape->k / formatOf(shape->operands).perWord);
+}
+
 /// Of many rows' product whose sides are staged. An invocation has 8 x 8 sums. A narrow tile has fewer
 /// invocations for nearly as much workgroup memory, so that fewer of them fit a processor: blocks are half
-/// as long, of which two are under way where they are loaded early. Matrices take 16 features at a time;
-/// there an invocation has 4 x 8 sums instead, and a tile twice the invocations.
+/// as long, of which two are under way where they are loaded early. With matrices an invocation has 4 x 8
+/// sums instead, and a tile twice the invocations.
 static kernel::ScheduleAttr scheduleOfStaged(kernel::FuncOp body, BodyFacts &facts,
-                                             const TileSizes &sizes) {
+                                             const GpuTarget &gpu, const TileSizes &sizes) {
   const bool isNarrow = facts.most <= 64, isShort = isNarrow && !sizes.multipliesMatrices,
              isCode = formatOf(facts.features.getFormat().weights).isCode();
   const int64_t ahead = isShort && !isCode ? 2 : 1,
-                block = isShort ? sizes.stagedSteps / 2 : sizes.stagedSteps,
+                block = isShort    ? sizes.stagedSteps / 2
+                        : isNarrow ? blockOfMatrices(facts.features, gpu, sizes)
+                                   : sizes.stagedSteps,
                 rows = isNarrow && sizes.multipliesMatrices ? 4 : 8,
                 across = std::max<int64_t>(facts.most / 8, 4);
   return kernel::ScheduleAttr::get(body.getContext(), kernel::LoopOrder::RowsOutside, ahead, block,
@@ -166,7 +189,7 @@ static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, co
   if (facts.overRows && facts.rows == ownQueries)
     return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {facts.rows, 1});
   if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows)
-    return scheduleOfStaged(body, facts, sizes);
+    return scheduleOfStaged(body, facts, gpu, sizes);
   int64_t across = multiplies && facts.wide ? 8 : 4;
   if (!multiplies && facts.reduces &&
       facts.rows <= rowsOfQuads(sizes, sizes.normRows, facts.columns))

@@ -327,9 +327,10 @@ void GpuMatrices::multiplyGroups(int64_t count) {
 
 /// Steps are a loop where a block has many.
 void GpuMatrices::multiply(int64_t words) {
+  constexpr int64_t few = 4;
   const int64_t inStep = shape.k / perWord, steps = words / inStep, entries = inStep / array.unit,
                 together = stepsAtOnce(),
-                looped = steps > 2 * together ? steps / together * together : 0;
+                looped = steps > std::max(few, 2 * together) ? steps / together * together : 0;
   e.onlyIf(multiplies, [&] {
     if (groups)
       return multiplyGroups(words / kGroupWords);
