@@ -28,14 +28,19 @@ struct BodyFacts {
   bool panels = false;           ///< some op stores to panels, four rows at once
   int64_t most = 0;              ///< columns of a product over features
   int64_t sums = 0;              ///< that products over features hold at once, for a row of a tile
+
+  /// Whether a row of a tile holds the sums of more than one product.
+  bool sumsSeveral();
 };
 } // namespace
 
-/// Sums of a product for a row: codes have those of a block of features beside those of all.
-static int64_t sumsOfRow(ContractOp product) {
-  int64_t columns = product.getType().getDimSize(1);
+/// Sums for a row of a product with so many columns: codes have those of a block of features beside those of
+/// all.
+static int64_t sumsOfRow(ContractOp product, int64_t columns) {
   return formatOf(product.getFormat().weights).isCode() ? 2 * columns : columns;
 }
+
+bool BodyFacts::sumsSeveral() { return sums > sumsOfRow(features, most); }
 
 static BodyFacts factsOf(kernel::FuncOp body) {
   BodyFacts facts;
@@ -55,8 +60,9 @@ static BodyFacts factsOf(kernel::FuncOp body) {
       if (!first)
         first = product;
       if (!product.getRows()) {
-        facts.most = std::max(facts.most, product.getType().getDimSize(1));
-        facts.sums = std::max(facts.sums, sums[product->getBlock()] += sumsOfRow(product));
+        const int64_t columns = product.getType().getDimSize(1);
+        facts.most = std::max(facts.most, columns);
+        facts.sums = std::max(facts.sums, sums[product->getBlock()] += sumsOfRow(product, columns));
       }
     }
   });
@@ -121,7 +127,7 @@ static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &fa
   if (sizes.multipliesMatrices) {
     const int64_t columns =
         cast<kernel::ViewType>(facts.features.getRhs().getType()).getDims().front().extent.value;
-    const bool isLong = columns <= fewColumns && facts.sums <= sumsOfRow(facts.features);
+    const bool isLong = columns <= fewColumns && !facts.sumsSeveral();
     const DType rows = elementOf(facts.features.getLhs());
     if (formatOf(rows).isCode() || rows != elementOf(facts.features.getRhs()))
       ahead = 1;
@@ -134,11 +140,12 @@ static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &fa
 
 /// Words of a block of a narrow tile for matrices: four steps of them. Its workgroups are few, and each waits
 /// for a block's loads: of whole cache lines there are more under way. Not of rows that are rounded as they
-/// are staged, nor of groups, which have no registers for that.
-static int64_t blockOfMatrices(ContractOp product, const GpuTarget &gpu, const TileSizes &sizes) {
-  const DType rows = elementOf(product.getLhs()), weights = elementOf(product.getRhs());
+/// are staged, of groups or of two products at once, which have no registers or memory for that.
+static int64_t blockOfMatrices(BodyFacts &facts, const GpuTarget &gpu, const TileSizes &sizes) {
+  const DType rows = elementOf(facts.features.getLhs()),
+              weights = elementOf(facts.features.getRhs());
   const MatrixShape *shape = gpu.matrixOf(rows, weights);
-  if (!shape || rows != weights)
+  if (!shape || rows != weights || facts.sumsSeveral())
     return sizes.stagedSteps;
   return std::max(sizes.stagedSteps, 4 * shape->k / formatOf(shape->operands).perWord);
 }
@@ -153,7 +160,7 @@ static kernel::ScheduleAttr scheduleOfStaged(kernel::FuncOp body, BodyFacts &fac
              isCode = formatOf(facts.features.getFormat().weights).isCode();
   const int64_t ahead = isShort && !isCode ? 2 : 1,
                 block = isShort    ? sizes.stagedSteps / 2
-                        : isNarrow ? blockOfMatrices(facts.features, gpu, sizes)
+                        : isNarrow ? blockOfMatrices(facts, gpu, sizes)
                                    : sizes.stagedSteps,
                 rows = isNarrow && sizes.multipliesMatrices ? 4 : 8,
                 across = std::max<int64_t>(facts.most / 8, 4);

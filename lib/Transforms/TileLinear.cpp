@@ -108,14 +108,15 @@ int64_t LinearTiler::headColumns(const Part &part) {
 }
 
 /// The widest tile that divides the columns, and heads, of every part but those that are rotated. On a GPU
-/// tiles are half as wide where columns, thus workgroups, are few, so that more of its processors take part;
-/// but not for two products at once (gated layers), which gained nothing on an H100.
+/// tiles are half as wide where columns, thus workgroups, are few, so that more of its processors take part,
+/// and where matrices take the two products of a gated layer at once, as many sums as those of one wide tile.
 int64_t LinearTiler::tileColumns() {
   constexpr int64_t half = 64;
   int64_t products = 0;
   f.def.getBody().walk([&](LinearOp) { ++products; });
-  const bool isNarrow =
-      f.sizes.stagedSteps && products == 1 && storedColumns(f, parts[0].linear) <= fewColumns;
+  const bool isGated = products == 2 && parts.size() == 1,
+             isFew = products == 1 && storedColumns(f, parts[0].linear) <= fewColumns,
+             isNarrow = f.sizes.stagedSteps && (isFew || (isGated && f.sizes.multipliesMatrices));
   for (int64_t tile : f.sizes.linearColumns)
     if (!(isNarrow && tile > half) && llvm::all_of(parts, [&](const Part &part) {
           int64_t unit = part.heads ? headColumns(part) : storedColumns(f, part.linear);

@@ -38,14 +38,14 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
 
 // Layers of at most 2048 columns have half as wide tiles from level 1 on, so that more workgroups take part. Their blocks are half as long,
 // of which two are under way, but of codes, which are loaded behind the products; where matrix units multiply, they have twice the
-// invocations, and blocks of few rows are twice as long.
+// invocations and blocks of four steps, and blocks of few rows are twice as long, of which two are under way.
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16})" | FileCheck %s --check-prefix=UNITS
 // TEAM: @linear_2({{.*}}4096 by 128){{.*}}prefetch = 1, kblock = 16, threads = [16, 16]>
 // TEAM: @linear_3({{.*}}2048 by 64){{.*}}prefetch = 2, kblock = 8, threads = [16, 8]>
 // UNITS: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16]>
-// UNITS: @linear_2_few({{.*}}kblock = 64, threads = [16, 16]>
-// UNITS: @linear_3({{.*}}2048 by 64){{.*}}kblock = 16, threads = [32, 8]>
-// UNITS: @linear_3_few({{.*}}kblock = 128, threads = [16, 16]>
+// UNITS: @linear_2_few({{.*}}prefetch = 2, kblock = 64, threads = [16, 16]>
+// UNITS: @linear_3({{.*}}2048 by 64){{.*}}prefetch = 1, kblock = 32, threads = [32, 8]>
+// UNITS: @linear_3_few({{.*}}prefetch = 2, kblock = 128, threads = [16, 16]>
 func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> (tensor<?x4096xf32>, tensor<?x2048xf32>) {
   %v = transformer.weight "v" : tensor<4096x4096xbf16>
   %w = transformer.weight "u" : tensor<2048x4096xbf16>
@@ -53,4 +53,18 @@ func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.d
   %y = transformer.linear %r, %v : (tensor<?x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<?x4096xf32>
   %z = transformer.linear %r, %w : (tensor<?x4096xbf16>, tensor<2048x4096xbf16>) -> tensor<?x2048xf32>
   return %y, %z : tensor<?x4096xf32>, tensor<?x2048xf32>
+}
+
+// Matrices take the two products of a gated layer at once: tiles are half as wide for as many sums, and blocks, which have both
+// sides' columns, as long as those of wide tiles.
+// TEAM: @linear2_relu_mul({{.*}}4096 by 128){{.*}}threads = [16, 16]>
+// UNITS: @linear2_relu_mul({{.*}}4096 by 64){{.*}}prefetch = 1, kblock = 16, threads = [32, 8]>
+func.func @gated(%x: tensor<?x512xf32> {transformer.name = "x", transformer.dims = ["M", 512]}) -> tensor<?x4096xf32> {
+  %v = transformer.weight "gate" : tensor<4096x512xbf16>
+  %w = transformer.weight "up" : tensor<4096x512xbf16>
+  %r = arith.truncf %x : tensor<?x512xf32> to tensor<?x512xbf16>
+  %g = transformer.linear %r, %v {activation = #transformer.activation<relu>} : (tensor<?x512xbf16>, tensor<4096x512xbf16>) -> tensor<?x4096xf32>
+  %u = transformer.linear %r, %w : (tensor<?x512xbf16>, tensor<4096x512xbf16>) -> tensor<?x4096xf32>
+  %y = arith.mulf %g, %u : tensor<?x4096xf32>
+  return %y : tensor<?x4096xf32>
 }

@@ -32,11 +32,14 @@ bool isMatrixProduct(kernel::ContractOp op);
 /// Where the kernel's linear layers or its attention go through matrix units, the placement of its invocations for them.
 void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement);
 
-/// The product of one contraction.
+/// The product of one contraction, and with it those of the same rows by other columns: gated layers
+/// have two, and the halves of rotated heads are two.
 class GpuMatrices {
 public:
   GpuMatrices(GpuEmitter &emitter, kernel::ContractOp op);
-  mlir::FailureOr<kernel::Fragment> run();
+  /// The products that are made, and the registers of each.
+  llvm::ArrayRef<kernel::ContractOp> ops() const { return products; }
+  llvm::SmallVector<kernel::Fragment> run();
 
   /// Invocations of a subgroup over columns.
   static constexpr int64_t lanesAcross = 4;
@@ -48,7 +51,8 @@ private:
   using Use = GpuMatrixUnit::Use;
 
   int64_t rows() { return op.getType().getDimSize(0); }
-  int64_t columns() { return op.getType().getDimSize(1); }
+  int64_t columns() { return op.getType().getDimSize(1); } ///< of each product
+  int64_t acrossAll() { return products.size() * across; }
   bool isForFew() const { return fragment.rows == 1; }
   /// Whether sums are those of codes, or each group of them is scaled; codes of i4 become bytes.
   bool sumsCodes() const { return unit.multipliesBytes() && !hasGroups; }
@@ -69,10 +73,10 @@ private:
   int64_t features();
   int64_t allWords();
   mlir::Value startOfRow(const kernel::BoundView &view, mlir::Value row);
-  mlir::Value startOfPanel(mlir::Value panel);
-  void exchange();
-  void scaleSums();
-  void readRows();
+  mlir::Value startOfPanel(kernel::ContractOp product, mlir::Value panel);
+  void exchange(int64_t product, kernel::Fragment &to);
+  void scaleSums(kernel::Fragment &sums);
+  void readRows(kernel::Fragment &to);
   mlir::Value readQuad(mlir::Value quad);
 
   // Of groups of i4.
@@ -83,23 +87,27 @@ private:
   // Of bytes: the left side is signed when it is staged.
   mlir::Value asSigned(mlir::Value quad);
   void addWeights(llvm::ArrayRef<mlir::Value> loaded, Registers &weights);
-  void addBases(Registers &weights);
+  void addBases(GpuMatrixStaging &right, llvm::ArrayRef<mlir::Value> weights,
+                kernel::Fragment &sums);
 
   GpuEmitter &e;
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  kernel::ContractOp op;
+  kernel::ContractOp op; ///< the first
+  llvm::SmallVector<kernel::ContractOp> products;
   const MatrixShape &shape;
   GpuMatrixUnit unit;
-  kernel::Fragment fragment;
+  const kernel::Fragment fragment; ///< the shape of each product's
+  llvm::SmallVector<kernel::Fragment> fragments;
   const int64_t perWord, block; ///< words of a block
   const bool hasGroups;         ///< weights are of i4
   MatrixArray array;
-  int64_t down = 1, across = 1;        ///< matrices of a subgroup
+  int64_t down = 1, across = 1;        ///< matrices of a subgroup in each product
   mlir::Value firstRow, firstColumn;   ///< of the subgroup, in the array and in the tile
   mlir::Value multiplies;              ///< whether this subgroup does; null: all do
-  llvm::SmallVector<mlir::Value> sums; ///< variables
-  std::optional<GpuMatrixStaging> left, right;
+  llvm::SmallVector<mlir::Value> sums; ///< variables, row by row of matrices
+  std::optional<GpuMatrixStaging> left;
+  std::vector<GpuMatrixStaging> rights; ///< one for each product
   std::optional<GpuMatrixGroups> groups;
 };
 

@@ -10,37 +10,38 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using heddle::kernel::Fragment;
 
 namespace heddle {
 
-void GpuMatrices::scaleSums() {
-  for (int64_t row = 0; row < fragment.rows; ++row) {
+void GpuMatrices::scaleSums(Fragment &sums) {
+  for (int64_t row = 0; row < sums.rows; ++row) {
     Value scale = left->scaleOf(e.add(e.rowBase(), e.constant(row)));
-    for (int64_t v = 0; v < fragment.vectors; ++v) {
-      Value &sum = fragment.registers[row * fragment.vectors + v];
+    for (int64_t v = 0; v < sums.vectors; ++v) {
+      Value &sum = sums.registers[row * sums.vectors + v];
       sum = arith::MulFOp::create(builder, loc, sum, e.splat(scale, sum.getType()));
     }
   }
 }
 
-/// Stores a row of matrices at a time, and reads of it this invocation's rows.
-void GpuMatrices::exchange() {
+/// Stores a row of matrices of a product at a time, and reads of it this invocation's rows.
+void GpuMatrices::exchange(int64_t product, Fragment &to) {
   const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam) * array.perQuad();
   Value base = isForFew() ? e.constant(0) : e.mul(e.subgroup, shape.m * pitch);
   for (int64_t i = 0; i < down; ++i) {
     e.workgroup.barrier();
     e.onlyIf(multiplies, [&] {
       for (int64_t j = 0; j < across; ++j) {
-        Value sum = spirv::LoadOp::create(builder, loc, sums[i * across + j]);
+        Value sum = spirv::LoadOp::create(builder, loc, sums[i * acrossAll() + product * across + j]);
         unit.store(sum, pointer(e.add(base, e.constant(j * shape.n / array.unit))), pitch);
       }
     });
     e.workgroup.barrier();
-    readRows();
+    readRows(to);
   }
 }
 
-void GpuMatrices::readRows() {
+void GpuMatrices::readRows(Fragment &to) {
   const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam),
                 together = fragment.rows / down;
   Value row = e.ty, quad;
@@ -56,7 +57,7 @@ void GpuMatrices::readRows() {
     for (int64_t v = 0; v < fragment.vectors; ++v) {
       Value place = e.add(e.mul(e.add(row, e.constant(i)), pitch), e.add(quad, e.constant(v)));
       Value sum = readQuad(place);
-      fragment.registers.push_back(sumsCodes() ? e.asWords(sum) : sum);
+      to.registers.push_back(sumsCodes() ? e.asWords(sum) : sum);
     }
 }
 
@@ -100,13 +101,13 @@ void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
 }
 
 /// The quads of a column are those of several invocations, which add up what each has seen.
-void GpuMatrices::addBases(Registers &weights) {
+void GpuMatrices::addBases(GpuMatrixStaging &right, ArrayRef<Value> weights, Fragment &sums) {
   constexpr int64_t base = 128;
   const int64_t quads = block / kQuad;
   Type entry = VectorType::get({array.unit}, builder.getF32Type());
   e.workgroup.barrier();
   for (auto [copy, sum] : llvm::enumerate(weights)) {
-    Value word = e.add(e.mul(right->quadOf(copy), columns()), right->lineOf(copy));
+    Value word = e.add(e.mul(right.quadOf(copy), columns()), right.lineOf(copy));
     Value place = arith::DivUIOp::create(builder, loc, word, e.constant(array.unit)),
           lane = arith::RemUIOp::create(builder, loc, word, e.constant(array.unit));
     e.workgroup.write(SharedArray::Matrices, entry, array.entries, place,
@@ -114,15 +115,15 @@ void GpuMatrices::addBases(Registers &weights) {
   }
   e.workgroup.barrier();
   Value first = e.quarter(e.columnBase(columns()));
-  for (int64_t v = 0; v < fragment.vectors; ++v) {
+  for (int64_t v = 0; v < sums.vectors; ++v) {
     Value all;
     for (int64_t quad = 0; quad < quads; ++quad) {
       Value place = e.add(first, e.constant(quad * columns() / kQuad + v));
       Value part = e.asWords(readQuad(place));
       all = all ? arith::AddIOp::create(builder, loc, all, part).getResult() : part;
     }
-    for (int64_t row = 0; row < fragment.rows; ++row) {
-      Value &sum = fragment.registers[row * fragment.vectors + v];
+    for (int64_t row = 0; row < sums.rows; ++row) {
+      Value &sum = sums.registers[row * sums.vectors + v];
       sum = arith::AddIOp::create(builder, loc, sum, all);
     }
   }

@@ -48,9 +48,16 @@ static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &
 }
 
 LogicalResult GpuEmitter::emitContract(ContractOp op) {
-  FailureOr<Fragment> result = placement.pairs ? attention->emitProduct(op)
-                               : placement.matrix && isMatrixProduct(op)
-                                   ? GpuMatrices(*this, op).run()
+  if (fragments.contains(op.getResult())) // it was summed beside another
+    return success();
+  if (!placement.pairs && placement.matrix && isMatrixProduct(op)) {
+    GpuMatrices matrices(*this, op);
+    for (auto [product, sums] : llvm::zip(matrices.ops(), matrices.run()))
+      fragments[product->getResult(0)] = std::move(sums);
+    return success();
+  }
+  FailureOr<Fragment> result = placement.pairs
+                                   ? attention->emitProduct(op)
                                    : chooseStrategy(op, target).make(*this, op)->run();
   if (failed(result))
     return failure(); // the strategy said why
