@@ -40,9 +40,9 @@ struct GpuPlacement {
   int64_t ahead = 1; ///< such blocks that are under way while one is multiplied (GpuBlocks.h)
   /// The shape in which matrix units multiply (GpuMatrices.h); null: products do not go through them.
   const MatrixShape *matrix = nullptr;
-  int64_t mostColumns = 0; ///< of such products in the kernel
+  int64_t mostColumns = 0;   ///< of such products in the kernel
   int64_t stagedColumns = 0; ///< of those that are staged together
-  int64_t subgroup = 0;    ///< invocations
+  int64_t subgroup = 0;      ///< invocations
   /// Whether both products of attention go through them; two invocations have a row, whose columns
   /// they take by turns of eight (GpuAttention.h).
   bool pairs = false;

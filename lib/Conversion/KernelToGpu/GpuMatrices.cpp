@@ -28,12 +28,12 @@ static constexpr int64_t kGroupWords = formatOf(DType::I4).group / formatOf(DTyp
 
 bool isMatrixProduct(ContractOp op) { return !op.getRows() && op.readsWeights(); }
 
-/// An op and the products of the same rows behind it in its block, which are summed beside it, so that the
-/// rows are staged once. Not of groups, whose chains take the registers.
+/// An op and the next product of the same rows in its block, which is summed beside it, so that the rows are
+/// staged once. Not a third, for which there is no workgroup memory, nor of groups, whose chains take the
+/// registers.
 static SmallVector<ContractOp> productsBeside(ContractOp op) {
-  SmallVector<ContractOp> all = {op};
   if (elementOf(op.getRhs()) == DType::I4)
-    return all;
+    return {op};
   auto isKnown = [&](Value index) {
     Operation *definition = index.getDefiningOp();
     return !definition || definition->getBlock() != op->getBlock() ||
@@ -44,8 +44,8 @@ static SmallVector<ContractOp> productsBeside(ContractOp op) {
         other && isMatrixProduct(other) && other.getLhs() == op.getLhs() &&
         other.getLhsIndex() == op.getLhsIndex() && other.getType() == op.getType() &&
         elementOf(other.getRhs()) == elementOf(op.getRhs()) && isKnown(other.getRhsIndex()))
-      all.push_back(other);
-  return all;
+      return {op, other};
+  return {op};
 }
 
 void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
@@ -205,9 +205,8 @@ void GpuMatrices::placeSides() {
   left->placeRows([&](Value row) { return startOfRow(leftView, row); },
                   [&](Value row) { return rowInArray(row); });
   for (auto [number, product] : llvm::enumerate(products)) {
-    GpuMatrixStaging &right =
-        rights.emplace_back(e, e.view(product.getRhs()),
-                            GpuMatrixStaging::Block{columns(), block / kQuad}, array);
+    GpuMatrixStaging &right = rights.emplace_back(
+        e, e.view(product.getRhs()), GpuMatrixStaging::Block{columns(), block / kQuad}, array);
     right.placePanels([&, product = product](Value panel) { return startOfPanel(product, panel); },
                       rows() + number * columns());
   }

@@ -32,7 +32,8 @@ void GpuMatrices::exchange(int64_t product, Fragment &to) {
     e.workgroup.barrier();
     e.onlyIf(multiplies, [&] {
       for (int64_t j = 0; j < across; ++j) {
-        Value sum = spirv::LoadOp::create(builder, loc, sums[i * acrossAll() + product * across + j]);
+        Value sum =
+            spirv::LoadOp::create(builder, loc, sums[i * acrossAll() + product * across + j]);
         unit.store(sum, pointer(e.add(base, e.constant(j * shape.n / array.unit))), pitch);
       }
     });

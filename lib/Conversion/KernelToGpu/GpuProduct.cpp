@@ -56,9 +56,8 @@ LogicalResult GpuEmitter::emitContract(ContractOp op) {
       fragments[product->getResult(0)] = std::move(sums);
     return success();
   }
-  FailureOr<Fragment> result = placement.pairs
-                                   ? attention->emitProduct(op)
-                                   : chooseStrategy(op, target).make(*this, op)->run();
+  FailureOr<Fragment> result = placement.pairs ? attention->emitProduct(op)
+                                               : chooseStrategy(op, target).make(*this, op)->run();
   if (failed(result))
     return failure(); // the strategy said why
   fragments[op.getResult()] = std::move(*result);

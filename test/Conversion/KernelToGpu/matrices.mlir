@@ -107,7 +107,7 @@ kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40],
 }
 
 // Two products of the same rows: these are staged once, beside the columns of both, and each matrix of them is multiplied by all.
-// A product whose column is computed behind the first stays by itself.
+// A product whose column is computed behind the first stays by itself, and so does a third one, for which there is no workgroup memory.
 // CHECK-LABEL: module @beside
 // CHECK-COUNT-8: spirv.Store "Function"
 // CHECK: spirv.ControlBarrier
@@ -129,10 +129,14 @@ kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40],
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixStore
 // CHECK-NOT: spirv.KHR.CooperativeMatrixStore
 // CHECK-LABEL: module @behind
-// CHECK-COUNT-4: spirv.Store "Function"
 // CHECK-COUNT-4: spirv.KHR.CooperativeMatrixStore
-// CHECK-COUNT-4: spirv.Store "Function"
+// CHECK: spirv.Store "Function"
 // CHECK-COUNT-4: spirv.KHR.CooperativeMatrixStore
+// CHECK-LABEL: module @third
+// CHECK-COUNT-8: spirv.KHR.CooperativeMatrixStore
+// CHECK: spirv.Store "Function"
+// CHECK-COUNT-4: spirv.KHR.CooperativeMatrixStore
+// CHECK-NOT: spirv.KHR.CooperativeMatrixStore
 kernel.func @beside(%x: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[128, 64], bf16, panel = 16>, %w: !kernel.view<[128, 64], bf16, panel = 16>, %y: !kernel.view<[d0, 128], f32>)
     scalars(d0) grid(%i = d0 by 128, %j = 128 by 64) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [32, 8]>} {
   %c = kernel.contract %x[%i], %v[%j] : !kernel.view<[d0, 64], bf16>, !kernel.view<[128, 64], bf16, panel = 16> -> tensor<128x64xf32>
@@ -150,4 +154,16 @@ kernel.func @behind(%x: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[128, 64]
   %d = kernel.contract %x[%i], %v[%k] : !kernel.view<[d0, 64], bf16>, !kernel.view<[128, 64], bf16, panel = 16> -> tensor<128x64xf32>
   %f = arith.mulf %d, %c : tensor<128x64xf32>
   kernel.store %f, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
+}
+kernel.func @third(%x: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[192, 64], bf16, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [32, 8]>} {
+  %c64 = arith.constant 64 : index
+  %k = arith.addi %j, %c64 : index
+  %l = arith.addi %k, %c64 : index
+  %c = kernel.contract %x[%i], %v[%j] : !kernel.view<[d0, 64], bf16>, !kernel.view<[192, 64], bf16, panel = 16> -> tensor<128x64xf32>
+  %d = kernel.contract %x[%i], %v[%k] : !kernel.view<[d0, 64], bf16>, !kernel.view<[192, 64], bf16, panel = 16> -> tensor<128x64xf32>
+  %e = kernel.contract %x[%i], %v[%l] : !kernel.view<[d0, 64], bf16>, !kernel.view<[192, 64], bf16, panel = 16> -> tensor<128x64xf32>
+  %f = arith.mulf %d, %c : tensor<128x64xf32>
+  %g = arith.addf %f, %e : tensor<128x64xf32>
+  kernel.store %g, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
 }
