@@ -109,7 +109,8 @@ int64_t LinearTiler::headColumns(const Part &part) {
 
 /// The widest tile that divides the columns, and heads, of every part but those that are rotated. On a GPU
 /// tiles are half as wide where columns, thus workgroups, are few, so that more of its processors take part,
-/// and where matrices take the two products of a gated layer at once, as many sums as those of one wide tile.
+/// and where matrices take the two products of a gated layer at once, as many sums as those of one wide tile;
+/// those of int4, which they take one by one, have no registers for two wide ones.
 int64_t LinearTiler::tileColumns() {
   constexpr int64_t half = 64;
   int64_t products = 0;

@@ -29,10 +29,11 @@ static constexpr int64_t kGroupWords = formatOf(DType::I4).group / formatOf(DTyp
 bool isMatrixProduct(ContractOp op) { return !op.getRows() && op.readsWeights(); }
 
 /// An op and the next product of the same rows in its block, which is summed beside it, so that the rows are
-/// staged once. Not a third, for which there is no workgroup memory, nor of groups, whose chains take the
-/// registers.
+/// staged once. They have the workgroup memory and the sums of one wide tile: a third product, or wider ones,
+/// stay apart, and so do groups, whose chains take the registers.
 static SmallVector<ContractOp> productsBeside(ContractOp op) {
-  if (elementOf(op.getRhs()) == DType::I4)
+  constexpr int64_t mostColumns = 64; // of each
+  if (elementOf(op.getRhs()) == DType::I4 || op.getType().getDimSize(1) > mostColumns)
     return {op};
   auto isKnown = [&](Value index) {
     Operation *definition = index.getDefiningOp();
