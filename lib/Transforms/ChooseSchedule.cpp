@@ -12,8 +12,6 @@
 
 #include "Tiling.h"
 
-#include "heddle/Dialect/ElementFormats.h"
-
 using namespace mlir;
 using namespace heddle;
 using kernel::ContractOp;
@@ -112,10 +110,6 @@ static int64_t teamsOf(BodyFacts &facts, const GpuTarget &gpu) {
   return teams;
 }
 
-static DType elementOf(Value side) {
-  return dtypeOf(cast<kernel::ViewType>(side.getType()).getElementType());
-}
-
 /// Of a few rows' product. It waits for its weights: as many loads are under way as registers hold.
 static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &facts,
                                               const TileSizes &sizes) {
@@ -128,8 +122,8 @@ static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &fa
     const int64_t columns =
         cast<kernel::ViewType>(facts.features.getRhs().getType()).getDims().front().extent.value;
     const bool isLong = columns <= fewColumns && !facts.sumsSeveral();
-    const DType rows = elementOf(facts.features.getLhs());
-    if (formatOf(rows).isCode() || rows != elementOf(facts.features.getRhs()))
+    const NumberFormat &format = facts.features.getFormat();
+    if (formatOf(format.rows).isCode() || format.rows != format.weights)
       ahead = 1;
     block = isLong ? 128 : 64;
   }
@@ -142,10 +136,9 @@ static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &fa
 /// for a block's loads: of whole cache lines there are more under way. Not of rows that are rounded as they
 /// are staged, of groups or of two products at once, which have no registers or memory for that.
 static int64_t blockOfMatrices(BodyFacts &facts, const GpuTarget &gpu, const TileSizes &sizes) {
-  const DType rows = elementOf(facts.features.getLhs()),
-              weights = elementOf(facts.features.getRhs());
-  const MatrixShape *shape = gpu.matrixOf(rows, weights);
-  if (!shape || rows != weights || facts.sumsSeveral())
+  const NumberFormat &format = facts.features.getFormat();
+  const MatrixShape *shape = gpu.matrixOf(format.rows, format.weights);
+  if (!shape || format.rows != format.weights || facts.sumsSeveral())
     return sizes.stagedSteps;
   return std::max(sizes.stagedSteps, 4 * shape->k / formatOf(shape->operands).perWord);
 }
@@ -156,7 +149,8 @@ static int64_t blockOfMatrices(BodyFacts &facts, const GpuTarget &gpu, const Til
 /// sums instead, and a tile twice the invocations.
 static kernel::ScheduleAttr scheduleOfStaged(kernel::FuncOp body, BodyFacts &facts,
                                              const GpuTarget &gpu, const TileSizes &sizes) {
-  const bool isNarrow = facts.most <= 64, isShort = isNarrow && !sizes.multipliesMatrices,
+  const bool isNarrow = facts.most <= narrowColumns,
+             isShort = isNarrow && !sizes.multipliesMatrices,
              isCode = formatOf(facts.features.getFormat().weights).isCode();
   const int64_t ahead = isShort && !isCode ? 2 : 1,
                 block = isShort    ? sizes.stagedSteps / 2

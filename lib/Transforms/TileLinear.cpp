@@ -112,14 +112,13 @@ int64_t LinearTiler::headColumns(const Part &part) {
 /// and where matrices take the two products of a gated layer at once, as many sums as those of one wide tile;
 /// those of int4, which they take one by one, have no registers for two wide ones.
 int64_t LinearTiler::tileColumns() {
-  constexpr int64_t half = 64;
   int64_t products = 0;
   f.def.getBody().walk([&](LinearOp) { ++products; });
   const bool isGated = products == 2 && parts.size() == 1,
              isFew = products == 1 && storedColumns(f, parts[0].linear) <= fewColumns,
              isNarrow = f.sizes.stagedSteps && (isFew || (isGated && f.sizes.multipliesMatrices));
   for (int64_t tile : f.sizes.linearColumns)
-    if (!(isNarrow && tile > half) && llvm::all_of(parts, [&](const Part &part) {
+    if (!(isNarrow && tile > narrowColumns) && llvm::all_of(parts, [&](const Part &part) {
           int64_t unit = part.heads ? headColumns(part) : storedColumns(f, part.linear);
           return part.rotary || unit % tile == 0;
         }))

@@ -17,6 +17,10 @@ class Operation;
 
 namespace heddle {
 
+/// Columns of a narrow tile of products, at most. Its workgroup has blocks and sums of its own sizes, and those
+/// of two such tiles are those of a wide one.
+inline constexpr int64_t narrowColumns = 64;
+
 /// A way to run a level. A device runs the best variant of a kernel that it can.
 struct GpuTarget : VulkanLevel {
   /// Capabilities and extensions that modules may declare, by SPIR-V's names, on top of version 1.3;

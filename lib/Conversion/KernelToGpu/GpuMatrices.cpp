@@ -32,8 +32,7 @@ bool isMatrixProduct(ContractOp op) { return !op.getRows() && op.readsWeights();
 /// staged once. They have the workgroup memory and the sums of one wide tile: a third product, or wider ones,
 /// stay apart, and so do groups, whose chains take the registers.
 static SmallVector<ContractOp> productsBeside(ContractOp op) {
-  constexpr int64_t mostColumns = 64; // of each
-  if (elementOf(op.getRhs()) == DType::I4 || op.getType().getDimSize(1) > mostColumns)
+  if (elementOf(op.getRhs()) == DType::I4 || op.getType().getDimSize(1) > narrowColumns)
     return {op};
   auto isKnown = [&](Value index) {
     Operation *definition = index.getDefiningOp();
