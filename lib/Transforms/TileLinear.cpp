@@ -126,21 +126,34 @@ int64_t LinearTiler::tileColumns() {
   return 16;
 }
 
-/// The loops over all columns of a part that is not rotated. Narrow tiles load each number of the rows
-/// for few multiplications, so that columns which only they divide are mostly taken in wide ones.
+/// The tile of most columns where there are many, 0 where there are few: then one that divides all is as good.
+/// Narrow tiles load each number of the rows for few multiplications, and rows of bf16 may have to be widened
+/// for each tile. What is summed in groups or as integers has other register tiles.
+static int64_t tileOfMany(const TileSizes &sizes, LinearOp linear, int64_t columns) {
+  constexpr int64_t many = 8; // tiles, so that those of the rest are few
+  const NumberFormat &format = linear.getFormat();
+  int64_t tile = sizes.linearColumns.front();
+  if (!sizes.cutsColumns || format.scaleGroup || columns < many * tile)
+    return 0;
+  return format.rows == DType::BF16 && columns >= 4 * many * tile ? 2 * tile : tile;
+}
+
+/// The loops over all columns of a part that is not rotated. Many columns, and those which only the narrowest
+/// tile divides, are mostly taken in wide ones, and the rest in others.
 void LinearTiler::addLoops(const Part &part, int64_t tile, SmallVectorImpl<ColumnLoop> &loops) {
   const int64_t all = storedColumns(f, part.linear), unit = part.heads ? headColumns(part) : all,
-                widest = f.sizes.linearColumns.front(), wide = unit / widest * widest,
-                rest = unit - wide;
-  if (!f.sizes.cutsColumns || tile != f.sizes.linearColumns.back() || !wide) {
-    loops.push_back({&part, tile, all});
-    return;
-  }
+                ofMany = tileOfMany(f.sizes, part.linear, unit);
+  const bool isNarrowest = f.sizes.cutsColumns && tile == f.sizes.linearColumns.back();
+  if (ofMany || isNarrowest)
+    tile = ofMany ? ofMany : f.sizes.linearColumns.front();
+  const int64_t wide = unit / tile * tile, rest = unit - wide;
   auto add = [&](int64_t first, int64_t columns, int64_t of) {
-    if (columns)
+    if (columns == unit)
+      loops.push_back({&part, of, all});
+    else if (columns)
       loops.push_back({&part, of, all / unit * columns, part.heads ? columns : 0, first});
   };
-  add(0, wide, widest);
+  add(0, wide, tile);
   add(wide, rest, firstDividing(f.sizes.linearColumns, rest));
 }
 

@@ -32,6 +32,49 @@ kernel.def @linear(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[
 
 // -----
 
+// Many columns are taken in tiles of 48 where 48 does not divide them, and the last ones in a tile of their own.
+// CHECK-LABEL: kernel.func @many_columns(
+// CPU: kernel.part(%{{.*}} = 384 by 48) {
+// CPU: kernel.part(%{{.*}} = 32 by 32) {
+// CPU: arith.addi %{{.*}}, %c384
+// GPU-NOT: kernel.part
+// GPU: kernel.contract {{.*}} -> tensor<64x32xf32>
+kernel.def @many_columns(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, 5], f32>>},
+                         %w: tensor<416x5xf32> {kernel.layout = #kernel.layout<view = <[416, 5], f32, panel = 16>, storage = weight>})
+    -> (tensor<?x416xf32> {kernel.layout = #kernel.layout<view = <[d0, 416], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0"]} {
+  %0 = transformer.linear %x, %w : (tensor<?x5xf32>, tensor<416x5xf32>) -> tensor<?x416xf32>
+  kernel.yield %0 : tensor<?x416xf32>
+}
+
+// -----
+
+// Fewer are not: what a loop of its own costs would not pay.
+// CHECK-LABEL: kernel.func @some_columns(
+// CHECK-NOT: kernel.part
+// CPU: kernel.contract {{.*}} -> tensor<128x64xf32>
+kernel.def @some_columns(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, 5], f32>>},
+                         %w: tensor<320x5xf32> {kernel.layout = #kernel.layout<view = <[320, 5], f32, panel = 16>, storage = weight>})
+    -> (tensor<?x320xf32> {kernel.layout = #kernel.layout<view = <[d0, 320], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0"]} {
+  %0 = transformer.linear %x, %w : (tensor<?x5xf32>, tensor<320x5xf32>) -> tensor<?x320xf32>
+  kernel.yield %0 : tensor<?x320xf32>
+}
+
+// -----
+
+// Rows of bf16, which some processors widen for each tile of columns, have tiles twice as wide.
+// CHECK-LABEL: kernel.func @many_columns_of_bf16(
+// CPU: kernel.part(%{{.*}} = 1536 by 96) {
+// CPU: kernel.part(%{{.*}} = 32 by 32) {
+// GPU-NOT: kernel.part
+kernel.def @many_columns_of_bf16(%x: tensor<?x5xbf16> {kernel.layout = #kernel.layout<view = <[d0, 5], bf16>>},
+                                 %w: tensor<1568x5xbf16> {kernel.layout = #kernel.layout<view = <[1568, 5], bf16, panel = 16>, storage = weight>})
+    -> (tensor<?x1568xf32> {kernel.layout = #kernel.layout<view = <[d0, 1568], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0"]} {
+  %0 = transformer.linear %x, %w : (tensor<?x5xbf16>, tensor<1568x5xbf16>) -> tensor<?x1568xf32>
+  kernel.yield %0 : tensor<?x1568xf32>
+}
+
+// -----
+
 // Of heads of 80 features 64 are rotated, tiles of 32 with those 32 columns behind; the last 16 stay as they are.
 // CHECK-LABEL: kernel.func @linear_heads_rotary(
 // CHECK: kernel.part(%[[AT:.*]] = 64 by 32) {

@@ -77,8 +77,8 @@ Value CpuPrefetch::findPanels() {
 
 /// Finds the panels that these columns read next: those of the next block of features, or behind
 /// the last block those of the next tile. The next tile lies behind this one, unless `readNext`
-/// points elsewhere. Row fragments share the work in turns: with four or more, each prefetches a
-/// quarter of the lines; with fewer, each prefetches two quarters. All counts are words.
+/// points elsewhere. Row fragments share the work in turns: with sixteen, each prefetches a sixteenth of
+/// the lines; with fewer than four, each prefetches two quarters. All counts are words.
 void CpuPrefetch::findNextPanels() {
   const BoundView right = e.view(op.getRhs());
   int64_t word = CpuEmitter::perWord(right), columns = CpuEmitter::columnsOf(op.getType()),
@@ -98,25 +98,29 @@ void CpuPrefetch::findNextPanels() {
     base = e.select(isLast, base, here);
     element = e.select(isLast, element, e.add(e.mul(start, stored), e.mul(last, 16)));
   }
-  quarter = (isBlock ? std::min(e.kernel.getScheduleOrDefault().getKblock() / word, features)
-                     : features) /
-            16 * 64;
-  Value row = e.loops.at.row ? e.loops.at.row : e.constant(0), few = e.loops.at.fewTurns;
+  int64_t lines = (isBlock ? std::min(e.kernel.getScheduleOrDefault().getKblock() / word, features)
+                           : features) /
+                  16 * 16;
+  const Turns &turns = e.loops.at.turns;
+  share = arith::ShRUIOp::create(e.builder, e.loc, e.constant(lines * 16), turns.bits);
+  Value row = e.loops.at.row ? e.loops.at.row : e.constant(0), one = e.constant(1);
+  Value ones = e.sub(arith::ShLIOp::create(e.builder, e.loc, one, turns.bits), one);
   Value turn = arith::AndIOp::create(
       e.builder, e.loc, arith::DivUIOp::create(e.builder, e.loc, row, e.constant(e.loops.at.rows)),
-      e.select(few, e.constant(1), e.constant(3)));
-  turn = e.mul(turn, e.select(few, e.constant(2), e.constant(1)));
-  panels =
-      e.address(base, e.moved({}, e.add(element, e.mul(turn, quarter))), e.builder.getF32Type());
+      e.select(turns.areFew, one, ones));
+  turn = e.mul(turn, e.select(turns.areFew, e.constant(2), one));
+  panels = e.address(base, e.moved({}, e.add(element, e.mul(turn, share))), e.builder.getF32Type());
 }
 
-/// Prefetches one line a panel in each step of four words. With few row fragments it is one line of
-/// each of two quarters, because two neighbouring lines a step arrive more slowly. Without a second
-/// quarter the first line is fetched twice.
+/// Prefetches one line a panel in each step of four words, or in several steps the same one where
+/// the turns are more than four. With few row fragments it is one line of each of two quarters,
+/// because two neighbouring lines a step arrive more slowly. Without a second quarter the first line is
+/// fetched twice.
 void CpuPrefetch::fetchPanels(Value word) {
   int64_t count = e.fragmentVectors(CpuEmitter::columnsOf(op.getType())) * e.width / 16;
-  Value first = e.mul(word, 4);
-  Value second = e.add(first, e.select(e.loops.at.fewTurns, e.constant(quarter), e.constant(0)));
+  Value first =
+      e.mul(arith::ShRUIOp::create(e.builder, e.loc, word, e.loops.at.turns.bits), panelColumns);
+  Value second = e.add(first, e.select(e.loops.at.turns.areFew, share, e.constant(0)));
   for (int64_t panel = 0; panel < count; ++panel)
     for (Value line : {first, second})
       e.fetch(panels, e.moved({line, 0}, Value(), panel * stored * 16), e.builder.getF32Type());

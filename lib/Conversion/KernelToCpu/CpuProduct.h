@@ -214,7 +214,7 @@ private:
   mlir::Value first, last;
   mlir::Value panels; ///< what is prefetched: the next panels, or what comes in these; null: none
   int64_t ownPanels = 0; ///< of a lone row; 0: the next panels are
-  int64_t quarter = 0;   ///< words of a panel that a row fragment prefetches
+  mlir::Value share;     ///< words of a panel that are prefetched in one turn
   int64_t stored = 0;    ///< words of a column in a panel
   llvm::SmallVector<Lines> results;
   int64_t words = 0; ///< words of the product; 0: unknown, and no result lines

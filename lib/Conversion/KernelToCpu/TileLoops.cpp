@@ -36,10 +36,10 @@ void TileLoops::enter(const CpuPlan &bodyPlan, Block &body) {
 }
 
 /// Emits `body` for fragments of `count` rows.
-LogicalResult TileLoops::rowsOf(int64_t count, Value from, Value to, Value fewTurns,
-                                bool isUnpacked, Callback body) {
+LogicalResult TileLoops::rowsOf(int64_t count, Value from, Value to, Turns turns, bool isUnpacked,
+                                Callback body) {
   OpBuilder::InsertionGuard guard(e.builder);
-  TileContext inside{count, e.loopBy(from, to, count).getInductionVar(), fewTurns};
+  TileContext inside{count, e.loopBy(from, to, count).getInductionVar(), turns};
   inside.isUnpacked = isUnpacked;
   llvm::SaveAndRestore context(at, inside);
   return body();
@@ -83,24 +83,32 @@ TileLoops::RowSplit TileLoops::splitRows() {
   return {rowsOfLargeTile(several, plan.fragment.rows, plan.fewRows), several};
 }
 
+Turns TileLoops::turnsOf(Value rows, int64_t large) {
+  auto areFewer = [&](int64_t tiles) {
+    return e.compare(arith::CmpIPredicate::slt, rows, e.constant(tiles * large));
+  };
+  Value many = e.select(areFewer(16), e.constant(3), e.constant(4));
+  return {areFewer(4), e.select(areFewer(8), e.constant(2), many)};
+}
+
 LogicalResult TileLoops::overRows(bool hasProducts, Callback body) {
   if (!hasProducts)
-    return rowsOf(plan.fragment.rows, e.constant(0), rowCount, Value(), false, body);
+    return rowsOf(plan.fragment.rows, e.constant(0), rowCount, Turns(), false, body);
   if (failed(overSeveralRows(body)))
     return failure();
-  return plan.oneRow ? rowsOf(1, splitRows().several, rowCount, Value(), true, body) : success();
+  return plan.oneRow ? rowsOf(1, splitRows().several, rowCount, Turns(), true, body) : success();
 }
 
 LogicalResult TileLoops::overSeveralRows(Callback body) {
   int64_t large = plan.fragment.rows, small = plan.fewRows;
   auto [whole, several] = splitRows();
-  Value fewTurns = e.compare(arith::CmpIPredicate::slt, whole, e.constant(4 * large));
+  Turns turns = turnsOf(whole, large);
   Value packed = rowsOfPacked(whole);
-  if (failed(rowsOf(large, e.constant(0), packed, fewTurns, false, body)))
+  if (failed(rowsOf(large, e.constant(0), packed, turns, false, body)))
     return failure();
-  if (plan.packsFrom && failed(rowsOf(large, packed, whole, fewTurns, true, body)))
+  if (plan.packsFrom && failed(rowsOf(large, packed, whole, turns, true, body)))
     return failure();
-  return small ? rowsOf(small, whole, several, fewTurns, true, body) : success();
+  return small ? rowsOf(small, whole, several, turns, true, body) : success();
 }
 
 /// Rows of the large register tile that read packed panels: all of them, or none where they are few.
@@ -174,7 +182,7 @@ LogicalResult TileLoops::overColumns(int64_t columns, ColumnRange range, bool al
   auto loop = [&](Value from, Value to, int64_t step) {
     LogicalResult result = success();
     e.loopOver(from, to, step, sums, [&](Value column) {
-      llvm::SaveAndRestore context(at, {at.rows, at.row, at.fewTurns, column, step, at.isUnpacked});
+      llvm::SaveAndRestore context(at, {at.rows, at.row, at.turns, column, step, at.isUnpacked});
       result = body();
     });
     return result;

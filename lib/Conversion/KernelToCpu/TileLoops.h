@@ -40,12 +40,19 @@ struct ColumnRange {
 
 using Registers = llvm::SmallVector<mlir::Value>;
 
+/// Turns in which the large register tiles of a tile share a work, such as the prefetch of what comes
+/// next. The fewer each has to fetch, the fewer lines are under way beside those that it loads itself.
+struct Turns {
+  mlir::Value areFew; ///< i1: fewer than four large register tiles run, and share four turns
+  mlir::Value bits;   ///< log2 of the turns, 2 to 4: a power of two of which each is some tile's
+};
+
 /// Position of the register tile that is being emitted: in a loop over rows, and for wide tiles in
 /// one over columns. Null is the first row or column.
 struct TileContext {
   int64_t rows = 1;
   mlir::Value row;
-  mlir::Value fewTurns;    ///< i1: fewer than four large register tiles run
+  Turns turns;
   mlir::Value column;      ///< null: in no loop over columns
   int64_t columns = 0;     ///< columns of a step of that loop
   bool isUnpacked = false; ///< the rows are too few to pack panels for them
@@ -95,7 +102,9 @@ private:
   mlir::Value rowsOfPacked(mlir::Value large);
   RowSplit splitRows();
   mlir::Value rowsOfLargeTile(mlir::Value count, int64_t large, int64_t small);
-  mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, mlir::Value fewTurns,
+  /// The turns of the large register tiles of so many rows in all.
+  Turns turnsOf(mlir::Value rows, int64_t large);
+  mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, Turns turns,
                              bool isUnpacked, Callback body);
   int64_t stepColumns(int64_t columns, bool alone) const;
 

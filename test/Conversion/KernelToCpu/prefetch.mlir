@@ -7,11 +7,15 @@
 
 // The fifth pointer is what the thread reads next; null: the panels behind these. A step of the 8 x 48 fragment fetches
 // two lines of each of three panels, one line of what it is stored to and one of what is added to it: not all at once.
+// Sixteen fragments share the panels in sixteen turns, each a sixteenth of the 768 lines; eight in eight, others in four.
 // CHECK-LABEL: func.func @product(
 // CHECK: %[[PLACE:.*]] = llvm.getelementptr %arg0[4]
 // CHECK: %[[NEXT:.*]] = llvm.load %[[PLACE]]
+// CHECK: %[[MANY:.*]] = arith.select %{{.*}}, %c3_i64, %c4_i64
+// CHECK: %[[BITS:.*]] = arith.select %{{.*}}, %c2_i64, %[[MANY]]
 // CHECK: %[[GOES_ON:.*]] = llvm.icmp "eq" %[[NEXT]]
 // CHECK: arith.select %[[GOES_ON]], %{{.*}}, %[[NEXT]] : !llvm.ptr
+// CHECK: arith.shrui %c12288_i64, %[[BITS]]
 // CHECK: scf.for {{.*}} -> (vector<16xf32>
 // CHECK-COUNT-6: "llvm.intr.prefetch"{{.*}} rw = 0
 // CHECK-NEXT: arith.divui
