@@ -126,26 +126,24 @@ int64_t LinearTiler::tileColumns() {
   return 16;
 }
 
-/// The tile of most columns where there are many, 0 where there are few: then one that divides all is as good.
-/// Narrow tiles load each number of the rows for few multiplications, and rows of bf16 may have to be widened
-/// for each tile. What is summed in groups or as integers has other register tiles.
-static int64_t tileOfMany(const TileSizes &sizes, LinearOp linear, int64_t columns) {
-  constexpr int64_t many = 8; // tiles, so that those of the rest are few
+/// The tile of most columns, where `tile` divides all. Narrow tiles load each number of the rows for few
+/// multiplications, and rows of bf16 may have to be widened for each tile; but the rest costs code of its own,
+/// so that of few columns only those which nothing but the narrowest tile divides are cut. Formats that scale
+/// their rows have other register tiles.
+static int64_t tileOfMost(const TileSizes &sizes, LinearOp linear, int64_t tile, int64_t columns) {
+  const int64_t widest = sizes.linearColumns.front(), many = 8 * widest;
   const NumberFormat &format = linear.getFormat();
-  int64_t tile = sizes.linearColumns.front();
-  if (!sizes.cutsColumns || format.scaleGroup || columns < many * tile)
-    return 0;
-  return format.rows == DType::BF16 && columns >= 4 * many * tile ? 2 * tile : tile;
+  if (!sizes.cutsColumns)
+    return tile;
+  if (!format.scaleGroup && columns >= many)
+    return format.rows == DType::BF16 && columns >= 4 * many ? 2 * widest : widest;
+  return tile == sizes.linearColumns.back() ? widest : tile;
 }
 
-/// The loops over all columns of a part that is not rotated. Many columns, and those which only the narrowest
-/// tile divides, are mostly taken in wide ones, and the rest in others.
+/// The loops over all columns of a part that is not rotated: those of most columns, and the rest.
 void LinearTiler::addLoops(const Part &part, int64_t tile, SmallVectorImpl<ColumnLoop> &loops) {
-  const int64_t all = storedColumns(f, part.linear), unit = part.heads ? headColumns(part) : all,
-                ofMany = tileOfMany(f.sizes, part.linear, unit);
-  const bool isNarrowest = f.sizes.cutsColumns && tile == f.sizes.linearColumns.back();
-  if (ofMany || isNarrowest)
-    tile = ofMany ? ofMany : f.sizes.linearColumns.front();
+  const int64_t all = storedColumns(f, part.linear), unit = part.heads ? headColumns(part) : all;
+  tile = tileOfMost(f.sizes, part.linear, tile, unit);
   const int64_t wide = unit / tile * tile, rest = unit - wide;
   auto add = [&](int64_t first, int64_t columns, int64_t of) {
     if (columns == unit)

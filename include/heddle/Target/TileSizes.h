@@ -17,8 +17,8 @@ namespace heddle {
 struct TileSizes {
   int64_t linearRows;
   std::span<const int64_t> linearColumns; ///< the first that divides the columns is chosen
-  /// Whether columns that only the narrowest of these divides are cut in two: as many as the first one
-  /// divides, and the rest.
+  /// Whether columns that only the narrowest of these divides, or many that the first one does not, are cut
+  /// in two: as many as the first one divides, and the rest.
   bool cutsColumns;
   /// Rows of a tile where linear layers have a form for few rows, 0: they have none; and its columns.
   int64_t fewRows;

@@ -98,11 +98,11 @@ void CpuPrefetch::findNextPanels() {
     base = e.select(isLast, base, here);
     element = e.select(isLast, element, e.add(e.mul(start, stored), e.mul(last, 16)));
   }
-  int64_t lines = (isBlock ? std::min(e.kernel.getScheduleOrDefault().getKblock() / word, features)
-                           : features) /
-                  16 * 16;
+  int64_t lines =
+      isBlock ? std::min(e.kernel.getScheduleOrDefault().getKblock() / word, features) : features;
+  lines = lines / 16 * 16; // as many in each turn
   const Turns &turns = e.loops.at.turns;
-  share = arith::ShRUIOp::create(e.builder, e.loc, e.constant(lines * 16), turns.bits);
+  share = arith::ShRUIOp::create(e.builder, e.loc, e.constant(lines * panelColumns), turns.bits);
   Value row = e.loops.at.row ? e.loops.at.row : e.constant(0), one = e.constant(1);
   Value ones = e.sub(arith::ShLIOp::create(e.builder, e.loc, one, turns.bits), one);
   Value turn = arith::AndIOp::create(

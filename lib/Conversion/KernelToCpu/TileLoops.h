@@ -43,8 +43,9 @@ using Registers = llvm::SmallVector<mlir::Value>;
 /// Turns in which the large register tiles of a tile share a work, such as the prefetch of what comes
 /// next. The fewer each has to fetch, the fewer lines are under way beside those that it loads itself.
 struct Turns {
-  mlir::Value areFew; ///< i1: fewer than four large register tiles run, and share four turns
-  mlir::Value bits;   ///< log2 of the turns, 2 to 4: a power of two of which each is some tile's
+  mlir::Value
+      areFew;       ///< i1: fewer than four large register tiles run, each of which takes two turns
+  mlir::Value bits; ///< log2 of the turns: 2, or more where so many tiles run, at most 4
 };
 
 /// Position of the register tile that is being emitted: in a loop over rows, and for wide tiles in
