@@ -34,9 +34,9 @@ static constexpr Entry entries[] = {
     {"too-many-parts", "a launch runs at most three contractions over the same rows",
      "none: launch overhead is small beside three contractions"},
     {"uneven-heads",
-     "heads of a size that 16 does not divide are stored padded, and only a projection reads them "
+     "heads of a size that 4 does not divide are stored padded, and only a projection reads them "
      "so",
-     "use a head size that is a multiple of 16, or an output projection"},
+     "use a head size that is a multiple of 4, or an output projection"},
     {"no-epilogue", "the reader is none of the ops that this kernel can do to its own tiles",
      "none: it is a pass over memory of its own"},
     {"other-reader", "the contractions over the same rows do not feed the same attention or state",

@@ -8,6 +8,7 @@
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -84,11 +85,27 @@ void ShapeExpressions::visitGroup(Operation *op) {
   }
 }
 
-int64_t heddle::paddedHeadSize(kernel::GroupOp group, Value yielded) {
+int64_t heddle::paddedHeadsOfContext(kernel::GroupOp group, Value yielded) {
   auto merge = beforeRounding(yielded).getDefiningOp<MergeHeadsOp>();
   if (!merge || group.getRoot() != kernel::Root::Attention)
     return 0;
   auto heads = cast<ShapedType>(merge.getInput().getType());
-  int64_t size = heads.getDimSize(3);
-  return size % 16 && heads.getDimSize(1) > 1 ? size : 0;
+  return padsHeads(heads.getDimSize(1), heads.getDimSize(3)) ? heads.getDimSize(3) : 0;
+}
+
+int64_t heddle::paddedHeadsOfProduct(Value product) {
+  while (product.hasOneUse()) {
+    Operation *next = *product.getUsers().begin();
+    if (auto split = dyn_cast<SplitHeadsOp>(next)) {
+      auto heads = cast<ShapedType>(split.getResult().getType());
+      const int64_t size = heads.getDimSize(3);
+      const bool isRotated =
+          llvm::any_of(split->getUsers(), [](Operation *user) { return isa<RotaryOp>(user); });
+      return size % 16 != 0 && (isRotated || padsHeads(heads.getDimSize(1), size)) ? size : 0;
+    }
+    if (next->getNumResults() != 1)
+      break;
+    product = next->getResult(0);
+  }
+  return 0;
 }

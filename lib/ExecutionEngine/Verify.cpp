@@ -412,9 +412,9 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
     return {};
   }
   for (unsigned i = 0; i < reference.results.size(); ++i) {
-    auto values =
-        HEDDLE_TRY(deviceValues(def, i, reference.results[i], stored[i],
-                                paddedHeadSize(reference.group, stored[i]), launch, dims, read));
+    auto values = HEDDLE_TRY(deviceValues(def, i, reference.results[i], stored[i],
+                                          paddedHeadsOfContext(reference.group, stored[i]), launch,
+                                          dims, read));
     found.push_back(std::move(values));
     expected.push_back(reference.results[i].values);
   }

@@ -47,22 +47,6 @@ Value ProgramPlanner::bufferOf(Buffer buffer) {
                                   kernel::BufferAttr::get(b.getContext(), std::move(buffer)));
 }
 
-/// Size of the heads into which `value`, the product of a weight, is split, if 16 does not divide
-/// it: each head is padded. Otherwise 0.
-static int64_t headGroup(Value value) {
-  while (value.hasOneUse()) {
-    Operation *next = *value.getUsers().begin();
-    if (auto split = dyn_cast<SplitHeadsOp>(next)) {
-      int64_t size = cast<ShapedType>(split.getResult().getType()).getDimSize(3);
-      return size % 16 ? size : 0;
-    }
-    if (next->getNumResults() != 1)
-      break;
-    value = next->getResult(0);
-  }
-  return 0;
-}
-
 /// Layout of a weight in the program. Tables are in rows, unless their type is narrow or a product
 /// reads the same matrix, which is then stored once.
 PackEntry::Layout ProgramPlanner::layoutOf(WeightOp weight, OperandStorage storage) const {
@@ -90,7 +74,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   bool isPanel = entry.layout == PackEntry::Layout::Panels;
   // Padded heads: rows of a projection into heads, columns of a matrix that reads merged ones.
   if (rootOf(use.getOwner()) == kernel::Root::Linear) {
-    entry.rowGroup = headGroup(use.getOwner()->getResult(0));
+    entry.rowGroup = paddedHeadsOfProduct(use.getOwner()->getResult(0));
     if (auto input = dyn_cast<BlockArgument>(use.getOwner()->getOperand(0)); input && isPanel)
       entry.columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
   }
@@ -266,7 +250,7 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
     return statePlaceOf(append);
   PlannedTensor place;
   place.dims = shapes.of(result);
-  place.group = paddedHeadSize(group, yielded);
+  place.group = paddedHeadsOfContext(group, yielded);
   if (place.group)
     place.dims.back() = place.dims.back().constantValue() / place.group * padded(place.group);
   place.panel = llvm::any_of(result.getUses(), [](OpOperand &use) {

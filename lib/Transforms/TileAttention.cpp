@@ -29,14 +29,20 @@ static bool isOfAllHeads(Value mask) {
 
 /// Query heads that share a key head and can be the rows of a tile, 0: none can.
 static int64_t sharingHeads(KernelBuilder &f, AttentionOp op) {
-  auto isOutput = [&](Value yielded) {
-    return yielded == op.getOutput() || yielded.getDefiningOp<MergeHeadsOp>();
+  // A row of merged heads is one of each head only where heads are padded, or need no padding.
+  const int64_t columns = op.getValue().getType().getShape().back();
+  auto isOutput = [&](const auto &yielded) {
+    const int64_t stored =
+        f.viewType(f.firstResult() + yielded.index()).getDims().back().extent.value;
+    return yielded.value() == op.getOutput() ||
+           (yielded.value().template getDefiningOp<MergeHeadsOp>() &&
+            stored == op.getQuery().getType().getDimSize(1) * padded(columns));
   };
   ArrayRef<int64_t> query = op.getQuery().getType().getShape(),
                     key = op.getKey().getType().getShape();
   if (!f.sizes.groupsHeads || query[2] != 1 || query[1] == key[1] || op.getSinks() ||
       op.getRules().bias || !isOfAllHeads(op.getMask()) ||
-      !llvm::all_of(yieldedValues(f), isOutput))
+      !llvm::all_of(llvm::enumerate(yieldedValues(f)), isOutput))
     return 0;
   return query[1] / key[1];
 }
@@ -284,14 +290,18 @@ private:
                                 t.b.getUnitAttr());
         continue;
       }
+      const kernel::ViewType type = f.viewType(view);
       bool merges = result.getDefiningOp<MergeHeadsOp>() && !sharing;
-      Value zero = t.index(0);
-      SmallVector<Value> indices =
-          merges
-              ? SmallVector<Value>{scores.batch, first, t.mul(scores.head, t.index(valueColumns))}
-              : SmallVector<Value>{scores.batch, scores.head, first, zero};
-      Value stored = t.narrow(out, f.viewType(view).getElementType());
-      kernel::StoreOp::create(t.b, t.loc, stored, f.view(view), indices, left);
+      const int64_t heads = op.getQuery().getType().getDimSize(1),
+                    columns = merges && heads > 1 ? type.getDims().back().extent.value / heads
+                                                  : valueColumns;
+      SmallVector<Value> indices{scores.batch, scores.head, first, t.index(0)};
+      if (merges)
+        indices = {scores.batch, first, t.mul(scores.head, t.index(columns))};
+      Value stored = t.narrow(out, type.getElementType());
+      auto store = kernel::StoreOp::create(t.b, t.loc, stored, f.view(view), indices, left);
+      if (columns % 16 != 0)
+        store.setColumns(columns);
     }
   }
 

@@ -17,6 +17,7 @@
 #include "TileRotary.h"
 #include "Tilers.h"
 
+#include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Dialect/ElementFormats.h"
 
 using namespace mlir;
@@ -33,6 +34,8 @@ struct Part {
   LinearOp linear;
   SmallVector<unsigned> results; ///< where it is stored
   bool heads = false;
+  /// Whether tiles of columns go over heads, whose padding is then not computed; else each lies in one.
+  bool overHeads = false;
   RotaryOp rotary; ///< what rotates the heads, or null
 };
 
@@ -60,6 +63,7 @@ private:
   void store(const Part &part, Value tile, Value j);
   int64_t tileColumns();
   int64_t headColumns(const Part &part);
+  int64_t unitOf(const Part &part);
   SmallVector<ColumnLoop> columnLoops();
   void addLoops(const Part &part, int64_t tile, SmallVectorImpl<ColumnLoop> &loops);
 
@@ -91,10 +95,14 @@ LogicalResult LinearTiler::collect(unsigned result, Value value) {
     return success();
   }
   bool heads = cast<ShapedType>(value.getType()).getRank() == 4;
-  parts.push_back({value, linearBehind(value), {result}, heads, value.getDefiningOp<RotaryOp>()});
-  if (parts.back().linear)
-    return success();
-  return f.def.emitOpError() << "expected a linear behind result " << result;
+  LinearOp linear = linearBehind(value);
+  if (!linear)
+    return f.def.emitOpError() << "expected a linear behind result " << result;
+  ArrayRef<int64_t> shape = cast<ShapedType>(value.getType()).getShape();
+  const bool overHeads =
+      heads && shape[1] > 1 && shape[3] % 16 != 0 && !paddedHeadsOfProduct(linear.getResult());
+  parts.push_back({value, linear, {result}, heads, overHeads, value.getDefiningOp<RotaryOp>()});
+  return success();
 }
 
 /// Columns of the weight as stored: a multiple of 16.
@@ -105,6 +113,11 @@ static int64_t storedColumns(KernelBuilder &f, LinearOp linear) {
 /// Columns of a head as stored.
 int64_t LinearTiler::headColumns(const Part &part) {
   return padded(f.viewType(f.firstResult() + part.results[0]).getDims().back().extent.value);
+}
+
+/// Columns that tiles divide: of a head where each tile lies in one, else all.
+int64_t LinearTiler::unitOf(const Part &part) {
+  return part.heads && !part.overHeads ? headColumns(part) : storedColumns(f, part.linear);
 }
 
 /// The widest tile that divides the columns, and heads, of every part but those that are rotated. On a GPU
@@ -119,8 +132,7 @@ int64_t LinearTiler::tileColumns() {
              isNarrow = f.sizes.stagedSteps && (isFew || (isGated && f.sizes.multipliesMatrices));
   for (int64_t tile : f.sizes.linearColumns)
     if (!(isNarrow && tile > narrowColumns) && llvm::all_of(parts, [&](const Part &part) {
-          int64_t unit = part.heads ? headColumns(part) : storedColumns(f, part.linear);
-          return part.rotary || unit % tile == 0;
+          return part.rotary || unitOf(part) % tile == 0;
         }))
       return tile;
   return 16;
@@ -142,14 +154,14 @@ static int64_t tileOfMost(const TileSizes &sizes, LinearOp linear, int64_t tile,
 
 /// The loops over all columns of a part that is not rotated: those of most columns, and the rest.
 void LinearTiler::addLoops(const Part &part, int64_t tile, SmallVectorImpl<ColumnLoop> &loops) {
-  const int64_t all = storedColumns(f, part.linear), unit = part.heads ? headColumns(part) : all;
+  const int64_t all = storedColumns(f, part.linear), unit = unitOf(part);
   tile = tileOfMost(f.sizes, part.linear, tile, unit);
   const int64_t wide = unit / tile * tile, rest = unit - wide;
   auto add = [&](int64_t first, int64_t columns, int64_t of) {
     if (columns == unit)
       loops.push_back({&part, of, all});
     else if (columns)
-      loops.push_back({&part, of, all / unit * columns, part.heads ? columns : 0, first});
+      loops.push_back({&part, of, all / unit * columns, unit < all ? columns : 0, first});
   };
   add(0, wide, tile);
   add(wide, rest, firstDividing(f.sizes.linearColumns, rest));
@@ -303,9 +315,10 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
     if (!part.heads) {
       indices.append({i, j});
     } else {
-      // Columns of heads: head j / D, column j mod D; a tile lies in one head.
+      // Columns of heads: head j / D, column j mod D, unless the tile goes on from head to head.
       Value size = t.index(padded(f.viewType(result).getDims().back().extent.value));
-      Value head = t.div(j, size), inHead = arith::RemUIOp::create(t.b, t.loc, j, size);
+      Value head = part.overHeads ? t.index(0) : t.div(j, size);
+      Value inHead = part.overHeads ? j : arith::RemUIOp::create(t.b, t.loc, j, size).getResult();
       if (acrossSequences) {
         indices.append({i, head, t.index(0), inHead});
         places = f.placesOf(number, i, f.sizes.linearRows);
@@ -314,11 +327,11 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
       }
     }
     Value stored = t.narrow(tile, f.viewType(result).getElementType());
-    if (places)
-      kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, places, rows,
-                              /*as_rows=*/false, IntegerAttr());
-    else
-      kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, rows, f.ringOf(number));
+    kernel::StoreOp op =
+        places ? kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, places, rows)
+               : kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, rows,
+                                         f.ringOf(number));
+    op.setOverHeads(part.overHeads);
   }
 }
 

@@ -95,13 +95,13 @@ struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tile
 //===- Ops on heads -----------------------------------------------------===//
 
 struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, tileRelayout> {
-  /// Attention pads each head if 16 does not divide its size. The weight of a projection is packed
-  /// alike, and a result is copied head by head; other readers need whole rows.
+  /// Where attention pads heads, the weight of a projection is packed alike, and a result is copied
+  /// head by head; other readers need whole rows.
   bool canFollow(Operation *merge, Root root, ArrayRef<Operation *>) const {
     auto heads = cast<MergeHeadsOp>(merge).getInput().getType();
     if (root != Root::Attention)
       return false;
-    if (heads.getDimSize(1) == 1 || heads.getDimSize(3) % 16 == 0)
+    if (!padsHeads(heads.getDimSize(1), heads.getDimSize(3)))
       return true;
     auto takesHeads = [](OpOperand &use) {
       return isa<func::ReturnOp>(use.getOwner()) ||

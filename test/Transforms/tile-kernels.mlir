@@ -75,6 +75,30 @@ kernel.def @many_columns_of_bf16(%x: tensor<?x5xbf16> {kernel.layout = #kernel.l
 
 // -----
 
+// Heads of 20 are padded in memory alone: a tile goes on from one to the next. Heads of 10 have tiles of their own, which are padded.
+// CHECK-LABEL: kernel.func @heads_of_20(
+// CHECK-SAME: %[[J:[a-z0-9]+]] = 64 by 64)
+// CHECK: %[[HEAD:.*]] = arith.constant 0 : index
+// CHECK: kernel.store %{{.*}}, %{{.*}}[%{{.*}}, %[[HEAD]], %{{.*}}, %[[J]]] rows(%{{.*}}) {over_heads} : {{.*}}, !kernel.view<[d0, 3, d1, 20], f32>
+kernel.def @heads_of_20(%x: tensor<?x?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 5], f32>>},
+                        %w: tensor<60x5xf32> {kernel.layout = #kernel.layout<view = <[60, 5], f32, panel = 16>, storage = weight>})
+    -> (tensor<?x3x?x20xf32> {kernel.layout = #kernel.layout<view = <[d0, 3, d1, 20], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0", "d1"]} {
+  %0 = transformer.linear %x, %w : (tensor<?x?x5xf32>, tensor<60x5xf32>) -> tensor<?x?x60xf32>
+  %1 = transformer.split_heads %0 {heads = 3 : i64} : tensor<?x?x60xf32> -> tensor<?x3x?x20xf32>
+  kernel.yield %1 : tensor<?x3x?x20xf32>
+}
+// CHECK-LABEL: kernel.func @heads_of_10(
+// CHECK: kernel.store {{.*}} rows(%{{[a-z0-9_]+}}) : tensor<{{.*}}x16xf32>, !kernel.view<[d0, 6, d1, 10], f32>
+kernel.def @heads_of_10(%x: tensor<?x?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 5], f32>>},
+                        %w: tensor<60x5xf32> {kernel.layout = #kernel.layout<view = <[96, 5], f32, panel = 16>, storage = weight>})
+    -> (tensor<?x6x?x10xf32> {kernel.layout = #kernel.layout<view = <[d0, 6, d1, 10], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0", "d1"]} {
+  %0 = transformer.linear %x, %w : (tensor<?x?x5xf32>, tensor<60x5xf32>) -> tensor<?x?x60xf32>
+  %1 = transformer.split_heads %0 {heads = 6 : i64} : tensor<?x?x60xf32> -> tensor<?x6x?x10xf32>
+  kernel.yield %1 : tensor<?x6x?x10xf32>
+}
+
+// -----
+
 // Of heads of 80 features 64 are rotated, tiles of 32 with those 32 columns behind; the last 16 stay as they are.
 // CHECK-LABEL: kernel.func @linear_heads_rotary(
 // CHECK: kernel.part(%[[AT:.*]] = 64 by 32) {

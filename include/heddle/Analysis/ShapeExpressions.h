@@ -39,6 +39,9 @@ private:
 
 /// Size of the heads that attention stores side by side in a result of its group, each padded to a
 /// multiple of 16 columns; 0 if rows are stored without such gaps.
-int64_t paddedHeadSize(kernel::GroupOp group, mlir::Value yielded);
+int64_t paddedHeadsOfContext(kernel::GroupOp group, mlir::Value yielded);
+/// The same of the heads into which a product is split in its group or kernel: of the weight's rows.
+/// Rotary positions take tiles of single heads, so that theirs are always padded.
+int64_t paddedHeadsOfProduct(mlir::Value product);
 
 } // namespace heddle

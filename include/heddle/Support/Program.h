@@ -33,6 +33,11 @@ std::string shapeText(std::span<const int64_t> shape);
 /// `n` rounded up to a multiple of 16, that is, to whole 64-byte cache lines of f32.
 constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
+/// Whether heads side by side are padded to a multiple of 16 columns each. A lone one has none beside
+/// it, and vec4s of heads of a multiple of 4 lie in one head each: what is multiplied has no padding
+/// then, and kernel.store goes over that of memory.
+constexpr bool padsHeads(int64_t heads, int64_t size) { return heads > 1 && size % 4 != 0; }
+
 /// A range of planned memory. Offsets are multiples of 256 bytes.
 struct Buffer {
   /// Temporary: lives from launch `first` to launch `last`, may share memory. Argument: an input or
@@ -259,8 +264,9 @@ struct Kernel {
   std::vector<KernelArgument> arguments;
   std::vector<std::string> scalars; ///< names, for reports
   std::optional<KernelCode> cpu;
-  std::vector<VulkanVariant> vulkan; ///< of those of one level the best is last, forms for few aside
-  DType products = DType::F32;       ///< operand type of its products, for bench
+  std::vector<VulkanVariant>
+      vulkan;                  ///< of those of one level the best is last, forms for few aside
+  DType products = DType::F32; ///< operand type of its products, for bench
   HEDDLE_FIELDS(1, name, arguments, scalars, cpu, vulkan, products)
 };
 

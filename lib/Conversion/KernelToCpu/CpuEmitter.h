@@ -105,6 +105,13 @@ public:
   TileMemory allocate(mlir::Type tile, bool allRows);
   Fragment readFragment(const TileMemory &memory, mlir::Type tile);
   void writeFragment(const TileMemory &memory, const Fragment &fragment, mlir::Type tile);
+
+  // Stores (CpuStore.cpp).
+  /// Where a store's matrix begins, and the fragment's first row and column in it.
+  struct Origin {
+    mlir::Value offset, row, column;
+  };
+  Origin storeOrigin(StoreOp op, const Fragment &shape);
   /// Addresses of a fragment's registers in a row-major view.
   llvm::SmallVector<Address> storePlaces(StoreOp op, const Fragment &shape);
 
@@ -161,8 +168,8 @@ private:
   mlir::Type narrowElement(mlir::Type element) const override {
     return builder.getIntegerType(element.getIntOrFloatBitWidth());
   }
-  mlir::LogicalResult emitLoad(LoadOp op) override; ///< CpuPrefetch.cpp
-  mlir::LogicalResult emitStore(StoreOp op) override;
+  mlir::LogicalResult emitLoad(LoadOp op) override;   ///< CpuPrefetch.cpp
+  mlir::LogicalResult emitStore(StoreOp op) override; ///< CpuStore.cpp
   mlir::FailureOr<Fragment> materialize(mlir::Value tile) override;
   mlir::LogicalResult emitContract(ContractOp op) override;
   mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
@@ -187,23 +194,6 @@ private:
   bool canTakePlace(mlir::Value value, mlir::scf::IfOp branch);
   mlir::LogicalResult emitTileIf(mlir::scf::IfOp op);
   mlir::LogicalResult keep(mlir::Value value, const TileMemory &memory);
-
-  // Stores (CpuMemory.cpp).
-  mlir::LogicalResult storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to,
-                                    mlir::Value offset, mlir::Value first, mlir::Value column);
-  void storePanelColumns(const Fragment &tile, const BoundView &to, Address start);
-  void storePanelElements(StoreOp op, const Fragment &tile, const BoundView &to, mlir::Value offset,
-                          mlir::Value first, mlir::Value column, mlir::Value left);
-  void storePanelRow(const Fragment &tile, int64_t row, const BoundView &view, mlir::Value offset,
-                     mlir::Value to, mlir::Value column);
-  mlir::LogicalResult storeToPlaces(StoreOp op, const Fragment &tile, const BoundView &to);
-  mlir::Value rowsLeft(StoreOp op);
-  struct Origin {
-    mlir::Value offset, row, column;
-  };
-  Origin storeOrigin(StoreOp op, const Fragment &shape);
-  void guardRows(mlir::Value left, int64_t count,
-                 llvm::function_ref<void(std::optional<int64_t>)> store);
 
   // Contractions (CpuContract.cpp).
   CpuProduct &product(ContractOp op); ///< CpuProduct.cpp

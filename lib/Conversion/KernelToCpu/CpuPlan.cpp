@@ -87,8 +87,8 @@ static bool mayClip(Operation &op, int64_t &columns) {
   }
   if (auto store = dyn_cast<StoreOp>(op)) {
     columns = store.getTile().getType().getDimSize(1);
-    return !store.getAsRows() &&
-           reachesPast(store.getIndices().back(), columns, lastDim(store.getView()));
+    return !store.getAsRows() && !store.getColumns() &&
+           reachesPast(store.getIndices().back(), columns, store.getViewColumns());
   }
   auto contract = dyn_cast<ContractOp>(op);
   if (!contract)

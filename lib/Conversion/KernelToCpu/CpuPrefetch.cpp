@@ -196,7 +196,8 @@ void CpuPrefetch::addResultLines(const Fragment &shape) {
                        (shape.vectors * e.width + perLine - 1) / perLine, shape.rows, isWritten});
   };
   for (Operation *other = op->getNextNode(); other; other = other->getNextNode())
-    if (auto store = dyn_cast<StoreOp>(other); store && !store.getPlaces())
+    if (auto store = dyn_cast<StoreOp>(other);
+        store && !store.getPlaces() && !store.getPieceColumns())
       add(store, store.getTile(), true, [&] { return e.storePlaces(store, shape); });
     else if (auto load = dyn_cast<LoadOp>(other))
       add(load, load, false, [&] { return e.loadPlaces(load); });

@@ -145,9 +145,8 @@ Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
     return left(gather.getColumn(), storedColumns(gather.getView()));
   // A tile of a view whose columns are dynamic lies inside its pitch: both are multiples of 16.
   if (auto store = dyn_cast<StoreOp>(op);
-      store && !store.getAsRows() &&
-      e.view(store.getView()).type.getDims().back().extent.isStatic())
-    return left(store.getIndices().back(), storedColumns(store.getView()));
+      store && !store.getAsRows() && !store.getColumns() && store.getViewColumns().isStatic())
+    return left(store.getIndices().back(), e.constant(padded(store.getViewColumns().value)));
   auto contract = dyn_cast<ContractOp>(op);
   if (!contract)
     return {};

@@ -6,7 +6,7 @@
 // invocation that owns it. Panels [r / 16][c][16] take rows at any offset: four
 // rows that start at a multiple of four are transposed and stored as vec4s,
 // others one by one. For bf16 and f16, panels hold words of two columns of a
-// row.
+// row. A vec4 of columns lies in one matrix, also where others of its tile do not.
 #include "GpuEmitter.h"
 
 #include "heddle/Support/Program.h"
@@ -17,6 +17,7 @@ using namespace mlir;
 using heddle::kernel::Address;
 using heddle::kernel::BoundView;
 using heddle::kernel::Fragment;
+using heddle::kernel::StorePiece;
 
 namespace heddle {
 
@@ -29,6 +30,8 @@ public:
       : e(emitter), builder(e.builder), loc(e.loc), width(e.width), op(op), view(view),
         tile(std::move(tile)), columns(columns) {}
 
+  void findPieces();
+  void findPlaces();
   LogicalResult findRows();
   void storeRows(Value rowsLeft);
   void storePanels(Value rowsLeft);
@@ -41,11 +44,16 @@ public:
 
 private:
   Value isStored(int64_t row, Value rowsLeft);
+  Value zeroOf(Type type);
+  void addPlaces(Value start, Value row);
   void storeRow(int64_t row);
+  void storePiece(int64_t vector, function_ref<void()> store,
+                  function_ref<void(int64_t column)> storeZeros);
   SmallVector<Value> wordsOf(Value value);
   void storePanelRow(int64_t row);
   void storePanelVec4s();
-  Value panelPlace(int64_t row, int64_t column);
+  Value panelPlace(int64_t row, int64_t vector);
+  void eachVector(int64_t row, function_ref<void(int64_t vector, const Address &start)> store);
 
   GpuEmitter &e;
   OpBuilder &builder;
@@ -54,19 +62,78 @@ private:
   kernel::StoreOp op;
   const BoundView view;
   Fragment tile;
-  int64_t columns; ///< of the whole tile
+  int64_t columns;                ///< of the whole tile
+  SmallVector<StorePiece> pieces; ///< by vector, if not all columns lie side by side
 };
 } // namespace
 
+//===- Pieces ------------------------------------------------------------===//
+
+void TileStore::findPieces() {
+  for (int64_t j = 0; op.getPieceColumns() && j < tile.vectors; ++j)
+    pieces.push_back(
+        e.pieceOf(op, e.add(e.columnBase(columns), e.constant(e.vectorColumn(j, columns)))));
+}
+
+Value TileStore::zeroOf(Type type) {
+  return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+}
+
+/// Stores a vec4 of columns, and where it ends a row of its matrix the zeros that pad it, four columns
+/// at once, `column` behind the vec4's first.
+void TileStore::storePiece(int64_t vector, function_ref<void()> store,
+                           function_ref<void(int64_t column)> storeZeros) {
+  if (pieces.empty())
+    return store();
+  const StorePiece &piece = pieces[vector];
+  e.onlyIf(piece.isStored, store);
+  const int64_t all = view.type.getDims().back().extent.value;
+  if (all % 16 == 0)
+    return;
+  Value isLast = e.compare(arith::CmpIPredicate::eq, piece.column, e.constant(all - width));
+  e.onlyIf(isLast, [&] {
+    for (int64_t column = all; column < padded(all); column += width)
+      storeZeros(column - all + width);
+  });
+}
+
 //===- Row-major views and vectors ---------------------------------------===//
+
+/// Adds the addresses of a row of the fragment, row `row` of the matrix that begins at `start`.
+void TileStore::addPlaces(Value start, Value row) {
+  Fragment oneRow = tile;
+  oneRow.rows = 1;
+  if (pieces.empty())
+    places.append(e.places(view, start, row, firstColumn, oneRow, columns));
+  for (const StorePiece &piece : pieces) {
+    Address place = e.moved({start, 0}, e.mul(row, e.stride(view, view.type.getRank() - 2)));
+    places.push_back(e.moved(e.moved(place, piece.matrix), piece.column));
+  }
+}
+
+/// Finds the addresses in a row-major view.
+void TileStore::findPlaces() {
+  if (pieces.empty()) {
+    places = e.storedPlaces(op, offset, firstRow, firstColumn, tile);
+    return;
+  }
+  for (int64_t row = 0; row < tile.rows; ++row)
+    addPlaces(offset, e.inRing(op, e.add(firstRow, e.constant(row))));
+}
 
 void TileStore::storeRow(int64_t row) {
   for (int64_t j = 0; j < tile.columns(); ++j) {
     Address place = places[row * tile.columns() + j];
-    if (tile.vectors)
-      e.storeVector(tile.at(row, j), view, place);
-    else
-      e.storeScalar(tile.at(row, j), view, place);
+    Value number = tile.at(row, j);
+    if (!tile.vectors) {
+      e.storeScalar(number, view, place);
+      continue;
+    }
+    storePiece(
+        j, [&] { e.storeVector(number, view, place); },
+        [&](int64_t column) {
+          e.storeVector(zeroOf(number.getType()), view, e.moved(place, Value(), column));
+        });
   }
 }
 
@@ -96,11 +163,8 @@ LogicalResult TileStore::findRows() {
   matrix = e.stride(view, 0);
   offset = e.add(offset, e.mul(matrix, e.rowBase()));
   firstRow = e.scalar(op.getIndices()[view.type.getRank() - 2]);
-  Fragment oneRow = tile;
-  oneRow.rows = 1;
   for (int64_t row = 0; row < tile.rows && !view.type.getPanel(); ++row)
-    places.append(e.places(view, e.add(offset, e.mul(matrix, row)), e.add(firstRow, rowOf[row]),
-                           firstColumn, oneRow, columns));
+    addPlaces(e.add(offset, e.mul(matrix, row)), e.add(firstRow, rowOf[row]));
   return success();
 }
 
@@ -111,18 +175,35 @@ void TileStore::storeRows(Value rowsLeft) {
 
 //===- Panels ------------------------------------------------------------===//
 
-/// Address of element (row of the fragment, first column + column): whole panels, then columns of 16
-/// rows, or of 16 words of two columns.
-Value TileStore::panelPlace(int64_t number, int64_t column) {
+/// Address of element (row of the fragment, its first column or that of a vector in pieces): whole
+/// panels, then columns of 16 rows, or of 16 words of two columns.
+Value TileStore::panelPlace(int64_t number, int64_t vector) {
   Value row = rowOf.empty() ? e.inRing(op, e.add(firstRow, e.constant(number)))
                             : e.add(firstRow, rowOf[number]);
   Value start = rowOf.empty() ? offset : e.add(offset, e.mul(matrix, number));
+  Value column = firstColumn;
+  if (!pieces.empty()) {
+    start = e.add(start, pieces[vector].matrix);
+    column = pieces[vector].column;
+  }
   int64_t panel = view.type.getPanel();
   int64_t stored = padded(view.type.getDims().back().pitch.value);
   Value inside = arith::AndIOp::create(builder, loc, row, e.constant(panel - 1));
   Value before = e.mul(e.sub(row, inside), stored);
-  Value across = e.mul(e.add(firstColumn, e.constant(column)), panel);
+  Value across = e.mul(column, panel);
   return e.add(start, e.add(e.add(before, across), e.mul(inside, e.perWord(view))));
+}
+
+/// Calls `store` with each vector's first column in the panel of a row.
+void TileStore::eachVector(int64_t row,
+                           function_ref<void(int64_t vector, const Address &start)> store) {
+  Value start;
+  for (int64_t j = 0; j < tile.vectors; ++j) {
+    if (j == 0 || !pieces.empty())
+      start = panelPlace(row, j);
+    const int64_t column = pieces.empty() ? e.vectorColumn(j, columns) : 0;
+    store(j, {start, column * view.type.getPanel()});
+  }
 }
 
 /// The words of a register: its elements, or pairs of narrow ones.
@@ -140,34 +221,50 @@ SmallVector<Value> TileStore::wordsOf(Value value) {
 }
 
 void TileStore::storePanelRow(int64_t row) {
-  Value start = panelPlace(row, 0);
-  int64_t word = e.perWord(view), panel = view.type.getPanel();
-  for (int64_t j = 0; j < tile.vectors; ++j)
-    for (auto [i, value] : llvm::enumerate(wordsOf(tile.at(row, j)))) {
-      int64_t column = e.vectorColumn(j, columns) + static_cast<int64_t>(i) * word;
-      spirv::StoreOp::create(builder, loc, e.wordAt(view, {start, column * panel}), value);
-    }
+  const int64_t word = e.perWord(view), panel = view.type.getPanel();
+  eachVector(row, [&](int64_t j, const Address &start) {
+    auto storeWords = [&](ArrayRef<Value> words, int64_t column) {
+      for (Value value : words) {
+        spirv::StoreOp::create(builder, loc,
+                               e.wordAt(view, e.moved(start, Value(), column * panel)), value);
+        column += word;
+      }
+    };
+    const SmallVector<Value> words = wordsOf(tile.at(row, j));
+    storePiece(
+        j, [&] { storeWords(words, 0); },
+        [&](int64_t column) {
+          storeWords(SmallVector<Value>(words.size(), zeroOf(words[0].getType())), column);
+        });
+  });
 }
 
 /// Stores all rows, four at a time; the first row is a multiple of four.
 void TileStore::storePanelVec4s() {
-  int64_t word = e.perWord(view), panel = view.type.getPanel();
-  for (int64_t row = 0; row < tile.rows; row += width) {
-    Value start = panelPlace(row, 0);
-    for (int64_t j = 0; j < tile.vectors; ++j) {
+  const int64_t word = e.perWord(view), panel = view.type.getPanel();
+  for (int64_t row = 0; row < tile.rows; row += width)
+    eachVector(row, [&](int64_t j, const Address &start) {
       SmallVector<SmallVector<Value>> rows;
       for (int64_t i = 0; i < width; ++i)
         rows.push_back(wordsOf(tile.at(row + i, j)));
-      for (int64_t lane = 0; lane < width / word; ++lane) {
-        SmallVector<Value> column;
-        for (const SmallVector<Value> &words : rows)
-          column.push_back(words[lane]);
-        Value vec4 = vector::FromElementsOp::create(builder, loc, e.vec4Type(), column);
-        int64_t first = e.vectorColumn(j, columns) + lane * word;
-        spirv::StoreOp::create(builder, loc, e.vec4At(view, {start, first * panel}), vec4);
-      }
-    }
-  }
+      auto storeVec4 = [&](Value vec4, int64_t column) {
+        spirv::StoreOp::create(builder, loc,
+                               e.vec4At(view, e.moved(start, Value(), column * panel)), vec4);
+      };
+      auto storeColumns = [&] {
+        for (int64_t lane = 0; lane < width / word; ++lane) {
+          SmallVector<Value> column;
+          for (const SmallVector<Value> &words : rows)
+            column.push_back(words[lane]);
+          storeVec4(vector::FromElementsOp::create(builder, loc, e.vec4Type(), column),
+                    lane * word);
+        }
+      };
+      storePiece(j, storeColumns, [&](int64_t column) {
+        for (int64_t lane = 0; lane < width / word; ++lane)
+          storeVec4(zeroOf(e.vec4Type()), column + lane * word);
+      });
+    });
 }
 
 /// Stores vec4s if all rows exist and start at a multiple of four, else single rows.
@@ -210,10 +307,13 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   Value rowsLeft = op.getRows() ? sub(scalar(op.getRows()), base) : Value();
   if (to.type.getPanel() && !tile->vectors)
     return op.emitOpError("expected a store to panels of more than one column");
+  if (op.getPieceColumns() && !tile->vectors)
+    return op.emitOpError("expected a tile of vec4s where columns are stored in pieces");
+  store.findPieces();
   if (op.getPlaces() && failed(store.findRows()))
     return failure();
   if (!to.type.getPanel() && !op.getPlaces())
-    store.places = storedPlaces(op, store.offset, store.firstRow, store.firstColumn, *tile);
+    store.findPlaces();
   Value isStored = owns(type);
   if (placement.teams > 1) { // all have the row
     Value isFirst = compare(arith::CmpIPredicate::eq, team, constant(0));

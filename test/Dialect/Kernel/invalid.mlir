@@ -161,6 +161,38 @@ kernel.func @store_c4_rows(%r: !kernel.view<[4], i32>, %x: !kernel.view<[4, 2, 1
 
 // -----
 
+kernel.func @store_c5(%x: !kernel.view<[4, 2, 36], f32>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  // expected-error @+1 {{C5: expected a view of rank 4 with a static number of heads, found '!kernel.view<[4, 2, 36], f32>'}}
+  kernel.store %t, %x[%i, %i, %i] rows(%i) {over_heads} : tensor<4x16xf32>, !kernel.view<[4, 2, 36], f32>
+}
+
+// -----
+
+kernel.func @store_c6(%x: !kernel.view<[16, 48], f32, panel = 16>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  // expected-error @+1 {{C6: expected `columns` with rows of a view, without `over_heads`, `at` and `ring`}}
+  kernel.store %t, %x[%i, %i] rows(%i) {columns = 12 : i64} : tensor<4x16xf32>, !kernel.view<[16, 48], f32, panel = 16>
+}
+
+// -----
+
+kernel.func @store_c7_size(%x: !kernel.view<[1, 2, 16, 6], f32>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  // expected-error @+1 {{C7: expected static columns, a multiple of 4, of a tile of as many or more, found 6 of 'tensor<4x16xf32>'}}
+  kernel.store %t, %x[%i, %i, %i, %i] rows(%i) {over_heads} : tensor<4x16xf32>, !kernel.view<[1, 2, 16, 6], f32>
+}
+
+// -----
+
+kernel.func @store_c7_tile(%x: !kernel.view<[16, 60], f32>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  // expected-error @+1 {{C7: expected static columns, a multiple of 4, of a tile of as many or more, found 20 of 'tensor<4x16xf32>'}}
+  kernel.store %t, %x[%i, %i] rows(%i) {columns = 20 : i64} : tensor<4x16xf32>, !kernel.view<[16, 60], f32>
+}
+
+// -----
+
 kernel.func @contract_c2(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 9], f32, panel = 16>) scalars() grid(%i = 4 by 1) {
   // expected-error @+1 {{C2: expected equal last dimensions}}
   %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 9], f32, panel = 16> -> tensor<4x16xf32>

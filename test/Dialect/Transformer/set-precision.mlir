@@ -122,18 +122,18 @@ func.func @cached(%q: tensor<?x2x?x8xf32>, %k: tensor<?x2x?x8xf32>, %v: tensor<?
   return %o, %values : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
 }
 
-// Heads of 8 are padded, of 16 not, nor is a lone one: groups of 32 columns of the first would be torn.
+// Heads of 6 are padded, of 8 not, nor is a lone one: groups of 32 columns of the first would be torn.
 // CODES-LABEL: @heads
-// CODES-DAG: transformer.weight "of8" : tensor<6x16xbf16>
-// CODES-DAG: transformer.weight "of16" : tensor<6x32xi4>
+// CODES-DAG: transformer.weight "of6" : tensor<6x12xbf16>
+// CODES-DAG: transformer.weight "of8" : tensor<6x16xi4>
 // CODES-DAG: transformer.weight "lone" : tensor<6x8xi4>
-func.func @heads(%x: tensor<?x2x?x8xf32>, %y: tensor<?x2x?x16xf32>, %z: tensor<?x1x?x8xf32>) -> (tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x?x6xf32>) {
-  %a = transformer.merge_heads %x : tensor<?x2x?x8xf32> -> tensor<?x?x16xf32>
-  %b = transformer.merge_heads %y : tensor<?x2x?x16xf32> -> tensor<?x?x32xf32>
-  %v = transformer.weight "of8" : tensor<6x16xf32>
-  %w = transformer.weight "of16" : tensor<6x32xf32>
-  %0 = transformer.linear %a, %v : (tensor<?x?x16xf32>, tensor<6x16xf32>) -> tensor<?x?x6xf32>
-  %1 = transformer.linear %b, %w : (tensor<?x?x32xf32>, tensor<6x32xf32>) -> tensor<?x?x6xf32>
+func.func @heads(%x: tensor<?x2x?x6xf32>, %y: tensor<?x2x?x8xf32>, %z: tensor<?x1x?x8xf32>) -> (tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x?x6xf32>) {
+  %a = transformer.merge_heads %x : tensor<?x2x?x6xf32> -> tensor<?x?x12xf32>
+  %b = transformer.merge_heads %y : tensor<?x2x?x8xf32> -> tensor<?x?x16xf32>
+  %v = transformer.weight "of6" : tensor<6x12xf32>
+  %w = transformer.weight "of8" : tensor<6x16xf32>
+  %0 = transformer.linear %a, %v : (tensor<?x?x12xf32>, tensor<6x12xf32>) -> tensor<?x?x6xf32>
+  %1 = transformer.linear %b, %w : (tensor<?x?x16xf32>, tensor<6x16xf32>) -> tensor<?x?x6xf32>
   %c = transformer.merge_heads %z : tensor<?x1x?x8xf32> -> tensor<?x?x8xf32>
   %u = transformer.weight "lone" : tensor<6x8xf32>
   %2 = transformer.linear %c, %u : (tensor<?x?x8xf32>, tensor<6x8xf32>) -> tensor<?x?x6xf32>

@@ -8,6 +8,8 @@
 
 #include "KernelRunner.h"
 
+#include "heddle/Support/Float.h"
+
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -139,6 +141,93 @@ TEST_P(KernelToCpu, ThreePartsIntoACache) {
     expectEqualBits(q, eq, what + " queries");
     expectEqualBits(keys, ek, what + " keys");
     expectEqualBits(values, ev, what + " values");
+  }
+}
+
+//===- Heads that memory pads ----------------------------------------------===//
+
+struct HeadSizes {
+  int64_t heads, size;
+
+  int64_t all() const { return heads * size; }
+  int64_t pitch() const { return padded(size); }
+  std::vector<std::pair<std::string, std::string>> replacements(int64_t columns) const {
+    auto text = [](int64_t n) { return std::to_string(n); };
+    return {{"$SCHEDULE", "order = rows_outside"},
+            {"$STORED", text(padded(all()))},
+            {"$COLUMNS", text(columns)},
+            {"$ALL", text(all())},
+            {"$ROWS", "8"},
+            {"$H", text(heads)},
+            {"$D", text(size)}};
+  }
+};
+
+constexpr HeadSizes headSizes[] = {{3, 20}, {2, 24}, {5, 4}, {3, 44}};
+
+/// Each head has its columns and zeros behind them; nothing else is written.
+TEST_P(KernelToCpu, StoresGoOverHeads) {
+  const int64_t rows = 21, past = 3, capacity = 32;
+  for (const bool isNarrow : {false, true})
+    for (const HeadSizes &s : headSizes) {
+      auto replacements = s.replacements(s.all() > 60 ? 48 : 16);
+      replacements.push_back({"$TYPE", isNarrow ? "bf16" : "f32"});
+      replacements.push_back(
+          {"$NARROW", isNarrow ? "%t = arith.truncf %sum : tensor<8x" + replacements[2].second +
+                                     "xf32> to tensor<8x" + replacements[2].second + "xbf16>"
+                               : ""});
+      if (!isNarrow)
+        replacements.push_back({"%sum", "%t"});
+      CompiledKernel kernel = compile(readBody("heads.mlir.in", replacements), isa());
+      Floats x(rows * padded(s.all()));
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < s.all(); ++c)
+          x[r * padded(s.all()) + c] = static_cast<float>(1 + (r * 31 + c * 7) % 120);
+      const int64_t matrix = capacity * s.pitch(), bytes = isNarrow ? 2 : 4;
+      Floats v(s.heads * matrix, -1), k = v, ev = v, ek = v;
+      auto set = [&](Floats &to, int64_t at, float value) {
+        const uint16_t narrow = bfloatFromFloat(value);
+        std::memcpy(to.bytes().data() + at * bytes,
+                    isNarrow ? static_cast<const void *>(&narrow) : &value,
+                    static_cast<size_t>(bytes));
+      };
+      for (int64_t h = 0; h < s.heads; ++h)
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t c = 0; c < s.pitch(); ++c) {
+            const int64_t row = past + r, word = 4 / bytes;
+            const float value = c < s.size ? 2 * x[r * padded(s.all()) + h * s.size + c] : 0;
+            set(ev, h * matrix + row * s.pitch() + c, value);
+            set(ek,
+                h * matrix + row / 16 * 16 * s.pitch() + c / word * word * 16 + row % 16 * word +
+                    c % word,
+                value);
+          }
+      kernel.run({x.bytes(), v.bytes(), k.bytes()}, {rows, past, capacity});
+      const std::string what = std::to_string(s.heads) + " heads of " + std::to_string(s.size);
+      expectEqualBits(v, ev, what + " as rows");
+      expectEqualBits(k, ek, what + " as panels");
+    }
+}
+
+/// A row has its heads without gaps and zeros behind the last; nothing else is written.
+TEST_P(KernelToCpu, StoresLeaveOutPadding) {
+  const int64_t rows = 13;
+  for (const HeadSizes &s : headSizes) {
+    CompiledKernel kernel = compile(readBody("merge.mlir.in", s.replacements(s.pitch())), isa());
+    const int64_t pitch = padded(s.all());
+    Floats x(s.heads * rows * s.pitch(), 100), y(rows * pitch + 64, -1), expected = y;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < pitch; ++c)
+        expected[r * pitch + c] = 0;
+    for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < s.size; ++c) {
+          const auto value = static_cast<float>(1 + (h * 57 + r * 31 + c * 7) % 120);
+          x[(h * rows + r) * s.pitch() + c] = value;
+          expected[r * pitch + h * s.size + c] = 2 * value;
+        }
+    kernel.run({x.bytes(), y.bytes()}, {rows});
+    expectEqualBits(y, expected, std::to_string(s.heads) + " heads of " + std::to_string(s.size));
   }
 }
 

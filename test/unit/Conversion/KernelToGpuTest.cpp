@@ -172,6 +172,82 @@ INSTANTIATE_TEST_SUITE_P(Shapes, KeysTest,
                          ::testing::Values(Keys{2, 19, 33, 2, 32, 0}, Keys{1, 7, 16, 3, 48, 5},
                                            Keys{2, 70, 20, 1, 16, 3}, Keys{3, 1, 64, 2, 16, 21}));
 
+//===- Heads that memory pads -----------------------------------------------===//
+
+struct HeadSizes {
+  int64_t heads, size;
+};
+
+class HeadsTest : public GpuTest, public ::testing::WithParamInterface<HeadSizes> {
+protected:
+  static Values values(int64_t columns, const std::string &threads) {
+    const auto [heads, size] = GetParam();
+    return {{"SCHEDULE", threads},
+            {"STORED", text(padded(heads * size))},
+            {"COLUMNS", text(columns)},
+            {"ALL", text(heads * size)},
+            {"ROWS", "32"},
+            {"TYPE", "f32"},
+            {"H", text(heads)},
+            {"D", text(size)},
+            {"NARROW", "%t = arith.addf %sum, %sum : tensor<32x" + text(columns) + "xf32>"}};
+  }
+};
+
+/// Each head has its columns and zeros behind them; nothing else is written.
+TEST_P(HeadsTest, StoresGoOverHeads) {
+  const auto [heads, size] = GetParam();
+  const int64_t t = 41, from = 6, rows = 48, pitch = padded(size), all = padded(heads * size);
+  Arena memory(200'000), weights(64, true);
+  size_t x = memory.take(t * all), v = memory.take(heads * rows * pitch),
+         k = memory.take(heads * rows * pitch);
+  for (int64_t i = 0; i < t * all; ++i)
+    memory.at(x)[i] = i % all < heads * size ? static_cast<float>(1 + i % 977) : 0;
+  Shader words = compile(bodyText("heads", values(16, "threads = [8, 4]")));
+  ASSERT_FALSE(words.empty());
+  run(words, memory, weights, {t, from, rows},
+      {memory.argument(x), memory.argument(v), memory.argument(k)}, {tiles(t, 32), all / 16, 1});
+  for (int64_t h = 0; h < heads; ++h)
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t c = 0; c < pitch; ++c) {
+        const int64_t matrix = h * rows * pitch, r = row - from;
+        const float value = memory.at(v)[matrix + row * pitch + c],
+                    key = memory.at(k)[matrix + row / 16 * 16 * pitch + c * 16 + row % 16];
+        if (r < 0 || r >= t) {
+          ASSERT_TRUE(std::isnan(key) && std::isnan(value)) << h << ", " << row << ", " << c;
+          continue;
+        }
+        const float expected = c < size ? 4 * memory.at(x)[r * all + h * size + c] : 0;
+        ASSERT_EQ(value, expected) << h << ", " << row << ", " << c;
+        ASSERT_EQ(key, expected) << h << ", " << row << ", " << c;
+      }
+}
+
+/// A row has its heads without gaps and zeros behind the last; nothing else is written.
+TEST_P(HeadsTest, StoresLeaveOutPadding) {
+  const auto [heads, size] = GetParam();
+  const int64_t t = 41, pitch = padded(size), all = padded(heads * size);
+  Arena memory(200'000), weights(64, true);
+  size_t x = memory.take(heads * t * pitch), y = memory.take(t * all + 64);
+  for (int64_t i = 0; i < heads * t * pitch; ++i)
+    memory.at(x)[i] = static_cast<float>(1 + i % 977);
+  Shader words = compile(bodyText("merge", values(pitch, "threads = [8, 4]")));
+  ASSERT_FALSE(words.empty());
+  run(words, memory, weights, {t}, {memory.argument(x), memory.argument(y)},
+      {heads, tiles(t, 32), 1});
+  for (int64_t r = 0; r < t; ++r)
+    for (int64_t c = 0; c < all; ++c) {
+      const float expected =
+          c < heads * size ? 2 * memory.at(x)[(c / size * t + r) * pitch + c % size] : 0;
+      ASSERT_EQ(memory.at(y)[r * all + c], expected) << r << ", " << c;
+    }
+  EXPECT_TRUE(std::isnan(memory.at(y)[t * all]));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, HeadsTest,
+                         ::testing::Values(HeadSizes{3, 20}, HeadSizes{2, 24}, HeadSizes{5, 4},
+                                           HeadSizes{3, 44}));
+
 //===- Rows without a contraction ----------------------------------------===//
 
 struct Norm {

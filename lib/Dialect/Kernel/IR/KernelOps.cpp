@@ -9,6 +9,8 @@
 
 #include "heddle/Dialect/ElementFormats.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
@@ -116,6 +118,43 @@ LogicalResult GatherOp::verify() {
   return verifyElement(*this, "C3", getType(), Float32Type::get(getContext()));
 }
 
+Size StoreOp::getViewColumns() {
+  ArrayRef<ViewDim> dims = viewOf(getView()).getDims();
+  const Size &columns = dims.back().extent;
+  return getOverHeads() ? Size(dims[dims.size() - 3].extent.value * columns.value) : columns;
+}
+
+int64_t StoreOp::getPieceColumns() {
+  if (!getOverHeads() && !getColumns())
+    return 0;
+  const int64_t columns = getColumns().value_or(viewOf(getView()).getDims().back().extent.value);
+  return std::gcd(columns, int64_t{16});
+}
+
+/// C5 to C7: tiles of which not all columns lie side by side in memory.
+static LogicalResult verifyPieces(StoreOp op) {
+  ViewType view = viewOf(op.getView());
+  if (!op.getOverHeads() && !op.getColumns())
+    return success();
+  if (op.getOverHeads() && (view.getRank() != 4 || !view.getDim(1).isStatic()))
+    return op.emitOpError() << "C5: expected a view of rank 4 with a static number of heads, found "
+                            << view;
+  if (op.getColumns() && (view.getPanel() || view.getRank() < 2 || op.getOverHeads() ||
+                          op.getPlaces() || op.getRing()))
+    return op.emitOpError(
+        "C6: expected `columns` with rows of a view, without `over_heads`, `at` and `ring`");
+  const Size &all = view.getDims().back().extent;
+  const int64_t columns = op.getColumns().value_or(all.value),
+                most = op.getTile().getType().getDimSize(1);
+  if (!all.isStatic() || columns % 4 != 0 || columns < 4 || most % 16 != 0 ||
+      (op.getColumns() && (columns > most || all.value % columns != 0)))
+    return op.emitOpError()
+           << "C7: expected static columns, a multiple of 4, of a tile of as many or "
+              "more, found "
+           << columns << " of " << op.getTile().getType() << " in " << view;
+  return success();
+}
+
 LogicalResult StoreOp::verify() {
   ViewType view = viewOf(getView());
   RankedTensorType tile = getTile().getType();
@@ -126,6 +165,8 @@ LogicalResult StoreOp::verify() {
     return emitOpError("C3: expected `as rows` with vectors, and only with them");
   if (getAsRows() && tile.getDimSize(1) != 1)
     return emitOpError() << "C3: expected a tile of Mx1, found " << tile;
+  if (failed(verifyPieces(*this)))
+    return failure();
   if (!getPlaces())
     return success();
   RankedTensorType places = getPlaces().getType();

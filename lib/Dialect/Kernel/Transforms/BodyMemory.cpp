@@ -90,6 +90,25 @@ Value BodyEmitter::inRing(StoreOp op, Value row) {
   return select(beyond, sub(row, ring), row);
 }
 
+StorePiece BodyEmitter::pieceOf(StoreOp op, Value inTile) {
+  inTile = inTile ? inTile : constant(0);
+  Value column = add(scalar(op.getIndices().back()), inTile);
+  if (!op.getOverHeads()) {
+    Value limit = constant(static_cast<int64_t>(*op.getColumns()));
+    return {Value(), column,
+            builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, inTile, limit)};
+  }
+  const BoundView &to = view(op.getView());
+  const int64_t all = op.getViewColumns().value, size = to.type.getDims().back().extent.value;
+  Value head = column;
+  if (all % 16 != 0) { // zeros behind the last head go to its padding
+    column = minimum(column, constant(all));
+    head = minimum(column, constant(all - 1));
+  }
+  head = builder.createOrFold<arith::DivUIOp>(loc, head, constant(size));
+  return {mul(head, stride(to, 1)), sub(column, mul(head, size)), Value()};
+}
+
 SmallVector<Address> BodyEmitter::storedPlaces(StoreOp op, Value offset, Value row, Value column,
                                                const Fragment &shape) {
   const BoundView &to = view(op.getView());
@@ -183,28 +202,5 @@ LogicalResult BodyEmitter::emitGather(GatherOp op) {
           loadFromPanels(from, moved(start, Value(), vectorColumn(j, columns) * panel)));
   }
   fragments[op.getResult()] = std::move(result);
-  return success();
-}
-
-/// Stores all rows of the fragment, to row-major memory or to a vector.
-LogicalResult BodyEmitter::emitStore(StoreOp op) {
-  const BoundView &to = view(op.getView());
-  FailureOr<Fragment> tile = use(op.getTile());
-  if (failed(tile))
-    return failure();
-  int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
-  bool hasRows = op.getTile().getType().getDimSize(0) > 1;
-  Value row = inRing(
-      op, add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? rowBase() : Value()));
-  Value column =
-      rank > 1 ? add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value())
-               : Value();
-  Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
-  for (auto [value, place] :
-       llvm::zip(tile->registers, storedPlaces(op, offset, row, column, *tile)))
-    if (tile->vectors)
-      storeVector(value, to, place);
-    else
-      storeScalar(value, to, place);
   return success();
 }

@@ -18,6 +18,7 @@
 #include "ProductRewrites.h"
 
 #include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Support/Program.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -27,14 +28,14 @@ namespace heddle::transformer {
 
 namespace {
 
-/// Whether the columns of a matrix that reads `input` are stored head by head, each head padded to
-/// a multiple of 16. Columns share scales in groups, which such padding would split.
+/// Whether the columns of a matrix that reads `input` are stored head by head, each head padded.
+/// Columns share scales in groups, which such padding would split.
 bool hasPaddedHeads(Value input) {
   auto merge = input.getDefiningOp<MergeHeadsOp>();
   if (!merge)
     return false;
   auto heads = cast<RankedTensorType>(merge.getInput().getType());
-  return heads.getDimSize(1) > 1 && heads.getDimSize(3) % 16 != 0;
+  return padsHeads(heads.getDimSize(1), heads.getDimSize(3));
 }
 
 /// Codes, and their scales unless they are stored beside them.

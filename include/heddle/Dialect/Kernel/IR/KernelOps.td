@@ -220,25 +220,41 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
     With `ring`, rows go on from row 0 where they reach it.
     With `at(%p)` row r of the tile goes to row `index + p[r]` of matrix `first index + r`; where p[r] is negative it is not stored.
 
+    The columns of a tile may be those of heads side by side that memory pads to multiples of 16. With `{over_heads}` columns behind the last of a
+    matrix are the first of the next one, of the third last dimension; those behind the last matrix must be zeros. With `{columns = n}` only the
+    first n columns of the tile are stored, those of one head. Both are multiples of 4, and zeros are stored where rows are padded.
+
     C1: one index a dimension. C2: the tile has the view's element type. C3: `as rows` takes an Mx1 tile and a vector, vectors take nothing else.
     C4: `at` is Mx1 of i32 with the tile's rows, of a view of rank 3 or more, with `rows` and without `ring`.
+    C5: `over_heads` takes a view of rank 4 whose heads and columns are static. C6: `columns` takes a view in rows and no `over_heads`, `at` or `ring`.
+    C7: both take static columns, a multiple of 4, and a tile of more.
 
     Example:
     ```mlir
     kernel.store %t, %y[%i, %j] rows(%n) : tensor<96x64xf32>, !kernel.view<[d0, 512], f32>
     kernel.store %t, %y[%b, %h, %i, %j] at(%p : tensor<96x1xi32>) rows(%n) : tensor<96x64xf32>, !kernel.view<[d0, 8, d1, 64], f32>
+    kernel.store %t, %y[%b, %c0, %i, %j] rows(%n) {over_heads} : tensor<96x64xf32>, !kernel.view<[d0, 8, d1, 36], f32>
     ```
   }];
   let arguments = (ins Kernel_Tile:$tile, Kernel_View:$view, Variadic<Index>:$indices, Optional<Kernel_Tile>:$places, Optional<Index>:$rows,
-                       UnitAttr:$as_rows, OptionalAttr<I64Attr>:$ring);
+                       UnitAttr:$as_rows, OptionalAttr<I64Attr>:$ring, UnitAttr:$over_heads, OptionalAttr<I64Attr>:$columns);
   let builders = [OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$view, "::mlir::ValueRange":$indices, CArg<"::mlir::Value", "{}">:$rows,
                              CArg<"::mlir::IntegerAttr", "{}">:$ring), [{
-    build($_builder, $_state, tile, view, indices, /*places=*/::mlir::Value(), rows, /*as_rows=*/::mlir::UnitAttr(), ring);
+    build($_builder, $_state, tile, view, indices, /*places=*/::mlir::Value(), rows, /*as_rows=*/::mlir::UnitAttr(), ring, /*over_heads=*/::mlir::UnitAttr(), /*columns=*/::mlir::IntegerAttr());
   }]>,
   OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$view, "::mlir::ValueRange":$indices, "::mlir::Value":$rows, "::mlir::UnitAttr":$as_rows,
              CArg<"::mlir::IntegerAttr", "{}">:$ring), [{
-    build($_builder, $_state, tile, view, indices, /*places=*/::mlir::Value(), rows, as_rows, ring);
+    build($_builder, $_state, tile, view, indices, /*places=*/::mlir::Value(), rows, as_rows, ring, /*over_heads=*/::mlir::UnitAttr(), /*columns=*/::mlir::IntegerAttr());
+  }]>,
+  OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$view, "::mlir::ValueRange":$indices, "::mlir::Value":$places, "::mlir::Value":$rows), [{
+    build($_builder, $_state, tile, view, indices, places, rows, /*as_rows=*/::mlir::UnitAttr(), /*ring=*/::mlir::IntegerAttr(), /*over_heads=*/::mlir::UnitAttr(), /*columns=*/::mlir::IntegerAttr());
   }]>];
+  let extraClassDeclaration = [{
+    /// Columns that the view has for the tile: of all heads where it goes over them.
+    Size getViewColumns();
+    /// Columns of which neighbours lie side by side in memory, from a multiple of them on; 0: all of the tile's.
+    int64_t getPieceColumns();
+  }];
   let assemblyFormat = "$tile `,` $view `[` $indices `]` (`as` `rows` $as_rows^)? (`at` `(` $places^ `:` type($places) `)`)? (`rows` `(` $rows^ `)`)? attr-dict `:` type($tile) `,` custom<View>(type($view))";
   let hasVerifier = 1;
 }

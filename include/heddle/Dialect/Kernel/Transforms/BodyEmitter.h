@@ -35,6 +35,13 @@ struct BoundView {
   llvm::SmallVector<mlir::Value> extents, pitches;
 };
 
+/// Columns of a store that lie side by side in one matrix, where those of its tile may not (StoreOp).
+struct StorePiece {
+  mlir::Value matrix;   ///< elements from the matrix that the op's indices name; null: none
+  mlir::Value column;   ///< of the first in that matrix
+  mlir::Value isStored; ///< i1; null: always
+};
+
 /// The part of a tile that is in registers.
 struct Fragment {
   llvm::SmallVector<mlir::Value> registers; ///< row by row
@@ -106,7 +113,7 @@ protected:
   virtual mlir::LogicalResult emitGather(GatherOp op);
   /// The first and the last row that a gather may read of a table.
   virtual std::pair<mlir::Value, mlir::Value> gatherableRows(const BoundView &table);
-  virtual mlir::LogicalResult emitStore(StoreOp op);
+  virtual mlir::LogicalResult emitStore(StoreOp op) = 0;
   virtual mlir::LogicalResult emitReduce(ReduceOp op);
   virtual mlir::LogicalResult emitBroadcast(BroadcastOp op);
   virtual mlir::LogicalResult emitIota(IotaOp op);
@@ -205,6 +212,8 @@ public:
                                     mlir::Value column, const Fragment &shape, int64_t tileColumns);
   /// The row of a store that `row`, at most a ring behind, stands for.
   mlir::Value inRing(StoreOp op, mlir::Value row);
+  /// The piece of a store in pieces that begins at column `inTile` of its tile.
+  StorePiece pieceOf(StoreOp op, mlir::Value inTile);
   /// The addresses of `places` of a store to row-major memory.
   llvm::SmallVector<Address> storedPlaces(StoreOp op, mlir::Value offset, mlir::Value row,
                                           mlir::Value column, const Fragment &shape);
