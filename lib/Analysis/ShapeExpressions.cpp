@@ -7,7 +7,7 @@
 #include "heddle/Analysis/ShapeExpressions.h"
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
-#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Dialect/Transformer/IR/MergedHeads.h"
 #include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -89,8 +89,8 @@ int64_t heddle::paddedHeadsOfContext(kernel::GroupOp group, Value yielded) {
   auto merge = beforeRounding(yielded).getDefiningOp<MergeHeadsOp>();
   if (!merge || group.getRoot() != kernel::Root::Attention)
     return 0;
-  auto heads = cast<ShapedType>(merge.getInput().getType());
-  return padsHeads(heads.getDimSize(1), heads.getDimSize(3)) ? heads.getDimSize(3) : 0;
+  const int64_t size = cast<ShapedType>(merge.getInput().getType()).getDimSize(3);
+  return transformer::padsHeads(merge) ? size : 0;
 }
 
 int64_t heddle::paddedHeadsOfProduct(Value product) {

@@ -29,20 +29,14 @@ static bool isOfAllHeads(Value mask) {
 
 /// Query heads that share a key head and can be the rows of a tile, 0: none can.
 static int64_t sharingHeads(KernelBuilder &f, AttentionOp op) {
-  // A row of merged heads is one of each head only where heads are padded, or need no padding.
-  const int64_t columns = op.getValue().getType().getShape().back();
-  auto isOutput = [&](const auto &yielded) {
-    const int64_t stored =
-        f.viewType(f.firstResult() + yielded.index()).getDims().back().extent.value;
-    return yielded.value() == op.getOutput() ||
-           (yielded.value().template getDefiningOp<MergeHeadsOp>() &&
-            stored == op.getQuery().getType().getDimSize(1) * padded(columns));
+  auto isOutput = [&](Value yielded) { // a row of each head, also where they are merged
+    return yielded == op.getOutput() || yielded.getDefiningOp<MergeHeadsOp>();
   };
   ArrayRef<int64_t> query = op.getQuery().getType().getShape(),
                     key = op.getKey().getType().getShape();
   if (!f.sizes.groupsHeads || query[2] != 1 || query[1] == key[1] || op.getSinks() ||
       op.getRules().bias || !isOfAllHeads(op.getMask()) ||
-      !llvm::all_of(llvm::enumerate(yieldedValues(f)), isOutput))
+      !llvm::all_of(yieldedValues(f), isOutput))
     return 0;
   return query[1] / key[1];
 }

@@ -380,7 +380,7 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
   }
 };
 
-/// Heads are columns; a tile lies in one.
+/// Heads are columns of the product.
 struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, tileRelayout> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const {
     return root == Root::Linear;

@@ -17,6 +17,8 @@
 
 #include "Tilers.h"
 
+#include "heddle/Dialect/Transformer/IR/MergedHeads.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -98,10 +100,9 @@ struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, ti
   /// Where attention pads heads, the weight of a projection is packed alike, and a result is copied
   /// head by head; other readers need whole rows.
   bool canFollow(Operation *merge, Root root, ArrayRef<Operation *>) const {
-    auto heads = cast<MergeHeadsOp>(merge).getInput().getType();
     if (root != Root::Attention)
       return false;
-    if (!padsHeads(heads.getDimSize(1), heads.getDimSize(3)))
+    if (!transformer::padsHeads(cast<MergeHeadsOp>(merge)))
       return true;
     auto takesHeads = [](OpOperand &use) {
       return isa<func::ReturnOp>(use.getOwner()) ||

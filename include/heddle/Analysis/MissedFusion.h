@@ -20,7 +20,7 @@ enum class MissedFusion {
   SessionState,      ///< the value is kept in the session's memory and read from there
   ConsumerBetween,   ///< a reader stands between the ops of the kernel
   TooManyParts,      ///< a launch has room for a limited number of parts
-  UnevenHeads,       ///< heads of a size that 16 does not divide are padded; the reader needs rows
+  UnevenHeads,       ///< heads are stored padded; the reader needs rows
   NoEpilogue,        ///< the kernel cannot apply the reader to its tiles
   OtherReader,       ///< the projections do not feed the same attention
 };

@@ -195,7 +195,8 @@ void TileStore::storeRow(int64_t row, Value matrix, Value number) {
     if (together < e.width)
       part = vector::ExtractStridedSliceOp::create(builder, loc, part, {at % e.width}, {together},
                                                    {1});
-    if (perPiece && pieces[at / perPiece].isStored)
+    // What is behind the last head goes to its padding, and zeros over it: cheaper than to ask.
+    if (perPiece && !op.getOverHeads() && pieces[at / perPiece].isStored)
       e.enterIf(pieces[at / perPiece].isStored);
     e.storeVector(part, to, columnAt(start, at));
   }

@@ -100,13 +100,14 @@ StorePiece BodyEmitter::pieceOf(StoreOp op, Value inTile) {
   }
   const BoundView &to = view(op.getView());
   const int64_t all = op.getViewColumns().value, size = to.type.getDims().back().extent.value;
-  Value head = column;
-  if (all % 16 != 0) { // zeros behind the last head go to its padding
+  Value head = column, isStored;
+  if (all % 16 != 0) { // a place behind the last head's columns for what is not stored
+    isStored = compare(arith::CmpIPredicate::ult, column, constant(all));
     column = minimum(column, constant(all));
     head = minimum(column, constant(all - 1));
   }
   head = builder.createOrFold<arith::DivUIOp>(loc, head, constant(size));
-  return {mul(head, stride(to, 1)), sub(column, mul(head, size)), Value()};
+  return {mul(head, stride(to, 1)), sub(column, mul(head, size)), isStored};
 }
 
 SmallVector<Address> BodyEmitter::storedPlaces(StoreOp op, Value offset, Value row, Value column,

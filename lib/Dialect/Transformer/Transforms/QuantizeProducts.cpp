@@ -18,7 +18,7 @@
 #include "ProductRewrites.h"
 
 #include "heddle/Dialect/ElementFormats.h"
-#include "heddle/Support/Program.h"
+#include "heddle/Dialect/Transformer/IR/MergedHeads.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -32,10 +32,7 @@ namespace {
 /// Columns share scales in groups, which such padding would split.
 bool hasPaddedHeads(Value input) {
   auto merge = input.getDefiningOp<MergeHeadsOp>();
-  if (!merge)
-    return false;
-  auto heads = cast<RankedTensorType>(merge.getInput().getType());
-  return padsHeads(heads.getDimSize(1), heads.getDimSize(3));
+  return merge && padsHeads(merge);
 }
 
 /// Codes, and their scales unless they are stored beside them.

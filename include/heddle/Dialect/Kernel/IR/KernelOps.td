@@ -221,7 +221,7 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
     With `at(%p)` row r of the tile goes to row `index + p[r]` of matrix `first index + r`; where p[r] is negative it is not stored.
 
     The columns of a tile may be those of heads side by side that memory pads to multiples of 16. With `{over_heads}` columns behind the last of a
-    matrix are the first of the next one, of the third last dimension; those behind the last matrix must be zeros. With `{columns = n}` only the
+    matrix are the first of the next one, of the third last dimension; those behind the last matrix are not stored. With `{columns = n}` only the
     first n columns of the tile are stored, those of one head. Both are multiples of 4, and zeros are stored where rows are padded.
 
     C1: one index a dimension. C2: the tile has the view's element type. C3: `as rows` takes an Mx1 tile and a vector, vectors take nothing else.

@@ -38,7 +38,7 @@ struct BoundView {
 /// Columns of a store that lie side by side in one matrix, where those of its tile may not (StoreOp).
 struct StorePiece {
   mlir::Value matrix;   ///< elements from the matrix that the op's indices name; null: none
-  mlir::Value column;   ///< of the first in that matrix
+  mlir::Value column;   ///< of the first in that matrix; in its padding where they are not stored
   mlir::Value isStored; ///< i1; null: always
 };
 
