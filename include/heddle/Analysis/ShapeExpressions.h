@@ -41,7 +41,7 @@ private:
 /// multiple of 16 columns; 0 if rows are stored without such gaps.
 int64_t paddedHeadsOfContext(kernel::GroupOp group, mlir::Value yielded);
 /// The same of the heads into which a product is split in its group or kernel: of the weight's rows.
-/// Rotary positions take tiles of single heads, so that theirs are always padded.
+/// Rotary positions in the same kernel take tiles of single heads, so that theirs are padded.
 int64_t paddedHeadsOfProduct(mlir::Value product);
 
 } // namespace heddle

@@ -226,8 +226,8 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
 
     C1: one index a dimension. C2: the tile has the view's element type. C3: `as rows` takes an Mx1 tile and a vector, vectors take nothing else.
     C4: `at` is Mx1 of i32 with the tile's rows, of a view of rank 3 or more, with `rows` and without `ring`.
-    C5: `over_heads` takes a view of rank 4 whose heads and columns are static. C6: `columns` takes a view in rows and no `over_heads`, `at` or `ring`.
-    C7: both take static columns, a multiple of 4, and a tile of more.
+    C5: `over_heads` takes a view of rank 4 with a static number of heads. C6: `columns` takes a view in rows and no `over_heads`, `at` or `ring`.
+    C7: both take static columns, a multiple of 4, and a tile of a multiple of 16, for `columns` of at least as many; these divide those of the view.
 
     Example:
     ```mlir

@@ -9,7 +9,7 @@
 namespace heddle::transformer {
 
 /// Whether attention pads the heads that it merges. Those that share keys are the rows of one tile in a
-/// step, and padded they are so in memory as well.
+/// step, which memory holds one behind another where each is padded.
 inline bool padsHeads(MergeHeadsOp merge) {
   auto heads = llvm::cast<mlir::ShapedType>(merge.getInput().getType());
   const int64_t count = heads.getDimSize(1), size = heads.getDimSize(3);
