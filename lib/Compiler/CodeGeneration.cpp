@@ -40,7 +40,7 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
 }
 
 /// Whether matrix units of bytes multiply this format.
-static bool isOfMatrices(const NumberFormat &format) { return format.sums == DType::I32; }
+static bool isOfMatrices(const NumberFormat &format) { return format.rows == DType::I8; }
 
 /// Instruction sets without --cpu: the levels of x86-64, and each x86-64 set with instructions for
 /// the format's products that adds no others besides what the format uses.

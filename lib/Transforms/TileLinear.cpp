@@ -382,8 +382,11 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
 
 /// Heads are columns of the product.
 struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, tileRelayout> {
-  bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const {
-    return root == Root::Linear;
+  /// Where heads are padded, the product's columns have gaps, which what is added to it has not.
+  bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
+    auto readsOthers = [](Operation *op) { return op->getNumOperands() > 1; };
+    return root == Root::Linear && (llvm::none_of(before.drop_front(), readsOthers) ||
+                                    !paddedHeadsOfProduct(before.front()->getResult(0)));
   }
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
     return tiles.of(op->getOperand(0));

@@ -64,9 +64,11 @@ static Value withoutPadding(TileBuilder &t, Value x, int64_t size) {
 /// Rows of `size` features over their deviation (layer norm), their root mean square, or their length.
 static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) {
   auto layer = dyn_cast<LayerNormOp>(norm);
-  if (layer)
-    x = t.sub(x, t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size));
   x = withoutPadding(t, x, size);
+  if (layer) {
+    x = t.sub(x, t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size));
+    x = withoutPadding(t, x, size);
+  }
   Value square = t.reduce(kernel::ReduceKind::Add, t.mul(x, x));
   if (auto unit = dyn_cast<NormalizeOp>(norm)) {
     Value length = math::SqrtOp::create(t.b, t.loc, square);

@@ -216,12 +216,13 @@ kernel.def @rotate_elements(%x: tensor<?x2x?x20xf32> {kernel.layout = #kernel.la
 
 // -----
 
-// Row statistics over 5 features in 16 places: padding does not count.
+// Row statistics over 5 features in 16 places: padding counts neither in the mean nor in the deviation.
 // CHECK-LABEL: kernel.func @norm(
 // CHECK: %[[X:.*]] = kernel.load
-// CHECK: kernel.reduce add %[[X]]
 // CHECK: %[[IN:.*]] = kernel.broadcast %{{.*}} : tensor<1x16xi1>
-// CHECK: %[[D:.*]] = arith.select %[[IN]]
+// CHECK: %[[KNOWN:.*]] = arith.select %[[IN]], %[[X]]
+// CHECK: kernel.reduce add %[[KNOWN]]
+// CHECK: %[[D:.*]] = arith.select
 // CHECK: %[[S:.*]] = arith.mulf %[[D]], %[[D]]
 // CHECK: kernel.reduce add %[[S]]
 // CHECK: math.sqrt

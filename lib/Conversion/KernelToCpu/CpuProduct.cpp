@@ -97,6 +97,12 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
 
 //===- Over features -----------------------------------------------------===//
 
+Value CpuProduct::columnsInView() {
+  const int64_t columns = CpuEmitter::columnsOf(op.getType());
+  Value all = e.constant(columns), left = e.loops.columnsLeft(*op, columns);
+  return left ? e.maximum(e.minimum(left, all), e.constant(0)) : all;
+}
+
 SmallVector<Address> CpuProduct::rowsOf(const BoundView &view, const Fragment &shape) {
   Fragment column;
   column.rows = shape.rows;
@@ -353,9 +359,7 @@ void CpuProduct::pack(Value from, Value to) {
   if (op.getRows())
     return forVisited(first, e.scalar(op.getRows()),
                       [&](Value begin, Value end) { packRows(*form, begin, end); });
-  Value left = e.loops.columnsLeft(*op, form->columns);
-  Value last = left ? e.minimum(left, e.constant(form->columns)) : e.constant(form->columns);
-  forVisited(first, last, [&](Value begin, Value end) {
+  forVisited(first, columnsInView(), [&](Value begin, Value end) {
     packPanels(*form, {begin, end}, from ? from : e.constant(0), to ? to : e.constant(form->rows));
   });
 }

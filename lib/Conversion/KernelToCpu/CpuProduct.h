@@ -135,6 +135,8 @@ protected:
   /// Extent of B's last dimension, without padding.
   int64_t features() { return featuresOf(op); }
   int64_t word() { return CpuEmitter::perWord(right()); }
+  /// Columns of the op's tile that its view has.
+  mlir::Value columnsInView();
   /// Addresses of a register tile's rows in the left view, and in a view beside it.
   llvm::SmallVector<Address> leftRows(const Fragment &shape) { return rowsOf(left(), shape); }
   llvm::SmallVector<Address> rowsOf(const BoundView &view, const Fragment &shape);

@@ -219,8 +219,9 @@ void TileStore::storeZeros(const Address &row, Type type, int64_t together) {
   if (!perPiece || columns % 16 == 0)
     return;
   Value zero = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
-  const auto count = static_cast<int64_t>(pieces.size()),
-             inMatrix = op.getOverHeads() ? std::max<int64_t>(columns / perPiece, 1) : count;
+  // Only pieces that go on from head to head are of several matrices.
+  const int64_t count = op.getOverHeads() ? static_cast<int64_t>(pieces.size()) : 1,
+                inMatrix = std::max<int64_t>(columns / perPiece, 1);
   for (int64_t piece = 0; piece < count + inMatrix - 1; piece += inMatrix) {
     const Address start = e.moved(row, pieces[std::min(piece, count - 1)].matrix);
     for (int64_t at = columns; at < padded(columns); at += together)

@@ -41,11 +41,11 @@ protected:
   }
 };
 
-/// Features that end inside a word, a line, a group; few rows and many.
+/// Features that end inside a word, a line, a group; few rows and many, whole matrices and others.
 TEST_P(Int4, LinearIsTheDefinition) {
   for (int64_t k : {1, 5, 32, 33, 40, 71, 139, 224}) {
     CompiledKernel kernel = compile(k, 96);
-    for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 37, 128})
+    for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 37, 61, 128})
       check(kernel, {m, k, 4}, {96, k, 1});
   }
 }
@@ -53,7 +53,7 @@ TEST_P(Int4, LinearIsTheDefinition) {
 /// The last tile of columns is not whole.
 TEST_P(Int4, ColumnsOfSeveralTiles) {
   CompiledKernel kernel = compile(64, 176);
-  for (int64_t m : {1, 9, 100})
+  for (int64_t m : {1, 9, 33, 100})
     check(kernel, {m, 64, 4}, {176, 64, 1});
 }
 
@@ -69,7 +69,7 @@ TEST_P(Int4, InBlocksOfFeatures) {
 TEST_P(Int4, NothingSaturates) {
   CompiledKernel kernel = compile(96, 48);
   for (int byte : {127, -127, -128})
-    for (int64_t m : {1, 9}) {
+    for (int64_t m : {1, 9, 19}) {
       NibbleRows x(m, 96, 4);
       NibbleMatrix w(48, 96, 1);
       std::ranges::fill(x.bytes, static_cast<int8_t>(byte));
@@ -83,7 +83,7 @@ TEST_P(Int4, NothingSaturates) {
 TEST_P(Int4, AllScalesAreExact) {
   constexpr int64_t n = 0x7c00, k = 8;
   CompiledKernel kernel = compile(k, n);
-  for (int64_t m : {1, 6}) {
+  for (int64_t m : {1, 6, 17}) {
     NibbleRows x(m, k, 4);
     NibbleMatrix w(n, k, 1);
     for (int64_t i = 0; i < n; ++i) {
@@ -118,7 +118,7 @@ TEST_P(Int4, NaNIsNotLost) {
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Int4,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
-                                         "x86-64-v4-vnni", "aarch64"),
+                                         "x86-64-v4-vnni", "x86-64-v4-amx", "aarch64"),
                          isaName);
 
 } // namespace

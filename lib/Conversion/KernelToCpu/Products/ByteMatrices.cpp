@@ -9,6 +9,8 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
@@ -48,8 +50,9 @@ void ByteMatrices::store(int64_t from, Value start, Value pitch) {
   call("llvm.x86.tilestored64", {byte(from), start, pitch});
 }
 
-void ByteMatrices::multiply(int64_t sums, int64_t a, int64_t b) {
-  call("llvm.x86.tdpbusd", {byte(sums), byte(a), byte(b)});
+void ByteMatrices::multiply(int64_t sums, int64_t a, int64_t b, Signed side) {
+  call(side == Signed::Left ? "llvm.x86.tdpbsud" : "llvm.x86.tdpbusd",
+       {byte(sums), byte(a), byte(b)});
 }
 
 /// Gives the registers their shapes, and clears them: matrices of `count` rows.
@@ -77,10 +80,11 @@ void ByteMatrices::configure(Value count, int64_t depth) {
   call("llvm.x86.ldtilecfg", configuration.base);
 }
 
-void ByteMatrices::overRows(Value count, int64_t depth, function_ref<void(int64_t, Value)> block) {
-  auto loop = [&](Value from, Value to, int64_t matrices) {
+void ByteMatrices::overRows(Value count, int64_t depth, RowBlock block) {
+  auto loop = [&](Value from, Value to, int64_t matrices, Value rowsOfMatrix) {
     OpBuilder::InsertionGuard guard(e.builder);
-    block(matrices, e.loopBy(from, to, matrices * rows).getInductionVar());
+    Value row = e.loopBy(from, to, matrices * rows).getInductionVar();
+    block(matrices, row, rowsOfMatrix);
   };
   auto rounded = [&](int64_t multiple) {
     return e.mul(arith::DivUIOp::create(e.builder, e.loc, count, e.constant(multiple)), multiple);
@@ -93,8 +97,33 @@ void ByteMatrices::overRows(Value count, int64_t depth, function_ref<void(int64_
     loops();
   };
   configured(whole, e.constant(rows), [&] {
-    loop(e.constant(0), paired, perBlock);
-    loop(paired, whole, 1);
+    loop(e.constant(0), paired, perBlock, e.constant(rows));
+    loop(paired, whole, 1, e.constant(rows));
   });
-  configured(last, last, [&] { loop(whole, count, 1); });
+  configured(last, last, [&] { loop(whole, count, 1, last); });
+}
+
+void ByteMatrices::overBlocks(Value count, Value columnCount, int64_t depth,
+                              function_ref<void(const Block &)> body) {
+  constexpr int64_t pair = perBlock * columns;
+  Value paired =
+      e.mul(arith::DivUIOp::create(e.builder, e.loc, columnCount, e.constant(pair)), pair);
+  overRows(count, depth, [&](int64_t matrices, Value row, Value rowsOfMatrix) {
+    llvm::SaveAndRestore context(e.loops.at, {matrices * rows, row});
+    auto overColumns = [&](Value from, Value to, int64_t panels) {
+      OpBuilder::InsertionGuard guard(e.builder);
+      Value column = e.loopBy(from, to, panels * columns).getInductionVar();
+      body({matrices, panels, rowsOfMatrix, column});
+    };
+    overColumns(e.constant(0), paired, perBlock);
+    overColumns(paired, columnCount, 1);
+  });
+}
+
+void ByteMatrices::overSums(const TileMemory &sums, const Block &block,
+                            function_ref<void(int64_t i, int64_t j, Value place)> act) {
+  for (int64_t i = 0; i < block.matrices; ++i)
+    for (int64_t j = 0; j < block.panels; ++j)
+      act(i, j,
+          e.address(sums.base, e.placeIn(sums, i * rows, block.column, j * columns), sums.element));
 }

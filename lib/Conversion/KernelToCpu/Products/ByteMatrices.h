@@ -32,11 +32,19 @@ public:
   ByteMatrices(const ByteMatrices &) = delete;
   ByteMatrices &operator=(const ByteMatrices &) = delete;
 
-  /// Runs `block` for the blocks of `count` rows: whole ones of two matrices, then single matrices,
-  /// the last of which may have fewer rows. Left sides have `depth` features, a multiple of four.
-  /// `block` is told how many matrices of rows it has, and their first row.
-  void overRows(mlir::Value count, int64_t depth,
-                llvm::function_ref<void(int64_t matrices, mlir::Value row)> block);
+  /// Matrices of rows, and panels of columns from `column` on; the row loop's position is the first row.
+  struct Block {
+    int64_t matrices, panels;
+    mlir::Value rowsOfMatrix, column;
+  };
+  /// Runs `body` for the blocks of `count` rows and `columns` columns: whole ones of two matrices, then
+  /// single matrices, the last of which may have fewer rows. Left sides have `depth` features, a
+  /// multiple of four.
+  void overBlocks(mlir::Value count, mlir::Value columns, int64_t depth,
+                  llvm::function_ref<void(const Block &)> body);
+  /// Calls `act` for each matrix of sums in a block, with its place in `sums`.
+  void overSums(const TileMemory &sums, const Block &block,
+                llvm::function_ref<void(int64_t i, int64_t j, mlir::Value place)> act);
 
   /// Registers of a block: sums of matrices (i, j) of rows and columns, left and right sides.
   static int64_t sum(int64_t i, int64_t j) { return i * perBlock + j; }
@@ -47,10 +55,14 @@ public:
   /// Loads and stores the rows of a register, `pitch` bytes apart.
   void load(int64_t to, mlir::Value start, mlir::Value pitch);
   void store(int64_t from, mlir::Value start, mlir::Value pitch);
-  /// Adds the products of bytes without sign in `a` and with a sign in `b` to `sums`.
-  void multiply(int64_t sums, int64_t a, int64_t b);
+  /// Adds the products of bytes in `a` and in `b` to `sums`; one side's have a sign.
+  enum class Signed : uint8_t { Left, Right };
+  void multiply(int64_t sums, int64_t a, int64_t b, Signed side);
 
 private:
+  using RowBlock =
+      llvm::function_ref<void(int64_t matrices, mlir::Value row, mlir::Value rowsOfMatrix)>;
+  void overRows(mlir::Value count, int64_t depth, RowBlock block);
   void configure(mlir::Value count, int64_t depth);
   void call(llvm::StringRef name, mlir::ValueRange operands);
   mlir::Value byte(int64_t value);

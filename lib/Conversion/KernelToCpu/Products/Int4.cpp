@@ -16,10 +16,17 @@
 //
 // The high codes of a line are shifted down for the rows of a register tile. If those are
 // few, their sums are shifted instead, before products of low codes are added.
+//
+// A matrix unit, where there is one, makes the u of sixteen rows and columns. What it multiplies and
+// what it makes lie in scratch; of a group one after the other would wait for it, so that the next
+// group's u are made before this group's are added to the sums.
 
 #include "../CpuProduct.h"
+#include "ByteMatrices.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -67,6 +74,38 @@ struct Int4 : CpuProduct {
     return sums;
   }
 
+  /// Few rows are bound by memory, which register tiles fetch ahead.
+  int64_t matricesFrom() override {
+    return e.target.int8Matrices && width == lineWords && !op.getVisited() ? ByteMatrices::rows : 0;
+  }
+
+  /// An incomplete last group goes in a second pass, since its matrices have another shape.
+  void sumMatrices(const TileMemory &sums, Value count) override {
+    ByteMatrices unit(e);
+    ByGroups scratch;
+    scratch.codes.rows = ByGroups::groups * ByGroups::panels * groupBytes;
+    scratch.codes.columns = lineWords;
+    scratch.parts.rows = ByGroups::rows;
+    scratch.parts.columns = ByGroups::panels * ByteMatrices::columns;
+    for (TileMemory *memory : {&scratch.codes, &scratch.parts}) {
+      memory->element = builder.getI32Type();
+      e.scratch.place(*memory);
+    }
+    const int64_t whole = features() / format.group, rest = features() % format.group;
+    auto add = [&](int64_t from, int64_t to, int64_t depth) {
+      scratch.depth = depth;
+      unit.overBlocks(count, columnsInView(), depth, [&](const ByteMatrices::Block &block) {
+        addBlock(unit, sums, block, scratch, from, to);
+      });
+    };
+    if (whole)
+      add(0, whole, format.group);
+    if (rest)
+      add(whole, whole + 1, (rest + 3) / 4 * 4);
+    for (TileMemory *memory : {&scratch.parts, &scratch.codes})
+      e.scratch.release(*memory);
+  }
+
 private:
   /// Where the rows of the left view, and of its scales, and the columns of the panels begin.
   struct Sides {
@@ -91,7 +130,7 @@ private:
   /// The products of a group, `words` of four features of a row.
   void addGroup(const Sides &sides, Value group, int64_t words, Registers &sums) {
     const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
-    fetchAhead(sides, group);
+    fetchAhead(sides.columns, group);
     Registers parts = sumsOfGroup(sides, group, words), scales, minimums;
     for (int64_t j = 0; j < vectors; ++j) {
       scales.push_back(halvesAt(sides.columns[j], group, 0));
@@ -103,26 +142,183 @@ private:
       for (int64_t j = 0; j < vectors; ++j) {
         Value &sum = sums[row * vectors + j];
         Value part = asWords(parts[row * vectors + j]);
-        part = arith::SIToFPOp::create(builder, loc, sum.getType(), part);
-        Value factor = arith::MulFOp::create(builder, loc, scale, scales[j]);
-        sum = multiplyAdd(part, factor, sum, /*guarded=*/false);
-        sum = multiplyAdd(offset, minimums[j], sum, /*guarded=*/false);
+        sum = addPart(part, {scale, offset, scales[j], minimums[j]}, sum);
       }
     }
   }
 
+  /// Scales of a group of a row and of columns: e, s, d and m.
+  struct Scales {
+    Value scale, offset, columnScale, minimum;
+  };
+
+  /// `sum` and what the group's `part`, the sums of its products, stands for.
+  Value addPart(Value part, const Scales &scales, Value sum) {
+    part = arith::SIToFPOp::create(builder, loc, sum.getType(), part);
+    Value factor = arith::MulFOp::create(builder, loc, scales.scale, scales.columnScale);
+    sum = multiplyAdd(part, factor, sum, /*guarded=*/false);
+    return multiplyAdd(scales.offset, scales.minimum, sum, /*guarded=*/false);
+  }
+
   /// Fetches a group that is read later: prefetchers stop at the end of a page. Groups of columns
   /// that are read next lie behind these.
-  void fetchAhead(const Sides &sides, Value group) {
+  void fetchAhead(ArrayRef<Address> columns, Value group) {
     constexpr int64_t ahead = 6 << 10; // bytes
     if (!e.kernel.getScheduleOrDefault().getPrefetch())
       return;
-    for (int64_t j = 0; j < sides.shape.vectors; ++j)
-      for (int64_t line = 0; sides.columns[j].constant % lineWords == 0 && line < format.blockLines;
-           ++line)
+    for (const Address &column : columns)
+      for (int64_t line = 0; column.constant % lineWords == 0 && line < format.blockLines; ++line)
         e.fetch(e.pointers[right().argument],
-                e.moved(sides.columns[j], e.mul(group, blockWords), line * lineWords + ahead / 4),
+                e.moved(column, e.mul(group, blockWords), line * lineWords + ahead / 4),
                 builder.getI32Type());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Matrices
+  //===--------------------------------------------------------------------===//
+
+  /// Scratch of a block of matrices: of two groups, that which is multiplied and that which is added.
+  struct ByGroups {
+    static constexpr int64_t groups = 2, panels = ByteMatrices::perBlock,
+                             rows = ByteMatrices::perBlock * ByteMatrices::rows;
+    TileMemory codes, parts;      ///< words of four codes, panel by panel; i32 sums of products
+    int64_t depth = format.group; ///< features of a group
+  };
+
+  /// Adds the groups [from, to) of a block of matrices to `sums`.
+  void addBlock(ByteMatrices &unit, const TileMemory &sums, const ByteMatrices::Block &block,
+                const ByGroups &scratch, int64_t from, int64_t to) {
+    Fragment shape;
+    shape.rows = shape.vectors = 1;
+    const int64_t panel = panelBytes(DType::I4, features()) / 4;
+    SmallVector<Address> panels;
+    Value number = arith::DivUIOp::create(builder, loc, block.column, e.constant(16));
+    for (int64_t j = 0; j < block.panels; ++j)
+      panels.push_back(e.moved(columnPlaces(shape).front(), e.mul(number, panel), j * panel));
+    if (!from)
+      unit.overSums(sums, block, [&](int64_t i, int64_t j, Value place) {
+        unit.clear(ByteMatrices::sum(i, j));
+        unit.store(ByteMatrices::sum(i, j), place, e.constant(sums.columns * 4));
+      });
+    Value last = e.constant(to - 1);
+    decode(scratch, panels, e.constant(from), e.constant(from));
+    loadCodes(unit, block, scratch, e.constant(from));
+    for (int64_t i = 0; i < block.matrices; ++i) {
+      multiply(unit, block, i, e.constant(from));
+      storeParts(unit, block, scratch, i);
+    }
+    if (to - from > 1) {
+      decode(scratch, panels, e.constant(from + 1), e.constant(from + 1));
+      OpBuilder::InsertionGuard guard(builder);
+      Value group = e.loopBy(e.constant(from), last, 1).getInductionVar();
+      Value next = e.add(group, e.constant(1)), behind = e.add(group, e.constant(2));
+      loadCodes(unit, block, scratch, next);
+      for (int64_t i = 0; i < block.matrices; ++i) {
+        multiply(unit, block, i, next);
+        if (i == 0)
+          decode(scratch, panels, e.minimum(behind, last), behind);
+        addParts(sums, block, scratch, i, scalesOf(panels, group), group);
+        storeParts(unit, block, scratch, i);
+      }
+    }
+    for (int64_t i = 0; i < block.matrices; ++i)
+      addParts(sums, block, scratch, i, scalesOf(panels, last), last);
+  }
+
+  /// Where the codes of a group begin in scratch, in words.
+  Address codesAt(Value group, int64_t panel) {
+    Value turn = arith::AndIOp::create(builder, loc, group, e.constant(ByGroups::groups - 1));
+    return {e.mul(turn, ByGroups::panels * groupBytes * lineWords), panel * groupBytes * lineWords};
+  }
+
+  /// Writes the codes of a group, a byte each, to the scratch of group `to`.
+  void decode(const ByGroups &scratch, ArrayRef<Address> panels, Value group, Value to) {
+    fetchAhead(panels, group);
+    for (auto [j, panel] : llvm::enumerate(panels)) {
+      const Address matrix = codesAt(to, static_cast<int64_t>(j));
+      Value line;
+      for (int64_t word = 0; word < scratch.depth / 4; ++word) {
+        if (word % 2 == 0)
+          line = lineAt(panel, group, word / 2);
+        e.storeAt(codesOf(line, word % 2, /*isShifted=*/true), scratch.codes.base,
+                  e.moved(matrix, Value(), word * lineWords), scratch.codes.element);
+      }
+    }
+  }
+
+  void loadCodes(ByteMatrices &unit, const ByteMatrices::Block &block, const ByGroups &scratch,
+                 Value group) {
+    for (int64_t j = 0; j < block.panels; ++j)
+      unit.load(ByteMatrices::right(j),
+                e.address(scratch.codes.base, codesAt(group, j), scratch.codes.element),
+                e.constant(lineWords * 4));
+  }
+
+  /// Makes the sums of products of a group and a matrix of rows.
+  void multiply(ByteMatrices &unit, const ByteMatrices::Block &block, int64_t matrix, Value group) {
+    Fragment shape;
+    shape.rows = shape.vectors = 1;
+    const BoundView left = this->left();
+    Value pitch = e.stride(left, left.type.getRank() - 2);
+    const Address first = e.moved(leftRows(shape).front(), e.mul(group, format.group));
+    unit.load(ByteMatrices::left(matrix),
+              e.address(e.pointers[left.argument],
+                        e.moved(first, e.mul(pitch, matrix * ByteMatrices::rows)),
+                        builder.getI8Type()),
+              pitch);
+    for (int64_t j = 0; j < block.panels; ++j) {
+      const int64_t sum = ByteMatrices::sum(matrix, j);
+      unit.clear(sum);
+      unit.multiply(sum, ByteMatrices::left(matrix), ByteMatrices::right(j),
+                    ByteMatrices::Signed::Left);
+    }
+  }
+
+  /// Stores them in scratch.
+  void storeParts(ByteMatrices &unit, const ByteMatrices::Block &block, const ByGroups &scratch,
+                  int64_t matrix) {
+    const TileMemory &parts = scratch.parts;
+    for (int64_t j = 0; j < block.panels; ++j) {
+      const int64_t place = matrix * ByteMatrices::rows * parts.columns + j * ByteMatrices::columns;
+      unit.store(ByteMatrices::sum(matrix, j),
+                 e.address(parts.base, {Value(), place}, parts.element),
+                 e.constant(parts.columns * 4));
+    }
+  }
+
+  /// Scales and minimums of a group of the columns.
+  SmallVector<Scales> scalesOf(ArrayRef<Address> panels, Value group) {
+    SmallVector<Scales> scales;
+    for (const Address &panel : panels)
+      scales.push_back(
+          {Value(), Value(), halvesAt(panel, group, 0), halvesAt(panel, group, lineWords)});
+    return scales;
+  }
+
+  /// Adds them to `sums`, row by row.
+  void addParts(const TileMemory &sums, const ByteMatrices::Block &block, const ByGroups &scratch,
+                int64_t matrix, ArrayRef<Scales> columns, Value group) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value row = e.add(e.loopBy(e.constant(0), block.rowsOfMatrix, 1).getInductionVar(),
+                      e.constant(matrix * ByteMatrices::rows));
+    llvm::SaveAndRestore context(e.loops.at, {1, e.add(e.loops.at.row, row)});
+    Fragment shape;
+    shape.rows = shape.vectors = 1;
+    const Address ofRow = rowsOf(e.view(op.getScales()), shape).front(),
+                  parts{e.mul(row, scratch.parts.columns), 0};
+    Value scale = rowScale(ofRow, group, 0), offset = rowScale(ofRow, group, 1);
+    for (auto [j, ofColumns] : llvm::enumerate(columns)) {
+      const auto column = static_cast<int64_t>(j) * ByteMatrices::columns;
+      const Address place = e.placeIn(sums, 0, block.column, column);
+      auto load = [&](const TileMemory &memory, const Address &from) {
+        return e.loadAt(memory.base, from, VectorType::get({width}, memory.element),
+                        memory.element);
+      };
+      Value sum =
+          addPart(load(scratch.parts, e.moved(parts, Value(), column)),
+                  {scale, offset, ofColumns.columnScale, ofColumns.minimum}, load(sums, place));
+      e.storeAt(sum, sums.base, place, sums.element);
+    }
   }
 
   //===--------------------------------------------------------------------===//

@@ -11,8 +11,6 @@
 
 #include "heddle/Support/Program.h"
 
-#include "llvm/Support/SaveAndRestore.h"
-
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
@@ -92,32 +90,14 @@ private:
   };
 
   void addMatrices(ByteMatrices &unit, const TileMemory &sums, Value count, Features features) {
-    const int64_t columns = CpuEmitter::columnsOf(op.getType());
-    Value left = e.loops.columnsLeft(*op, columns), end = e.constant(columns);
-    if (left)
-      end = e.maximum(e.minimum(left, end), e.constant(0));
-    constexpr int64_t pair = ByteMatrices::perBlock * ByteMatrices::columns;
-    Value paired = e.mul(arith::DivUIOp::create(builder, loc, end, e.constant(pair)), pair);
-    unit.overRows(count, features.step, [&](int64_t matrices, Value row) {
-      llvm::SaveAndRestore context(e.loops.at, {matrices * ByteMatrices::rows, row});
-      auto overColumns = [&](Value from, Value to, int64_t panels) {
-        OpBuilder::InsertionGuard guard(builder);
-        Value column = e.loopBy(from, to, panels * ByteMatrices::columns).getInductionVar();
-        addBlock(unit, sums, {matrices, panels, column}, features);
-      };
-      overColumns(e.constant(0), paired, ByteMatrices::perBlock);
-      overColumns(paired, end, 1);
+    unit.overBlocks(count, columnsInView(), features.step, [&](const ByteMatrices::Block &block) {
+      addBlock(unit, sums, block, features);
     });
   }
 
-  /// Matrices of rows, and of columns from `column` on.
-  struct Block {
-    int64_t matrices, panels;
-    Value column;
-  };
-
-  /// Adds the products of some features of a block at the row loop's position.
-  void addBlock(ByteMatrices &unit, const TileMemory &sums, Block block, Features features) {
+  /// Adds the products of some features of a block.
+  void addBlock(ByteMatrices &unit, const TileMemory &sums, const ByteMatrices::Block &block,
+                Features features) {
     Fragment shape;
     shape.rows = shape.vectors = 1;
     const BoundView left = this->left(), right = this->right();
@@ -127,16 +107,7 @@ private:
             panels = e.moved(e.rightPlaces(op, shape, step).front(), e.mul(block.column, stored));
     Value leftPitch = e.stride(left, left.type.getRank() - 2), rightPitch = e.constant(step),
           sumPitch = e.constant(sums.columns * 4);
-    auto overSums = [&](auto act) {
-      for (int64_t i = 0; i < block.matrices; ++i)
-        for (int64_t j = 0; j < block.panels; ++j)
-          act(i, j,
-              e.address(
-                  sums.base,
-                  e.placeIn(sums, i * ByteMatrices::rows, block.column, j * ByteMatrices::columns),
-                  sums.element));
-    };
-    overSums([&](int64_t i, int64_t j, Value place) {
+    unit.overSums(sums, block, [&](int64_t i, int64_t j, Value place) {
       if (features.from)
         unit.load(ByteMatrices::sum(i, j), place, sumPitch);
       else
@@ -160,10 +131,11 @@ private:
                             byte),
                   leftPitch);
         for (int64_t j = 0; j < block.panels; ++j)
-          unit.multiply(ByteMatrices::sum(i, j), ByteMatrices::left(i), ByteMatrices::right(j));
+          unit.multiply(ByteMatrices::sum(i, j), ByteMatrices::left(i), ByteMatrices::right(j),
+                        ByteMatrices::Signed::Right);
       }
     }
-    overSums([&](int64_t i, int64_t j, Value place) {
+    unit.overSums(sums, block, [&](int64_t i, int64_t j, Value place) {
       unit.store(ByteMatrices::sum(i, j), place, sumPitch);
     });
   }

@@ -1,0 +1,43 @@
+//===- int4-matrices.mlir - Sums of groups by matrices of bytes -*- mlir -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sixteen rows and more: codes are taken apart in scratch, matrices of 16 rows and 32
+// features make the sums of a group, which are added, scaled, to sums of f32. The next
+// group's are made before this group's are added. Register tiles read the sums.
+
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-amx --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: func.func @nibbles(
+// CHECK-DAG: %[[CODES:.*]] = llvm.alloca {{.*}} x i32
+// CHECK-DAG: %[[SHAPES:.*]] = llvm.alloca {{.*}} x i8
+// CHECK: %[[MANY:.*]] = arith.cmpi sge, %{{.*}}, %c16_i64
+// CHECK: scf.if %[[MANY]] {
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"(%[[SHAPES]])
+// Sums of a block, two by two, begin with zero.
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
+// The first of four whole groups, one matrix of rows after the other.
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbsud"
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tilestored64"
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbsud"
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tilestored64"
+// Then the next group's products stand before the sums of this one, which are read before theirs are stored.
+// CHECK: scf.for {{.*}} %c0_i64 to %c3_i64 step %c1_i64
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbsud"
+// CHECK: arith.minsi {{.*}}, %c3_i64
+// CHECK: scf.for {{.*}} %c0_i64 to %c16_i64 step %c1_i64
+// CHECK: arith.sitofp {{.*}} : vector<16xi32> to vector<16xf32>
+// CHECK: math.fma
+// CHECK: math.fma
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tilestored64"
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbsud"
+// CHECK: llvm.call_intrinsic "llvm.x86.tilerelease"
+// CHECK: scf.if %[[MANY]]
+// CHECK: llvm.load {{.*}} -> vector<16xf32>
+// CHECK: else
+// CHECK: llvm.x86.avx512.vpdpbusd.512
+kernel.func @nibbles(%x: !kernel.view<[d0, 128], i8>, %s: !kernel.view<[d0, 8], f32>, %w: !kernel.view<[64, 128], i4, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0) grid(%i = d0 by 96, %j = 64 by 64) {
+  %c = kernel.contract %x[%i], %w[%j] scales(%s : !kernel.view<[d0, 8], f32>) : !kernel.view<[d0, 128], i8>, !kernel.view<[64, 128], i4, panel = 16> -> tensor<96x64xf32>
+  kernel.store %c, %y[%i, %j] : tensor<96x64xf32>, !kernel.view<[d0, 64], f32>
+}
