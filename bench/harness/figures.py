@@ -38,6 +38,7 @@ class Result:
         self.notes = {}  # contender -> why there is no figure
         self.rates = {}  # "f32", …, "read" -> operations or bytes a second, a round
         self.instructions = {}  # "f32", … -> the instruction whose rate it is
+        self.units = {}  # "int8", … -> a matrix unit that is faster, whose rate is not measured
         self.first = {}  # contender -> the round in which it came, where that is not the first
         self.facts = {}  # other numbers: compile seconds, bytes in memory
 
@@ -65,4 +66,4 @@ class Result:
         return median([work / s / r for s, r in zip(self.seconds[contender], self.rates[rate][self.first.get(contender, 0):])])
 
     def to_json(self):
-        return {key: getattr(self, key) for key in ("threads", "seconds", "errors", "kernels", "notes", "rates", "instructions", "first", "facts")} | {"row": self.row.name}
+        return {key: getattr(self, key) for key in ("threads", "seconds", "errors", "kernels", "notes", "rates", "instructions", "units", "first", "facts")} | {"row": self.row.name}

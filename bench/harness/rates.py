@@ -27,4 +27,5 @@ def arithmetic_rates(heddle, row, result):
     """Operations a second of what the row is judged by alone: each arithmetic takes 15 ms of every round, twice."""
     answers = heddle.ask(do="rates", of=gates.arithmetics(row.dtype), threads=result.threads)
     result.instructions = {name: answer["instruction"] for name, answer in answers.items() if answer.get("instruction")}
+    result.units = {name: answer["unit"] for name, answer in answers.items() if answer.get("unit")}
     return [(name, answer["rate"]) for name, answer in answers.items() if answer["rate"] > 0]

@@ -8,6 +8,7 @@
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/ExecutionEngine/Jit.h"
 #include "heddle/Runtime/Npy.h"
+#include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -225,12 +226,21 @@ static Expected<Arithmetic> arithmeticOf(const std::string &name) {
   return inputError("rates: expected an arithmetic of " + known + ", found " + quotedText(name));
 }
 
+/// The processor's matrix unit for an arithmetic; empty without one. Its rate is not measured: no gate is a share of it.
+static std::string matrixUnitOf(Arithmetic arithmetic) {
+  const std::string unit = arithmetic == Arithmetic::Int8   ? "amx-int8"
+                           : arithmetic == Arithmetic::BF16 ? "amx-bf16"
+                                                            : "";
+  return std::ranges::count(cpuFeatures(), unit) ? unit : "";
+}
+
 Expected<Json> Worker::rates(const Json &request) {
   Json answer;
   for (const std::string name : request.at("of")) {
     Arithmetic arithmetic = HEDDLE_TRY(arithmeticOf(name));
     answer[name] = {{"rate", measureRate(arithmetic, request.at("threads"))},
-                    {"instruction", rateInstruction(arithmetic)}};
+                    {"instruction", rateInstruction(arithmetic)},
+                    {"unit", matrixUnitOf(arithmetic)}};
   }
   return answer;
 }

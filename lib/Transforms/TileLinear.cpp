@@ -382,7 +382,8 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
 
 /// Heads are columns of the product.
 struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, tileRelayout> {
-  /// Where heads are padded, the product's columns have gaps, which what is added to it has not.
+  /// Where heads are padded, the product's columns have gaps, which what is added to it has not, unless
+  /// that is another product of the same kernel, which nobody asks for.
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
     auto readsOthers = [](Operation *op) { return op->getNumOperands() > 1; };
     return root == Root::Linear && (llvm::none_of(before.drop_front(), readsOthers) ||

@@ -215,6 +215,12 @@ class Gates(unittest.TestCase):
         self.assertIn("0.60", gates.voids([result(matrix.WITNESS, shares={"heddle": 0.9, "openvino": 0.6})])[0])
         self.assertIn("expected at most 1", gates.voids([result("gemm.f32.64x768x768", shares={"heddle": 1.02})])[0])
 
+    def test_matrix_units_are_faster_than_the_peak(self):
+        for dtype, heddles in (("int8", []), ("bf16", ["heddle"])):
+            made = result(f"gemm.{dtype}.64x768x768", shares={"heddle": 2.0, "openvino": 1.5}, rates=dict.fromkeys(("f32", dtype), PEAKS["f32"]))
+            self.assertEqual(len(gates.voids([made])), 2)
+            made.units = {dtype: "amx-" + dtype}
+            self.assertEqual([reason.split()[1] for reason in gates.voids([made])], heddles)
 
     def test_a_machine_that_is_not_quiet(self):
         made = result(matrix.WITNESS, shares={"heddle": 0.9, "openvino": 0.8})

@@ -135,6 +135,12 @@ protected:
   /// Extent of B's last dimension, without padding.
   int64_t features() { return featuresOf(op); }
   int64_t word() { return CpuEmitter::perWord(right()); }
+  /// One row of one vector of columns.
+  static Fragment oneVector() {
+    Fragment shape;
+    shape.rows = shape.vectors = 1;
+    return shape;
+  }
   /// Columns of the op's tile that its view has.
   mlir::Value columnsInView();
   /// Addresses of a register tile's rows in the left view, and in a view beside it.

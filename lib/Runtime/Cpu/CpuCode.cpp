@@ -234,7 +234,8 @@ bool isSlowHere(const std::vector<std::string> &features) {
   return pairs && !cpuRates().dot2Pays();
 }
 
-/// Whether code with these features multiplies by a matrix unit, several times as fast as any other.
+/// Whether code with these features multiplies by a matrix unit, faster than any other: int8 several
+/// times.
 bool hasMatrices(const std::vector<std::string> &features) {
   return std::find(features.begin(), features.end(), "amx_int8") != features.end();
 }

@@ -46,6 +46,12 @@ void ByteMatrices::load(int64_t to, Value start, Value pitch) {
   call("llvm.x86.tileloadd64", {byte(to), start, pitch});
 }
 
+void ByteMatrices::loadLeft(int64_t i, const BoundView &view, Address first) {
+  Value pitch = e.stride(view, view.type.getRank() - 2);
+  Address place = e.moved(first, e.mul(pitch, i * rows));
+  load(left(i), e.address(e.pointers[view.argument], place, e.builder.getI8Type()), pitch);
+}
+
 void ByteMatrices::store(int64_t from, Value start, Value pitch) {
   call("llvm.x86.tilestored64", {byte(from), start, pitch});
 }

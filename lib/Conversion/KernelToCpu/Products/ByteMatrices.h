@@ -5,8 +5,9 @@
 // The matrix unit of x86 (AMX): eight registers of up to 16 rows of 64 bytes, whose shapes a
 // configuration in memory names, and an instruction that multiplies two of bytes into one of i32.
 //
-//   left    rows of a view, 64 features of each            16 x 64 bytes
-//   right   a panel: four features of 16 columns a row     16 x 16 words
+//   left    rows of a view, up to 64 features of each      16 x 64 bytes
+//   right   four features of 16 columns a row, as panels   16 x 16 words
+//           of bytes have them
 //   sums    i32                                            16 x 16
 //
 // A tile is summed by blocks of up to two matrices of rows by two of columns, which take four of the
@@ -35,7 +36,8 @@ public:
   /// Matrices of rows, and panels of columns from `column` on; the row loop's position is the first row.
   struct Block {
     int64_t matrices, panels;
-    mlir::Value rowsOfMatrix, column;
+    mlir::Value rowsOfMatrix; ///< fewer than `rows` in the last matrix
+    mlir::Value column;
   };
   /// Runs `body` for the blocks of `count` rows and `columns` columns: whole ones of two matrices, then
   /// single matrices, the last of which may have fewer rows. Left sides have `depth` features, a
@@ -54,6 +56,8 @@ public:
   void clear(int64_t to);
   /// Loads and stores the rows of a register, `pitch` bytes apart.
   void load(int64_t to, mlir::Value start, mlir::Value pitch);
+  /// Loads matrix `i` of rows of a view of bytes; `first` is the place in the first matrix's first row.
+  void loadLeft(int64_t i, const BoundView &view, Address first);
   void store(int64_t from, mlir::Value start, mlir::Value pitch);
   /// Adds the products of bytes in `a` and in `b` to `sums`; one side's have a sign.
   enum class Signed : uint8_t { Left, Right };

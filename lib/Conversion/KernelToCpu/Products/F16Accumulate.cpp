@@ -16,6 +16,7 @@
 
 #include "heddle/Support/Program.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -34,7 +35,7 @@ struct F16Accumulate : CpuProduct {
   Value step(Value a, Value b, Value c, bool) override {
     a = vector::BitCastOp::create(builder, loc, c.getType(), a);
     b = vector::BitCastOp::create(builder, loc, c.getType(), b);
-    return math::FmaOp::create(builder, loc, a, b, c);
+    return beforeNextLoads(math::FmaOp::create(builder, loc, a, b, c));
   }
 
   /// Sums block by block, each from zero.
@@ -64,6 +65,21 @@ struct F16Accumulate : CpuProduct {
     if (*words > whole)
       addBlock(e.add(first, e.constant(whole)), *words - whole);
     return sums;
+  }
+
+  /// `sum`, behind which LLVM loads what the next products read. No multiply-add of f16 on x86
+  /// broadcasts a word from memory, so that words need registers, and LLVM would load those of all
+  /// rows and steps first, and spill them.
+  Value beforeNextLoads(Value sum) {
+    if (!e.isX86())
+      return sum;
+    auto nothing =
+        LLVM::InlineAsmOp::create(builder, loc, sum.getType(), sum, "", "=v,0,~{memory}",
+                                  /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                  LLVM::tailcallkind::TailCallKind::None,
+                                  /*asm_dialect=*/LLVM::AsmDialectAttr(),
+                                  /*operand_attrs=*/ArrayAttr());
+    return nothing.getRes();
   }
 
   /// Adds the sums of even and odd features to the f32 sum. One permutation moves the even ones

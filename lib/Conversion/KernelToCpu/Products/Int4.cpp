@@ -18,8 +18,9 @@
 // few, their sums are shifted instead, before products of low codes are added.
 //
 // A matrix unit, where there is one, makes the u of sixteen rows and columns. What it multiplies and
-// what it makes lie in scratch; of a group one after the other would wait for it, so that the next
-// group's u are made before this group's are added to the sums.
+// what it makes lie in scratch. Vectors would wait for it and it for them, so that it makes the next
+// group's u of sixteen rows, in its registers, before this group's u of these rows are added to the
+// sums; then the new ones take their place in scratch.
 
 #include "../CpuProduct.h"
 #include "ByteMatrices.h"
@@ -82,11 +83,11 @@ struct Int4 : CpuProduct {
   /// An incomplete last group goes in a second pass, since its matrices have another shape.
   void sumMatrices(const TileMemory &sums, Value count) override {
     ByteMatrices unit(e);
-    ByGroups scratch;
-    scratch.codes.rows = ByGroups::groups * ByGroups::panels * groupBytes;
+    GroupScratch scratch;
+    scratch.codes.rows = GroupScratch::groups * GroupScratch::panels * groupBytes;
     scratch.codes.columns = lineWords;
-    scratch.parts.rows = ByGroups::rows;
-    scratch.parts.columns = ByGroups::panels * ByteMatrices::columns;
+    scratch.parts.rows = GroupScratch::rows;
+    scratch.parts.columns = GroupScratch::panels * ByteMatrices::columns;
     for (TileMemory *memory : {&scratch.codes, &scratch.parts}) {
       memory->element = builder.getI32Type();
       e.scratch.place(*memory);
@@ -177,24 +178,24 @@ private:
   // Matrices
   //===--------------------------------------------------------------------===//
 
-  /// Scratch of a block of matrices: of two groups, that which is multiplied and that which is added.
-  struct ByGroups {
+  /// Scratch of a block of matrices.
+  struct GroupScratch {
     static constexpr int64_t groups = 2, panels = ByteMatrices::perBlock,
                              rows = ByteMatrices::perBlock * ByteMatrices::rows;
-    TileMemory codes, parts;      ///< words of four codes, panel by panel; i32 sums of products
+    TileMemory codes;             ///< words of four codes, panel by panel, of two groups
+    TileMemory parts;             ///< i32 sums of the products of one group
     int64_t depth = format.group; ///< features of a group
   };
 
   /// Adds the groups [from, to) of a block of matrices to `sums`.
   void addBlock(ByteMatrices &unit, const TileMemory &sums, const ByteMatrices::Block &block,
-                const ByGroups &scratch, int64_t from, int64_t to) {
-    Fragment shape;
-    shape.rows = shape.vectors = 1;
+                const GroupScratch &scratch, int64_t from, int64_t to) {
     const int64_t panel = panelBytes(DType::I4, features()) / 4;
     SmallVector<Address> panels;
-    Value number = arith::DivUIOp::create(builder, loc, block.column, e.constant(16));
+    Value number =
+        arith::DivUIOp::create(builder, loc, block.column, e.constant(ByteMatrices::columns));
     for (int64_t j = 0; j < block.panels; ++j)
-      panels.push_back(e.moved(columnPlaces(shape).front(), e.mul(number, panel), j * panel));
+      panels.push_back(e.moved(columnPlaces(oneVector()).front(), e.mul(number, panel), j * panel));
     if (!from)
       unit.overSums(sums, block, [&](int64_t i, int64_t j, Value place) {
         unit.clear(ByteMatrices::sum(i, j));
@@ -213,26 +214,29 @@ private:
       Value group = e.loopBy(e.constant(from), last, 1).getInductionVar();
       Value next = e.add(group, e.constant(1)), behind = e.add(group, e.constant(2));
       loadCodes(unit, block, scratch, next);
+      // Codes that no group needs follow the last one's: cheaper than to ask.
+      decode(scratch, panels, e.minimum(behind, last), behind);
+      const SmallVector<Scales> columns = scalesOf(panels, group);
       for (int64_t i = 0; i < block.matrices; ++i) {
         multiply(unit, block, i, next);
-        if (i == 0)
-          decode(scratch, panels, e.minimum(behind, last), behind);
-        addParts(sums, block, scratch, i, scalesOf(panels, group), group);
+        addParts(sums, block, scratch, i, columns, group);
         storeParts(unit, block, scratch, i);
       }
     }
+    const SmallVector<Scales> columns = scalesOf(panels, last);
     for (int64_t i = 0; i < block.matrices; ++i)
-      addParts(sums, block, scratch, i, scalesOf(panels, last), last);
+      addParts(sums, block, scratch, i, columns, last);
   }
 
   /// Where the codes of a group begin in scratch, in words.
   Address codesAt(Value group, int64_t panel) {
-    Value turn = arith::AndIOp::create(builder, loc, group, e.constant(ByGroups::groups - 1));
-    return {e.mul(turn, ByGroups::panels * groupBytes * lineWords), panel * groupBytes * lineWords};
+    Value turn = arith::AndIOp::create(builder, loc, group, e.constant(GroupScratch::groups - 1));
+    return {e.mul(turn, GroupScratch::panels * groupBytes * lineWords),
+            panel * groupBytes * lineWords};
   }
 
   /// Writes the codes of a group, a byte each, to the scratch of group `to`.
-  void decode(const ByGroups &scratch, ArrayRef<Address> panels, Value group, Value to) {
+  void decode(const GroupScratch &scratch, ArrayRef<Address> panels, Value group, Value to) {
     fetchAhead(panels, group);
     for (auto [j, panel] : llvm::enumerate(panels)) {
       const Address matrix = codesAt(to, static_cast<int64_t>(j));
@@ -246,7 +250,7 @@ private:
     }
   }
 
-  void loadCodes(ByteMatrices &unit, const ByteMatrices::Block &block, const ByGroups &scratch,
+  void loadCodes(ByteMatrices &unit, const ByteMatrices::Block &block, const GroupScratch &scratch,
                  Value group) {
     for (int64_t j = 0; j < block.panels; ++j)
       unit.load(ByteMatrices::right(j),
@@ -256,16 +260,8 @@ private:
 
   /// Makes the sums of products of a group and a matrix of rows.
   void multiply(ByteMatrices &unit, const ByteMatrices::Block &block, int64_t matrix, Value group) {
-    Fragment shape;
-    shape.rows = shape.vectors = 1;
-    const BoundView left = this->left();
-    Value pitch = e.stride(left, left.type.getRank() - 2);
-    const Address first = e.moved(leftRows(shape).front(), e.mul(group, format.group));
-    unit.load(ByteMatrices::left(matrix),
-              e.address(e.pointers[left.argument],
-                        e.moved(first, e.mul(pitch, matrix * ByteMatrices::rows)),
-                        builder.getI8Type()),
-              pitch);
+    unit.loadLeft(matrix, left(),
+                  e.moved(leftRows(oneVector()).front(), e.mul(group, format.group)));
     for (int64_t j = 0; j < block.panels; ++j) {
       const int64_t sum = ByteMatrices::sum(matrix, j);
       unit.clear(sum);
@@ -274,8 +270,8 @@ private:
     }
   }
 
-  /// Stores them in scratch.
-  void storeParts(ByteMatrices &unit, const ByteMatrices::Block &block, const ByGroups &scratch,
+  /// Stores the sums of products of a matrix of rows in scratch.
+  void storeParts(ByteMatrices &unit, const ByteMatrices::Block &block, const GroupScratch &scratch,
                   int64_t matrix) {
     const TileMemory &parts = scratch.parts;
     for (int64_t j = 0; j < block.panels; ++j) {
@@ -295,16 +291,15 @@ private:
     return scales;
   }
 
-  /// Adds them to `sums`, row by row.
-  void addParts(const TileMemory &sums, const ByteMatrices::Block &block, const ByGroups &scratch,
-                int64_t matrix, ArrayRef<Scales> columns, Value group) {
+  /// Adds the sums of products of a group and a matrix of rows, which scratch holds, to `sums`, row by row.
+  void addParts(const TileMemory &sums, const ByteMatrices::Block &block,
+                const GroupScratch &scratch, int64_t matrix, ArrayRef<Scales> columns,
+                Value group) {
     OpBuilder::InsertionGuard guard(builder);
     Value row = e.add(e.loopBy(e.constant(0), block.rowsOfMatrix, 1).getInductionVar(),
                       e.constant(matrix * ByteMatrices::rows));
     llvm::SaveAndRestore context(e.loops.at, {1, e.add(e.loops.at.row, row)});
-    Fragment shape;
-    shape.rows = shape.vectors = 1;
-    const Address ofRow = rowsOf(e.view(op.getScales()), shape).front(),
+    const Address ofRow = rowsOf(e.view(op.getScales()), oneVector()).front(),
                   parts{e.mul(row, scratch.parts.columns), 0};
     Value scale = rowScale(ofRow, group, 0), offset = rowScale(ofRow, group, 1);
     for (auto [j, ofColumns] : llvm::enumerate(columns)) {

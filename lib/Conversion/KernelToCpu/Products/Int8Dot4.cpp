@@ -98,15 +98,13 @@ private:
   /// Adds the products of some features of a block.
   void addBlock(ByteMatrices &unit, const TileMemory &sums, const ByteMatrices::Block &block,
                 Features features) {
-    Fragment shape;
-    shape.rows = shape.vectors = 1;
-    const BoundView left = this->left(), right = this->right();
+    const BoundView right = this->right();
     const int64_t stored = padded(right.type.getDims().back().pitch.value);
     int64_t step = 0; // from word to word of a panel
-    Address rows = leftRows(shape).front(),
-            panels = e.moved(e.rightPlaces(op, shape, step).front(), e.mul(block.column, stored));
-    Value leftPitch = e.stride(left, left.type.getRank() - 2), rightPitch = e.constant(step),
-          sumPitch = e.constant(sums.columns * 4);
+    Address rows = leftRows(oneVector()).front(),
+            panels =
+                e.moved(e.rightPlaces(op, oneVector(), step).front(), e.mul(block.column, stored));
+    Value rightPitch = e.constant(step), sumPitch = e.constant(sums.columns * 4);
     unit.overSums(sums, block, [&](int64_t i, int64_t j, Value place) {
       if (features.from)
         unit.load(ByteMatrices::sum(i, j), place, sumPitch);
@@ -117,19 +115,14 @@ private:
       OpBuilder::InsertionGuard guard(builder);
       Value k = e.loopBy(e.constant(features.from), e.constant(features.to), features.step)
                     .getInductionVar();
-      Type byte = builder.getI8Type();
       for (int64_t j = 0; j < block.panels; ++j)
         unit.load(ByteMatrices::right(j),
                   e.address(e.pointers[right.argument],
                             e.moved(panels, e.mul(k, step / 4), j * ByteMatrices::columns * stored),
-                            byte),
+                            builder.getI8Type()),
                   rightPitch);
       for (int64_t i = 0; i < block.matrices; ++i) {
-        unit.load(ByteMatrices::left(i),
-                  e.address(e.pointers[left.argument],
-                            e.moved(e.moved(rows, e.mul(leftPitch, i * ByteMatrices::rows)), k),
-                            byte),
-                  leftPitch);
+        unit.loadLeft(i, left(), e.moved(rows, k));
         for (int64_t j = 0; j < block.panels; ++j)
           unit.multiply(ByteMatrices::sum(i, j), ByteMatrices::left(i), ByteMatrices::right(j),
                         ByteMatrices::Signed::Right);
