@@ -73,12 +73,11 @@ struct F16Accumulate : CpuProduct {
   Value beforeNextLoads(Value sum) {
     if (!e.isX86())
       return sum;
-    auto nothing =
-        LLVM::InlineAsmOp::create(builder, loc, sum.getType(), sum, "", "=v,0,~{memory}",
-                                  /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                  LLVM::tailcallkind::TailCallKind::None,
-                                  /*asm_dialect=*/LLVM::AsmDialectAttr(),
-                                  /*operand_attrs=*/ArrayAttr());
+    auto nothing = LLVM::InlineAsmOp::create(builder, loc, sum.getType(), sum, "", "=v,0,~{memory}",
+                                             /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                             LLVM::tailcallkind::TailCallKind::None,
+                                             /*asm_dialect=*/LLVM::AsmDialectAttr(),
+                                             /*operand_attrs=*/ArrayAttr());
     return nothing.getRes();
   }
 
