@@ -49,26 +49,26 @@ static void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64
 
 //===- Layer normalisation -----------------------------------------------===//
 
-/// Zeroes the columns from `size` on, because padding must not count.
-static Value withoutPadding(TileBuilder &t, Value x, int64_t size) {
-  auto type = cast<RankedTensorType>(x.getType());
+/// Which columns of a tile are before `size`; null: all. Padding must not count.
+static Value columnsBefore(TileBuilder &t, RankedTensorType type, int64_t size) {
   if (size == type.getDimSize(1))
-    return x;
+    return {};
   RankedTensorType row = t.type(1, type.getDimSize(1), t.b.getI32Type());
   Value column = t.iota(/*rows=*/false, t.index(0), row);
-  Value inside = t.broadcast(t.less(column, t.constantI(size, column)),
-                             t.type(type.getDimSize(0), type.getDimSize(1), t.b.getI1Type()));
-  return t.select(inside, x, t.constant(0, x));
+  return t.broadcast(t.less(column, t.constantI(size, column)),
+                     t.type(type.getDimSize(0), type.getDimSize(1), t.b.getI1Type()));
 }
 
 /// Rows of `size` features over their deviation (layer norm), their root mean square, or their length.
 static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) {
   auto layer = dyn_cast<LayerNormOp>(norm);
-  x = withoutPadding(t, x, size);
-  if (layer) {
-    x = t.sub(x, t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size));
-    x = withoutPadding(t, x, size);
-  }
+  Value counted = columnsBefore(t, cast<RankedTensorType>(x.getType()), size);
+  auto withoutPadding = [&](Value y) {
+    return counted ? t.select(counted, y, t.constant(0, y)) : y;
+  };
+  x = withoutPadding(x);
+  if (layer)
+    x = withoutPadding(t.sub(x, t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size)));
   Value square = t.reduce(kernel::ReduceKind::Add, t.mul(x, x));
   if (auto unit = dyn_cast<NormalizeOp>(norm)) {
     Value length = math::SqrtOp::create(t.b, t.loc, square);

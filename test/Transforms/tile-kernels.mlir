@@ -222,7 +222,7 @@ kernel.def @rotate_elements(%x: tensor<?x2x?x20xf32> {kernel.layout = #kernel.la
 // CHECK: %[[IN:.*]] = kernel.broadcast %{{.*}} : tensor<1x16xi1>
 // CHECK: %[[KNOWN:.*]] = arith.select %[[IN]], %[[X]]
 // CHECK: kernel.reduce add %[[KNOWN]]
-// CHECK: %[[D:.*]] = arith.select
+// CHECK: %[[D:.*]] = arith.select %[[IN]]
 // CHECK: %[[S:.*]] = arith.mulf %[[D]], %[[D]]
 // CHECK: kernel.reduce add %[[S]]
 // CHECK: math.sqrt

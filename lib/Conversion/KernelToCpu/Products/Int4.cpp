@@ -132,33 +132,28 @@ private:
   void addGroup(const Sides &sides, Value group, int64_t words, Registers &sums) {
     const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
     fetchAhead(sides.columns, group);
-    Registers parts = sumsOfGroup(sides, group, words), scales, minimums;
-    for (int64_t j = 0; j < vectors; ++j) {
-      scales.push_back(halvesAt(sides.columns[j], group, 0));
-      minimums.push_back(halvesAt(sides.columns[j], group, lineWords));
-    }
+    Registers parts = sumsOfGroup(sides, group, words);
+    const SmallVector<Scales> columns = columnScales(sides.columns, group);
     for (int64_t row = 0; row < rows; ++row) {
-      Value scale = rowScale(sides.scales[row], group, 0),
-            offset = rowScale(sides.scales[row], group, 1);
+      const Scales ofRow = rowScales(sides.scales[row], group);
       for (int64_t j = 0; j < vectors; ++j) {
         Value &sum = sums[row * vectors + j];
-        Value part = asWords(parts[row * vectors + j]);
-        sum = addPart(part, {scale, offset, scales[j], minimums[j]}, sum);
+        sum = addPart(asWords(parts[row * vectors + j]), ofRow, columns[j], sum);
       }
     }
   }
 
-  /// Scales of a group of a row and of columns: e, s, d and m.
+  /// What a group shares: e and s of a row, d and m of columns.
   struct Scales {
-    Value scale, offset, columnScale, minimum;
+    Value scale, offset;
   };
 
   /// `sum` and what the group's `part`, the sums of its products, stands for.
-  Value addPart(Value part, const Scales &scales, Value sum) {
+  Value addPart(Value part, const Scales &row, const Scales &columns, Value sum) {
     part = arith::SIToFPOp::create(builder, loc, sum.getType(), part);
-    Value factor = arith::MulFOp::create(builder, loc, scales.scale, scales.columnScale);
+    Value factor = arith::MulFOp::create(builder, loc, row.scale, columns.scale);
     sum = multiplyAdd(part, factor, sum, /*guarded=*/false);
-    return multiplyAdd(scales.offset, scales.minimum, sum, /*guarded=*/false);
+    return multiplyAdd(row.offset, columns.offset, sum, /*guarded=*/false);
   }
 
   /// Fetches a group that is read later: prefetchers stop at the end of a page. Groups of columns
@@ -191,11 +186,12 @@ private:
   void addBlock(ByteMatrices &unit, const TileMemory &sums, const ByteMatrices::Block &block,
                 const GroupScratch &scratch, int64_t from, int64_t to) {
     const int64_t panel = panelBytes(DType::I4, features()) / 4;
-    SmallVector<Address> panels;
     Value number =
         arith::DivUIOp::create(builder, loc, block.column, e.constant(ByteMatrices::columns));
+    const Address first = e.moved(columnPlaces(oneVector()).front(), e.mul(number, panel));
+    SmallVector<Address> panels;
     for (int64_t j = 0; j < block.panels; ++j)
-      panels.push_back(e.moved(columnPlaces(oneVector()).front(), e.mul(number, panel), j * panel));
+      panels.push_back(e.moved(first, Value(), j * panel));
     if (!from)
       unit.overSums(sums, block, [&](int64_t i, int64_t j, Value place) {
         unit.clear(ByteMatrices::sum(i, j));
@@ -216,14 +212,14 @@ private:
       loadCodes(unit, block, scratch, next);
       // Codes that no group needs follow the last one's: cheaper than to ask.
       decode(scratch, panels, e.minimum(behind, last), behind);
-      const SmallVector<Scales> columns = scalesOf(panels, group);
+      const SmallVector<Scales> columns = columnScales(panels, group);
       for (int64_t i = 0; i < block.matrices; ++i) {
         multiply(unit, block, i, next);
         addParts(sums, block, scratch, i, columns, group);
         storeParts(unit, block, scratch, i);
       }
     }
-    const SmallVector<Scales> columns = scalesOf(panels, last);
+    const SmallVector<Scales> columns = columnScales(panels, last);
     for (int64_t i = 0; i < block.matrices; ++i)
       addParts(sums, block, scratch, i, columns, last);
   }
@@ -282,15 +278,6 @@ private:
     }
   }
 
-  /// Scales and minimums of a group of the columns.
-  SmallVector<Scales> scalesOf(ArrayRef<Address> panels, Value group) {
-    SmallVector<Scales> scales;
-    for (const Address &panel : panels)
-      scales.push_back(
-          {Value(), Value(), halvesAt(panel, group, 0), halvesAt(panel, group, lineWords)});
-    return scales;
-  }
-
   /// Adds the sums of products of a group and a matrix of rows, which scratch holds, to `sums`, row by row.
   void addParts(const TileMemory &sums, const ByteMatrices::Block &block,
                 const GroupScratch &scratch, int64_t matrix, ArrayRef<Scales> columns,
@@ -299,9 +286,8 @@ private:
     Value row = e.add(e.loopBy(e.constant(0), block.rowsOfMatrix, 1).getInductionVar(),
                       e.constant(matrix * ByteMatrices::rows));
     llvm::SaveAndRestore context(e.loops.at, {1, e.add(e.loops.at.row, row)});
-    const Address ofRow = rowsOf(e.view(op.getScales()), oneVector()).front(),
-                  parts{e.mul(row, scratch.parts.columns), 0};
-    Value scale = rowScale(ofRow, group, 0), offset = rowScale(ofRow, group, 1);
+    const Scales ofRow = rowScales(rowsOf(e.view(op.getScales()), oneVector()).front(), group);
+    const Address parts{e.mul(row, scratch.parts.columns), 0};
     for (auto [j, ofColumns] : llvm::enumerate(columns)) {
       const auto column = static_cast<int64_t>(j) * ByteMatrices::columns;
       const Address place = e.placeIn(sums, 0, block.column, column);
@@ -309,9 +295,8 @@ private:
         return e.loadAt(memory.base, from, VectorType::get({width}, memory.element),
                         memory.element);
       };
-      Value sum =
-          addPart(load(scratch.parts, e.moved(parts, Value(), column)),
-                  {scale, offset, ofColumns.columnScale, ofColumns.minimum}, load(sums, place));
+      Value sum = addPart(load(scratch.parts, e.moved(parts, Value(), column)), ofRow, ofColumns,
+                          load(sums, place));
       e.storeAt(sum, sums.base, place, sums.element);
     }
   }
@@ -449,6 +434,17 @@ private:
   Value rowWord(Address row, Value group, int64_t word) {
     Value value = e.loadWord(left(), e.moved(row, e.mul(group, format.group), word * 4));
     return e.splat(value, VectorType::get({width}, value.getType()));
+  }
+
+  SmallVector<Scales> columnScales(ArrayRef<Address> columns, Value group) {
+    SmallVector<Scales> scales;
+    for (const Address &column : columns)
+      scales.push_back({halvesAt(column, group, 0), halvesAt(column, group, lineWords)});
+    return scales;
+  }
+
+  Scales rowScales(Address row, Value group) {
+    return {rowScale(row, group, 0), rowScale(row, group, 1)};
   }
 
   Value rowScale(Address row, Value group, int64_t number) {
