@@ -36,8 +36,8 @@ struct CpuTarget {
   /// side too: where what splits a pair takes a port from a multiply-add, as on Intel's 512 bits.
   bool widensBf16 = false;
   bool int8Dot4 = false; ///< dot product of four bytes is one instruction, vpdpbusd
-  bool int8Matrices =
-      false; ///< product of matrices of bytes is one instruction, tdpbusd or tdpbsud
+  /// Whether the product of matrices of bytes is one instruction, tdpbusd or tdpbsud.
+  bool int8Matrices = false;
   /// Register tiles, the best first; columns are multiples of 16.
   std::vector<CpuFragment> fragments;
   /// Register tiles of products with weights; empty: `fragments`. Sixteen rows should be whole
