@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -136,6 +137,8 @@ def measure(options, rows, rounds):
         print(report.result_table(result), flush=True)
         write_results(options.json, results)
 
+    # The folder holds compiled files of gigabytes, which a run that is stopped from outside is not to leave behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="heddle-bench-") as name:
         work = Path(name)
         for number in threads:
