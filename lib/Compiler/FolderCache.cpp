@@ -95,11 +95,12 @@ static std::vector<std::string> moduleFolders(const fs::path &folder) {
 static std::optional<FolderFiles> filesOf(const fs::path &model, const fs::path &folder) {
   if (model != folder)
     return FolderFiles{{}, {model.filename().string()}};
-  std::vector<std::string> names;
-  for (const std::string &inner : moduleFolders(folder)) {
+  std::vector<std::string> names, inside = moduleFolders(folder);
+  inside.push_back("chat_templates");
+  for (const std::string &inner : inside) {
     std::error_code failure;
     if (!fs::exists(folder / inner, failure))
-      continue; // a module without files
+      continue; // a module without files, or no templates
     for (fs::directory_iterator at(folder / inner, failure), end; !failure && at != end;
          at.increment(failure))
       if (at->is_regular_file(failure))
@@ -114,7 +115,7 @@ static std::optional<FolderFiles> filesOf(const fs::path &model, const fs::path 
     if (extension == "safetensors") {
       files.weights.push_back(name);
     } else if (extension == "json" || extension == "txt" || extension == "model" ||
-               extension == "spm") {
+               extension == "spm" || extension == "jinja") {
       std::error_code none;
       if (fs::file_size(folder / name, none) > kMaxConfiguration) {
         files.weights.push_back(name); // known by its facts, as weights are

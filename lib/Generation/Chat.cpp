@@ -75,13 +75,17 @@ Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
   };
   DecodingOptions decoding = options.decoding;
   decoding.numbers = {turn}; // each turn draws its own numbers
+  const int64_t most = model->target->limit + 1 - std::ssize(ids); // the last one is not read
   decoding.onToken = [&](size_t, int32_t token) -> Expected<bool> {
     ++answer.tokens;
+    const bool isEnd = std::ranges::find(decoding.ends, token) != decoding.ends.end();
+    answer.cut = answer.tokens == most && most < decoding.limit && !isEnd;
     const bool goesOn = HEDDLE_TRY(give(stream.add(token)));
     return goesOn && !stream.stopped();
   };
   HEDDLE_TRY(decoder.goOn(ids, decoding));
   HEDDLE_TRY(give(stream.finish()));
+  answer.cut = answer.cut && !stream.stopped();
   said.push_back({"assistant", answer.text});
   messages = std::move(said);
   ++turn;

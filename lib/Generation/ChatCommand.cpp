@@ -6,29 +6,45 @@
 // nobody answers, the chat.
 #include "DecodingChoice.h"
 #include "TextBatches.h"
+#include "Utf8.h"
 
 #include "heddle/Generation/Chat.h"
 #include "heddle/Support/Try.h"
 
+#include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <istream>
 #include <ostream>
+#include <unistd.h>
 
 using namespace heddle;
 
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted = 0, waits = 0;
+volatile int nothing = -1; ///< a file without lines
 
-/// Catches Ctrl-C as long as it lives. Without SA_RESTART it also ends the wait for a line.
+/// Catches Ctrl-C as long as it lives. Where the chat waits for a line, standard input ends: a stream
+/// begins again to read where a signal interrupted it, and would wait on.
 class Interrupt {
 public:
   Interrupt() {
+    nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     struct sigaction action = {};
-    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_handler = [](int) {
+      const int error = errno;
+      interrupted = 1;
+      if (waits)
+        dup2(nothing, STDIN_FILENO);
+      errno = error;
+    };
     sigaction(SIGINT, &action, &before);
   }
-  ~Interrupt() { sigaction(SIGINT, &before, nullptr); }
+  ~Interrupt() {
+    sigaction(SIGINT, &before, nullptr);
+    close(nothing);
+  }
   Interrupt(const Interrupt &) = delete;
   Interrupt &operator=(const Interrupt &) = delete;
 
@@ -36,10 +52,13 @@ private:
   struct sigaction before = {};
 };
 
-std::string forgotten(size_t messages, int64_t room) {
-  return "note: the context of " + std::to_string(room) + " tokens is full: the oldest " +
-         std::to_string(messages) + (messages == 1 ? " message is" : " messages are") +
-         " forgotten\n";
+std::string fullContext(int64_t room, const std::string &what) {
+  return "note: the context of " + std::to_string(room) + " tokens is full: " + what + "\n";
+}
+
+std::string forgotten(size_t messages) {
+  return "the oldest " + std::to_string(messages) +
+         (messages == 1 ? " message is" : " messages are") + " forgotten";
 }
 
 Error inPlace(Error error, const std::string &place) {
@@ -48,7 +67,11 @@ Error inPlace(Error error, const std::string &place) {
 
 } // namespace
 
-Status heddle::checkChat(const ChatCommand &command) { return checkWriting(command.writing); }
+Status heddle::checkChat(const ChatCommand &command) {
+  if (command.system)
+    HEDDLE_TRY(tokenizers::checkUtf8(*command.system, "--system"));
+  return checkWriting(command.writing);
+}
 
 Status heddle::chatCommand(Session &session, const ChatCommand &command, std::istream &in,
                            std::ostream &out, std::ostream &notes) {
@@ -75,14 +98,17 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
     HEDDLE_TRY(written(out));
     return interrupted == 0;
   };
-  auto ask = [&] {
+  auto next = [&](std::string &text) {
     if (command.terminal)
       out << "> " << std::flush;
+    interrupted = 0;
+    waits = 1;
+    const bool found = turns.next(text) && !interrupted;
+    waits = 0;
+    return found;
   };
   const Interrupt interrupt;
-  ask();
-  for (std::string text; turns.next(text); ask()) {
-    interrupted = 0;
+  for (std::string text; next(text);) {
     if (text.empty())
       continue;
     const Rate::Span span(rate);
@@ -100,7 +126,9 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
     rate.add(answer->tokens);
     out << (answer->text.ends_with('\n') ? "" : "\n") << std::flush;
     if (answer->dropped > 0)
-      notes << forgotten(answer->dropped, model.target->limit);
+      notes << fullContext(model.target->limit, forgotten(answer->dropped));
+    if (answer->cut)
+      notes << fullContext(model.target->limit, "the answer is cut");
   }
   if (command.terminal)
     out << '\n';

@@ -47,8 +47,8 @@ Expected<std::string> heddle::conversationText(const ChatTemplate &chat, Json js
   if (json.is_array())
     json = {{"messages", std::move(json)}};
   if (!json.is_object() || !json.contains("messages"))
-    return inputError(place + ": expected a list of messages, or an object with messages, found "
-                              "another value");
+    return inputError(place + ": expected a list of messages, or an object with messages, found " +
+                      quotedText(json.dump()));
   const Json messages = json["messages"];
   json.erase("messages");
   auto text = chat.render(messages, /*addGenerationPrompt=*/true, json);

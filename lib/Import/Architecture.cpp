@@ -39,10 +39,14 @@ static const BuiltInArchitecture *findBuiltIn(std::string_view name) {
   return found == std::end(builtIn) ? nullptr : found;
 }
 
+const Json &Architecture::common() {
+  static const Json json = Json::parse(findBuiltIn(commonFile)->text, nullptr, false);
+  return json;
+}
+
 /// What models of this type have that no description says; null where nothing is known of it.
-static Json notBuilt(const Json &type) {
-  static const Json common = Json::parse(findBuiltIn(commonFile)->text, nullptr, false);
-  for (const auto &[what, types] : common["not-built"].items())
+Json Architecture::notBuilt(const Json &type) {
+  for (const auto &[what, types] : common()["not-built"].items())
     if (std::ranges::find(types, type) != types.end())
       return what;
   return {};
@@ -74,11 +78,10 @@ static Json merged(Json under, const Json &over, bool recipes = false) {
 Expected<Json> Architecture::ggufSection(const Json &own) const {
   if (!own.is_object() || !own.contains("extends"))
     return own;
-  Json common = HEDDLE_TRY(parseJson(findBuiltIn(commonFile)->text, std::string(commonFile)));
-  const Json &base = own["extends"];
-  if (!base.is_string() || !common["gguf"].contains(base.get<std::string>()))
+  const Json &base = own["extends"], &sets = common()["gguf"];
+  if (!base.is_string() || !sets.contains(base.get<std::string>()))
     return error("gguf.extends", "expected a set of common.json, found " + shown(base));
-  Json under = HEDDLE_TRY(ggufSection(common["gguf"][base.get<std::string>()]));
+  Json under = HEDDLE_TRY(ggufSection(sets[base.get<std::string>()]));
   under.erase("extends");
   return merged(std::move(under), own);
 }
@@ -302,10 +305,8 @@ Expected<Architecture> Architecture::fromJson(Json document, const std::string &
   for (const auto &[pattern, recipe] : own.items())
     if (own.is_object() && !recipe.is_null())
       made.unreadOwn[pattern];
-  Json common = HEDDLE_TRY(parseJson(findBuiltIn(commonFile)->text, std::string(commonFile)));
-  for (const auto &[name, table] : common["tables"].items())
+  for (const auto &[name, table] : common()["tables"].items())
     made.bound[name] = table;
-  made.bound["harmless"] = common["harmless"];
   made.bound["stack"] = stack;
   HEDDLE_TRY(made.checkRequirements());
   return made;

@@ -44,6 +44,9 @@ public:
   /// What config.json of the model in a GGUF file would say, by the section `gguf` of the architecture
   /// file that names the file's architecture. `load` takes it with the file's path as its folder.
   static Expected<Json> ggufConfig(const Gguf &file);
+  /// Whether `value` fits the key `name` of a configuration: sizes of tables, of rows, of heads and of
+  /// layers are integers of at least 1.
+  static bool fits(const std::string &name, const Json &value);
 
   /// The model description of the configuration, without `weights`.
   Expected<Json> description();
@@ -82,6 +85,9 @@ private:
   /// What the name of a built-in file begins with in messages.
   static constexpr std::string_view builtInWord = "architecture ";
 
+  /// The file of tables and lists that architectures share.
+  static const Json &common();
+  static Json notBuilt(const Json &type);
   /// The object under a key; an empty one where there is none.
   static const Json &section(const Json &document, const char *key);
   /// What is wrong with the keys of `object`; empty if all are among `allowed`.
@@ -104,6 +110,9 @@ private:
   Expected<Json> evaluated(const Json &value, const std::string &key);
   Expected<Json> branch(const Json &value, const std::string &key);
   Expected<Json> each(const Json &value, const std::string &key);
+  template <typename Made>
+  Expected<Made> computed(Expected<Made> (*compute)(std::string_view, const ConfigNames &),
+                          std::string_view text, const std::string &key);
   Expected<std::string> expanded(const std::string &text, const std::string &key);
   Expected<int64_t> integer(const Json &value, const std::string &key);
   Expected<TensorViewRef> recipe(const Json &json, const std::string &key,
@@ -119,7 +128,8 @@ private:
   Expected<std::pair<double, double>> twoNumbers(const Json &json, const std::string &key);
   Expected<std::vector<int64_t>> pickedRows(const Json &json, const std::string &key, int64_t rows);
   Expected<std::vector<int64_t>> rowRange(const Json &json, const std::string &key, int64_t rows);
-  Expected<std::vector<int64_t>> halvedRows(const Json &json, const std::string &key, int64_t rows);
+  Expected<std::vector<int64_t>> halvedRows(const Json &json, const std::string &key,
+                                            const TensorView &view, const WeightSource &checkpoint);
   Expected<TensorViewRef> normed(TensorViewRef view, const Json &json, const std::string &key,
                                  const WeightSource &checkpoint);
   Expected<TensorViewRef> projected(TensorViewRef view, const Json &json, const std::string &key,

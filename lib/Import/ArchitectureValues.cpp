@@ -50,6 +50,11 @@ Expected<Json> Architecture::value(const std::string &name) {
   return known[name] = std::move(made);
 }
 
+bool Architecture::fits(const std::string &name, const Json &value) {
+  const Json &sizes = common()["sizes"];
+  return isSize(value) || std::ranges::find(sizes, Json(name)) == sizes.end();
+}
+
 Expected<Json> Architecture::configValue(const std::string &name, const Json &entry) {
   std::vector<std::string> places{name};
   if (entry.contains("or")) {
@@ -62,6 +67,10 @@ Expected<Json> Architecture::configValue(const std::string &name, const Json &en
   for (const std::string &place : places)
     if (const Json *found = place.starts_with('/') ? at(root, llvm::StringRef(place).substr(1))
                                                    : at(config, place)) {
+      // Refused here: errors of what is computed from it would name other keys.
+      if (!found->is_null() && !fits(name, *found))
+        return inputError(configPath(folder) + ": " + printable(place) +
+                          ": expected an integer of at least 1, found " + shown(*found));
       if (!found->is_null())
         return *found;
       isNull = true;
@@ -73,12 +82,26 @@ Expected<Json> Architecture::configValue(const std::string &name, const Json &en
   return inputError("expected the key " + quotedText(name) + " in config.json, found none");
 }
 
-Expected<std::string> Architecture::expanded(const std::string &text, const std::string &key) {
-  Expected<std::string> made =
-      expandConfig(text, [this](const std::string &name) { return value(name); });
+/// The value of an expression at `key`. An error in the value of one of its names, which tells its own
+/// place, stays as it is.
+template <typename Made>
+Expected<Made> Architecture::computed(Expected<Made> (*compute)(std::string_view,
+                                                                const ConfigNames &),
+                                      std::string_view text, const std::string &key) {
+  std::optional<Error> placed;
+  Expected<Made> made = compute(text, [&](const std::string &name) {
+    Expected<Json> found = value(name);
+    if (!found && found.error().message.starts_with(configPath(folder) + ": "))
+      placed = found.error();
+    return found;
+  });
   if (!made)
-    return error(key, made.takeError().message);
+    return placed ? *placed : error(key, made.takeError().message);
   return made;
+}
+
+Expected<std::string> Architecture::expanded(const std::string &text, const std::string &key) {
+  return computed(expandConfig, text, key);
 }
 
 /// One entry for each of a number of layers; equal ones that say nothing are the number alone.
@@ -120,11 +143,7 @@ Expected<Json> Architecture::evaluated(const Json &json, const std::string &key)
     auto text = json.get<std::string>();
     if (!text.starts_with('='))
       return Json(HEDDLE_TRY(expanded(text, key)));
-    Expected<Json> made = evaluateConfig(std::string_view(text).substr(1),
-                                         [this](const std::string &name) { return value(name); });
-    if (!made)
-      return error(key, made.takeError().message);
-    return made;
+    return computed(evaluateConfig, std::string_view(text).substr(1), key);
   }
   if (json.is_array()) {
     Json list = Json::array();
@@ -221,7 +240,7 @@ std::vector<std::string> Architecture::unreadKeys() const {
         used.insert(llvm::StringRef(place.get_ref<const std::string &>()).split('.').first.str());
   }
   std::vector<std::string> unread;
-  const Json &harmless = bound.at("harmless");
+  const Json &harmless = common()["harmless"];
   for (const auto &[key, value] : config.items()) {
     bool known = used.contains(key) || value.is_null();
     for (const Json &pattern : harmless)

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <set>
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -173,6 +174,15 @@ static Status addSuppressed(const Json &config, const std::string &path, const T
     } else
       warnings.push_back(path + ": bad_words_ids: expected words of one token, found " +
                          shown(word) + ", which is not followed");
+  std::set<int64_t> known;
+  for (const Json &token : suppressed)
+    if (token < target.size)
+      known.insert(token.get<int64_t>());
+  if (std::ssize(known) == target.size)
+    return inputError(path +
+                      ": suppress_tokens, bad_words_ids: expected a token that may be chosen, "
+                      "found all " +
+                      std::to_string(target.size) + " suppressed");
   if (!suppressed.empty())
     generation["suppressed"] = std::move(suppressed);
   if (Json first = HEDDLE_TRY(tokensOf(config, "begin_suppress_tokens", path)); !first.empty())

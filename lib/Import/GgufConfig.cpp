@@ -140,9 +140,19 @@ private:
                         quotedText(name));
     const std::string outer = std::exchange(current, name);
     Json value = HEDDLE_TRY(evaluated(wanted[name]));
+    HEDDLE_TRY(checkSize(name, wanted[name], value));
     current = outer;
     computing.erase(name);
     return known[name] = std::move(value);
+  }
+  /// Refuses a size that is none by its own key, which the configuration does not know.
+  Status checkSize(const std::string &name, const Json &entry, const Json &value) const {
+    const Json source = entry.is_object() ? entry.value("key", Json()) : entry;
+    if (!source.is_string() || source.get_ref<const std::string &>().starts_with('=') ||
+        Architecture::fits(name, value))
+      return {};
+    const std::string key = expanded(source.get<std::string>());
+    return file.find(key) ? file.mistaken(key, "an integer of at least 1") : Status();
   }
   Expected<Json> expression(const std::string &text) {
     auto made = evaluateConfig(expanded(text), [this](const std::string &name) {
@@ -231,6 +241,9 @@ private:
     for (const Json &name : names) {
       Json value = HEDDLE_TRY(metadata(name.get<std::string>(), &missing));
       const bool isNone = value.is_null() || value == -1 || value == int64_t(UINT32_MAX);
+      if (const Json tokens = isNone ? Json() : HEDDLE_TRY(named("vocab_size"));
+          !isNone && (!value.is_number_integer() || value < 0 || value >= tokens))
+        return file.mistaken(expanded(name.get<std::string>()), "a token below " + shown(tokens));
       if (!isNone && std::ranges::find(values, value) == values.end())
         values.push_back(std::move(value));
     }

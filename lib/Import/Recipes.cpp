@@ -124,6 +124,13 @@ void Architecture::noteTaken(const std::string &pattern, const std::string &name
   }
 }
 
+/// How a view was made, for a message: rows that were picked one by one are many.
+static std::string shownRecipe(const TensorView &view, const WeightSource &checkpoint) {
+  constexpr size_t most = 160;
+  std::string text = replacedAll(view.recipe(), checkpoint.name() + ":", "");
+  return text.size() <= most ? text : text.substr(0, text.rfind(',', most)) + ",…)";
+}
+
 Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
                                              const WeightSource &checkpoint) {
   HEDDLE_TRY(choosePrefixes(checkpoint));
@@ -142,9 +149,9 @@ Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
     };
     if (withoutOnes(view->shape()) != withoutOnes(wanted.shape))
       return inputError(checkpoint.name() + ": " +
-                        printable(replacedAll(view->recipe(), checkpoint.name() + ":", "") +
-                                  ": expected " + shapeText(wanted.shape) + " for " + wanted.name +
-                                  ", found " + shapeText(view->shape())));
+                        printable(shownRecipe(*view, checkpoint) + ": expected " +
+                                  shapeText(wanted.shape) + " for " + wanted.name + ", found " +
+                                  shapeText(view->shape())));
     return reshaped(view, wanted.shape);
   }
   return error("tensors", "expected a recipe for " + quotedText(wanted.name) + ", found none");
@@ -339,14 +346,17 @@ Expected<std::vector<int64_t>> Architecture::rowRange(const Json &json, const st
 
 /// `halves`: the rotated pairs (0, 1), (2, 3), … of each head become halves.
 Expected<std::vector<int64_t>> Architecture::halvedRows(const Json &json, const std::string &key,
-                                                        int64_t rows) {
+                                                        const TensorView &view,
+                                                        const WeightSource &checkpoint) {
+  const int64_t rows = view.rows();
   auto [size, fraction] = HEDDLE_TRY(twoNumbers(json, key));
   bool fits = size >= 1 && size <= double(rows) && fraction >= 0 && fraction <= 1;
   auto head = static_cast<int64_t>(fits ? size : 1);
   auto rotated = static_cast<int64_t>(double(head) * (fits ? fraction : 0));
   if (!fits || rotated % 2 || rows % head)
-    return error(key, "expected a head size that divides " + std::to_string(rows) +
-                          " rows and a fraction of it that is an even number, found " +
+    return error(key, "expected a head size that divides the " + std::to_string(rows) +
+                          " rows of " + shownRecipe(view, checkpoint) +
+                          " and a fraction of it that is an even number, found " +
                           formatted("[%g, %g]", size, fraction));
   std::vector<int64_t> taken(rows);
   for (int64_t r = 0; r < rows; ++r) {
@@ -446,7 +456,8 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
   if (json.contains("rows"))
     view = gathered(view, HEDDLE_TRY(rowRange(json["rows"], key + ".rows", view->rows())));
   if (json.contains("halves"))
-    view = gathered(view, HEDDLE_TRY(halvedRows(json["halves"], key + ".halves", view->rows())));
+    view =
+        gathered(view, HEDDLE_TRY(halvedRows(json["halves"], key + ".halves", *view, checkpoint)));
   if (json.contains("norm"))
     view = HEDDLE_TRY(normed(view, json["norm"], key + ".norm", checkpoint));
   if (json.contains("linear"))

@@ -104,6 +104,8 @@ static bool isInteger(const Json &value) {
          (!value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t(INT64_MAX));
 }
 
+bool heddle::isSize(const Json &value) { return isInteger(value) && value >= 1; }
+
 static bool hasType(const Json &value, const std::string &type) {
   return type == "integer" ? isInteger(value)
          : type == "number"

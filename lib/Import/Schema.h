@@ -122,6 +122,9 @@ Expected<Json> readJsonObject(const std::string &path);
 /// The configuration of a Hugging Face folder.
 std::string configPath(const std::string &folder);
 
+/// Whether a value is an integer of at least 1.
+bool isSize(const Json &value);
+
 /// How an error shows a value: short, on one line.
 std::string shown(const Json &value);
 

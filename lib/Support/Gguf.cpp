@@ -172,6 +172,8 @@ std::string GgufValue::shown() const {
     return *flag() ? "true" : "false";
   if (std::optional<int64_t> whole = integer())
     return std::to_string(*whole);
+  if (type == GgufType::U64)
+    return std::to_string(littleEndian<uint64_t>(bytes));
   return formatted("%.9g", *number());
 }
 

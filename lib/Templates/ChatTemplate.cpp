@@ -194,8 +194,8 @@ Expected<std::string> ChatTemplate::render(const Json &messages, bool addGenerat
   if (!messages.is_array() || std::ranges::any_of(messages, [](const Json &message) {
         return !message.is_object() || !message.contains("role");
       }))
-    return inputError(parts->name + ": expected messages as a list of objects with a role, found "
-                                    "another value");
+    return inputError(parts->name + ": expected messages as a list of objects with a role, found " +
+                      quotedText(messages.dump()));
   if (!variables.is_object())
     return inputError(parts->name + ": expected an object of variables, found another value");
   Json all = parts->tokens;

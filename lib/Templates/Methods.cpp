@@ -29,7 +29,7 @@ Expected<Value> stripped(Call &call, bool atStart, bool atEnd) {
     return Value::text(std::string(atEnd ? stripEnd(text) : text));
   }
   const std::string characters = HEDDLE_TRY(call.text(0));
-  HEDDLE_TRY(call.budget.step(text.size() / 16 * (characters.size() / 16 + 1)));
+  HEDDLE_TRY(call.budget.step((text.size() + characters.size()) / 16));
   text = atStart ? stripStart(text, characters) : text;
   return Value::text(std::string(atEnd ? stripEnd(text, characters) : text));
 }
@@ -74,7 +74,7 @@ Expected<Value> partitioned(Call &call, bool fromEnd) {
   const std::string separator = HEDDLE_TRY(call.text(0));
   if (separator.empty())
     return emptySeparator(call);
-  const size_t at = fromEnd ? text.rfind(separator) : text.find(separator);
+  const size_t at = fromEnd ? lastPlaceOf(text, separator) : placeOf(text, separator);
   const std::string_view view = text;
   if (at == text.npos)
     return texts(call, Kind::Tuple,
@@ -124,17 +124,17 @@ Expected<Value> replace(Call &call) {
 }
 
 /// The first place in code points; -1: none.
-Expected<int64_t> placeOf(Call &call, bool fromEnd) {
+Expected<int64_t> pointOf(Call &call, bool fromEnd) {
   const std::string wanted = HEDDLE_TRY(call.text(0));
   const std::string_view text = call.self.text();
-  const size_t at = fromEnd ? text.rfind(wanted) : text.find(wanted);
+  const size_t at = fromEnd ? lastPlaceOf(text, wanted) : placeOf(text, wanted);
   return at == text.npos ? -1 : static_cast<int64_t>(lengthOf(text.substr(0, at)));
 }
 
-Expected<Value> find(Call &call) { return Value(HEDDLE_TRY(placeOf(call, false))); }
-Expected<Value> rfind(Call &call) { return Value(HEDDLE_TRY(placeOf(call, true))); }
+Expected<Value> find(Call &call) { return Value(HEDDLE_TRY(pointOf(call, false))); }
+Expected<Value> rfind(Call &call) { return Value(HEDDLE_TRY(pointOf(call, true))); }
 Expected<Value> textIndex(Call &call) {
-  const int64_t place = HEDDLE_TRY(placeOf(call, false));
+  const int64_t place = HEDDLE_TRY(pointOf(call, false));
   if (place < 0)
     return inputError("index: expected a part of the text, found " +
                       quotedText(call.value(0).text()));

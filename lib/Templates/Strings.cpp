@@ -10,10 +10,12 @@
 #include "heddle/Support/Text.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 #include <unicode/ustring.h>
+#include <unordered_set>
 
 namespace heddle::templates {
 
@@ -67,13 +69,15 @@ std::string_view withoutEnd(std::string_view text, const Holds &holds) {
   return text.substr(0, end);
 }
 
+/// A set, so that a long text is not searched for each of its characters.
 auto isAmong(std::string_view characters) {
-  return [characters](char32_t point) {
-    std::string text;
-    appendPoint(text, point);
-    return characters.find(text) != characters.npos;
-  };
+  std::unordered_set<char32_t> points;
+  for (size_t at = 0; at < characters.size();)
+    points.insert(nextPoint(characters, at));
+  return [points = std::move(points)](char32_t point) { return points.contains(point); };
 }
+
+std::string backwards(std::string_view text) { return std::string(text.rbegin(), text.rend()); }
 
 } // namespace
 
@@ -286,18 +290,35 @@ std::vector<std::string_view> splitBlanks(std::string_view text, int64_t most, b
   return inOrder(std::move(words), fromEnd);
 }
 
+size_t placeOf(std::string_view text, std::string_view wanted, size_t from) {
+  const void *found = memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
+  return found ? static_cast<size_t>(static_cast<const char *>(found) - text.data()) : text.npos;
+}
+
+size_t lastPlaceOf(std::string_view text, std::string_view wanted) {
+  const size_t at = placeOf(backwards(text), backwards(wanted));
+  return at == text.npos ? at : text.size() - at - wanted.size();
+}
+
+/// From the end, a text that is written backwards is split.
 std::vector<std::string_view> splitAt(std::string_view text, std::string_view separator,
                                       int64_t most, bool fromEnd) {
+  const std::string mirrored = fromEnd ? backwards(text) : "",
+                    mark = fromEnd ? backwards(separator) : std::string(separator);
+  const std::string_view searched = fromEnd ? mirrored : text;
   std::vector<std::string_view> pieces;
+  size_t done = 0;
+  auto add = [&](size_t end) {
+    pieces.push_back(text.substr(fromEnd ? text.size() - end : done, end - done));
+  };
   while (most < 0 || static_cast<int64_t>(pieces.size()) < most) {
-    const size_t at = fromEnd ? text.rfind(separator) : text.find(separator);
+    const size_t at = placeOf(searched, mark, done);
     if (at == text.npos)
       break;
-    const size_t behind = at + separator.size();
-    pieces.push_back(fromEnd ? text.substr(behind) : text.substr(0, at));
-    text = fromEnd ? text.substr(0, at) : text.substr(behind);
+    add(at);
+    done = at + mark.size();
   }
-  pieces.push_back(text);
+  add(text.size());
   return inOrder(std::move(pieces), fromEnd);
 }
 
@@ -318,7 +339,7 @@ std::string replaced(std::string_view text, std::string_view old, std::string_vi
       result += with;
     return result += text.substr(at);
   }
-  for (size_t found; mayGoOn() && (found = text.find(old, at)) != text.npos; ++count) {
+  for (size_t found; mayGoOn() && (found = placeOf(text, old, at)) != text.npos; ++count) {
     result.append(text, at, found - at).append(with);
     at = found + old.size();
   }
@@ -331,7 +352,7 @@ size_t replacedSize(std::string_view text, std::string_view old, std::string_vie
   if (old.empty())
     count = text.size() + 1;
   else
-    for (size_t at = 0; (at = text.find(old, at)) != text.npos; at += old.size())
+    for (size_t at = 0; (at = placeOf(text, old, at)) != text.npos; at += old.size())
       ++count;
   if (most >= 0)
     count = std::min(count, static_cast<size_t>(most));

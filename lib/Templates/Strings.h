@@ -47,6 +47,12 @@ bool isLetterOrNumber(char32_t point);
 bool isNamePart(char32_t point);
 bool isNameStart(char32_t point);
 
+/// Byte of the first place of `wanted` from `from` on, and of its last place; npos: it has none. The time
+/// is linear in the text, where that of std::string_view::find is the product of both: a template must
+/// not take long by few steps.
+size_t placeOf(std::string_view text, std::string_view wanted, size_t from = 0);
+size_t lastPlaceOf(std::string_view text, std::string_view wanted);
+
 std::vector<std::string_view> linesOf(std::string_view text);
 /// At blanks, or at each `separator`, at most `most` times (-1: always), from the start or the end.
 std::vector<std::string_view> splitBlanks(std::string_view text, int64_t most, bool fromEnd);

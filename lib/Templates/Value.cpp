@@ -311,7 +311,7 @@ Expected<bool> contains(const Value &container, const Value &value, Budget &budg
     if (!value.isText())
       return inputError(std::string("expected a string before `in`, found ") + describe(value));
     HEDDLE_TRY(budget.step(container.text().size() / 64));
-    return container.text().find(value.text()) != std::string::npos;
+    return placeOf(container.text(), value.text()) != std::string::npos;
   }
   if (container.is(Kind::Dict))
     return HEDDLE_TRY(findKey(container, value, budget)) != nullptr;

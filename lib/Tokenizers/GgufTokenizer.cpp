@@ -11,6 +11,7 @@
 #include "Utf8.h"
 #include "Vocabulary.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ Status readKinds(const Gguf &file, std::vector<ScoredPiece> &pieces) {
   for (size_t id = 0; id < kinds.size(); ++id) {
     if (!(kinds[id] >= 0 && kinds[id] <= 6))
       return inputError(file.name() + ": " + key + ": expected kinds up to 6, found " +
-                        std::to_string(kinds[id]) + " of token " + std::to_string(id));
+                        formatted("%g", kinds[id]) + " of token " + std::to_string(id));
     pieces[id].kind = static_cast<PieceKind>(std::max(1, static_cast<int>(kinds[id])));
   }
   return {};

@@ -21,6 +21,7 @@ struct ChatAnswer {
   std::string text;
   int64_t tokens = 0;
   size_t dropped = 0; ///< oldest messages that the context has no more room for, and forgets
+  bool cut = false;   ///< it ends because the context is full
 };
 
 class Chat {

@@ -392,6 +392,30 @@ TEST_F(FolderImportTest, ConfigurationsThatAreWrong) {
   EXPECT_EQ(folderProblem(), "config.json: expected false, found otherwise: not at all");
 }
 
+// A vocabulary that is a text would be the name of a file.
+TEST_F(FolderImportTest, SizesOfAConfigurationAreIntegers) {
+  for (const auto &[key, value] : {std::pair("vocab_size", Json("/etc/hostname")),
+                                   {"vocab_size", -1},
+                                   {"vocab_size", 0},
+                                   {"num_attention_heads", 0},
+                                   {"num_attention_heads", "4"},
+                                   {"hidden_size", Json::array({64})},
+                                   {"hidden_size", 64.5},
+                                   {"num_hidden_layers", true},
+                                   {"num_key_value_heads", "x"},
+                                   {"intermediate_size", Json::object()},
+                                   {"max_position_embeddings", "x"}}) {
+    auto loaded = Architecture::load(folder, {{"model_type", "llama"}, {key, value}});
+    auto description = loaded ? loaded->description() : Expected<Json>(loaded.takeError());
+    ASSERT_FALSE(description) << key << value;
+    EXPECT_THAT(description.error().message,
+                HasSubstr("config.json: " + std::string(key) +
+                          ": expected an integer of at least 1, found "));
+    EXPECT_EQ(description.error().message.find("architecture"), std::string::npos)
+        << description.error().message;
+  }
+}
+
 // What Transformers' BartConfig and its relatives say of first and last tokens where nobody says more.
 TEST_F(FolderImportTest, SettingsThatAConfigurationHasByItself) {
   auto settings = [&](Json given) {

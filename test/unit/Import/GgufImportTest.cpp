@@ -401,8 +401,31 @@ TEST_F(GgufDecoderTest, EveryEndIsOne) {
   EXPECT_EQ(ends(file), "7");
   EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eot_token_id", 7u)), "7");
   EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eot_token_id", UINT32_MAX)), "7");
-  file.add("tokenizer.ggml.eot_token_id", 9u).add("tokenizer.ggml.eom_token_id", 3u);
-  EXPECT_EQ(ends(file), "[7,9,3]");
+  file.add("tokenizer.ggml.eot_token_id", 9u);
+  EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eom_token_id", 3u)), "[7,9,3]");
+  const std::string wrong = ends(GgufFile(file).add("tokenizer.ggml.eom_token_id", 300u));
+  EXPECT_NE(wrong.find("tokenizer.ggml.eom_token_id: expected a token below "), std::string::npos)
+      << wrong;
+}
+
+/// Sizes that are none are named by the file's own keys.
+TEST_F(GgufDecoderTest, SizesAreIntegers) {
+  for (const char *key : {"embedding_length", "block_count", "attention.head_count",
+                          "feed_forward_length", "context_length"}) {
+    GgufFile given;
+    given.add("general.architecture", "llama").add(std::string("llama.") + key, "x");
+    for (const char *other : {"embedding_length", "block_count", "attention.head_count",
+                              "feed_forward_length", "context_length"})
+      if (std::string_view(other) != key)
+        given.add(std::string("llama.") + other, 2u);
+    given.tensor("token_embd.weight", {20, 2}, std::vector<float>(40));
+    auto config = configOf(given);
+    ASSERT_FALSE(config) << key;
+    EXPECT_NE(config.error().message.find(std::string("llama.") + key +
+                                          ": expected an integer of at least 1, found 'x'"),
+              std::string::npos)
+        << config.error().message;
+  }
 }
 
 TEST_F(GgufDecoderTest, CountsFitTheSizesAndTensors) {

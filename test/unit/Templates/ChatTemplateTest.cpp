@@ -107,7 +107,8 @@ TEST_F(ChatTemplateTest, MessagesHaveRoles) {
   for (const Json &messages :
        {Json{{"role", "user"}}, Json::array({1}), Json::array({Json::object()})})
     EXPECT_EQ(chat->render(messages, false, Json::object()).error().message,
-              "m: expected messages as a list of objects with a role, found another value");
+              "m: expected messages as a list of objects with a role, found " +
+                  quotedText(messages.dump()));
 }
 
 TEST_F(ChatTemplateTest, SurvivesTheCompiledFile) {

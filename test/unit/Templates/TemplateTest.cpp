@@ -140,6 +140,35 @@ TEST(Template, EndsWhateverItSays) {
   }
 }
 
+/// Where a search took the product of two lengths, each of these would go on for a minute and more.
+TEST(Template, LongTextsAreSearchedOnce) {
+  const std::string made =
+      "{% set needle = 'a' * 1000000 ~ 'c' %}{% set hay = 'a' * 2000000 ~ 'b' %}";
+  for (const auto &[expression, expected] : {std::pair("needle in hay", "False"),
+                                             {"hay.find(needle)", "-1"},
+                                             {"hay.count(needle)", "0"},
+                                             {"('b' ~ hay).rfind('b' ~ needle)", "-1"},
+                                             {"hay.replace(needle, '') == hay", "True"},
+                                             {"hay.split(needle)|length", "1"},
+                                             {"('b' ~ hay).rsplit('c' ~ needle)|length", "1"},
+                                             {"hay.rpartition(needle)[2] == hay", "True"},
+                                             {"hay.strip('c' ~ 'd' * 1000000) == hay", "True"}})
+    EXPECT_EQ(message(made + "{{ " + expression + " }}"), std::string("no error: ") + expected)
+        << expression;
+}
+
+TEST(Template, PiecesFromTheEndDoNotOverlap) {
+  for (const auto &[expression, expected] : {std::pair("'aaaaa'.rsplit('aa')", "['a', '', '']"),
+                                             {"'aaaaa'.split('aa')", "['', '', 'a']"},
+                                             {"'aaaaa'.rsplit('aa', 1)", "['aaa', '']"},
+                                             {"'éxéyé'.rsplit('é', 2)", "['éx', 'y', '']"},
+                                             {"'aaa'.rpartition('aa')", "('a', 'aa', '')"},
+                                             {"'aaa'.rfind('aa')", "1"},
+                                             {"'aba'.rfind('')", "3"},
+                                             {"'aba'.find('')", "0"}})
+    EXPECT_EQ(*rendered(std::string("{{ ") + expression + " }}"), expected) << expression;
+}
+
 TEST(Template, LimitsAreTheCallers) {
   const std::string source = "{% for i in range(100) %}{{ i }}{% endfor %}";
   EXPECT_TRUE(rendered(source));

@@ -344,7 +344,7 @@ TEST(GgufTokenizer, WrongMetadataIsNamed) {
             "tokenizer.ggml.add_bos_token: expected the id of that token, found none");
   EXPECT_EQ(problem(gpt2("gpt-2").addNumbers<int32_t>("tokenizer.ggml.token_type", GgufType::I32,
                                                       {1, 7, 1})),
-            "tokenizer.ggml.token_type: expected kinds up to 6, found 7.000000 of token 1");
+            "tokenizer.ggml.token_type: expected kinds up to 6, found 7 of token 1");
   auto other = [&](const std::vector<std::string> &list) {
     return GgufFile()
         .add("tokenizer.ggml.model", "gpt2")
