@@ -4,6 +4,6 @@
 # OpenMP by the compiler's flag instead of the library's path: LLVM's folder holds another library under the name of
 # GCC's, and CMake would warn of it at every program.
 include(CMakeFindDependencyMacro)
-find_dependency(OpenMP)
+find_dependency(OpenMP COMPONENTS CXX)
 set_target_properties(OpenMP::OpenMP_CXX PROPERTIES
   INTERFACE_LINK_LIBRARIES "" INTERFACE_LINK_OPTIONS "${OpenMP_CXX_FLAGS}")

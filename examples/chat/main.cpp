@@ -37,6 +37,8 @@ int main(int argc, char **argv) {
     std::cout << '\n';
     if (answer->dropped > 0)
       std::cerr << "note: the oldest " << answer->dropped << " messages are forgotten\n";
+    if (answer->cut)
+      std::cerr << "note: the context is full: the answer is cut\n";
   }
   return status;
 }

@@ -126,7 +126,7 @@ void Architecture::noteTaken(const std::string &pattern, const std::string &name
 
 /// How a view was made, for a message: rows that were picked one by one are many.
 static std::string shownRecipe(const TensorView &view, const WeightSource &checkpoint) {
-  constexpr size_t most = 160;
+  constexpr size_t most = 80;
   std::string text = replacedAll(view.recipe(), checkpoint.name() + ":", "");
   return text.size() <= most ? text : text.substr(0, text.rfind(',', most)) + ",…)";
 }

@@ -22,7 +22,9 @@ public:
   void run();
 
 private:
+  static std::string kindOf(const Keys &in, const char *key);
   std::string kind() const;
+  void checkKind();
   double number(const char *key, double otherwise) const { return in.get<double>(key, otherwise); }
   double frequency(int64_t pair) const {
     return std::pow(position.base, -2.0 * static_cast<double>(pair) / static_cast<double>(rotated));
@@ -40,11 +42,25 @@ private:
 };
 } // namespace
 
-/// `rope_type` counts before its older name; Phi-3's older names have lists of factors.
-std::string Scaling::kind() const {
-  auto kind =
-      in.get<std::string>(in.gives("rope_type") || !in.gives("type") ? "rope_type" : "type");
+/// Phi-3's older names have lists of factors.
+std::string Scaling::kindOf(const Keys &in, const char *key) {
+  auto kind = in.get<std::string>(key);
   return kind == "su" || (kind == "yarn" && in.gives("short_factor")) ? "longrope" : kind;
+}
+
+/// `rope_type`, or its older name.
+std::string Scaling::kind() const {
+  return kindOf(in, in.gives("rope_type") || !in.gives("type") ? "rope_type" : "type");
+}
+
+/// Of two names that differ, and of numbers without a name, nobody knows what is meant.
+void Scaling::checkKind() {
+  if (in.gives("rope_type") && in.gives("type") && kindOf(in, "type") != kind())
+    errors.expected(in.path("type"), "what rope_type is, '" + kind() + "'",
+                    shown(*in.find("type")));
+  for (const char *key : {"factor", "short_factor", "long_factor"})
+    if (in.gives(key) && !in.gives("rope_type") && !in.gives("type"))
+      return errors.expected(in.path("rope_type"), std::string("one beside ") + key, "none");
 }
 
 /// Tokens of a text in training, before the scaling; 0: nothing says it.
@@ -139,6 +155,7 @@ void Scaling::longrope() {
 }
 
 void Scaling::run() {
+  checkKind();
   std::string kind = this->kind();
   if (kind == "linear" && in.require("factor", errors))
     position.factor = number("factor", 1);

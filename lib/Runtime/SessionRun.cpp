@@ -219,6 +219,10 @@ Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<Lau
 Status Session::Impl::observe(CallData &call, int launch, const LaunchObserver &observer) {
   HEDDLE_TRY(device->finish());
   BufferReader reader = [&](int buffer) -> Expected<std::vector<uint32_t>> {
+    if (buffer < 0 || buffer >= std::ssize(call.function.buffers))
+      return inputError(call.function.name + ": expected a buffer below " +
+                        std::to_string(call.function.buffers.size()) + ", found " +
+                        std::to_string(buffer));
     MemoryRange range{call.places[buffer], call.plan->bufferBytes(buffer)};
     std::vector<uint32_t> words(static_cast<size_t>(range.bytes / 4));
     if (words.empty())

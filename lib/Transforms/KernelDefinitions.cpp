@@ -147,6 +147,15 @@ static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &
   return product(place.dims) * place.elementBytes();
 }
 
+/// The same of a table of positions, which each row of the first operand reads one row of.
+static SizeExpr tableBytesRead(ArrayRef<PlannedTensor> operands, const PlannedTensor &table) {
+  ArrayRef<SizeExpr> dims(table.dims);
+  SizeExpr rows = dims.front();
+  if (!operands.empty() && !operands.front().dims.empty())
+    rows = SizeExpr::min(rows, product(ArrayRef(operands.front().dims).drop_back()));
+  return rows * product(dims.drop_front()) * table.elementBytes();
+}
+
 //===- Definitions -------------------------------------------------------===//
 
 /// Creates the definition of a group's body, under a name that the caller replaces.
@@ -219,7 +228,7 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
     auto type = RankedTensorType::get({ShapedType::kDynamic, table.dims.back().constantValue()},
                                       builder.getF32Type());
     body.addArgument(type, group.getLoc());
-    argument(table, type, false, product(table.dims) * table.elementBytes());
+    argument(table, type, false, tableBytesRead(operands, table));
   }
   size_t inputs = layouts.size();
   for (auto [place, type] : llvm::zip(results, body.front().getTerminator()->getOperandTypes()))

@@ -188,7 +188,7 @@ void ProgramPlanner::addChecks() {
         SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
     if (auto capacity = state.getCapacity()) {
       check(Check::Kind::AtMost, shapes.of(append.getResult())[2], static_cast<int64_t>(*capacity),
-            func.getSymName() + ": expected at most {right} steps, found step {left}");
+            func.getSymName() + ": expected at most {right} tokens in the caches, found {left}");
     }
     keepRing(state, ring);
     if (ring.spareRows)

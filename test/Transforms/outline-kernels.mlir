@@ -51,7 +51,7 @@ func.func @twice(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dim
 // CHECK: kernel.buffer "key" state
 // CHECK: kernel.launch @linear_heads_append
 // CHECK-SAME: "P"
-// CHECK: kernel.check at_most "P + T" "32" "step: expected at most {right} steps, found step {left}"
+// CHECK: kernel.check at_most "P + T" "32" "step: expected at most {right} tokens in the caches, found {left}"
 // CHECK: kernel.def @linear_heads_append
 // CHECK-SAME: at = d{{[0-9]}}>
 transformer.state @key {dims = ["B", 1, "P", 16], capacity = 32 : i64} : tensor<?x1x?x16xf32>

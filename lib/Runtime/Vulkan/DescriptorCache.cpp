@@ -57,7 +57,8 @@ void DescriptorCache::write(VkDescriptorSet set, const Window &memory, const Win
 }
 
 Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Window &weights) {
-  auto [it, isNew] = sets.try_emplace({memory.offset, weights.offset}, VK_NULL_HANDLE);
+  auto [it, isNew] =
+      sets.try_emplace({memory.buffer, memory.offset, weights.offset}, VK_NULL_HANDLE);
   if (!isNew && it->second)
     return it->second;
   if (used == setsPerPool)

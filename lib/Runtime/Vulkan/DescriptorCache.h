@@ -9,6 +9,7 @@
 #include "LogicalDevice.h"
 
 #include <map>
+#include <tuple>
 
 namespace heddle::vulkan {
 
@@ -18,7 +19,7 @@ struct Window {
   int64_t offset = 0, bytes = 0;
 };
 
-/// Descriptor sets by the offsets of their windows.
+/// Descriptor sets by their windows.
 class DescriptorCache {
 public:
   /// `blocks` is the buffer of the dynamic binding; each launch gives its offset.
@@ -42,8 +43,9 @@ private:
   VkDescriptorSetLayout layout;
   VkBuffer blocks;
   std::vector<VkDescriptorPool> pools;
-  uint32_t used = setsPerPool;                                 ///< sets taken from the last pool
-  std::map<std::pair<int64_t, int64_t>, VkDescriptorSet> sets; ///< by the windows' offsets
+  uint32_t used = setsPerPool; ///< sets taken from the last pool
+  /// By the buffer and the offset of the memory window, and the offset of that of the weights.
+  std::map<std::tuple<VkBuffer, int64_t, int64_t>, VkDescriptorSet> sets;
 };
 
 } // namespace heddle::vulkan

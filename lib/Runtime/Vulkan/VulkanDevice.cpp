@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cstring>
 #include <limits>
+#include <map>
 
 namespace heddle::vulkan {
 
@@ -171,11 +172,10 @@ Status VulkanDevice::enterWindow(const LaunchCall &call, const WindowedWeight &w
   return {};
 }
 
-Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) const {
+std::optional<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) const {
   // Every binding needs a valid buffer: memory stands in for missing weights.
   const MemoryBuffer &buffer = weight && weights ? *weights : *memory;
-  int64_t limit = device.physical().limits().storageRange / 16 * 16;
-  if (buffer.size() <= limit)
+  if (buffer.size() <= range())
     return Window{buffer.handle(), 0, buffer.size()};
   int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
   for (size_t i = 0; i < call.arguments.size(); ++i) {
@@ -186,11 +186,68 @@ Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) con
   }
   begin = std::min(begin, end) / device.physical().windowAlignment() *
           device.physical().windowAlignment();
-  if (end - begin > limit)
-    return inputError("vulkan: kernel " + program.kernels[call.kernel].name + ": expected its " +
-                      (weight ? "weights" : "memory") + " within " + std::to_string(limit) +
-                      " bytes, found " + std::to_string(end - begin));
-  return Window{buffer.handle(), begin, std::min(limit, buffer.size() - begin)};
+  if (end - begin > range())
+    return std::nullopt;
+  return Window{buffer.handle(), begin, std::min(range(), buffer.size() - begin)};
+}
+
+Error VulkanDevice::beyondRange(const LaunchCall &call, const char *what, int64_t bytes) const {
+  return inputError("vulkan: kernel " + program.kernels[call.kernel].name + ": expected its " +
+                    what + " within " + std::to_string(range()) + " bytes, found " +
+                    std::to_string(bytes));
+}
+
+/// Activations lie behind the caches of all layers, of which a launch reads those of one.
+Expected<Window> VulkanDevice::memoryWindow(const LaunchCall &call) {
+  isCopied = false;
+  if (std::optional<Window> window = windowOf(call, false))
+    return *window;
+  std::map<int64_t, MemoryRange> ranges; // by their ends; those that overlap are one
+  for (const LaunchAddress &argument : call.arguments) {
+    if (argument.weight)
+      continue;
+    int64_t begin = argument.offset, end = begin + argument.bytes;
+    for (auto at = ranges.lower_bound(begin); at != ranges.end() && at->second.offset <= end;
+         at = ranges.erase(at)) {
+      begin = std::min(begin, at->second.offset);
+      end = std::max(end, at->first);
+    }
+    ranges[end] = {begin, end - begin};
+  }
+  int64_t bytes = 0;
+  for (const auto &[end, part] : ranges)
+    bytes += (part.bytes + 15) / 16 * 16;
+  if (bytes > range())
+    return beyondRange(call, "memory", bytes);
+  if (!copies || copies->size() < bytes + memorySlack) {
+    HEDDLE_TRY(restart()); // recorded commands hold the buffer
+    descriptors->clear();
+    copies = HEDDLE_TRY(MemoryBuffer::create(device, std::min(2 * bytes, range()) + memorySlack,
+                                             MemoryBuffer::Kind::Device));
+  }
+  int64_t place = 0;
+  for (const auto &[end, part] : ranges) {
+    if (part.bytes > 0)
+      recorder->copy(memory->handle(), part.offset, copies->handle(), place, part.bytes);
+    for (size_t i = 0; i < call.arguments.size(); ++i) {
+      const LaunchAddress &argument = call.arguments[i];
+      if (!argument.weight && argument.offset >= part.offset &&
+          argument.offset + argument.bytes <= end)
+        offsets[i] = place + argument.offset - part.offset;
+    }
+    place += (part.bytes + 15) / 16 * 16;
+  }
+  isCopied = true;
+  return Window{copies->handle(), 0, std::min(range(), copies->size())};
+}
+
+void VulkanDevice::putBack(const LaunchCall &call) {
+  const std::vector<KernelArgument> &arguments = program.kernels[call.kernel].arguments;
+  for (size_t i = 0; isCopied && i < call.arguments.size(); ++i)
+    if (const LaunchAddress &argument = call.arguments[i];
+        arguments[i].written && argument.bytes > 0)
+      recorder->copy(copies->handle(), offsets[i], memory->handle(), argument.offset,
+                     argument.bytes);
 }
 
 /// Offsets wrap around: a weight's row 0 may lie below the window that holds some of its rows.
@@ -214,14 +271,19 @@ Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryW
   return {};
 }
 
+/// Runs the recorded commands, so that nothing holds a buffer or a block.
+Status VulkanDevice::restart() {
+  HEDDLE_TRY(recorder->run());
+  HEDDLE_TRY(recorder->begin());
+  blocks->clear();
+  return {};
+}
+
 /// Moves all arguments but the grid's base from the push constants to a block; returns its offset.
 /// Runs the recorded commands first if no block is free.
 Expected<uint32_t> VulkanDevice::moveToBlock() {
-  if (!blocks->hasRoom()) {
-    HEDDLE_TRY(recorder->run());
-    HEDDLE_TRY(recorder->begin());
-    blocks->clear();
-  }
+  if (!blocks->hasRoom())
+    HEDDLE_TRY(restart());
   std::span<const uint32_t> words(push.data(), push.size() - vulkanGridWords);
   uint32_t place = blocks->write(words);
   push.assign(vulkanGridWords, 0);
@@ -273,16 +335,21 @@ Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow
 
 Status VulkanDevice::launch(const LaunchCall &call, std::span<const LaunchCall> /*then*/) {
   const WindowedWeight *windowed = placeArguments(call);
-  auto memoryWindow = HEDDLE_TRY(windowOf(call, false));
-  if (!windowed)
-    return launchOn(call, memoryWindow, HEDDLE_TRY(windowOf(call, true)), nullptr);
-  const int64_t limit = device.physical().limits().storageRange / 16 * 16;
-  for (const WeightPart &part : windowed->parts) {
-    HEDDLE_TRY(enterWindow(call, *windowed, part));
-    const Window window{weights->handle(), part.begin,
-                        std::min(limit, weights->size() - part.begin)};
-    HEDDLE_TRY(launchOn(call, memoryWindow, window, &part));
+  const Window window = HEDDLE_TRY(memoryWindow(call));
+  if (!windowed) {
+    std::optional<Window> all = windowOf(call, true);
+    if (!all)
+      return beyondRange(call, "weights", weights->size());
+    HEDDLE_TRY(launchOn(call, window, *all, nullptr));
+  } else {
+    for (const WeightPart &part : windowed->parts) {
+      HEDDLE_TRY(enterWindow(call, *windowed, part));
+      HEDDLE_TRY(launchOn(
+          call, window,
+          {weights->handle(), part.begin, std::min(range(), weights->size() - part.begin)}, &part));
+    }
   }
+  putBack(call);
   return {};
 }
 

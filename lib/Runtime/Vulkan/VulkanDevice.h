@@ -61,15 +61,23 @@ private:
   /// Moves the arguments in the weights to where they are in one window.
   Status enterWindow(const LaunchCall &call, const WindowedWeight &windowed,
                      const WeightPart &part);
-  /// Window of all arguments of a launch in the weights or in memory; error if they span more than
+  /// Window of all arguments of a launch in the weights or in memory; none if they span more than
   /// maxStorageBufferRange.
-  Expected<Window> windowOf(const LaunchCall &call, bool weight) const;
+  std::optional<Window> windowOf(const LaunchCall &call, bool weight) const;
+  Error beyondRange(const LaunchCall &call, const char *what, int64_t bytes) const;
+  int64_t range() const { return device.physical().limits().storageRange / 16 * 16; }
+  /// Window of a launch's arguments in memory, or where they lie too far apart of copies of them, to
+  /// which the places of the arguments then change. Error if all of them are larger than a window.
+  Expected<Window> memoryWindow(const LaunchCall &call);
+  /// Copies what a launch on copies has written to where it belongs.
+  void putBack(const LaunchCall &call);
   /// Runs a launch on the rows of one window; of all weights without a part.
   Status launchOn(const LaunchCall &call, const Window &memory, const Window &weights,
                   const WeightPart *part);
   GridPart gridOf(const LaunchCall &call, const WeightPart *part) const;
   Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights,
                        const WeightPart *part);
+  Status restart();
   Expected<uint32_t> moveToBlock();
   void dispatchAll(const GridPart &grid);
 
@@ -81,12 +89,13 @@ private:
   std::unique_ptr<CommandRecorder> recorder;
   std::optional<ArgumentBlocks> blocks;
   std::unique_ptr<DescriptorCache> descriptors;
-  std::optional<MemoryBuffer> memory;
+  std::optional<MemoryBuffer> memory, copies;
   int64_t size = 0; ///< bytes of `memory` without memorySlack
   std::vector<MemoryBuffer> staging;
   int64_t stagingUsed = 0; ///< bytes used of the last staging buffer
   std::vector<Staged> downloads;
   std::vector<uint32_t> push;   ///< push constants of a launch; a member to keep its memory
+  bool isCopied = false;        ///< the launch works on `copies` of what it has in memory
   std::vector<int64_t> offsets; ///< of a launch's arguments, in bytes of their buffers; likewise
 };
 

@@ -432,6 +432,10 @@ TEST_F(DescriptionTest, RotaryPositions) {
   EXPECT_EQ(with("length", nullptr), "no error");
   EXPECT_EQ(with("scaling", {{"rope_type", "linear"}, {"factor", 8}}), "no error");
   EXPECT_EQ(with("scaling", {{"rope_type", "default"}, {"rope_theta", 1e4}}), "no error");
+  EXPECT_EQ(with("scaling", {{"factor", 8}}),
+            "m.json: position.scaling.rope_type: expected one beside factor, found none");
+  EXPECT_EQ(with("scaling", {{"type", "linear"}, {"rope_type", "default"}, {"factor", 8}}),
+            "m.json: position.scaling.type: expected what rope_type is, 'default', found 'linear'");
   EXPECT_EQ(with("scaling", {{"type", "linear"}}),
             "m.json: position.scaling.factor: expected a number above 0, found no such key");
   EXPECT_EQ(with("scaling", {{"rope_type", "linear"}, {"factor", 0}}),

@@ -141,6 +141,14 @@ TEST_P(SessionTest, ObserversSeeEveryBufferAfterEachLaunch) {
         if (!words)
           return words.takeError();
         seen.push_back(std::bit_cast<float>((*words)[19]));
+        for (int buffer : {-1, 999'999}) {
+          auto none = read(buffer);
+          EXPECT_FALSE(none);
+          if (!none)
+            EXPECT_THAT(none.error().message,
+                        testing::AllOf(testing::StartsWith("triple: expected a buffer below "),
+                                       testing::EndsWith("found " + std::to_string(buffer))));
+        }
         return {};
       });
   ASSERT_TRUE(outputs) << outputs.error().message;
