@@ -61,6 +61,23 @@ std::string forgotten(size_t messages) {
          (messages == 1 ? " message is" : " messages are") + " forgotten";
 }
 
+/// What an answer has met of a context of `room` tokens.
+void noteLimits(const ChatAnswer &answer, int64_t room, std::ostream &notes) {
+  if (answer.dropped > 0)
+    notes << fullContext(room, forgotten(answer.dropped));
+  if (answer.cut)
+    notes << fullContext(room, "the answer is cut");
+}
+
+/// Waits for a line, until there is none or an interrupt ends the wait.
+bool waitForLine(Texts &turns, std::string &text) {
+  interrupted = 0;
+  waits = 1;
+  const bool found = turns.next(text) && !interrupted;
+  waits = 0;
+  return found;
+}
+
 Error inPlace(Error error, const std::string &place) {
   return {error.kind, place + ": " + error.message};
 }
@@ -101,11 +118,7 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
   auto next = [&](std::string &text) {
     if (command.terminal)
       out << "> " << std::flush;
-    interrupted = 0;
-    waits = 1;
-    const bool found = turns.next(text) && !interrupted;
-    waits = 0;
-    return found;
+    return waitForLine(turns, text);
   };
   const Interrupt interrupt;
   for (std::string text; next(text);) {
@@ -125,10 +138,7 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
     }
     rate.add(answer->tokens);
     out << (answer->text.ends_with('\n') ? "" : "\n") << std::flush;
-    if (answer->dropped > 0)
-      notes << fullContext(model.target->limit, forgotten(answer->dropped));
-    if (answer->cut)
-      notes << fullContext(model.target->limit, "the answer is cut");
+    noteLimits(*answer, model.target->limit, notes);
   }
   if (command.terminal)
     out << '\n';

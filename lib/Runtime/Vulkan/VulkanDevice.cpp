@@ -199,7 +199,6 @@ Error VulkanDevice::beyondRange(const LaunchCall &call, const char *what, int64_
 
 /// Activations lie behind the caches of all layers, of which a launch reads those of one.
 Expected<Window> VulkanDevice::memoryWindow(const LaunchCall &call) {
-  isCopied = false;
   if (std::optional<Window> window = windowOf(call, false))
     return *window;
   std::map<int64_t, MemoryRange> ranges; // by their ends; those that overlap are one
@@ -237,13 +236,12 @@ Expected<Window> VulkanDevice::memoryWindow(const LaunchCall &call) {
     }
     place += (part.bytes + 15) / 16 * 16;
   }
-  isCopied = true;
   return Window{copies->handle(), 0, std::min(range(), copies->size())};
 }
 
 void VulkanDevice::putBack(const LaunchCall &call) {
   const std::vector<KernelArgument> &arguments = program.kernels[call.kernel].arguments;
-  for (size_t i = 0; isCopied && i < call.arguments.size(); ++i)
+  for (size_t i = 0; i < call.arguments.size(); ++i)
     if (const LaunchAddress &argument = call.arguments[i];
         arguments[i].written && argument.bytes > 0)
       recorder->copy(copies->handle(), offsets[i], memory->handle(), argument.offset,
@@ -349,7 +347,8 @@ Status VulkanDevice::launch(const LaunchCall &call, std::span<const LaunchCall> 
           {weights->handle(), part.begin, std::min(range(), weights->size() - part.begin)}, &part));
     }
   }
-  putBack(call);
+  if (window.buffer != memory->handle())
+    putBack(call);
   return {};
 }
 

@@ -95,7 +95,6 @@ private:
   int64_t stagingUsed = 0; ///< bytes used of the last staging buffer
   std::vector<Staged> downloads;
   std::vector<uint32_t> push;   ///< push constants of a launch; a member to keep its memory
-  bool isCopied = false;        ///< the launch works on `copies` of what it has in memory
   std::vector<int64_t> offsets; ///< of a launch's arguments, in bytes of their buffers; likewise
 };
 
