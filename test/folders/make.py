@@ -66,31 +66,65 @@ def masks_both_ways(mask, window):
     return {"full_attention": added(seen), "sliding_attention": added(seen & near)}
 
 
+def ids_of(inputs, side):
+    """Ids of a side as Transformers takes them, and which of them are a text's."""
+    places = numpy.arange(inputs[side].shape[1])[None]
+    mask = places < inputs[side + ".lengths"][:, None]
+    return torch.tensor(inputs[side].astype(numpy.int64)), mask
+
+
+def named_result(result):
+    """The one result that is compared, and its name."""
+    if "start_logits" in result:
+        return "logits", torch.stack([result.start_logits, result.end_logits], -1).numpy()
+    return next((name, result[key].numpy()) for name, key in RESULTS if key in result)
+
+
+def text_results(model, inputs):
+    """The logits of a model's head, else its vectors, else its last hidden state."""
+    ids, mask = ids_of(inputs, "source")
+    given = {"input_ids": ids, "attention_mask": torch.tensor(mask.astype(numpy.int64))}
+    if getattr(model.config, "masks_given", False):
+        given["attention_mask"] = masks_both_ways(mask, model.config.sliding_window)
+    if "source.types" in inputs:
+        given["token_type_ids"] = torch.tensor(inputs["source.types"].astype(numpy.int64))
+    name, values = named_result(model(**given))
+    return {name: values * mask[:, :, None] if values.ndim == 3 else values}
+
+
+RESULTS = (("logits", "logits"), ("logits", "prediction_logits"), ("output", "text_embeds"), ("output", "image_embeds"),
+           ("output", "last_hidden_state"))
+
+
+def results_of(model, inputs):
+    """What a model of any kind gives for inputs: arrays by name, f32; rows behind a text's length are 0."""
+    with torch.no_grad():
+        if "target" not in inputs and inputs["source"].ndim == 4:
+            return dict([named_result(model(pixel_values=torch.tensor(inputs["source"])))])
+        if "target" not in inputs:
+            return text_results(model, inputs)
+        target, mask = ids_of(inputs, "target")
+        if "source" not in inputs:
+            return {"logits": model(input_ids=target).logits.numpy() * mask[:, :, None]}
+        if inputs["source"].ndim == 3:
+            made = model(input_features=torch.tensor(inputs["source"]), decoder_input_ids=target)
+            return {"memory": made.encoder_last_hidden_state.numpy(), "logits": made.logits.numpy() * mask[:, :, None]}
+        source, kept = ids_of(inputs, "source")
+        made = model(input_ids=source, attention_mask=torch.tensor(kept.astype(numpy.int64)), decoder_input_ids=target)
+        return {"memory": made.encoder_last_hidden_state.numpy() * kept[:, :, None], "logits": made.logits.numpy() * mask[:, :, None]}
+
+
 def text_case(model, padding=0, types=0, seed=1):
     """A model over ids: the last hidden state, or the logits of its head."""
     model = randomised(model, seed)
     inputs = text_inputs(model.config.vocab_size, padding, seed, types)
-    mask = numpy.arange(max(LENGTHS))[None] < inputs["source.lengths"][:, None]
-    given = {"input_ids": torch.tensor(inputs["source"].astype(numpy.int64)),
-             "attention_mask": torch.tensor(mask.astype(numpy.int64))}
-    if getattr(model.config, "use_bidirectional_attention", False):
-        given["attention_mask"] = masks_both_ways(mask, model.config.sliding_window)
-    if types:
-        given["token_type_ids"] = torch.tensor(inputs["source.types"].astype(numpy.int64))
-    with torch.no_grad():
-        result = model(**given)
-    if "start_logits" in result:
-        name, values = "logits", torch.stack([result.start_logits, result.end_logits], -1)
-    elif "logits" in result:
-        name, values = "logits", result.logits
-    else:
-        name, values = "output", result.last_hidden_state
-    if getattr(model.config, "use_bidirectional_attention", False):
+    both_ways = getattr(model.config, "use_bidirectional_attention", False)
+    model.config.masks_given = both_ways
+    results = results_of(model, inputs)
+    del model.config.masks_given
+    if both_ways:
         model.config.sliding_window = 2 * (model.config.sliding_window - 1)  # halved again by who reads it
-    values = values.numpy()
-    if values.ndim == 3:
-        values = values * mask[:, :, None]
-    return model, inputs, {name: values}
+    return model, inputs, results
 
 
 def likeliest_tokens(model, words, count=64, prompts=48, length=11):
@@ -120,10 +154,7 @@ def decoder_case(model, padding=0, seed=1, words=None):
     model.greedy = likeliest_tokens(model, words or model.config.vocab_size)
     inputs = {name.replace("source", "target"): value
               for name, value in text_inputs(words or model.config.vocab_size, padding, seed).items()}
-    mask = numpy.arange(max(LENGTHS))[None] < inputs["target.lengths"][:, None]
-    with torch.no_grad():
-        logits = model(input_ids=torch.tensor(inputs["target"].astype(numpy.int64))).logits.numpy()
-    return model, inputs, {"logits": logits * mask[:, :, None]}
+    return model, inputs, results_of(model, inputs)
 
 
 def translating_case(model, padding, seed=1):
@@ -135,12 +166,7 @@ def translating_case(model, padding, seed=1):
     vocabulary = model.config.vocab_size
     inputs = text_inputs(vocabulary, padding, seed)
     inputs |= {name.replace("source", "target"): value for name, value in text_inputs(vocabulary, padding, seed + 1).items()}
-    ids = {name: torch.tensor(inputs[name].astype(numpy.int64)) for name in ("source", "target")}
-    real = {name: (numpy.arange(max(LENGTHS))[None] < inputs[name + ".lengths"][:, None])[:, :, None] for name in ids}
-    with torch.no_grad():
-        made = model(input_ids=ids["source"], attention_mask=torch.tensor(real["source"][:, :, 0].astype(numpy.int64)),
-                     decoder_input_ids=ids["target"])
-    return model, inputs, {"memory": made.encoder_last_hidden_state.numpy() * real["source"], "logits": made.logits.numpy() * real["target"]}
+    return model, inputs, results_of(model, inputs)
 
 
 def speech_case(model, seed=1):
@@ -150,10 +176,7 @@ def speech_case(model, seed=1):
     frames = numpy.random.default_rng(seed).standard_normal((len(LENGTHS), c.num_mel_bins, 2 * c.max_source_positions))
     inputs = {"source": frames.astype(numpy.float32)}
     inputs |= {name.replace("source", "target"): value for name, value in text_inputs(c.vocab_size, c.pad_token_id, seed + 1).items()}
-    real = (numpy.arange(max(LENGTHS))[None] < inputs["target.lengths"][:, None])[:, :, None]
-    with torch.no_grad():
-        made = model(input_features=torch.tensor(inputs["source"]), decoder_input_ids=torch.tensor(inputs["target"].astype(numpy.int64)))
-    return model, inputs, {"memory": made.encoder_last_hidden_state.numpy(), "logits": made.logits.numpy() * real}
+    return model, inputs, results_of(model, inputs)
 
 
 def with_beams(case, texts=30, **settings):
@@ -213,12 +236,7 @@ def image_case(model, seed=1):
     c = model.config
     pixels = numpy.random.default_rng(seed).standard_normal((2, c.num_channels, c.image_size, c.image_size))
     inputs = {"source": pixels.astype(numpy.float32)}
-    with torch.no_grad():
-        result = model(pixel_values=torch.tensor(inputs["source"]))
-    for name, key in (("logits", "logits"), ("output", "image_embeds"), ("output", "last_hidden_state")):
-        if key in result:
-            return model, inputs, {name: result[key].numpy()}
-    raise KeyError("expected logits, image_embeds or last_hidden_state, found " + ", ".join(result))
+    return model, inputs, results_of(model, inputs)
 
 
 PICTURES = ["rgb.png", "rgb.jpg", "alpha.png", "held-3.jpg", "grey.jpg"]

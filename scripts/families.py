@@ -1,0 +1,365 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random models of every family with every head, for scripts/random-folder and scripts/published. FAMILIES maps a model_type to a
+function from a Choice to (model, inputs, results); its attribute `heads` lists the heads that the family has."""
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../test/folders"))
+import make
+import numpy
+import plain
+import transformers as hf
+
+
+def randomised(model, seed):
+    """Weights under which rows keep their size from layer to layer, as those of trained models do, whatever the sizes. They are numbers
+    that bf16 has, as in published checkpoints: a model of 18 features may answer a table that is rounded first by 2e-2 of its largest logit."""
+    generator = make.torch.Generator().manual_seed(seed)
+    for name, value in model.named_parameters():
+        noise = make.torch.randn(value.shape, generator=generator)
+        if not value.requires_grad:  # sinusoids
+            continue
+        norm = "norm" in name.lower() and value.dim() == 1 and name.endswith("weight")
+        with make.torch.no_grad():
+            made = make.norms_around(model) + 0.2 * noise if norm else noise * (0.2 if value.dim() == 1 else scale_of(value.shape))
+            value.copy_(made.bfloat16())
+    return model.eval()
+
+
+def scale_of(shape):
+    return min(0.25, float(numpy.prod(shape[1:])) ** -0.5)
+
+
+make.randomised = randomised
+plain.Tensors.scale_of = staticmethod(scale_of)
+
+
+class Choice:
+    """Sizes of one model, and its head, where one is asked for."""
+
+    def __init__(self, seed, head=None):
+        self.random, self.head_name = random.Random(seed), head
+        self.heads = self.random.randint(1, 5)
+        self.head = 2 * self.random.randint(2, 11)
+        self.size = self.heads * self.head
+        self.layers = self.random.randint(1, 3)
+        self.ffn = self.random.randint(9, 90)
+        self.vocabulary = self.random.randint(31, 120)
+        self.classes = self.random.randint(1, 6)
+        self.positions = max(make.LENGTHS) + self.random.randint(2, 9)
+        self.norm = self.random.choice([1e-12, 1e-6, 1e-5])
+
+    def of(self, *values):
+        return self.random.choice(values)
+
+    def head_of(self, heads):
+        chosen = self.of(*heads)  # drawn in any case, so that what follows is the same
+        return self.head_name or chosen
+
+    def bert(self, **more):
+        act = self.of("gelu", "relu", "gelu_new", "silu")
+        return dict(vocab_size=self.vocabulary, hidden_size=self.size, num_hidden_layers=self.layers, num_attention_heads=self.heads,
+                    intermediate_size=self.ffn, max_position_embeddings=self.positions, hidden_act=act, layer_norm_eps=self.norm) | more
+
+    def decoder(self, **more):
+        shared = self.of(*[n for n in range(1, self.heads + 1) if self.heads % n == 0])
+        return dict(vocab_size=self.vocabulary, hidden_size=2 * self.random.randint(6, 25), num_hidden_layers=self.layers,
+                    num_attention_heads=self.heads, num_key_value_heads=shared, head_dim=self.head, intermediate_size=self.ffn,
+                    rms_norm_eps=self.norm, pad_token_id=0, bos_token_id=1, eos_token_id=2, rope_theta=self.of(100.0, 10000.0),
+                    attn_implementation="eager") | more
+
+    def shared_rows(self):
+        """Rows that heads could share, which some classes check although their heads have a size of their own."""
+        return dict(hidden_size=self.heads * 2 * self.random.randint(2, 8))
+
+    def vision(self, **more):
+        patch = self.random.randint(2, 5)
+        return dict(hidden_size=self.size, num_hidden_layers=self.layers, num_attention_heads=self.heads, intermediate_size=self.ffn,
+                    image_size=patch * self.random.randint(2, 4), patch_size=patch, layer_norm_eps=self.norm,
+                    hidden_act=self.of("gelu", "gelu_new")) | more
+
+
+def head_of(choice, name, heads, config_class, config, **case):
+    """A model with one of the heads that its family has."""
+    head = choice.head_of(heads)
+    if "Classification" in head:
+        config = config | dict(num_labels=choice.classes)
+    made = config_class(**config)
+    if head == "Model":
+        model_class = getattr(hf, name + "Model")
+        pools = "add_pooling_layer" in model_class.__init__.__code__.co_varnames
+        model = model_class(made, add_pooling_layer=False) if pools else model_class(made)
+    else:
+        model = getattr(hf, name + head)(made)
+    if head in ("ForCausalLM", "LMHeadModel"):
+        return make.decoder_case(model)
+    return make.image_case(model, 1) if case.get("image") else make.text_case(model, **case)
+
+
+def with_heads(heads, make_case):
+    make_case.heads = heads
+    return make_case
+
+
+TEXT_HEADS = ["Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMaskedLM"]
+
+
+def bert_like(name, roberta=False, heads=TEXT_HEADS, **more):
+    def make_case(choice):
+        types = 1 if roberta or "type_vocab_size" in more else choice.of(1, 2, 3)
+        config = choice.bert(type_vocab_size=types, **{k: v(choice) for k, v in more.items() if k != "type_vocab_size"})
+        if roberta:
+            config.update(pad_token_id=1)
+        return head_of(choice, name, heads, getattr(hf, name + "Config"), config, padding=int(roberta),
+                       types=types if types > 1 else 0)
+    return with_heads(heads, make_case)
+
+
+def distilbert(c):
+    config = dict(vocab_size=c.vocabulary, dim=c.size, n_layers=c.layers, n_heads=c.heads, hidden_dim=c.ffn,
+                  max_position_embeddings=c.positions, activation=c.of("gelu", "relu"), sinusoidal_pos_embds=False)
+    return head_of(c, "DistilBert", TEXT_HEADS, hf.DistilBertConfig, config)
+
+
+def albert(c):
+    layers = c.random.randint(2, 4)
+    config = c.bert(embedding_size=c.random.randint(5, 40), num_hidden_layers=layers, num_hidden_groups=c.of(1, 2), type_vocab_size=2,
+                    inner_group_num=1)
+    return head_of(c, "Albert", TEXT_HEADS, hf.AlbertConfig, config, types=2)
+
+
+def modernbert(c):
+    config = dict(make.MODERN, vocab_size=c.vocabulary, hidden_size=c.size, num_hidden_layers=c.layers, num_attention_heads=c.heads,
+                  intermediate_size=c.ffn, local_attention=2 * c.random.randint(1, 5), global_attn_every_n_layers=c.random.randint(1, 3),
+                  classifier_pooling=c.of("cls", "mean"), max_position_embeddings=c.positions, norm_eps=1e-5)
+    return head_of(c, "ModernBert", TEXT_HEADS, hf.ModernBertConfig, config)
+
+
+def deberta(c):
+    terms = c.of(["c2p"], ["p2c"], ["c2p", "p2c"], "p2c|c2p")
+    config = c.bert(relative_attention=c.of(True, True, False), pos_att_type=terms, share_att_key=c.of(True, False),
+                    position_buckets=c.of(-1, 4, 8), max_relative_positions=c.of(-1, 12), norm_rel_ebd=c.of("none", "layer_norm"),
+                    position_biased_input=c.of(True, False), pooler_hidden_size=c.size, type_vocab_size=0)
+    return head_of(c, "DebertaV2", TEXT_HEADS, hf.DebertaV2Config, config)
+
+
+def qwen3(c):
+    config = c.decoder(max_position_embeddings=64, attention_bias=c.of(True, False), tie_word_embeddings=c.of(True, False))
+    if c.of(True, False):
+        config.update(use_sliding_window=True, sliding_window=c.random.randint(2, 6), max_window_layers=c.of(0, 1))
+    return config
+
+
+GEMMA3_HEADS = ["ForCausalLM", "Model"]
+
+
+def gemma3(c):
+    kinds = [c.of("sliding_attention", "full_attention") for _ in range(c.layers)]
+    config = c.decoder(**c.shared_rows(), max_position_embeddings=64, query_pre_attn_scalar=c.random.randint(3, 40), layer_types=kinds, bos_token_id=2,
+                       eos_token_id=1, sliding_window=c.random.randint(3, 7), rope_local_base_freq=100.0,
+                       rope_scaling=c.of(None, dict(rope_type="linear", factor=3.0)))
+    if c.head_of(GEMMA3_HEADS) == "ForCausalLM":
+        return make.decoder_case(hf.Gemma3ForCausalLM(hf.Gemma3TextConfig(**config)))
+    config.update(use_bidirectional_attention=c.of(True, False))
+    return make.text_case(hf.Gemma3TextModel(hf.Gemma3TextConfig(**config)))
+
+
+def causal(name, config, head="ForCausalLM", others=("Model", *TEXT_HEADS[1:4])):
+    """A decoder, or its rows with another head that its class has; `config` makes its configuration of a Choice."""
+    known = [other for other in others if hasattr(hf, name + other)]
+    heads = [head] * max(1, len(known)) + known  # half of the random ones are decoders
+
+    def make_case(c):
+        return head_of(c, name, heads, getattr(hf, name + "Config"), config(c))
+    return with_heads(list(dict.fromkeys(heads)), make_case)
+
+
+def windows(c, **more):
+    return c.of({}, dict(sliding_window=c.random.randint(2, 7), **more))
+
+
+def square(c, without=(), **more):
+    """Heads that fill the rows, of a multiple of 4 features, so that a half of them can be rotated; `without` keys that are unknown."""
+    c.head = 4 * c.random.randint(1, 5)
+    config = c.decoder(hidden_size=c.heads * c.head, max_position_embeddings=c.positions) | more
+    return {key: value for key, value in config.items() if key not in ("head_dim", *without)}
+
+
+def old_names(c, **more):
+    """What GPT-2 and its kin call the sizes."""
+    return dict(vocab_size=c.vocabulary, bos_token_id=1, eos_token_id=2, attn_implementation="eager") | more
+
+
+def phi3(c):
+    config = square(c, **windows(c), original_max_position_embeddings=c.of(6, 30))
+    pairs = c.head // 2
+    factors = lambda: [1 + 3 * c.random.random() for _ in range(pairs)]
+    long = dict(type="longrope", short_factor=factors(), long_factor=factors())
+    # Texts take the factors that the limit decides on: where it is short, no text is longer.
+    config.update(rope_scaling=c.of(None, long), max_position_embeddings=c.of(30, 40))
+    return config
+
+
+def opt(c):
+    config = square(c, ("intermediate_size", "num_key_value_heads", "rms_norm_eps", "rope_theta"), ffn_dim=c.ffn,
+                    do_layer_norm_before=c.of(True, False), activation_function=c.of("relu", "gelu"))
+    return config | dict(word_embed_proj_dim=c.of(config["hidden_size"], 14))
+
+
+def falcon(c):
+    kind = c.of(dict(new_decoder_architecture=True, num_ln_in_parallel_attn=c.of(None, 1, 2)),
+                dict(multi_query=True, parallel_attn=c.of(True, False)),
+                dict(multi_query=False, parallel_attn=c.of(True, False), alibi=c.of(True, False)))
+    c.heads = c.of(1, 2, 4)  # whose slopes are powers of two: Falcon rounds them to bf16
+    if "new_decoder_architecture" in kind:
+        kind.update(num_kv_heads=c.of(*[n for n in (1, 2, 4) if c.heads % n == 0]))
+    if kind.get("alibi"):
+        kind.update(attn_implementation="sdpa")  # the other one adds the slopes twice
+    return square(c, ("intermediate_size", "num_key_value_heads", "rms_norm_eps"), **kind, bias=c.of(True, False), ffn_hidden_size=c.ffn)
+
+
+def glm4(c):
+    return square(c, attention_bias=c.of(True, False), partial_rotary_factor=c.of(0.5, 1.0)) | dict(head_dim=c.head)
+
+
+def gpt2(c):
+    return old_names(c, n_embd=c.size, n_head=c.heads, n_layer=c.layers, n_positions=c.positions, n_inner=c.of(None, c.ffn),
+                     scale_attn_by_inverse_layer_idx=c.of(True, False))
+
+
+def gemma2(c):
+    return c.decoder(query_pre_attn_scalar=c.random.randint(3, 40), sliding_window=c.random.randint(3, 7),
+                     attn_logit_softcapping=c.of(None, 2.0), final_logit_softcapping=c.of(None, 3.0), max_position_embeddings=64)
+
+
+def smollm3(c):
+    return square(c, no_rope_layer_interval=c.of(2, 3), attention_bias=c.of(True, False), mlp_bias=c.of(True, False),
+                  bos_token_id=1, eos_token_id=2, **c.of({}, dict(use_sliding_window=True, sliding_window=4)))
+
+
+def exaone4(c):
+    return square(c, sliding_window=c.random.randint(2, 7), sliding_window_pattern=c.of(2, 3))
+
+
+def llama(c):
+    scalings = [None, make.LLAMA3, make.YARN, dict(rope_type="linear", factor=3.0),
+                dict(make.YARN, mscale=0.7, mscale_all_dim=1.2, beta_fast=2.0)]
+    return c.decoder(**c.shared_rows(), rope_scaling=c.of(*scalings), mlp_bias=c.of(True, False), max_position_embeddings=32)
+
+
+def stablelm(c):
+    parallel = c.of(True, False)
+    return square(c, use_qkv_bias=c.of(True, False), use_parallel_residual=parallel, qk_layernorm=c.of(True, False),
+                  layer_norm_eps=c.norm, partial_rotary_factor=c.of(0.5, 1.0))
+
+
+def granite(c):
+    return square(c, embedding_multiplier=2.0, attention_multiplier=0.3, residual_multiplier=c.of(1.0, 0.5),
+                  logits_scaling=c.of(1.0, 3.0), tie_word_embeddings=c.of(True, False), mlp_bias=c.of(True, False))
+
+
+CLIP_HEADS = ["Model", "ModelWithProjection"]
+
+
+def clip_text(c):
+    config = c.bert(projection_dim=c.random.randint(4, 40), pad_token_id=1, bos_token_id=0, eos_token_id=c.vocabulary - 1)
+    return make.text_case(getattr(hf, "CLIPText" + c.head_of(CLIP_HEADS))(hf.CLIPTextConfig(**config)), padding=1)
+
+
+def clip_vision(c):
+    config = hf.CLIPVisionConfig(**c.vision(projection_dim=c.random.randint(4, 40)))
+    return make.image_case(getattr(hf, "CLIPVision" + c.head_of(CLIP_HEADS))(config))
+
+
+IMAGE_HEADS = ["Model", "ForImageClassification"]
+
+
+def images(name, **more):
+    return with_heads(IMAGE_HEADS, lambda c: head_of(c, name, IMAGE_HEADS, getattr(hf, name + "Config"),
+                                                     c.vision(**{k: v(c) for k, v in more.items()}), image=True))
+
+
+def whisper(c):
+    heads = c.of(*[n for n in range(1, 5) if c.size % n == 0])
+    return make.speech_case(hf.WhisperForConditionalGeneration(hf.WhisperConfig(
+        vocab_size=c.vocabulary, d_model=c.size, encoder_layers=c.layers, decoder_layers=c.of(1, 2), encoder_attention_heads=c.heads,
+        decoder_attention_heads=heads, encoder_ffn_dim=c.ffn, decoder_ffn_dim=c.ffn + 3, num_mel_bins=c.random.randint(3, 90),
+        max_source_positions=c.random.randint(4, 40), max_target_positions=c.positions, activation_function=c.of("gelu", "gelu", "relu"),
+        pad_token_id=2, bos_token_id=2, eos_token_id=2, decoder_start_token_id=3, scale_embedding=c.of(True, False),
+        attn_implementation="eager")))
+
+
+def dinov2(c):
+    config = c.vision(mlp_ratio=c.random.randint(1, 3), use_swiglu_ffn=c.of(True, False))
+    del config["intermediate_size"]
+    return head_of(c, "Dinov2", IMAGE_HEADS, hf.Dinov2Config, config, image=True)
+
+
+def of_plain(prefix):
+    """A family without a class in Transformers 4: plain.py's loops, with other sizes. Its heads are names of these cases."""
+    names = [case for case in plain.CASES if case.split("-")[0] == prefix]
+
+    def make_case(c):
+        name = c.head_of(names)
+        config, kind, function = plain.CASES[name]
+        sizes = {"n_embd": c.size, "n_head": c.heads, "n_inner": c.ffn, "n_layer": c.layers, "hidden_size": c.size,
+                 "num_attention_heads": c.heads, "num_key_value_heads": c.heads, "intermediate_size": c.ffn,
+                 "num_hidden_layers": c.layers, "vocab_size": c.vocabulary // 4 * 4, "head_dim": c.head}
+        changed = dict(config, **{key: value for key, value in sizes.items() if key in config})
+        plain.CASES[name] = (changed, kind, function)
+        return make.plain_case(name)
+    return with_heads(names, make_case)
+
+
+FAMILIES = {
+    "bert": bert_like("Bert"),
+    "roberta": bert_like("Roberta", roberta=True),
+    "xlm-roberta": bert_like("XLMRoberta", roberta=True),
+    "camembert": bert_like("Camembert", roberta=True),
+    "distilbert": with_heads(TEXT_HEADS, distilbert),
+    "mpnet": bert_like("MPNet", roberta=True),
+    "electra": bert_like("Electra", embedding_size=lambda c: c.random.randint(5, 40)),
+    "albert": with_heads(TEXT_HEADS, albert),
+    "ernie": bert_like("Ernie", use_task_id=lambda c: c.of(True, False)),
+    "megatron-bert": bert_like("MegatronBert"),
+    "roberta-prelayernorm": bert_like("RobertaPreLayerNorm", roberta=True),
+    "modernbert": with_heads(TEXT_HEADS, modernbert),
+    "deberta-v2": with_heads(TEXT_HEADS, deberta),
+    "nomic_bert": of_plain("nomic"),
+    "new": of_plain("new"),
+    "eurobert": of_plain("eurobert"),
+    "qwen3": causal("Qwen3", qwen3),
+    "gemma3_text": with_heads(GEMMA3_HEADS, gemma3),
+    "llama": causal("Llama", llama),
+    "mistral": causal("Mistral", lambda c: c.decoder(**windows(c), max_position_embeddings=32)),
+    "qwen2": causal("Qwen2", lambda c: square(c, **windows(c, use_sliding_window=True, max_window_layers=0))),
+    "gemma2": causal("Gemma2", gemma2),
+    "phi3": causal("Phi3", phi3),
+    "gpt2": causal("GPT2", gpt2, "LMHeadModel", others=()),
+    "smollm3": causal("SmolLM3", smollm3),
+    "gemma": causal("Gemma", lambda c: c.decoder(max_position_embeddings=32)),
+    "falcon": causal("Falcon", falcon, others=()),
+    "gpt_neox": causal("GPTNeoX", lambda c: square(c, ("num_key_value_heads", "rms_norm_eps"), rotary_pct=c.of(0.5, 1.0), use_parallel_residual=c.of(True, False)), others=()),
+    "opt": causal("OPT", opt, others=()),
+    "bloom": causal("Bloom", lambda c: old_names(c, hidden_size=c.size, n_layer=c.layers, n_head=c.heads, pad_token_id=0), others=()),
+    "olmo2": causal("Olmo2", lambda c: square(c, attention_bias=c.of(True, False))),
+    "starcoder2": causal("Starcoder2", lambda c: square(c, use_bias=c.of(True, False), norm_epsilon=c.norm, **windows(c))),
+    "granite": causal("Granite", granite),
+    "cohere": causal("Cohere", lambda c: square(c, use_qk_norm=c.of(True, False), logit_scale=c.of(0.5, 0.0625))),
+    "stablelm": causal("StableLm", stablelm),
+    "nemotron": causal("Nemotron", lambda c: square(c, mlp_bias=c.of(True, False), partial_rotary_factor=c.of(0.5, 1.0))),
+    "phi": causal("Phi", lambda c: square(c, qk_layernorm=c.of(True, False), partial_rotary_factor=c.of(0.5, 1.0))),
+    "mpt": causal("Mpt", lambda c: old_names(c, d_model=c.size, n_heads=c.heads, n_layers=c.layers, max_seq_len=32, pad_token_id=0), others=()),
+    "glm4": causal("Glm4", glm4),
+    "exaone4": causal("Exaone4", exaone4),
+    "ernie4_5": causal("Ernie4_5", lambda c: c.decoder(use_bias=c.of(True, False), max_position_embeddings=32)),
+    "clip_text_model": with_heads(CLIP_HEADS, clip_text),
+    "clip_vision_model": with_heads(CLIP_HEADS, clip_vision),
+    "vit": images("ViT", qkv_bias=lambda c: c.of(True, False)),
+    "deit": images("DeiT", qkv_bias=lambda c: c.of(True, False)),
+    "dinov2": with_heads(IMAGE_HEADS, dinov2),
+    "whisper": with_heads(["ForConditionalGeneration"], whisper),
+}
+make.without_start(hf.StableLmForCausalLM)
