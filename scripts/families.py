@@ -166,6 +166,26 @@ def gemma3(c):
     return make.text_case(hf.Gemma3TextModel(hf.Gemma3TextConfig(**config)))
 
 
+def gemma3_images(c):
+    """A folder with a part for images, whose texts alone are read."""
+    text = c.decoder(**c.shared_rows(), max_position_embeddings=64, sliding_window=c.random.randint(3, 7), vocab_size=67)
+    config = hf.Gemma3Config(text_config=text, vision_config=make.SIGLIP, attn_implementation="eager", mm_tokens_per_image=4,
+                             image_token_index=66, boi_token_index=65, eoi_token_index=64)
+    return make.decoder_case(hf.Gemma3ForConditionalGeneration(config), words=64)
+
+
+def native(name, config):
+    """A family that older folders have code of their own for, as Transformers 5 has it."""
+    heads = [head for head in TEXT_HEADS if hasattr(hf, name + head)]
+    rope = lambda c: {"rope_parameters": {"rope_type": "default", "rope_theta": c.of(100.0, 1000.0)}}
+    return with_heads(heads, lambda c: head_of(c, name, heads, getattr(hf, name + "Config"), config(c) | rope(c)))
+
+
+def eurobert(c):
+    config = c.decoder(**c.shared_rows(), max_position_embeddings=32, clf_pooling=c.of("late", "bos", "mean"))
+    return {key: value for key, value in config.items() if key not in ("rope_theta", "attn_implementation")}
+
+
 def causal(name, config, head="ForCausalLM", others=("Model", *TEXT_HEADS[1:4])):
     """A decoder, or its rows with another head that its class has; `config` makes its configuration of a Choice."""
     known = [other for other in others if hasattr(hf, name + other)]
@@ -230,7 +250,7 @@ def gpt2(c):
 
 
 def gemma2(c):
-    return c.decoder(query_pre_attn_scalar=c.random.randint(3, 40), sliding_window=c.random.randint(3, 7),
+    return c.decoder(**c.shared_rows(), query_pre_attn_scalar=c.random.randint(3, 40), sliding_window=c.random.randint(3, 7),
                      attn_logit_softcapping=c.of(None, 2.0), final_logit_softcapping=c.of(None, 3.0), max_position_embeddings=64)
 
 
@@ -266,6 +286,16 @@ CLIP_HEADS = ["Model", "ModelWithProjection"]
 def clip_text(c):
     config = c.bert(projection_dim=c.random.randint(4, 40), pad_token_id=1, bos_token_id=0, eos_token_id=c.vocabulary - 1)
     return make.text_case(getattr(hf, "CLIPText" + c.head_of(CLIP_HEADS))(hf.CLIPTextConfig(**config)), padding=1)
+
+
+def clip(c):
+    """Both halves in one folder; inputs and results are those of the texts, whose row is that of their end."""
+    text = c.bert(pad_token_id=1, bos_token_id=0, eos_token_id=c.vocabulary - 1)
+    model = hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=c.vision(), projection_dim=c.random.randint(4, 40)))
+    inputs = make.text_inputs(c.vocabulary - 1, 1, 1)
+    for row, length in enumerate(make.LENGTHS):
+        inputs["source"][row, length - 1] = c.vocabulary - 1
+    return model, inputs, make.results_of(make.randomised(model, 1), inputs)
 
 
 def clip_vision(c):
@@ -355,6 +385,8 @@ FAMILIES = {
     "glm4": causal("Glm4", glm4),
     "exaone4": causal("Exaone4", exaone4),
     "ernie4_5": causal("Ernie4_5", lambda c: c.decoder(use_bias=c.of(True, False), max_position_embeddings=32)),
+    "clip": with_heads(["Model"], clip),
+    "gemma3": with_heads(["ForConditionalGeneration"], gemma3_images),
     "clip_text_model": with_heads(CLIP_HEADS, clip_text),
     "clip_vision_model": with_heads(CLIP_HEADS, clip_vision),
     "vit": images("ViT", qkv_bias=lambda c: c.of(True, False)),
@@ -362,4 +394,10 @@ FAMILIES = {
     "dinov2": with_heads(IMAGE_HEADS, dinov2),
     "whisper": with_heads(["ForConditionalGeneration"], whisper),
 }
+if hasattr(hf, "GteModel"):
+    FAMILIES |= {
+        "gte": native("Gte", lambda c: c.bert(type_vocab_size=c.of(1, 2))),
+        "nomic_bert of Transformers 5": native("NomicBert", lambda c: c.bert(hidden_act="silu")),
+        "eurobert of Transformers 5": native("EuroBert", eurobert),
+    }
 make.without_start(hf.StableLmForCausalLM)

@@ -1,24 +1,26 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The forms in which a model's weights and config.json are published. A form changes a Draft and says whether it applies to it; a new
-form is one function."""
+form is one function. Standard library only: test/published takes the same forms."""
+import array
 import json
+import math
 import os
 import re
+import struct
 
-import safetensors.torch
-import torch
+FLOATS = {"F32": "f", "F64": "d", "F16": "e"}
 
 
 class Draft:
-    """A folder of a model before it is written: its configuration, and its tensors by their names."""
+    """A folder of a model before it is written: its configuration, and its tensors, (type, shape, bytes), by their names."""
 
-    def __init__(self, folder, base, class_config):
-        self.config = json.load(open(os.path.join(folder, "config.json")))
-        self.tensors = safetensors.torch.load_file(os.path.join(folder, "model.safetensors"))
+    def __init__(self, folder, base, class_config=None):
+        self.config = read_json(folder, "config.json")
+        self.tensors = read_tensors(os.path.join(folder, "model.safetensors"))
         self.base = base + "." if base else ""  # the prefix that the class gives to what all heads share
-        self.class_config = class_config  # the same configuration with all keys of its class
-        self.rows_per_file, self.pickled = None, False
+        self.class_config = class_config or self.config  # the same configuration with all keys of its class
+        self.tensors_per_file, self.pickled = None, False
 
     def renamed(self, change):
         """Whether a name changed."""
@@ -28,25 +30,70 @@ class Draft:
 
     def write(self, folder):
         os.makedirs(folder)
-        json.dump(self.config, open(os.path.join(folder, "config.json"), "w"), indent=2)
-        tensors = {name: value.contiguous().clone() for name, value in self.tensors.items()}
+        write_json(folder, "config.json", self.config)
+        names, count = sorted(self.tensors), self.tensors_per_file
         if self.pickled:
-            return torch.save(tensors, os.path.join(folder, "pytorch_model.bin"))
-        names, count = sorted(tensors), self.rows_per_file
+            return write_pickled(os.path.join(folder, "pytorch_model.bin"), self.tensors)
         if not count:
-            return save(folder, "model.safetensors", tensors)
+            return write_tensors(os.path.join(folder, "model.safetensors"), self.tensors)
         parts = [names[at:at + count] for at in range(0, len(names), count)]
         places = {}
         for number, part in enumerate(parts):
             file = f"model-{number + 1:05}-of-{len(parts):05}.safetensors"
-            save(folder, file, {name: tensors[name] for name in part})
+            write_tensors(os.path.join(folder, file), {name: self.tensors[name] for name in part})
             places |= dict.fromkeys(part, file)
-        index = {"metadata": {"total_size": sum(t.numel() * t.element_size() for t in tensors.values())}, "weight_map": places}
-        json.dump(index, open(os.path.join(folder, "model.safetensors.index.json"), "w"), indent=2)
+        size = sum(len(data) for _, _, data in self.tensors.values())
+        write_json(folder, "model.safetensors.index.json", {"metadata": {"total_size": size}, "weight_map": places})
 
 
-def save(folder, file, tensors):
-    safetensors.torch.save_file(tensors, os.path.join(folder, file), metadata={"format": "pt"})
+def read_json(folder, name):
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write_json(folder, name, value):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=2, ensure_ascii=False)
+
+
+def read_tensors(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        data = file.read()
+    header.pop("__metadata__", None)
+    return {name: (at["dtype"], at["shape"], data[slice(*at["data_offsets"])]) for name, at in header.items()}
+
+
+def write_tensors(path, tensors):
+    header, place = {"__metadata__": {"format": "pt"}}, 0
+    for name, (kind, shape, data) in tensors.items():
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [place, place + len(data)]}
+        place += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
+
+
+def write_pickled(path, tensors):
+    import torch
+    types = {"F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64}
+    torch.save({name: torch.frombuffer(bytearray(data), dtype=types[kind]).reshape(shape) for name, (kind, shape, data) in tensors.items()}, path)
+
+
+def tensor(shape, value, kind="F32"):
+    return kind, list(shape), struct.pack("<f", value) * math.prod(shape)
+
+
+def cast(value, kind):
+    """From f32; to bf16 by leaving out what it has no bits for."""
+    if value[0] != "F32":
+        return value
+    if kind == "BF16":
+        data = value[2]
+        return kind, value[1], b"".join(data[at + 2:at + 4] for at in range(0, len(data), 4))
+    numbers = array.array("f", value[2])
+    return kind, value[1], struct.pack(f"<{len(numbers)}{FLOATS[kind]}", *numbers)
 
 
 FORMS = {}  # name -> (change, whether the results are those of the unchanged folder)
@@ -99,14 +146,14 @@ def buffers(draft):
     made = {}
     for name in draft.tensors:
         if name.endswith("embeddings.word_embeddings.weight"):
-            made[name.replace("word_embeddings.weight", "position_ids")] = torch.arange(rows)[None]
+            made[name.replace("word_embeddings.weight", "position_ids")] = ("I64", [1, rows], struct.pack(f"<{rows}q", *range(rows)))
         found = re.match(r"(.*self_attn\.)q_proj\.weight", name)
-        if found and "rope_theta" in draft.class_config or found and "rope_parameters" in draft.class_config:
-            made[found[1] + "rotary_emb.inv_freq"] = torch.ones(4)
+        if found and ("rope_theta" in draft.class_config or "rope_parameters" in draft.class_config):
+            made[found[1] + "rotary_emb.inv_freq"] = tensor([4], 1.0)
         found = re.match(r"(.*\.attn\.)c_attn\.weight", name)
         if found:
-            made[found[1] + "bias"] = torch.ones(rows, rows, dtype=torch.bool).tril()[None, None]
-            made[found[1] + "masked_bias"] = torch.tensor(-1e9)
+            made[found[1] + "bias"] = tensor([1, 1, rows, rows], 1.0)
+            made[found[1] + "masked_bias"] = tensor([], -1e9)
     draft.tensors |= made
     return bool(made)
 
@@ -115,7 +162,7 @@ def buffers(draft):
 
 @form("three tensors a file")
 def sharded(draft):
-    draft.rows_per_file = max(3, len(draft.tensors) // 4)
+    draft.tensors_per_file = max(3, len(draft.tensors) // 4)
     return True
 
 
@@ -125,16 +172,16 @@ def pickled(draft):
     return True
 
 
-def of_type(dtype):
+def of_type(kind):
     def change(draft):
-        draft.tensors = {name: value.to(dtype) if value.is_floating_point() else value for name, value in draft.tensors.items()}
+        draft.tensors = {name: cast(value, kind) for name, value in draft.tensors.items()}
         return True
     return change
 
 
-# The random weights are numbers that bf16 has; few of them f16 cuts.
-for word, dtype in (("f16", torch.float16), ("bf16", torch.bfloat16), ("f64", torch.float64)):
-    form(word, same=word != "f16")(of_type(dtype))
+# The random weights of scripts/random-folder are numbers that bf16 has, and those that f64 has anyway.
+for kind in ("F16", "BF16", "F64"):
+    form(kind.lower(), same=kind == "F64")(of_type(kind))
 
 
 # Heads.
@@ -179,7 +226,8 @@ def both_equal(draft):
 def both_differ(draft):
     if not is_tied(draft) or not head_named(draft):
         return False
-    draft.tensors[head_named(draft)] = draft.tensors[table_of(draft)].flip(0)
+    kind, shape, data = draft.tensors[table_of(draft)]
+    draft.tensors[head_named(draft)] = kind, shape, data[len(data) // 2:] + data[:len(data) // 2]
     return True
 
 
@@ -211,13 +259,13 @@ def other_table(draft):
 
 @form("a tensor that no class has")
 def unknown_tensor(draft):
-    draft.tensors["teacher.projection.weight"] = torch.ones(3, 3)
+    draft.tensors["teacher.projection.weight"] = tensor([3, 3], 1.0)
     return True
 
 
 # config.json.
 
-@form("without architectures", same=False)
+@form("without architectures")
 def without_architectures(draft):
     return bool(draft.config.pop("architectures", None))
 

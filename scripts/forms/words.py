@@ -29,13 +29,13 @@ PAIRS = 6
 
 # Vocabularies.
 
-def word_pieces(folder, specials=("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"), file="vocab.txt"):
+def word_pieces(folder, specials=("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"), file="vocab.txt", size=700):
     """Words in capital and in small letters, so that every option has something to find."""
     backend = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
     backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     lines = source.corpus(lines=100) + ["The River CAFÉ cafe river runs [E1] café straße strasse"] * 3
     backend.train_from_iterator(lines + [line.lower() for line in lines], tokenizers.trainers.WordPieceTrainer(
-        vocab_size=700, special_tokens=list(specials), show_progress=False))
+        vocab_size=size, limit_alphabet=size // 2, special_tokens=list(specials), show_progress=False))
     vocabulary = backend.get_vocab()
     write_lines(folder, file, sorted(vocabulary, key=vocabulary.get))
 
@@ -46,11 +46,11 @@ def write_lines(folder, file, lines):
 
 
 def bytes_of(*specials):
-    def build(folder):
+    def build(folder, size=500):
         backend = tokenizers.Tokenizer(tokenizers.models.BPE())
         backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
         backend.train_from_iterator(source.corpus(lines=100), tokenizers.trainers.BpeTrainer(
-            vocab_size=500, special_tokens=list(specials), show_progress=False, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet()))
+            vocab_size=size, special_tokens=list(specials), show_progress=False, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet()))
         backend.model.save(folder)
     return build
 
@@ -332,17 +332,42 @@ def texts_file(scratch, name, texts, pairs):
     return path
 
 
-VOCABULARY_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
+def shipped(path):
+    """What a folder of a file's own holds, by name, and its tokenizer_config.json; none where the file is no tokenizer."""
+    name = os.path.basename(path)
+    try:
+        if name.endswith(".json"):
+            model = json.load(open(path, encoding="utf-8")).get("model")
+            beside = os.path.join(os.path.dirname(path), "tokenizer_config.json")
+            config = json.load(open(beside, encoding="utf-8")) if name == "tokenizer.json" and os.path.exists(beside) else None
+            return ("tokenizer.json", config) if isinstance(model, dict) and "vocab" in model else None
+        if name.endswith(".model"):
+            pieces = sentencepiece.SentencePieceProcessor(model_file=path)
+            # Classes that cut such a vocabulary as it is; which one the authors use is not in the file.
+            end = pieces.eos_id() >= 0 and pieces.bos_id() >= 0
+            return ("tokenizer.model", {"tokenizer_class": "LlamaTokenizer"}) if end else ("spiece.model", {"tokenizer_class": "T5Tokenizer"})
+        if name.startswith("vocab") and name.endswith(".txt"):
+            words = set(open(path, encoding="utf-8").read().split("\n"))
+            return ("vocab.txt", {"tokenizer_class": "BertTokenizer", "do_lower_case": False}) if {"[CLS]", "[SEP]", "[UNK]"} <= words else None
+    except (ValueError, OSError, AttributeError, RuntimeError):
+        return None
 
 
 def packages(scratch, folder):
-    """Every folder in it that holds a tokenizer; a file alone, as test data often is, gets one of its own."""
+    """A folder for every file of unpacked packages that is a tokenizer."""
     texts = [text for text in source.hard_texts() if "\n" not in text]
-    for place, _, files in sorted(os.walk(folder)):
-        if any(file in files for file in VOCABULARY_FILES):
-            name = os.path.relpath(place, folder)
-            yield dict(kind="tokens", family=name.split(os.sep)[0], head="tokens", form=name, writer="a package", folder=place, same=None,
-                       texts=texts_file(scratch, "hard-texts.json", texts, PAIRS))
+    for path in sorted(os.path.join(place, file) for place, _, files in os.walk(folder) for file in files):
+        found = shipped(path)
+        if not found:
+            continue
+        name = os.path.relpath(path, folder)
+        out = os.path.join(scratch, "packages", name)
+        os.makedirs(out, exist_ok=True)
+        shutil.copy(path, os.path.join(out, found[0]))
+        if found[1] is not None:
+            Context.put(out, "tokenizer_config.json", found[1])
+        yield dict(kind="tokens", family=name.split(os.sep)[0], head="tokens", form=name, writer="a package", folder=out, same=None,
+                   texts=texts_file(scratch, "hard-texts.json", texts, PAIRS))
 
 
 def read(case):

@@ -34,23 +34,40 @@ make.with_beams = lambda case, **settings: case
 MODELS = families.FAMILIES | translators.FAMILIES
 # Heads that scripts/random-folder does not draw.
 MORE_HEADS = {name: ["ForPreTraining"] for name in ("bert", "albert", "electra", "ernie", "megatron-bert")}
-MORE_HEADS["bert"] = ["ForPreTraining", "ForNextSentencePrediction"]
+MORE_HEADS["bert"] += ["ForNextSentencePrediction"]
 
 
 def heads_of(family):
     return getattr(MODELS[family], "heads", ["ForConditionalGeneration"]) + MORE_HEADS.get(family, [])
 
 
+WORDS_HEADS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "MTModel")
+
+
+def drawn(family, head):
+    """A model with a head; of those whose matrix of words may be the table's, one of each."""
+    tied = set()
+    for seed in range(8 if head in WORDS_HEADS else 1):
+        torch.manual_seed(1)
+        case = MODELS[family](families.Choice(f"{family} {head} {seed}", head))
+        state = getattr(case[0].config, "tie_word_embeddings", True)
+        if state not in tied:
+            yield (f"{head} (tied)" if tied and state else f"{head} (untied)" if tied else head), case
+        tied.add(state)
+
+
+def heads_drawn(family):
+    for head in heads_of(family):
+        try:
+            yield from drawn(family, head)
+        except (AttributeError, ImportError) as error:  # this version has no such class
+            print(f"{family} {head}: {error}", file=sys.stderr)
+
+
 def write_models(scratch, writer, family, done):
     """Every head as this version saves it, and each form on one of the heads."""
     bases = []
-    for head in heads_of(family):
-        torch.manual_seed(1)
-        try:
-            model, inputs, results = MODELS[family](families.Choice(f"{family} {head}", head))
-        except (AttributeError, ImportError) as error:  # this version has no such class
-            print(f"{family} {head}: {error}", file=sys.stderr)
-            continue
+    for head, (model, inputs, results) in heads_drawn(family):
         place = os.path.join(scratch, writer, family, head)
         folder = os.path.join(place, "as saved")
         model.save_pretrained(folder)
