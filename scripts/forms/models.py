@@ -231,7 +231,7 @@ def both_differ(draft):
     return True
 
 
-@form("tied, without the key")
+@form("tied, without the key", same=False)
 def tied_silently(draft):
     return is_tied(draft) and bool(head_named(draft)) and draft.config.pop("tie_word_embeddings", None) is not None
 

@@ -77,7 +77,7 @@ LAYOUTS = {
     "StaticEmbedding": dict(tail="static"), "StaticEmbedding and Normalize": dict(tail="static", normalize=True),
     "StaticEmbedding of version 6": dict(NEW, tail="static"),
     "LayerNorm": dict(tail="LayerNorm"), "Dropout": dict(tail="Dropout"), "WordWeights": dict(tail="WordWeights"),
-    "without modules.json": dict(tail="alone"),
+    "CLIPModel": dict(tail="clip"), "without modules.json": dict(tail="alone"),
 }
 LAYOUTS |= {f"the length in {name}": dict(lengths={name: {"max_seq_length": 12, "do_lower_case": False}}) for name in NAMES[1:]}
 LAYOUTS |= {f"pooling {mode}": dict(pooling=old_pooling(mode)) for mode in MODES}
@@ -122,6 +122,8 @@ def module_type(layout, name):
 
 
 def write_layout(scratch, out, layout):
+    if layout["tail"] == "clip":
+        return write_clip(scratch, out)
     static = layout["tail"] == "static"
     inner = os.path.join(out, "0_StaticEmbedding" if static else layout["inner"])
     if static:
@@ -151,6 +153,21 @@ def write_layout(scratch, out, layout):
     put(out, "modules.json", [dict(idx=i, name=str(i), path=path, type=module_type(layout, name)) for i, (name, path) in enumerate(modules)])
     if layout["config"]:
         put(out, "config_sentence_transformers.json", layout["config"])
+
+
+def write_clip(scratch, out):
+    """As the models of images and texts were written."""
+    inner = os.path.join(out, "0_CLIPModel")
+    context = words.Context(scratch, "clip_text_model")
+    context.raw(inner, {"model_max_length": 20})
+    size = len(context.made(True))
+    parts = dict(hidden_size=SIZE, num_hidden_layers=1, num_attention_heads=3, intermediate_size=40)
+    torch.manual_seed(1)
+    config = hf.CLIPConfig(text_config=parts | dict(vocab_size=size, max_position_embeddings=20, eos_token_id=1, bos_token_id=0),
+                           vision_config=parts | dict(image_size=12, patch_size=4), projection_dim=20)
+    families.randomised(hf.CLIPModel(config), 1).save_pretrained(inner)
+    put(inner, "preprocessor_config.json", dict(image_processor_type="CLIPImageProcessor", size={"shortest_edge": 12}, crop_size=12))
+    put(out, "modules.json", [dict(idx=0, name="0", path="0_CLIPModel", type="sentence_transformers.models.CLIPModel")])
 
 
 def write_dense(folder, layout):

@@ -223,7 +223,10 @@ def with_logits_bias(model):
 
 
 def without_start(model_class):
-    """The class without initial weights, where it fails to make those that `randomised` replaces."""
+    """The class without initial weights, where it fails to make those that `randomised` replaces. Transformers 5 does not, and makes
+    the angles of positions there."""
+    if hf.__version__ >= "5":
+        return model_class
     model_class.__mro__[1]._init_weights = lambda self, module: None
     return model_class
 
@@ -504,6 +507,7 @@ def sentence_case(seed=1, poolings=("mean",)):
                                     os.path.join(folder, "2_Dense", "model.safetensors"))
         with open(os.path.join(folder, "golden", "texts.txt"), "w") as file:
             file.writelines(text + "\n" for text in texts)
+        numpy.save(os.path.join(folder, "golden", "empty.npy"), vectors_of([""]))
         queries = ["the warp: " + text for text in texts[1:]]
         numpy.save(os.path.join(folder, "golden", "query.npy"), vectors_of(queries))
         prompt = len(tokenizer("the warp: ")["input_ids"]) - 1  # as Sentence-Transformers counts: but for the last [SEP]
