@@ -55,6 +55,34 @@ void decodeQ4_1(Bytes block, float *out) {
   }
 }
 
+/// Codes of 5 bits at `block`: the fifth bits of all 32 in four bytes, then the others, in pairs.
+void fiveBitCodes(Bytes block, int (&codes)[32]) {
+  const uint32_t high = bitsAt(block) | static_cast<uint32_t>(bitsAt(block + 2)) << 16;
+  for (int i = 0; i < 16; ++i) {
+    const uint8_t pair = block[4 + i];
+    codes[i] = (pair & 15) | static_cast<int>(high >> i & 1) << 4;
+    codes[16 + i] = pair >> 4 | static_cast<int>(high >> (16 + i) & 1) << 4;
+  }
+}
+
+/// A scale, then 32 codes of 5 bits less 16.
+void decodeQ5_0(Bytes block, float *out) {
+  const float scale = halfAt(block);
+  int codes[32];
+  fiveBitCodes(block + 2, codes);
+  for (int i = 0; i < 32; ++i)
+    out[i] = scale * static_cast<float>(codes[i] - 16);
+}
+
+/// A scale and a minimum, then 32 codes of 5 bits.
+void decodeQ5_1(Bytes block, float *out) {
+  const float scale = halfAt(block), least = halfAt(block + 2);
+  int codes[32];
+  fiveBitCodes(block + 4, codes);
+  for (int i = 0; i < 32; ++i)
+    out[i] = scale * static_cast<float>(codes[i]) + least;
+}
+
 /// Scale and minimum of group `group` of 8, 6 bits each: those of the first four are in bytes 0 to 7,
 /// whose upper bits are the upper bits of the others'.
 std::pair<float, float> groupOf(Bytes codes, int group) {
@@ -134,6 +162,8 @@ constexpr Decoder decoders[] = {{"f32", decodeF32},
                                 {"q8_0", decodeQ8_0},
                                 {"q4_0", decodeQ4_0, codesOfQ4_0},
                                 {"q4_1", decodeQ4_1, codesOfQ4_1},
+                                {"q5_0", decodeQ5_0},
+                                {"q5_1", decodeQ5_1},
                                 {"q4_k", decodeGroups<false>},
                                 {"q5_k", decodeGroups<true>},
                                 {"q6_k", decodeQ6_K}};

@@ -17,7 +17,8 @@ from gguf.quants import dequantize
 
 PATH = pathlib.Path(__file__).parent / "blocks.gguf"
 # Offsets of the f16 numbers in a block, whose random bytes could be no numbers.
-HALVES = {Type.Q8_0: [0], Type.Q4_0: [0], Type.Q4_1: [0, 2], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208]}
+HALVES = {Type.Q8_0: [0], Type.Q4_0: [0], Type.Q4_1: [0, 2], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208],
+          Type.Q5_0: [0], Type.Q5_1: [0, 2]}
 
 random = np.random.default_rng(7)
 
@@ -77,7 +78,7 @@ seed("wordpiece", "bert", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "b", "c"]
 seed("pieces", "llama", ["<unk>", "<s>", "▁", "a", "▁a", "<0x0A>", "é"], [2, 3, 1, 1, 1, 6, 1],
      token_scores=[0.0, 0.0, -1.0, -2.0, -3.0, 0.0, -4.0], bos_token_id=1, add_bos_token=True)
 seed("bytes", "gpt2", ["a", "b", "ab", "Ġ", "<|end|>", "<x>"], [1, 1, 1, 1, 3, 4], tokenizer_pre="llama-bpe",
-     token_merges=["a b"], eos_token_id=4, add_eos_token=True, chat_template="{{ messages[0].content }}")
+     token_merges=["a b"], bos_token_id=4, eos_token_id=4, add_eos_token=True, chat_template="{{ messages[0].content }}")
 seed("unigram", "t5", ["<pad>", "</s>", "<unk>", "▁", "a", "▁a", "[PAD6]"], [3, 3, 2, 1, 1, 1, 5],
      token_scores=[0.0, 0.0, 0.0, -1.0, -2.0, -1.5, -10000.0], precompiled_charsmap=bytes(8), add_space_prefix=True,
      remove_extra_whitespaces=True, eos_token_id=1, add_eos_token=True)

@@ -46,7 +46,7 @@ TEST(GgufWeights, TypesAreDecodedAsThePackageDoes) {
       ASSERT_EQ(bitsOf(**source, own, piece), expected) << tensor.name << " in pieces of " << piece;
     ++compared;
   }
-  EXPECT_EQ(compared, 9);
+  EXPECT_EQ(compared, 11);
 }
 
 TEST(GgufWeights, FloatsLieInPlace) {
@@ -71,7 +71,7 @@ TEST(GgufWeights, OtherTypesAreNamed) {
   auto found = (*source)->require("t", std::vector<int64_t>{1, 256});
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().message,
-              HasSubstr("m.gguf: t: expected f32, f16, bf16, q8_0, q4_0, q4_1, "
+              HasSubstr("m.gguf: t: expected f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, "
                         "q4_k, q5_k or q6_k, found iq4_xs"));
   EXPECT_THAT((*source)->checkReadable(1).error().message, HasSubstr("found type 99"));
 }
