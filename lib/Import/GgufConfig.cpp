@@ -10,6 +10,7 @@
 #include "Schema.h"
 
 #include "heddle/Pack/GgufWeights.h"
+#include "heddle/Support/GgufVocabulary.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -28,8 +29,8 @@ public:
   GgufValues(const Gguf &file, const Json &section, std::string arch)
       : file(file), section(section), arch(std::move(arch)) {}
 
-  /// The values of `config`, and the architecture's keys that nothing reads under their own names: who
-  /// looks for keys that are left over finds them.
+  /// The values of `config`, and keys that nothing reads under their own names: who looks for keys that
+  /// are left over finds them. Those of the tokenizer have a reader of their own.
   Expected<Json> config() {
     HEDDLE_TRY(checkCounts());
     HEDDLE_TRY(checkRefused());
@@ -41,7 +42,7 @@ public:
         made[key] = std::move(value);
     }
     for (const auto &[key, value] : file.metadata())
-      if (key.starts_with(arch + ".") && !read.contains(key))
+      if (!key.starts_with("tokenizer.") && !read.contains(key))
         made[std::string(key)] = value.shown();
     return made;
   }
@@ -120,7 +121,7 @@ private:
     }
     return inputError(file.mistaken(key, listText(shownOnes, {}, " or ")).message + ": " + why);
   }
-  /// The value of a key of `config`, or of a list that expressions ask.
+  /// The value of a key of `config`, or of a list that expressions know.
   Expected<Json> named(const std::string &name) {
     if (auto found = known.find(name); found != known.end())
       return found->second;
@@ -133,11 +134,14 @@ private:
         list.push_back(key);
     if (name == "tensors" || name == "keys")
       return known[name] = std::move(list);
+    if (name == "ends")
+      return known[name] = HEDDLE_TRY(ends());
     const Json wanted = section.value("config", Json::object());
     if (!wanted.contains(name) || !computing.insert(name).second)
-      return inputError("expected tensors, keys or a key of gguf.config that does not need itself, "
-                        "found " +
-                        quotedText(name));
+      return inputError(
+          "expected tensors, keys, ends or a key of gguf.config that does not need itself, "
+          "found " +
+          quotedText(name));
     const std::string outer = std::exchange(current, name);
     Json value = HEDDLE_TRY(evaluated(wanted[name]));
     HEDDLE_TRY(checkSize(name, wanted[name], value));
@@ -180,8 +184,6 @@ private:
       return metadata(entry["key"].get<std::string>(), otherwise);
     if (entry.contains("list"))
       return list(entry["list"].get<std::string>(), otherwise);
-    if (entry.contains("ids"))
-      return ids(entry["ids"]);
     if (entry.contains("numbers"))
       return numbers(entry["numbers"].get<std::string>());
     if (entry.contains("rows"))
@@ -230,24 +232,24 @@ private:
       return defaultOf(*otherwise);
     if (auto flags = value ? value->flags() : std::nullopt)
       return Json(*flags);
-    if (auto given = value ? value->numbers() : std::nullopt)
+    const auto given = value ? value->numbers() : std::nullopt;
+    if (!given)
+      return file.mistaken(key, "a list of numbers or booleans");
+    if (value->elements == GgufType::F32 || value->elements == GgufType::F64)
       return Json(*given);
-    return file.mistaken(key, "a list of numbers or booleans");
+    return Json(std::vector<int64_t>(given->begin(), given->end()));
   }
-  /// The different ids that keys have: null, one, or a list. -1 stands for none.
-  Expected<Json> ids(const Json &names) {
-    const Json missing;
-    Json values = Json::array();
-    for (const Json &name : names) {
-      Json value = HEDDLE_TRY(metadata(name.get<std::string>(), &missing));
-      const bool isNone = value.is_null() || value == -1 || value == int64_t(UINT32_MAX);
-      if (const Json tokens = isNone ? Json() : HEDDLE_TRY(named("vocab_size"));
-          !isNone && (!value.is_number_integer() || value < 0 || value >= tokens))
-        return file.mistaken(expanded(name.get<std::string>()), "a token below " + shown(tokens));
-      if (!isNone && std::ranges::find(values, value) == values.end())
-        values.push_back(std::move(value));
-    }
-    return values.empty() ? missing : values.size() == 1 ? values[0] : values;
+  /// Tokens that end a text, below the size of the vocabulary: null, one, or a list.
+  Expected<Json> ends() {
+    const Json size = HEDDLE_TRY(named("vocab_size"));
+    const int64_t rows = size.is_number_integer() ? size.get<int64_t>() : 0;
+    const auto vocabulary =
+        HEDDLE_TRY(GgufVocabulary::read(file, static_cast<size_t>(std::max<int64_t>(rows, 0))));
+    Json list = Json::array();
+    for (int64_t id : vocabulary.ends)
+      if (id < rows || id == vocabulary.end)
+        list.push_back(id);
+    return list.empty() ? Json() : list.size() == 1 ? list[0] : list;
   }
   /// The elements of a tensor that is no weight, such as factors of frequencies.
   Expected<Json> numbers(const std::string &name) {

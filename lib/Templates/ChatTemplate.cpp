@@ -7,10 +7,9 @@
 #include "heddle/Templates/ChatTemplate.h"
 
 #include "FolderFiles.h"
-#include "GgufTokenizer.h"
 #include "Utf8.h"
 
-#include "heddle/Support/Gguf.h"
+#include "heddle/Support/GgufVocabulary.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -106,16 +105,17 @@ Expected<Json> tokensOf(const Gguf &file) {
   Json tokens = Json::object();
   if (!file.find("tokenizer.ggml.tokens"))
     return tokens;
-  const auto texts = HEDDLE_TRY(file.texts("tokenizer.ggml.tokens"));
-  constexpr std::pair<const char *, const char *> keys[] = {
-      {"bos_token", "bos"},       {"eos_token", "eos"},     {"unk_token", "unknown"},
-      {"sep_token", "seperator"}, {"pad_token", "padding"}, {"cls_token", "cls"},
-      {"mask_token", "mask"}};
-  for (auto [name, word] : keys) {
-    const std::optional<int64_t> id = HEDDLE_TRY(ggufTokenId(file, word, texts.size()));
+  const auto vocabulary = HEDDLE_TRY(GgufVocabulary::read(file));
+  for (auto [name, id] : {std::pair("bos_token", vocabulary.start),
+                          {"eos_token", vocabulary.end},
+                          {"unk_token", vocabulary.unknown},
+                          {"sep_token", vocabulary.separator},
+                          {"pad_token", vocabulary.padding},
+                          {"cls_token", vocabulary.classes},
+                          {"mask_token", vocabulary.mask}}) {
     if (!id)
       continue;
-    const std::string text(texts[static_cast<size_t>(*id)]);
+    const std::string text(vocabulary.texts[static_cast<size_t>(*id)]);
     HEDDLE_TRY(checkUtf8(text, file.name() + ": tokenizer.ggml.tokens"));
     tokens[name] = text;
   }

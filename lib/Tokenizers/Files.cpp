@@ -248,9 +248,16 @@ Expected<std::optional<TokenizerFile>> readTargetTokenizerFile(const std::string
   return std::optional(HEDDLE_TRY(readPieceFolder(*family, path, /*written=*/true)));
 }
 
+/// The tokenizer in the metadata of a GGUF file.
+static Expected<TokenizerFile> readGguf(const std::string &path) {
+  TokenizerFile file{.json = {}, .name = path};
+  file.json = HEDDLE_TRY(ggufTokenizerJson(HEDDLE_TRY(Gguf::open(path)), &file.warnings)).dump();
+  return file;
+}
+
 Expected<TokenizerFile> readTokenizerFile(const std::string &path) {
   if (isGguf(path))
-    return TokenizerFile{HEDDLE_TRY(ggufTokenizerJson(HEDDLE_TRY(Gguf::open(path)))).dump(), path};
+    return readGguf(path);
   std::error_code failure;
   if (fs::is_directory(path, failure))
     return readFolder(path);

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file says by one word how a text is cut before the merges. What the words stand
-// for is what tokenizer.json says of the models that have them.
+// A file names by one word how a text is cut before the merges. Where the model's
+// tokenizer.json is known, the steps are its own; elsewhere those of llama.cpp
+// (llama-vocab.cpp), which GgufGoldenTest.cpp compares with.
 #include "GgufCuts.h"
 
 #include "heddle/Support/Try.h"
@@ -14,6 +15,8 @@ namespace heddle::tokenizers {
 
 namespace {
 
+constexpr const char *gpt2Words =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr const char *qwenWords =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr const char *llama3Words =
@@ -27,7 +30,36 @@ constexpr const char *tekkenWords =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|)"
     R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// Of DeepSeek: one expression behind the other.
+constexpr const char *qwen35Words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char *jais2Words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|)"
+    R"(\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|)"
+    R"(\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})";
+constexpr const char *bailingWords =
+    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr const char *seedWords =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char *plainWords = // those of Qwen without English endings
+    R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char *exaoneMoeWords =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr const char *minicpmWords =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char *bloomWords =
+    R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)";
+
+// Of Youtu: scripts first, then words as o200k has them, digits one by one.
+constexpr const char *youtuScripts =
+    R"([\x{AC00}-\x{D7A3}\x{3131}-\x{318E}]+|)"
+    R"([\x{FF01}\x{2026}\x{201C}\x{201D}\x{2018}\x{2019}\x{2014}\x{FF1A}\x{FF1B}\x{FF0C}\x{3001}-\x{303F}\x{FE30}-\x{FE4F}]+|)"
+    R"([\x{3105}-\x{312F}]+|[\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)";
+constexpr const char *youtuWords =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+    R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+// Of DeepSeek: one expression after the other.
 constexpr const char *deepseekLetters = // those with case
     R"(\s?[)"
     R"(A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-\x{2AF})"
@@ -51,15 +83,38 @@ constexpr const char *deepseekHan = R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00
 constexpr const char *deepseekWords =
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+constexpr const char *sparkWords =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+|[\r\n]|\s+(?!\S)|\s+)";
+
 constexpr CutStep gpt2Steps[] = {{CutKind::WordsAndBytes}};
 constexpr CutStep digitSteps[] = {{CutKind::EachDigit}, {CutKind::WordsAndBytes}};
 constexpr CutStep qwenSteps[] = {{CutKind::Split, qwenWords}, {CutKind::Bytes}};
 constexpr CutStep llama3Steps[] = {{CutKind::Split, llama3Words}, {CutKind::Bytes}};
 constexpr CutStep o200kSteps[] = {{CutKind::Split, o200kWords}, {CutKind::Bytes}};
 constexpr CutStep tekkenSteps[] = {{CutKind::Split, tekkenWords}, {CutKind::Bytes}};
-constexpr CutStep bloomSteps[] = {
-    {CutKind::Split, R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)"},
-    {CutKind::Bytes}};
+constexpr CutStep qwen35Steps[] = {{CutKind::Split, qwen35Words}, {CutKind::Bytes}};
+constexpr CutStep jais2Steps[] = {{CutKind::Split, jais2Words}, {CutKind::Bytes}};
+constexpr CutStep bailingSteps[] = {{CutKind::Split, bailingWords}, {CutKind::Bytes}};
+constexpr CutStep seedSteps[] = {{CutKind::Split, seedWords}, {CutKind::Bytes}};
+constexpr CutStep plainSteps[] = {{CutKind::Split, plainWords}, {CutKind::Bytes}};
+constexpr CutStep lagunaSteps[] = {
+    {CutKind::Split, R"([^\n]+|[\n]+)"}, {CutKind::Split, qwenWords}, {CutKind::Bytes}};
+constexpr CutStep exaoneMoeSteps[] = {{CutKind::Split, exaoneMoeWords}, {CutKind::Bytes}};
+constexpr CutStep minicpmSteps[] = {
+    {CutKind::Split, R"(\p{N}{1,3})"}, {CutKind::Split, minicpmWords}, {CutKind::Bytes}};
+constexpr CutStep ayaSteps[] = {
+    {CutKind::Split, R"(\d{1,3}(?=(?:\d{3})*\b))"}, {CutKind::Split, o200kWords}, {CutKind::Bytes}};
+constexpr CutStep youtuSteps[] = {
+    {CutKind::Split, youtuScripts}, {CutKind::Split, youtuWords}, {CutKind::Bytes}};
+constexpr CutStep bloomSteps[] = {{CutKind::Split, bloomWords}, {CutKind::Bytes}};
+constexpr CutStep vikingSteps[] = {
+    {CutKind::Split, bloomWords}, {CutKind::Split, R"(\p{N})"}, {CutKind::Bytes}};
+// What llama.cpp does where it does not know the model.
+constexpr CutStep defaultSteps[] = {{CutKind::Split, R"([\p{P}\$\+<=>\^~\|]+)"},
+                                    {CutKind::Split, gpt2Words},
+                                    {CutKind::Digits},
+                                    {CutKind::Split, "[0-9][0-9][0-9]"},
+                                    {CutKind::Bytes}};
 constexpr CutStep falconSteps[] = {{CutKind::Punctuation},
                                    {CutKind::WordsAndBytes},
                                    {CutKind::Digits},
@@ -83,34 +138,97 @@ constexpr CutStep deepseek3Steps[] = {
     {CutKind::Split, deepseekWords},
     {CutKind::Bytes}};
 
+constexpr CutStep spark2Steps[] = {
+    {CutKind::Split, R"(\p{N}{1,3})"},
+    {CutKind::Split, R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)"},
+    {CutKind::Split, sparkWords},
+    {CutKind::Split, R"(\p{N})"},
+    {CutKind::Bytes}};
+
 constexpr GgufCut cuts[] = {{"gpt-2", gpt2Steps},
                             {"gpt2", gpt2Steps},
                             {"phi-2", gpt2Steps},
                             {"exaone4", gpt2Steps},
-                            {"roberta-bpe", gpt2Steps, false, false, true},
-                            {"mpt", gpt2Steps, true},
-                            {"olmo", gpt2Steps, true},
+                            {"jina-es", gpt2Steps},
+                            {"jina-de", gpt2Steps},
+                            {"jina-v2-es", gpt2Steps},
+                            {"jina-v2-de", gpt2Steps},
+                            {"gigachat", gpt2Steps},
+                            {"a.x-4.0", gpt2Steps},
+                            {"mellum", gpt2Steps},
+                            {"jais", gpt2Steps},
+                            {"trillion", gpt2Steps},
+                            {"granite-docling", gpt2Steps},
+                            {"roberta-bpe", gpt2Steps, separates},
+                            {"jina-v1-en", gpt2Steps, separates},
+                            {"jina-v2-code", gpt2Steps, separates},
+                            {"modern-bert", gpt2Steps, composes},
+                            {"mpt", gpt2Steps, composes},
+                            {"olmo", gpt2Steps, composes},
                             {"smollm", digitSteps},
                             {"starcoder", digitSteps},
                             {"refact", digitSteps},
-                            {"command-r", digitSteps, true},
-                            {"qwen2", qwenSteps, true},
+                            {"codeshell", digitSteps},
+                            {"exaone", digitSteps},
+                            {"minerva-7b", digitSteps},
+                            {"mellum2", digitSteps},
+                            {"command-r", digitSteps, composes},
+                            {"qwen2", qwenSteps, composes},
+                            {"qwen35", qwen35Steps, composes},
+                            {"deepseek-r1-qwen", qwenSteps},
+                            {"kormo", qwenSteps},
+                            {"f2llmv2", qwenSteps},
+                            {"megrez", qwenSteps},
+                            {"hunyuan", qwenSteps},
+                            {"solar-open", qwenSteps},
+                            {"grok-2", qwenSteps},
                             {"stablelm2", qwenSteps},
-                            {"llama-bpe", llama3Steps, false, true},
-                            {"llama-v3", llama3Steps, false, true},
-                            {"llama3", llama3Steps, false, true},
+                            {"laguna", lagunaSteps},
+                            {"ufakzeka", plainSteps},
+                            {"llama-bpe", llama3Steps, wholeWords | starts},
+                            {"llama-v3", llama3Steps, wholeWords | starts},
+                            {"llama3", llama3Steps, wholeWords | starts},
+                            {"falcon3", llama3Steps, wholeWords | starts},
+                            {"falcon-h1", llama3Steps, wholeWords | starts},
+                            {"pixtral", llama3Steps, wholeWords | starts},
+                            {"midm-2.0", llama3Steps, wholeWords | starts},
+                            {"lfm2", llama3Steps, wholeWords | starts},
+                            {"jina-v5-nano", llama3Steps, wholeWords | starts},
                             {"smaug-bpe", llama3Steps},
-                            {"glm4", llama3Steps},
-                            {"chatglm-bpe", llama3Steps},
                             {"dbrx", llama3Steps},
+                            {"glm4", llama3Steps, wholeWords},
+                            {"glm5", llama3Steps, wholeWords},
+                            {"chatglm-bpe", llama3Steps},
+                            {"jais-2", jais2Steps},
+                            {"minicpm5", minicpmSteps, wholeWords},
+                            {"bailingmoe", bailingSteps},
+                            {"bailingmoe2", bailingSteps},
+                            {"llada-moe", bailingSteps},
+                            {"seed-coder", seedSteps},
+                            {"exaone-moe", exaoneMoeSteps},
                             {"gpt-4o", o200kSteps},
                             {"llama4", o200kSteps},
-                            {"tekken", tekkenSteps, false, true},
+                            {"kanana2", o200kSteps},
+                            {"talkie", o200kSteps},
+                            {"minimax-m2", o200kSteps},
+                            {"granite-embed-multi-97m", o200kSteps, wholeWords},
+                            {"tiny_aya", ayaSteps},
+                            {"cohere2moe", ayaSteps},
+                            {"tekken", tekkenSteps, wholeWords | starts},
                             {"bloom", bloomSteps},
+                            {"poro-chat", bloomSteps},
+                            {"gpt3-finnish", bloomSteps},
+                            {"viking", vikingSteps},
                             {"falcon", falconSteps},
                             {"deepseek-llm", deepseekLlmSteps},
                             {"deepseek-coder", deepseekCoderSteps},
-                            {"deepseek-v3", deepseek3Steps}};
+                            {"deepseek-v3", deepseek3Steps},
+                            {"hunyuan-dense", deepseek3Steps},
+                            {"joyai-llm", deepseek3Steps},
+                            {"hy_v4", deepseek3Steps},
+                            {"spark2_5", spark2Steps},
+                            {"youtu", youtuSteps, wholeWords}};
+constexpr GgufCut defaultCut = {"default", defaultSteps};
 
 Json stepJson(const CutStep &step, bool prefix) {
   switch (step.kind) {
@@ -136,15 +254,21 @@ Json stepJson(const CutStep &step, bool prefix) {
 
 } // namespace
 
-Expected<GgufCut> ggufCut(const Gguf &file) {
+Expected<GgufCut> ggufCut(const Gguf &file, std::vector<std::string> &warnings) {
   constexpr const char *key = "tokenizer.ggml.pre";
-  const std::string_view name = HEDDLE_TRY(file.text(key));
+  const std::string_view name = file.find(key) ? HEDDLE_TRY(file.text(key)) : std::string_view();
+  if (name.empty() || name == defaultCut.name) {
+    warnings.push_back(file.mistaken(key, "the name of the model's own cuts").message +
+                       ": texts are cut as llama.cpp does it without one, and their ids may "
+                       "not be the model's");
+    return defaultCut;
+  }
   const auto *found = std::ranges::find(cuts, name, &GgufCut::name);
   if (found != std::end(cuts))
     return *found;
-  std::string known;
+  std::string known(defaultCut.name);
   for (const GgufCut &cut : cuts)
-    known.append(known.empty() ? "" : ", ").append(cut.name);
+    known.append(", ").append(cut.name);
   return file.mistaken(key, "one of " + known);
 }
 

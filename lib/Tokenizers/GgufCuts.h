@@ -17,17 +17,25 @@ struct CutStep {
   const char *regex = nullptr; ///< of a split, whose matches and gaps are pieces
 };
 
+/// What a cut brings with it, as bits.
+enum CutTraits : uint8_t {
+  composes = 1,   ///< the text is brought to NFC first
+  wholeWords = 2, ///< a word that is a token takes no merges
+  starts = 4,     ///< a text begins with the start where no key says otherwise
+  separates = 8   ///< two texts as RoBERTa has them
+};
+
 /// How a text is cut before the merges of byte-level BPE.
 struct GgufCut {
   std::string_view name;
   std::span<const CutStep> steps;
-  bool composes = false;   ///< the text is brought to NFC first
-  bool wholeWords = false; ///< a word that is a token takes no merges
-  bool separates = false;  ///< two texts as RoBERTa has them
+  uint8_t traits = 0;
+  bool has(CutTraits trait) const { return (traits & trait) != 0; }
 };
 
-/// The cut that tokenizer.ggml.pre names.
-Expected<GgufCut> ggufCut(const Gguf &file);
+/// The cut that tokenizer.ggml.pre names. Without a name, or with "default", it is llama.cpp's, with
+/// a warning.
+Expected<GgufCut> ggufCut(const Gguf &file, std::vector<std::string> &warnings);
 /// It as the pre_tokenizer of a tokenizer.json; `prefix`: a blank is put in front of the text.
 Json cutJson(const GgufCut &cut, bool prefix);
 

@@ -7,10 +7,12 @@
 #include "GgufTokenizer.h"
 
 #include "GgufCuts.h"
+#include "GgufKeys.h"
 #include "SentencePiece.h"
 #include "Utf8.h"
 #include "Vocabulary.h"
 
+#include "heddle/Support/GgufVocabulary.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -23,57 +25,30 @@ namespace {
 
 constexpr const char *tokensKey = "tokenizer.ggml.tokens";
 
-/// Tokens with their kinds, and the tokens that keys name by their ids.
-struct GgufVocabulary {
+/// The tokens as pieces, and which of them are special.
+struct PieceVocabulary : GgufVocabulary {
   std::vector<ScoredPiece> pieces;
-  std::optional<int64_t> start, end, unknown, separator, classes;
   std::vector<bool> isSpecial;
 };
 
-Status readKinds(const Gguf &file, std::vector<ScoredPiece> &pieces) {
-  constexpr const char *key = "tokenizer.ggml.token_type";
-  if (!file.find(key))
-    return {};
-  const std::vector<double> kinds = HEDDLE_TRY(file.numbers(key));
-  if (kinds.size() != pieces.size())
-    return file.mistaken(key, "a list of " + std::to_string(pieces.size()) + " numbers");
-  for (size_t id = 0; id < kinds.size(); ++id) {
-    if (!(kinds[id] >= 0 && kinds[id] <= 6))
-      return inputError(file.name() + ": " + key + ": expected kinds up to 6, found " +
-                        formatted("%g", kinds[id]) + " of token " + std::to_string(id));
-    pieces[id].kind = static_cast<PieceKind>(std::max(1, static_cast<int>(kinds[id])));
-  }
-  return {};
-}
-
-Expected<GgufVocabulary> readVocabulary(const Gguf &file) {
-  GgufVocabulary vocabulary;
-  const std::vector<std::string_view> texts = HEDDLE_TRY(file.texts(tokensKey));
-  if (texts.empty() || texts.size() > INT32_MAX)
-    return file.mistaken(tokensKey, "tokens");
-  for (std::string_view text : texts) {
+Expected<PieceVocabulary> readVocabulary(const Gguf &file) {
+  if (!file.find(tokensKey))
+    return file.mistaken(tokensKey, "a list of texts");
+  PieceVocabulary vocabulary{HEDDLE_TRY(GgufVocabulary::read(file)), {}, {}};
+  vocabulary.isSpecial.resize(vocabulary.texts.size());
+  for (size_t id = 0; id < vocabulary.texts.size(); ++id) {
+    const std::string_view text = vocabulary.texts[id];
     HEDDLE_TRY(checkUtf8(text, file.name() + ": " + tokensKey));
-    vocabulary.pieces.push_back({std::string(text)});
+    const auto kind = static_cast<PieceKind>(vocabulary.kinds[id]); // of the same numbers
+    vocabulary.pieces.push_back(
+        {.text = std::string(text), .kind = text.empty() ? PieceKind::Unused : kind});
+    vocabulary.isSpecial[id] = kind == PieceKind::Control || kind == PieceKind::Unknown;
   }
-  HEDDLE_TRY(readKinds(file, vocabulary.pieces));
-  vocabulary.isSpecial.resize(texts.size());
-  for (auto [word, place] : {std::pair("bos", &vocabulary.start),
-                             {"eos", &vocabulary.end},
-                             {"unknown", &vocabulary.unknown},
-                             {"seperator", &vocabulary.separator}, // the format spells it so
-                             {"cls", &vocabulary.classes},
-                             {"padding", nullptr},
-                             {"mask", nullptr}}) {
-    const std::optional<int64_t> id = HEDDLE_TRY(ggufTokenId(file, word, texts.size()));
-    if (place)
-      *place = id;
+  for (std::optional<int64_t> id :
+       {vocabulary.start, vocabulary.end, vocabulary.unknown, vocabulary.separator,
+        vocabulary.classes, vocabulary.padding, vocabulary.mask})
     if (id)
       vocabulary.isSpecial[static_cast<size_t>(*id)] = true;
-  }
-  for (size_t id = 0; id < texts.size(); ++id)
-    if (const PieceKind kind = vocabulary.pieces[id].kind;
-        kind == PieceKind::Control || kind == PieceKind::Unknown)
-      vocabulary.isSpecial[id] = true;
   return vocabulary;
 }
 
@@ -92,19 +67,45 @@ Expected<Json> vocabJson(const Gguf &file, const std::vector<ScoredPiece> &piece
   return vocab;
 }
 
-Json addedJson(const GgufVocabulary &vocabulary) {
+/// Blanks that a token takes with it. The file has no words for it: llama.cpp goes by names of the
+/// model and of the tokenizer, and RoBERTa's mask is one of its tokenizer.json.
+struct TokenBlanks {
+  explicit TokenBlanks(const Gguf &file) {
+    auto textOf = [&](const char *key) {
+      const GgufValue *value = file.find(key);
+      return std::string(value ? value->text().value_or("") : "");
+    };
+    std::string name = textOf("general.name");
+    std::ranges::transform(name, name.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    auto has = [&](const char *word) { return name.find(word) != std::string::npos; };
+    isPhi3 = has("phi-3") || has("phi3");
+    isModernBert = !isPhi3 && (has("modern-bert") || textOf("tokenizer.ggml.pre") == "modern-bert");
+  }
+  bool before(std::string_view text) const {
+    return text == "<mask>" || (isModernBert && text == "[MASK]");
+  }
+  bool after(std::string_view text) const {
+    return isPhi3 && text != "<unk>" && text != "<s>" && text != "<|endoftext|>";
+  }
+
+  bool isPhi3, isModernBert;
+};
+
+Json addedJson(const Gguf &file, const PieceVocabulary &vocabulary) {
+  const TokenBlanks blanks(file);
   Json added = Json::array();
   for (size_t id = 0; id < vocabulary.pieces.size(); ++id) {
     const ScoredPiece &piece = vocabulary.pieces[id];
     const bool special = vocabulary.isSpecial[id];
-    if (piece.text.empty() || piece.kind == PieceKind::Unused ||
-        (!special && piece.kind != PieceKind::UserDefined))
+    if (piece.kind == PieceKind::Unused || (!special && piece.kind != PieceKind::UserDefined))
       continue;
     added.push_back({{"id", id},
                      {"content", piece.text},
                      {"special", special},
                      {"normalized", false},
-                     {"lstrip", piece.text == "<mask>"}});
+                     {"lstrip", blanks.before(piece.text)},
+                     {"rstrip", blanks.after(piece.text)}});
   }
   return added;
 }
@@ -117,7 +118,7 @@ struct Surroundings {
 };
 
 /// Null where there are none.
-Json templateJson(const GgufVocabulary &vocabulary, const Surroundings &around) {
+Json templateJson(const PieceVocabulary &vocabulary, const Surroundings &around) {
   if (!around.start && !around.end)
     return nullptr;
   Json tokens = Json::object(), single = Json::array(), pair = Json::array();
@@ -142,25 +143,37 @@ Json templateJson(const GgufVocabulary &vocabulary, const Surroundings &around) 
           {"special_tokens", tokens}};
 }
 
-/// The token that a key such as add_bos_token asks for. Without the key there is none.
-Expected<std::optional<int64_t>> addedToken(const Gguf &file, const char *key,
-                                            std::optional<int64_t> id, bool otherwise = false) {
+/// The token that a key such as add_bos_token asks for; `otherwise`: whether there is one without
+/// the key.
+Expected<std::optional<int64_t>> addedToken(const Gguf &file, const char *key, const char *idKey,
+                                            std::optional<int64_t> id, bool otherwise) {
   const bool adds = HEDDLE_TRY(file.flag(key, otherwise));
-  if (adds && !id)
+  if (adds && !id && file.find(key))
     return inputError(file.name() + ": " + key + ": expected the id of that token, found none");
+  if (adds && !id && !file.find(idKey)) // -1 says that there is none
+    return file.mistaken(idKey, "the id of the token that such a tokenizer adds");
   return adds ? id : std::optional<int64_t>();
 }
 
-/// What the keys add. `separates`: as in RoBERTa, a second text begins with a separator behind the end
-/// of the first, and with no start.
-Expected<Surroundings> surroundingsOf(const Gguf &file, const GgufVocabulary &vocabulary,
-                                      bool separates) {
+/// What stands around texts where no key says it.
+struct UsualSurroundings {
+  bool start = false, end = false;
+  bool separates = false; ///< a second text begins with a separator, as RoBERTa has it
+};
+
+/// What the keys add. After a separator the second of two texts has no start.
+Expected<Surroundings> surroundingsOf(const Gguf &file, const PieceVocabulary &vocabulary,
+                                      const UsualSurroundings &usual) {
+  constexpr const char *startKey = "tokenizer.ggml.bos_token_id",
+                       *endKey = "tokenizer.ggml.eos_token_id";
   Surroundings around;
-  around.start = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_bos_token", vocabulary.start));
-  around.end = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_eos_token", vocabulary.end));
+  around.start = HEDDLE_TRY(
+      addedToken(file, "tokenizer.ggml.add_bos_token", startKey, vocabulary.start, usual.start));
+  around.end = HEDDLE_TRY(
+      addedToken(file, "tokenizer.ggml.add_eos_token", endKey, vocabulary.end, usual.end));
   const auto separator = vocabulary.separator ? vocabulary.separator : vocabulary.end;
-  around.second = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_sep_token", separator,
-                                        separates && around.start && around.end));
+  around.second = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_sep_token", endKey, separator,
+                                        usual.separates && around.start && around.end));
   if (around.second)
     around.secondType = 0;
   else
@@ -170,8 +183,9 @@ Expected<Surroundings> surroundingsOf(const Gguf &file, const GgufVocabulary &vo
 
 //===- gpt2: byte-level BPE ------------------------------------------------===//
 
-Expected<Json> byteLevelJson(const Gguf &file, const GgufVocabulary &vocabulary) {
-  const GgufCut cut = HEDDLE_TRY(ggufCut(file));
+Expected<Json> byteLevelJson(const Gguf &file, const PieceVocabulary &vocabulary,
+                             std::vector<std::string> &warnings) {
+  const GgufCut cut = HEDDLE_TRY(ggufCut(file, warnings));
   const bool prefix = HEDDLE_TRY(file.flag("tokenizer.ggml.add_space_prefix", false));
   const auto lines = HEDDLE_TRY(file.texts("tokenizer.ggml.merges"));
   Json merges = Json::array();
@@ -179,16 +193,17 @@ Expected<Json> byteLevelJson(const Gguf &file, const GgufVocabulary &vocabulary)
     HEDDLE_TRY(checkUtf8(line, file.name() + ": tokenizer.ggml.merges"));
     merges.push_back(std::string(line));
   }
-  const Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, cut.separates));
+  const Surroundings around = HEDDLE_TRY(surroundingsOf(
+      file, vocabulary, {.start = cut.has(starts), .separates = cut.has(separates)}));
   Json vocab = HEDDLE_TRY(vocabJson(file, vocabulary.pieces));
-  return Json{{"added_tokens", addedJson(vocabulary)},
-              {"normalizer", cut.composes ? Json{{"type", "NFC"}} : Json()},
+  return Json{{"added_tokens", addedJson(file, vocabulary)},
+              {"normalizer", cut.has(composes) ? Json{{"type", "NFC"}} : Json()},
               {"pre_tokenizer", cutJson(cut, prefix)},
               {"post_processor", templateJson(vocabulary, around)},
               {"decoder", {{"type", "ByteLevel"}}},
               {"model",
                {{"type", "BPE"},
-                {"ignore_merges", cut.wholeWords},
+                {"ignore_merges", cut.has(wholeWords)},
                 {"vocab", std::move(vocab)},
                 {"merges", std::move(merges)}}}};
 }
@@ -196,7 +211,7 @@ Expected<Json> byteLevelJson(const Gguf &file, const GgufVocabulary &vocabulary)
 //===- llama: SentencePiece's BPE ------------------------------------------===//
 
 /// Scores of the pieces, and which one stands for unknown characters: its kind says so, else a key.
-Status readScores(const Gguf &file, GgufVocabulary &vocabulary) {
+Status readScores(const Gguf &file, PieceVocabulary &vocabulary) {
   constexpr const char *key = "tokenizer.ggml.scores";
   const std::vector<double> scores = HEDDLE_TRY(file.numbers(key));
   if (scores.size() != vocabulary.pieces.size())
@@ -214,7 +229,7 @@ Status readScores(const Gguf &file, GgufVocabulary &vocabulary) {
   return {};
 }
 
-Expected<Json> pieceJson(const Gguf &file, GgufVocabulary vocabulary) {
+Expected<Json> pieceJson(const Gguf &file, PieceVocabulary vocabulary) {
   HEDDLE_TRY(readScores(file, vocabulary));
   Json unknown;
   if (vocabulary.unknown)
@@ -240,9 +255,9 @@ Expected<Json> pieceJson(const Gguf &file, GgufVocabulary vocabulary) {
   decoders.push_back({{"type", "Fuse"}});
   if (prefix)
     decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
-  const Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, /*separates=*/false));
+  const Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, {.start = true}));
   Json vocab = HEDDLE_TRY(vocabJson(file, vocabulary.pieces));
-  return Json{{"added_tokens", addedJson(vocabulary)},
+  return Json{{"added_tokens", addedJson(file, vocabulary)},
               {"normalizer", {{"type", "Sequence"}, {"normalizers", normalizers}}},
               {"pre_tokenizer", nullptr},
               {"post_processor", templateJson(vocabulary, around)},
@@ -275,13 +290,13 @@ Expected<bool> flagOf(const Gguf &file, const char *key) {
   return file.find(key) ? file.flag(key, false) : file.mistaken(key, "true or false");
 }
 
-Expected<Json> unigramJson(const Gguf &file, GgufVocabulary vocabulary) {
+Expected<Json> unigramJson(const Gguf &file, PieceVocabulary vocabulary) {
   HEDDLE_TRY(readScores(file, vocabulary));
   PieceModel model;
   model.charsMap = HEDDLE_TRY(charsMapOf(file));
   model.prefixes = HEDDLE_TRY(flagOf(file, "tokenizer.ggml.add_space_prefix"));
   model.removesBlanks = HEDDLE_TRY(flagOf(file, "tokenizer.ggml.remove_extra_whitespaces"));
-  const Json added = addedJson(vocabulary);
+  const Json added = addedJson(file, vocabulary);
   for (size_t id = 0; id < vocabulary.pieces.size(); ++id) {
     ScoredPiece &piece = vocabulary.pieces[id];
     if (vocabulary.unknown == static_cast<int64_t>(id))
@@ -295,7 +310,8 @@ Expected<Json> unigramJson(const Gguf &file, GgufVocabulary vocabulary) {
     if (piece.kind != PieceKind::Normal)
       piece.score = 0;
   }
-  Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, /*separates=*/true));
+  Surroundings around =
+      HEDDLE_TRY(surroundingsOf(file, vocabulary, {.end = true, .separates = true}));
   around.secondType = 0; // neither T5 nor XLM-R has types
   model.pieces = vocabulary.pieces;
   Json json = HEDDLE_TRY(pieceModelJson(model, file.name()));
@@ -326,7 +342,7 @@ std::string wordPiece(const std::string &text) {
                                                              : "##" + text;
 }
 
-Expected<int64_t> idOf(const Gguf &file, const GgufVocabulary &vocabulary,
+Expected<int64_t> idOf(const Gguf &file, const PieceVocabulary &vocabulary,
                        std::initializer_list<std::optional<int64_t>> given,
                        std::string_view usual) {
   for (std::optional<int64_t> id : given)
@@ -339,7 +355,7 @@ Expected<int64_t> idOf(const Gguf &file, const GgufVocabulary &vocabulary,
   return found - vocabulary.pieces.begin();
 }
 
-Expected<Json> wordPieceJson(const Gguf &file, GgufVocabulary vocabulary) {
+Expected<Json> wordPieceJson(const Gguf &file, PieceVocabulary vocabulary) {
   bool isCased = false; // a tokenizer that makes letters small never reaches pieces with large ones
   for (size_t id = 0; id < vocabulary.pieces.size(); ++id) {
     ScoredPiece &piece = vocabulary.pieces[id];
@@ -355,14 +371,16 @@ Expected<Json> wordPieceJson(const Gguf &file, GgufVocabulary vocabulary) {
   const int64_t unknown = HEDDLE_TRY(idOf(file, vocabulary, {vocabulary.unknown}, "[UNK]"));
   for (int64_t id : {start, end, unknown})
     vocabulary.isSpecial[static_cast<size_t>(id)] = true;
+  const bool lower = HEDDLE_TRY(file.flag("tokenizer.ggml.normalizer.lowercase", !isCased));
+  const bool accents = HEDDLE_TRY(file.flag("tokenizer.ggml.normalizer.strip_accents", lower));
   Json vocab = HEDDLE_TRY(vocabJson(file, vocabulary.pieces));
-  return Json{{"added_tokens", addedJson(vocabulary)},
+  return Json{{"added_tokens", addedJson(file, vocabulary)},
               {"normalizer",
                {{"type", "BertNormalizer"},
                 {"clean_text", true},
                 {"handle_chinese_chars", true},
-                {"strip_accents", nullptr},
-                {"lowercase", !isCased}}},
+                {"strip_accents", accents},
+                {"lowercase", lower}}},
               {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
               {"post_processor", templateJson(vocabulary, {.start = start, .end = end})},
               {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
@@ -374,23 +392,18 @@ Expected<Json> wordPieceJson(const Gguf &file, GgufVocabulary vocabulary) {
 
 } // namespace
 
-Expected<std::optional<int64_t>> ggufTokenId(const Gguf &file, const char *word, size_t tokens) {
-  const std::string key = "tokenizer.ggml." + std::string(word) + "_token_id";
-  const std::optional<int64_t> id = HEDDLE_TRY(file.integer(key));
-  const bool isNone = id && (*id == -1 || *id == int64_t(UINT32_MAX));
-  if (id && !isNone && (*id < 0 || *id >= static_cast<int64_t>(tokens)))
-    return file.mistaken(key, "an id below " + std::to_string(tokens));
-  return isNone ? std::optional<int64_t>() : id;
-}
-
-Expected<Json> ggufTokenizerJson(const Gguf &file) {
+Expected<Json> ggufTokenizerJson(const Gguf &file, std::vector<std::string> *warnings) {
   constexpr const char *key = "tokenizer.ggml.model";
   const std::string_view model = HEDDLE_TRY(file.text(key));
   if (model != "gpt2" && model != "llama" && model != "t5" && model != "bert")
     return file.mistaken(key, "gpt2, llama, t5 or bert");
-  GgufVocabulary vocabulary = HEDDLE_TRY(readVocabulary(file));
+  PieceVocabulary vocabulary = HEDDLE_TRY(readVocabulary(file));
+  std::vector<std::string> unread = unreadTokenizerKeys(file, model);
+  std::vector<std::string> &notes = warnings ? *warnings : unread;
+  if (warnings)
+    warnings->insert(warnings->end(), unread.begin(), unread.end());
   if (model == "gpt2")
-    return byteLevelJson(file, vocabulary);
+    return byteLevelJson(file, vocabulary, notes);
   if (model == "t5")
     return unigramJson(file, std::move(vocabulary));
   return model == "llama" ? pieceJson(file, std::move(vocabulary))

@@ -9,11 +9,8 @@
 
 namespace heddle::tokenizers {
 
-/// What a tokenizer.json would say of the tokenizer in a file's metadata.
-Expected<Json> ggufTokenizerJson(const Gguf &file);
-
-/// The id that tokenizer.ggml.WORD_token_id gives of so many tokens; files of models without such a
-/// token may say -1.
-Expected<std::optional<int64_t>> ggufTokenId(const Gguf &file, const char *word, size_t tokens);
+/// What a tokenizer.json would say of the tokenizer in a file's metadata. Appends to `warnings`, if
+/// it is not null, what the metadata says and is not followed.
+Expected<Json> ggufTokenizerJson(const Gguf &file, std::vector<std::string> *warnings = nullptr);
 
 } // namespace heddle::tokenizers

@@ -402,10 +402,40 @@ TEST_F(GgufDecoderTest, EveryEndIsOne) {
   EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eot_token_id", 7u)), "7");
   EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eot_token_id", UINT32_MAX)), "7");
   file.add("tokenizer.ggml.eot_token_id", 9u);
-  EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eom_token_id", 3u)), "[7,9,3]");
+  EXPECT_EQ(ends(GgufFile(file).add("tokenizer.ggml.eom_token_id", 3u)), "[7,3,9]");
   const std::string wrong = ends(GgufFile(file).add("tokenizer.ggml.eom_token_id", 300u));
-  EXPECT_NE(wrong.find("tokenizer.ggml.eom_token_id: expected a token below "), std::string::npos)
+  EXPECT_NE(wrong.find("tokenizer.ggml.eom_token_id: expected an id below "), std::string::npos)
       << wrong;
+}
+
+/// Tokens whose names say that they end a text, below the rows of the model.
+TEST_F(GgufDecoderTest, NamesAreEnds) {
+  const std::vector<std::string> tokens{"a", "<|end|>", "b", "</s>"};
+  auto config = configOf(
+      GgufFile(file).add("tokenizer.ggml.tokens", tokens).add("tokenizer.ggml.eos_token_id", 3u));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ((*config)["eos_token_id"].dump(), "[3,1]");
+}
+
+/// A converter writes what generation_config.json said.
+TEST_F(GgufDecoderTest, SamplingIsThatOfTheFile) {
+  auto config =
+      configOf(GgufFile(file)
+                   .add("general.sampling.temp", 0.5f)
+                   .add("general.sampling.top_k", 7u)
+                   .addNumbers<int32_t>("tokenizer.ggml.suppress_tokens", GgufType::I32, {2, 3})
+                   .add("general.sampling.mirostat", 1u)
+                   .add("general.name", "a"));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ((*config)["do_sample"], true);
+  EXPECT_EQ((*config)["temperature"], 0.5);
+  EXPECT_EQ((*config)["top_k"], 7);
+  EXPECT_EQ((*config)["suppress_tokens"].dump(), "[2,3]");
+  EXPECT_TRUE(config->contains("general.sampling.mirostat")); // who warns of unread keys finds it
+  auto greedy = configOf(GgufFile(file).add("general.sampling.temp", 0.0f));
+  ASSERT_TRUE(greedy) << greedy.error().message;
+  EXPECT_EQ((*greedy)["do_sample"], false);
+  EXPECT_FALSE(greedy->contains("temperature"));
 }
 
 /// Sizes that are none are named by the file's own keys.

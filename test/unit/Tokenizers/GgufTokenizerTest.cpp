@@ -281,10 +281,110 @@ TEST(GgufTokenizer, NamesStandForCuts) {
       {"deepseek-coder", "ab_c 12", {"ab", "_", "c", " ", "1", "2"}},
       {"deepseek-v3", "ab1234 cd!x ab\u3042中", {"ab", "123", "4", " cd", "!x", " ab", "あ中"}}};
   for (const auto &[pre, text, words] : cases) {
-    auto tokenizer = openFile(converted(json, "gpt2", pre));
+    auto tokenizer =
+        openFile(converted(json, "gpt2", pre).add("tokenizer.ggml.add_bos_token", false));
     ASSERT_TRUE(tokenizer) << tokenizer.error().message;
     EXPECT_EQ(wordsOf(*tokenizer, text), words) << pre;
   }
+}
+
+/// Tokens a, b, ab, three marks, whose ids are 3, 4 and 5, and a blank.
+GgufFile smallFile(const char *model, const char *pre = nullptr) {
+  const std::vector<std::string> tokens{"a", "b", "ab", "<start>", "<end>", "<x>", "▁"};
+  GgufFile file;
+  file.add("tokenizer.ggml.model", model).add("tokenizer.ggml.tokens", tokens);
+  file.addNumbers<int32_t>("tokenizer.ggml.token_type", GgufType::I32, {1, 1, 1, 3, 3, 4, 1});
+  if (pre)
+    file.add("tokenizer.ggml.pre", pre);
+  if (std::string_view(model) == "gpt2")
+    file.add("tokenizer.ggml.merges", std::vector<std::string>{"a b"});
+  else
+    file.addNumbers<float>("tokenizer.ggml.scores", GgufType::F32, {-2, -2, -1, 0, 0, 0, -3});
+  if (std::string_view(model) != "gpt2")
+    file.add("tokenizer.ggml.add_space_prefix", false)
+        .add("tokenizer.ggml.remove_extra_whitespaces", false);
+  return file.add("tokenizer.ggml.bos_token_id", 3u).add("tokenizer.ggml.eos_token_id", 4u);
+}
+
+std::vector<int32_t> idsOf(const GgufFile &file, std::string_view text) {
+  auto tokenizer = openFile(file);
+  EXPECT_TRUE(tokenizer) << tokenizer.error().message;
+  auto tokens = tokenizer ? tokenizer->encode(text) : Expected<TokenEncoding>(TokenEncoding());
+  return tokens ? tokens->ids : std::vector<int32_t>();
+}
+
+/// What stands around a text where no key says it.
+TEST(GgufTokenizer, EveryKindAddsItsOwn) {
+  using Ids = std::vector<int32_t>;
+  const std::tuple<const char *, const char *, Ids> cases[] = {
+      {"llama", nullptr, {3, 2}},    {"t5", nullptr, {2, 4}},    {"gpt2", "gpt-2", {2}},
+      {"gpt2", "llama-bpe", {3, 2}}, {"gpt2", "tekken", {3, 2}}, {"gpt2", "qwen2", {2}},
+      {"gpt2", "falcon3", {3, 2}},   {"gpt2", "smaug-bpe", {2}}};
+  for (const auto &[model, pre, ids] : cases) {
+    EXPECT_EQ(idsOf(smallFile(model, pre), "ab"), ids) << model << " " << (pre ? pre : "");
+    const GgufFile without = smallFile(model, pre)
+                                 .add("tokenizer.ggml.add_bos_token", false)
+                                 .add("tokenizer.ggml.add_eos_token", false);
+    EXPECT_EQ(idsOf(without, "ab"), Ids{2}) << model;
+  }
+  const std::vector<std::string> tokens{"<unk>", "<s>", "</s>", "a"};
+  GgufFile plain; // ids of a SentencePiece model that no key gives
+  plain.add("tokenizer.ggml.model", "llama").add("tokenizer.ggml.tokens", tokens);
+  plain.addNumbers<float>("tokenizer.ggml.scores", GgufType::F32, {0, 0, 0, -1});
+  plain.add("tokenizer.ggml.add_space_prefix", false).add("tokenizer.ggml.add_eos_token", true);
+  EXPECT_EQ(idsOf(plain, "a"), (Ids{1, 3, 2}));
+}
+
+/// Blanks after the tokens of Phi-3, which only the model's name tells.
+TEST(GgufTokenizer, NamesGiveTokensTheirBlanks) {
+  using Ids = std::vector<int32_t>;
+  const GgufFile file = smallFile("llama").add("tokenizer.ggml.add_bos_token", false);
+  EXPECT_EQ(idsOf(file, "a<x> b"), (Ids{0, 5, 6, 1}));
+  EXPECT_EQ(idsOf(GgufFile(file).add("general.name", "My Phi-3 mini"), "a<x> \nb"), (Ids{0, 5, 1}));
+}
+
+TEST(GgufTokenizer, NormalizerKeysRule) {
+  const std::vector<std::string> tokens{"[UNK]", "[CLS]", "[SEP]", "▁a", "▁A", "▁é", "▁e"};
+  GgufFile file;
+  file.add("tokenizer.ggml.model", "bert").add("tokenizer.ggml.tokens", tokens);
+  auto with = [&](bool lower, bool accents) {
+    return GgufFile(file)
+        .add("tokenizer.ggml.normalizer.lowercase", lower)
+        .add("tokenizer.ggml.normalizer.strip_accents", accents);
+  };
+  EXPECT_THAT(idsOf(file, "A é"), testing::ElementsAre(1, 4, 5, 2)); // it has capitals
+  EXPECT_THAT(idsOf(with(true, false), "A é"), testing::ElementsAre(1, 3, 5, 2));
+  EXPECT_THAT(idsOf(with(true, true), "A é"), testing::ElementsAre(1, 3, 6, 2));
+  EXPECT_THAT(idsOf(with(false, true), "A é"), testing::ElementsAre(1, 4, 6, 2));
+}
+
+/// Keys that nothing follows are told once each; those that change nothing are not.
+TEST(GgufTokenizer, UnreadKeysAreWarnings) {
+  TemporaryFolder folder;
+  auto warnings = [&](const GgufFile &file) {
+    auto read = readTokenizerFile(folder.write("m.gguf", file.bytes()));
+    EXPECT_TRUE(read) << read.error().message;
+    std::string all;
+    for (const std::string &line : read ? read->warnings : std::vector<std::string>())
+      all += line.substr(line.find(".gguf: ") + 7) + "\n";
+    return all;
+  };
+  EXPECT_EQ(warnings(smallFile("gpt2", "gpt-2").add("tokenizer.ggml.fim_pre_token_id", 5u)), "");
+  const GgufFile other = smallFile("gpt2", "gpt-2")
+                             .add("tokenizer.ggml.treat_whitespace_as_suffix", true)
+                             .add("tokenizer.ggml.normalizer.lowercase", false)
+                             .add("tokenizer.chat_template", "x")
+                             .add("tokenizer.ggml.whatever", 1u);
+  EXPECT_EQ(
+      warnings(other),
+      "tokenizer.ggml.treat_whitespace_as_suffix: expected only keys that a tokenizer of kind "
+      "gpt2 follows, found true, which is not followed\n"
+      "tokenizer.ggml.whatever: expected only keys that a tokenizer of kind gpt2 follows, "
+      "found 1, which is not followed\n");
+  EXPECT_EQ(warnings(smallFile("llama").add("tokenizer.ggml.escape_whitespaces", true)), "");
+  for (const char *pre : {"default", static_cast<const char *>(nullptr)})
+    EXPECT_THAT(warnings(smallFile("gpt2", pre)),
+                HasSubstr("tokenizer.ggml.pre: expected the name of the model's own cuts, found "));
 }
 
 TEST(GgufTokenizer, WrongMetadataIsNamed) {
@@ -325,9 +425,12 @@ TEST(GgufTokenizer, WrongMetadataIsNamed) {
   EXPECT_THAT(problem(whole().addNumbers<char>("tokenizer.ggml.precompiled_charsmap", GgufType::I8,
                                                {1, 2, 3})),
               HasSubstr("precompiled_charsmap"));
-  EXPECT_THAT(problem(gpt2("viking")), HasSubstr("tokenizer.ggml.pre: expected one of gpt-2, "));
-  EXPECT_THAT(problem(gpt2("viking")), HasSubstr(", found 'viking'"));
-  EXPECT_EQ(problem(base("gpt2")), "tokenizer.ggml.pre: expected a text, found none");
+  EXPECT_THAT(problem(gpt2("kimi-k2")),
+              HasSubstr("tokenizer.ggml.pre: expected one of default, gpt-2, "));
+  EXPECT_THAT(problem(gpt2("kimi-k2")), HasSubstr(", found 'kimi-k2'"));
+  EXPECT_EQ(problem(gpt2("llama-bpe")),
+            "tokenizer.ggml.bos_token_id: expected the id of the token that such a tokenizer adds, "
+            "found none");
   EXPECT_EQ(problem(base("gpt2").add("tokenizer.ggml.pre", "gpt-2")),
             "tokenizer.ggml.merges: expected a list of texts, found none");
   EXPECT_EQ(problem(base("llama")),
