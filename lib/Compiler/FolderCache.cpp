@@ -188,7 +188,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   CachedFolder found;
   found.limitBytes = HEDDLE_TRY(cacheLimit(kLimitVariable, kDefaultMegabytes));
   std::error_code none;
-  const fs::path whole = fs::absolute(model, none);
+  const fs::path whole = fs::absolute(HEDDLE_TRY(modelPath(model)), none);
   const bool isFile = isGguf(whole.string());
   const fs::path folder = isFile ? whole.parent_path() : whole;
   if (!cache.isOn() || found.limitBytes == 0 || !options.needsWeights || options.onTiled ||

@@ -12,6 +12,7 @@
 #include "Schema.h"
 
 #include "heddle/Support/Gguf.h"
+#include "heddle/Support/Try.h"
 
 #include <filesystem>
 
@@ -30,10 +31,11 @@ static bool isOfFolder(const fs::path &path) {
   return json && json->is_object() && json->contains("model_type");
 }
 
-Expected<ImportedModel> heddle::importModel(const std::string &path, const ImportOptions &options,
+Expected<ImportedModel> heddle::importModel(const std::string &model, const ImportOptions &options,
                                             mlir::MLIRContext &context) {
-  if (path.empty())
+  if (model.empty())
     return inputError("expected a model, found an empty name");
+  const std::string path = HEDDLE_TRY(modelPath(model));
   std::error_code error;
   fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
@@ -48,7 +50,9 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
       return importFolder(path, options, context);
     if (error)
       return inputError(path + ": expected a folder that can be read, found: " + error.message());
-    return inputError(path + ": expected a folder with model.json or config.json, found neither");
+    return inputError(path +
+                      ": expected a folder with model.json, config.json or a GGUF file, found "
+                      "none");
   }
   if (isGguf(path) && fs::is_regular_file(status))
     return importFolder(path, options, context);

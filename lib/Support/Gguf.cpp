@@ -17,7 +17,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <unordered_set>
 
@@ -463,10 +465,40 @@ Expected<bool> Gguf::flag(std::string_view key, bool otherwise) const {
   return given ? Expected<bool>(*given) : mistaken(key, "true or false");
 }
 
+static bool beginsAsGguf(const std::filesystem::path &path) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) // reading a pipe would wait
+    return false;
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+  return std::string_view(magic, sizeof magic) == "GGUF";
+}
+
 bool isGguf(const std::string &path) {
   std::error_code failure;
-  return std::filesystem::path(path).extension() == ".gguf" &&
-         !std::filesystem::is_directory(path, failure);
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return std::tolower(c); });
+  return extension == ".gguf" ? !std::filesystem::is_directory(path, failure) : beginsAsGguf(path);
+}
+
+Expected<std::string> modelPath(const std::string &model) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  const fs::path folder(model);
+  if (!fs::is_directory(folder, failure) || fs::exists(folder / "config.json", failure) ||
+      fs::exists(folder / "model.json", failure))
+    return model;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(folder, failure), end; !failure && at != end;
+       at.increment(failure))
+    if (fs::is_regular_file(at->path(), failure) && isGguf(at->path().string()))
+      names.push_back(at->path().filename().string());
+  std::ranges::sort(names);
+  if (names.size() > 1)
+    return inputError(model + ": expected one GGUF file in a folder without config.json, found " +
+                      printable(listText(names)) + ": name the one that is meant");
+  return names.empty() ? model : (folder / names[0]).string();
 }
 
 } // namespace heddle

@@ -130,9 +130,12 @@ Expected<ChatTemplate> ChatTemplate::make(Parts parts) {
 }
 
 bool ChatTemplate::isIn(const std::string &folder) {
-  const fs::path path(folder);
-  if (isGguf(folder)) {
-    auto file = Gguf::open(folder);
+  const auto model = modelPath(folder);
+  if (!model)
+    return true; // `open` says why it cannot be read
+  const fs::path path(*model);
+  if (isGguf(*model)) {
+    auto file = Gguf::open(*model);
     auto found = file ? templatesOf(*file) : Expected<std::vector<Named>>(file.takeError());
     return !found || !found->empty();
   }
@@ -145,7 +148,8 @@ bool ChatTemplate::isIn(const std::string &folder) {
   return !found || !found->empty();
 }
 
-Expected<ChatTemplate> ChatTemplate::open(const std::string &folder, const std::string &wanted) {
+Expected<ChatTemplate> ChatTemplate::open(const std::string &model, const std::string &wanted) {
+  const std::string folder = HEDDLE_TRY(modelPath(model));
   const fs::path path(folder);
   std::vector<Named> found;
   Json tokens;

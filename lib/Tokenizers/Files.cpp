@@ -227,8 +227,11 @@ Expected<TokenizerFile> readFolder(const std::string &folder) {
 } // namespace
 
 bool holdsTokenizer(const std::string &folder) {
-  if (isGguf(folder)) {
-    auto file = Gguf::open(folder);
+  const auto path = modelPath(folder);
+  if (!path)
+    return true; // reading it says what is wrong with it
+  if (isGguf(*path)) {
+    auto file = Gguf::open(*path);
     return !file || file->find("tokenizer.ggml.model"); // reading it says what is wrong with it
   }
   auto family = pieceFamilyOf(folder);
@@ -255,7 +258,8 @@ static Expected<TokenizerFile> readGguf(const std::string &path) {
   return file;
 }
 
-Expected<TokenizerFile> readTokenizerFile(const std::string &path) {
+Expected<TokenizerFile> readTokenizerFile(const std::string &model) {
+  const std::string path = HEDDLE_TRY(modelPath(model));
   if (isGguf(path))
     return readGguf(path);
   std::error_code failure;

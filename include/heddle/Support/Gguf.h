@@ -82,7 +82,12 @@ private:
   std::vector<GgufTensor> infos;
 };
 
-/// Whether `path` names a file that is a model by itself: one that ends in .gguf.
+/// Whether `path` names a GGUF file: one that begins as such files do, whatever its name, or one of
+/// that name, so that a broken file is told as such.
 bool isGguf(const std::string &path);
+
+/// What a MODEL means: of a folder without config.json and model.json that holds a GGUF file, that
+/// file; else the path as it is. Several such files are an error that lists them.
+Expected<std::string> modelPath(const std::string &model);
 
 } // namespace heddle

@@ -155,7 +155,7 @@ TEST_F(ModelTest, LengthsOfVectors) {
 TEST_F(ModelTest, Files) {
   EXPECT_EQ(fileProblem(folder + "/none"), "none: expected a model, found no such file or folder");
   EXPECT_THAT(fileProblem(folder),
-              HasSubstr("expected a folder with model.json or config.json, found neither"));
+              HasSubstr("expected a folder with model.json, config.json or a GGUF file, found none"));
   write("config.json", "{}");
   EXPECT_THAT(fileProblem(folder), HasSubstr("model_type: expected one of "));
   write("model.json", small().dump());

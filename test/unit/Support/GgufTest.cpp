@@ -7,6 +7,8 @@
 #include "GgufFile.h"
 #include "TemporaryFolder.h"
 
+#include "heddle/Support/GgufVocabulary.h"
+
 #include <gmock/gmock.h>
 
 using namespace heddle;
@@ -253,6 +255,77 @@ TEST(Gguf, FilesCutAnywhere) {
           EXPECT_FALSE(value.shown().empty());
         }
     }
+}
+
+//===- Which files they are -----------------------------------------------===//
+
+TEST(Gguf, FilesAreKnownByTheirFirstBytes) {
+  TemporaryFolder folder;
+  const std::string bytes = GgufFile().bytes();
+  for (const char *name : {"sha256-0a1b", "model.GGUF", "m.gguf"})
+    EXPECT_TRUE(isGguf(folder.write(name, bytes))) << name;
+  EXPECT_TRUE(isGguf(folder.write("broken.gguf", "x"))); // reading it says what is wrong with it
+  EXPECT_FALSE(isGguf(folder.write("model.bin", "GGU")));
+  EXPECT_FALSE(isGguf(folder.path().string()));
+  std::filesystem::create_symlink("sha256-0a1b", folder / "link");
+  EXPECT_TRUE(isGguf(folder / "link"));
+}
+
+TEST(Gguf, AFolderMeansTheFileInIt) {
+  TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  EXPECT_EQ(*modelPath(path), path);
+  EXPECT_EQ(*modelPath("no such"), "no such");
+  const std::string one = folder.write("b", GgufFile().bytes());
+  folder.write("notes.txt", "x");
+  EXPECT_EQ(*modelPath(path), one);
+  folder.write("a.gguf", GgufFile().bytes());
+  auto several = modelPath(path);
+  ASSERT_FALSE(several);
+  EXPECT_EQ(several.error().message,
+            path + ": expected one GGUF file in a folder without config.json, found "
+                   "a.gguf, b: name the one that is meant");
+  folder.write("config.json", "{}");
+  EXPECT_EQ(*modelPath(path), path);
+}
+
+//===- Tokens -------------------------------------------------------------===//
+
+std::vector<int64_t> endsOf(const std::vector<std::string> &tokens, GgufFile file = {}) {
+  auto gguf = openBytes(file.add("tokenizer.ggml.tokens", tokens).bytes());
+  auto vocabulary = gguf ? GgufVocabulary::read(*gguf) : Expected<GgufVocabulary>(gguf.takeError());
+  EXPECT_TRUE(vocabulary) << vocabulary.error().message;
+  return vocabulary ? vocabulary->ends : std::vector<int64_t>();
+}
+
+TEST(GgufVocabulary, EndsGoByKeysAndNames) {
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(endsOf({"a", "b"}), Ids());
+  EXPECT_EQ(endsOf({"a", "<|end|>", "</s>", "<|user|>"}), (Ids{1, 2}));
+  EXPECT_EQ(endsOf({"<|im_end|>", "a", "b"}, GgufFile().add("tokenizer.ggml.eos_token_id", 2u)),
+            (Ids{2, 0}));
+  EXPECT_EQ(endsOf({"a", "b"}, GgufFile().add("tokenizer.ggml.fim_pad_token_id", 1u)), Ids{1});
+  EXPECT_EQ(endsOf({"a", "<PAD>", "<|fim_pad|>"}), Ids{1}); // the first of the names
+  EXPECT_EQ(endsOf({"<|fim_prefix|>", "<|file_sep|>"}), Ids{1});
+}
+
+TEST(GgufVocabulary, SomeNamesMeanAnotherThingTogether) {
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(endsOf({"<|end|>", "<|return|>", "<|call|>"}), (Ids{1, 2}));
+  EXPECT_EQ(endsOf({"<|end|>", "<|flush|>", "<|calls|>"}), (Ids{1, 2}));
+  EXPECT_EQ(endsOf({"<|end|>", "<|return|>"}), (Ids{0, 1}));
+  EXPECT_EQ(endsOf({"</s>", "<|tool_response>"}), Ids{1});
+}
+
+/// The name says what a token is, whatever its kind in the file.
+TEST(GgufVocabulary, NamesRuleOverKinds) {
+  const std::vector<std::string> tokens{"<|im_end|>", "<|channel|>", "a"};
+  auto gguf = openBytes(GgufFile().add("tokenizer.ggml.tokens", tokens).bytes());
+  ASSERT_TRUE(gguf);
+  auto vocabulary = GgufVocabulary::read(*gguf);
+  ASSERT_TRUE(vocabulary);
+  EXPECT_EQ(vocabulary->kinds, (std::vector{GgufTokenKind::Control, GgufTokenKind::UserDefined,
+                                            GgufTokenKind::Normal}));
 }
 
 } // namespace
