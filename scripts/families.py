@@ -213,7 +213,7 @@ def old_names(c, **more):
 
 
 def phi3(c):
-    config = square(c, **windows(c), original_max_position_embeddings=c.of(6, 30))
+    config = square(c, **windows(c), original_max_position_embeddings=c.of(6, 40))
     pairs = c.head // 2
     factors = lambda: [1 + 3 * c.random.random() for _ in range(pairs)]
     long = dict(type="longrope", short_factor=factors(), long_factor=factors())
@@ -285,13 +285,17 @@ CLIP_HEADS = ["Model", "ModelWithProjection"]
 
 def clip_text(c):
     config = c.bert(projection_dim=c.random.randint(4, 40), pad_token_id=1, bos_token_id=0, eos_token_id=c.vocabulary - 1)
-    return make.text_case(getattr(hf, "CLIPText" + c.head_of(CLIP_HEADS))(hf.CLIPTextConfig(**config)), padding=1)
+    return ended(getattr(hf, "CLIPText" + c.head_of(CLIP_HEADS))(hf.CLIPTextConfig(**config)), c)
 
 
 def clip(c):
     """Both halves in one folder; inputs and results are those of the texts, whose row is that of their end."""
     text = c.bert(pad_token_id=1, bos_token_id=0, eos_token_id=c.vocabulary - 1)
-    model = hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=c.vision(), projection_dim=c.random.randint(4, 40)))
+    return ended(hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=c.vision(), projection_dim=c.random.randint(4, 40))), c)
+
+
+def ended(model, c):
+    """A case whose texts have an end, at which their row is."""
     inputs = make.text_inputs(c.vocabulary - 1, 1, 1)
     for row, length in enumerate(make.LENGTHS):
         inputs["source"][row, length - 1] = c.vocabulary - 1

@@ -17,7 +17,9 @@ LONGEST = 300  # seconds of a command
 
 
 def arrays(folder):
-    return {name[:-4]: npy.read_floats(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
+    """Results by name; lengths are not numbers that are compared."""
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".npy") and not name.endswith(".lengths.npy"))
+    return {name[:-4]: npy.read_floats(os.path.join(folder, name)) for name in names}
 
 
 def far_apart(found, expected):
@@ -53,20 +55,22 @@ class Heddle:
 
     def __init__(self, program, scratch):
         self.program = program
+        # Texts become ids there by the same code, sooner.
+        self.reader = program + "-run" if os.path.exists(program + "-run") else program
         self.environment = dict(os.environ, HEDDLE_MODEL_CACHE_LIMIT="0", XDG_CACHE_HOME=os.path.join(scratch, "cache"))
         self.errors = []
 
-    def run(self, *arguments, text=None):
+    def run(self, *arguments, text=None, program=None):
         """Standard output, or None after an error."""
         try:
-            run = subprocess.run([self.program, *arguments], input=text, capture_output=True, env=self.environment, encoding="utf-8",
-                                 errors="replace", timeout=LONGEST)
+            run = subprocess.run([program or self.program, *arguments], input=text and text.encode(), capture_output=True, env=self.environment,
+                                 timeout=LONGEST)
         except subprocess.TimeoutExpired:
             self.status, self.errors = None, self.errors + [f"no end within {LONGEST} seconds"]
             return None
-        self.errors += run.stderr.splitlines()
+        self.errors += run.stderr.decode(errors="replace").splitlines()
         self.status = run.returncode
-        return run.stdout if run.returncode == 0 else None
+        return run.stdout.decode(errors="replace") if run.returncode == 0 else None
 
     def model(self, case):
         out, inputs = case["folder"] + ".heddle", os.path.join(case["place"], "inputs")
@@ -79,17 +83,17 @@ class Heddle:
 
     def tokens(self, case):
         texts = json.load(open(case["texts"]))
-        lines = self.run("tokenize", case["folder"], text="".join(text + "\n" for text in texts["texts"]))
+        lines = self.run("tokenize", case["folder"], text="".join(text + "\n" for text in texts["texts"]), program=self.reader)
         if lines is None:
             return None
         ids = [[int(id) for id in line.split()] for line in lines.split("\n")[:-1]]
         pairs = []
         for first, second in texts["pairs"]:
-            line = self.run("tokenize", case["folder"], f"--pair={second}", text=first + "\n")
+            line = self.run("tokenize", case["folder"], f"--pair={second}", text=first + "\n", program=self.reader)
             if line is None:
                 return None
             pairs.append([int(id) for id in line.split()])
-        written = self.run("tokenize", case["folder"], "--decode", text=lines)
+        written = self.run("tokenize", case["folder"], "--decode", text=lines, program=self.reader)
         return None if written is None else {"ids": ids, "pairs": pairs, "texts": written.split("\n")[:-1]}
 
     def sentences(self, case):

@@ -24,7 +24,7 @@ TEXTS = ["", " ", "the River runs", " two  blanks", "The [E1] river<gap> knot kn
          "Don't they're it's 12345 coins!", "naïve CAFÉ déjà vu — Straße", "神奈川県 日本語 中文字符", "I love 😀 and 👨‍👩‍👧‍👦", "<s>a</s>", "[CLS] a [SEP]",
          "</s>", "<mask> x", " [MASK] x", "<unk> y", "<|endoftext|>z", "ﬁ ﬃ ① ½ e\u0301", "\ttab\r", "x\u3000y\u00a0z", "A B C", "[E9]a"]
 TEXTS += [text for text in source.hard_texts(420)[60:] if "\n" not in text and len(text) < 300][::9]
-PAIRS = 6
+PAIRS = 2
 
 
 # Vocabularies.
@@ -111,16 +111,19 @@ TOKENIZERS = {
 }
 MODEL_TYPES = {"clip_text_model": "clip"}  # what config.json says where it is not the family
 
+# What folders of a family have in tokenizer_config.json in any case.
+CONFIGS = {"opt": {"add_bos_token": True, "bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>", "pad_token": "<pad>"},
+           "llama": {"add_bos_token": True}, "gemma": {"add_bos_token": True}}
+
 # Keys of tokenizer_config.json.
 OPTIONS = {
     "word pieces": [("do_lower_case", False), ("do_lower_case", True), ("strip_accents", True), ("strip_accents", False),
                     ("tokenize_chinese_chars", False), ("cls_token", "[MASK]")],
-    "roberta": [("add_prefix_space", True), ("add_bos_token", True), ("add_bos_token", False), ("add_eos_token", True), ("trim_offsets", False),
+    "roberta": [("add_prefix_space", True), ("add_bos_token", True), ("add_bos_token", False), ("add_eos_token", True),
                 ("cls_token", "<mask>")],
     "pieces": [("add_bos_token", False), ("add_bos_token", True), ("add_eos_token", True), ("add_eos_token", False), ("add_prefix_space", False),
-               ("legacy", False), ("legacy", True), ("do_lower_case", False), ("keep_accents", True), ("src_lang", "fr_XX"), ("extra_ids", 10),
-               ("use_default_system_prompt", False)],
-    "all": [("model_max_length", 7), ("padding_side", "left"), ("clean_up_tokenization_spaces", True), ("clean_up_tokenization_spaces", False),
+               ("legacy", False), ("legacy", True), ("do_lower_case", False), ("keep_accents", True), ("src_lang", "fr_XX"), ("extra_ids", 10)],
+    "all": [("model_max_length", 7), ("clean_up_tokenization_spaces", True), ("clean_up_tokenization_spaces", False),
             ("split_special_tokens", True), ("additional_special_tokens", ["[E9]"]), ("extra_special_tokens", ["[E9]"]),
             ("extra_special_tokens", {"image_token": "[E9]"}), ("unk_token", "[E9]"), ("bos_token", {
                 "__type": "AddedToken", "content": "[E9]", "lstrip": False, "rstrip": False, "single_word": False, "normalized": True})],
@@ -147,6 +150,7 @@ class Context:
         if not os.path.exists(self.files):
             os.makedirs(self.files)
             VOCABULARIES[vocabulary](self.files)
+        self.config = CONFIGS.get(family, {})
         self.model_type, self.vocabulary, self.scratch = MODEL_TYPES.get(family, family), vocabulary, scratch
         self.slow, self.fast = getattr(hf, self.name, None), getattr(hf, self.name + "Fast", None)
         if self.slow is None:
@@ -158,7 +162,7 @@ class Context:
         if typed:
             self.put(out, "config.json", {"model_type": self.model_type})
         if config is not None:
-            self.put(out, "tokenizer_config.json", dict({"tokenizer_class": self.name}, **config))
+            self.put(out, "tokenizer_config.json", {"tokenizer_class": self.name} | self.config | config)
 
     @staticmethod
     def put(out, file, value):
@@ -166,7 +170,7 @@ class Context:
             json.dump(value, written_file, ensure_ascii=False, indent=2)
 
     def made(self, fast, **options):
-        raw = os.path.join(self.scratch, "raw-" + self.name + self.vocabulary)
+        raw = os.path.join(self.scratch, f"raw {self.name} {self.vocabulary}")
         if not os.path.exists(raw):
             self.raw(raw, {})
         return (self.fast if fast and self.fast else self.slow).from_pretrained(raw, **options)
