@@ -486,9 +486,11 @@ Expected<std::string> modelPath(const std::string &model) {
   namespace fs = std::filesystem;
   std::error_code failure;
   const fs::path folder(model);
-  if (!fs::is_directory(folder, failure) || fs::exists(folder / "config.json", failure) ||
-      fs::exists(folder / "model.json", failure))
+  if (!fs::is_directory(folder, failure))
     return model;
+  for (const char *name : {"config.json", "model.json", "modules.json"})
+    if (fs::exists(folder / name, failure))
+      return model;
   std::vector<std::string> names;
   for (fs::directory_iterator at(folder, failure), end; !failure && at != end;
        at.increment(failure))

@@ -86,8 +86,8 @@ private:
 /// that name, so that a broken file is told as such.
 bool isGguf(const std::string &path);
 
-/// What a MODEL means: of a folder without config.json and model.json that holds a GGUF file, that
-/// file; else the path as it is. Several such files are an error that lists them.
+/// What a MODEL means: of a folder that holds a GGUF file and none of config.json, model.json and
+/// modules.json, that file; else the path as it is. Several such files are an error that lists them.
 Expected<std::string> modelPath(const std::string &model);
 
 } // namespace heddle
