@@ -205,9 +205,17 @@ inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   app.add_flag("--stream", command.stream, "write text as soon as its tokens are chosen");
 }
 
+inline void addChatTemplate(CLI::App &app, std::optional<std::string> &name) {
+  app.add_option("--chat-template", name,
+                 "the chat template of this name, of several (default: tool_use where tools are "
+                 "given and it exists, else default)")
+      ->type_name("NAME");
+}
+
 inline void addChatFlags(CLI::App &app, ChatCommand &command) {
   addWritingFlags(app, command.writing);
   app.add_option("--system", command.system, "what the first message says")->type_name("TEXT");
+  addChatTemplate(app, command.chatTemplate);
   command.terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
 }
 
@@ -218,6 +226,7 @@ inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
                  "a file with a prompt a line; in FILE.jsonl a line is a JSON text or messages for "
                  "the chat template, and answers are JSON texts")
       ->type_name("FILE");
+  addChatTemplate(app, command.chatTemplate);
 }
 
 /// Adds texts and the flags of decoding and of pictures of attention weights.
@@ -463,6 +472,7 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
   own->add_flag("--decode", command->decode, "lines of ids to text, without special tokens");
   own->add_flag("--chat", command->chat,
                 "texts are what a user says: the ids of the model's chat template");
+  addChatTemplate(*own, command->chatTemplate);
   own->add_option("--system", command->system, "with --chat: the message of the system before them")
       ->type_name("TEXT");
   own->add_flag(

@@ -4,6 +4,7 @@
 //
 // Turns from a terminal or from lines of input. Ctrl-C ends an answer, and where
 // nobody answers, the chat.
+#include "Conversation.h"
 #include "DecodingChoice.h"
 #include "TextBatches.h"
 #include "Utf8.h"
@@ -94,6 +95,7 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
                            std::ostream &out, std::ostream &notes) {
   HEDDLE_TRY(checkChat(command));
   auto model = HEDDLE_TRY(textModelOf(session, TextCommand()));
+  HEDDLE_TRY(chooseTemplate(model.input().chat, command.chatTemplate));
   auto decoder = TextDecoder::create(session, model);
   if (!decoder)
     return ofModel(session, decoder.takeError());

@@ -8,6 +8,17 @@
 using namespace heddle;
 using Json = nlohmann::ordered_json;
 
+Status heddle::chooseTemplate(std::optional<ChatTemplate> &chat,
+                              const std::optional<std::string> &name) {
+  if (!chat || !name)
+    return {};
+  auto named = chat->named(*name);
+  if (!named)
+    return usageError("--chat-template: " + named.error().message);
+  chat = std::move(*named);
+  return {};
+}
+
 Json heddle::messageOf(const char *role, const std::string &content) {
   return {{"role", role}, {"content", content}};
 }

@@ -11,6 +11,9 @@
 
 namespace heddle {
 
+/// Takes the template of a name, where one is given; usage error if `chat` has none of it.
+Status chooseTemplate(std::optional<ChatTemplate> &chat, const std::optional<std::string> &name);
+
 /// A message, in the form that templates know.
 nlohmann::ordered_json messageOf(const char *role, const std::string &content);
 

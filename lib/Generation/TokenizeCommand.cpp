@@ -31,8 +31,9 @@ Status checkTokenize(const TokenizeCommand &command) {
                              {command.noSpecial, "--no-special"}})
     if (given && command.chat)
       return usageError(std::string(flag) + ": expected no --chat beside it, found both");
-  for (auto [given, flag] :
-       {std::pair(command.json, "--json"), {command.system.has_value(), "--system"}})
+  for (auto [given, flag] : {std::pair(command.json, "--json"),
+                             {command.system.has_value(), "--system"},
+                             {command.chatTemplate.has_value(), "--chat-template"}})
     if (given && !command.chat)
       return usageError(std::string(flag) + ": expected --chat beside it, found none");
   if (command.json && command.system)
@@ -71,6 +72,7 @@ Expected<Source> openSource(const TokenizeCommand &command) {
     return inputError(command.model +
                       ": expected a folder, a .gguf file or a compiled model with a chat template, "
                       "found none");
+  HEDDLE_TRY(chooseTemplate(source.chat, command.chatTemplate));
   return source;
 }
 
@@ -108,9 +110,7 @@ Status heddle::tokenizeCommand(const TokenizeCommand &command, std::istream &in,
   const Source source = HEDDLE_TRY(openSource(command));
   Texts texts(command.texts, in);
   for (std::string text; texts.next(text);) {
-    if (!text.empty())
-      out << HEDDLE_TRY(answerOf(command, source, text, texts.place()));
-    out << '\n';
+    out << HEDDLE_TRY(answerOf(command, source, text, texts.place())) << '\n';
     HEDDLE_TRY(written(out));
   }
   return texts.finish();

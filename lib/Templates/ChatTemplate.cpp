@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Newer folders have the template in a file of its own, which goes before
+// Newer folders have the templates in files of their own, which go before
 // tokenizer_config.json.
 #include "heddle/Templates/ChatTemplate.h"
 
@@ -22,18 +22,32 @@ namespace heddle {
 using namespace tokenizers;
 namespace fs = std::filesystem;
 
-struct ChatTemplate::Parts {
-  std::string text;
-  std::string name;             ///< of the file
-  Json tokens = Json::object(); ///< bos_token and its like
-  std::optional<Template> read = {};
-};
-
 namespace {
 
 struct Named {
   std::string name, text, file;
 };
+
+/// A template, or what is wrong with it, which matters where it is chosen.
+struct ReadTemplate {
+  Named source;
+  Expected<Template> read;
+};
+
+constexpr const char *usual = "default", *ofTools = "tool_use";
+
+} // namespace
+
+struct ChatTemplate::Parts {
+  std::string name;             ///< of the folder or file
+  Json tokens = Json::object(); ///< bos_token and its like
+  std::vector<ReadTemplate> templates = {};
+
+  Expected<const Template *> find(const std::string &wanted) const;
+  Expected<const Template *> choose(const std::string &wanted, const Json &variables) const;
+};
+
+namespace {
 
 /// The templates of a folder, the first of a name counting.
 Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &config) {
@@ -42,7 +56,7 @@ Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &con
     found.push_back({"default", HEDDLE_TRY(readText(path)), path.string()});
   std::vector<fs::path> others;
   std::error_code failure;
-  for (fs::directory_iterator at(folder / "chat_templates", failure), end; !failure && at != end;
+  for (fs::directory_iterator at(folder / chatTemplateFolder, failure), end; !failure && at != end;
        at.increment(failure))
     if (at->path().extension() == ".jinja" && isThere(at->path()))
       others.push_back(at->path());
@@ -124,9 +138,55 @@ Expected<Json> tokensOf(const Gguf &file) {
 
 } // namespace
 
+static std::string namesOf(const std::vector<ReadTemplate> &templates) {
+  return listText(templates, [](const ReadTemplate &one) { return printable(one.source.name); });
+}
+
+/// Error where there is none of this name, or it cannot be read.
+Expected<const Template *> ChatTemplate::Parts::find(const std::string &wanted) const {
+  for (const ReadTemplate &one : templates)
+    if (one.source.name == wanted)
+      return one.read ? Expected<const Template *>(&*one.read)
+                      : inputError(one.read.error().message);
+  return inputError(name + ": expected a chat template named " + quotedText(wanted) + ", found " +
+                    namesOf(templates));
+}
+
+/// The template of a name, or that which Transformers takes for these variables.
+Expected<const Template *> ChatTemplate::Parts::choose(const std::string &wanted,
+                                                       const Json &variables) const {
+  const bool hasTools = variables.contains("tools") && !variables["tools"].is_null();
+  if (!wanted.empty())
+    return find(wanted);
+  const bool asksTools = hasTools && std::ranges::any_of(templates, [](const ReadTemplate &one) {
+                           return one.source.name == ofTools;
+                         });
+  return find(asksTools ? ofTools : usual);
+}
+
+/// Refuses what a template would leave out. Transformers says nothing there.
+static Status checkReads(const Template &chosen, const std::string &name, const Json &variables) {
+  for (const char *key : {"tools", "documents"})
+    if (const Json value = variables.value(key, Json()); !value.empty() && !chosen.names(key))
+      return inputError(name + ": expected a chat template that reads " + key +
+                        ", found one that would leave them out");
+  return {};
+}
+
 Expected<ChatTemplate> ChatTemplate::make(Parts parts) {
-  parts.read = HEDDLE_TRY(Template::parse(parts.text, parts.name));
+  if (std::ranges::none_of(parts.templates, [](const ReadTemplate &one) { return bool(one.read); }))
+    return inputError(parts.templates.front().read.error().message);
+  for (const ReadTemplate &one : parts.templates)
+    if (one.source.name == usual && !one.read)
+      return inputError(one.read.error().message);
   return ChatTemplate(std::make_shared<const Parts>(std::move(parts)));
+}
+
+Expected<ChatTemplate> ChatTemplate::named(const std::string &name) const {
+  HEDDLE_TRY(parts->find(name));
+  ChatTemplate other = *this;
+  other.chosen = name;
+  return other;
 }
 
 bool ChatTemplate::isIn(const std::string &folder) {
@@ -148,7 +208,7 @@ bool ChatTemplate::isIn(const std::string &folder) {
   return !found || !found->empty();
 }
 
-Expected<ChatTemplate> ChatTemplate::open(const std::string &model, const std::string &wanted) {
+Expected<ChatTemplate> ChatTemplate::open(const std::string &model) {
   const std::string folder = HEDDLE_TRY(modelPath(model));
   const fs::path path(folder);
   std::vector<Named> found;
@@ -166,20 +226,34 @@ Expected<ChatTemplate> ChatTemplate::open(const std::string &model, const std::s
   if (found.empty())
     return inputError(folder + ": expected a chat template in " +
                       (isGguf(folder) ? std::string(ggufKey)
-                                      : "chat_template.jinja, chat_templates "
+                                      : "chat_template.jinja, additional_chat_templates "
                                         "or tokenizer_config.json") +
                       ", found none");
-  const auto chosen = std::ranges::find(found, wanted, &Named::name);
-  if (chosen == found.end())
-    return inputError(folder + ": expected a chat template named " + quotedText(wanted) +
-                      ", found " + printable(namesOf(found)));
-  return make({std::move(chosen->text), std::move(chosen->file), std::move(tokens)});
+  Parts parts{.name = folder, .tokens = std::move(tokens)};
+  for (Named &one : found) {
+    Expected<Template> read = Template::parse(one.text, one.file);
+    parts.templates.push_back({std::move(one), std::move(read)});
+  }
+  return make(std::move(parts));
 }
 
 Expected<ChatTemplate> ChatTemplate::fromJson(std::string_view json, const std::string &name) {
   const Json value = HEDDLE_TRY(parseJson(json, name));
   const JsonField field(value, name);
-  Parts parts{HEDDLE_TRY(field.textAt("template")), name};
+  Parts parts{.name = name};
+  auto add = [&](const std::string &own, std::string text) {
+    Expected<Template> read =
+        Template::parse(text, own == usual ? name : name + " " + printable(own));
+    parts.templates.push_back({{own, std::move(text), name}, std::move(read)});
+  };
+  const auto others = field.find("others");
+  if (!others || field.find("template"))
+    add(usual, HEDDLE_TRY(field.textAt("template")));
+  if (others)
+    for (const JsonField &entry : HEDDLE_TRY(others->list()))
+      add(HEDDLE_TRY(entry.textAt("name")), HEDDLE_TRY(entry.textAt("template")));
+  if (parts.templates.empty())
+    return field.expected("a template");
   if (auto tokens = field.find("tokens")) {
     HEDDLE_TRY(tokens->checkObject());
     for (const auto &[key, token] : tokens->value().items())
@@ -188,8 +262,16 @@ Expected<ChatTemplate> ChatTemplate::fromJson(std::string_view json, const std::
   return make(std::move(parts));
 }
 
+/// Readers before there were others read the template named default.
 std::string ChatTemplate::toJson() const {
-  return Json{{"template", parts->text}, {"tokens", parts->tokens}}.dump();
+  Json json = Json::object();
+  for (const auto &[source, read] : parts->templates)
+    if (source.name == usual)
+      json["template"] = source.text;
+    else
+      json["others"].push_back({{"name", source.name}, {"template", source.text}});
+  json["tokens"] = parts->tokens;
+  return json.dump();
 }
 
 Expected<std::string> ChatTemplate::render(const Json &messages, bool addGenerationPrompt,
@@ -208,7 +290,9 @@ Expected<std::string> ChatTemplate::render(const Json &messages, bool addGenerat
   all["documents"] = nullptr;
   all["add_generation_prompt"] = addGenerationPrompt;
   all.update(variables);
-  return parts->read->render(all, options);
+  const Template &one = *HEDDLE_TRY(parts->choose(chosen, variables));
+  HEDDLE_TRY(checkReads(one, parts->name, variables));
+  return one.render(all, options);
 }
 
 } // namespace heddle

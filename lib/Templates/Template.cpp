@@ -8,21 +8,43 @@
 #include "Interpreter.h"
 #include "Syntax.h"
 
+#include "heddle/Support/Try.h"
+
+#include <set>
+
 namespace heddle {
 
 struct Template::Parts {
   std::string name;
   templates::Body body;
+  std::set<std::string, std::less<>> names;
 };
+
+/// Names in tags that are no attributes.
+static Expected<std::set<std::string, std::less<>>> namesIn(std::string_view text,
+                                                            const std::string &name) {
+  std::set<std::string, std::less<>> names;
+  bool isAttribute = false;
+  for (templates::Token &token : HEDDLE_TRY(templates::tokensOf(text, name))) {
+    const bool isPoint = token.isSign(".");
+    if (token.kind == templates::Token::Name && !isAttribute)
+      names.insert(std::move(token.text));
+    isAttribute = isPoint;
+  }
+  return names;
+}
 
 Expected<Template> Template::parse(std::string_view text, const std::string &name) {
   return withinMemory([&]() -> Expected<Template> {
     auto parts = std::make_shared<Parts>();
     parts->name = name;
     parts->body = HEDDLE_TRY(templates::parseTemplate(text, name));
+    parts->names = HEDDLE_TRY(namesIn(text, name));
     return Template(std::move(parts));
   });
 }
+
+bool Template::names(std::string_view variable) const { return parts->names.contains(variable); }
 
 Expected<std::string> Template::render(const nlohmann::ordered_json &variables,
                                        const RenderOptions &options) const {

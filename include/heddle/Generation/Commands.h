@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Commands shared by `heddle` and `heddle-run`. The tools parse the command line and
-// print errors; everything else is decided here. A text without tokens gives an empty
-// line.
+// print errors; everything else is decided here. An empty text is a text. Where not even
+// the tokenizer adds a token to it, it is an error, but for vectors, which are then zeros,
+// and for a decoder that knows the token that a text begins with. Of a model with a
+// vocabulary it has an empty line then.
 #pragma once
 
 #include "heddle/Generation/Transcriber.h"
@@ -110,13 +112,15 @@ struct TranslateCommand {
   /// Of `generate`, in place of texts: a file with a prompt a line; in FILE.jsonl a line is JSON, a
   /// text, a list of messages or an object with messages, and so is a line of output, a text.
   std::string prompts;
+  std::optional<std::string> chatTemplate; ///< of messages: see ChatCommand
 };
 
 /// `chat`.
 struct ChatCommand {
-  WritingOptions writing;            ///< without a beam
-  std::optional<std::string> system; ///< what the first message says
-  bool terminal = false;             ///< somebody types: a mark asks for each turn
+  WritingOptions writing;                  ///< without a beam
+  std::optional<std::string> system;       ///< what the first message says
+  std::optional<std::string> chatTemplate; ///< name of one of the model's; none: see ChatTemplate
+  bool terminal = false;                   ///< somebody types: a mark asks for each turn
 };
 
 /// `transcribe`.
@@ -145,7 +149,8 @@ struct TokenizeCommand {
   bool decode = false;             ///< ids to text
   bool chat = false;               ///< a text is what a user says: ids of the model's chat template
   bool json = false; ///< with `chat`: a line is messages, or all that the template reads
-  std::optional<std::string> system; ///< with `chat`: what the first message says
+  std::optional<std::string> system;       ///< with `chat`: what the first message says
+  std::optional<std::string> chatTemplate; ///< with `chat`: see ChatCommand
 };
 
 /// Usage error for a batch below 1.
@@ -183,8 +188,7 @@ Status checkPerplexity(const PerplexityCommand &command);
 /// behind the tokens of its window.
 Status perplexityCommand(Session &session, const PerplexityCommand &command, std::ostream &out);
 
-/// Writes a line for each text: its ids, or with `decode` the text of its ids. An empty line gives
-/// an empty one.
+/// Writes a line for each text: its ids, or with `decode` the text of its ids.
 Status tokenizeCommand(const TokenizeCommand &command, std::istream &in, std::ostream &out);
 
 /// Usage error for options that contradict each other. Tools call it before they open a model.
@@ -193,12 +197,10 @@ Status checkEmbed(const EmbedCommand &command);
 Status checkSimilarity(const SimilarityCommand &command);
 Status checkClassify(const ClassifyCommand &command);
 
-/// Writes the vector of each text: a line of numbers, a line of JSON, or a row of a file, where a
-/// text without tokens has zeros.
+/// Writes the vector of each text: a line of numbers, a line of JSON, or a row of a file.
 Status embedCommand(Session &session, const EmbedCommand &command, std::istream &in,
                     std::ostream &out, std::ostream &notes);
-/// Writes the cosine of the vectors of two texts, a line for each pair; an empty one where a line of
-/// input lacks a text.
+/// Writes the cosine of the vectors of two texts, a line for each pair.
 Status similarityCommand(Session &session, const SimilarityCommand &command, std::istream &in,
                          std::ostream &out, std::ostream &notes);
 /// Writes a line for each text: the likeliest class and its probability, "label\t0.987654". Where

@@ -10,23 +10,28 @@
 
 namespace heddle {
 
+/// The folder, inside a model's, of the templates that have names.
+inline constexpr const char *chatTemplateFolder = "additional_chat_templates";
+
 class ChatTemplate {
 public:
   /// Whether a folder or a .gguf file has templates, or files that cannot be read in their place.
   static bool isIn(const std::string &folder);
 
-  /// The folder's template: chat_template.jinja, chat_templates/NAME.jinja, or the chat_template of
-  /// tokenizer_config.json; and its special tokens. `wanted`: of several the one of this name. Of a
-  /// .gguf file tokenizer.chat_template, or tokenizer.chat_template.NAME.
-  static Expected<ChatTemplate> open(const std::string &folder,
-                                     const std::string &wanted = "default");
+  /// The folder's templates: chat_template.jinja, which is named default, and
+  /// additional_chat_templates/NAME.jinja, or else the chat_template of tokenizer_config.json; and its
+  /// special tokens. Of a .gguf file tokenizer.chat_template and tokenizer.chat_template.NAME.
+  static Expected<ChatTemplate> open(const std::string &folder);
+  /// The same templates, of which the one of this name renders; error if there is none.
+  Expected<ChatTemplate> named(const std::string &name) const;
   /// What `toJson` wrote, as a compiled model carries it. Errors begin with `name`.
   static Expected<ChatTemplate> fromJson(std::string_view json, const std::string &name);
   std::string toJson() const;
 
   /// The text of messages: a list of objects with role and content. `variables` is an object of
   /// anything else that the template may read (tools, documents, enable_thinking); they go before
-  /// special tokens of the same name.
+  /// special tokens of the same name. As in Transformers, the template is tool_use where tools are
+  /// given and it exists, else default. Error for tools or documents that it does not read.
   Expected<std::string> render(const nlohmann::ordered_json &messages, bool addGenerationPrompt,
                                const nlohmann::ordered_json &variables,
                                const RenderOptions &options = {}) const;
@@ -36,6 +41,7 @@ private:
   explicit ChatTemplate(std::shared_ptr<const Parts> parts) : parts(std::move(parts)) {}
   static Expected<ChatTemplate> make(Parts parts);
   std::shared_ptr<const Parts> parts;
+  std::string chosen; ///< a name; empty: as Transformers chooses
 };
 
 } // namespace heddle

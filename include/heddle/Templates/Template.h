@@ -39,6 +39,9 @@ public:
   Expected<std::string> render(const nlohmann::ordered_json &variables,
                                const RenderOptions &options = {}) const;
 
+  /// Whether a variable of this name stands anywhere in the template, but for attributes.
+  bool names(std::string_view variable) const;
+
 private:
   struct Parts;
   explicit Template(std::shared_ptr<const Parts> parts) : parts(std::move(parts)) {}

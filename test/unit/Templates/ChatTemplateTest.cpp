@@ -28,9 +28,10 @@ protected:
     fs::create_directories((folder / name).parent_path());
     std::ofstream(folder / name) << text;
   }
-  std::string render(const std::string &wanted = "default",
-                     const Json &variables = Json::object()) const {
-    auto chat = ChatTemplate::open(folder.string(), wanted);
+  std::string render(const std::string &wanted = "", const Json &variables = Json::object()) const {
+    auto chat = ChatTemplate::open(folder.string());
+    if (chat && !wanted.empty())
+      chat = chat->named(wanted);
     if (!chat)
       return chat.error().message;
     auto text = chat->render({{{"role", "user"}, {"content", "Hi"}}}, true, variables);
@@ -53,15 +54,15 @@ TEST_F(ChatTemplateTest, TokensMayStandInTheirOwnFile) {
   write("chat_template.jinja", "{{ bos_token }}{{ eos_token }}{{ name }}");
   write("tokenizer_config.json", R"({"bos_token": "<1>"})");
   write("special_tokens_map.json", R"({"bos_token": "<2>", "eos_token": {"content": "<3>"}})");
-  EXPECT_EQ(render("default", {{"name", "x"}}), "<1><3>x");
-  EXPECT_EQ(render("default", {{"bos_token", "<own>"}}), "<own><3>");
+  EXPECT_EQ(render("", {{"name", "x"}}), "<1><3>x");
+  EXPECT_EQ(render("", {{"bos_token", "<own>"}}), "<own><3>");
 }
 
 TEST_F(ChatTemplateTest, FilesGoBeforeTheConfig) {
   write("tokenizer_config.json", R"({"chat_template": "old"})");
   write("chat_template.jinja", "new");
-  write("chat_templates/tool_use.jinja", "tools");
-  write("chat_templates/note.txt", "no template");
+  write("additional_chat_templates/tool_use.jinja", "tools");
+  write("additional_chat_templates/note.txt", "no template");
   EXPECT_EQ(render(), "new");
   EXPECT_EQ(render("tool_use"), "tools");
   EXPECT_EQ(render("rag"), folder.string() +
@@ -77,10 +78,43 @@ TEST_F(ChatTemplateTest, ConfigMayHoldSeveral) {
   EXPECT_EQ(render("rag"), "b");
 }
 
+/// The choice of Transformers: tool_use where tools are given, an empty list too, else default.
+TEST_F(ChatTemplateTest, ToolsChooseTheirTemplate) {
+  write("chat_template.jinja", "{{ messages[0].tools }}plain");
+  const Json tools = {{"tools", {{{"type", "function"}}}}}, documents = {{"documents", {"a"}}};
+  EXPECT_EQ(render("", {{"tools", nullptr}}), "plain");
+  EXPECT_EQ(render("", {{"tools", Json::array()}}), "plain");
+  EXPECT_EQ(render("", tools), folder.string() + ": expected a chat template that reads tools, "
+                                                 "found one that would leave them out");
+  write("additional_chat_templates/tool_use.jinja", "{{ tools | length }}");
+  write("additional_chat_templates/rag.jinja", "{% for d in documents %}{{ d }}{% endfor %}");
+  write("additional_chat_templates/damaged.jinja", "{% x");
+  EXPECT_EQ(render("", tools), "1");
+  EXPECT_EQ(render("", {{"tools", Json::array()}}), "0");
+  EXPECT_EQ(render("rag", documents), "a");
+  EXPECT_EQ(render("", documents), folder.string() +
+                                       ": expected a chat template that reads documents, found "
+                                       "one that would leave them out");
+  auto chat = ChatTemplate::open(folder.string());
+  ASSERT_TRUE(chat);
+  auto again = ChatTemplate::fromJson(chat->toJson(), "member");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again->render(Json::array(), true, tools), "1");
+  EXPECT_EQ(*again->named("rag")->render(Json::array(), true, documents), "a");
+  EXPECT_FALSE(again->named("damaged"));
+}
+
+TEST_F(ChatTemplateTest, WithoutADefaultOneIsNamed) {
+  write("additional_chat_templates/rag.jinja", "rag");
+  EXPECT_EQ(render(), folder.string() + ": expected a chat template named 'default', found rag");
+  EXPECT_EQ(render("rag"), "rag");
+}
+
 TEST_F(ChatTemplateTest, ErrorsNameTheFile) {
   EXPECT_FALSE(ChatTemplate::isIn(folder.string()));
-  EXPECT_EQ(render(), folder.string() + ": expected a chat template in chat_template.jinja, "
-                                        "chat_templates or tokenizer_config.json, found none");
+  EXPECT_EQ(render(), folder.string() +
+                          ": expected a chat template in chat_template.jinja, "
+                          "additional_chat_templates or tokenizer_config.json, found none");
   write("tokenizer_config.json", R"({"chat_template": 5})");
   EXPECT_EQ(render(), (folder / "tokenizer_config.json").string() +
                           ": chat_template: expected a list, found 5");
@@ -143,6 +177,8 @@ TEST_F(ChatTemplateTest, GgufFilesNameTokensByTheirIds) {
   };
   EXPECT_EQ(rendered(file), "<s>HiFalse");
   EXPECT_EQ(rendered(GgufFile(file).add("tokenizer.ggml.padding_token_id", 0u)), "<s>HiTrue");
+  EXPECT_EQ(rendered(GgufFile(file).add("tokenizer.chat_template.tool_use", "{{ tools }}")),
+            "<s>HiFalse");
   EXPECT_EQ(rendered(GgufFile(file).add("tokenizer.ggml.padding_token_id", UINT32_MAX)),
             "<s>HiFalse");
   EXPECT_EQ(rendered(GgufFile(file).add("tokenizer.ggml.padding_token_id", 2u)),
