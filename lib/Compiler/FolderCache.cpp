@@ -16,8 +16,10 @@
 #include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Parallel.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Templates/ChatTemplate.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -26,6 +28,7 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sys/stat.h>
 
 using namespace heddle;
@@ -36,6 +39,9 @@ namespace fs = std::filesystem;
 static constexpr const char *kLimitVariable = "HEDDLE_MODEL_CACHE_LIMIT";
 static constexpr uint64_t kDefaultMegabytes = 4096;
 static constexpr size_t kMaxFiles = 2000;
+/// Hashes of a kept file are of pieces of this size, and so many bytes of it are checked when it is
+/// opened.
+static constexpr size_t kPiece = 4 << 20, kMaxChecked = 512 << 20;
 /// Files of a configuration are smaller; what is larger is not cached.
 static constexpr int64_t kMaxConfiguration = 256 << 20;
 
@@ -54,13 +60,14 @@ public:
   /// None where nothing is kept: the cache is off, or this is no folder of Hugging Face.
   static Expected<std::optional<CachedFolder>> find(const std::string &model,
                                                     const CompileOptions &options);
-  /// The compiled file; none if it is missing or damaged.
+  /// The compiled file; none if it is missing or damaged. Damage is a note of the report.
   std::optional<Artifact> open(CompileReport &report) const;
   /// Compiles into the cache. Where it cannot be written, says why: the result is none.
   Status compile(const CompileOptions &options, CompileReport &report) const;
   void limit() const { limitCache(cachedModels.prefix, kMaxFiles, limitBytes); }
 
 private:
+  Status keepFacts(const CompileReport &report) const;
   std::string path(const char *extension) const {
     return cacheDirectory() + "/" + std::string(cachedModels.prefix) + key + extension;
   }
@@ -96,7 +103,7 @@ static std::optional<FolderFiles> filesOf(const fs::path &model, const fs::path 
   if (model != folder)
     return FolderFiles{{}, {model.filename().string()}};
   std::vector<std::string> names, inside = moduleFolders(folder);
-  inside.push_back("chat_templates");
+  inside.push_back(chatTemplateFolder);
   for (const std::string &inner : inside) {
     std::error_code failure;
     if (!fs::exists(folder / inner, failure))
@@ -227,15 +234,66 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
 
 //===- Files -------------------------------------------------------------===//
 
+static std::span<const std::byte> pieceOf(std::span<const std::byte> bytes, size_t index) {
+  return bytes.subspan(index * kPiece, std::min(kPiece, bytes.size() - index * kPiece));
+}
+
+static size_t piecesOf(size_t bytes) { return (bytes + kPiece - 1) / kPiece; }
+
+/// Hashes of `count` pieces from `first` on, after the last one those from the beginning.
+static std::vector<uint64_t> hashesOf(std::span<const std::byte> bytes, size_t first,
+                                      size_t count) {
+  constexpr int mostThreads = 8; // memory gives no more
+  std::vector<uint64_t> hashes(count);
+  const size_t pieces = piecesOf(bytes.size());
+  parallelFor(
+      static_cast<int64_t>(count), std::min(mostThreads, processorCount()), [&](int64_t i, int) {
+        const auto piece = pieceOf(bytes, (first + static_cast<size_t>(i)) % pieces);
+        hashes[static_cast<size_t>(i)] =
+            llvm::xxh3_64bits({reinterpret_cast<const uint8_t *>(piece.data()), piece.size()});
+      });
+  return hashes;
+}
+
+/// Whether a kept file holds what was written: all of a small one, and of a larger one other pieces
+/// each time.
+static bool isWhole(std::span<const std::byte> bytes, const std::vector<uint64_t> &written) {
+  const size_t pieces = piecesOf(bytes.size()), count = std::min(pieces, kMaxChecked / kPiece);
+  if (written.size() != pieces || pieces == 0)
+    return false;
+  const auto now =
+      static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  const size_t first = count == pieces ? 0 : std::mt19937_64(now)() % pieces;
+  const std::vector<uint64_t> found = hashesOf(bytes, first, count);
+  for (size_t i = 0; i < count; ++i)
+    if (found[i] != written[(first + i) % pieces])
+      return false;
+  return true;
+}
+
+/// The hashes in what is known of a kept file; none of one without.
+static std::vector<uint64_t> writtenHashes(const Json &facts) {
+  std::vector<uint64_t> hashes;
+  for (const Json &hash : facts.value("pieces", Json::array()))
+    hashes.push_back(hash.is_number_unsigned() ? hash.get<uint64_t>() : 0);
+  return hashes;
+}
+
 std::optional<Artifact> CachedFolder::open(CompileReport &report) const {
   auto bytes = MappedBytes::openFile(path(".heddle"));
-  auto artifact =
-      bytes ? Artifact::fromBytes(std::move(*bytes), model) : Expected<Artifact>(bytes.takeError());
   auto text = readFromCache(path(".json"));
   auto facts = text ? parseJson(*text, "") : Expected<Json>(inputError(""));
-  if (!artifact || !facts || !facts->is_object() || !(*facts)["warnings"].is_array() ||
+  if (!bytes || !facts || !facts->is_object() || !(*facts)["warnings"].is_array() ||
       !(*facts)["folder"].is_string())
     return std::nullopt;
+  const bool isSame = isWhole(bytes->bytes(), writtenHashes(*facts));
+  auto artifact = isSame ? Artifact::fromBytes(std::move(*bytes), model)
+                         : Expected<Artifact>(inputError("damaged"));
+  if (!artifact) {
+    report.notes.push_back(path(".heddle") + ": expected the bytes that were written, found "
+                                             "others: the folder is compiled again");
+    return std::nullopt;
+  }
   touchInCache(path(".heddle"));
   touchInCache(path(".json"));
   // A copy of the folder is another path with the same warnings.
@@ -272,9 +330,23 @@ Status CachedFolder::checkRoom() const {
   return {};
 }
 
+/// What is known of a compiled file beside it.
+Status CachedFolder::keepFacts(const CompileReport &report) const {
+  const MappedBytes bytes = HEDDLE_TRY(MappedBytes::openFile(path(".heddle")));
+  Json facts;
+  facts["folder"] = model;
+  facts["options"] = description;
+  facts["warnings"] = report.warnings;
+  facts["pieces"] = hashesOf(bytes.bytes(), 0, piecesOf(bytes.bytes().size()));
+  keepInCache(path(".json"), facts.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return {};
+}
+
 Status CachedFolder::compile(const CompileOptions &options, CompileReport &report) const {
   HEDDLE_TRY(checkRoom());
+  std::vector<std::string> notes = std::move(report.notes); // of the file that was here
   report = HEDDLE_TRY(compileModel(model, path(".heddle"), options));
+  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   std::error_code none;
   if (const uint64_t bytes = fs::file_size(path(".heddle"), none); !none && bytes > limitBytes)
     report.notes.push_back(
@@ -282,12 +354,7 @@ Status CachedFolder::compile(const CompileOptions &options, CompileReport &repor
                   "which is not kept",
                   cacheDirectory().c_str(), static_cast<unsigned long long>(limitBytes >> 20),
                   kLimitVariable, static_cast<unsigned long long>(bytes >> 20)));
-  Json facts;
-  facts["folder"] = model;
-  facts["options"] = description;
-  facts["warnings"] = report.warnings;
-  keepInCache(path(".json"), facts.dump(-1, ' ', false, Json::error_handler_t::replace));
-  return {};
+  return keepFacts(report);
 }
 
 Expected<Artifact> heddle::compileOnce(const std::string &model, const CompileOptions &options,
