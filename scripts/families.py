@@ -375,7 +375,9 @@ FAMILIES = {
     "smollm3": causal("SmolLM3", smollm3),
     "gemma": causal("Gemma", lambda c: c.decoder(max_position_embeddings=32)),
     "falcon": causal("Falcon", falcon, others=()),
-    "gpt_neox": causal("GPTNeoX", lambda c: square(c, ("num_key_value_heads", "rms_norm_eps"), rotary_pct=c.of(0.5, 1.0), use_parallel_residual=c.of(True, False)), others=()),
+    "gpt_neox": causal("GPTNeoX", lambda c: square(
+        c, ("num_key_value_heads", "rms_norm_eps", "rope_theta"), rotary_pct=c.of(0.5, 1.0), rotary_emb_base=c.of(100, 10000),
+        use_parallel_residual=c.of(True, False)), others=()),
     "opt": causal("OPT", opt, others=()),
     "bloom": causal("Bloom", lambda c: old_names(c, hidden_size=c.size, n_layer=c.layers, n_head=c.heads, pad_token_id=0), others=()),
     "olmo2": causal("Olmo2", lambda c: square(c, attention_bias=c.of(True, False))),

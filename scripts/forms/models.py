@@ -244,6 +244,15 @@ def untied_without(draft):
     return True
 
 
+@form("untied, saved again by Transformers 5")
+def untied_again(draft):
+    """T5 says there that its matrices are one, keeps both and says that rows are not scaled."""
+    if draft.config["model_type"] not in ("t5", "umt5") or not head_of(draft):
+        return False
+    draft.config |= {"tie_word_embeddings": True, "scale_decoder_outputs": False}
+    return True
+
+
 @form("table of words under another name")
 def other_table(draft):
     """What T5 and BART save where matrices are shared differs from version to version."""

@@ -19,10 +19,12 @@ BASES = {"bert-masked": "bert", "llama-decoder": "model", "t5": "transformer", "
          "stablelm-decoder": "model", "bert": "bert", "t5-gated": "transformer", "deberta-masked": "deberta"}
 # Forms that every one of the listed folders has.
 ALSO = {"rope_parameters": ("stablelm-decoder", "llama-decoder", "glm4-decoder", "phi3-decoder"), "gamma and beta": ("bert", "deberta-masked"),
-        "num_labels alone": ("bert-classes",), "without the base prefix": ("bert-masked", "llama-decoder", "nomic-masked", "new-classes"),
+        "num_labels alone": ("bert-classes",), "untied, saved again by Transformers 5": ("t5-gated",),
+        "tied, both matrices, which differ": ("t5", "qwen3-decoder"),
+        "without the base prefix": ("bert-masked", "llama-decoder", "nomic-masked", "new-classes"),
         "with the base prefix": ("bert", "modernbert", "nomic", "new")}
-PREFIXES = {"glm4-decoder": "model", "phi3-decoder": "model", "nomic-masked": "bert", "new-classes": "new", "nomic": "nomic_bert", "new": "gte",
-            "modernbert": "model"}
+PREFIXES = {"qwen3-decoder": "model", "glm4-decoder": "model", "phi3-decoder": "model", "nomic-masked": "bert", "new-classes": "new",
+            "nomic": "nomic_bert", "new": "gte", "modernbert": "model"}
 
 
 def model_cases(out):
