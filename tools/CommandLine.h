@@ -483,7 +483,8 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
   own->footer("Examples:\n" + start + " \"a text\"\n" + start +
               " --pair=\"another text\" < texts.txt\n" + start + " --decode \"101 2023 102\"\n" +
               start + " --chat \"Hello\"");
-  own->callback([&outcome, command] { outcome = tokenizeCommand(*command, std::cin, std::cout); });
+  own->callback(
+      [&outcome, command] { outcome = tokenizeCommand(*command, std::cin, std::cout, std::cerr); });
 }
 
 /// Adds the flags of `bench`, without model and device; `dims` are for parseDimensions.

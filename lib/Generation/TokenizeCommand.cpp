@@ -56,16 +56,20 @@ Expected<Source> compiledSource(const std::string &path) {
   return inputError(path + ": expected a compiled model with a tokenizer, found one without");
 }
 
-Expected<Source> folderSource(const std::string &path) {
-  return Source{HEDDLE_TRY(openTokenizer(path)), std::nullopt};
+Expected<Source> folderSource(const std::string &path, std::ostream &notes) {
+  const TokenizerFile file = HEDDLE_TRY(readTokenizerFile(path));
+  Source source{HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name)), std::nullopt};
+  for (const std::string &warning : file.warnings)
+    notes << "warning: " << printable(warning) << '\n';
+  return source;
 }
 
-Expected<Source> openSource(const TokenizeCommand &command) {
+Expected<Source> openSource(const TokenizeCommand &command, std::ostream &notes) {
   const bool isFolder = std::filesystem::is_directory(command.model);
   const bool isCompiled =
       !isFolder && std::filesystem::path(command.model).extension() == ".heddle";
   Source source =
-      HEDDLE_TRY(isCompiled ? compiledSource(command.model) : folderSource(command.model));
+      HEDDLE_TRY(isCompiled ? compiledSource(command.model) : folderSource(command.model, notes));
   if (command.chat && (isFolder || isGguf(command.model)))
     source.chat = HEDDLE_TRY(ChatTemplate::open(command.model));
   if (command.chat && !source.chat)
@@ -104,10 +108,10 @@ Expected<std::string> answerOf(const TokenizeCommand &command, const Source &sou
 
 } // namespace
 
-Status heddle::tokenizeCommand(const TokenizeCommand &command, std::istream &in,
-                               std::ostream &out) {
+Status heddle::tokenizeCommand(const TokenizeCommand &command, std::istream &in, std::ostream &out,
+                               std::ostream &notes) {
   HEDDLE_TRY(checkTokenize(command));
-  const Source source = HEDDLE_TRY(openSource(command));
+  const Source source = HEDDLE_TRY(openSource(command, notes));
   Texts texts(command.texts, in);
   for (std::string text; texts.next(text);) {
     out << HEDDLE_TRY(answerOf(command, source, text, texts.place())) << '\n';

@@ -10,28 +10,14 @@ import pathlib
 import struct
 import sys
 
-U32, F32, TEXT, LIST = 4, 6, 8, 9
+import files
+
 NAMES = {
     "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd",
     "embeddings.token_type_embeddings": "token_types", "embeddings.LayerNorm": "token_embd_norm",
     "attention.self.query": "attn_q", "attention.self.key": "attn_k", "attention.self.value": "attn_v",
     "attention.output.dense": "attn_output", "attention.output.LayerNorm": "attn_output_norm",
     "intermediate.dense": "ffn_up", "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm"}
-
-
-def text(value):
-    data = value.encode()
-    return struct.pack("<Q", len(data)) + data
-
-
-def value(key, data):
-    if isinstance(data, list):
-        kind = TEXT if isinstance(data[0], str) else U32
-        parts = [text(x) if kind == TEXT else struct.pack("<I", x) for x in data]
-        return text(key) + struct.pack("<IIQ", LIST, kind, len(data)) + b"".join(parts)
-    if isinstance(data, str):
-        return text(key) + struct.pack("<I", TEXT) + text(data)
-    return text(key) + (struct.pack("<II", U32, data) if isinstance(data, int) else struct.pack("<If", F32, data))
 
 
 def piece(token):
@@ -64,16 +50,11 @@ for word in sys.argv[3:]:
 weights = (folder / "model.safetensors").read_bytes()
 length = struct.unpack("<Q", weights[:8])[0]
 tensors = json.loads(weights[8 : 8 + length])
-infos, body, count = b"", b"", 0
+wanted = []
 for key, info in tensors.items():
     if key == "__metadata__" or name(key) is None:
         continue
     assert info["dtype"] == "F32", key
-    shape = info["shape"][::-1]
-    infos += text(name(key)) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, len(body))
     begin, end = info["data_offsets"]
-    body += weights[8 + length + begin : 8 + length + end]
-    body += bytes(-len(body) % 32)
-    count += 1
-head = b"GGUF" + struct.pack("<IQQ", 3, count, len(metadata)) + b"".join(map(value, metadata, metadata.values())) + infos
-pathlib.Path(sys.argv[2]).write_bytes(head + bytes(-len(head) % 32) + body)
+    wanted.append((name(key), info["shape"], weights[8 + length + begin : 8 + length + end]))
+files.write(sys.argv[2], metadata, wanted)

@@ -188,8 +188,10 @@ Status checkPerplexity(const PerplexityCommand &command);
 /// behind the tokens of its window.
 Status perplexityCommand(Session &session, const PerplexityCommand &command, std::ostream &out);
 
-/// Writes a line for each text: its ids, or with `decode` the text of its ids.
-Status tokenizeCommand(const TokenizeCommand &command, std::istream &in, std::ostream &out);
+/// Writes a line for each text: its ids, or with `decode` the text of its ids. `notes` gets a line
+/// for what the model's files say and is not followed.
+Status tokenizeCommand(const TokenizeCommand &command, std::istream &in, std::ostream &out,
+                       std::ostream &notes);
 
 /// Usage error for options that contradict each other. Tools call it before they open a model.
 Status checkEncoder(const EncoderCommand &command);

@@ -1,0 +1,49 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes a GGUF file of a decoder that says one token after every token, and "x" after that one; needs no package.
+
+usage: python3 test/gguf/decoder.py OUT TOKEN [KEY=VALUE ...]     KEY=VALUE: more metadata, a number, true, false or a text
+"""
+
+import struct
+import sys
+
+import files
+
+said = sys.argv[2]
+TOKENS = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256)), "▁", "x", "▁x", "a", "▁a", said, "<|user|>"]
+KINDS = [2, 3, 3] + [6] * 256 + [1] * 5 + [3, 3]
+SIZE, COUNT = 64, len(TOKENS)
+
+metadata = {
+    "general.architecture": "llama", "llama.context_length": 128, "llama.embedding_length": SIZE, "llama.block_count": 1,
+    "llama.feed_forward_length": 96, "llama.attention.head_count": 4, "llama.attention.head_count_kv": 4,
+    "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.rope.dimension_count": 16, "tokenizer.ggml.model": "llama",
+    "tokenizer.ggml.tokens": TOKENS, "tokenizer.ggml.scores": [0.0] * 259 + [-float(i) for i in range(COUNT - 259)],
+    "tokenizer.ggml.token_type": KINDS, "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2,
+    "tokenizer.chat_template": "{% for m in messages %}{{ '<|user|>' + m['content'] }}{% endfor %}"}
+for word in sys.argv[3:]:
+    key, data = word.split("=", 1)
+    metadata[key] = int(data) if data.isdigit() else {"true": True, "false": False}.get(data, data)
+
+
+def matrix(rows, columns, ones=()):
+    """Zeros, and numbers at some places."""
+    numbers = [0.0] * (rows * columns)
+    for row, column, number in ones:
+        numbers[row * columns + column] = number
+    return [rows, columns], struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def norm():
+    return [SIZE], struct.pack(f"<{SIZE}f", *[1.0] * SIZE)
+
+
+end, x = TOKENS.index(said), TOKENS.index("x")
+tensors = {
+    "token_embd": matrix(COUNT, SIZE, [(i, int(i == end), 10.0) for i in range(COUNT)]),
+    "output": matrix(COUNT, SIZE, [(end, 0, 5.0), (x, 1, 5.0)]), "output_norm": norm(), "blk.0.attn_norm": norm(), "blk.0.ffn_norm": norm(),
+    "blk.0.ffn_gate": matrix(96, SIZE), "blk.0.ffn_up": matrix(96, SIZE), "blk.0.ffn_down": matrix(SIZE, 96)}
+for part in ("q", "k", "v", "output"):
+    tensors[f"blk.0.attn_{part}"] = matrix(SIZE, SIZE)
+files.write(sys.argv[1], metadata, [(name + ".weight", *tensor) for name, tensor in tensors.items()])
