@@ -13,13 +13,87 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <fcntl.h>
 #include <omp.h>
 #include <span>
+#include <string>
+#include <unistd.h>
 #include <vector>
+
+extern "C" {
+// Of libomp; libgomp has neither.
+void kmp_set_warnings_off() __attribute__((weak));
+void kmp_set_warnings_on() __attribute__((weak));
+}
 
 namespace heddle {
 
-int processorCount() { return std::max(1, omp_get_num_procs()); }
+namespace {
+
+/// Starts LLVM's OpenMP runtime, which writes a file of the process's number into /dev/shm, or where
+/// that does not open into /tmp, and reads what stands there. It dies of a file that a killed process
+/// of the same number left unfinished, and of a full file system: each name that it could not use is
+/// cleared, or taken by a link that does not open until the runtime has gone on without.
+class OpenMpStart {
+public:
+  OpenMpStart() {
+    if (!kmp_set_warnings_off)
+      return;
+    for (const char *folder : {"/dev/shm", "/tmp"})
+      prepare(std::string(folder) + "/__KMP_REGISTERED_LIB_" + std::to_string(getpid()) + "_" +
+              std::to_string(getuid()));
+    if (blocked.empty())
+      return;
+    kmp_set_warnings_off(); // of the names that do not open
+    omp_get_max_threads();
+    kmp_set_warnings_on();
+    for (const std::string &path : blocked)
+      unlink(path.c_str());
+  }
+
+private:
+  /// Whether a file holds what the runtime writes: an address, a number and a name.
+  static bool isFinished(int file) {
+    std::array<char, 64> text = {};
+    const ssize_t size = pread(file, text.data(), text.size() - 1, 0);
+    char *end = text.data();
+    return size > 0 && std::strtoull(text.data(), &end, 16) != 0 && *end == '-';
+  }
+
+  void prepare(const std::string &path) {
+    constexpr mode_t own = 0600;
+    constexpr off_t registration = 1024; // bytes
+    if (const int old = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        old >= 0) {
+      const bool isUsed = isFinished(old);
+      close(old);
+      if (isUsed)
+        return;
+      unlink(path.c_str());
+    }
+    const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, own);
+    if (file < 0)
+      return;
+    const bool hasRoom = posix_fallocate(file, 0, registration) == 0;
+    close(file);
+    unlink(path.c_str());
+    if (!hasRoom && symlink("/dev/null/none", path.c_str()) == 0)
+      blocked.push_back(path);
+  }
+
+  std::vector<std::string> blocked;
+};
+
+/// Before any other call of OpenMP.
+void startOpenMp() { static const OpenMpStart start; }
+
+} // namespace
+
+int processorCount() {
+  startOpenMp();
+  return std::max(1, omp_get_num_procs());
+}
 
 namespace {
 
@@ -43,10 +117,18 @@ static void runPieces(std::span<Piece> pieces, int self, LoopBody body) {
   }
 }
 
+/// A function of its own: compilers ask the runtime for the thread's number where one begins.
+__attribute__((noinline)) static void runTogether(std::span<Piece> pieces, LoopBody body,
+                                                  ThreadScope scope) {
+#pragma omp parallel num_threads(static_cast<int>(pieces.size()))
+  scope([&] { runPieces(pieces, omp_get_thread_num(), body); });
+}
+
 /// Serial inside of another parallel region: nested loops would oversubscribe the processors.
 void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope) {
   if (threads <= 0)
     threads = processorCount();
+  startOpenMp();
   threads = static_cast<int>(std::min<int64_t>({threads, n, mostThreads}));
   if (threads <= 1 || omp_in_parallel())
     return scope([&] {
@@ -57,8 +139,7 @@ void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope) {
   const std::span pieces = std::span(storage).first(static_cast<size_t>(threads));
   for (int t = 0; t < threads; ++t)
     pieces[t] = {pieceEnd(n, threads, t - 1), pieceEnd(n, threads, t)};
-#pragma omp parallel num_threads(threads)
-  scope([&] { runPieces(pieces, omp_get_thread_num(), body); });
+  runTogether(pieces, body, scope);
 }
 
 void parallelFor(int64_t n, int threads, LoopBody body) {
@@ -68,7 +149,8 @@ void parallelFor(int64_t n, int threads, LoopBody body) {
 /// Threads run for a while before they meet at a barrier, because a thread that has just been woken
 /// shares a processor until the scheduler moves it. Time counts from the first start to the last
 /// end, so that threads that run one after the other do not look parallel.
-double secondsTogether(int threads, const std::function<void(int)> &work) {
+__attribute__((noinline)) static double timeTogether(int threads,
+                                                     const std::function<void(int)> &work) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds warmUp{8};
   std::vector<Clock::time_point> begins(static_cast<size_t>(threads)), ends(begins);
@@ -86,6 +168,11 @@ double secondsTogether(int threads, const std::function<void(int)> &work) {
   std::chrono::duration<double> passed =
       *std::ranges::max_element(ends) - *std::ranges::min_element(begins);
   return passed.count();
+}
+
+double secondsTogether(int threads, const std::function<void(int)> &work) {
+  startOpenMp();
+  return timeTogether(threads, work);
 }
 
 } // namespace heddle
