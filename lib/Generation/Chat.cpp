@@ -43,11 +43,17 @@ Expected<TokenIds> Chat::idsOf(const std::vector<Message> &said) const {
       .ids;
 }
 
+/// Tokens that a conversation may have before an answer.
+int64_t Chat::room() const {
+  const int64_t caches = model->target->limit, inAll = options.decoding.limitInAll;
+  return inAll > 0 ? std::min(caches, inAll - 1) : caches;
+}
+
 /// Leaves out the oldest messages until an answer has room behind the rest: a quarter of the caches,
 /// or all that it may have where that is less.
 Expected<TokenIds> Chat::fit(std::vector<Message> &said) const {
   constexpr int64_t share = 4;
-  const int64_t room = model->target->limit,
+  const int64_t room = this->room(),
                 answer = std::min(options.decoding.limit, std::max<int64_t>(room / share, 1));
   TokenIds ids = HEDDLE_TRY(idsOf(said));
   while (std::ssize(ids) + answer > room + 1 && said.size() > 1) {
@@ -74,8 +80,8 @@ Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
     return onText ? onText(piece) : true;
   };
   DecodingOptions decoding = options.decoding;
-  decoding.numbers = {turn}; // each turn draws its own numbers
-  const int64_t most = model->target->limit + 1 - std::ssize(ids); // the last one is not read
+  decoding.numbers = {turn};                         // each turn draws its own numbers
+  const int64_t most = room() + 1 - std::ssize(ids); // the last one is not read
   decoding.onToken = [&](size_t, int32_t token) -> Expected<bool> {
     ++answer.tokens;
     const bool isEnd = std::ranges::find(decoding.ends, token) != decoding.ends.end();

@@ -69,7 +69,7 @@ public:
   Expected<std::string> answer(const EncodedAnswer &text) const {
     if (!opened.encoder->pooled())
       return ofTokens(text);
-    std::string lines = all && text.number > 0 ? "\n" : "";
+    const std::string lines = all && text.number > 0 ? "\n" : "";
     if (text.values.empty())
       return lines + (all ? "" : "\n");
     return lines + classes("", text.values);
@@ -192,8 +192,6 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
     return ofModel(session, checked.takeError());
   std::vector<std::pair<double, std::string>> ranked; // for --top
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
-    if (text.values.empty())
-      return std::string(command.top ? "" : "\n");
     const float number = text.values.size() == 2 ? text.values[0] - text.values[1] : text.values[0];
     const double score = sigmoidal ? sigmoid(number) : static_cast<double>(number);
     if (!command.top)
@@ -204,7 +202,6 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
     return std::string();
   };
   HEDDLE_TRY(encodeTexts(opened, command.run, context, in, out, notes, answer));
-  std::erase_if(ranked, [](const auto &line) { return line.second.empty(); });
   std::ranges::stable_sort(ranked, LargestFirst(), &std::pair<double, std::string>::first);
   for (size_t i = 0; command.top && i < ranked.size() && static_cast<int64_t>(i) < *command.top;
        ++i)
@@ -228,9 +225,8 @@ Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command,
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const auto columns = static_cast<size_t>(opened.encoder->columns());
     std::string lines;
-    bool first = text.number == 0;
-    bool found = text.values.empty(); // an empty text has an empty answer
-    for (size_t i = 0; i < text.tokens.ids.size() && !text.values.empty(); ++i) {
+    bool first = text.number == 0, found = false;
+    for (size_t i = 0; i < text.tokens.ids.size(); ++i) {
       if (text.tokens.ids[i] != *model.maskToken)
         continue;
       found = true;
@@ -292,8 +288,6 @@ Status heddle::answerCommand(Session &session, const AnswerCommand &command, std
     return ofModel(session, inputError("expected a model that answers questions, found one with "
                                        "classes for tokens"));
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
-    if (text.values.empty())
-      return std::string("\n");
     const AnswerSpan span = bestSpan(text);
     return scoreText(span.score) + "\t" + text.text.substr(span.begin, span.end - span.begin) +
            "\n";

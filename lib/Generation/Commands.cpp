@@ -75,11 +75,10 @@ public:
   }
 
   Status answer(const std::vector<NumberedText> &texts) {
-    // A text without tokens is not decoded; it gives an empty line.
     options.numbers.clear();
     answers.clear();
     for (const NumberedText &text : texts)
-      if (!text.ids.empty()) {
+      if (!text.isLeftOut) {
         options.numbers.push_back(text.number);
         answers.push_back(
             {TextStream(*model.target, model.source ? TokenIds() : text.ids, command.writing.stops),
@@ -91,7 +90,7 @@ public:
       HEDDLE_TRY(finish(answers[i], translations[i]));
     size_t next = 0;
     for (const NumberedText &text : texts) {
-      std::string answer = text.ids.empty() ? "" : std::move(answers[next++].text);
+      std::string answer = text.isLeftOut ? "" : std::move(answers[next++].text);
       out << (json ? jsonText(answer) : answer) << '\n';
     }
     out.flush();
@@ -167,6 +166,8 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
   HEDDLE_TRY(checkWriting(command.writing));
   if (!command.prompts.empty() && (!command.text.texts.empty() || !command.text.input.empty()))
     return usageError("--prompts: expected no texts and no --input beside it, found some");
+  if (command.chatTemplate && !readsJson(command))
+    return usageError("--chat-template: expected --prompts=FILE.jsonl beside it, found none");
   if (command.stream && readsJson(command))
     return usageError("--stream: expected no JSON lines, found --prompts=" + command.prompts);
   if (command.stream && command.text.batch > 1)
@@ -210,6 +211,7 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
                                        "`transcribe` takes it"));
   if (Status takes = checkTakesText(model); !takes)
     return ofModel(session, takes.takeError());
+  HEDDLE_TRY(chooseTemplate(model.input().chat, command.chatTemplate));
   const std::string before = HEDDLE_TRY(chooseLanguages(command, model));
   auto decoder = TextDecoder::create(session, model);
   if (!decoder)

@@ -26,6 +26,7 @@ struct Row {
   size_t sequence;
   int32_t token; ///< input of the next step
   bool ended;
+  int64_t steps = 0; ///< that the row took, those after its end too
 };
 
 /// Greedy decoding or sampling of `count` sequences.
@@ -42,6 +43,8 @@ public:
       for (const Row &row : rows)
         tokens.push_back(row.token);
       auto scores = HEDDLE_TRY(model.step(tokens));
+      for (Row &row : rows)
+        ++row.steps;
       for (size_t r = 0; r < rows.size(); ++r)
         if (!rows[r].ended)
           HEDDLE_TRY(advance(rows[r], rowOf(scores, r, rows.size())));
@@ -76,12 +79,18 @@ private:
 
   size_t alive() const { return static_cast<size_t>(std::ranges::count(rows, false, &Row::ended)); }
 
+  /// Whether an ended row has no room for another step. The limit's last token is not read.
+  bool isFull(const Row &row) const {
+    return row.ended && !options.limits.empty() && row.steps + 1 >= options.limits[row.sequence];
+  }
+
   /// Fills places with waiting sequences, or shrinks the batch, whose copies of caches are worth it
-  /// once many rows have ended.
+  /// once many rows have ended, and have to be made once one of these is full.
   Status settle() {
     while (waiting < sequences.size() && alive() * 4 <= most * 3)
       HEDDLE_TRY(fill());
-    if (waiting == sequences.size() && alive() * 2 <= rows.size())
+    const bool isHalf = waiting == sequences.size() && alive() * 2 <= rows.size();
+    if (isHalf || std::ranges::any_of(rows, [this](const Row &row) { return isFull(row); }))
       HEDDLE_TRY(shrink());
     return {};
   }
@@ -138,7 +147,26 @@ int64_t heddle::limitOf(const DecodingOptions &options, size_t sequence) {
   return options.limits.empty() ? options.limit : std::min(options.limit, options.limits[sequence]);
 }
 
+/// Whether a search of these options uses one of them.
+static bool uses(const DecodingOptions &options, std::string_view name) {
+  for (const char *drawing : {"temperature", "top-k", "top-p", "min-p"})
+    if (name == drawing)
+      return options.sample;
+  for (const char *ofBeams : {"beam-rule", "length-penalty", "renormalize"})
+    if (name == ofBeams)
+      return options.beam > 1;
+  return true;
+}
+
+Status heddle::checkRefused(const DecodingOptions &options) {
+  for (const RefusedSetting &setting : options.refused)
+    if (uses(options, setting.option))
+      return inputError(setting.error);
+  return {};
+}
+
 Status heddle::checkDecoding(const DecodingOptions &options) {
+  HEDDLE_TRY(checkRefused(options));
   auto outside = [](const char *name, const std::string &range, double found) {
     return usageError(std::string(name) + ": expected " + range + ", found " +
                       formatted("%.15g", found));
@@ -152,8 +180,8 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
     return outside("temperature", "a number above 0", options.temperature);
   if (options.topK < 0)
     return outside("top-k", "at least 0", static_cast<double>(options.topK));
-  if (!(options.topP > 0 && options.topP <= 1))
-    return outside("top-p", "a number above 0 and at most 1", options.topP);
+  if (!(options.topP >= 0 && options.topP <= 1))
+    return outside("top-p", "a number from 0 to 1", options.topP);
   if (!(options.minP >= 0 && options.minP <= 1))
     return outside("min-p", "a number from 0 to 1", options.minP);
   if (!std::isfinite(options.repetitionPenalty) || options.repetitionPenalty <= 0)

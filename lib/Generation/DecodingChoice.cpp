@@ -8,6 +8,7 @@
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include <algorithm>
 #include <ostream>
 
 using namespace heddle;
@@ -55,14 +56,33 @@ static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &
   return limit;
 }
 
+/// Whether a flag, or what else is asked for, takes the place of a setting of the model.
+static bool isChosen(const WritingOptions &writing, bool beamIsChosen, std::string_view name) {
+  const std::pair<std::string_view, bool> choices[] = {
+      {"sample", writing.sample.has_value() || writing.beam.value_or(1) > 1},
+      {"beams", beamIsChosen},
+      {"length-penalty", writing.lengthPenalty.has_value()},
+      {"limit", writing.limit.has_value()},
+      {"repetition-penalty", writing.repetitionPenalty.has_value()},
+      {"temperature", writing.temperature.has_value()},
+      {"top-k", writing.topK.has_value()},
+      {"top-p", writing.topP.has_value()},
+      {"min-p", writing.minP.has_value()},
+  };
+  return std::ranges::any_of(
+      choices, [&](const auto &choice) { return choice.first == name && choice.second; });
+}
+
 Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
                                              const TextDecoder &decoder, const TextSide &target,
                                              bool streams) {
   DecodingOptions options = decoder.defaults();
   options.limit = HEDDLE_TRY(limitOf(writing, target, options.limit));
+  if (writing.limit)
+    options.limitInAll = 0;
   options.sample = writing.sample.value_or(options.sample && writing.beam.value_or(1) == 1);
-  options.beam =
-      writing.beam.value_or(needsOne(writing, streams) || options.sample ? 1 : options.beam);
+  const bool isOne = needsOne(writing, streams) || options.sample;
+  options.beam = writing.beam.value_or(isOne ? 1 : options.beam);
   options.lengthPenalty = writing.lengthPenalty.value_or(options.lengthPenalty);
   options.temperature = writing.temperature.value_or(options.temperature);
   options.topK = writing.topK.value_or(options.topK);
@@ -70,6 +90,10 @@ Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
   options.minP = writing.minP.value_or(options.minP);
   options.seed = writing.seed.value_or(options.seed);
   options.repetitionPenalty = writing.repetitionPenalty.value_or(options.repetitionPenalty);
+  std::erase_if(options.refused, [&](const RefusedSetting &setting) {
+    return isChosen(writing, isOne || writing.beam, setting.option);
+  });
+  HEDDLE_TRY(checkRefused(options));
   if (writing.ignoreEnd)
     options.ends.clear();
   if (writing.lengthPenalty && options.beam == 1)

@@ -56,15 +56,28 @@ public:
       return usageError("--dimensions: expected at most the model's " +
                         std::to_string(opened.encoder->columns()) + ", found " +
                         std::to_string(*command.dimensions));
-    Shape shape;
+    Shape shape = ofModel(opened);
+    if (!command.dimensions && opened.model.dimensions) {
+      shape.divides = command.normalize.value_or(false);
+      return shape;
+    }
     shape.columns = static_cast<size_t>(command.dimensions.value_or(opened.encoder->columns()));
     const bool whole = static_cast<int64_t>(shape.columns) == opened.encoder->columns();
     // Vectors of length 1 that are not cut keep the model's bits.
     shape.divides = command.normalize.value_or(unit) && !(unit && whole);
     return shape;
   }
+  /// The vectors that the folder means: its first values where it says so, as they are.
+  static Shape ofModel(const OpenedEncoder &opened) {
+    Shape shape;
+    const int64_t all = opened.encoder->columns();
+    shape.columns = static_cast<size_t>(std::min(opened.model.dimensions.value_or(all), all));
+    return shape;
+  }
+  /// Of a row of the model, or of none: zeros.
   Vector apply(std::span<const float> row) const {
-    Vector vector(row.begin(), row.begin() + static_cast<ptrdiff_t>(columns));
+    Vector vector(columns);
+    std::ranges::copy(row.first(std::min(columns, row.size())), vector.begin());
     if (divides)
       divideByLength(vector);
     return vector;
@@ -86,7 +99,7 @@ std::string numbersOf(const Vector &vector, const char *separator) {
 /// A line of JSON, which has no number for what is none.
 std::string jsonLine(const std::string &text, const Vector &vector) {
   std::string line = "{\"text\": " + jsonText(text) + ", \"embedding\": ";
-  if (vector.empty() || !std::ranges::all_of(vector, [](float v) { return std::isfinite(v); }))
+  if (!std::ranges::all_of(vector, [](float v) { return std::isfinite(v); }))
     return line + "null}\n";
   return line + "[" + numbersOf(vector, ", ") + "]}\n";
 }
@@ -127,7 +140,7 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
     return ofModel(session, context.takeError());
   Vector rows; // of the file
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
-    const Vector vector = text.values.empty() ? Vector() : shape.apply(text.values);
+    const Vector vector = shape.apply(text.values);
     if (command.output.empty())
       return command.format == "jsonl" ? jsonLine(text.text, vector)
                                        : numbersOf(vector, " ") + "\n";
@@ -161,21 +174,16 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
     return ofModel(session, context.takeError());
   EncoderCommand run = command.run;
   run.text.pairs = true;
-  const bool areLines = run.text.texts.empty();
+  const Shape shape = Shape::ofModel(opened);
   // Of pairs one of whose texts is answered. The other may be answered in any order.
   std::map<uint64_t, Vector> firsts;
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
-    if (text.values.empty() && !areLines)
-      return inputError("text " + std::to_string(text.number + 1) +
-                        ": expected a text with tokens, found none");
-    Vector vector(text.values.begin(), text.values.end());
+    Vector vector = shape.apply(text.values);
     auto [first, isFirst] = firsts.try_emplace(text.number / 2, vector);
     if (isFirst)
       return std::string();
     const auto other = firsts.extract(first);
-    if (vector.empty() || other.mapped().empty())
-      return std::string("\n");
-    return scoreText(cosine(other.mapped(), vector)) + "\n";
+    return scoreText(similarityOf(opened.model.similarity, other.mapped(), vector)) + "\n";
   };
   return encodeTexts(opened, run, *context, in, out, notes, answer);
 }

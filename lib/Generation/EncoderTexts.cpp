@@ -96,7 +96,7 @@ public:
   Status flush(TextProgress &progress, Texts &source) {
     std::vector<Waiting *> order;
     for (Waiting &text : texts)
-      if (text.tokens.empty)
+      if (encoder.isLeftOut(text.tokens))
         text.answer = answer({text.text, text.tokens, text.number, {}}), ++done;
       else
         order.push_back(&text);
@@ -221,6 +221,14 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
   return encodeTexts(opened, command, std::span(&context, 1), in, out, notes, answer);
 }
 
+/// Tokens of a text that the model has a result for.
+static Expected<EncodedText> tokensOf(const OpenedEncoder &opened, const std::string &text,
+                                      const std::string &place, const TextContext &context) {
+  EncodedText encoded = HEDDLE_TRY(opened.model.input().encode(text, place, context));
+  HEDDLE_TRY(opened.encoder->checkTokens(encoded, place));
+  return encoded;
+}
+
 Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                            std::span<const TextContext> contexts, std::istream &in,
                            std::ostream &out, std::ostream &notes, const AnswerText &answer) {
@@ -238,7 +246,7 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
   for (std::string text; texts.next(text); ++taken) {
     bool isCut = false;
     for (size_t i = 0; i < contexts.size(); ++i) {
-      auto encoded = opened.model.input().encode(text, texts.place(), contexts[i]);
+      auto encoded = tokensOf(opened, text, texts.place(), contexts[i]);
       if (!encoded) {
         Status answered = window.flush(progress, texts);
         return answered ? Status(encoded.takeError()) : answered;

@@ -20,7 +20,7 @@ struct LargestFirst {
   bool operator()(double a, double b) const { return a > b || (std::isnan(b) && !std::isnan(a)); }
 };
 
-/// A text, its tokens, and its rows of the model's result: none if it has no tokens.
+/// A text, its tokens, and its rows of the model's result: none if it is left out.
 struct EncodedAnswer {
   const std::string &text;
   const EncodedText &tokens;

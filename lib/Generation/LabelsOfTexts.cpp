@@ -56,8 +56,6 @@ public:
   std::string take(const EncodedAnswer &pair) {
     const size_t count = command.labels.size();
     const uint64_t number = pair.number / count;
-    if (pair.values.empty())
-      return pair.number % count > 0 ? "" : linesOf(number, {});
     auto &scores = waiting[number];
     scores.resize(count);
     scores[pair.number % count] = {pair.values[contradiction], pair.values[entailment]};
@@ -85,8 +83,6 @@ private:
 
   std::string linesOf(uint64_t number, const std::vector<double> &scores) const {
     std::string lines = command.all && number > 0 ? "\n" : "";
-    if (scores.empty())
-      return lines + (command.all ? "" : "\n");
     for (size_t best : bestOf(scores, command.all ? scores.size() : 1))
       lines += command.labels[best] + "\t" + scoreText(scores[best]) + "\n";
     return lines;

@@ -97,9 +97,9 @@ static Expected<TokenIds> tokensOf(const std::string &file, const TextSide &targ
   EncodedText encoded = HEDDLE_TRY(target.encode(text, file, {.uncut = true}));
   if (target.start)
     encoded.ids.insert(encoded.ids.begin(), *target.start);
-  if (encoded.empty || encoded.ids.size() < 2)
+  if (encoded.ids.size() < 2)
     return inputError(file + ": expected a text of at least two tokens, found " +
-                      (encoded.empty ? "none" : "one"));
+                      (encoded.ids.empty() ? "none" : "one"));
   return std::move(encoded.ids);
 }
 

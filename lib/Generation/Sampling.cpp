@@ -52,7 +52,7 @@ Expected<Candidate> heddle::sampleToken(std::span<const float> scores, bool prob
     whole += std::exp(candidate.logProbability);
   double kept = 0;
   size_t count = 0;
-  while (count < candidates.size() && kept < options.topP * whole)
+  while (count < candidates.size() && (count == 0 || kept < options.topP * whole))
     kept += std::exp(candidates[count++].logProbability);
   if (options.minP > 0) {
     const double least = candidates[0].logProbability + std::log(options.minP);

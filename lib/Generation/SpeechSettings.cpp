@@ -86,10 +86,6 @@ Status SpeechTokens::checkFollowed(const JsonField &keys) {
     if (const auto field = keys.find(key);
         field && field->value() != without && (field->value() != false || without.is_boolean()))
       return notFollowed(*field, foundText(without));
-  if (const auto words = keys.find("bad_words_ids"))
-    for (const JsonField &word : HEDDLE_TRY(words->list()))
-      if (!word.value().is_array() || word.value().size() != 1 || !isToken(word.value()[0]))
-        return notFollowed(word, "a word of one token");
   const auto last = keys.find("forced_eos_token_id");
   const bool isOne = last && last->value().is_array() && last->value().size() == 1;
   if (last && !isOne && !isToken(last->value()))

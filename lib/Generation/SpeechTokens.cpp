@@ -100,8 +100,7 @@ Expected<SpeechTokens> SpeechTokens::fromJson(std::string_view text, const std::
   const JsonField keys(json, fileName);
   SpeechTokens tokens;
   tokens.start = HEDDLE_TRY(tokenOf(HEDDLE_TRY(keys.get("decoder_start_token_id"))));
-  tokens.rules.none = HEDDLE_TRY(tokenOf(HEDDLE_TRY(keys.get("no_timestamps_token_id"))));
-  tokens.rules.first = tokens.rules.none + 1;
+  HEDDLE_TRY(tokens.setTimes(keys));
   tokens.rules.end = HEDDLE_TRY(endOf(keys));
   tokens.rules.latestStart = HEDDLE_TRY(maybeNumber(keys, "max_initial_timestamp_index"));
   tokens.previous = HEDDLE_TRY(previousOf(keys));
@@ -111,11 +110,45 @@ Expected<SpeechTokens> SpeechTokens::fromJson(std::string_view text, const std::
   return tokens;
 }
 
+/// The token after which there are no times. Old files do not name it: no token is a time then, as
+/// in Transformers, and the tokenizer's own is still the one after that of silence.
+Status SpeechTokens::setTimes(const JsonField &keys) {
+  knowsTimes = keys.find("no_timestamps_token_id").has_value();
+  if (knowsTimes) {
+    rules.none = HEDDLE_TRY(tokenOf(HEDDLE_TRY(keys.get("no_timestamps_token_id"))));
+    rules.first = rules.none + 1;
+    return {};
+  }
+  const auto names = HEDDLE_TRY(tokensAt(keys, tokenNamesKey));
+  const auto named = names.find("<|notimestamps|>");
+  rules.none = named == names.end() ? 0 : named->second;
+  rules.first = std::numeric_limits<int32_t>::max();
+  return {};
+}
+
+Status SpeechTokens::checkTimes() const {
+  if (knowsTimes)
+    return {};
+  return inputError("no_timestamps_token_id: expected a token of the folder's settings where times "
+                    "are told, as of all audio beyond one window, found none");
+}
+
 /// Languages and tasks, and those that the folder asks for; none of a model of English alone.
 Status SpeechTokens::setLanguages(const JsonField &keys) {
+  detects = keys.find("lang_to_id").has_value();
+  tellsTask = keys.find("task_to_id").has_value();
+  const auto names = HEDDLE_TRY(tokensAt(keys, tokenNamesKey));
   tasks = HEDDLE_TRY(tokensAt(keys, "task_to_id"));
+  for (const char *task : {"transcribe", "translate"})
+    if (auto token = names.find("<|" + std::string(task) + "|>");
+        !tellsTask && token != names.end())
+      tasks[task] = token->second;
   for (const auto &[name, token] : HEDDLE_TRY(tokensAt(keys, "lang_to_id")))
     languages[bare(name)] = token;
+  for (const LanguageName &language : languageNames)
+    if (auto token = names.find("<|" + std::string(language.code) + "|>");
+        !detects && token != names.end())
+      languages[std::string(language.code)] = token->second;
   HEDDLE_TRY(setForced(keys));
   if (HEDDLE_TRY(keys.flagAt("is_multilingual", true)))
     return setNamed(keys);
@@ -154,6 +187,8 @@ Status SpeechTokens::setForced(const JsonField &keys) {
       return pair.element(1).expected(
           "a language, a task and no_timestamps_token_id, in this order");
     last = kind;
+    tellsTask |= kind == 2;
+    forcesNoTimes |= kind == 3;
     if (kind == 1)
       ownLanguage = token;
     translatesItself |= kind == 2 && tasks.contains("translate") && tasks["translate"] == token;
@@ -197,6 +232,8 @@ Expected<std::optional<int32_t>> SpeechTokens::language(std::string_view name) c
 
 std::optional<int32_t> SpeechTokens::likeliestLanguage(std::span<const float> scores) const {
   std::optional<int32_t> best;
+  if (!detects)
+    return best;
   for (const auto &[code, token] : languages) {
     if (static_cast<size_t>(token) >= scores.size())
       continue;
@@ -221,11 +258,12 @@ Expected<TokenIds> SpeechTokens::prompt(std::optional<int32_t> language, bool tr
   if (language)
     tokens.push_back(*language);
   const char *task = translates ? "translate" : "transcribe";
-  if (auto found = tasks.find(task); found != tasks.end())
-    tokens.push_back(found->second);
-  else if (translates)
+  const auto found = tasks.find(task);
+  if (translates && found == tasks.end())
     return usageError("--task: expected transcribe, the only one, found translate");
-  if (!timestamps)
+  if (found != tasks.end() && (tellsTask || translates || language))
+    tokens.push_back(found->second);
+  if (!timestamps && (knowsTimes || forcesNoTimes))
     tokens.push_back(rules.none);
   return tokens;
 }

@@ -84,7 +84,7 @@ bool Texts::next(std::string &text) {
     return false;
   } else if (pairs) {
     const size_t tab = std::min(text.find('\t'), text.size());
-    if (!text.empty() && (tab == text.size() || text.find('\t', tab + 1) != std::string::npos)) {
+    if (tab == text.size() || text.find('\t', tab + 1) != std::string::npos) {
       failure = inputError(place() + ": expected two texts with a tab between them, found " +
                            quotedText(text));
       return false;
@@ -141,9 +141,14 @@ Status Texts::finish() {
 std::vector<TokenIds> heddle::sourcesOf(const std::vector<NumberedText> &texts) {
   std::vector<TokenIds> sources;
   for (const NumberedText &text : texts)
-    if (!text.ids.empty())
+    if (!text.isLeftOut)
       sources.push_back(text.ids);
   return sources;
+}
+
+/// Whether a decoder has a token to go on from where a text has none.
+static bool beginsAlone(const TextModel &model) {
+  return !model.source && (model.target->start || model.target->generation.begin);
 }
 
 Status heddle::answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
@@ -162,17 +167,20 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
   Texts texts(command, in);
   for (std::string text; texts.next(text); ++taken) {
     auto encoded = encode(text, texts.place());
+    const bool isEmpty = encoded && encoded->empty && !beginsAlone(model),
+               isLeftOut = isEmpty && !model.input().tokenizer;
+    if (isEmpty && !isLeftOut)
+      encoded = inputError(texts.place() + ": expected a text with at least one token, found none" +
+                           (model.source ? "" : ", and no token that a text begins with"));
     if (!encoded) {
       Status answered = flush();
       return answered ? Status(encoded.takeError()) : answered;
     }
-    if (encoded->empty) // drops start, end and padding ids
-      encoded->ids.clear();
     cut += encoded->cut > 0;
     const bool fits = mixes || waiting.empty() || waiting.back().ids.size() == encoded->ids.size();
     if (!fits)
       HEDDLE_TRY(flush());
-    waiting.push_back({std::move(encoded->ids), texts.number()});
+    waiting.push_back({std::move(encoded->ids), texts.number(), isLeftOut});
     const bool waits = joins && waiting.size() / batchesAtOnce < batch && texts.isNextAtHand();
     if (waiting.size() >= batch && !waits)
       HEDDLE_TRY(flush());

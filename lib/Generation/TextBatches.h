@@ -54,9 +54,10 @@ private:
 struct NumberedText {
   TokenIds ids;
   uint64_t number;
+  bool isLeftOut = false; ///< it has no word of a vocabulary, and nothing stands around it
 };
 
-/// Ids of all texts that are not empty, in order.
+/// Ids of all texts that are not left out, in order.
 std::vector<TokenIds> sourcesOf(const std::vector<NumberedText> &texts);
 
 /// Callback that writes the answers to a batch, a line each.

@@ -111,6 +111,14 @@ Status TextDecoder::takePrompts(std::vector<TokenIds> taken, DecodingOptions &op
                         " tokens, the model's target.limit, found " +
                         std::to_string(prompt.size()));
     options.limits.push_back(room - std::ssize(prompt) + 1);
+    if (options.limitInAll == 0)
+      continue;
+    if (std::ssize(prompt) >= options.limitInAll)
+      return inputError("prompt: expected fewer than " + std::to_string(options.limitInAll) +
+                        " tokens, the model's limit of a prompt and its answer, found " +
+                        std::to_string(prompt.size()));
+    options.limits.back() =
+        std::min(options.limits.back(), options.limitInAll - std::ssize(prompt));
   }
   prompts = std::move(taken);
   return {};
@@ -124,6 +132,8 @@ std::vector<TokenIds> TextDecoder::behindStart(const std::vector<TokenIds> &sour
     if (model->target->start)
       prompt.push_back(*model->target->start);
     prompt.insert(prompt.end(), source.begin(), source.end());
+    if (prompt.empty() && model->target->generation.begin) // as Transformers begins without a text
+      prompt.push_back(*model->target->generation.begin);
   }
   return made;
 }
@@ -233,6 +243,7 @@ DecodingOptions TextDecoder::defaults() const {
   options.minP = own.minP.value_or(options.minP);
   options.repetitionPenalty = own.repetitionPenalty.value_or(options.repetitionPenalty);
   options.limit = std::min(options.limit, own.limit.value_or(options.limit));
+  options.limitInAll = own.limitInAll.value_or(0);
   options.beam = own.beams.value_or(options.beam);
   options.beamRule = own.beamRule;
   options.lengthPenalty = own.lengthPenalty.value_or(options.lengthPenalty);
@@ -240,7 +251,10 @@ DecodingOptions TextDecoder::defaults() const {
   options.last = own.last;
   options.suppressed = own.suppressed;
   options.suppressedFirst = own.suppressedFirst;
+  options.badWords = own.badWords;
+  options.refused = own.refused;
   options.least = own.least;
+  options.leastInAll = own.leastInAll;
   options.noRepeat = own.noRepeat;
   options.renormalizes = own.renormalizes;
   return options;
@@ -257,6 +271,8 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
     return std::vector<TokenIds>();
   if (model->source && model->source->sound)
     return inputError("expected a model of texts, found one of sound");
+  if (model->source && std::ranges::any_of(texts, &TokenIds::empty))
+    return inputError("expected texts with at least one token each, found none");
   sources = &texts;
   if (model->source)
     prompts.assign(texts.size(), TokenIds{*model->target->start});

@@ -91,6 +91,17 @@ Expected<TextEncoder> TextEncoder::create(Session &session) {
   return encoder;
 }
 
+Status TextEncoder::checkTokens(const EncodedText &text, const std::string &place) const {
+  const bool hasZeros = isPooled && !classifies() && (model->packed || model->padded);
+  if (!text.empty || hasZeros || !model->source->tokenizer)
+    return {};
+  return inputError(place + ": expected a text with at least one token, found none");
+}
+
+bool TextEncoder::isLeftOut(const EncodedText &text) const {
+  return text.empty && !model->source->tokenizer;
+}
+
 /// A decoder reads rows of texts beside padding, however they were encoded.
 bool TextEncoder::packs(const EncodedText &text) const { return !decodes && runs.packs(text); }
 
@@ -184,12 +195,14 @@ TextEncoder::encode(const std::vector<std::string> &texts, const std::optional<s
     return inputError("expected a model of texts, found one of images");
   const TextContext context = HEDDLE_TRY(model->behindPrompt(prompt));
   std::vector<EncodedText> tokens;
-  for (size_t i = 0; i < texts.size(); ++i)
-    tokens.push_back(
-        HEDDLE_TRY(model->source->encode(texts[i], "text " + std::to_string(i + 1), context)));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string place = "text " + std::to_string(i + 1);
+    tokens.push_back(HEDDLE_TRY(model->source->encode(texts[i], place, context)));
+    HEDDLE_TRY(checkTokens(tokens.back(), place));
+  }
   std::vector<const EncodedText *> sorted;
   for (const EncodedText &text : tokens)
-    if (!text.empty)
+    if (!isLeftOut(text))
       sorted.push_back(&text);
   std::ranges::stable_sort(sorted, {}, [](const EncodedText *text) { return text->ids.size(); });
   std::vector<std::vector<float>> vectors(texts.size());
@@ -202,8 +215,23 @@ TextEncoder::encode(const std::vector<std::string> &texts, const std::optional<s
   return vectors;
 }
 
+double heddle::similarityOf(Similarity kind, std::span<const float> a, std::span<const float> b) {
+  if (kind == Similarity::Cosine)
+    return cosine(a, b);
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double x = a[i], y = b[i], difference = x - y;
+    sum += kind == Similarity::Dot         ? x * y
+           : kind == Similarity::Euclidean ? difference * difference
+                                           : std::fabs(difference);
+  }
+  if (kind == Similarity::Dot)
+    return sum;
+  return kind == Similarity::Euclidean ? -std::sqrt(sum) : -sum;
+}
+
 double heddle::cosine(std::span<const float> a, std::span<const float> b) {
-  if (a.size() != b.size())
+  if (a.size() != b.size() || a.empty())
     return NAN;
   double products = 0, lengths[2] = {};
   for (size_t i = 0; i < a.size(); ++i) {
@@ -212,7 +240,8 @@ double heddle::cosine(std::span<const float> a, std::span<const float> b) {
     lengths[0] += x * x;
     lengths[1] += y * y;
   }
-  return products / std::sqrt(lengths[0] * lengths[1]);
+  const double both = std::sqrt(lengths[0] * lengths[1]);
+  return both == 0 ? 0 : products / both;
 }
 
 Expected<std::vector<std::span<const float>>>

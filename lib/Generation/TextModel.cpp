@@ -68,6 +68,28 @@ public:
         fail(key, "expected a list of ids", *found);
     return list;
   }
+  /// A list of lists of ids.
+  std::vector<std::vector<int32_t>> words(const char *key) {
+    std::vector<std::vector<int32_t>> list;
+    for (const Json &word : json.value(key, Json::array())) {
+      const Json one = {{key, word}};
+      SideReader reader(one, name);
+      list.push_back(reader.ids(key, {}));
+      if (status)
+        status = std::move(reader.status);
+    }
+    return list;
+  }
+  /// Pairs of texts: an option and what is wrong with it.
+  std::vector<RefusedSetting> refused(const char *key) {
+    std::vector<RefusedSetting> list;
+    for (const Json &pair : json.value(key, Json::array()))
+      if (pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_string())
+        list.push_back({pair[0].get<std::string>(), pair[1].get<std::string>()});
+      else
+        fail(key, "expected pairs of texts", pair);
+    return list;
+  }
   std::optional<double> number(const char *key) {
     auto found = json.find(key);
     if (found == json.end())
@@ -132,6 +154,7 @@ Status readGeneration(const Json &json, const std::string &name, GenerationDefau
   defaults.minP = reader.number("min-p");
   defaults.repetitionPenalty = reader.number("repetition-penalty");
   defaults.limit = reader.integer("limit", std::nullopt);
+  defaults.limitInAll = reader.integer("limit-in-all", std::nullopt);
   defaults.beams = reader.integer("beams", std::nullopt);
   defaults.lengthPenalty = reader.number("length-penalty");
   const std::string rule = reader.word("beam-rule", "own", {"own", "full", "likely", "sure"});
@@ -139,11 +162,15 @@ Status readGeneration(const Json &json, const std::string &name, GenerationDefau
                       : rule == "likely" ? BeamRule::Likely
                       : rule == "sure"   ? BeamRule::Sure
                                          : BeamRule::Own;
+  defaults.begin = reader.id("begin", std::nullopt);
   defaults.first = reader.id("first", std::nullopt);
   defaults.last = reader.id("last", std::nullopt);
   defaults.suppressed = reader.ids("suppressed", {});
   defaults.suppressedFirst = reader.ids("suppressed-first", {});
+  defaults.badWords = reader.words("bad-words");
+  defaults.refused = reader.refused("refused");
   defaults.least = reader.integer("least", 0).value_or(0);
+  defaults.leastInAll = reader.integer("least-in-all", 0).value_or(0);
   defaults.noRepeat = reader.integer("no-repeat", 0).value_or(0);
   defaults.renormalizes = reader.flag("renormalize", false);
   return std::move(reader.status);
@@ -294,8 +321,6 @@ void readTask(const Json &facts, TextModel &model) {
     return found != facts.end() && *found == value;
   };
   if (model.source)
-    model.source->strip = is("strip", true);
-  if (model.source)
     model.source->pairMessages = is("pair-messages", true);
   model.packed = is("packed", true);
   model.unitLength = is("unit-length", true);
@@ -314,6 +339,13 @@ void readTask(const Json &facts, TextModel &model) {
       if (text.is_string())
         model.prompts.emplace_back(name, text.get<std::string>());
   model.defaultPrompt = textOf(facts, "default-prompt");
+  if (auto count = facts.find("dimensions"); count != facts.end() && count->is_number_integer())
+    model.dimensions = count->get<int64_t>();
+  const std::string similarity = textOf(facts, "similarity");
+  model.similarity = similarity == "dot"         ? Similarity::Dot
+                     : similarity == "euclidean" ? Similarity::Euclidean
+                     : similarity == "manhattan" ? Similarity::Manhattan
+                                                 : Similarity::Cosine;
 }
 
 } // namespace

@@ -7,8 +7,6 @@
 #include "heddle/Generation/TextModel.h"
 
 #include "Conversation.h"
-#include "Strings.h"
-#include "Utf8.h"
 
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -29,25 +27,17 @@ Expected<std::string_view> TextModel::prompt(const std::optional<std::string> &w
                       "), found " + quotedText(name));
   if (!promptIsPooled && !poolsParts && !found->second.empty())
     return inputError("include_prompt: expected true beside the prompt " + quotedText(name) +
-                      ", found false: only mean and max of rows that are masked, or cls or last "
-                      "alone, are supported without the prompt's tokens");
+                      ", found false: weightedmean counts rows from the text's beginning, and only "
+                      "models that take texts without padding leave a prompt out");
   return std::string_view(found->second);
-}
-
-/// A text without the blanks around it, which are looked for in UTF-8.
-static Expected<std::string_view> stripped(std::string_view text, std::string_view place) {
-  HEDDLE_TRY(tokenizers::checkUtf8(text, place));
-  return templates::stripEnd(templates::stripStart(text));
 }
 
 Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &wanted) const {
   TextContext context{.before = HEDDLE_TRY(prompt(wanted))};
   if (promptIsPooled || context.before.empty() || !input().tokenizer)
     return context;
-  // As Sentence-Transformers counts them: all tokens of the prompt alone but a special one behind it.
-  const std::string_view text =
-      input().strip ? HEDDLE_TRY(stripped(context.before, "prompt")) : context.before;
-  TokenEncoding tokens = HEDDLE_TRY(input().tokenizer->encode(text, {}, "prompt"));
+  // As Sentence-Transformers counts them: all tokens of the prompt alone but a special one after it.
+  TokenEncoding tokens = HEDDLE_TRY(input().tokenizer->encode(context.before, {}, "prompt"));
   context.leftOut = static_cast<int64_t>(tokens.size());
   if (tokens.size() > 0 && tokens.special.back())
     --context.leftOut;
@@ -101,22 +91,10 @@ static Expected<EncodedText> givenIds(const TextSide &side, std::string_view lin
   return encoded;
 }
 
-/// Whether none of a row's tokens is one of the text itself, which begins `before` bytes behind the
-/// beginning of text number `own`.
-static bool isEmpty(const TokenEncoding &tokens, int8_t own, size_t before) {
-  for (size_t i = 0; i < tokens.size(); ++i)
-    if (!tokens.special[i] && tokens.sequences[i] == own && tokens.spans[i].end > before)
-      return false;
-  return true;
-}
-
 /// By the tokenizer, which cuts a text between the tokens that it adds.
 static Expected<EncodedText> tokenized(const TextSide &side, std::string_view text,
                                        std::string_view place, const TextContext &context) {
-  const std::string joined = std::string(context.before) + std::string(text);
-  const std::string_view whole = side.strip ? HEDDLE_TRY(stripped(joined, place)) : joined;
-  const size_t atFront = whole.empty() ? 0 : static_cast<size_t>(whole.data() - joined.data());
-  const size_t before = context.before.size() - std::min(atFront, context.before.size());
+  const std::string whole = std::string(context.before) + std::string(text);
   auto encode = [&](const EncodeOptions &options) {
     if (!context.pair)
       return side.tokenizer->encode(whole, options, place);
@@ -125,13 +103,14 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
   };
   TokenEncoding tokens = HEDDLE_TRY(encode({.specialTokens = !context.whole}));
   EncodedText encoded;
-  encoded.empty = isEmpty(tokens, context.pair && context.pairFirst, before);
+  encoded.empty = tokens.size() == 0;
   const int64_t count = static_cast<int64_t>(tokens.size());
   if (!context.uncut)
     HEDDLE_TRY(checkLength(side, count, place));
   if (int64_t room = side.longest().value_or(count); count > room && !context.uncut) {
     tokens = HEDDLE_TRY(
-        encode({.specialTokens = !context.whole, .truncation = Truncation{.length = room}}));
+        encode({.specialTokens = !context.whole,
+                .truncation = Truncation{.length = room, .left = side.tokenizer->cutsLeft()}}));
     encoded.cut = count - static_cast<int64_t>(tokens.size());
   }
   for (size_t i = 0; side.language && i < tokens.size(); ++i)
@@ -151,7 +130,6 @@ static Expected<EncodedText> pairOfMessages(const TextSide &side, std::string_vi
       context.pairFirst ? std::pair(*context.pair, text) : std::pair(text, *context.pair);
   std::string document(whole);
   EncodedText encoded;
-  encoded.empty = text.empty();
   for (;;) {
     const std::string messages =
         HEDDLE_TRY(pairText(*side.chat, std::string(context.before), std::string(query), document));
@@ -191,7 +169,6 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
                       "found one with a vocabulary");
   auto tokens = HEDDLE_TRY(splitText(text, split, place));
   EncodedText encoded;
-  encoded.empty = tokens.empty();
   if (add && start)
     encoded.ids.push_back(*start);
   for (const std::string &token : tokens) {
@@ -203,6 +180,7 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
   }
   if (add && !ends.empty())
     encoded.ids.push_back(ends.front());
+  encoded.empty = encoded.ids.empty();
   if (context.uncut)
     return encoded;
   const int64_t count = static_cast<int64_t>(encoded.ids.size());

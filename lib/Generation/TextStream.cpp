@@ -19,7 +19,7 @@ TextStream::TextStream(const TextSide &side, std::span<const int32_t> before,
     const std::span<const int32_t> near = before.last(std::min(before.size(), enough));
     ids.assign(near.begin(), near.end());
   }
-  known = ids.size();
+  known = first = ids.size();
 }
 
 std::string TextStream::add(int32_t token) {
@@ -35,7 +35,21 @@ std::string TextStream::finish() {
   return settle(/*isLast=*/true);
 }
 
-std::string TextStream::settle(bool isLast) {
+/// A rule of cleaning up changes a few bytes before a token, so the last ones of the text wait.
+void TextStream::readCleaned(bool isLast) {
+  constexpr size_t heldBytes = 16;
+  const std::string text = side->decode(ids), before = side->decode(std::span(ids).first(first));
+  size_t end = isLast ? text.size() : text.size() - std::min(text.size(), heldBytes);
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end; // the beginning of a character
+  const size_t begin = std::max(before.size(), given);
+  if (end > begin) {
+    waiting += text.substr(begin, end - begin);
+    given = end;
+  }
+}
+
+void TextStream::readTokens(bool isLast) {
   constexpr std::string_view incomplete = "\ufffd";
   const std::span<const int32_t> all(ids);
   const std::string before = side->decode(all.subspan(from, known - from)),
@@ -45,6 +59,13 @@ std::string TextStream::settle(bool isLast) {
     from = known;
     known = ids.size();
   }
+}
+
+std::string TextStream::settle(bool isLast) {
+  if (side->tokenizer && side->tokenizer->cleansUp())
+    readCleaned(isLast);
+  else
+    readTokens(isLast);
   size_t end = std::string::npos, held = 0;
   for (const std::string &stop : stops) {
     end = std::min(end, waiting.find(stop));
@@ -53,8 +74,8 @@ std::string TextStream::settle(bool isLast) {
         held = size;
   }
   hasStopped = end != std::string::npos;
-  const size_t given = hasStopped ? end : waiting.size() - held;
-  std::string result = waiting.substr(0, given);
-  waiting.erase(0, given);
+  const size_t ready = hasStopped ? end : waiting.size() - held;
+  std::string result = waiting.substr(0, ready);
+  waiting.erase(0, ready);
   return result;
 }

@@ -15,11 +15,17 @@ using namespace heddle;
 TokenRules::TokenRules(const DecodingOptions &options, bool probabilities)
     : options(options), never(probabilities ? 0 : -std::numeric_limits<float>::infinity()),
       isPlain(options.repetitionPenalty == 1 && options.suppressed.empty() &&
-              options.suppressedFirst.empty() && !options.first && !options.last &&
-              options.least == 0 && options.noRepeat == 0 && !options.timestamps) {}
+              options.suppressedFirst.empty() && options.badWords.empty() && !options.first &&
+              !options.last && options.least == 0 && options.leastInAll == 0 &&
+              options.noRepeat == 0 && !options.timestamps) {}
+
+/// Whether the first token is forced: as in Transformers, after a prompt of one token.
+bool TokenRules::forcesFirst(size_t sequence) const {
+  return options.first && before(sequence).size() <= 1;
+}
 
 std::optional<int32_t> TokenRules::forced(size_t sequence, std::span<const int32_t> said) const {
-  if (said.empty() && options.first)
+  if (said.empty() && forcesFirst(sequence))
     return options.first;
   return std::ssize(said) + 1 == limitOf(options, sequence) ? options.last : std::nullopt;
 }
@@ -61,6 +67,22 @@ void TokenRules::forbidRepeats(size_t sequence, std::span<const int32_t> said) {
       forbid(std::span<const int32_t>(tokens).subspan(i + known, 1));
 }
 
+/// Forbids the last token of each word whose others come last.
+void TokenRules::forbidWords(size_t sequence, std::span<const int32_t> said) {
+  tokens.assign(before(sequence).begin(), before(sequence).end());
+  tokens.insert(tokens.end(), said.begin(), said.end());
+  const std::span<const int32_t> all = tokens;
+  for (const std::vector<int32_t> &word : options.badWords) {
+    // Transformers asks for as many tokens as the word has.
+    const bool isLonger = word.size() > 1 && word.size() > all.size();
+    if (word.empty() || isLonger)
+      continue;
+    const auto begin = std::span(word).first(word.size() - 1);
+    if (std::ranges::equal(begin, all.last(begin.size())))
+      forbid(std::span(word).last(1));
+  }
+}
+
 std::span<const float> TokenRules::apply(std::span<const float> scores, size_t sequence,
                                          std::span<const int32_t> said) {
   if (isPlain)
@@ -76,10 +98,13 @@ std::span<const float> TokenRules::apply(std::span<const float> scores, size_t s
     penalize(sequence, said);
   if (options.noRepeat > 0)
     forbidRepeats(sequence, said);
-  if (std::ssize(said) < options.least)
+  const int64_t inAll = std::ssize(before(sequence)) + std::ssize(said);
+  if (std::ssize(said) < options.least || inAll < options.leastInAll)
     forbid(options.ends);
   forbid(options.suppressed);
-  if (said.size() == (options.first ? 1 : 0))
+  if (!options.badWords.empty())
+    forbidWords(sequence, said);
+  if (said.size() == (forcesFirst(sequence) ? 1 : 0))
     forbid(options.suppressedFirst);
   if (options.timestamps)
     options.timestamps->apply(changed, never == 0, said);

@@ -23,6 +23,8 @@ public:
 private:
   void forbid(std::span<const int32_t> tokens);
   void penalize(size_t sequence, std::span<const int32_t> said);
+  bool forcesFirst(size_t sequence) const;
+  void forbidWords(size_t sequence, std::span<const int32_t> said);
   void forbidRepeats(size_t sequence, std::span<const int32_t> said);
   std::span<const int32_t> before(size_t sequence) const;
 

@@ -87,8 +87,11 @@ DecodingOptions Transcriber::decodingOf(const Recording &recording, const TokenI
   decoding.limit = model->speech->mostBehind(std::ssize(prompt), model->target->limit);
   decoding.least = model->speech->leastBehind(std::ssize(prompt));
   decoding.seed = recording.options.seed;
-  if (prompt.size() > 1)
-    decoding.first.reset(); // it stands behind a start alone
+  std::erase_if(decoding.refused, [&](const RefusedSetting &setting) {
+    constexpr std::string_view others[] = {"sample", "temperature", "limit", "least"};
+    return std::ranges::count(others, setting.option) > 0 ||
+           (setting.option == "beams" && recording.options.beam);
+  });
   if (recording.timestamps)
     decoding.timestamps = model->speech->timestamps();
   return decoding;
@@ -169,6 +172,8 @@ Expected<Transcript> Transcriber::samples(std::span<const float> samples,
       options.task ? *options.task == "translate" : model->speech->usuallyTranslates();
   recording.timestamps = options.timestamps || model->speech->usuallyTimes() ||
                          recording.frames.frames > mel.windowFrames();
+  if (recording.timestamps)
+    HEDDLE_TRY(model->speech->checkTimes());
   recording.mayTell = recording.tells = options.tellsBefore.value_or(model->speech->usuallyTells());
   SpeechWindows windows(recording.frames.frames, mel.windowFrames());
   const double seconds = static_cast<double>(samples.size()) / static_cast<double>(mel.rate());

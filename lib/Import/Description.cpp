@@ -39,9 +39,14 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   facts["most"] = orNull(side.most);
   facts["too-long"] = side.tooLong;
   facts["limit"] = side.limit;
-  for (const char *key : {"sample", "temperature", "top-k", "top-p", "min-p", "repetition-penalty",
-                          "limit", "beams", "beam-rule", "length-penalty", "first", "last",
-                          "suppressed", "suppressed-first", "least", "no-repeat", "renormalize"})
+  for (const char *key : {"sample",         "temperature", "top-k",
+                          "top-p",          "min-p",       "repetition-penalty",
+                          "limit",          "beams",       "beam-rule",
+                          "length-penalty", "begin",       "first",
+                          "last",           "suppressed",  "suppressed-first",
+                          "bad-words",      "least",       "least-in-all",
+                          "limit-in-all",   "no-repeat",   "renormalize",
+                          "refused"})
     if (side.generation.has(key))
       facts["generation"][key] = *side.generation.find(key);
   return facts;

@@ -42,29 +42,50 @@ static fs::path soundSteps(const std::string &folder) {
   return !fs::exists(own, none) && fs::exists(newer, none) ? newer : own;
 }
 
-/// generation_config.json with what old folders force behind the start in `config` alone, where
+/// Special tokens of the folder's tokenizer by their names, such as <|notimestamps|>.
+static Expected<Json> namedTokens(const Description &description) {
+  Json names = Json::object();
+  const auto file = description.texts.find(description.target->tokenizer);
+  if (file == description.texts.end())
+    return names;
+  const Json tokenizer = HEDDLE_TRY(parseJson(file->second, "tokenizer"));
+  for (const Json &token : tokenizer.value("added_tokens", Json::array()))
+    if (token.is_object() && token.value("content", Json()).is_string())
+      names[token["content"].get<std::string>()] = token.value("id", Json());
+  return names;
+}
+
+/// The settings of speech, and the file that they stand in: generation_config.json, or of folders from
+/// before there was one `config`. What these force after the start may stand in `config` alone, where
 /// Transformers looks for it too.
-static Expected<std::string> speechSettings(const std::string &text, const std::string &path,
-                                            const Json &config) {
+static Expected<std::pair<Json, std::string>>
+speechSettings(const std::string &folder, const Json &config, Description &description) {
   constexpr const char *key = "forced_decoder_ids";
-  const Json forced = config.value(key, Json());
-  Json settings = HEDDLE_TRY(parseJson(text, path));
-  if (forced.is_null() || !settings.is_object() || !settings.value(key, Json()).is_null())
-    return text;
-  settings[key] = forced;
-  return settings.dump();
+  const std::string path = (fs::path(folder) / "generation_config.json").string();
+  Json settings = config;
+  const bool isOwn = fs::exists(path);
+  if (isOwn)
+    settings = HEDDLE_TRY(parseJson(HEDDLE_TRY(readSpeechFile(path, description)), path));
+  if (!settings.is_object())
+    return std::pair(std::move(settings), path); // reading it says so
+  if (const Json forced = config.value(key, Json());
+      !forced.is_null() && settings.value(key, Json()).is_null())
+    settings[key] = forced;
+  for (const char *old : {"no_timestamps_token_id", "lang_to_id", "task_to_id"})
+    if (settings.value(old, Json()).is_null())
+      settings[tokenNamesKey] = HEDDLE_TRY(namedTokens(description));
+  return std::pair(std::move(settings), isOwn ? path : configPath(folder));
 }
 
 /// How sound becomes frames, and the tokens beside text that generation_config.json names.
 static Status readSpeech(const std::string &folder, const Json &config, Description &description) {
   const fs::path steps = soundSteps(folder);
-  const std::string settings = (fs::path(folder) / "generation_config.json").string();
   std::string mel = HEDDLE_TRY(readSpeechFile(steps.string(), description));
   HEDDLE_TRY(checkFrames(HEDDLE_TRY(LogMel::fromJson(mel, steps.string())), steps.string(),
                          *description.source->frames));
-  std::string tokens = HEDDLE_TRY(
-      speechSettings(HEDDLE_TRY(readSpeechFile(settings, description)), settings, config));
-  HEDDLE_TRY(SpeechTokens::fromJson(tokens, settings));
+  const auto [settings, path] = HEDDLE_TRY(speechSettings(folder, config, description));
+  std::string tokens = settings.dump();
+  HEDDLE_TRY(SpeechTokens::fromJson(tokens, path));
   description.source->logMel = "source.log-mel.json";
   description.texts[description.source->logMel] = std::move(mel);
   description.task["speech"] = "target.speech.json";

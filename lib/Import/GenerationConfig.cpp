@@ -2,13 +2,16 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values and defaults are those of Transformers' GenerationConfig.
+// Values and defaults are those of Transformers' GenerationConfig. A wrong value is kept
+// as a refusal, an error where the setting is used: files of greedy models hold settings
+// of sampling that no search could follow.
 
 #include "GenerationConfig.h"
 
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -18,225 +21,358 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A setting of sampling, and the numbers that it may have.
-struct Setting {
-  const char *key, *name;
-  double least, most;
-  bool aboveLeast; ///< `least` itself is not allowed
-  bool whole = false;
-};
-
 /// What is known of the side that writes.
 struct TargetFacts {
   bool translates; ///< the model reads a text and writes another
   int64_t size;    ///< tokens of its vocabulary
 };
 
-/// A setting that no search follows, and the value with which it changes nothing.
-struct Unknown {
+/// A setting that no search follows, and the values with which it changes nothing.
+struct Unfollowed {
   const char *key;
-  Json without;
+  std::vector<Json> without;
+};
+
+/// Numbers that a setting may have.
+struct Range {
+  double least, most = 1e9;
+  bool aboveLeast = false; ///< `least` itself is not allowed
+};
+
+constexpr int64_t mostTokens = 1 << 20; ///< of a text; larger numbers are no limit
+
+/// Reads the settings of one file, and keeps what is wrong with each.
+class SettingsReader {
+public:
+  SettingsReader(const Json &config, const std::string &path, const TargetFacts &target,
+                 std::vector<std::string> &warnings)
+      : config(config), path(path), target(target), warnings(warnings) {}
+
+  Json read() {
+    addSampling();
+    addBeams();
+    addForced();
+    addBadWords();
+    addSuppressed();
+    addLengths();
+    return std::move(generation);
+  }
+
+private:
+  Json value(const char *key) const { return config.value(key, Json()); }
+
+  /// Says what is wrong with a setting, where the option `name` of a search is used.
+  void refuse(const char *name, const char *key, const std::string &expected, const Json &found) {
+    generation["refused"].push_back(
+        {name, path + ": " + key + ": expected " + expected + ", found " + shown(found)});
+  }
+
+  /// A number within a range; none where the file says nothing, or another.
+  std::optional<double> number(const char *key, const char *name, const Range &range) {
+    const Json found = value(key);
+    if (found.is_null())
+      return std::nullopt;
+    const double number = found.is_number() ? found.get<double>() : NAN;
+    if (number <= range.most && (range.aboveLeast ? number > range.least : number >= range.least))
+      return number;
+    std::string expected = range.aboveLeast ? "a number above " : "a number of at least ";
+    expected += range.least == 0 ? "0" : shown(Json(range.least));
+    refuse(name, key, expected + (range.most == 1 ? " and at most 1" : ""), found);
+    return std::nullopt;
+  }
+  /// A whole number, which may be written as 20.0.
+  std::optional<int64_t> whole(const char *key, const char *name, int64_t least) {
+    const Json found = value(key);
+    if (found.is_null())
+      return std::nullopt;
+    const double number = found.is_number() ? found.get<double>() : NAN;
+    if (std::trunc(number) == number && number >= static_cast<double>(least))
+      return static_cast<int64_t>(std::min<double>(number, std::numeric_limits<int32_t>::max()));
+    refuse(name, key, "a whole number of at least " + std::to_string(least), found);
+    return std::nullopt;
+  }
+  bool flag(const char *key, const char *name) {
+    const Json found = value(key);
+    if (!found.is_boolean() && !found.is_null())
+      refuse(name, key, "true or false", found);
+    return found == true;
+  }
+  static bool isWhole(const Json &token) { return token.is_number_integer(); }
+  bool isToken(const Json &token) const {
+    return isWhole(token) && token >= 0 && token < target.size;
+  }
+
+  void addSampling();
+  void addBeams();
+  void addForced();
+  std::set<int64_t> suppressedBy(const char *key, const char *name);
+  void addSuppressed();
+  bool isEnd(const Json &token) const;
+  void addBadWords();
+  void addLengths();
+
+  const Json &config;
+  const std::string &path;
+  const TargetFacts &target;
+  std::vector<std::string> &warnings;
+  Json generation = Json::object();
+  std::set<int64_t> suppressedWords; ///< words of one token
 };
 
 } // namespace
 
-static constexpr double most = 1e9;
-static constexpr Setting settings[] = {{"temperature", "temperature", 0, most, true},
-                                       {"top_k", "top-k", 0, most, false, true},
-                                       {"top_p", "top-p", 0, 1, true},
-                                       {"min_p", "min-p", 0, 1, false},
-                                       {"repetition_penalty", "repetition-penalty", 0, most, true}};
-
-static Expected<Json> numberOf(const Setting &setting, const Json &value, const std::string &path) {
-  const bool isNumber = setting.whole ? value.is_number_integer() : value.is_number();
-  const double number = isNumber ? value.get<double>() : 0;
-  if (isNumber && number <= setting.most &&
-      (setting.aboveLeast ? number > setting.least : number >= setting.least))
-    return value;
-  std::string range = setting.aboveLeast ? "a number above 0" : "a number of at least 0";
-  if (setting.most < most)
-    range += " and at most 1";
-  return inputError(path + ": " + setting.key + ": expected " + range + ", found " + shown(value));
-}
-
-/// A flag; false where the file says nothing.
-static Expected<bool> flagOf(const Json &config, const char *key, const std::string &path) {
-  const Json flag = config.value(key, Json());
-  if (!flag.is_boolean() && !flag.is_null())
-    return inputError(path + ": " + key + ": expected true or false, found " + shown(flag));
-  return flag == true;
-}
-
 /// The settings of sampling. Where it draws tokens and no number is said, these are the 50 likeliest.
-static Status addSampling(const Json &config, const std::string &path, Json &generation) {
+void SettingsReader::addSampling() {
   constexpr int usualCount = 50;
-  if (HEDDLE_TRY(flagOf(config, "do_sample", path))) {
+  if (flag("do_sample", "sample")) {
     generation["sample"] = true;
     generation["top-k"] = usualCount;
   }
-  for (const Setting &setting : settings)
-    if (Json value = config.value(setting.key, Json()); !value.is_null())
-      generation[setting.name] = HEDDLE_TRY(numberOf(setting, value, path));
-  return {};
-}
-
-/// A whole number of at least `least`; none where the file says nothing.
-static Expected<std::optional<int64_t>> wholeOf(const Json &config, const char *key, int64_t least,
-                                                const std::string &path) {
-  const Json value = config.value(key, Json());
-  if (value.is_null())
-    return std::optional<int64_t>();
-  if (value.is_number_integer() && value.get<int64_t>() >= least)
-    return std::optional(value.get<int64_t>());
-  return inputError(path + ": " + key + ": expected a whole number of at least " +
-                    std::to_string(least) + ", found " + shown(value));
-}
-
-/// A list of tokens; an empty one where the file says nothing.
-static Expected<Json> tokensOf(const Json &config, const char *key, const std::string &path) {
-  const Json value = config.value(key, Json());
-  if (value.is_null())
-    return Json::array();
-  auto isToken = [](const Json &token) {
-    return token.is_number_integer() && token >= 0 && token <= std::numeric_limits<int32_t>::max();
-  };
-  if (value.is_array() && std::ranges::all_of(value, isToken))
-    return value;
-  return inputError(path + ": " + key + ": expected a list of tokens, found " + shown(value));
+  if (auto temperature = number("temperature", "temperature", {.least = 0, .aboveLeast = true}))
+    generation["temperature"] = *temperature;
+  if (auto count = whole("top_k", "top-k", 0))
+    generation["top-k"] = *count;
+  if (auto share = number("top_p", "top-p", {.least = 0})) // all that is above 1 keeps every token
+    generation["top-p"] = std::min(*share, 1.0);
+  if (auto share = number("min_p", "min-p", {.least = 0, .most = 1}))
+    generation["min-p"] = *share;
+  if (auto penalty =
+          number("repetition_penalty", "repetition-penalty", {.least = 0, .aboveLeast = true}))
+    generation["repetition-penalty"] = *penalty;
 }
 
 /// The settings of beams, as Transformers has them.
-static Status addBeams(const Json &config, const std::string &path, Json &generation) {
-  const Json early = config.value("early_stopping", Json(false));
-  if (early.is_null() || early == false)
-    generation["beam-rule"] = "likely";
-  else if (early == true)
-    generation["beam-rule"] = "full";
-  else if (early == "never")
-    generation["beam-rule"] = "sure";
-  else
-    return inputError(path + ": early_stopping: expected true, false or 'never', found " +
-                      shown(early));
-  if (auto beams = HEDDLE_TRY(wholeOf(config, "num_beams", 1, path)))
-    generation["beams"] = *beams;
-  const Json penalty = config.value("length_penalty", Json());
-  if (!penalty.is_null() && !penalty.is_number())
-    return inputError(path + ": length_penalty: expected a number, found " + shown(penalty));
-  generation["length-penalty"] = penalty.is_null() ? Json(1.0) : penalty;
-  return {};
+void SettingsReader::addBeams() {
+  const Json early = value("early_stopping");
+  generation["beam-rule"] = early == true ? "full" : early == "never" ? "sure" : "likely";
+  if (!early.is_null() && !early.is_boolean() && early != "never")
+    refuse("beam-rule", "early_stopping", "true, false or 'never'", early);
+  if (auto beams = whole("num_beams", "beams", 1)) {
+    constexpr int64_t mostBeams = 1024;
+    if (*beams <= mostBeams)
+      generation["beams"] = *beams;
+    else
+      refuse("beams", "num_beams", "1 to " + std::to_string(mostBeams), value("num_beams"));
+  }
+  generation["length-penalty"] =
+      number("length_penalty", "length-penalty", {.least = -1e9}).value_or(1.0);
+  if (flag("renormalize_logits", "renormalize"))
+    generation["renormalize"] = true;
+}
+
+/// Tokens that must be chosen.
+void SettingsReader::addForced() {
+  for (const auto &[key, name] :
+       {std::pair("forced_bos_token_id", "first"), {"forced_eos_token_id", "last"}}) {
+    Json token = value(key);
+    if (token.is_array() && token.size() == 1)
+      token = Json(token.front());
+    if (isToken(token))
+      generation[name] = token;
+    else if (token.is_array())
+      warnings.push_back(path + ": " + key + ": expected one token, found " + shown(token) +
+                         ", which is not followed");
+    else if (!token.is_null())
+      refuse(name, key, "a token below " + std::to_string(target.size), token);
+  }
+  if (auto n = whole("no_repeat_ngram_size", "no-repeat", 0); n && *n > 0)
+    generation["no-repeat"] = std::min(*n, mostTokens);
+}
+
+/// Tokens of a list that the model has; of others nothing is to be suppressed.
+std::set<int64_t> SettingsReader::suppressedBy(const char *key, const char *name) {
+  const Json list = value(key);
+  std::set<int64_t> tokens;
+  if (list.is_array() && std::ranges::all_of(list, isWhole)) {
+    for (const Json &token : list)
+      if (isToken(token))
+        tokens.insert(token.get<int64_t>());
+  } else if (!list.is_null())
+    refuse(name, key, "a list of tokens", list);
+  return tokens;
+}
+
+/// Tokens that may not be chosen, words of one token among them, or not first.
+void SettingsReader::addSuppressed() {
+  std::set<int64_t> never = suppressedBy("suppress_tokens", "suppressed"),
+                    first = suppressedBy("begin_suppress_tokens", "suppressed-first");
+  never.merge(suppressedWords);
+  if (std::ssize(never) == target.size)
+    generation["refused"].push_back(
+        {"suppressed", path + ": suppress_tokens, bad_words_ids: expected a token that may be " +
+                           "chosen, found all " + std::to_string(target.size) + " suppressed"});
+  else if (!never.empty())
+    generation["suppressed"] = never;
+  if (!first.empty())
+    generation["suppressed-first"] = first;
 }
 
 /// Whether `eos_token_id`, a token or a list of them, names a token.
-static bool isEnd(const Json &config, const Json &token) {
-  const Json ends = config.value("eos_token_id", Json());
+bool SettingsReader::isEnd(const Json &token) const {
+  const Json ends = value("eos_token_id");
   return ends == token || (ends.is_array() && std::ranges::find(ends, token) != ends.end());
 }
 
-/// How long answers may be and must be. Lengths of Transformers count the tokens before an answer:
-/// of a model that reads a text and writes another that is one, the start.
-static Status addLengths(const Json &config, const std::string &path, bool translates,
-                         Json &generation) {
-  auto least = HEDDLE_TRY(wholeOf(config, "min_new_tokens", 0, path)),
-       most = HEDDLE_TRY(wholeOf(config, "max_new_tokens", 1, path));
-  if (translates && !least)
-    if (auto length = HEDDLE_TRY(wholeOf(config, "min_length", 0, path)))
-      least = *length - 1;
-  if (translates && !most)
-    if (auto length = HEDDLE_TRY(wholeOf(config, "max_length", 1, path)))
-      most = *length - 1;
-  if (least && *least > 0)
-    generation["least"] = *least;
-  if (most && *most > 0)
-    generation["limit"] = *most;
-  return {};
-}
-
-/// Refuses what is no token of a model that has `size` of them, or no list of such.
-static Status checkTokens(const Json &value, const char *key, int64_t size,
-                          const std::string &path) {
-  for (const Json &token : value.is_array() ? value : Json::array({value}))
-    if (!token.is_number_integer() || token < 0 || token >= size)
-      return inputError(path + ": " + key + ": expected a token below " + std::to_string(size) +
-                        ", found " + shown(token));
-  return {};
-}
-
-/// Tokens that may not be chosen: those of `suppress_tokens`, and `bad_words_ids` of one token, of
-/// which none is an end.
-static Status addSuppressed(const Json &config, const std::string &path, const TargetFacts &target,
-                            Json &generation, std::vector<std::string> &warnings) {
-  Json suppressed = HEDDLE_TRY(tokensOf(config, "suppress_tokens", path));
-  for (const Json &word : config.value("bad_words_ids", Json()))
-    if (word.is_array() && word.size() == 1) {
-      HEDDLE_TRY(checkTokens(word, "bad_words_ids", target.size, path));
-      if (!isEnd(config, word.front()))
-        suppressed.push_back(word.front());
-    } else
-      warnings.push_back(path + ": bad_words_ids: expected words of one token, found " +
-                         shown(word) + ", which is not followed");
-  std::set<int64_t> known;
-  for (const Json &token : suppressed)
-    if (token < target.size)
-      known.insert(token.get<int64_t>());
-  if (std::ssize(known) == target.size)
-    return inputError(path +
-                      ": suppress_tokens, bad_words_ids: expected a token that may be chosen, "
-                      "found all " +
-                      std::to_string(target.size) + " suppressed");
-  if (!suppressed.empty())
-    generation["suppressed"] = std::move(suppressed);
-  if (Json first = HEDDLE_TRY(tokensOf(config, "begin_suppress_tokens", path)); !first.empty())
-    generation["suppressed-first"] = std::move(first);
-  return {};
-}
-
-/// What must be chosen, and what may not.
-static Status addRules(const Json &config, const std::string &path, const TargetFacts &target,
-                       Json &generation, std::vector<std::string> &warnings) {
-  for (const auto &[key, name] :
-       {std::pair("forced_bos_token_id", "first"), {"forced_eos_token_id", "last"}}) {
-    Json token = config.value(key, Json());
-    if (token.is_array() && token.size() == 1)
-      token = Json(token.front());
-    if (token.is_number_integer()) {
-      HEDDLE_TRY(checkTokens(token, key, target.size, path));
-      generation[name] = token;
-    } else if (!token.is_null())
-      warnings.push_back(path + ": " + key + ": expected one token, found " + shown(token) +
-                         ", which is not followed");
+/// Words that may not be written; a word of one token that is an end may.
+void SettingsReader::addBadWords() {
+  constexpr const char *key = "bad_words_ids", *name = "bad-words";
+  const Json words = value(key);
+  if (words.is_null())
+    return;
+  if (!words.is_array())
+    return refuse(name, key, "a list of words, which are lists of tokens", words);
+  Json kept = Json::array();
+  for (const Json &word : words) {
+    if (!word.is_array() || word.empty() ||
+        !std::ranges::all_of(word, [this](const Json &token) { return isToken(token); }))
+      return refuse(name, key, "words of tokens below " + std::to_string(target.size), word);
+    if (word.size() > 1)
+      kept.push_back(word);
+    else if (!isEnd(word.front()))
+      suppressedWords.insert(word.front().get<int64_t>());
   }
-  if (auto n = HEDDLE_TRY(wholeOf(config, "no_repeat_ngram_size", 0, path)); n && *n > 0)
-    generation["no-repeat"] = *n;
-  if (HEDDLE_TRY(flagOf(config, "renormalize_logits", path)))
-    generation["renormalize"] = true;
-  HEDDLE_TRY(addSuppressed(config, path, target, generation, warnings));
-  return addLengths(config, path, target.translates, generation);
+  if (!kept.empty())
+    generation[name] = std::move(kept);
 }
 
-static void warnOfUnknown(const Json &config, const std::string &path, bool translates,
+/// How long answers may be and must be. `max_length` and `min_length` count the tokens before an
+/// answer: of a model that reads a text and writes another that is one, the start.
+void SettingsReader::addLengths() {
+  auto least = whole("min_new_tokens", "least", 0), most = whole("max_new_tokens", "limit", 1);
+  auto leastInAll = least ? std::nullopt : whole("min_length", "least", 0),
+       mostInAll = most ? std::nullopt : whole("max_length", "limit", 1);
+  if (target.translates && leastInAll)
+    least = *std::exchange(leastInAll, std::nullopt) - 1;
+  if (target.translates && mostInAll)
+    most = *std::exchange(mostInAll, std::nullopt) - 1;
+  for (const auto &[name, number] : {std::pair("least", least),
+                                     {"limit", most},
+                                     {"least-in-all", leastInAll},
+                                     {"limit-in-all", mostInAll}})
+    if (number && *number > 0)
+      generation[name] = std::min(*number, mostTokens);
+}
+
+/// Settings that change texts and are not followed.
+static const std::vector<Unfollowed> &unfollowed() {
+  static const std::vector<Unfollowed> table = {
+      {"constraints", {}},
+      {"diversity_penalty", {0.0}},
+      {"dola_layers", {}},
+      {"encoder_no_repeat_ngram_size", {0}},
+      {"encoder_repetition_penalty", {1.0}},
+      {"epsilon_cutoff", {0.0}},
+      {"eta_cutoff", {0.0}},
+      {"exponential_decay_length_penalty", {}},
+      {"force_words_ids", {}},
+      {"guidance_scale", {1.0}},
+      {"max_time", {}},
+      {"num_beam_groups", {1}},
+      {"num_return_sequences", {1}},
+      {"penalty_alpha", {0.0}},
+      {"sequence_bias", {}},
+      {"stop_strings", {}},
+      {"token_healing", {false}},
+      {"top_h", {}},
+      {"typical_p", {1.0}},
+      {"watermarking_config", {}},
+  };
+  return table;
+}
+
+/// Settings that are followed, those of speech among them, which SpeechTokens reads.
+static constexpr std::string_view followed[] = {"begin_suppress_tokens",
+                                                "bad_words_ids",
+                                                "bos_token_id",
+                                                "decoder_start_token_id",
+                                                "do_sample",
+                                                "early_stopping",
+                                                "eos_token_id",
+                                                "forced_bos_token_id",
+                                                "forced_eos_token_id",
+                                                "length_penalty",
+                                                "max_length",
+                                                "max_new_tokens",
+                                                "min_length",
+                                                "min_new_tokens",
+                                                "min_p",
+                                                "no_repeat_ngram_size",
+                                                "num_beams",
+                                                "renormalize_logits",
+                                                "repetition_penalty",
+                                                "suppress_tokens",
+                                                "temperature",
+                                                "top_k",
+                                                "top_p"};
+
+/// Settings that change no text: of caches, of speed (a draft's tokens are checked), of what else is
+/// returned, of padding, and the names that the chats of some models' own code go by. Infinite and
+/// missing scores, which `remove_invalid_values` is for, are never chosen.
+static constexpr std::string_view harmless[] = {
+    "assistant_confidence_threshold",
+    "assistant_early_exit",
+    "assistant_ensemble_weight",
+    "assistant_lookbehind",
+    "assistant_token_id",
+    "cache_config",
+    "chat_format",
+    "compile_config",
+    "continuous_batching_config",
+    "disable_compile",
+    "is_assistant",
+    "low_memory",
+    "max_cache_len",
+    "max_matching_ngram_size",
+    "max_window_size",
+    "num_assistant_tokens",
+    "num_assistant_tokens_schedule",
+    "output_attentions",
+    "output_hidden_states",
+    "output_logits",
+    "output_scores",
+    "pad_token_id",
+    "prefill_chunk_size",
+    "prompt_lookup_num_tokens",
+    "remove_invalid_values",
+    "resume_download",
+    "return_dict_in_generate",
+    "return_legacy_cache",
+    "speculation_type",
+    "target_lookbehind",
+    "transformers_version",
+    "use_auth_token",
+    "use_cache",
+    "use_mtp",
+    "user_token_id",
+};
+
+static bool isKnown(std::string_view key) {
+  return key.starts_with('_') || std::ranges::count(followed, key) > 0 ||
+         std::ranges::count(harmless, key) > 0 ||
+         std::ranges::count(unfollowed(), key, &Unfollowed::key) > 0;
+}
+
+static void warnOfUnfollowed(const Json &config, const std::string &path,
+                             std::vector<std::string> &warnings) {
+  for (const auto &[key, without] : unfollowed())
+    if (const Json found = config.value(key, Json());
+        !found.is_null() && std::ranges::find(without, found) == without.end())
+      warnings.push_back(path + ": " + key + ": expected " +
+                         shown(without.empty() ? Json() : without.front()) + ", found " +
+                         shown(found) + ", which is not followed");
+  constexpr const char *cache = "cache_implementation";
+  if (const Json found = config.value(cache, Json()); found == "quantized")
+    warnings.push_back(path + ": " + cache + ": expected another cache, found " + shown(found) +
+                       ", which is not followed: see --cache-dtype");
+}
+
+/// A warning for each key that nothing is known of. Those of a model that hears are known to
+/// SpeechTokens.
+static void warnOfUnknown(const Json &config, const std::string &path,
                           std::vector<std::string> &warnings) {
-  const Unknown unknown[] = {{"num_beam_groups", 1},
-                             {"penalty_alpha", nullptr},
-                             {"typical_p", 1.0},
-                             {"epsilon_cutoff", 0.0},
-                             {"eta_cutoff", 0.0},
-                             {"encoder_repetition_penalty", 1.0},
-                             {"min_length", 0},
-                             {"sequence_bias", nullptr},
-                             {"guidance_scale", nullptr},
-                             {"stop_strings", nullptr},
-                             {"max_time", nullptr},
-                             {"top_h", nullptr},
-                             {"exponential_decay_length_penalty", nullptr},
-                             {"watermarking_config", nullptr},
-                             {"force_words_ids", nullptr},
-                             {"constraints", nullptr},
-                             {"diversity_penalty", 0.0}};
-  for (const auto &[key, without] : unknown)
-    if (Json found = config.value(key, Json());
-        !found.is_null() && found != without &&
-        !(translates && key == std::string_view("min_length")))
-      warnings.push_back(path + ": " + key + ": expected " + shown(without) + ", found " +
+  for (const auto &[key, found] : config.items())
+    if (!found.is_null() && key != "cache_implementation" && !isKnown(key))
+      warnings.push_back(path + ": " + printable(key) + ": expected a known setting, found " +
                          shown(found) + ", which is not followed");
 }
 
@@ -249,14 +385,20 @@ static Expected<std::pair<Json, std::string>> settingsOf(const std::string &fold
   return std::pair(config, configPath(folder));
 }
 
-static Expected<Json> generationOf(const Json &settings, const std::string &path,
-                                   const TargetFacts &target, std::vector<std::string> &warnings) {
-  Json generation = Json::object();
-  warnOfUnknown(settings, path, target.translates, warnings);
-  HEDDLE_TRY(addSampling(settings, path, generation));
-  HEDDLE_TRY(addBeams(settings, path, generation));
-  HEDDLE_TRY(addRules(settings, path, target, generation, warnings));
-  return generation;
+/// The tokens that end a text; others than the model's, such as -1, never come.
+static Expected<Json> endsOf(const Json &value, int64_t size, const std::string &path,
+                             std::vector<std::string> &warnings) {
+  Json ends = Json::array();
+  for (const Json &token : value.is_array() ? value : Json::array({value}))
+    if (token.is_number_integer() && token >= 0 && token < size)
+      ends.push_back(token);
+    else if (!token.is_number_integer())
+      return inputError(path + ": eos_token_id: expected a token below " + std::to_string(size) +
+                        ", found " + shown(token));
+    else if (token != -1)
+      warnings.push_back(path + ": eos_token_id: expected a token below " + std::to_string(size) +
+                         ", found " + shown(token) + ", which ends no text");
+  return ends;
 }
 
 Status heddle::addGenerationConfig(const std::string &folder, const Json &config, Json &description,
@@ -268,21 +410,34 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
                           .size = size.is_number_integer() ? size.get<int64_t>()
                                                            : std::numeric_limits<int32_t>::max()};
   const auto [own, path] = HEDDLE_TRY(settingsOf(folder, config));
-  if (path != configPath(folder))
+  const Json source = description.value("source", Json());
+  const bool hears = source.is_object() && source.contains("frames");
+  if (path != configPath(folder)) {
     files.push_back(path);
-  Json ends = own.value("eos_token_id", Json());
-  if (ends.is_array() && ends.empty())
-    return inputError(path + ": eos_token_id: expected a token or a list of them, found []");
-  if (!ends.is_null()) {
-    HEDDLE_TRY(checkTokens(ends, "eos_token_id", facts.size, path));
-    target["end"] = std::move(ends);
+    if (!hears)
+      warnOfUnknown(own, path, warnings);
   }
+  if (!hears)
+    warnOfUnfollowed(own, path, warnings);
+  const Json ends = own.value("eos_token_id", Json());
+  const bool endsNever = path != configPath(folder) && own.contains("eos_token_id");
+  if (!ends.is_null() || endsNever)
+    target["end"] =
+        HEDDLE_TRY(endsOf(ends.is_null() ? Json::array() : ends, facts.size, path, warnings));
+  auto isToken = [&](const Json &token) {
+    return token.is_number_integer() && token >= 0 && token < facts.size;
+  };
   if (Json start = own.value("decoder_start_token_id", Json());
       facts.translates && !start.is_null()) {
-    HEDDLE_TRY(checkTokens(start, "decoder_start_token_id", facts.size, path));
+    if (!isToken(start))
+      return inputError(path + ": decoder_start_token_id: expected a token below " +
+                        std::to_string(facts.size) + ", found " + shown(start));
     target["start"] = std::move(start);
   }
-  target["generation"] = HEDDLE_TRY(generationOf(own, path, facts, warnings));
+  Json generation = SettingsReader(own, path, facts, warnings).read();
+  if (Json begin = own.value("bos_token_id", Json()); !facts.translates && isToken(begin))
+    generation["begin"] = std::move(begin); // of texts without tokens alone
+  target["generation"] = std::move(generation);
   return {};
 }
 
@@ -292,5 +447,5 @@ Expected<Json> heddle::taskGeneration(const std::string &folder, const Json &con
   Json all = HEDDLE_TRY(settingsOf(folder, config)).first;
   all.update(settings);
   std::vector<std::string> known; // those of the folder are told already
-  return generationOf(all, place, {.translates = true, .size = size}, known);
+  return SettingsReader(all, place, {.translates = true, .size = size}, known).read();
 }

@@ -47,6 +47,7 @@ private:
   Chat(TextDecoder decoder, const TextModel &model, ChatOptions options)
       : decoder(std::move(decoder)), model(&model), options(std::move(options)) {}
   Expected<TokenIds> idsOf(const std::vector<Message> &messages) const;
+  int64_t room() const;
   Expected<TokenIds> fit(std::vector<Message> &messages) const;
 
   TextDecoder decoder;

@@ -15,6 +15,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace heddle {
@@ -50,10 +51,17 @@ enum class BeamRule : uint8_t {
   Sure,   ///< or at the limit's length, where a longer one is worth more
 };
 
+/// A setting of a model that is wrong: an error where its option is used.
+struct RefusedSetting {
+  std::string option; ///< "temperature", "top-k", …
+  std::string error;  ///< `FILE: key: expected …, found …`
+};
+
 struct DecodingOptions {
   std::vector<int32_t> ends;   ///< tokens that end a sequence, not part of the result
   int64_t limit = 256;         ///< most tokens of a sequence
   std::vector<int64_t> limits; ///< of each sequence, where that is less than `limit`; empty: none
+  int64_t limitInAll = 0;      ///< most tokens of a sequence and those before it; 0: any number
   size_t rows = 0;             ///< most sequences of a batch, whose places others take; 0: all
 
   /// Hypotheses kept for each sequence; 1 is greedy decoding. At most `maximumBeam`.
@@ -83,16 +91,22 @@ struct DecodingOptions {
   /// Tokens that are never chosen, and those that are not chosen first; where `first` is forced, not
   /// second.
   std::vector<int32_t> suppressed, suppressedFirst;
-  /// The token that is chosen first, and the one that is chosen last where the limit ends a sequence,
-  /// whatever their scores; a beam counts them as certain.
+  /// Words that are never written: the last token of each is not chosen after its others.
+  std::vector<std::vector<int32_t>> badWords;
+  /// The token that is chosen first after a prompt of at most one token, and the one that is chosen
+  /// last where the limit ends a sequence, whatever their scores; a beam counts them as certain.
   std::optional<int32_t> first, last;
-  int64_t least = 0; ///< tokens of a sequence before an end may be chosen
+  int64_t least = 0;      ///< tokens of a sequence before an end may be chosen
+  int64_t leastInAll = 0; ///< the same with those before the sequence
   int64_t noRepeat =
       0; ///< n: no n tokens in a row come twice, those before a sequence among them; 0: all
 
   /// Whether a beam counts the probabilities of what the rules leave as 1 in all; else what they take
   /// away stays lost.
   bool renormalizes = false;
+
+  /// Settings of the model that are errors where this search uses them.
+  std::vector<RefusedSetting> refused;
 
   std::optional<TimestampRules> timestamps; ///< of a speech model that is to say them
 
@@ -110,6 +124,8 @@ inline constexpr int64_t maximumBeam = 1024;
 
 /// Usage error that begins with the option's name if a value is out of range.
 Status checkDecoding(const DecodingOptions &options);
+/// The error of the first of the model's wrong settings that the search uses.
+Status checkRefused(const DecodingOptions &options);
 
 /// Decodes sequences 0, 1, … of the model, which begin in this order.
 Expected<std::vector<TokenIds>> decodeSequences(StepModel &model, size_t sequences,

@@ -28,12 +28,16 @@ struct SpeechChecks {
   size_t vocabulary = 51865;       ///< tokens of the model
 };
 
+/// A key of the settings of speech, see SpeechTokens::fromJson. No file of a folder has it.
+inline constexpr const char *tokenNamesKey = "tokenizer tokens";
+
 /// The special tokens of a speech model, and how it is meant to be asked, from its
 /// generation_config.json. What is followed beside these is in GenerationDefaults.
 class SpeechTokens {
 public:
   /// Errors begin with `fileName`; a setting that would change what is said, and that nothing here
-  /// follows, is one.
+  /// follows, is one. Files from before Whisper told times lack no_timestamps_token_id, lang_to_id
+  /// and task_to_id: `tokenNamesKey` then holds an object of the tokenizer's tokens by their names.
   static Expected<SpeechTokens> fromJson(std::string_view json, const std::string &fileName);
   int32_t startToken() const { return start; }
 
@@ -45,8 +49,8 @@ public:
   /// Code of a language's token; "en" for none.
   std::string codeOf(std::optional<int32_t> language) const;
 
-  /// What stands before a text: start, language, task, and whether there are no timestamps. Error
-  /// for a translation by a model that has no tasks.
+  /// What stands before a text: start, language, task, and whether there are no timestamps; of an old
+  /// file what it forces, or what is asked for. Error for a translation by a model that has no tasks.
   Expected<TokenIds> prompt(std::optional<int32_t> language, bool translates,
                             bool timestamps) const;
   /// A prompt behind the end of what was said before, of at most half of `positions` in all.
@@ -66,12 +70,17 @@ public:
   bool usuallyTells() const { return tellsBefore; }
   const SpeechChecks &checks() const { return ownChecks; }
 
+  /// Error, with the key, for a folder that does not say which token tells that there
+  /// are no times.
+  Status checkTimes() const;
+
   const TimestampRules &timestamps() const { return rules; }
   /// The token whose probability behind the start is that of silence.
   int32_t noSpeech() const { return rules.none - 1; }
 
 private:
   static Status checkFollowed(const JsonField &keys);
+  Status setTimes(const JsonField &keys);
   Status setLanguages(const JsonField &keys);
   Status setForced(const JsonField &keys);
   Status setNamed(const JsonField &keys);
@@ -81,6 +90,9 @@ private:
   std::optional<int32_t> previous; ///< before what was said before
   std::map<std::string, int32_t> languages, tasks;
   std::optional<int32_t> ownLanguage;
+  bool detects = true;   ///< the file names languages, of which one may be the likeliest
+  bool tellsTask = true; ///< it names tasks, of which one is always told
+  bool knowsTimes = true, forcesNoTimes = false;
   bool translatesItself = false, timesItself = false, tellsBefore = true;
   std::optional<int32_t> mostNew, mostInAll; ///< tokens, without and with the prompt
   std::optional<int32_t> leastNew, leastInAll;

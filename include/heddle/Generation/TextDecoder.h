@@ -28,7 +28,8 @@ public:
   DecodingOptions defaults() const;
 
   /// Ids of the translation of each source, or of its continuation by a decoder-only model; at most
-  /// as many as the caches have room for. Error for a prompt that is empty or longer than these.
+  /// as many as the caches have room for. Error for a prompt that is longer than these, and for
+  /// one without tokens where the model names none to begin with.
   Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &texts,
                                          const DecodingOptions &chosen);
 

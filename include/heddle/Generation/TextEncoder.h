@@ -32,11 +32,18 @@ public:
   int64_t columns() const { return width; }
   const Session &of() const { return *session; }
 
+  /// Error, after `place`, for a text without any token that the model has no result for. A vector
+  /// of no rows is zeros, as the mean of Sentence-Transformers is.
+  Status checkTokens(const EncodedText &text, const std::string &place) const;
+  /// Whether a text is not run: it has no word of a vocabulary, and nothing stands around it.
+  bool isLeftOut(const EncodedText &text) const;
+
   /// Tokens that a run of these texts works on, padding counted; texts are in the order of their
   /// lengths. None: they cannot share a run.
   std::optional<int64_t> cost(std::span<const EncodedText *const> texts) const;
 
-  /// Rows of each text, valid until the next call. Texts have tokens, and share a run by `cost`.
+  /// Rows of each text, valid until the next call. Texts pass `checkTokens`, and share a run
+  /// by `cost`.
   Expected<std::vector<std::span<const float>>> encode(std::span<const EncodedText *const> texts);
 
   /// `batchTokens`, at least 1, or fewer where each token has a row of the result: it stays in
@@ -45,7 +52,7 @@ public:
   /// Runs of texts that are sorted by length: ranges of as many as `budget` and `mostTexts` allow.
   std::vector<std::pair<size_t, size_t>> cut(std::span<const EncodedText *const> sorted,
                                              int64_t budget, int64_t mostTexts) const;
-  /// Rows of each text, in order, `batchTokens` tokens at a time; empty for a text without tokens.
+  /// Rows of each text, in order, `batchTokens` tokens at a time; empty for a text that is left out.
   /// `prompt` is the name of one of the model's; none: its default, as for `heddle embed`.
   Expected<std::vector<std::vector<float>>>
   encode(const std::vector<std::string> &texts,
@@ -84,9 +91,11 @@ private:
   NamedTensors results;
 };
 
-/// Cosine of the angle between two vectors, in f64; NaN if one of them is 0 or empty, or their sizes
-/// differ.
+/// Cosine of the angle between two vectors, in f64; 0 if one of them is 0, as in Sentence-Transformers;
+/// NaN if they are empty or their sizes differ.
 double cosine(std::span<const float> a, std::span<const float> b);
+/// How alike two vectors of one size are, larger values for those that are more so.
+double similarityOf(Similarity kind, std::span<const float> a, std::span<const float> b);
 
 /// Softmax in f64. A NaN among the logits makes all probabilities NaN.
 std::vector<double> softmax(std::span<const float> logits);

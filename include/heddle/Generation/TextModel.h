@@ -27,10 +27,10 @@ class Session;
 struct EncodedText {
   std::vector<int32_t> ids;
   int64_t cut = 0;     ///< tokens that did not fit
-  bool empty = false;  ///< the text has no tokens; all ids are special ones
+  bool empty = false;  ///< no id but padding: not even the tokenizer adds one
   int64_t leftOut = 0; ///< ids at its beginning that are no part of its vector
   /// What a tokenizer says of each id, `ids` apart; nothing from a vocabulary. Spans are those in the
-  /// text with its prompt in front, without the blanks that `TextSide::strip` leaves out.
+  /// text with its prompt in front.
   TokenEncoding tokens;
 };
 
@@ -55,11 +55,15 @@ struct GenerationDefaults {
   bool sample = false;
   std::optional<double> temperature, topP, minP, repetitionPenalty, lengthPenalty;
   std::optional<int64_t> topK, limit, beams;
+  std::optional<int64_t> limitInAll; ///< most tokens of a prompt and its answer
   BeamRule beamRule = BeamRule::Own;
   std::optional<int32_t> first, last;
+  std::optional<int32_t> begin; ///< the prompt of a text without tokens
   std::vector<int32_t> suppressed, suppressedFirst;
-  int64_t least = 0, noRepeat = 0;
+  std::vector<std::vector<int32_t>> badWords;
+  int64_t least = 0, leastInAll = 0, noRepeat = 0;
   bool renormalizes = false;
+  std::vector<RefusedSetting> refused;
 };
 
 /// What a model is told to do by words in front of a text, and how it writes then.
@@ -98,7 +102,6 @@ struct TextSide {
                                    ///< fit into the caches beside the start token
   bool cut = false;                ///< longer text is cut instead of refused
   bool pairMessages = false; ///< a pair of texts is two messages of `chat`, query and document
-  bool strip = false;        ///< blanks around a text, prompt included, are left out
   int64_t limit = 256;       ///< tokens that generation may add
   GenerationDefaults generation;
   /// Of the source: stands in place of each of `languages` that the tokenizer puts around a text.
@@ -127,6 +130,14 @@ enum class Problem : uint8_t {
   Numbers,     ///< as they are
 };
 
+/// How two vectors are compared: similarity_fn_name of Sentence-Transformers.
+enum class Similarity : uint8_t {
+  Cosine,
+  Dot,
+  Euclidean, ///< the distance, negated
+  Manhattan, ///< the sum of the differences' sizes, negated
+};
+
 struct TextModel {
   std::string kind;           ///< "encoder", "decoder", "encoder-decoder"
   bool sequenceFirst = false; ///< [T, B] instead of [B, T]
@@ -142,7 +153,9 @@ struct TextModel {
   std::optional<int32_t> maskToken; ///< stands for a word that is asked for
   /// Texts that `embed` puts before its own, by name.
   std::vector<std::pair<std::string, std::string>> prompts;
-  std::string defaultPrompt;  ///< a name; empty: none
+  std::string defaultPrompt;         ///< a name; empty: none
+  std::optional<int64_t> dimensions; ///< the first values of a vector, which the folder keeps
+  Similarity similarity = Similarity::Cosine;
   bool promptIsPooled = true; ///< false: rows of a prompt are not part of the vector
   bool poolsParts = false;    ///< packedFunction takes the parts of texts that are pooled
   Languages languages;

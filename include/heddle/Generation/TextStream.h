@@ -27,11 +27,15 @@ public:
 
 private:
   std::string settle(bool isLast);
+  void readTokens(bool isLast);
+  void readCleaned(bool isLast);
 
   const TextSide *side;
   std::vector<std::string> stops;
   TokenIds ids;               ///< those whose text is not given, behind some that give it its place
   size_t from = 0, known = 0; ///< in `ids`: the first that are read again, and those that are given
+  size_t first = 0;           ///< tokens before the answer
+  size_t given = 0;           ///< bytes of a cleaned text that were given
   std::string waiting;        ///< whole characters that may begin a text that ends the answer
   bool hasStopped = false;
 };

@@ -257,9 +257,38 @@ TEST(Decoding, RulesHoldInEverySearch) {
       EXPECT_LE(found([](auto &o) { o.least = 12, o.last = endToken; }).size(), 11u);
       EXPECT_EQ(found([](auto &o) { o.least = 12, o.last = 1; }).at(11), 1);
       EXPECT_FALSE(repeats(found([](auto &o) { o.noRepeat = 3, o.least = 12; }), 3));
+      EXPECT_EQ(found([](auto &o) { o.badWords = {{1, 4}}, o.before = {{0, 1}}, o.limit = 1; }),
+                found([](auto &o) { o.suppressedFirst = {4}, o.before = {{0, 1}}, o.limit = 1; }));
+      EXPECT_EQ(found([](auto &o) { o.badWords = {{0, 4}, {9, 0, 1, 4}}, o.before = {{0, 1}}; }),
+                found([](auto &o) { o.before = {{0, 1}}, o.badWords = {{0, 4}}; }));
+      EXPECT_GE(found([](auto &o) { o.leastInAll = 9, o.before = {{0, 1}}; }).size(), 7u);
+      EXPECT_EQ(found([](auto &o) { o.first = 2, o.before = {{0}}, o.least = 1; }).at(0), 2);
+      EXPECT_EQ(found([](auto &o) { o.first = 2, o.before = {{0, 1}}; }),
+                found([](auto &o) { o.before = {{0, 1}}; }))
+          << "a prompt of two tokens";
       TokenIds behind = found([](auto &o) { o.noRepeat = 2, o.before = {{0, 1, 0, 2, 0, 4, 0}}; });
       EXPECT_TRUE(behind.empty() || behind[0] == 0) << "pairs with 1, 2 and 4 were there";
     }
+}
+
+/// Caches of a long prompt are full before those of a short one: an ended row takes no step then.
+TEST(Decoding, RowsWithoutRoomLeaveTheBatch) {
+  DecodingOptions greedy = options(12);
+  greedy.ends.clear();
+  greedy.limits = {3, 12, 12, 12};
+  class Caches : public Language {
+  public:
+    using Language::Language;
+    Expected<std::span<const float>> step(std::span<const int32_t> tokens) override {
+      if (tokens.size() == 4)
+        EXPECT_LE(++together, 2) << "the first row holds two tokens of its three";
+      return Language::step(tokens);
+    }
+    int together = 0;
+  } caches({1, 2, 3, 4});
+  const std::vector<TokenIds> decoded = decode(caches, 4, greedy);
+  for (size_t i = 0; i < decoded.size(); ++i)
+    EXPECT_EQ(std::ssize(decoded[i]), greedy.limits[i]);
 }
 
 TEST(Decoding, RulesThatLeaveNothingAreLifted) {
@@ -535,6 +564,28 @@ std::string refusal(const std::function<void(DecodingOptions &)> &change) {
   return status ? "none" : status.error().message;
 }
 
+TEST(Decoding, WrongSettingsAreErrorsWhereTheyAreUsed) {
+  auto with = [](const char *option, auto change) {
+    return refusal([&](auto &o) {
+      o.refused = {{option, "f: wrong"}};
+      change(o);
+    });
+  };
+  auto greedy = [](auto &) {};
+  auto draws = [](auto &o) { o.sample = true; };
+  auto beams = [](auto &o) { o.beam = 2; };
+  for (const char *option : {"temperature", "top-k", "top-p", "min-p"}) {
+    EXPECT_EQ(with(option, greedy), "none") << option;
+    EXPECT_EQ(with(option, beams), "none") << option;
+    EXPECT_EQ(with(option, draws), "f: wrong") << option;
+  }
+  for (const char *option : {"beam-rule", "length-penalty", "renormalize"}) {
+    EXPECT_EQ(with(option, draws), "none") << option;
+    EXPECT_EQ(with(option, beams), "f: wrong") << option;
+  }
+  EXPECT_EQ(with("repetition-penalty", greedy), "f: wrong");
+}
+
 TEST(Decoding, OptionsOutOfRangeAreNamed) {
   EXPECT_EQ(refusal([](auto &o) { o.beam = 0; }), "beam: expected 1 to 1024, found 0");
   EXPECT_EQ(refusal([](auto &o) { o.beam = 1025; }), "beam: expected 1 to 1024, found 1025");
@@ -544,7 +595,7 @@ TEST(Decoding, OptionsOutOfRangeAreNamed) {
             "temperature: expected a number above 0, found 0");
   EXPECT_EQ(refusal([](auto &o) { o.topK = -1; }), "top-k: expected at least 0, found -1");
   EXPECT_EQ(refusal([](auto &o) { o.topP = 1.5; }),
-            "top-p: expected a number above 0 and at most 1, found 1.5");
+            "top-p: expected a number from 0 to 1, found 1.5");
   EXPECT_EQ(refusal([](auto &o) { o.sample = true, o.beam = 2; }),
             "sample: expected a beam of 1, found 2");
   EXPECT_EQ(refusal([](auto &o) { o.beam = 2, o.onToken = [](size_t, int32_t) { return true; }; }),

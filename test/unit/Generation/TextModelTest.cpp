@@ -73,62 +73,42 @@ TEST(TextModel, StartAndEndAreAddedWhereAsked) {
   EXPECT_THAT(ids(R"(, "add": true, "end": null)", ""), ElementsAre(2));
 }
 
-/// Blanks are those of Python's `strip`, and a prompt belongs to the text.
-TEST(TextModel, BlanksAroundATextAreLeftOut) {
-  auto idsOf = [](const char *strip, const std::string &text, std::string_view before) {
-    auto model = readTextModel(
-        std::string(R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "strip": )") + strip +
-            "}",
-        [](const std::string &) -> Expected<std::string> {
-          return std::string(R"({"model": {"type": "WordLevel", "unk_token": "?",
-                                           "vocab": {"?": 0, "a b": 1, "q: a b": 2, "q:": 3}}})");
-        });
+/// A prompt belongs to the text, with all of its blanks.
+TEST(TextModel, APromptIsPartOfTheText) {
+  auto idsOf = [](const std::string &text, std::string_view before) {
+    auto model =
+        readTextModel(R"({"kind": "encoder", "source": {"tokenizer": "t.json"}})",
+                      [](const std::string &) -> Expected<std::string> {
+                        return std::string(R"({"model": {"type": "WordLevel", "unk_token": "?",
+                                           "vocab": {"?": 0, "a b": 1, "q: a b": 2, "q: ": 3}}})");
+                      });
     EXPECT_TRUE(model);
     auto encoded = model->input().encode(text, "text", {.before = before});
     EXPECT_TRUE(encoded) << encoded.error().message;
     return std::pair(encoded->ids, encoded->empty);
   };
   using Ids = std::vector<int32_t>;
-  EXPECT_EQ(idsOf("true", " \ta b\r\u00a0\u3000", ""), std::pair(Ids{1}, false));
-  EXPECT_EQ(idsOf("false", "a b\r", ""), std::pair(Ids{0}, false));
-  EXPECT_EQ(idsOf("true", "a b ", " q: "), std::pair(Ids{2}, false));
-  EXPECT_EQ(idsOf("true", "  ", "q: "), std::pair(Ids{3}, true)); // the prompt alone
-  EXPECT_EQ(idsOf("true", " \n", ""), std::pair(Ids{}, true));
+  EXPECT_EQ(idsOf("a b", ""), std::pair(Ids{1}, false));
+  EXPECT_EQ(idsOf("a b\r", ""), std::pair(Ids{0}, false));
+  EXPECT_EQ(idsOf("a b", "q: "), std::pair(Ids{2}, false));
+  EXPECT_EQ(idsOf("", "q: "), std::pair(Ids{3}, false)); // the prompt alone
+  EXPECT_EQ(idsOf("", ""), std::pair(Ids{}, true));
 }
 
-/// Bytes that are no UTF-8 are an error there, too, though some would be a blank in two bytes.
-TEST(TextModel, OnlyCharactersAreLeftOut) {
+/// The blank that ends a prompt is one of the tokens that are left out of a vector.
+TEST(TextModel, RowsOfAPromptAreCounted) {
   auto model = readTextModel(
-      R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "strip": true})",
+      R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "pool-parts": true,
+          "pooled-prompt": false, "prompts": {"ask": "q: "}})",
       [](const std::string &) -> Expected<std::string> {
-        return std::string(
-            R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0}}})");
+        return std::string(R"({
+          "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "Isolated", "invert": false},
+          "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "q:": 1, " ": 2}}})");
       });
-  ASSERT_TRUE(model);
-  for (const char *text : {"a\xc0\xa0", "\x82\xa0 a"}) {
-    auto encoded = model->input().encode(text, "text", {});
-    ASSERT_FALSE(encoded);
-    EXPECT_THAT(encoded.error().message, testing::HasSubstr("text: expected UTF-8"));
-  }
-}
-
-/// The blank that ends a prompt alone is none of the tokens that are left out of a vector.
-TEST(TextModel, RowsOfAPromptAreCountedWithoutItsBlanks) {
-  for (auto [strip, rows] : {std::pair("true", 1), {"false", 2}}) {
-    auto model = readTextModel(
-        std::string(R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "pool-parts": true,
-                        "pooled-prompt": false, "prompts": {"ask": "q: "}, "strip": )") +
-            strip + "}",
-        [](const std::string &) -> Expected<std::string> {
-          return std::string(R"({
-            "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "Isolated", "invert": false},
-            "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "q:": 1, " ": 2}}})");
-        });
-    ASSERT_TRUE(model) << model.error().message;
-    auto context = model->behindPrompt("ask");
-    ASSERT_TRUE(context) << context.error().message;
-    EXPECT_EQ(context->leftOut, rows);
-  }
+  ASSERT_TRUE(model) << model.error().message;
+  auto context = model->behindPrompt("ask");
+  ASSERT_TRUE(context) << context.error().message;
+  EXPECT_EQ(context->leftOut, 2);
 }
 
 TEST(TextModel, LengthPadsRefusesOrCuts) {

@@ -104,8 +104,8 @@ TEST(Texts, AMissingFileIsNamed) {
             "/no/such/texts.txt: expected a file that can be read, found none");
 }
 
-TEST(Texts, EmptyOnesHaveNoSource) {
-  EXPECT_THAT(sourcesOf({{{1, 2}, 0}, {{}, 1}, {{3}, 2}}),
+TEST(Texts, ThoseThatAreLeftOutHaveNoSource) {
+  EXPECT_THAT(sourcesOf({{{1, 2}, 0}, {{}, 1, true}, {{3}, 2}}),
               ElementsAre(ElementsAre(1, 2), ElementsAre(3)));
 }
 
