@@ -382,6 +382,8 @@ static double pooled(Pooling kind, llvm::ArrayRef<double> values) {
     return llvm::accumulate(values, -INFINITY, [](double x, double y) { return std::fmax(x, y); });
   case Pooling::Mean:
     return llvm::accumulate(values, 0.0) / static_cast<double>(values.size());
+  case Pooling::MeanSqrt:
+    return llvm::accumulate(values, 0.0) / std::sqrt(static_cast<double>(values.size()));
   case Pooling::WeightedMean: {
     double sum = 0, weights = 0;
     for (auto [row, value] : llvm::enumerate(values)) {

@@ -48,16 +48,20 @@ static Value pooled(TileBuilder &t, Pooling kind, RowRange range, RankedTensorTy
   if (kind == Pooling::Last)
     range.first = t.max(range.first, t.sub(range.end, one));
   Value rows = t.max(t.sub(range.end, range.first), t.index(0));
-  auto over = [&](Value sum, Value count) { // of no row: 0 / 1
-    Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), t.i32(t.max(count, one)));
-    return t.div(sum, t.broadcast(number, type));
+  auto number = [&](Value count) -> Value { // at least 1: the sum of no row is divided too
+    return arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), t.i32(t.max(count, one)));
   };
+  auto over = [&](Value sum, Value count) { return t.div(sum, t.broadcast(number(count), type)); };
   switch (kind) {
   case Pooling::Cls:
   case Pooling::Last:
     return t.sum(range.first, range.end, type, load);
   case Pooling::Mean:
     return over(t.sumOfMany(range.first, range.end, type, load), rows);
+  case Pooling::MeanSqrt: {
+    Value sum = t.sumOfMany(range.first, range.end, type, load);
+    return t.div(sum, math::SqrtOp::create(t.b, t.loc, t.broadcast(number(rows), type)));
+  }
   case Pooling::Max: {
     Value lowest = constantTile(t, type, -std::numeric_limits<float>::infinity());
     Value most = t.foldMany(
@@ -68,8 +72,8 @@ static Value pooled(TileBuilder &t, Pooling kind, RowRange range, RankedTensorTy
   case Pooling::WeightedMean: {
     auto weighted = [&](Value row) {
       Value weight = t.i32(t.add(t.sub(row, range.first), one));
-      Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), weight);
-      return t.mul(load(row), t.broadcast(number, type));
+      Value factor = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), weight);
+      return t.mul(load(row), t.broadcast(factor, type));
     };
     Value weights = t.div(t.mul(rows, t.add(rows, one)), t.index(2));
     return over(t.sumOfMany(range.first, range.end, type, weighted), weights);

@@ -41,6 +41,11 @@ const Pooling poolings[] = {
        }
        return sum / weights;
      }},
+    {"mean_sqrt",
+     [](std::span<const double> rows) {
+       return std::accumulate(rows.begin(), rows.end(), 0.0) /
+              std::sqrt(static_cast<double>(rows.size()));
+     }},
 };
 
 Expected<Session> open(const std::string &text, const std::string &device) {

@@ -121,7 +121,7 @@ void addModelFlags(CLI::App &command, CompileOptions &options) {
   command.add_option(
       "--pool", options.pool,
       "of a folder without modules.json: one vector a text, the cls, mean, max, last "
-      "or weighted-mean of its tokens' rows");
+      "weighted-mean or mean-sqrt of its tokens' rows");
   addNumber(
       command, "--context", options.context, 1,
       "tokens that caches hold, of a prompt and its answer (default: the model's, of a folder "

@@ -247,12 +247,12 @@ TEST_F(DescriptionTest, PoolingsSideBySide) {
   };
   EXPECT_EQ(with({"cls", "mean"}), "no error");
   EXPECT_EQ(with("first"), "m.json: encoder.pool: expected one of cls, mean, last, max, "
-                           "weighted-mean, found 'first'");
+                           "weighted-mean, mean-sqrt, found 'first'");
   EXPECT_EQ(with({"cls", "first"}), "m.json: encoder.pool.1: expected one of cls, mean, last, max, "
-                                    "weighted-mean, found 'first'");
+                                    "weighted-mean, mean-sqrt, found 'first'");
   EXPECT_EQ(with(Json::array()), "m.json: encoder.pool: expected 1 to 16 pool, found 0");
   EXPECT_EQ(with(3), "m.json: encoder.pool: expected one of cls, mean, last, max, weighted-mean, "
-                     "or a list of them, found 3");
+                     "mean-sqrt, or a list of them, found 3");
   Json pooled = {{"pool", "mean"}, {"size", 3}};
   EXPECT_EQ(with(nullptr, pooled), "no error");
   EXPECT_EQ(with("cls", pooled), "m.json: classifier.pool: expected null but in an encoder without "

@@ -186,7 +186,8 @@ def Transformer_Scale : DefaultValuedAttr<F32Attr, "1.0f">;
 
 def Transformer_Pooling : I32EnumAttr<"Pooling", "how rows become one", [
     I32EnumAttrCase<"Cls", 0, "cls">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Last", 2, "last">,
-    I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"WeightedMean", 4, "weighted_mean">]> {
+    I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"WeightedMean", 4, "weighted_mean">,
+    I32EnumAttrCase<"MeanSqrt", 5, "mean_sqrt">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::transformer";
 }
@@ -200,6 +201,7 @@ def Transformer_PoolingAttr : EnumAttr<Transformer_Dialect, Transformer_Pooling,
     * `max`: of each feature the largest value; NaN counts as none
     * `weighted_mean`: the sum of the rows, in their order, the first once, the second twice and so on, divided by the sum
       of these weights (Muennighoff, SGPT: GPT Sentence Embeddings for Semantic Search, section 3.1)
+    * `mean_sqrt`: the sum of the rows, in their order, divided by the square root of their number
   }];
   let assemblyFormat = "`<` $value `>`";
 }
