@@ -7,6 +7,7 @@
 #include "heddle/Pack/Checkpoint.h"
 
 #include "heddle/Pack/Safetensors.h"
+#include "heddle/Pack/TensorNames.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
@@ -73,22 +74,34 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
 }
 } // namespace
 
+/// How to write model.safetensors without losing the model's head: a class that the folder does not
+/// name would leave it out.
+static std::string conversionHint(const std::string &className, std::string_view file) {
+  if (!className.empty())
+    return "Transformers converts it: " + className +
+           ".from_pretrained(FOLDER).save_pretrained(FOLDER)";
+  if (file == "pytorch_model.bin")
+    return "Python converts it: safetensors.torch.save_file({k: v.clone() for k, v in "
+           "torch.load('pytorch_model.bin', weights_only=True).items()}, 'model.safetensors')";
+  return "the class of Transformers that the model was saved from converts it";
+}
+
 Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder,
-                                                       std::vector<std::string> &files) {
+                                                       std::vector<std::string> &files,
+                                                       const std::string &className) {
   fs::path single = fs::path(folder) / "model.safetensors",
            index = fs::path(folder) / "model.safetensors.index.json";
   std::error_code none;
   if (fs::exists(single, none)) {
     files.push_back(single.string());
-    return openSafetensors(single.string());
+    return withModelNames(HEDDLE_TRY(openSafetensors(single.string())));
   }
   if (!fs::exists(index, none)) {
     for (const char *other :
          {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"})
       if (fs::exists(fs::path(folder) / other, none))
-        return inputError(folder + ": expected model.safetensors, found " + other +
-                          " only; Transformers converts it: "
-                          "AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+        return inputError(folder + ": expected model.safetensors, found " + other + " only; " +
+                          conversionHint(className, other));
     return inputError(folder + ": expected model.safetensors or model.safetensors.index.json, "
                                "found neither");
   }
@@ -99,7 +112,7 @@ Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder
   files.push_back(index.string());
   auto shards = std::make_unique<Shards>(index.string());
   HEDDLE_TRY(shards->read(json["weight_map"], folder, files));
-  return std::unique_ptr<WeightSource>(std::move(shards));
+  return withModelNames(std::move(shards));
 }
 
 } // namespace heddle

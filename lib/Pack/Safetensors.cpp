@@ -34,7 +34,7 @@ struct FileType {
   const char *written, *name;
   int64_t bytes;
 };
-/// All types of the format. Only f32, f16 and bf16 can be read, but a file may hold others too.
+/// All types of the format. Only floats of 16 to 64 bits can be read, but a file may hold others too.
 constexpr FileType fileTypes[] = {
     {"F32", "f32", 4},   {"F16", "f16", 2},        {"BF16", "bf16", 2},     {"F64", "f64", 8},
     {"I64", "i64", 8},   {"I32", "i32", 4},        {"I16", "i16", 2},       {"I8", "i8", 1},
@@ -59,6 +59,15 @@ HEDDLE_WIDE_CLONES void widenHalves(const std::byte *from, float *out, size_t co
 }
 HEDDLE_WIDE_CLONES void widenBFloats(const std::byte *from, float *out, size_t count) {
   widen<floatFromBFloat>(from, out, count);
+}
+
+/// Rounded to f32, as a model in f32 loads them.
+void narrow(const std::byte *from, float *out, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    double value; // memcpy, since the data may lie at an odd address
+    std::memcpy(&value, from + i * sizeof value, sizeof value);
+    out[i] = static_cast<float>(value);
+  }
 }
 
 class Safetensors : public WeightSource {
@@ -211,6 +220,10 @@ void Safetensors::read(int tensor, int64_t first, std::span<float> out) const {
     return;
   if (type == "f32") {
     std::memcpy(out.data(), data(tensor) + first * 4, out.size() * 4);
+    return;
+  }
+  if (type == "f64") {
+    narrow(data(tensor) + first * 8, out.data(), out.size());
     return;
   }
   assert((type == "f16" || type == "bf16") && "require() lets no other type pass");

@@ -27,7 +27,7 @@ int WeightSource::find(std::string_view name) const {
 }
 
 std::span<const std::string_view> WeightSource::readableTypes() const {
-  static constexpr std::string_view types[] = {"f32", "f16", "bf16"};
+  static constexpr std::string_view types[] = {"f32", "f16", "bf16", "f64"};
   return types;
 }
 

@@ -10,9 +10,11 @@
 namespace heddle {
 
 /// Opens model.safetensors of `folder`, or the shards of model.safetensors.index.json, as one
-/// source. Appends each file that is read to `files`. The error for a folder with other formats
-/// only tells how to convert them.
+/// source, whose tensors have the names of their model (TensorNames.h). Appends each file that is
+/// read to `files`. The error for a folder with other formats only tells how to convert them: by
+/// the class `className` of Transformers, empty where no file names one.
 Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder,
-                                                       std::vector<std::string> &files);
+                                                       std::vector<std::string> &files,
+                                                       const std::string &className = {});
 
 } // namespace heddle

@@ -296,7 +296,7 @@ TEST(Pack, ErrorsNameTensorAndShapes) {
   EXPECT_EQ(
       problem({"encoder.1.ffn.in.weight", {2048, 512}}),
       "w.safetensors: encoder.1.ffn.in.weight: expected [2048, 512], found no tensor of this name");
-  EXPECT_EQ(problem({"ids", {4}}), "w.safetensors: ids: expected f32, f16 or bf16, found i64");
+  EXPECT_EQ(problem({"ids", {4}}), "w.safetensors: ids: expected f32, f16, bf16 or f64, found i64");
   EXPECT_EQ(problem({"x", {1}}), "");
 }
 

@@ -143,7 +143,8 @@ TEST(Safetensors, RefusesTypesItDoesNotKnowOnlyWhenTheyAreRead) {
   EXPECT_THAT(all(**source, "a"), ElementsAre(1.0f));
   auto read = (*source)->require("new", std::vector<int64_t>{3});
   ASSERT_FALSE(read);
-  EXPECT_THAT(read.error().message, HasSubstr("new: expected f32, f16 or bf16, found 'F8_E8M0'"));
+  EXPECT_THAT(read.error().message,
+              HasSubstr("new: expected f32, f16, bf16 or f64, found 'F8_E8M0'"));
 }
 
 TEST(Safetensors, WrongLengthsAreErrors) {
