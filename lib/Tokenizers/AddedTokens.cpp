@@ -65,6 +65,7 @@ Expected<AddedTokens> AddedTokens::read(const JsonField &file, const Model &mode
   auto list = file.find("added_tokens");
   if (!list)
     return added;
+  added.cutsSpecials = !HEDDLE_TRY(file.flagAt("split_special_tokens", false)); // ours
   auto elements = HEDDLE_TRY(list->list());
   for (const JsonField &element : elements) {
     AddedToken token = HEDDLE_TRY(readToken(element));
@@ -99,7 +100,7 @@ void AddedTokens::add(AddedToken token, const Model &model) {
 void AddedTokens::buildTries() {
   std::vector<std::pair<std::string_view, int32_t>> early, late;
   for (const auto &[id, token] : tokens)
-    if (!token.written.empty())
+    if (!token.written.empty() && (cutsSpecials || !token.special))
       (token.normalized ? late : early).emplace_back(token.written, id);
   given = Trie(std::move(early));
   afterNormalizer = Trie(std::move(late));

@@ -47,6 +47,7 @@ private:
   std::map<int32_t, AddedToken> tokens;
   std::set<std::string, std::less<>> specials;
   Trie given, afterNormalizer; ///< by when they are looked for
+  bool cutsSpecials = true;    ///< special tokens in a text are tokens, not text
   int64_t fresh = 0;
 };
 

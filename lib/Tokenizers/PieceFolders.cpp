@@ -46,7 +46,7 @@ namespace {
 /// What a folder's tokenizer is put together from.
 class FolderBuilder {
 public:
-  FolderBuilder(const std::string &folder, bool written) : folder(folder), written(written) {}
+  FolderBuilder(const TokenizerSettings &facts, bool written) : written(written), facts(facts) {}
 
   Status open(const PieceFamily &family) {
     for (const char *file : family.files)
@@ -55,24 +55,17 @@ public:
                           "Tokenizer, found none");
     name = path(written && family.cutsWritten ? family.cutsWritten : family.files[0]);
     model = HEDDLE_TRY(readPieceModel(HEDDLE_TRY(readText(name)), name));
-    configPath = path(tokenizerConfigName);
-    config = HEDDLE_TRY(readObject(configPath));
-    gatherSpecials(config, configPath);
-    const std::string specialsPath = path("special_tokens_map.json");
-    gatherSpecials(HEDDLE_TRY(readObject(specialsPath)), specialsPath);
     return {};
   }
 
-  std::string path(const char *file) const { return (fs::path(folder) / file).string(); }
-  JsonField settings() const { return JsonField(config, configPath); }
+  std::string path(const char *file) const { return (facts.folder() / file).string(); }
+  JsonField settings() const { return facts.field(); }
   int64_t size() const { return static_cast<int64_t>(model.pieces.size()); }
   /// Whether the settings say that there is nothing, which is not their usual value.
-  bool isNull(const char *key) const { return config.contains(key) && config[key].is_null(); }
+  bool isNull(const char *key) const { return facts.isNull(key); }
   /// A special token by its key.
   std::string special(const char *key, const char *otherwise) const {
-    auto at = config.find(key);
-    const std::string *text = at == config.end() ? nullptr : tokenText(*at);
-    return text ? *text : otherwise;
+    return facts.specialText(key, otherwise);
   }
 
   /// Of equal tokens the first counts.
@@ -119,11 +112,15 @@ public:
         cutOut(token, {{"at_start", true}});
   }
 
-  /// Tokens around a text and around two, "$A" and "$B", with blanks between them.
-  void surround(const std::string &one, const std::string &two) {
+  /// Tokens around a text and around two, "$A" and "$B", with blanks between them. The second text and
+  /// what follows it have the type `second`.
+  void surround(const std::string &one, const std::string &two, int second = 0) {
     single = one;
     pair = two;
+    secondType = second;
   }
+  /// Steps that change a text before SentencePiece's own do.
+  void normalizeFirst(Json steps) { early = std::move(steps); }
 
   /// The token of the language of texts that come in; `otherwise`: where the folder names none.
   Expected<std::string> sourceLanguage(const std::string &otherwise, const std::string &before = "",
@@ -133,35 +130,32 @@ public:
       language = HEDDLE_TRY(chosen->text());
     const std::string token = before + language + behind;
     if (!known.contains(token))
-      return inputError(configPath + ": src_lang: expected a language of the tokenizer, found " +
+      return inputError(facts.path() + ": src_lang: expected a language of the tokenizer, found " +
                         quotedText(language));
     return token;
   }
 
-  /// Tokens that the folder itself numbers: added_tokens_decoder of newer ones, or added_tokens.json.
-  Status addOwnTokens() {
-    if (auto own = settings().find("added_tokens_decoder")) {
-      HEDDLE_TRY(own->checkObject());
-      for (const auto &[id, token] : own->value().items()) {
-        const std::string *text = tokenText(token);
-        const auto number = parseNumber(id);
-        if (!text || !number)
-          return own->expected("tokens by their ids");
-        addOwn(*text, *number, token);
-      }
-      return {};
+  /// Tokens that the folder itself numbers. Its number rules over that of the class. A token of
+  /// added_tokens.json is special only where the folder or the class says so: others stay in texts
+  /// that leave special ones out.
+  void addOwnTokens() {
+    for (const FolderToken &token : facts.addedTokens()) {
+      number(token.content, *token.id);
+      if (int64_t &numbered = known[token.content]; numbered != *token.id)
+        vocab[token.content] = numbered = *token.id;
+      Json own = token.toJson();
+      own["special"] = token.isSpecial || (isListed() && added.contains(token.content));
+      own["normalized"] = false;
+      cutOut(token.content, own);
     }
-    const std::string file = path("added_tokens.json");
-    const Json tokens = HEDDLE_TRY(readObject(file));
-    for (const auto &[token, id] : tokens.items()) {
-      const JsonField field(id, file, token);
-      addOwn(token, HEDDLE_TRY(field.number(0, INT32_MAX)), Json::object());
-    }
-    return {};
   }
 
   Expected<Json> take() {
     Json json = HEDDLE_TRY(sentencePieceJson(model, name));
+    if (!early.empty()) {
+      early.push_back(std::move(json["normalizer"]));
+      json["normalizer"] = {{"type", "Sequence"}, {"normalizers", std::move(early)}};
+    }
     const std::string unknown = special("unk_token", "<unk>");
     if (!known.contains(unknown))
       return inputError(name + ": expected a vocabulary with the token " + quotedText(unknown) +
@@ -181,46 +175,18 @@ public:
   /// Special tokens of the folder that nobody numbers.
   std::vector<std::string> warnings() const {
     std::vector<std::string> lines;
-    for (const auto &[token, file] : specials)
+    for (const auto &[token, file] : facts.tokenFiles())
       if (!known.contains(token))
         lines.push_back(file + ": expected special tokens with numbers, found " +
                         quotedText(token) + " without one, which stays text");
     return lines;
   }
 
-  const std::string folder;
   const bool written;
 
 private:
-  static std::optional<int64_t> parseNumber(const std::string &text) {
-    const bool isNumber = !text.empty() && text.size() < 10 &&
-                          text.find_first_not_of("0123456789") == std::string::npos;
-    return isNumber ? std::optional<int64_t>(std::stoll(text)) : std::nullopt;
-  }
-
-  void gatherSpecials(const Json &json, const std::string &file) {
-    for (const auto &[key, value] : json.items()) {
-      if (key != "additional_special_tokens" && !key.ends_with("_token"))
-        continue;
-      const Json list = value.is_array() ? value : Json::array({value});
-      for (const Json &token : list)
-        if (const std::string *text = tokenText(token))
-          specials.emplace(*text, file);
-    }
-  }
-
-  /// A folder's own number rules over that of the class. Its token is special only where the
-  /// folder or the class says so: others stay in texts that leave special ones out.
-  void addOwn(const std::string &token, int64_t id, const Json &flags) {
-    number(token, id);
-    if (int64_t &numbered = known[token]; numbered != id)
-      vocab[token] = numbered = id;
-    Json own = {{"special", added.contains(token) || specials.contains(token)}};
-    for (const char *key : {"lstrip", "rstrip", "single_word", "special"})
-      if (flags.is_object() && flags.contains(key))
-        own[key] = flags[key];
-    cutOut(token, own);
-  }
+  /// Whether the folder's own tokens are those of added_tokens.json, which has no flags.
+  bool isListed() const { return !facts.field().find("added_tokens_decoder"); }
 
   /// Tokens as text: blanks where their marks are, and none around it.
   Json decoder() const {
@@ -238,13 +204,16 @@ private:
     Json specials = Json::object();
     auto pieces = [&](const std::string &text) -> Expected<Json> {
       Json list = Json::array();
+      int type = 0;
       for (size_t at = 0; at < text.size();) {
         const size_t end = std::min(text.find(' ', at), text.size());
         const std::string token = text.substr(at, end - at);
         at = end + 1;
         const bool isText = token == "$A" || token == "$B";
+        if (token == "$B")
+          type = secondType;
         list.push_back({{isText ? "Sequence" : "SpecialToken",
-                         {{"id", isText ? token.substr(1) : token}, {"type_id", 0}}}});
+                         {{"id", isText ? token.substr(1) : token}, {"type_id", type}}}});
         if (isText)
           continue;
         const auto id = find(token);
@@ -263,13 +232,15 @@ private:
     return result;
   }
 
-  std::string name, configPath;
+  const TokenizerSettings &facts;
+  std::string name;
   PieceModel model;
-  Json config, vocab = Json::object();
+  Json vocab = Json::object();
   TextMap<int64_t> known;
-  std::map<std::string, std::string> specials; ///< by the folder's settings, and the file of each
-  std::map<std::string, Json> added;           ///< in an order that does not depend on the folder's
+  std::map<std::string, Json> added; ///< in an order that does not depend on the folder's
   std::string single, pair;
+  int secondType = 0;
+  Json early = Json::array();
 };
 
 //===- Families ------------------------------------------------------------===//
@@ -323,6 +294,63 @@ Status buildXlmRoberta(FolderBuilder &builder) {
   return {};
 }
 
+/// The pieces have the numbers of the file, and the mask the next one.
+Status buildDebertaV2(FolderBuilder &builder) {
+  for (const char *key : {"do_lower_case", "split_by_punct"})
+    if (HEDDLE_TRY(builder.settings().flagAt(key, false)))
+      return builder.settings().find(key)->expected(
+          "false, or tokenizer.json next to spm.model, which says how");
+  builder.numberPieces(0, 0);
+  const std::string start = builder.special("cls_token", "[CLS]"),
+                    end = builder.special("sep_token", "[SEP]"),
+                    mask = builder.special("mask_token", "[MASK]");
+  builder.number(mask, builder.size());
+  for (const std::string &token : {start, end, mask, builder.special("pad_token", "[PAD]"),
+                                   builder.special("unk_token", "[UNK]")})
+    builder.cutOut(token);
+  builder.surround(start + " $A " + end, start + " $A " + end + " $B " + end, 1);
+  return {};
+}
+
+/// Quotation marks of two kinds become one, accents go, and letters become small.
+Status buildAlbert(FolderBuilder &builder) {
+  const JsonField settings = builder.settings();
+  Json steps = Json::array();
+  for (const char *quotes : {"``", "''"})
+    steps.push_back({{"type", "Replace"}, {"pattern", {{"String", quotes}}}, {"content", "\""}});
+  if (!HEDDLE_TRY(settings.flagAt("keep_accents", false))) {
+    steps.push_back({{"type", "NFKD"}});
+    steps.push_back({{"type", "StripAccents"}});
+  }
+  if (HEDDLE_TRY(settings.flagAt("do_lower_case", true)))
+    steps.push_back({{"type", "Lowercase"}});
+  builder.normalizeFirst(std::move(steps));
+  builder.numberPieces(0, 0);
+  const std::string start = builder.special("cls_token", "[CLS]"),
+                    end = builder.special("sep_token", "[SEP]");
+  for (const std::string &token :
+       {start, end, builder.special("pad_token", "<pad>"), builder.special("unk_token", "<unk>")})
+    builder.cutOut(token);
+  builder.cutOut(builder.special("mask_token", "[MASK]"), {{"lstrip", true}});
+  builder.surround(start + " $A " + end, start + " $A " + end + " $B " + end, 1);
+  return {};
+}
+
+/// fairseq's four tokens come before all pieces of the file but the unknown one.
+Status buildCamembert(FolderBuilder &builder) {
+  constexpr int64_t offset = 4;
+  int64_t id = 0;
+  for (const char *token : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"})
+    builder.number(token, id++);
+  builder.numberPieces(1, offset);
+  builder.number("<mask>", builder.size() + offset);
+  for (const char *token : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<s>", "</s>"})
+    builder.cutOut(token);
+  builder.cutOut("<mask>", {{"lstrip", true}});
+  builder.surround("<s> $A </s>", "<s> $A </s> </s> $B </s>");
+  return {};
+}
+
 void surroundBehind(FolderBuilder &builder, const std::string &language) {
   builder.surround("$A </s> " + language, "$A $B </s> " + language);
 }
@@ -344,7 +372,7 @@ Status buildMbart50(FolderBuilder &builder) {
 /// The languages, and the mask, have the numbers that the folder says.
 Status buildNllb(FolderBuilder &builder) {
   numberAsFairseq(builder, {}, false);
-  HEDDLE_TRY(builder.addOwnTokens());
+  builder.addOwnTokens();
   if (!builder.find("eng_Latn"))
     return inputError(builder.path("tokenizer.json") +
                       ": expected this file, or added_tokens_decoder in tokenizer_config.json, "
@@ -425,6 +453,9 @@ const PieceFamily families[] = {
     {"T5", {"t5", "mt5", "umt5", "longt5"}, {"spiece.model"}, buildT5},
     {"MT5", {}, {"spiece.model"}, buildT5},
     {"XLMRoberta", {"xlm-roberta", "xlm-roberta-xl"}, {"sentencepiece.bpe.model"}, buildXlmRoberta},
+    {"DebertaV2", {"deberta-v2"}, {"spm.model"}, buildDebertaV2},
+    {"Albert", {"albert"}, {"spiece.model"}, buildAlbert},
+    {"Camembert", {"camembert"}, {"sentencepiece.bpe.model"}, buildCamembert},
     {"MBart", {"mbart"}, {"sentencepiece.bpe.model"}, buildMbart},
     {"MBart50", {}, {"sentencepiece.bpe.model"}, buildMbart50},
     {"Nllb", {"nllb-moe"}, {"sentencepiece.bpe.model"}, buildNllb},
@@ -433,24 +464,11 @@ const PieceFamily families[] = {
     {"Marian", {"marian"}, {"source.spm", "target.spm", "vocab.json"}, buildMarian, "target.spm"},
 };
 
-/// The text under a key of an object; empty: none.
-std::string textAt(const Json &json, const char *key) {
-  auto at = json.find(key);
-  const auto *text = at == json.end() ? nullptr : at->get_ptr<const std::string *>();
-  return text ? *text : std::string();
-}
-
 } // namespace
 
-Expected<const PieceFamily *> pieceFamilyOf(const std::string &folder) {
-  const Json config = HEDDLE_TRY(readObject(fs::path(folder) / "config.json"));
-  std::string name =
-      textAt(HEDDLE_TRY(readObject(fs::path(folder) / tokenizerConfigName)), "tokenizer_class");
-  if (name.empty())
-    name = textAt(config, "tokenizer_class");
-  if (name.ends_with("Fast"))
-    name.resize(name.size() - 4);
-  const std::string type = name.empty() ? textAt(config, "model_type") : "";
+const PieceFamily *pieceFamilyOf(const TokenizerSettings &settings) {
+  const std::string &name = settings.className();
+  const std::string type = name.empty() ? settings.modelType() : "";
   for (const PieceFamily &family : families)
     if (name == std::string(family.className) + "Tokenizer" ||
         std::ranges::count(family.modelTypes, type))
@@ -463,12 +481,12 @@ bool holdsFamily(const PieceFamily &family, const std::string &folder) {
                              [&](const char *file) { return isThere(fs::path(folder) / file); });
 }
 
-Expected<TokenizerFile> readPieceFolder(const PieceFamily &family, const std::string &folder,
-                                        bool written) {
-  FolderBuilder builder(folder, written);
+Expected<TokenizerFile> readPieceFolder(const PieceFamily &family,
+                                        const TokenizerSettings &settings, bool written) {
+  FolderBuilder builder(settings, written);
   HEDDLE_TRY(builder.open(family));
   HEDDLE_TRY(family.build(builder));
-  HEDDLE_TRY(builder.addOwnTokens());
+  builder.addOwnTokens();
   std::vector<std::string> warnings = builder.warnings();
   const Json json = HEDDLE_TRY(builder.take());
   return TokenizerFile{

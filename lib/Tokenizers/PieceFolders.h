@@ -6,7 +6,7 @@
 // SentencePiece; a class of Transformers, one a family, says it for a folder.
 #pragma once
 
-#include "JsonField.h"
+#include "TokenizerSettings.h"
 
 #include "heddle/Tokenizers/Tokenizer.h"
 
@@ -14,13 +14,13 @@ namespace heddle::tokenizers {
 
 struct PieceFamily;
 
-/// The family of a folder, by `tokenizer_class` or `model_type`; null: none that is known.
-Expected<const PieceFamily *> pieceFamilyOf(const std::string &folder);
+/// The family of a folder, by its class or `model_type`; null: none that is known.
+const PieceFamily *pieceFamilyOf(const TokenizerSettings &settings);
 /// Whether a folder has one of the family's files; one that lacks others is an error of reading.
 bool holdsFamily(const PieceFamily &family, const std::string &folder);
 /// The tokenizer of texts that come in, or of those that are written.
-Expected<TokenizerFile> readPieceFolder(const PieceFamily &family, const std::string &folder,
-                                        bool written);
+Expected<TokenizerFile> readPieceFolder(const PieceFamily &family,
+                                        const TokenizerSettings &settings, bool written);
 /// Whether both are one.
 bool writesAsItReads(const PieceFamily &family);
 

@@ -29,6 +29,10 @@ struct Tokenizer::Parts {
   AddedTokens added;
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
+  // Keys of Heddle's own, which tokenizer_config.json says of a folder.
+  bool cutsLeft = false; ///< a text that is too long loses its beginning
+  bool givesTypes = true;
+  bool cleansUp = false;
 };
 
 namespace {
@@ -73,6 +77,19 @@ Expected<std::optional<Padding>> readPadding(const JsonField &file) {
   if (auto type = field->find("pad_type_id"))
     padding.typeId = static_cast<int32_t>(HEDDLE_TRY(type->number(0, INT32_MAX)));
   return std::optional(padding);
+}
+
+/// The keys that a tokenizer.json of Hugging Face does not have.
+template <typename Parts>
+Status readOwnKeys(const JsonField &file, Parts &parts) {
+  static constexpr std::pair<const char *, bool> sides[] = {{"left", true}, {"right", false}};
+  if (parts.truncation)
+    parts.cutsLeft = parts.truncation->left;
+  if (auto side = file.find("truncation_side"))
+    parts.cutsLeft = HEDDLE_TRY(choiceOf(*side, sides));
+  parts.givesTypes = HEDDLE_TRY(file.flagAt("token_types", true));
+  parts.cleansUp = HEDDLE_TRY(file.flagAt("clean_up", false));
+  return {};
 }
 
 /// A section that may be missing.
@@ -292,6 +309,7 @@ Expected<Tokenizer> Tokenizer::fromJson(std::string_view text, const std::string
   parts->added = HEDDLE_TRY(AddedTokens::read(file, *parts->model, parts->normalizer.get()));
   parts->truncation = HEDDLE_TRY(readTruncation(file));
   parts->padding = HEDDLE_TRY(readPadding(file));
+  HEDDLE_TRY(readOwnKeys(file, *parts));
   return Tokenizer(std::move(parts));
 }
 
@@ -330,6 +348,8 @@ Expected<TokenEncoding> finish(const Parts &parts, std::vector<Row> rows,
   if (parts.postProcessor)
     parts.postProcessor->apply(rows, options.specialTokens);
   TokenEncoding tokens = joinRows(rows);
+  if (!parts.givesTypes)
+    std::ranges::fill(tokens.typeIds, 0);
   if (options.padding)
     pad(tokens, *options.padding);
   return tokens;
@@ -353,6 +373,26 @@ Expected<TokenEncoding> Tokenizer::encode(std::string_view text, std::string_vie
   return finish(*parts, std::move(rows), options, place);
 }
 
+namespace {
+
+/// Removes the blanks that English does not write, one rule after the other. Source: the method
+/// clean_up_tokenization of Transformers.
+std::string cleanedUp(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> rules[] = {
+      {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
+      {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (auto [from, to] : rules) {
+    std::string made;
+    size_t done = 0;
+    for (size_t at; (at = text.find(from, done)) != std::string::npos; done = at + from.size())
+      made.append(text, done, at - done).append(to);
+    text = made.append(text, done);
+  }
+  return text;
+}
+
+} // namespace
+
 Expected<std::string> Tokenizer::decode(std::span<const int32_t> ids, bool skipSpecial) const {
   std::vector<std::string> tokens;
   for (int32_t id : ids) {
@@ -369,7 +409,7 @@ Expected<std::string> Tokenizer::decode(std::span<const int32_t> ids, bool skipS
       text += ' ';
     text += token;
   }
-  return text;
+  return parts->cleansUp ? cleanedUp(std::move(text)) : text;
 }
 
 int64_t Tokenizer::size() const { return parts->model->size() + parts->added.newTokens(); }
@@ -391,11 +431,15 @@ bool Tokenizer::isSpecial(int32_t id) const {
   return added && parts->added.isSpecial(added->content);
 }
 
+bool Tokenizer::cleansUp() const { return parts->cleansUp; }
+bool Tokenizer::cutsLeft() const { return parts->cutsLeft; }
 const std::optional<Truncation> &Tokenizer::truncation() const { return parts->truncation; }
 const std::optional<Padding> &Tokenizer::padding() const { return parts->padding; }
 
-Expected<Tokenizer> openTokenizer(const std::string &path) {
+Expected<Tokenizer> openTokenizer(const std::string &path, std::vector<std::string> *warnings) {
   auto file = HEDDLE_TRY(readTokenizerFile(path));
+  if (warnings)
+    warnings->insert(warnings->end(), file.warnings.begin(), file.warnings.end());
   return Tokenizer::fromJson(file.json, file.name);
 }
 

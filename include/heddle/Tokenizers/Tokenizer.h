@@ -82,6 +82,11 @@ public:
   std::optional<std::string> idToToken(int32_t id) const;
   bool isSpecial(int32_t id) const;
 
+  /// Whether a text that is too long loses its beginning rather than its end, as the folder says.
+  bool cutsLeft() const;
+  /// Whether `decode` removes blanks before punctuation, so that a token may change the text before
+  /// it.
+  bool cleansUp() const;
   /// What the file says of lengths. `encode` takes its options instead: a model's folder may mean
   /// another length.
   const std::optional<Truncation> &truncation() const;
@@ -94,8 +99,8 @@ private:
 };
 
 /// The tokenizer of a path as the text of a tokenizer.json, and the file that an error names. The
-/// path is a folder with tokenizer.json, vocab.txt, vocab.json and merges.txt or SentencePiece models
-/// (*.model, *.spm), one of these files, or a .gguf file.
+/// path is a folder with tokenizer.json or a vocabulary that the class of its tokenizer reads
+/// (vocab.txt, vocab.json and merges.txt, *.model, *.spm), one of these files, or a .gguf file.
 struct TokenizerFile {
   std::string json;
   std::string name;
@@ -110,7 +115,8 @@ Expected<std::optional<TokenizerFile>> readTargetTokenizerFile(const std::string
 /// Whether a folder has one of these files, or a .gguf file a tokenizer.
 bool holdsTokenizer(const std::string &folder);
 
-/// Both steps.
-Expected<Tokenizer> openTokenizer(const std::string &path);
+/// Both steps. Appends to `warnings`, if it is not null, what the files say and is not followed.
+Expected<Tokenizer> openTokenizer(const std::string &path,
+                                  std::vector<std::string> *warnings = nullptr);
 
 } // namespace heddle

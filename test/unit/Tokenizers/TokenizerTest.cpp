@@ -273,19 +273,22 @@ TEST_F(OldFolder, BertVocabulary) {
 
 TEST_F(OldFolder, ByteLevelVocabularies) {
   write("vocab.json", R"({"<|endoftext|>": 0, "a": 1, "Ġ": 2, "b": 3, "Ġa": 4})");
-  EXPECT_THAT(error(), HasSubstr("merges.txt: expected a file that can be read"));
+  write("config.json", R"({"model_type": "gpt2"})");
+  EXPECT_THAT(error(), HasSubstr("merges.txt: expected a file of GPT2Tokenizer, found none"));
   write("merges.txt", "#version: 0.2\nĠ a\n");
   Tokenizer gpt2 = *openTokenizer(folder.string());
   EXPECT_THAT(idsOf(gpt2, "a a b<|endoftext|>"), ElementsAre(1, 4, 2, 3, 0));
   EXPECT_EQ(*gpt2.decode(std::vector<int32_t>{1, 4, 2, 3, 0}), "a a b");
+  write("config.json", R"({"model_type": "roberta"})");
   write("vocab.json", R"({"<s>": 0, "</s>": 1, "<mask>": 2, "a": 3, "Ġ": 4, "Ġa": 5})");
-  EXPECT_THAT(idsOf(*openTokenizer(folder.string()), "a a <mask>"), ElementsAre(0, 3, 5, 2, 1));
-  write("vocab.json", R"({"a</w>": 0})");
-  EXPECT_THAT(error(), HasSubstr("save the tokenizer as tokenizer.json"));
+  EXPECT_THAT(idsOf(*openTokenizer(folder.string()), "a a <mask>"), ElementsAre(0, 3, 5, 4, 2, 1));
+  write("vocab.json", R"({"<s>": 0, "</s>": 1, "a</w>": 2})");
+  EXPECT_THAT(error(), HasSubstr("expected the byte-level vocabulary of RobertaTokenizer, found "
+                                 "one with ends of words, as CLIP has it"));
 }
 
 TEST_F(OldFolder, WhatIsMissingIsNamed) {
-  EXPECT_THAT(error(), HasSubstr("expected a folder with one of tokenizer.json, vocab.txt"));
+  EXPECT_THAT(error(), HasSubstr("expected a folder with tokenizer.json, vocab.txt"));
   write("vocab.txt", "a\n");
   EXPECT_THAT(error(), HasSubstr("vocab.txt: expected the token '[CLS]', found none"));
   write("vocab.txt", "a\xff\n");

@@ -1,0 +1,462 @@
+//===- TokenizerClasses.cpp - Classes of tokenizers as data ---------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A class becomes the text of a tokenizer.json. Sources: the classes of Transformers
+// 4.57 and 5.24, which build the same components from a vocabulary.
+#include "TokenizerClasses.h"
+
+#include "FolderFiles.h"
+#include "Utf8.h"
+#include "Vocabulary.h"
+
+#include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+
+namespace heddle::tokenizers {
+
+namespace {
+
+/// How a text is cut before the model sees it.
+enum class Cut : uint8_t {
+  Bert,     ///< words and punctuation; Japanese basic words alike
+  Japanese, ///< the same, the text composed first and no blanks around ideographs
+  Words,    ///< GPT-2's expression
+  Qwen,
+  Clip,
+};
+
+/// Which tokens are put around a text.
+enum class Around : uint8_t {
+  Bert,    ///< [CLS] A [SEP] B [SEP]
+  Roberta, ///< <s> A </s></s> B </s>
+  Asked,   ///< those that add_bos_token and add_eos_token ask for
+};
+
+} // namespace
+
+/// A class, with the special tokens that it has where a folder names none; null: none.
+struct TokenizerClass {
+  std::string_view name;
+  Cut cut;
+  Around around;
+  const char *first, *last, *unknown, *padding, *mask;
+  bool composes = false;   ///< the text is brought to NFC
+  bool lowers = true;      ///< the usual value of do_lower_case
+  bool givesTypes = true;  ///< the model gets types of tokens: 1 in the second text of a pair
+  bool maskStrips = false; ///< the mask takes the blanks before it
+};
+
+namespace {
+
+constexpr TokenizerClass bertOf(std::string_view name) {
+  return {name, Cut::Bert, Around::Bert, "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"};
+}
+constexpr TokenizerClass robertaOf(std::string_view name) {
+  return {name, Cut::Words, Around::Roberta, "<s>", "</s>", "<unk>", "<pad>", "<mask>"};
+}
+constexpr TokenizerClass gpt2Of(std::string_view name) {
+  constexpr const char *end = "<|endoftext|>";
+  return {name, Cut::Words, Around::Asked, end, end, end, nullptr, nullptr};
+}
+
+constexpr TokenizerClass classes[] = {
+    bertOf("BertTokenizer"),
+    bertOf("ElectraTokenizer"),
+    bertOf("MobileBertTokenizer"),
+    bertOf("SqueezeBertTokenizer"),
+    bertOf("ConvBertTokenizer"),
+    bertOf("LayoutLMTokenizer"),
+    bertOf("LxmertTokenizer"),
+    bertOf("DPRQuestionEncoderTokenizer"),
+    bertOf("DPRContextEncoderTokenizer"),
+    bertOf("DPRReaderTokenizer"),
+    {"DistilBertTokenizer", Cut::Bert, Around::Bert, "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]",
+     false, true, false},
+    {"BertJapaneseTokenizer", Cut::Japanese, Around::Bert, "[CLS]", "[SEP]", "[UNK]", "[PAD]",
+     "[MASK]", false, false},
+    {"MPNetTokenizer", Cut::Bert, Around::Roberta, "<s>", "</s>", "[UNK]", "<pad>", "<mask>", false,
+     true, true, true},
+    robertaOf("RobertaTokenizer"),
+    robertaOf("BartTokenizer"),
+    robertaOf("LongformerTokenizer"),
+    robertaOf("LEDTokenizer"),
+    robertaOf("MvpTokenizer"),
+    gpt2Of("GPT2Tokenizer"),
+    gpt2Of("CodeGenTokenizer"),
+    {"GPTNeoXTokenizer", Cut::Words, Around::Asked, "<|endoftext|>", "<|endoftext|>",
+     "<|endoftext|>", "<|padding|>", nullptr, true},
+    {"Qwen2Tokenizer", Cut::Qwen, Around::Asked, nullptr, "<|endoftext|>", "<|endoftext|>",
+     "<|endoftext|>", nullptr, true},
+    {"CLIPTokenizer", Cut::Clip, Around::Roberta, "<|startoftext|>", "<|endoftext|>",
+     "<|endoftext|>", "<|endoftext|>", nullptr},
+};
+
+/// The class of a model's type where no file names one.
+constexpr std::pair<std::string_view, std::string_view> classesOfTypes[] = {
+    {"bert", "BertTokenizer"},          {"distilbert", "BertTokenizer"},
+    {"electra", "BertTokenizer"},       {"ernie", "BertTokenizer"},
+    {"megatron-bert", "BertTokenizer"}, {"nomic_bert", "BertTokenizer"},
+    {"convbert", "BertTokenizer"},      {"squeezebert", "BertTokenizer"},
+    {"mobilebert", "BertTokenizer"},    {"mpnet", "MPNetTokenizer"},
+    {"roberta", "RobertaTokenizer"},    {"roberta-prelayernorm", "RobertaTokenizer"},
+    {"longformer", "RobertaTokenizer"}, {"bart", "RobertaTokenizer"},
+    {"gpt2", "GPT2Tokenizer"},          {"gpt_neo", "GPT2Tokenizer"},
+    {"gptj", "GPT2Tokenizer"},          {"opt", "GPT2Tokenizer"},
+    {"phi", "GPT2Tokenizer"},           {"starcoder2", "GPT2Tokenizer"},
+    {"gpt_neox", "GPTNeoXTokenizer"},   {"mpt", "GPTNeoXTokenizer"},
+    {"qwen2", "Qwen2Tokenizer"},        {"qwen3", "Qwen2Tokenizer"},
+    {"clip", "CLIPTokenizer"},          {"clip_text_model", "CLIPTokenizer"},
+};
+
+//===- Vocabularies --------------------------------------------------------===//
+
+/// Lines without their ends.
+Expected<std::vector<std::string>> readLines(const std::string &path) {
+  const std::string text = HEDDLE_TRY(readText(path));
+  HEDDLE_TRY(checkUtf8(text, path));
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    if (lines.back().ends_with('\r'))
+      lines.back().pop_back();
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// The tokens of vocab.txt by their lines; of equal ones the last counts.
+Expected<Json> readTokenLines(const std::string &path) {
+  const auto lines = HEDDLE_TRY(readLines(path));
+  TextMap<size_t> last;
+  for (size_t id = 0; id < lines.size(); ++id)
+    last.insert_or_assign(lines[id], id);
+  Json vocab = Json::object();
+  // Appended as they come: the object's own functions look for the key each time.
+  auto &entries = vocab.get_ref<Json::object_t &>();
+  for (size_t id = 0; id < lines.size(); ++id)
+    if (last.at(lines[id]) == id)
+      entries.push_back({lines[id], id});
+  return vocab;
+}
+
+Expected<Json> readTokenObject(const std::string &path) {
+  Json vocab = HEDDLE_TRY(parseJson(HEDDLE_TRY(readText(path)), path));
+  HEDDLE_TRY(JsonField(vocab, path).checkObject());
+  return vocab;
+}
+
+Expected<Json> readMerges(const std::string &path) {
+  Json merges = Json::array();
+  const auto lines = HEDDLE_TRY(readLines(path));
+  for (const std::string &line : lines)
+    if (!line.empty() && !line.starts_with("#version"))
+      merges.push_back(line);
+  return merges;
+}
+
+//===- Components ----------------------------------------------------------===//
+
+/// Puts together the text of a tokenizer.json for one class.
+class ClassBuilder {
+public:
+  ClassBuilder(const TokenizerClass &type, const TokenizerSettings &settings)
+      : type(type), settings(settings), field(settings.field()) {}
+
+  Expected<Json> build() const {
+    const std::vector<std::string> files = vocabularyFiles(type);
+    for (const std::string &file : files)
+      if (!isThere(settings.folder() / file))
+        return inputError((settings.folder() / file).string() + ": expected a file of " +
+                          std::string(type.name) + ", found none");
+    HEDDLE_TRY(checkJapanese());
+    const std::string path = (settings.folder() / files[0]).string();
+    Json vocab = HEDDLE_TRY(usesWordPiece(type) ? readTokenLines(path) : readTokenObject(path));
+    Json json = {{"added_tokens", Json::array()}};
+    json["normalizer"] = HEDDLE_TRY(normalizer());
+    json["pre_tokenizer"] = HEDDLE_TRY(preTokenizer());
+    json["post_processor"] = HEDDLE_TRY(postProcessor(vocab, path));
+    json["decoder"] = decoder();
+    json["model"] =
+        HEDDLE_TRY(usesWordPiece(type) ? wordPiece(std::move(vocab)) : byteLevel(std::move(vocab)));
+    return json;
+  }
+
+  /// The normalizer of BERT and its kin by the settings.
+  Expected<Json> bertNormalizer() const {
+    const bool lowers = HEDDLE_TRY(field.flagAt("do_lower_case", type.lowers));
+    const bool japanese = type.cut == Cut::Japanese;
+    const bool ideographs =
+        japanese ? false : HEDDLE_TRY(field.flagAt("tokenize_chinese_chars", true));
+    Json accents; // those of do_lower_case
+    if (field.find("strip_accents"))
+      accents = HEDDLE_TRY(field.flagAt("strip_accents", false));
+    return Json{{"type", "BertNormalizer"},
+                {"clean_text", true},
+                {"handle_chinese_chars", ideographs},
+                {"strip_accents", accents},
+                {"lowercase", lowers}};
+  }
+
+  /// The special tokens of the class that the vocabulary has and the folder does not name.
+  std::vector<FolderToken> usualTokens(const Json &vocab) const {
+    std::vector<FolderToken> tokens;
+    for (const auto &[key, usual] : {std::pair("bos_token", type.first),
+                                     {"eos_token", type.last},
+                                     {"unk_token", type.unknown},
+                                     {"sep_token", separator()},
+                                     {"pad_token", type.padding},
+                                     {"cls_token", classToken()},
+                                     {"mask_token", type.mask}})
+      if (usual && !settings.field().value().contains(key) && vocab.contains(usual))
+        tokens.push_back({.content = usual, .leftStrip = usual == type.mask && type.maskStrips});
+    return tokens;
+  }
+
+  Expected<Json> postProcessor(const Json &vocab, const std::string &path) const {
+    if (type.around == Around::Asked)
+      return asked(vocab, path);
+    const bool clip = type.cut == Cut::Clip;
+    const std::string start = token(clip ? "bos_token" : "cls_token", type.first),
+                      end = token(clip ? "eos_token" : "sep_token", type.last);
+    const Json startId = HEDDLE_TRY(idOf(vocab, start, path)),
+               endId = HEDDLE_TRY(idOf(vocab, end, path));
+    if (type.around == Around::Bert)
+      return templateOf({{start, startId}, {end, endId}}, true, true, false);
+    const bool prefix = HEDDLE_TRY(field.flagAt("add_prefix_space", false));
+    return Json{{"type", "RobertaProcessing"},
+                {"sep", Json::array({end, endId})},
+                {"cls", Json::array({start, startId})},
+                {"trim_offsets", !clip},
+                {"add_prefix_space", prefix && !clip}};
+  }
+
+private:
+  const char *separator() const { return type.around == Around::Asked ? nullptr : type.last; }
+  const char *classToken() const { return type.around == Around::Asked ? nullptr : type.first; }
+
+  std::string token(const char *key, const char *usual) const {
+    return settings.specialText(key, usual ? usual : "");
+  }
+
+  /// BertJapaneseTokenizer cuts by a program for Japanese unless the folder says otherwise.
+  Status checkJapanese() const {
+    if (type.cut != Cut::Japanese)
+      return {};
+    for (const auto &[key, known] :
+         {std::pair("word_tokenizer_type", "basic"), {"subword_tokenizer_type", "wordpiece"}}) {
+      const std::string usual = key == std::string_view("word_tokenizer_type") ? "basic" : known;
+      const std::string found = HEDDLE_TRY(field.textOr(key, usual));
+      if (found != known)
+        return inputError(settings.classPlace() + ": expected a tokenizer that Heddle has, found " +
+                          std::string(type.name) + " with " + key + " '" + found + "'" +
+                          (found == "mecab" || found == "sudachi" || found == "jumanpp"
+                               ? ", a program that cuts Japanese into words"
+                               : "") +
+                          ", which is not supported");
+    }
+    return {};
+  }
+
+  Expected<Json> normalizer() const {
+    switch (type.cut) {
+    case Cut::Bert:
+      return bertNormalizer();
+    case Cut::Japanese:
+      return Json{{"type", "Sequence"},
+                  {"normalizers", Json::array({{{"type", "NFC"}}, HEDDLE_TRY(bertNormalizer())})}};
+    case Cut::Clip:
+      return Json{
+          {"type", "Sequence"},
+          {"normalizers",
+           Json::array({{{"type", "NFC"}},
+                        {{"type", "Replace"}, {"pattern", {{"Regex", "\\s+"}}}, {"content", " "}},
+                        {{"type", "Lowercase"}}})}};
+    case Cut::Words:
+    case Cut::Qwen:
+      break;
+    }
+    return type.composes ? Json{{"type", "NFC"}} : Json();
+  }
+
+  static Json split(const char *regex, const char *behavior, bool invert) {
+    return {{"type", "Split"},
+            {"pattern", {{"Regex", regex}}},
+            {"behavior", behavior},
+            {"invert", invert}};
+  }
+
+  Expected<Json> preTokenizer() const {
+    if (usesWordPiece(type))
+      return Json{{"type", "BertPreTokenizer"}};
+    const bool prefix =
+        type.cut == Cut::Clip ? false : HEDDLE_TRY(field.flagAt("add_prefix_space", false));
+    Json bytes = {{"type", "ByteLevel"},
+                  {"add_prefix_space", prefix},
+                  {"trim_offsets", true},
+                  {"use_regex", type.cut != Cut::Qwen}};
+    if (type.cut == Cut::Words)
+      return bytes;
+    constexpr const char *qwen =
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    constexpr const char *clip = R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
+    Json words =
+        type.cut == Cut::Qwen ? split(qwen, "Isolated", false) : split(clip, "Removed", true);
+    return Json{{"type", "Sequence"}, {"pretokenizers", Json::array({words, bytes})}};
+  }
+
+  static Json piece(const char *kind, const std::string &id, int typeId) {
+    return {{kind, {{"id", id}, {"type_id", typeId}}}};
+  }
+
+  /// A template of tokens around a text and around two.
+  static Json templateOf(const std::vector<std::pair<std::string, Json>> &around, bool first,
+                         bool last, bool between) {
+    Json tokens = Json::object(), single = Json::array(), pair;
+    for (const auto &[text, id] : around)
+      tokens[text] = {{"id", text}, {"ids", Json::array({id})}, {"tokens", Json::array({text})}};
+    auto append = [](Json &list, const std::string &token, const char *text, int typeId, bool front,
+                     const std::string &end, bool back) {
+      if (front)
+        list.push_back(piece("SpecialToken", token, typeId));
+      list.push_back(piece("Sequence", text, typeId));
+      if (back)
+        list.push_back(piece("SpecialToken", end, typeId));
+    };
+    const std::string &start = around.front().first, &end = around.back().first;
+    append(single, start, "A", 0, first, end, last);
+    pair = single;
+    append(pair, start, "B", 1, first && between, end, last);
+    return {{"type", "TemplateProcessing"},
+            {"single", single},
+            {"pair", pair},
+            {"special_tokens", tokens}};
+  }
+
+  Expected<Json> idOf(const Json &vocab, const std::string &text, const std::string &path) const {
+    if (vocab.contains(text))
+      return vocab[text];
+    for (const FolderToken &own : settings.addedTokens())
+      if (own.content == text)
+        return Json(*own.id);
+    return inputError(path + ": expected the token " + quotedText(text) + ", found none");
+  }
+
+  /// The tokens that add_bos_token and add_eos_token ask for.
+  Expected<Json> asked(const Json &vocab, const std::string &path) const {
+    const bool first = HEDDLE_TRY(field.flagAt("add_bos_token", false)),
+               last = HEDDLE_TRY(field.flagAt("add_eos_token", false));
+    const std::string start = token("bos_token", type.first), end = token("eos_token", type.last);
+    const bool hasStart = first && !start.empty() && !settings.isNull("bos_token"),
+               hasEnd = last && !end.empty() && !settings.isNull("eos_token");
+    if (!hasStart && !hasEnd)
+      return Json();
+    std::vector<std::pair<std::string, Json>> around;
+    if (hasStart)
+      around.emplace_back(start, HEDDLE_TRY(idOf(vocab, start, path)));
+    if (hasEnd)
+      around.emplace_back(end, HEDDLE_TRY(idOf(vocab, end, path)));
+    return templateOf(around, hasStart, hasEnd, true);
+  }
+
+  Json decoder() const {
+    if (usesWordPiece(type))
+      return {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}};
+    if (type.cut != Cut::Clip)
+      return {{"type", "ByteLevel"}};
+    // The end of a word is a blank.
+    return {
+        {"type", "Sequence"},
+        {"decoders",
+         Json::array({{{"type", "ByteLevel"}},
+                      {{"type", "Replace"}, {"pattern", {{"String", "</w>"}}}, {"content", " "}},
+                      {{"type", "StripBlanks"}}})}};
+  }
+
+  Expected<Json> wordPiece(Json vocab) const {
+    return Json{{"type", "WordPiece"},
+                {"unk_token", token("unk_token", type.unknown)},
+                {"vocab", std::move(vocab)}};
+  }
+
+  Expected<Json> byteLevel(Json vocab) const {
+    const std::string file = (settings.folder() / "merges.txt").string();
+    const bool clip = type.cut == Cut::Clip;
+    if (!clip && vocab.contains("a</w>"))
+      return inputError((settings.folder() / "vocab.json").string() +
+                        ": expected the byte-level vocabulary of " + std::string(type.name) +
+                        ", found one with ends of words, as CLIP has it");
+    Json merges = HEDDLE_TRY(readMerges(file));
+    Json model = {{"type", "BPE"}};
+    if (clip) {
+      model["end_of_word_suffix"] = "</w>";
+      model["unk_token"] = token("unk_token", type.unknown);
+    }
+    model["vocab"] = std::move(vocab);
+    model["merges"] = std::move(merges);
+    return model;
+  }
+
+  const TokenizerClass &type;
+  const TokenizerSettings &settings;
+  const JsonField field;
+};
+
+} // namespace
+
+const TokenizerClass *tokenizerClassOf(const TokenizerSettings &settings) {
+  std::string_view name = settings.className();
+  if (name.empty())
+    for (const auto &[type, usual] : classesOfTypes)
+      if (settings.modelType() == type)
+        name = usual;
+  const auto found = std::ranges::find(classes, name, &TokenizerClass::name);
+  return found == std::end(classes) ? nullptr : found;
+}
+
+const TokenizerClass *bertClass() { return &classes[0]; }
+
+std::vector<std::string> vocabularyFiles(const TokenizerClass &type) {
+  if (usesWordPiece(type))
+    return {"vocab.txt"};
+  return {"vocab.json", "merges.txt"};
+}
+
+bool usesWordPiece(const TokenizerClass &type) {
+  return type.cut == Cut::Bert || type.cut == Cut::Japanese;
+}
+
+bool givesTypes(const TokenizerClass &type) { return type.givesTypes; }
+
+bool rulesOverNormalizer(const TokenizerClass &type) { return type.cut == Cut::Bert; }
+
+bool rulesOverBlank(const TokenizerClass &type) {
+  return type.cut == Cut::Words || type.cut == Cut::Qwen;
+}
+
+Expected<Json> classNormalizer(const TokenizerClass &type, const TokenizerSettings &settings) {
+  return ClassBuilder(type, settings).bertNormalizer();
+}
+
+Expected<Json> classPostProcessor(const TokenizerClass &type, const TokenizerSettings &settings,
+                                  const Json &vocab, const std::string &path) {
+  if (type.around == Around::Asked)
+    return Json();
+  return ClassBuilder(type, settings).postProcessor(vocab, path);
+}
+
+std::string_view nameOf(const TokenizerClass &type) { return type.name; }
+
+Expected<Json> classJson(const TokenizerClass &type, const TokenizerSettings &settings) {
+  const ClassBuilder builder(type, settings);
+  Json json = HEDDLE_TRY(builder.build());
+  for (const FolderToken &token : builder.usualTokens(json["model"]["vocab"]))
+    json["added_tokens"].push_back(token.toJson());
+  return json;
+}
+
+} // namespace heddle::tokenizers

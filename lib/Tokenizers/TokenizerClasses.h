@@ -1,0 +1,51 @@
+//===- TokenizerClasses.h - Classes of tokenizers as data ------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A folder without tokenizer.json holds a vocabulary, and a class of Transformers says
+// how a text is cut into its tokens and which tokens are put around it. The class also
+// rules over some keys of tokenizer.json.
+#pragma once
+
+#include "TokenizerSettings.h"
+
+namespace heddle::tokenizers {
+
+struct TokenizerClass;
+
+/// The class that reads a folder's vocabulary: the one that the settings name, else that of
+/// `model_type`. Null: none is named, or Heddle does not have it.
+const TokenizerClass *tokenizerClassOf(const TokenizerSettings &settings);
+
+/// The class that reads a vocab.txt of which no file says more.
+const TokenizerClass *bertClass();
+
+/// The files that hold the class's vocabulary, the first of which names it in messages.
+std::vector<std::string> vocabularyFiles(const TokenizerClass &type);
+
+std::string_view nameOf(const TokenizerClass &type);
+bool usesWordPiece(const TokenizerClass &type);
+/// Whether the class's model gets types of tokens, unless the folder says otherwise.
+bool givesTypes(const TokenizerClass &type);
+/// Whether case, accents and ideographs are those of the class's keys, whatever tokenizer.json says.
+bool rulesOverNormalizer(const TokenizerClass &type);
+/// The normalizer that these keys ask for.
+Expected<Json> classNormalizer(const TokenizerClass &type, const TokenizerSettings &settings);
+/// The tokens around a text that the class makes of cls_token and sep_token; null where it takes
+/// those of tokenizer.json.
+Expected<Json> classPostProcessor(const TokenizerClass &type, const TokenizerSettings &settings,
+                                  const Json &vocab, const std::string &path);
+/// Whether the blank before a text is that of add_prefix_space, whatever tokenizer.json says.
+bool rulesOverBlank(const TokenizerClass &type);
+
+/// The tokenizer of a folder without tokenizer.json. An error names a file that is missing, or a
+/// setting that Heddle cannot follow.
+Expected<Json> classJson(const TokenizerClass &type, const TokenizerSettings &settings);
+
+/// Changes a tokenizer.json as its folder's settings say: the class's keys, tokens that the folder
+/// adds, and what Heddle keeps in keys of its own. Appends to `warnings` what the settings ask for
+/// and Heddle does not do. Returns whether anything changed.
+Expected<bool> applySettings(const TokenizerSettings &settings, Json &tokenizer,
+                             std::vector<std::string> &warnings);
+
+} // namespace heddle::tokenizers

@@ -1,0 +1,86 @@
+//===- TokenizerSettings.h - What a folder says of its tokenizer -*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The files next to tokenizer.json or next to a vocabulary: tokenizer_config.json,
+// special_tokens_map.json, added_tokens.json and config.json. They are merged as
+// Transformers 5 merges them.
+#pragma once
+
+#include "JsonField.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle::tokenizers {
+
+/// A token that a folder names, with the flags of Hugging Face's AddedToken.
+struct FolderToken {
+  std::string content;
+  std::optional<int64_t> id; ///< the number that the folder gives to the token
+  bool isSpecial = true;
+  bool isNormalized = false;
+  bool leftStrip = false, rightStrip = false, singleWord = false;
+
+  /// The token as an entry of `added_tokens`. The number is left out: the vocabulary gives it.
+  Json toJson() const;
+};
+
+class TokenizerSettings {
+public:
+  /// Reads the files of `folder`; one that is missing says nothing.
+  static Expected<TokenizerSettings> read(const std::filesystem::path &folder);
+
+  const std::filesystem::path &folder() const { return root; }
+  /// The keys of tokenizer_config.json with those of special_tokens_map.json merged in.
+  JsonField field() const { return {config, file}; }
+  const std::string &path() const { return file; }
+
+  /// The class of Transformers without the ending Fast, such as BertTokenizer; empty: no file names
+  /// one.
+  const std::string &className() const { return name; }
+  /// The file and the key that name the class, for messages.
+  const std::string &classPlace() const { return namedAt; }
+  /// `model_type` of config.json; empty: none.
+  const std::string &modelType() const { return type; }
+
+  /// The tokens of added_tokens_decoder or added_tokens.json, in the order of their numbers.
+  const std::vector<FolderToken> &addedTokens() const { return added; }
+  /// The special tokens that the folder names: those of keys such as bos_token, then the other ones.
+  std::vector<FolderToken> specialTokens() const;
+  /// The token of a key such as bos_token; none where the key is missing or null.
+  std::optional<FolderToken> special(const std::string &key) const;
+  /// Its text, or `otherwise` where the key is missing.
+  std::string specialText(const std::string &key, const std::string &otherwise) const;
+  /// Whether the folder says null, which is not the usual value.
+  bool isNull(const std::string &key) const;
+  /// Which file names each special token.
+  const std::map<std::string, std::string> &tokenFiles() const { return namedIn; }
+
+  /// Keys of tokenizer_config.json that are neither followed nor known to change nothing, in the
+  /// order of the file.
+  std::vector<std::string> unknownKeys() const;
+
+private:
+  Status readAddedTokens();
+  Status mergeSpecialTokens();
+  Status nameClass();
+  void gatherFiles(const Json &json, const std::string &path);
+  FolderToken tokenOf(const Json &value) const;
+  bool isNamedSpecial(const std::string &content) const;
+
+  std::filesystem::path root;
+  std::string file, name, namedAt, type;
+  Json config = Json::object();
+  std::vector<FolderToken> added;
+  std::vector<std::string> listedFirst; ///< further special tokens of tokenizer_config.json
+  std::map<std::string, std::string> namedIn;
+};
+
+/// Whether a key of tokenizer_config.json names a special token.
+bool namesToken(const std::string &key);
+
+} // namespace heddle::tokenizers
