@@ -60,15 +60,42 @@ static std::string knownArchitectures() {
   return listText(names);
 }
 
+namespace {
+/// What the values of an object are, for merging it with another.
+enum class Values : uint8_t {
+  Plain,
+  Recipes, ///< of tensors
+  Names,   ///< lists of alternatives
+};
+} // namespace
+
+/// The alternatives of `over`, then those of `under`.
+static Json joined(const Json &under, const Json &over) {
+  Json all = over;
+  for (const Json &one : under)
+    if (std::ranges::find(all, one) == all.end())
+      all.push_back(one);
+  return all;
+}
+
+static Values valuesAt(std::string_view key) {
+  return key == "tensors" ? Values::Recipes : key == "names" ? Values::Names : Values::Plain;
+}
+
 /// `over` over `under`, key by key; null is a value. A recipe is replaced whole, and null removes it.
-static Json merged(Json under, const Json &over, bool recipes = false) {
+/// Lists of alternatives (`or`, and those of `names`) are joined.
+static Json merged(Json under, const Json &over, Values values = Values::Plain) {
   if (!under.is_object() || !over.is_object())
     return over;
+  const bool recipes = values == Values::Recipes;
   for (const auto &[key, value] : over.items())
     if (recipes && value.is_null())
       under.erase(key);
+    else if ((values == Values::Names || key == "or") && under.contains(key) &&
+             under[key].is_array() && value.is_array())
+      under[key] = joined(under[key], value);
     else if (under.contains(key) && !recipes)
-      under[key] = merged(std::move(under[key]), value, key == "tensors");
+      under[key] = merged(std::move(under[key]), value, valuesAt(key));
     else
       under[key] = value;
   return under;
@@ -162,16 +189,17 @@ Status Architecture::check() const {
   };
   if (!document.is_object())
     return error("", "expected an object, found " + shown(document));
-  if (std::string wrong = unknownKey(document, {"heddle-architecture", "extends", "names", "config",
-                                                "config-at", "require", "model", "generation",
-                                                "tensors", "ignore", "heads", "head", "gguf"});
+  if (std::string wrong =
+          unknownKey(document, {"heddle-architecture", "extends", "names", "config", "config-at",
+                                "require", "model", "generation", "tensors", "ignore", "heads",
+                                "head", "same-heads", "ties", "gguf"});
       !wrong.empty())
     return error("", wrong);
   if (document.value("heddle-architecture", Json()) != 1)
     return error("heddle-architecture", "expected version 1, found " +
                                             shown(document.value("heddle-architecture", Json())));
-  for (const char *key :
-       {"names", "config", "require", "model", "generation", "tensors", "heads", "gguf"})
+  for (const char *key : {"names", "config", "require", "model", "generation", "tensors", "heads",
+                          "same-heads", "gguf"})
     HEDDLE_TRY(object(document, key));
   for (const char *key : {"model", "tensors"})
     if (!document.contains(key))
@@ -202,7 +230,13 @@ Status Architecture::selectHead() {
     for (const auto &[head, value] : heads.items()) // CLIPTextModelWithProjection
       if (wanted.empty() && llvm::StringRef(name).ends_with(head))
         wanted = head;
+    for (const auto &[head, value] : section(document, "same-heads").items())
+      if (wanted.empty() && llvm::StringRef(name).ends_with(head))
+        wanted = head;
   }
+  if (const Json same = section(document, "same-heads").value(wanted, Json());
+      same.is_string() && !heads.contains(wanted))
+    wanted = same.get<std::string>();
   if (!heads.contains(wanted) || heads[wanted].is_null()) { // null: what the base has is not here
     missing = wanted;
     return {};
@@ -268,6 +302,40 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
                   part);
 }
 
+/// Keys of rotary positions that Transformers 5 moved into `rope_parameters`, which rules where a
+/// file has both.
+static void chooseRotary(Json &config, std::vector<std::string> &notes) {
+  const Json rope = config.value("rope_parameters", Json());
+  if (!rope.is_object())
+    return;
+  for (const char *key : {"rope_theta", "partial_rotary_factor"}) {
+    const Json inner = rope.value(key, Json()), outer = config.value(key, Json());
+    if (inner.is_null() || outer.is_null())
+      continue;
+    if (inner != outer)
+      notes.push_back(std::string("rope_parameters.") + key + ": expected the " + shown(outer) +
+                      " of " + key + ", found " + shown(inner) +
+                      ": Transformers 5 takes the latter, and so does Heddle; Transformers 4 took "
+                      "the former");
+    config[key] = inner;
+  }
+}
+
+void Architecture::complete(Json &config, std::vector<std::string> &notes) {
+  chooseRotary(config, notes);
+  for (auto &[key, value] : config.items())
+    if (llvm::StringRef(key).ends_with("_token_id") && value == -1)
+      value = nullptr;
+  constexpr int64_t mostClasses = 1 << 20;
+  const Json labels = config.value("id2label", Json()), count = config.value("num_labels", Json());
+  if (!labels.is_null() || !count.is_number_integer() || count < 1 || count > mostClasses)
+    return;
+  Json names = Json::object();
+  for (int64_t i = 0; i < count.get<int64_t>(); ++i)
+    names[std::to_string(i)] = "LABEL_" + std::to_string(i);
+  config["id2label"] = std::move(names);
+}
+
 Expected<Architecture> Architecture::fromJson(Json document, const std::string &file,
                                               const std::string &folder, Json config,
                                               const std::string &part) {
@@ -287,6 +355,7 @@ Expected<Architecture> Architecture::fromJson(Json document, const std::string &
   HEDDLE_TRY(made.check());
   HEDDLE_TRY(made.selectHead());
   HEDDLE_TRY(made.takeGgufTensors());
+  made.isLoose = made.document.value("ties", Json()) == "by-checkpoint";
   made.root = made.config;
   if (made.document.contains("config-at")) {
     Json key = made.document["config-at"];
@@ -295,6 +364,8 @@ Expected<Architecture> Architecture::fromJson(Json document, const std::string &
     Json inner = made.config[key.get<std::string>()];
     made.config = std::move(inner);
   }
+  if (made.config.is_object())
+    complete(made.config, made.disagreements);
   const Json kind = made.document["model"].value("kind", Json());
   bool decodes = kind == "decoder";
   std::string stack = decodes ? "decoder" : "encoder", side = decodes ? "target" : "source";

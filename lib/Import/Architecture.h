@@ -44,6 +44,9 @@ public:
   /// What config.json of the model in a GGUF file would say, by the section `gguf` of the architecture
   /// file that names the file's architecture. `load` takes it with the file's path as its folder.
   static Expected<Json> ggufConfig(const Gguf &file);
+  /// A configuration as Transformers completes it: -1 is no token, a number of classes names them, and
+  /// `rope_parameters` goes over older keys. Appends a line for each key that says two things.
+  static void complete(Json &config, std::vector<std::string> &notes);
   /// Whether `value` fits the key `name` of a configuration: sizes of tables, of rows, of heads and of
   /// layers are integers of at least 1.
   static bool fits(const std::string &name, const Json &value);
@@ -53,6 +56,14 @@ public:
   /// Generation settings of config.json, by Transformers' names, that the architecture has values of
   /// its own for. They count where the folder has no generation_config.json.
   Expected<Json> generation();
+  /// Whether the output matrix is the table of tokens is the checkpoint's matter where it has both:
+  /// changes `classifier.tied` of the description where they differ. Where it has one of the two,
+  /// that one is both.
+  Status decideTies(const WeightSource &checkpoint, Json &description,
+                    std::vector<std::string> &warnings);
+  /// The head whose tensors the checkpoint has, for a configuration without `architectures`; empty:
+  /// none.
+  Expected<std::string> headOf(const WeightSource &checkpoint);
   /// The view of the checkpoint that is tensor `name` of the description.
   Expected<TensorViewRef> tensor(const TensorInfo &wanted, const WeightSource &checkpoint);
   /// Whether a tensor of the checkpoint is known and not needed.
@@ -72,6 +83,8 @@ public:
   const std::string &missingHead() const { return missing; }
   /// The parts of the folder that this is not, listed; empty: there are none.
   const std::string &otherParts() const { return others; }
+  /// Keys of the configuration that say two things, of which one is taken.
+  const std::vector<std::string> &notes() const { return disagreements; }
   /// The value of a name: a key of the configuration, a bound name, or a table.
   Expected<Json> value(const std::string &name);
   /// Checkpoint tensors that were read.
@@ -101,6 +114,8 @@ private:
   Status takeGgufTensors();
   Status checkRequirements();
   Status choosePrefixes(const WeightSource &checkpoint);
+  Expected<std::vector<std::string>> namesAfter(const std::string &mark, const std::string &key);
+  Expected<int> storedAs(const std::string &key, const WeightSource &checkpoint);
   void noteTaken(const std::string &pattern, const std::string &name);
 
   Error error(const std::string &key, const std::string &message) const;
@@ -142,6 +157,7 @@ private:
                                   const WeightSource &checkpoint);
 
   std::string folder, file, headName, missing, others;
+  std::vector<std::string> disagreements;
   Json config, root; ///< the object under `config-at`, and that of the folder
   Json document;
   std::map<std::string, Json, std::less<>> bound; ///< layer, stack, prefixes, tables
@@ -153,6 +169,7 @@ private:
   std::map<std::string, std::string, std::less<>> unreadOwn;
   int64_t made = 0; ///< values computed so far
   bool prefixesChosen = false;
+  bool isLoose = false; ///< `ties` of the file: the configuration does not say what is tied
 };
 
 } // namespace heddle

@@ -13,6 +13,7 @@
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/GlobPattern.h"
@@ -231,22 +232,39 @@ std::vector<std::string> Architecture::unreadRecipes() const {
   return texts;
 }
 
+/// Appends the paths of values that nothing reads. A value is read where its own path is in `used`;
+/// where only paths below it are, each of its keys is looked at.
+static void addUnread(const Json &value, const std::string &path,
+                      const std::set<std::string, std::less<>> &used,
+                      std::vector<std::string> &unread) {
+  if (value.is_null() || used.contains(path))
+    return;
+  auto below = used.lower_bound(path + ".");
+  if (!value.is_object() || below == used.end() || !below->starts_with(path + "."))
+    return unread.push_back(path);
+  for (const auto &[key, inner] : value.items())
+    addUnread(inner, path + "." + key, used, unread);
+}
+
 std::vector<std::string> Architecture::unreadKeys() const {
   std::set<std::string, std::less<>> used;
   for (const auto &[key, entry] : section(document, "config").items()) {
     used.insert(key);
     for (const Json &place : entry.value("or", Json::array()))
       if (place.is_string())
-        used.insert(llvm::StringRef(place.get_ref<const std::string &>()).split('.').first.str());
+        used.insert(place.get<std::string>());
   }
   std::vector<std::string> unread;
   const Json &harmless = common()["harmless"];
-  for (const auto &[key, value] : config.items()) {
-    bool known = used.contains(key) || value.is_null();
-    for (const Json &pattern : harmless)
-      known = known || matches(pattern.get_ref<const std::string &>(), key);
-    if (!known)
-      unread.push_back(key);
-  }
+  const Json &values = section(common(), "harmless-values");
+  auto isUsual = [&](const std::string &key, const Json &value) {
+    // Not is_contained: it would ask the list's own contains(), which takes keys.
+    return values.contains(key) && std::ranges::find(values[key], value) != std::end(values[key]);
+  };
+  for (const auto &[key, value] : config.items())
+    if (!isUsual(key, value) && llvm::none_of(harmless, [&](const Json &pattern) {
+          return matches(pattern.get_ref<const std::string &>(), key);
+        }))
+      addUnread(value, key, used, unread);
   return unread;
 }

@@ -156,20 +156,24 @@ static Status addLabels(const Json &config, const std::string &path, const std::
   return {};
 }
 
-/// Takes over what stands behind the model in modules.json. A prompt that is not pooled changes
-/// nothing of first and last rows; poolings that count rows from the text's beginning stay whole,
-/// and text commands refuse such a prompt.
+/// Takes over the stages after the model in modules.json. A prompt that is not pooled changes nothing
+/// of a last row. Weights that count rows from the text's beginning need the whole text, so text
+/// commands refuse such a prompt.
 static void addModules(SentenceModules &modules, Json &description) {
   Json &encoder = description["encoder"];
-  encoder["pool"] = modules.pool;
-  if (!modules.output.empty())
-    encoder["output"] = modules.output;
+  if (!modules.pool.empty())
+    encoder["pool"] = modules.pool;
+  Json output = encoder.value("output", Json());
+  for (Json &stage : modules.output)
+    output.push_back(stage);
+  if (!output.empty())
+    encoder["output"] = std::move(output);
   auto isOneOf = [](std::initializer_list<std::string_view> words) {
     return [words](const std::string &word) { return llvm::is_contained(words, word); };
   };
-  modules.promptIsPooled |= std::ranges::all_of(modules.pool, isOneOf({"cls", "last"}));
+  modules.promptIsPooled |= std::ranges::all_of(modules.pool, isOneOf({"last"}));
   if (!modules.promptIsPooled &&
-      std::ranges::all_of(modules.pool, isOneOf({"mean", "max", "last"})))
+      std::ranges::all_of(modules.pool, isOneOf({"cls", "mean", "mean-sqrt", "max", "last"})))
     encoder["pool-parts"] = true;
 }
 
@@ -261,9 +265,10 @@ static Expected<std::optional<SentenceModules>> ggufModules(const std::string &p
 
 /// Tensors of a folder or of a GGUF file.
 static Expected<std::unique_ptr<WeightSource>> openTensors(const std::string &model,
-                                                           std::vector<std::string> &files) {
+                                                           std::vector<std::string> &files,
+                                                           const std::string &className) {
   if (!isGguf(model))
-    return openCheckpoint(model, files);
+    return openCheckpoint(model, files, className);
   files.push_back(model);
   return openGgufWeights(model);
 }
@@ -274,6 +279,8 @@ static void warnOfRest(const Architecture &architecture, const std::string &path
   if (std::vector<std::string> unread = architecture.unreadKeys(); !unread.empty())
     model.warnings.push_back(path + ": expected only keys that " + architecture.path() +
                              " reads, found " + listed(unread));
+  for (const std::string &note : architecture.notes())
+    model.warnings.push_back(path + ": " + note);
   if (std::string others = architecture.otherParts(); !others.empty() && options.part.empty())
     model.warnings.push_back(path +
                              ": expected --part where a folder holds several models, found "
@@ -295,80 +302,181 @@ static Error ofFolder(Error problem, const std::string &path, const ImportOption
   return architecture.ofDescription(std::move(problem), path);
 }
 
-/// What the folder says beside its configuration: labels, tokenizers, templates, and what commands
+/// The configuration of a table of words' vectors, which has no file of its own: the sizes are those
+/// of the tensor.
+static Expected<Json> staticConfig(const std::string &folder) {
+  std::vector<std::string> files;
+  auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, files));
+  int table = checkpoint->find("embedding.weight");
+  if (table < 0)
+    table = checkpoint->find("embeddings");
+  if (table < 0 || checkpoint->tensors()[table].shape.size() != 2)
+    return inputError(checkpoint->name() +
+                      ": expected a table of words' vectors, embedding.weight or embeddings, found "
+                      "none");
+  if (checkpoint->find("mapping") >= 0)
+    return inputError(checkpoint->name() + ": mapping: expected a row for each token, found rows "
+                                           "that tokens share, which is not supported");
+  const TensorInfo &info = checkpoint->tensors()[table];
+  return Json{{"model_type", "static_embedding"},
+              {"vocab_size", info.shape[0]},
+              {"hidden_size", info.shape[1]},
+              {"weighted", checkpoint->find("weights") >= 0}};
+}
+
+namespace {
+/// A folder or a GGUF file on its way to a model.
+struct FolderModel {
+  std::string root;   ///< what the user names
+  std::string folder; ///< of the model, which Sentence-Transformers may put inside
+  std::optional<SentenceModules> modules;
+  Json config;
+  std::vector<std::string> files; ///< that were read
+  std::vector<std::string> notes; ///< about keys of the configuration that say two things
+
+  static Expected<FolderModel> open(const std::string &root);
+  bool isStatic() const { return modules && modules->first == FirstModule::Static; }
+  TokenizerChanges tokenizerChanges() const {
+    return {.lowers = modules && modules->lowers, .leavesSpecials = isStatic()};
+  }
+};
+} // namespace
+
+Expected<FolderModel> FolderModel::open(const std::string &root) {
+  FolderModel model{.root = root, .folder = root};
+  model.modules =
+      HEDDLE_TRY(isGguf(root) ? ggufModules(root) : readSentenceModules(root, model.files));
+  if (model.modules && !model.modules->modelFolder.empty())
+    model.folder = model.modules->modelFolder;
+  model.config = HEDDLE_TRY(model.isStatic() ? staticConfig(model.folder)
+                                             : readConfig(configPath(model.folder)));
+  Architecture::complete(model.config, model.notes);
+  return model;
+}
+
+/// The checkpoint; the class that the configuration names is for the message of a folder without one.
+static Expected<std::unique_ptr<WeightSource>> openWeights(FolderModel &model) {
+  const Json classes = model.config.value("architectures", Json());
+  const bool isNamed = classes.is_array() && !classes.empty() && classes[0].is_string();
+  return openTensors(model.folder, model.files,
+                     isNamed ? classes[0].get<std::string>() : std::string());
+}
+
+/// Takes the head of a folder whose configuration names no class by the checkpoint's tensors.
+static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
+                       const ImportOptions &options, Architecture &architecture,
+                       std::vector<std::string> &warnings) {
+  const Json classes = model.config.value("architectures", Json());
+  if (model.modules || (classes.is_array() && !classes.empty()) || isGguf(model.folder))
+    return {};
+  const std::string head = HEDDLE_TRY(architecture.headOf(checkpoint));
+  if (head.empty())
+    return {};
+  model.config["architectures"] = Json::array({head});
+  architecture = HEDDLE_TRY(Architecture::load(model.folder, model.config, options.part));
+  warnings.push_back(
+      configPath(model.folder) +
+      ": architectures: expected the class of the model, found none: its tensors are "
+      "those of a class that ends with " +
+      head);
+  return {};
+}
+
+/// Limits the tokens of a text as Sentence-Transformers does: by the settings of the model, else by
+/// those of the tokenizer.
+static Status limitTexts(const FolderModel &model, bool givesVectors, Description &description) {
+  std::optional<int64_t> longest = model.modules ? model.modules->longest : std::nullopt;
+  if (!longest && givesVectors && !isGguf(model.folder) && !model.isStatic())
+    longest = HEDDLE_TRY(tokenizerLength(model.folder));
+  if (longest && description.source)
+    description.source->most = std::min(description.source->most.value_or(*longest), *longest);
+  return {};
+}
+
+/// What the folder says next to its configuration: labels, tokenizers, templates, and what commands
 /// need of them.
-static Status addTexts(const std::string &folder, const Json &config, const ImportOptions &options,
-                       const Architecture &architecture,
-                       const std::optional<SentenceModules> &modules, Description &description) {
+static Status addTexts(const FolderModel &model, const ImportOptions &options,
+                       const Architecture &architecture, Description &description) {
+  const std::string &folder = model.folder;
+  const Json &config = model.config;
   HEDDLE_TRY(addLabels(config, configPath(folder), architecture.head(), description));
-  HEDDLE_TRY(addTokenizer(folder, options.needsTexts, description));
+  HEDDLE_TRY(addTokenizer(folder, options.needsTexts, model.tokenizerChanges(), description));
   addChatTemplate(folder, description);
   HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
   if (hears(description) && description.isEncoderDecoder())
     HEDDLE_TRY(addSpeech(folder, config, options.needsTexts, description));
-  HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
+  HEDDLE_TRY(addTask(model.root, folder, config, architecture.head(), model.modules, description));
   HEDDLE_TRY(addLanguages(config, description));
   HEDDLE_TRY(addTasks(folder, config, description));
-  if (modules && modules->longest)
-    description.source->most =
-        std::min(description.source->most.value_or(*modules->longest), *modules->longest);
   return limitCaches(options, configPath(folder), description);
 }
 
-Expected<ImportedModel> heddle::importFolder(const std::string &folder,
-                                             const ImportOptions &options,
+/// Whether a folder without modules.json is one that Sentence-Transformers scores pairs with.
+static bool isCrossEncoder(const Json &config) {
+  return config.contains("sentence_transformers") ||
+         config.contains("sbert_ce_default_activation_function");
+}
+
+Expected<ImportedModel> heddle::importFolder(const std::string &root, const ImportOptions &options,
                                              mlir::MLIRContext &context) {
   if (!options.weights.empty())
-    return usageError("--weights: expected a .mlir model beside it, found " + folder +
+    return usageError("--weights: expected a .mlir model beside it, found " + root +
                       ", which has weights of its own");
+  FolderModel source = HEDDLE_TRY(FolderModel::open(root));
+  std::optional<SentenceModules> &modules = source.modules;
+  const std::string &folder = source.folder;
   const std::string path = configPath(folder);
-  Json config = HEDDLE_TRY(readConfig(path));
-  std::vector<std::string> files;
-  std::optional<SentenceModules> modules =
-      HEDDLE_TRY(isGguf(folder) ? ggufModules(folder) : readSentenceModules(folder, files));
   if (modules && !options.pool.empty())
     return usageError("--pool: expected " +
-                      std::string(isGguf(folder) ? "a file without pooling_type"
-                                                 : "a folder without modules.json") +
-                      ", found " + folder);
+                      std::string(isGguf(root) ? "a file without pooling_type"
+                                               : "a folder without modules.json") +
+                      ", found " + root);
   std::optional<TokenScores> scores;
   if (modules && modules->score)
-    scores = HEDDLE_TRY(TokenScores::load(folder, config, *modules->score));
+    scores = HEDDLE_TRY(TokenScores::load(folder, source.config, *modules->score));
   if (modules) // vectors are asked for, whatever head the checkpoint was trained with
-    config.erase("architectures");
-  Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config, options.part));
-  config.update(HEDDLE_TRY(architecture.generation()));
-  Json json = HEDDLE_TRY(architecture.description());
+    source.config.erase("architectures");
   std::vector<std::string> warnings;
+  for (const std::string &note : source.notes)
+    warnings.push_back(path + ": " + note);
+  Architecture architecture = HEDDLE_TRY(Architecture::load(folder, source.config, options.part));
+  auto checkpoint = openWeights(source); // an error is told below, after those of the configuration
+  if (checkpoint)
+    HEDDLE_TRY(takeHead(source, **checkpoint, options, architecture, warnings));
+  source.config.update(HEDDLE_TRY(architecture.generation()));
+  Json json = HEDDLE_TRY(architecture.description());
   bool givesVectors = modules && !scores;
   if (modules)
-    warnings = modules->warnings;
+    llvm::append_range(warnings, modules->warnings);
+  if (checkpoint)
+    HEDDLE_TRY(architecture.decideTies(**checkpoint, json, warnings));
   if (scores)
     scores->addTo(json);
   else if (modules)
     addModules(*modules, json);
-  else {
-    givesVectors = HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
-  }
+  else
+    givesVectors =
+        HEDDLE_TRY(poolRows(folder, source.config, options, architecture, json, warnings));
   if (json.contains("target") && json["target"].is_object())
-    HEDDLE_TRY(addGenerationConfig(folder, config, json, files, warnings));
+    HEDDLE_TRY(addGenerationConfig(folder, source.config, json, source.files, warnings));
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)
     return ofFolder(read.takeError(), path, options, architecture);
   Description description = std::move(*read);
-  HEDDLE_TRY(addTexts(folder, config, options, architecture, modules, description));
-  if (givesVectors) // as Sentence-Transformers does it
-    description.task["strip"] = true;
+  HEDDLE_TRY(addTexts(source, options, architecture, description));
+  HEDDLE_TRY(limitTexts(source, givesVectors || isCrossEncoder(source.config), description));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
-  files.push_back((fs::path(folder) / architectureFile).string()); // an output is none, ever
-  model.files.insert(model.files.end(), files.begin(), files.end());
+  source.files.push_back((fs::path(folder) / architectureFile).string()); // an output is none, ever
+  model.files.insert(model.files.end(), source.files.begin(), source.files.end());
   model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
   warnOfRest(architecture, path, options, model);
   if (options.needsWeights) {
-    auto checkpoint = HEDDLE_TRY(openTensors(folder, model.files));
+    if (!checkpoint)
+      return checkpoint.takeError();
     auto tensors = HEDDLE_TRY(ModuleTensors::open(modules, model.files));
-    HEDDLE_TRY(bindTensors(architecture, std::move(checkpoint), std::move(tensors), scores, model));
+    HEDDLE_TRY(
+        bindTensors(architecture, std::move(*checkpoint), std::move(tensors), scores, model));
   } else {
     model.weights = HEDDLE_TRY(makeSeededWeights(0, {}));
   }

@@ -13,6 +13,9 @@
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
 #include <filesystem>
 
 using namespace heddle;
@@ -48,16 +51,16 @@ static Status addProblem(const Json &config, const std::string &path, Descriptio
 static constexpr const char *sentenceConfig = "config_sentence_transformers.json";
 
 /// The activation of a cross-encoder, under the keys of old and new versions.
-static Status addScoreActivation(const std::string &folder, const Json &config,
-                                 Description &description) {
+static Status addScoreActivation(const std::string &root, const std::string &folder,
+                                 const Json &config, Description &description) {
   std::string path = configPath(folder);
   Json name = config.value("sbert_ce_default_activation_function", Json());
   if (Json own = config.value("sentence_transformers", Json::object()); own.is_object())
     name = own.value("activation_fn", name);
-  Json newest = HEDDLE_TRY(readOptional(folder, sentenceConfig, description.files));
+  Json newest = HEDDLE_TRY(readOptional(root, sentenceConfig, description.files));
   if (newest.value("activation_fn", Json()).is_string()) {
     name = newest["activation_fn"];
-    path = (fs::path(folder) / sentenceConfig).string();
+    path = (fs::path(root) / sentenceConfig).string();
   }
   if (!name.is_string())
     return {};
@@ -95,6 +98,32 @@ static Status addMaskToken(const std::string &folder, Description &description) 
   return {};
 }
 
+/// How vectors are cut and compared, and a warning about keys that Heddle does not know.
+static Status addComparison(const Json &config, const std::string &path, Description &description) {
+  const Json name = config.value("similarity_fn_name", Json());
+  // Other words, such as maxsim, belong to models of other kinds, and are cosine here.
+  for (const char *known : {"dot", "euclidean", "manhattan"})
+    if (name == known)
+      description.task["similarity"] = name;
+  if (name == "dot_score")
+    description.task["similarity"] = "dot";
+  const Json cut = config.value("truncate_dim", Json());
+  if (!cut.is_null() && (!cut.is_number_integer() || cut < 1))
+    return inputError(path + ": truncate_dim: expected a number above 0, found " + shown(cut));
+  if (!cut.is_null())
+    description.task["dimensions"] = cut;
+  constexpr llvm::StringLiteral known[] = {"__version__",         "prompts",
+                                           "default_prompt_name", "similarity_fn_name",
+                                           "truncate_dim",        "model_type",
+                                           "activation_fn",       "requirements",
+                                           "model_card",          "keep_in_fp32_modules"};
+  for (const auto &[key, value] : config.items())
+    if (!value.is_null() && !llvm::is_contained(known, llvm::StringRef(key)))
+      description.warnings.push_back(path + ": expected only keys that Heddle knows, found " +
+                                     quotedText(key) + ", which is not followed");
+  return {};
+}
+
 static Status addPrompts(const std::string &folder, const SentenceModules &modules,
                          Description &description) {
   Json config = HEDDLE_TRY(readOptional(folder, sentenceConfig, description.files));
@@ -113,6 +142,7 @@ static Status addPrompts(const std::string &folder, const SentenceModules &modul
                       shown(chosen));
   if (!chosen.is_null())
     description.task["default-prompt"] = chosen;
+  HEDDLE_TRY(addComparison(config, path, description));
   if (!modules.promptIsPooled)
     description.task["pooled-prompt"] = false;
   if (modules.score)
@@ -120,16 +150,17 @@ static Status addPrompts(const std::string &folder, const SentenceModules &modul
   return {};
 }
 
-Status heddle::addTask(const std::string &folder, const Json &config, const std::string &head,
-                       const std::optional<SentenceModules> &modules, Description &description) {
+Status heddle::addTask(const std::string &root, const std::string &folder, const Json &config,
+                       const std::string &head, const std::optional<SentenceModules> &modules,
+                       Description &description) {
   const std::string path = configPath(folder);
   if (!head.empty())
     description.task["head"] = head;
   if (head == "ForSequenceClassification")
     HEDDLE_TRY(addProblem(config, path, description));
   if (head == "ForSequenceClassification" || (modules && modules->score))
-    HEDDLE_TRY(addScoreActivation(folder, config, description));
+    HEDDLE_TRY(addScoreActivation(root, folder, config, description));
   if (head == "ForMaskedLM")
     HEDDLE_TRY(addMaskToken(folder, description));
-  return modules ? addPrompts(folder, *modules, description) : Status();
+  return modules ? addPrompts(root, *modules, description) : Status();
 }

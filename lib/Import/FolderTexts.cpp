@@ -8,6 +8,7 @@
 #include "FolderTexts.h"
 
 #include "heddle/Images/Image.h"
+#include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -50,14 +51,44 @@ static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
     }
 }
 
+/// Whether a normalizer makes letters small.
+static bool lowers(const Json &normalizer) {
+  if (!normalizer.is_object())
+    return false;
+  const Json type = normalizer.value("type", Json());
+  if (type == "Lowercase" || (type == "BertNormalizer" && normalizer.value("lowercase", true)))
+    return true;
+  return llvm::any_of(normalizer.value("normalizers", Json::array()), lowers);
+}
+
+static Status change(TokenizerFile &file, const TokenizerChanges &changes) {
+  if (!changes.lowers && !changes.leavesSpecials)
+    return {};
+  Json json = HEDDLE_TRY(parseJson(file.json, file.name));
+  if (!json.is_object())
+    return {}; // reading it says so
+  if (Json old = json.value("normalizer", Json()); changes.lowers && !lowers(old)) {
+    Json steps = Json::array({{{"type", "Lowercase"}}});
+    if (!old.is_null())
+      steps.push_back(std::move(old));
+    json["normalizer"] = {{"type", "Sequence"}, {"normalizers", std::move(steps)}};
+  }
+  if (changes.leavesSpecials)
+    json["post_processor"] = nullptr;
+  file.json = json.dump();
+  return {};
+}
+
 /// The tokenizer of a folder and its file.
-static Expected<std::pair<TokenizerFile, Tokenizer>> readTokenizer(const std::string &folder) {
+static Expected<std::pair<TokenizerFile, Tokenizer>>
+readTokenizer(const std::string &folder, const TokenizerChanges &changes) {
   TokenizerFile file = HEDDLE_TRY(readTokenizerFile(folder));
   if (file.isBare)
     return inputError(file.name +
                       ": expected tokenizer.json beside it, which says what stands around a text, "
                       "found none; Transformers writes it: "
                       "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+  HEDDLE_TRY(change(file, changes));
   Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name));
   return std::pair(std::move(file), std::move(tokenizer));
 }
@@ -87,11 +118,12 @@ static Expected<std::optional<TokenizerFile>> readTargetTokenizer(const std::str
   return file;
 }
 
-Status heddle::addTokenizer(const std::string &folder, bool needsTexts, Description &description) {
+Status heddle::addTokenizer(const std::string &folder, bool needsTexts,
+                            const TokenizerChanges &changes, Description &description) {
   auto texts = textsOf(description);
   if (!texts || (!needsTexts && !holdsTokenizer(folder)))
     return {};
-  auto read = readTokenizer(folder);
+  auto read = readTokenizer(folder, changes);
   auto target = readTargetTokenizer(folder, description);
   if (!read || !target) {
     Error error = !read ? read.takeError() : target.takeError();

@@ -13,9 +13,16 @@ namespace heddle {
 /// Whether frames of sound come in.
 bool hears(const Description &description);
 
+/// What Sentence-Transformers changes about the tokenizer of a folder.
+struct TokenizerChanges {
+  bool lowers = false;         ///< letters become small first
+  bool leavesSpecials = false; ///< no token is put around a text
+};
+
 /// The folder's tokenizers, which the compiled model carries. Where one cannot be read, that is an
 /// error if texts will come, else a warning: the model runs on ids without them.
-Status addTokenizer(const std::string &folder, bool needsTexts, Description &description);
+Status addTokenizer(const std::string &folder, bool needsTexts, const TokenizerChanges &changes,
+                    Description &description);
 
 /// How the folder turns messages into one text, which goes with its tokenizer; a warning where that
 /// cannot be read.

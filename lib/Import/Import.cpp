@@ -46,7 +46,8 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
       return usageError("--pool: expected a Hugging Face folder beside it, found " + path);
     if (fs::exists(description, error))
       return importDescription(description.string(), options, context);
-    if (fs::exists(fs::path(path) / "config.json", error))
+    if (fs::exists(fs::path(path) / "config.json", error) ||
+        fs::exists(fs::path(path) / "modules.json", error))
       return importFolder(path, options, context);
     if (error)
       return inputError(path + ": expected a folder that can be read, found: " + error.message());

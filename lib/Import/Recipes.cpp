@@ -18,53 +18,10 @@
 
 using namespace heddle;
 
-/// The first name of a recipe, for finding out which prefix the checkpoint has.
-static const std::string *firstName(const Json &recipe) {
-  if (recipe.is_string())
-    return recipe.get_ptr<const std::string *>();
-  for (const char *key : {"of", "concat", "stack", "then"})
-    if (recipe.is_object() && recipe.contains(key))
-      return firstName(recipe[key]);
-  return recipe.is_array() && !recipe.empty() ? firstName(recipe[0]) : nullptr;
-}
-
 static std::string replacedAll(std::string text, std::string_view word, std::string_view by) {
   for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
     text.replace(at, word.size(), by);
   return text;
-}
-
-/// Binds each prefix to the first alternative under which the checkpoint has the first tensor that
-/// is named with it.
-Status Architecture::choosePrefixes(const WeightSource &checkpoint) {
-  if (std::exchange(prefixesChosen, true))
-    return {};
-  for (const auto &[prefix, alternatives] : section(document, "names").items()) {
-    std::string key = "names." + prefix, mark = "{" + prefix + "}";
-    if (!alternatives.is_array() || alternatives.empty() ||
-        !std::ranges::all_of(alternatives, [](const Json &text) { return text.is_string(); }))
-      return error(key, "expected a list of texts, found " + shown(alternatives));
-    bound[prefix] = alternatives[0];
-    const std::string *probe = nullptr;
-    for (const auto &[name, recipe] : document["tensors"].items())
-      if (const std::string *first = firstName(recipe);
-          first && first->find(mark) < first->size()) {
-        probe = first;
-        break;
-      }
-    for (const Json &alternative : alternatives) {
-      if (!probe)
-        break;
-      bound[prefix] = alternative;
-      bound["layer"] = 0;
-      std::string name = HEDDLE_TRY(expanded(replacedAll(*probe, "*", "weight"), key));
-      bound.erase("layer");
-      if (checkpoint.find(name) >= 0)
-        break;
-      bound[prefix] = alternatives[0];
-    }
-  }
-  return {};
 }
 
 bool Architecture::ignores(std::string_view tensor) {

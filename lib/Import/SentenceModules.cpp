@@ -40,8 +40,8 @@ static void warnOfOthers(const Json &config, const std::string &path,
 }
 
 namespace {
-/// A pooling by its key in the configuration, and as the value of `pooling_mode`; without a word of
-/// ours it is not supported.
+/// A pooling by its key in the configuration, as the value of `pooling_mode`, and as a word of
+/// `encoder.pool`.
 struct PoolingMode {
   const char *key, *mode, *word;
 };
@@ -52,18 +52,10 @@ static constexpr PoolingMode poolings[] = {
     {"pooling_mode_cls_token", "cls", "cls"},
     {"pooling_mode_max_tokens", "max", "max"},
     {"pooling_mode_mean_tokens", "mean", "mean"},
-    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", ""},
+    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", "mean-sqrt"},
     {"pooling_mode_weightedmean_tokens", "weightedmean", "weighted-mean"},
     {"pooling_mode_lasttoken", "lasttoken", "last"},
 };
-
-static Expected<std::string> wordOf(const PoolingMode &pooling, const std::string &place,
-                                    const char *found) {
-  if (*pooling.word)
-    return std::string(pooling.word);
-  return inputError(place + ": expected another pooling, found " + found +
-                    ", which is not supported yet");
-}
 
 /// `pooling_mode`: a word, or a list of them.
 static Expected<std::vector<std::string>> namedPoolings(const Json &modes,
@@ -74,30 +66,46 @@ static Expected<std::vector<std::string>> namedPoolings(const Json &modes,
         llvm::find_if(poolings, [&](const PoolingMode &known) { return mode == known.mode; });
     if (pooling == std::end(poolings))
       return inputError(path +
-                        ": pooling_mode: expected cls, max, mean, weightedmean or "
-                        "lasttoken, or a list of them, found " +
+                        ": pooling_mode: expected cls, max, mean, mean_sqrt_len_tokens, "
+                        "weightedmean or lasttoken, or a list of them, found " +
                         shown(mode));
-    words.push_back(HEDDLE_TRY(wordOf(*pooling, path + ": pooling_mode", pooling->mode)));
+    words.push_back(pooling->word);
   }
   return words;
 }
 
-/// Words of `encoder.pool`. Only the mean is on where its key is left out.
+/// Words of `encoder.pool`. Of the older keys one that is left out is false; the mean is taken where
+/// none is true.
 static Expected<std::vector<std::string>> poolingsOf(const Json &config, const std::string &path) {
   std::vector<std::string> words;
   if (Json modes = config.value("pooling_mode", Json()); !modes.is_null())
     words = HEDDLE_TRY(namedPoolings(modes, path));
   else
     for (const PoolingMode &pooling : poolings)
-      if (config.value(pooling.key, Json(pooling.word == std::string_view("mean"))) == true)
-        words.push_back(HEDDLE_TRY(wordOf(pooling, path + ": " + pooling.key, "true")));
+      if (config.value(pooling.key, Json(false)) == true)
+        words.push_back(pooling.word);
   if (words.empty())
-    return inputError(path + ": expected a pooling_mode that is true, found none");
+    words.push_back("mean");
   return words;
+}
+
+/// A stage reads the text's vector and writes it; other places are those of models that Heddle does
+/// not build.
+static Status checkPlace(const Json &config, const std::string &path) {
+  constexpr const char *usual = "sentence_embedding";
+  for (const char *key : {"module_input_name", "module_output_name"})
+    if (const Json place = config.value(key, Json()); !place.is_null() && place != usual)
+      return inputError(path + ": " + key + ": expected " + usual + ", found " + shown(place) +
+                        ", which is not supported");
+  return {};
 }
 
 /// A linear layer as a stage of `encoder.output`; activations by the class of PyTorch.
 static Expected<Json> denseOf(const Json &config, const std::string &path) {
+  HEDDLE_TRY(checkPlace(config, path));
+  if (const Json residual = config.value("use_residual", Json(false)); residual != false)
+    return inputError(path + ": use_residual: expected false, found " + shown(residual) +
+                      ", which is not supported");
   static constexpr std::pair<const char *, const char *> activations[] = {
       {"Identity", nullptr}, {"Tanh", "tanh"}, {"ReLU", "relu"},
       {"GELU", "gelu"},      {"SiLU", "silu"}, {"Sigmoid", "sigmoid"}};
@@ -165,16 +173,23 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     warnOfOthers(config, path, {"true_token_id", "false_token_id", "module_input_name"}, modules);
     modules.score = HEDDLE_TRY(scoreOf(config, path));
   } else if (type == "Normalize") {
+    if (std::error_code none; fs::exists(path, none)) {
+      Json config = HEDDLE_TRY(readObject(path, files));
+      warnOfOthers(config, path, {"module_input_name", "module_output_name"}, modules);
+      HEDDLE_TRY(checkPlace(config, path));
+    }
     modules.output.push_back("normalize");
   } else if (type == "Dense") {
     Json config = HEDDLE_TRY(readObject(path, files));
     warnOfOthers(config, path,
-                 {"in_features", "out_features", "bias", "activation_function", "module_*"},
+                 {"in_features", "out_features", "bias", "activation_function", "use_residual",
+                  "module_input_name", "module_output_name"},
                  modules);
     modules.folders[modules.output.size()] = folder;
     modules.output.push_back(HEDDLE_TRY(denseOf(config, path)));
   } else if (type == "Pooling") {
-    if (!modules.pool.empty() || !modules.output.empty())
+    if (!modules.pool.empty() || !modules.output.empty() ||
+        modules.first != FirstModule::Transformer)
       return inputError("type: expected one Pooling, before Dense and Normalize, found it behind "
                         "another module");
     Json config = HEDDLE_TRY(readObject(path, files));
@@ -195,10 +210,49 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
   return {};
 }
 
-static Status readLongest(const std::string &folder, SentenceModules &modules,
-                          std::vector<std::string> &files) {
-  std::string path = (fs::path(folder) / "sentence_bert_config.json").string();
+/// The names under which versions 1 and 2 saved the settings of their models.
+static constexpr const char *modelSettings[] = {
+    "sentence_bert_config.json",       "sentence_roberta_config.json",
+    "sentence_distilbert_config.json", "sentence_camembert_config.json",
+    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json"};
+
+/// A count of tokens under a key; none where it is missing or says that there is no limit.
+static Expected<std::optional<int64_t>> lengthAt(const Json &config, const char *key,
+                                                 const std::string &path) {
+  const Json length = config.value(key, Json());
+  // Transformers writes 1e30, as an integer or not, where there is no limit.
+  constexpr double unlimited = 1e18;
+  if (length.is_null() || (length.is_number() && length.get<double>() >= unlimited))
+    return std::optional<int64_t>();
+  if (!length.is_number_integer() || length < 1)
+    return inputError(path + ": " + key + ": expected a number above 0, found " + shown(length));
+  return std::optional(length.get<int64_t>());
+}
+
+Expected<std::optional<int64_t>> heddle::tokenizerLength(const std::string &folder) {
+  const std::string path = (fs::path(folder) / "tokenizer_config.json").string();
   if (std::error_code none; !fs::exists(path, none))
+    return std::optional<int64_t>();
+  const Json config = HEDDLE_TRY(readJsonObject(path));
+  const char *key = config.contains("model_max_length") ? "model_max_length" : "max_len";
+  return lengthAt(config, key, path);
+}
+
+/// Whether a text goes through the model as it is, and not as a message of a chat.
+static bool takesTexts(const Json &config) {
+  const Json inputs = config.value("modality_config", Json());
+  return !inputs.is_object() || inputs.contains("text");
+}
+
+/// The settings of a model of Transformers.
+static Status readModelSettings(const std::string &folder, SentenceModules &modules,
+                                std::vector<std::string> &files) {
+  std::string path;
+  for (const char *name : modelSettings)
+    if (std::error_code none; path.empty() && fs::exists(fs::path(folder) / name, none))
+      path = (fs::path(folder) / name).string();
+  if (path.empty())
     return {};
   Json config = HEDDLE_TRY(readObject(path, files));
   // The others say which of Transformers' classes and inputs the folder is for, as config.json does.
@@ -207,17 +261,45 @@ static Status readLongest(const std::string &folder, SentenceModules &modules,
                 "module_output_name", "unpad_inputs"},
                modules);
   modules.ofHead = config.value("transformer_task", Json()) == "sequence-classification";
-  if (const Json lower = config.value("do_lower_case", Json(false)); lower != false)
-    modules.warnings.push_back(path + ": do_lower_case: expected false, found " + shown(lower) +
-                               ": letters become small by the tokenizer alone");
-  Json longest = config.value("max_seq_length", Json());
-  if (longest.is_null())
-    return {};
-  if (!longest.is_number_integer() || longest < 1)
-    return inputError(path + ": max_seq_length: expected a number above 0, found " +
-                      shown(longest));
-  modules.longest = longest.get<int64_t>();
+  const Json lower = config.value("do_lower_case", Json(false));
+  if (!lower.is_boolean() && !lower.is_null())
+    return inputError(path + ": do_lower_case: expected true or false, found " + shown(lower));
+  modules.lowers = lower == true;
+  const bool givesRows =
+      config.value("transformer_task", Json("feature-extraction")) == "feature-extraction";
+  if (givesRows && !takesTexts(config))
+    return inputError(path + ": modality_config: expected texts, found " +
+                      shown(config["modality_config"]));
+  modules.longest = HEDDLE_TRY(lengthAt(config, "max_seq_length", path));
   return {};
+}
+
+/// The tokens of a text that tokenizer.json keeps, which a table of words' vectors is read with.
+static Status readStaticLength(const std::string &folder, SentenceModules &modules) {
+  const std::string path = (fs::path(folder) / "tokenizer.json").string();
+  const Json tokenizer = HEDDLE_TRY(readJsonObject(path));
+  if (const Json cut = tokenizer.value("truncation", Json()); cut.is_object())
+    modules.longest = HEDDLE_TRY(lengthAt(cut, "max_length", path + ": truncation"));
+  return {};
+}
+
+/// The module that reads texts.
+static Status readFirst(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
+                        std::vector<std::string> &files) {
+  modules.modelFolder = folder;
+  if (type == "Transformer")
+    return readModelSettings(folder, modules, files);
+  if (type == "CLIPModel") {
+    modules.first = FirstModule::Clip;
+    return {};
+  }
+  if (type == "StaticEmbedding") {
+    modules.first = FirstModule::Static;
+    modules.pool = {"mean"};
+    return readStaticLength(folder, modules);
+  }
+  return inputError("type: expected Transformer, CLIPModel or StaticEmbedding first, found " +
+                    quotedText(type.str()) + ", which is not supported");
 }
 
 Expected<std::optional<SentenceModules>>
@@ -243,20 +325,15 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
       return inputError(place + "path: expected a folder in this one, found " +
                         quotedText(module.value("path", "")));
     std::string inner = (fs::path(folder) / module.value("path", "")).lexically_normal().string();
-    if (index == 0) {
-      if (type != "Transformer" || !module.value("path", "").empty())
-        return inputError(place + "expected the type Transformer with an empty path first, found " +
-                          shown(module));
-      HEDDLE_TRY(readLongest(folder, modules, files));
-      continue;
-    }
-    if (Status added = addModule(type, inner, modules, files); !added)
+    Status added = index == 0 ? readFirst(type, inner, modules, files)
+                              : addModule(type, inner, modules, files);
+    if (!added)
       return inputError((added.error().message.starts_with("type") ? place : "") +
                         added.error().message);
   }
   if (modules.ofHead && modules.pool.empty() && modules.output.empty() && !modules.score)
     return std::optional<SentenceModules>();
-  if (modules.pool.empty() && !modules.score)
+  if (modules.pool.empty() && !modules.score && modules.first == FirstModule::Transformer)
     return inputError(path + ": expected a module Pooling or LogitScore, found none");
   return std::optional(std::move(modules));
 }

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Folders of Sentence-Transformers list what stands behind the model in modules.json:
-// pooling, linear layers, rows of length 1. They become `encoder.pool` and
-// `encoder.output` of the description, whatever the architecture is. Rerankers list
-// LogitScore (TokenScores.h).
+// A folder of Sentence-Transformers lists its stages in modules.json: the model, then
+// pooling, linear layers and rows of length 1. The stages after the model become
+// `encoder.pool` and `encoder.output` of the description, whatever the architecture
+// is. Rerankers list LogitScore (TokenScores.h).
 #pragma once
 
 #include "Schema.h"
@@ -21,16 +21,30 @@ struct LogitScore {
   std::optional<int64_t> no; ///< less that of this one
 };
 
+/// What the first module is.
+enum class FirstModule : uint8_t {
+  Transformer, ///< a model of Transformers
+  Clip,        ///< both models of CLIP, which give vectors by themselves
+  Static,      ///< a table of words' vectors, of which a text's vector is the mean
+};
+
 struct SentenceModules {
+  FirstModule first = FirstModule::Transformer;
+  std::string modelFolder;               ///< the folder of the first module
   std::vector<std::string> pool;         ///< words of `encoder.pool`
   Json output = Json::array();           ///< stages of `encoder.output`
   std::map<size_t, std::string> folders; ///< of the linear layers among them, by stage
   std::optional<LogitScore> score;       ///< in place of all these
   bool ofHead = false;        ///< nothing stands behind the model: its own head gives the numbers
   bool promptIsPooled = true; ///< rows of a prompt count: include_prompt of the pooling
+  bool lowers = false;        ///< letters become small before the tokenizer sees them
   std::optional<int64_t> longest;    ///< max_seq_length: tokens of a text, special ones included
   std::vector<std::string> warnings; ///< settings that are not taken over
 };
+
+/// The tokens of a text that the tokenizer's settings of a model's folder allow, special ones
+/// included; none: they say nothing.
+Expected<std::optional<int64_t>> tokenizerLength(const std::string &folder);
 
 /// None where the folder has no modules.json. Appends files that are read to `files`.
 Expected<std::optional<SentenceModules>> readSentenceModules(const std::string &folder,

@@ -127,7 +127,7 @@ TEST_F(FolderImportTest, TokenizersThatCannotBeRead) {
     auto model = import(folder, texts);
     return model ? "no error" : withoutFolder(model.error().message);
   };
-  EXPECT_THAT(problem(), HasSubstr("expected a folder with one of tokenizer.json, vocab.txt"));
+  EXPECT_THAT(problem(), HasSubstr("expected a folder with tokenizer.json, vocab.txt"));
   std::filesystem::copy_file(HEDDLE_SOURCE_DIR "/test/tokenizers/pieces-bpe/tokenizer.model",
                              folder + "/sentencepiece.bpe.model");
   EXPECT_THAT(problem(), HasSubstr("sentencepiece.bpe.model: expected tokenizer.json beside it, "
@@ -163,12 +163,9 @@ TEST_F(FolderImportTest, SettingsOfModulesThatAreLeftOutAreWarnings) {
       ElementsAre(HasSubstr("sentence_bert_config.json: expected only max_seq_length, "
                             "do_lower_case, transformer_task, modality_config, "
                             "module_output_name, unpad_inputs, found 'stems'"),
-                  HasSubstr("do_lower_case: expected false, found true: letters become "
-                            "small by the tokenizer alone"),
                   HasSubstr("1_Pooling/config.json: expected only word_embedding_dimension, "
                             "embedding_dimension, pooling_mode*, include_prompt, found "
                             "'layers'")));
-  EXPECT_THAT(model->facts, HasSubstr("\"strip\":true"));
 }
 
 TEST_F(FolderImportTest, LabelsThatAreNoObject) {
@@ -216,13 +213,15 @@ TEST_F(FolderImportTest, TensorsMissingOrOfAnotherShape) {
                              "expected extents of 20 rows, found [3, 8]");
   tensors = all;
   tensors[1].type = "i32";
-  EXPECT_THAT(folderProblem(), HasSubstr("body.norm: expected f32, f16 or bf16, found i32"));
+  EXPECT_THAT(folderProblem(), HasSubstr("body.norm: expected f32, f16, bf16 or f64, found i32"));
 }
 
 TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
-  EXPECT_EQ(problemWithKey("/modle", Json::object()),
-            "heddle.json: expected one of heddle-architecture, extends, names, config, config-at, "
-            "require, model, generation, tensors, ignore, heads, head, gguf, found 'modle'");
+  EXPECT_EQ(
+      problemWithKey("/modle", Json::object()),
+      "heddle.json: expected one of heddle-architecture, extends, names, config, config-at, "
+      "require, model, generation, tensors, ignore, heads, head, same-heads, ties, gguf, found "
+      "'modle'");
   EXPECT_EQ(problemWithKey("/heddle-architecture", 2),
             "heddle.json: heddle-architecture: expected version 1, found 2");
   EXPECT_EQ(problemWithKey("/config/width", {{"defualt", 1}}),
@@ -449,7 +448,8 @@ TEST_F(FolderImportTest, Checkpoints) {
   std::filesystem::remove(folder + "/model.safetensors");
   EXPECT_THAT(imported(), HasSubstr("expected model.safetensors or model."));
   write("pytorch_model.bin", "x");
-  EXPECT_THAT(imported(), HasSubstr("found pytorch_model.bin only; Transformers converts it"));
+  EXPECT_THAT(imported(), HasSubstr("found pytorch_model.bin only; Python converts it: "
+                                    "safetensors.torch.save_file("));
   // Two shards and an index.
   std::vector<TensorInfo> first(tensors.begin(), tensors.begin() + 3),
       second(tensors.begin() + 3, tensors.end());
