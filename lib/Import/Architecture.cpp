@@ -308,13 +308,28 @@ static void chooseRotary(Json &config, std::vector<std::string> &notes) {
   const Json rope = config.value("rope_parameters", Json());
   if (!rope.is_object())
     return;
-  for (const char *key : {"rope_theta", "partial_rotary_factor"}) {
-    const Json inner = rope.value(key, Json()), outer = config.value(key, Json());
+  if (config.value("rope_scaling", Json()).is_object() && !rope.contains("full_attention")) {
+    config.erase("rope_parameters"); // an older key in a newer file goes over all of them
+    return;
+  }
+  struct Place {
+    const char *kind, *key, *older;
+  };
+  constexpr Place places[] = {{"", "rope_theta", "rope_theta"},
+                              {"", "partial_rotary_factor", "partial_rotary_factor"},
+                              {"full_attention", "rope_theta", "rope_theta"},
+                              {"full_attention", "rope_theta", "global_rope_theta"},
+                              {"sliding_attention", "rope_theta", "rope_local_base_freq"},
+                              {"sliding_attention", "rope_theta", "local_rope_theta"}};
+  for (const auto &[kind, name, key] : places) {
+    const Json part = *kind ? rope.value(kind, Json()) : rope;
+    const Json inner = part.is_object() ? part.value(name, Json()) : Json(),
+               outer = config.value(key, Json());
     if (inner.is_null() || outer.is_null())
       continue;
     if (inner != outer)
-      notes.push_back(std::string("rope_parameters.") + key + ": expected the " + shown(outer) +
-                      " of " + key + ", found " + shown(inner) +
+      notes.push_back("rope_parameters." + std::string(kind) + (*kind ? "." : "") + name +
+                      ": expected the " + shown(outer) + " of " + key + ", found " + shown(inner) +
                       ": Transformers 5 takes the latter, and so does Heddle; Transformers 4 took "
                       "the former");
     config[key] = inner;
@@ -324,7 +339,8 @@ static void chooseRotary(Json &config, std::vector<std::string> &notes) {
 void Architecture::complete(Json &config, std::vector<std::string> &notes) {
   chooseRotary(config, notes);
   for (auto &[key, value] : config.items())
-    if (llvm::StringRef(key).ends_with("_token_id") && value == -1)
+    // The padding of RoBERTa counts positions, from 0 on where it is -1.
+    if (llvm::StringRef(key).ends_with("_token_id") && key != "pad_token_id" && value == -1)
       value = nullptr;
   constexpr int64_t mostClasses = 1 << 20;
   const Json labels = config.value("id2label", Json()), count = config.value("num_labels", Json());

@@ -14,9 +14,12 @@
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/GlobPattern.h"
+
+#include <algorithm>
 
 using namespace heddle;
 
@@ -198,7 +201,13 @@ Status Architecture::checkRequirements() {
   return {};
 }
 
-Expected<Json> Architecture::description() { return evaluated(document["model"], "model"); }
+Expected<Json> Architecture::description() {
+  Json made = HEDDLE_TRY(evaluated(document["model"], "model"));
+  for (const char *side : {"source", "target"}) // no token pads: commands tell the lengths of texts
+    if (made.contains(side) && made[side].is_object() && made[side].value("padding", Json()) == -1)
+      made[side]["padding"] = 0;
+  return made;
+}
 
 Expected<Json> Architecture::generation() {
   return evaluated(section(document, "generation"), "generation");
@@ -236,6 +245,7 @@ std::vector<std::string> Architecture::unreadRecipes() const {
 /// where only paths below it are, each of its keys is looked at.
 static void addUnread(const Json &value, const std::string &path,
                       const std::set<std::string, std::less<>> &used,
+                      llvm::function_ref<bool(const std::string &, const Json &)> changesNothing,
                       std::vector<std::string> &unread) {
   if (value.is_null() || used.contains(path))
     return;
@@ -243,7 +253,8 @@ static void addUnread(const Json &value, const std::string &path,
   if (!value.is_object() || below == used.end() || !below->starts_with(path + "."))
     return unread.push_back(path);
   for (const auto &[key, inner] : value.items())
-    addUnread(inner, path + "." + key, used, unread);
+    if (!changesNothing(key, inner))
+      addUnread(inner, path + "." + key, used, changesNothing, unread);
 }
 
 std::vector<std::string> Architecture::unreadKeys() const {
@@ -257,14 +268,16 @@ std::vector<std::string> Architecture::unreadKeys() const {
   std::vector<std::string> unread;
   const Json &harmless = common()["harmless"];
   const Json &values = section(common(), "harmless-values");
-  auto isUsual = [&](const std::string &key, const Json &value) {
+  auto changesNothing = [&](const std::string &key, const Json &value) {
     // Not is_contained: it would ask the list's own contains(), which takes keys.
-    return values.contains(key) && std::ranges::find(values[key], value) != std::end(values[key]);
+    if (values.contains(key) && std::ranges::find(values[key], value) != std::end(values[key]))
+      return true;
+    return llvm::any_of(harmless, [&](const Json &pattern) {
+      return matches(pattern.get_ref<const std::string &>(), key);
+    });
   };
   for (const auto &[key, value] : config.items())
-    if (!isUsual(key, value) && llvm::none_of(harmless, [&](const Json &pattern) {
-          return matches(pattern.get_ref<const std::string &>(), key);
-        }))
-      addUnread(value, key, used, unread);
+    if (!changesNothing(key, value))
+      addUnread(value, key, used, changesNothing, unread);
   return unread;
 }

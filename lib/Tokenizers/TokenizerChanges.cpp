@@ -103,6 +103,8 @@ private:
   /// Classes whose vocabulary is one of SentencePiece. Transformers 4 took tokenizer.json alone.
   Status writePieceClass() {
     const std::string &name = settings.className();
+    if (name == "WhisperTokenizer")
+      return writePrefix();
     const bool albert = name == "AlbertTokenizer", deberta = name == "DebertaV2Tokenizer";
     if (albert || deberta)
       HEDDLE_TRY(writeStep("do_lower_case", "normalizer", "normalizers", {"Lowercase"}, true));
@@ -294,7 +296,8 @@ private:
     const Json made = isOther ? HEDDLE_TRY(classPostProcessor(
                                     type, settings, tokenizer["model"]["vocab"], settings.path()))
                               : Json();
-    const bool drops = nameOf(type) == "GPTNeoXTokenizer" && addsAny(old);
+    const bool drops = nameOf(type) == "GPTNeoXTokenizer" && addsAny(old) &&
+                       isThere(settings.folder() / "tokenizer.json");
     if (made.is_null() && !drops)
       return {};
     warn(drops
