@@ -292,9 +292,9 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
     return reader.error("model_type", "expected a model without " + why.get<std::string>() +
                                           ", which are not supported yet, found " + shown(type));
   if (!type.is_string() || type == commonFile || !findBuiltIn(type.get<std::string>()))
-    return reader.error("model_type",
-                        "expected one of " + knownArchitectures() + ", found " + shown(type) +
-                            "; a file heddle.json in the folder can describe another");
+    return reader.error("model_type", "expected an architecture that Heddle knows, found " +
+                                          shown(type) +
+                                          "; a file heddle.json in the folder can describe it");
   auto name = type.get<std::string>();
   Json document = HEDDLE_TRY(reader.readFile(name));
   document.erase("extends"); // which is merged

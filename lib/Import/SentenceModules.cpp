@@ -163,11 +163,10 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
                         std::vector<std::string> &files) {
   std::string path = configPath(folder);
   if (modules.score)
-    return inputError("type: expected no module behind LogitScore, found " +
-                      quotedText(type.str()));
+    return inputError("type: expected no module after LogitScore, found " + quotedText(type.str()));
   if (type == "LogitScore") {
     if (!modules.pool.empty() || !modules.output.empty())
-      return inputError("type: expected LogitScore behind the Transformer, found it behind another "
+      return inputError("type: expected LogitScore after the Transformer, found it after another "
                         "module");
     Json config = HEDDLE_TRY(readObject(path, files));
     warnOfOthers(config, path, {"true_token_id", "false_token_id", "module_input_name"}, modules);
@@ -190,7 +189,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
   } else if (type == "Pooling") {
     if (!modules.pool.empty() || !modules.output.empty() ||
         modules.first != FirstModule::Transformer)
-      return inputError("type: expected one Pooling, before Dense and Normalize, found it behind "
+      return inputError("type: expected one Pooling, before Dense and Normalize, found it after "
                         "another module");
     Json config = HEDDLE_TRY(readObject(path, files));
     warnOfOthers(

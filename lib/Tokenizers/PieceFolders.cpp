@@ -11,6 +11,7 @@
 #include "FolderFiles.h"
 #include "LanguageCodes.h"
 #include "SentencePiece.h"
+#include "TokenizerClasses.h"
 #include "Vocabulary.h"
 
 #include "heddle/Support/Json.h"
@@ -488,7 +489,8 @@ Expected<TokenizerFile> readPieceFolder(const PieceFamily &family,
   HEDDLE_TRY(family.build(builder));
   builder.addOwnTokens();
   std::vector<std::string> warnings = builder.warnings();
-  const Json json = HEDDLE_TRY(builder.take());
+  Json json = HEDDLE_TRY(builder.take());
+  HEDDLE_TRY(applyOwnKeys(settings, json));
   return TokenizerFile{
       .json = json.dump(), .name = builder.file(), .warnings = std::move(warnings)};
 }

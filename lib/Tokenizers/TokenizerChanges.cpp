@@ -69,6 +69,19 @@ public:
                  std::vector<std::string> &warnings)
       : settings(settings), field(settings.field()), tokenizer(tokenizer), warnings(warnings) {}
 
+  /// Settings of decoding and of lengths, which tokenizer.json has no place for.
+  Status writeOwnKeys() {
+    if (HEDDLE_TRY(cleansUp()))
+      set(tokenizer["clean_up"], true);
+    if (HEDDLE_TRY(field.flagAt("split_special_tokens", false)))
+      set(tokenizer["split_special_tokens"], true);
+    if (auto side = field.find("truncation_side")) {
+      static constexpr std::pair<const char *, bool> sides[] = {{"left", true}, {"right", false}};
+      if (HEDDLE_TRY(choiceOf(*side, sides)))
+        set(tokenizer["truncation_side"], "left");
+    }
+    return writeTypes();
+  }
   Expected<bool> write() {
     if (!tokenizer.contains("model") || !tokenizer["model"].is_object())
       return false; // reading it says so
@@ -93,11 +106,20 @@ private:
     const TokenizerClass *type = tokenizerClassOf(settings);
     if (!type)
       return writePieceClass();
+    if (nameOf(*type) == "CLIPTokenizer")
+      writeEndsOfWords();
     if (rulesOverNormalizer(*type))
       HEDDLE_TRY(writeNormalizer(*type));
     if (rulesOverBlank(*type))
       HEDDLE_TRY(writePrefix());
     return writeAround(*type);
+  }
+
+  /// The class of CLIP writes a blank for the end of a word.
+  void writeEndsOfWords() {
+    Json &decoder = tokenizer["decoder"];
+    if (decoder.is_object() && decoder.value("type", Json()) == "ByteLevel")
+      set(decoder, clipDecoder());
   }
 
   /// Classes whose vocabulary is one of SentencePiece. Transformers 4 took tokenizer.json alone.
@@ -350,27 +372,17 @@ private:
     }
   }
 
-  /// Settings of decoding and of lengths, which tokenizer.json has no place for.
-  Status writeOwnKeys() {
-    if (HEDDLE_TRY(cleansUp()))
-      set(tokenizer["clean_up"], true);
-    if (HEDDLE_TRY(field.flagAt("split_special_tokens", false)))
-      set(tokenizer["split_special_tokens"], true);
-    if (auto side = field.find("truncation_side")) {
-      static constexpr std::pair<const char *, bool> sides[] = {{"left", true}, {"right", false}};
-      if (HEDDLE_TRY(choiceOf(*side, sides)))
-        set(tokenizer["truncation_side"], "left");
-    }
-    return writeTypes();
-  }
-
   /// Transformers 5 cleans up after every model but BPE, whose blanks are those of the text.
   Expected<bool> cleansUp() {
     const bool asked = HEDDLE_TRY(field.flagAt("clean_up_tokenization_spaces", false)),
                forced = HEDDLE_TRY(field.flagAt(
                    "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
                    false));
-    const Json kind = tokenizer["model"].value("type", Json());
+    const Json &model = tokenizer["model"];
+    // The class of NLLB has its numbered pieces in one model of BPE.
+    const bool isNllb = settings.className() == "NllbTokenizer";
+    const Json kind =
+        isNllb ? model.value("model", model).value("type", Json()) : model.value("type", Json());
     return asked && (kind != "BPE" || forced);
   }
 
@@ -401,6 +413,11 @@ private:
 Expected<bool> applySettings(const TokenizerSettings &settings, Json &tokenizer,
                              std::vector<std::string> &warnings) {
   return SettingsWriter(settings, tokenizer, warnings).write();
+}
+
+Status applyOwnKeys(const TokenizerSettings &settings, Json &tokenizer) {
+  std::vector<std::string> warnings; // these keys give none
+  return SettingsWriter(settings, tokenizer, warnings).writeOwnKeys();
 }
 
 } // namespace heddle::tokenizers

@@ -368,13 +368,7 @@ private:
       return {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}};
     if (type.cut != Cut::Clip)
       return {{"type", "ByteLevel"}};
-    // The end of a word is a blank.
-    return {
-        {"type", "Sequence"},
-        {"decoders",
-         Json::array({{{"type", "ByteLevel"}},
-                      {{"type", "Replace"}, {"pattern", {{"String", "</w>"}}}, {"content", " "}},
-                      {{"type", "StripBlanks"}}})}};
+    return clipDecoder();
   }
 
   Expected<Json> wordPiece(Json vocab) const {
@@ -447,6 +441,14 @@ Expected<Json> classPostProcessor(const TokenizerClass &type, const TokenizerSet
   if (type.around == Around::Asked)
     return Json();
   return ClassBuilder(type, settings).postProcessor(vocab, path);
+}
+
+Json clipDecoder() {
+  return {{"type", "Sequence"},
+          {"decoders",
+           Json::array({{{"type", "ByteLevel"}},
+                        {{"type", "Replace"}, {"pattern", {{"String", "</w>"}}}, {"content", " "}},
+                        {{"type", "StripBlanks"}}})}};
 }
 
 std::string_view nameOf(const TokenizerClass &type) { return type.name; }

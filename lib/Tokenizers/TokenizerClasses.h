@@ -48,4 +48,11 @@ Expected<Json> classJson(const TokenizerClass &type, const TokenizerSettings &se
 Expected<bool> applySettings(const TokenizerSettings &settings, Json &tokenizer,
                              std::vector<std::string> &warnings);
 
+/// The decoder of CLIP's class: the end of a word is a blank.
+Json clipDecoder();
+
+/// The part of it for a tokenizer that a class has made of the settings: what Heddle keeps in keys of
+/// its own.
+Status applyOwnKeys(const TokenizerSettings &settings, Json &tokenizer);
+
 } // namespace heddle::tokenizers

@@ -157,7 +157,8 @@ TEST_F(ModelTest, Files) {
   EXPECT_THAT(fileProblem(folder),
               HasSubstr("expected a folder with model.json, config.json or a GGUF file, found none"));
   write("config.json", "{}");
-  EXPECT_THAT(fileProblem(folder), HasSubstr("model_type: expected one of "));
+  EXPECT_THAT(fileProblem(folder),
+              HasSubstr("model_type: expected an architecture that Heddle knows, found "));
   write("model.json", small().dump());
   EXPECT_EQ(fileProblem(folder), "no error");
   EXPECT_THAT(fileProblem(write("m.txt", "{}")), HasSubstr("m.txt: expected a model"));
