@@ -61,7 +61,7 @@ static std::string knownArchitectures() {
 }
 
 namespace {
-/// What the values of an object are, for merging it with another.
+/// The kind of an object's values, which decides how two objects are merged.
 enum class Values : uint8_t {
   Plain,
   Recipes, ///< of tensors
@@ -69,7 +69,7 @@ enum class Values : uint8_t {
 };
 } // namespace
 
-/// The alternatives of `over`, then those of `under`.
+/// The alternatives of `over`, then the further ones of `under`.
 static Json joined(const Json &under, const Json &over) {
   Json all = over;
   for (const Json &one : under)

@@ -51,8 +51,8 @@ Expected<std::vector<std::string>> Architecture::namesAfter(const std::string &m
   return names;
 }
 
-/// Of the prefixes the one under which the checkpoint has most of the names, the first of equals;
-/// none: it has no name under any.
+/// The prefix under which the checkpoint has most of the names. The first of equal prefixes counts.
+/// None: the checkpoint has no name under any prefix.
 static std::optional<std::string> bestPrefix(llvm::ArrayRef<std::string> prefixes,
                                              llvm::ArrayRef<std::string> names,
                                              const WeightSource &checkpoint) {
@@ -104,7 +104,8 @@ Status Architecture::choosePrefixes(const WeightSource &checkpoint) {
 
 //===- Tied matrices -------------------------------------------------------===//
 
-/// The tensor that a recipe of one name takes; -1: the checkpoint has none, or the recipe changes it.
+/// The index of the tensor that a recipe of one name takes. -1: the checkpoint lacks the tensor, or the
+/// recipe changes its numbers.
 Expected<int> Architecture::storedAs(const std::string &key, const WeightSource &checkpoint) {
   if (!document["tensors"].contains(key))
     return -1;

@@ -302,8 +302,8 @@ static Error ofFolder(Error problem, const std::string &path, const ImportOption
   return architecture.ofDescription(std::move(problem), path);
 }
 
-/// The configuration of a table of words' vectors, which has no file of its own: the sizes are those
-/// of the tensor.
+/// The configuration of a table of words' vectors. The folder has no file of it, so the tensor gives
+/// the sizes.
 static Expected<Json> staticConfig(const std::string &folder) {
   std::vector<std::string> files;
   auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, files));
@@ -397,8 +397,8 @@ static std::optional<int64_t> longropeLength(const Json &config) {
   return std::nullopt;
 }
 
-/// Limits the tokens of a text as Sentence-Transformers does: by the settings of the model, else by
-/// those of the tokenizer.
+/// Limits the tokens of a text as Sentence-Transformers does: by the model's settings, else by the
+/// tokenizer's.
 static Status limitTexts(const FolderModel &model, bool givesVectors, Description &description) {
   std::optional<int64_t> longest = model.modules ? model.modules->longest : std::nullopt;
   if (!longest && givesVectors && !isGguf(model.folder) && !model.isStatic())
@@ -410,8 +410,8 @@ static Status limitTexts(const FolderModel &model, bool givesVectors, Descriptio
   return {};
 }
 
-/// What the folder says next to its configuration: labels, tokenizers, templates, and what commands
-/// need of them.
+/// Adds the parts of a folder next to its configuration: labels, tokenizers, templates, and facts for
+/// the commands.
 static Status addTexts(const FolderModel &model, const ImportOptions &options,
                        const Architecture &architecture, Description &description) {
   const std::string &folder = model.folder;

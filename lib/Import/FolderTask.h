@@ -11,8 +11,8 @@
 
 namespace heddle {
 
-/// Adds to `description.task` and `description.files`. `root` is the folder that the user names, and
-/// `folder` that of its model, which Sentence-Transformers may put inside.
+/// Adds to `description.task` and `description.files`. `root` is the folder that the user names.
+/// `folder` is the model's folder, which Sentence-Transformers may put inside.
 Status addTask(const std::string &root, const std::string &folder, const Json &config,
                const std::string &head, const std::optional<SentenceModules> &modules,
                Description &description);

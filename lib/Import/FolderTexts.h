@@ -13,7 +13,7 @@ namespace heddle {
 /// Whether frames of sound come in.
 bool hears(const Description &description);
 
-/// What Sentence-Transformers changes about the tokenizer of a folder.
+/// Changes that Sentence-Transformers makes to a folder's tokenizer.
 struct TokenizerChanges {
   bool lowers = false;         ///< letters become small first
   bool leavesSpecials = false; ///< no token is put around a text

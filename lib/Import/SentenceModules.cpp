@@ -74,8 +74,8 @@ static Expected<std::vector<std::string>> namedPoolings(const Json &modes,
   return words;
 }
 
-/// Words of `encoder.pool`. Of the older keys one that is left out is false; the mean is taken where
-/// none is true.
+/// Words of `encoder.pool`. An older key that is left out is false. Where no key is true, the pooling is
+/// the mean.
 static Expected<std::vector<std::string>> poolingsOf(const Json &config, const std::string &path) {
   std::vector<std::string> words;
   if (Json modes = config.value("pooling_mode", Json()); !modes.is_null())
@@ -89,8 +89,8 @@ static Expected<std::vector<std::string>> poolingsOf(const Json &config, const s
   return words;
 }
 
-/// A stage reads the text's vector and writes it; other places are those of models that Heddle does
-/// not build.
+/// Checks that a stage reads the text's vector and writes it. Models of other kinds, which Heddle does
+/// not build, have other places.
 static Status checkPlace(const Json &config, const std::string &path) {
   constexpr const char *usual = "sentence_embedding";
   for (const char *key : {"module_input_name", "module_output_name"})
@@ -238,7 +238,7 @@ Expected<std::optional<int64_t>> heddle::tokenizerLength(const std::string &fold
   return lengthAt(config, key, path);
 }
 
-/// Whether a text goes through the model as it is, and not as a message of a chat.
+/// Whether the model takes texts themselves, and not messages of a chat.
 static bool takesTexts(const Json &config) {
   const Json inputs = config.value("modality_config", Json());
   return !inputs.is_object() || inputs.contains("text");

@@ -21,11 +21,11 @@ struct LogitScore {
   std::optional<int64_t> no; ///< less that of this one
 };
 
-/// What the first module is.
+/// The kind of the first module.
 enum class FirstModule : uint8_t {
   Transformer, ///< a model of Transformers
   Clip,        ///< both models of CLIP, which give vectors by themselves
-  Static,      ///< a table of words' vectors, of which a text's vector is the mean
+  Static,      ///< a table of words' vectors; a text's vector is their mean
 };
 
 struct SentenceModules {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tokenizer.json says everything but what the files next to it change. A folder without
-// it holds a vocabulary, which the class of its tokenizer makes into such a file.
+// it holds a vocabulary. The class of its tokenizer makes a tokenizer.json of it.
 #include "FolderFiles.h"
 #include "GgufTokenizer.h"
 #include "PieceFolders.h"

@@ -136,7 +136,7 @@ public:
     return token;
   }
 
-  /// Tokens that the folder itself numbers. Its number rules over that of the class. A token of
+  /// Tokens that the folder itself numbers. Its number rules over the class's. A token of
   /// added_tokens.json is special only where the folder or the class says so: others stay in texts
   /// that leave special ones out.
   void addOwnTokens() {
@@ -186,7 +186,7 @@ public:
   const bool written;
 
 private:
-  /// Whether the folder's own tokens are those of added_tokens.json, which has no flags.
+  /// Whether added_tokens.json, which has no flags, lists the folder's own tokens.
   bool isListed() const { return !facts.field().find("added_tokens_decoder"); }
 
   /// Tokens as text: blanks where their marks are, and none around it.

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tokenizer.json says how a text is cut. Transformers reads tokenizer_config.json too,
-// and some of its keys go over the file. Which keys those are was found by changing
-// each key of each class under Transformers 4.57 and 5.24.
+// and some of its keys rule over the file. Changing each key of each class under
+// Transformers 4.57 and 5.24 showed which keys do.
 #include "FolderFiles.h"
 #include "TokenizerClasses.h"
 #include "Vocabulary.h"
@@ -27,7 +27,7 @@ std::vector<std::string> knownTokens(const Json &tokenizer) {
   return known;
 }
 
-/// The numbers of tokens: those of the model, and for tokens that it lacks the next free ones.
+/// The numbers of tokens. A token that the model lacks gets the next free number.
 class Numbers {
 public:
   explicit Numbers(const Json &tokenizer) {
@@ -372,7 +372,8 @@ private:
     }
   }
 
-  /// Transformers 5 cleans up after every model but BPE, whose blanks are those of the text.
+  /// Whether decoded text is cleaned up. Transformers 5 never does that to BPE, which keeps the text's
+  /// own blanks.
   Expected<bool> cleansUp() {
     const bool asked = HEDDLE_TRY(field.flagAt("clean_up_tokenization_spaces", false)),
                forced = HEDDLE_TRY(field.flagAt(

@@ -29,7 +29,7 @@ enum class Cut : uint8_t {
   Clip,
 };
 
-/// Which tokens are put around a text.
+/// The tokens that a class puts around a text.
 enum class Around : uint8_t {
   Bert,    ///< [CLS] A [SEP] B [SEP]
   Roberta, ///< <s> A </s></s> B </s>

@@ -13,29 +13,29 @@ namespace heddle::tokenizers {
 
 struct TokenizerClass;
 
-/// The class that reads a folder's vocabulary: the one that the settings name, else that of
-/// `model_type`. Null: none is named, or Heddle does not have it.
+/// The class that reads a folder's vocabulary. The settings name it, else `model_type` does. Null: no
+/// class is named, or Heddle does not have it.
 const TokenizerClass *tokenizerClassOf(const TokenizerSettings &settings);
 
-/// The class that reads a vocab.txt of which no file says more.
+/// The class that reads a vocab.txt without settings.
 const TokenizerClass *bertClass();
 
-/// The files that hold the class's vocabulary, the first of which names it in messages.
+/// The files of the class's vocabulary. Messages name the first one.
 std::vector<std::string> vocabularyFiles(const TokenizerClass &type);
 
 std::string_view nameOf(const TokenizerClass &type);
 bool usesWordPiece(const TokenizerClass &type);
 /// Whether the class's model gets types of tokens, unless the folder says otherwise.
 bool givesTypes(const TokenizerClass &type);
-/// Whether case, accents and ideographs are those of the class's keys, whatever tokenizer.json says.
+/// Whether the class's keys of case, accents and ideographs rule over tokenizer.json.
 bool rulesOverNormalizer(const TokenizerClass &type);
 /// The normalizer that these keys ask for.
 Expected<Json> classNormalizer(const TokenizerClass &type, const TokenizerSettings &settings);
-/// The tokens around a text that the class makes of cls_token and sep_token; null where it takes
-/// those of tokenizer.json.
+/// The post-processor that the class makes of cls_token and sep_token. Null: the class takes the
+/// post-processor of tokenizer.json.
 Expected<Json> classPostProcessor(const TokenizerClass &type, const TokenizerSettings &settings,
                                   const Json &vocab, const std::string &path);
-/// Whether the blank before a text is that of add_prefix_space, whatever tokenizer.json says.
+/// Whether the class's key add_prefix_space rules over tokenizer.json.
 bool rulesOverBlank(const TokenizerClass &type);
 
 /// The tokenizer of a folder without tokenizer.json. An error names a file that is missing, or a

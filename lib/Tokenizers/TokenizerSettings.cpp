@@ -304,10 +304,10 @@ Status TokenizerSettings::nameClass() {
   const std::string path = (root / "config.json").string();
   const Json model = HEDDLE_TRY(readObject(path));
   constexpr const char *key = "tokenizer_class";
-  name = textAt(config, key);
+  name = HEDDLE_TRY(field().textOr(key, ""));
   namedAt = file + ": " + key;
   if (name.empty()) {
-    name = textAt(model, key);
+    name = HEDDLE_TRY(JsonField(model, path).textOr(key, ""));
     namedAt = path + ": " + key;
   }
   type = textAt(model, "model_type");

@@ -35,7 +35,7 @@ public:
   static Expected<TokenizerSettings> read(const std::filesystem::path &folder);
 
   const std::filesystem::path &folder() const { return root; }
-  /// The keys of tokenizer_config.json with those of special_tokens_map.json merged in.
+  /// The keys of tokenizer_config.json, with special_tokens_map.json merged in.
   JsonField field() const { return {config, file}; }
   const std::string &path() const { return file; }
 
@@ -49,7 +49,7 @@ public:
 
   /// The tokens of added_tokens_decoder or added_tokens.json, in the order of their numbers.
   const std::vector<FolderToken> &addedTokens() const { return added; }
-  /// The special tokens that the folder names: those of keys such as bos_token, then the other ones.
+  /// The special tokens that the folder names. Tokens of keys such as bos_token come first.
   std::vector<FolderToken> specialTokens() const;
   /// The token of a key such as bos_token; none where the key is missing or null.
   std::optional<FolderToken> special(const std::string &key) const;
@@ -57,7 +57,7 @@ public:
   std::string specialText(const std::string &key, const std::string &otherwise) const;
   /// Whether the folder says null, which is not the usual value.
   bool isNull(const std::string &key) const;
-  /// Which file names each special token.
+  /// The file that names each special token.
   const std::map<std::string, std::string> &tokenFiles() const { return namedIn; }
 
   /// Keys of tokenizer_config.json that are neither followed nor known to change nothing, in the

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checkpoints carry names that their model does not have: those of wrappers that the
-// training put around it, and those of the first BERT.
+// Checkpoints carry names that their model does not have. Training wraps a model, and the
+// first BERT called the parts of its norms otherwise.
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"

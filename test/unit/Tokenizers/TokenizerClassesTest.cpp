@@ -83,6 +83,8 @@ TEST_F(ClassFolder, AnUnknownClassIsNamed) {
                                  "found 'BertweetTokenizer'"));
   write("tokenizer_config.json", "{}");
   EXPECT_THAT(error(), HasSubstr("config.json: model_type: expected a class"));
+  write("tokenizer_config.json", R"({"tokenizer_class": 3})");
+  EXPECT_THAT(error(), HasSubstr("tokenizer_class: expected a string, found"));
 }
 
 TEST_F(ClassFolder, BertFollowsItsKeys) {
