@@ -11,6 +11,10 @@
 
 namespace heddle::tokenizers {
 
+/// The expression that cuts words in Qwen's tokenizers.
+inline constexpr const char *qwenWords =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 enum class CutKind : uint8_t { Split, EachDigit, Digits, Punctuation, Bytes, WordsAndBytes };
 struct CutStep {
   CutKind kind;

@@ -7,6 +7,7 @@
 #include "TokenizerClasses.h"
 
 #include "FolderFiles.h"
+#include "GgufCuts.h"
 #include "Utf8.h"
 #include "Vocabulary.h"
 
@@ -249,8 +250,7 @@ private:
       return {};
     for (const auto &[key, known] :
          {std::pair("word_tokenizer_type", "basic"), {"subword_tokenizer_type", "wordpiece"}}) {
-      const std::string usual = key == std::string_view("word_tokenizer_type") ? "basic" : known;
-      const std::string found = HEDDLE_TRY(field.textOr(key, usual));
+      const std::string found = HEDDLE_TRY(field.textOr(key, known));
       if (found != known)
         return inputError(settings.classPlace() + ": expected a tokenizer that Heddle has, found " +
                           std::string(type.name) + " with " + key + " '" + found + "'" +
@@ -301,11 +301,9 @@ private:
                   {"use_regex", type.cut != Cut::Qwen}};
     if (type.cut == Cut::Words)
       return bytes;
-    constexpr const char *qwen =
-        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
     constexpr const char *clip = R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
     Json words =
-        type.cut == Cut::Qwen ? split(qwen, "Isolated", false) : split(clip, "Removed", true);
+        type.cut == Cut::Qwen ? split(qwenWords, "Isolated", false) : split(clip, "Removed", true);
     return Json{{"type", "Sequence"}, {"pretokenizers", Json::array({words, bytes})}};
   }
 
