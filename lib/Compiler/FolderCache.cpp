@@ -330,7 +330,7 @@ Status CachedFolder::checkRoom() const {
   return {};
 }
 
-/// What is known of a compiled file beside it.
+/// Writes the facts of a compiled file next to it.
 Status CachedFolder::keepFacts(const CompileReport &report) const {
   const MappedBytes bytes = HEDDLE_TRY(MappedBytes::openFile(path(".heddle")));
   Json facts;
