@@ -7,29 +7,34 @@ function(heddle_compile_options target)
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 endfunction()
 
-# heddle_mlir_headers(): the target HeddleMlirHeaders, MLIR's headers compiled once for every file of the compiler's side.
-function(heddle_mlir_headers)
-  set(source ${CMAKE_CURRENT_BINARY_DIR}/MlirHeaders.cpp)
+# heddle_headers(NAME HEADER.h [SYSTEM folders...] [LINK targets...] [OPTIONS options...]): the target NAME, the headers that HEADER.h includes
+# compiled once for every target that heddle_precompile gives NAME.
+function(heddle_headers name header)
+  cmake_parse_arguments(ARG "" "" "SYSTEM;LINK;OPTIONS" ${ARGN})
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "// Holds nothing: its target owns the precompiled headers.\n")
-  add_library(HeddleMlirHeaders OBJECT ${source})
-  target_include_directories(HeddleMlirHeaders SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-  heddle_compile_options(HeddleMlirHeaders)
-  target_precompile_headers(HeddleMlirHeaders PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirHeaders.h)
+  add_library(${name} OBJECT ${source})
+  target_include_directories(${name} SYSTEM PRIVATE ${ARG_SYSTEM})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  heddle_compile_options(${name})
+  target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header})
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
     # The compiler cache compares contents, so the date of a header must not enter what is precompiled.
-    target_compile_options(HeddleMlirHeaders PRIVATE -Xclang -fno-pch-timestamp)
+    target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
   endif()
 endfunction()
 
-# heddle_precompile(TARGET): the target's files begin with these headers. Definitions and warnings may differ between
-# targets; whether code is position-independent may not, so executables are compiled as libraries are.
-function(heddle_precompile target)
+# heddle_precompile(TARGET HEADERS): the files of TARGET begin with the headers of the target HEADERS. Definitions and
+# warnings may differ between the two; optimisation, OpenMP and whether code is position-independent may not, so
+# executables are compiled as libraries are.
+function(heddle_precompile target headers)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${target} PRIVATE -fPIC)
   endif()
-  target_precompile_headers(${target} REUSE_FROM HeddleMlirHeaders)
+  target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
 # heddle_library(NAME sources... LINK targets...): a static library that never includes llvm/ or mlir/.
@@ -46,9 +51,15 @@ function(heddle_library name)
   endif()
 endfunction()
 
-# heddle_compact(NAME): code that heddle-run ships with and that is not hot, small enough to stay under 1 MB in all.
+set(HEDDLE_COMPACT_OPTIONS -Os -ffunction-sections -fdata-sections)
+
+# heddle_compact(NAME [HOT files...]): code that heddle-run ships with, small enough to stay under 1 MB in all, but for the
+# files that are hot.
 function(heddle_compact name)
-  target_compile_options(${name} PRIVATE -Os -ffunction-sections -fdata-sections)
+  cmake_parse_arguments(ARG "" "" "HOT" ${ARGN})
+  target_compile_options(${name} PRIVATE ${HEDDLE_COMPACT_OPTIONS})
+  heddle_precompile(${name} HeddleCompactHeaders)
+  set_source_files_properties(${ARG_HOT} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # heddle_mlir_library(NAME sources... LINK targets... DEPENDS tablegen-targets...): the compiler's side.
@@ -60,7 +71,7 @@ function(heddle_mlir_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  heddle_precompile(${name})
+  heddle_precompile(${name} HeddleMlirHeaders)
 endfunction()
 
 # heddle_embed(NAME files...): the text of each file as a raw string literal, to be included as FILE.inc.
@@ -107,21 +118,25 @@ function(heddle_gtest test program)
   endforeach()
 endfunction()
 
-# heddle_unit_test(NAME sources... LINK targets... [SHARDS n] [LABELS text]): one GoogleTest program of a library's tests.
+# heddle_unit_test(NAME sources... LINK targets... [SHARDS n] [LABELS text] [HEADERS target]): one GoogleTest program of a
+# library's tests.
 function(heddle_unit_test name)
-  cmake_parse_arguments(ARG "" "SHARDS" "LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS;HEADERS" "LINK;LABELS" ${ARGN})
+  if(NOT ARG_HEADERS)
+    set(ARG_HEADERS HeddleTestHeaders)
+  endif()
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main GTest::gmock)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/test)
   target_compile_definitions(${name} PRIVATE HEDDLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HEDDLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   heddle_compile_options(${name})
+  heddle_precompile(${name} ${ARG_HEADERS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   heddle_gtest(unit/${name} ${name} LABELS unit ${ARG_LABELS} SHARDS ${ARG_SHARDS})
 endfunction()
 
 # heddle_mlir_unit_test(NAME sources... LINK targets...): one of the compiler's side.
 function(heddle_mlir_unit_test name)
-  heddle_unit_test(${name} ${ARGN})
+  heddle_unit_test(${name} ${ARGN} HEADERS HeddleMlirTestHeaders)
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-  heddle_precompile(${name})
 endfunction()

@@ -2,11 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Headers of MLIR and LLVM that many files of the compiler include, compiled
+// PlainHeaders.h and what many files of the compiler include of MLIR and LLVM, compiled
 // once (heddle_precompile). A file still includes what it uses: nothing here is
 // needed for a build, and headers of ours stay out, since they change.
+#pragma once
 
-#include "llvm/ADT/TypeSwitch.h"
+#include "PlainHeaders.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -22,9 +24,4 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/DialectConversion.h"
-
-#include <functional>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
+#include "llvm/ADT/TypeSwitch.h"

@@ -1,0 +1,43 @@
+//===- PlainHeaders.h - What files without LLVM have in common -*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Standard headers and JSON, compiled once (heddle_precompile). A file still
+// includes what it uses: nothing here is needed for a build, and headers of
+// ours stay out, since they change.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+// Clang instantiates the templates that this function needs once, in the
+// precompiled header; without it each file repeats three seconds of work.
+inline nlohmann::ordered_json precompiledJson(std::string_view text) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(text, nullptr, false);
+  json["key"] = "value";
+  json["key"] = std::string(text);
+  json["key"] = int64_t(1);
+  json["key"] = size_t(1);
+  json["key"] = 1.0;
+  json["key"] = true;
+  json.push_back({{"key", 1}});
+  for (const auto &[key, value] : json.items())
+    if (value.is_object() && value.contains(key) && json == value)
+      return value.value(key, std::string());
+  json.push_back(json.get<std::vector<std::string>>());
+  json.push_back(json.get<std::string>() + json.dump());
+  json.push_back(json.get<int64_t>() + json.get<double>());
+  return json.get<bool>() ? json.find("key").value() : json.at(0);
+}
