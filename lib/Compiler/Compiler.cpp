@@ -80,6 +80,11 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   return result;
 }
 
+void addNote(CompileReport &report, std::string note) {
+  if (!note.empty())
+    report.notes.push_back(std::move(note));
+}
+
 /// Callback that packs the weights into the artifact and measures the time.
 ArtifactWriter::FillWeights packer(Assembled &assembled, const CompileOptions &options) {
   return [&](std::span<std::byte> bytes) {
@@ -128,9 +133,12 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
   return withinMemory([&]() -> Expected<CompileReport> {
     if (!isArtifactPath(model))
       HEDDLE_TRY(AtomicFile::create(output)); // checks the path before long work
-    CompileOptions withOutput = options;
-    withOutput.outputs.push_back(output);
-    auto assembled = HEDDLE_TRY(assemble(model, withOutput));
+    CompileOptions chosen = options;
+    chosen.outputs.push_back(output);
+    FormatChoice format = HEDDLE_TRY(chooseFormat(model, options.dtype));
+    chosen.dtype = std::move(format.dtype);
+    auto assembled = HEDDLE_TRY(assemble(model, chosen));
+    addNote(assembled.report, std::move(format.note));
     HEDDLE_TRY(assembled.writer->writeFile(output, packer(assembled, options)));
     std::error_code ignored;
     auto bytes = std::filesystem::file_size(output, ignored);
@@ -142,7 +150,11 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
 Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options,
                                    CompileReport *report) {
   return withinMemory([&]() -> Expected<Artifact> {
-    auto assembled = HEDDLE_TRY(assemble(model, options));
+    CompileOptions chosen = options;
+    FormatChoice format = HEDDLE_TRY(chooseFormat(model, options.dtype));
+    chosen.dtype = std::move(format.dtype);
+    auto assembled = HEDDLE_TRY(assemble(model, chosen));
+    addNote(assembled.report, std::move(format.note));
     auto artifact = assembled.writer->build(model, packer(assembled, options));
     if (report)
       *report = std::move(assembled.report);

@@ -75,9 +75,10 @@ Expected<std::string> emitStage(const std::string &model, Stage stage,
                                 const CompileOptions &options, bool binary) {
   if (stage == Stage::Artifact)
     return usageError("--emit=artifact: expected -o FILE.heddle, the artifact is not text");
-  auto stageOptions = HEDDLE_TRY(optionsFor(stage, options));
   CompileOptions withoutWeights = options;
   withoutWeights.needsWeights = false;
+  withoutWeights.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype)).dtype;
+  auto stageOptions = HEDDLE_TRY(optionsFor(stage, withoutWeights));
   auto compilation = HEDDLE_TRY(Compilation::load(model, withoutWeights));
   HEDDLE_TRY(compilation->advance(std::min(stage, Stage::Program)));
   if (stage <= Stage::Program)

@@ -357,10 +357,8 @@ Status CachedFolder::compile(const CompileOptions &options, CompileReport &repor
   return keepFacts(report);
 }
 
-Expected<Artifact> heddle::compileOnce(const std::string &model, const CompileOptions &options,
-                                       CompileReport *report) {
-  CompileReport own;
-  CompileReport &facts = report ? *report : own;
+static Expected<Artifact> openOnce(const std::string &model, const CompileOptions &options,
+                                   CompileReport &facts) {
   std::optional<CachedFolder> cached = HEDDLE_TRY(CachedFolder::find(model, options));
   if (!cached)
     return compileToMemory(model, options, &facts);
@@ -378,6 +376,19 @@ Expected<Artifact> heddle::compileOnce(const std::string &model, const CompileOp
   auto artifact = compileToMemory(model, options, &facts);
   if (artifact) // else the error is the model's
     facts.notes.push_back(kept.error().message + "; the compiled folder is not kept");
+  return artifact;
+}
+
+Expected<Artifact> heddle::compileOnce(const std::string &model, const CompileOptions &options,
+                                       CompileReport *report) {
+  CompileReport own;
+  CompileReport &facts = report ? *report : own;
+  CompileOptions chosen = options;
+  const FormatChoice format = HEDDLE_TRY(chooseFormat(model, options.dtype));
+  chosen.dtype = format.dtype;
+  auto artifact = openOnce(model, chosen, facts);
+  if (!format.note.empty())
+    facts.notes.insert(facts.notes.begin(), format.note);
   return artifact;
 }
 

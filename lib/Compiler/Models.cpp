@@ -46,6 +46,7 @@ Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileO
   if (!isArtifactPath(model)) {
     CompileOptions withoutWeights = options;
     withoutWeights.needsWeights = false;
+    withoutWeights.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype)).dtype;
     parts->compilation = HEDDLE_TRY(Compilation::load(model, withoutWeights));
     if (options.warning)
       for (const std::string &warning : parts->compilation->warnings())

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a GGUF file of a decoder that says one token after every token, and "x" after that one; needs no package.
 
-usage: python3 test/gguf/decoder.py OUT TOKEN [KEY=VALUE ...]     KEY=VALUE: more metadata, a number, true, false or a text
+usage: python3 test/gguf/decoder.py OUT TOKEN [KEY=VALUE ...]     KEY=VALUE: more metadata, a number, true, false or a text;
+    type=q4_1 or type=q8_0: that of its matrices, f32 unless said
 """
 
 import struct
@@ -22,8 +23,12 @@ metadata = {
     "tokenizer.ggml.tokens": TOKENS, "tokenizer.ggml.scores": [0.0] * 259 + [-float(i) for i in range(COUNT - 259)],
     "tokenizer.ggml.token_type": KINDS, "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2,
     "tokenizer.chat_template": "{% for m in messages %}{{ '<|user|>' + m['content'] }}{% endfor %}"}
+kind = "f32"
 for word in sys.argv[3:]:
     key, data = word.split("=", 1)
+    if key == "type":
+        kind = data
+        continue
     metadata[key] = int(data) if data.isdigit() else {"true": True, "false": False}.get(data, data)
 
 
@@ -32,7 +37,18 @@ def matrix(rows, columns, ones=()):
     numbers = [0.0] * (rows * columns)
     for row, column, number in ones:
         numbers[row * columns + column] = number
-    return [rows, columns], struct.pack(f"<{len(numbers)}f", *numbers)
+    if kind == "f32":
+        return [rows, columns], struct.pack(f"<{len(numbers)}f", *numbers)
+    # Blocks of 32 numbers, each 0 or the scale.
+    data = b""
+    for start in range(0, len(numbers), 32):
+        block = numbers[start : start + 32]
+        scale, codes = struct.pack("<e", max(block)), [int(number > 0) for number in block]
+        if kind == "q4_1":
+            data += scale + bytes(2) + bytes(codes[i] | codes[16 + i] << 4 for i in range(16))
+        else:
+            data += scale + bytes(codes)
+    return [rows, columns], data, {"q4_1": 3, "q8_0": 8}[kind]
 
 
 def norm():

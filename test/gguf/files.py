@@ -1,6 +1,6 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes GGUF files of f32; needs no package."""
+"""Writes GGUF files; needs no package."""
 
 import pathlib
 import struct
@@ -31,10 +31,10 @@ def value(key, data):
 
 
 def write(path, metadata, tensors):
-    """`tensors`: a name, a shape, rows first, and the bytes of each."""
+    """`tensors`: a name, a shape, rows first, the bytes of each, and the number of its type if that is not f32."""
     infos, body, count = b"", b"", 0
-    for name, shape, data in tensors:
-        infos += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], 0, len(body))
+    for name, shape, data, *kind in tensors:
+        infos += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], *kind or [0], len(body))
         body += data + bytes(-len(data) % 32)
         count += 1
     head = b"GGUF" + struct.pack("<IQQ", 3, count, len(metadata)) + b"".join(map(value, metadata, metadata.values())) + infos

@@ -26,6 +26,7 @@ struct CompileFlags {
 /// Prints warnings, remarks and a line of statistics to standard error.
 void printReport(const CompileFlags &flags, const CompileReport &report) {
   printWarnings(report.warnings);
+  printNotes(report.notes);
   for (const std::string &remark : report.remarks)
     std::cerr << "remark: " << printable(remark) << "\n";
   double rate = report.packSeconds > 0
@@ -103,9 +104,9 @@ Status compile(CompileFlags &flags) {
 } // namespace
 
 void addDtypeFlag(CLI::App &command, CompileOptions &options) {
-  std::string names = formatNames(", ");
-  names.insert(names.find(','), " (default)");
-  command.add_option("--dtype", options.dtype, names);
+  command.add_option("--dtype", options.dtype,
+                     formatNames(", ") + " (default: f32, of a GGUF file in Q4_0 or Q4_1 int4, in "
+                                         "another quantised type bf16)");
   command.add_option("--cache-dtype", options.cacheDtype,
                      "of keys and values that sessions keep: " + keptTypeNames() +
                          " (default: as --dtype rounds them)");

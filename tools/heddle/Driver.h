@@ -45,5 +45,6 @@ private:
 };
 
 void printWarnings(const std::vector<std::string> &warnings);
+void printNotes(const std::vector<std::string> &notes);
 
 } // namespace heddle::driver

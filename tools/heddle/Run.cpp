@@ -48,8 +48,7 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
   Expected<Session> session = jit(model, options);
   progress.clear();
   printWarnings(warnings);
-  for (const std::string &note : notes)
-    std::cerr << "note: " << printable(note) << "\n";
+  printNotes(notes);
   return session;
 }
 

@@ -35,6 +35,11 @@ void printWarnings(const std::vector<std::string> &warnings) {
     std::cerr << "warning: " << printable(warning) << "\n";
 }
 
+void printNotes(const std::vector<std::string> &notes) {
+  for (const std::string &note : notes)
+    std::cerr << "note: " << printable(note) << "\n";
+}
+
 /// Parses the command line and runs the command.
 static Status run(int argc, char **argv) {
   CLI::App app("Heddle compiles Transformers to CPU and Vulkan kernels and runs them.\n");

@@ -34,7 +34,8 @@ struct CompileOptions : ImportOptions {
   /// The highest level of Vulkan devices that kernels are compiled for; none: all at which some
   /// kernel is written in a way of its own (docs/gpu.md).
   std::optional<int> vulkanLevel;
-  std::string dtype = "f32"; ///< of products: a name of Support/Formats.h
+  /// Of products: a name of Support/Formats.h; empty: the model's, see chooseFormat.
+  std::string dtype;
   /// Type of keys and values that sessions keep: f32, bf16, f16 or int8; empty: it follows `dtype`.
   std::string cacheDtype;
   /// Files to be written: error if the model is read from one of them.
@@ -58,8 +59,18 @@ struct CompileReport {
   double codeSeconds = 0, packSeconds = 0;
   std::vector<std::string> warnings;
   std::vector<std::string> remarks; ///< simplifications: "… is a band and becomes …"
-  std::vector<std::string> notes;   ///< why a compiled folder is not kept
+  /// The format that was chosen for a quantised file; why a compiled folder is not kept.
+  std::vector<std::string> notes;
 };
+
+/// The number format of a model, and a note for the user where it was chosen and loses bits.
+struct FormatChoice {
+  std::string dtype, note;
+};
+/// `dtype` if it is not empty. Else that of the model: int4 for a GGUF file most of whose numbers
+/// are Q4_0 or Q4_1, whose codes it keeps; bf16 for one of another quantised type; f32 for all
+/// others. Error if a GGUF file cannot be read.
+Expected<FormatChoice> chooseFormat(const std::string &model, const std::string &dtype);
 
 /// Whether `path` names a compiled file, by its extension `.heddle`.
 bool isArtifactPath(const std::string &path);

@@ -19,15 +19,15 @@
 namespace heddle {
 
 struct JitOptions : ImportOptions {
-  std::string device = "cpu";            ///< "cpu", "vulkan", "vulkan:N"
-  int threads = 0;                       ///< CPU: 0 means all processors
-  std::optional<int> vulkanLevel;        ///< SessionOptions::vulkanLevel
-  std::string dtype = "f32", cacheDtype; ///< as in CompileOptions
+  std::string device = "cpu";     ///< "cpu", "vulkan", "vulkan:N"
+  int threads = 0;                ///< CPU: 0 means all processors
+  std::optional<int> vulkanLevel; ///< SessionOptions::vulkanLevel
+  std::string dtype, cacheDtype;  ///< as in CompileOptions
   /// Callback with a short phrase at the beginning of each phase of the compilation.
   std::function<void(const std::string &phase)> progress;
   /// Callback for warnings of the compilation, such as unused tensors of the checkpoint.
   std::function<void(const std::string &text)> warning;
-  /// Callback for what is good to know: why a compiled folder cannot be kept.
+  /// Callback for what is good to know: CompileReport::notes.
   std::function<void(const std::string &text)> note;
 };
 

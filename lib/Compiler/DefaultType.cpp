@@ -1,0 +1,49 @@
+//===- DefaultType.cpp - The number format of a model ---------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The format that a model runs in where no option names one. f32 keeps all numbers of
+// a model that is not quantised; of a quantised one it would spend memory on bits that
+// the file does not have.
+
+#include "heddle/Compiler/Compiler.h"
+#include "heddle/Support/Gguf.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+using namespace heddle;
+
+/// The quantised type that most numbers of a file have; empty if most have none.
+static std::string mostType(const Gguf &file) {
+  std::map<std::string, int64_t> numbers; // per type
+  for (const GgufTensor &tensor : file.tensors()) {
+    const bool isQuantised = tensor.blocks && tensor.blocks->elements > 1;
+    int64_t size = 1;
+    for (int64_t dimension : tensor.shape)
+      size *= dimension;
+    numbers[isQuantised ? tensor.type : ""] += size;
+  }
+  const auto most = std::ranges::max_element(
+      numbers, {}, [](const std::pair<const std::string, int64_t> &type) { return type.second; });
+  return most == numbers.end() ? "" : most->first;
+}
+
+Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std::string &dtype) {
+  if (!dtype.empty())
+    return FormatChoice{dtype, ""};
+  const std::string path = HEDDLE_TRY(modelPath(model));
+  std::error_code none; // a missing file is for the import to report
+  if (!isGguf(path) || !std::filesystem::exists(path, none))
+    return FormatChoice{"f32", ""};
+  const Gguf file = HEDDLE_TRY(Gguf::open(path));
+  const std::string type = mostType(file);
+  if (type.empty())
+    return FormatChoice{"f32", ""};
+  if (type == "q4_0" || type == "q4_1")
+    return FormatChoice{"int4", ""};
+  return FormatChoice{"bf16", path + ": weights of type " + type +
+                                  " run as bf16; --dtype=int8 or int4 is smaller, f32 exact"};
+}
