@@ -60,6 +60,12 @@ void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t 
       ->type_name("N");
 }
 
+/// Adds the option for the file that a command writes.
+inline void addOutput(CLI::App &app, std::string &output, const std::string &type,
+                      const std::string &about) {
+  app.add_option("-o,--output", output, about)->type_name(type);
+}
+
 /// Adds texts.
 inline void addTexts(CLI::App &app, std::vector<std::string> &texts) {
   app.add_option("TEXT", texts, "texts, one line of output each")
@@ -102,8 +108,7 @@ inline void addPromptFlags(CLI::App &app, std::optional<std::string> &prompt) {
 
 inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
   addEncoderFlags(app, command.run);
-  app.add_option("--output", command.output, "write a table of f32, a row a text")
-      ->type_name("FILE.npy");
+  addOutput(app, command.output, "FILE.npy", "write a table of f32, a row a text");
   app.add_option("--format", command.format, "of lines: text (default), jsonl");
   addPromptFlags(app, command.prompt);
   addNumber(app, "--dimensions", command.dimensions, 1,
@@ -168,7 +173,8 @@ inline void addAnswerFlags(CLI::App &app, AnswerCommand &command) {
 inline void addWritingFlags(CLI::App &app, WritingOptions &writing) {
   addNumber(app, "--limit", writing.limit, 1, "tokens of an answer (default: the model's)");
   CLI::Option *sample = app.add_flag_callback(
-      "--sample", [&writing] { writing.sample = true; }, "draw tokens by their probabilities");
+      "--sample", [&writing] { writing.sample = true; },
+      "draw tokens by their probabilities (default with --temperature, --top-k, --top-p, --min-p)");
   app.add_flag_callback(
          "--greedy", [&writing] { writing.sample = false; },
          "take the likeliest token, whatever the model's settings are")
@@ -350,8 +356,7 @@ inline void addTranscribeFlags(CLI::App &app, TranscribeCommand &command) {
   app.add_flag("--timestamps", command.options.timestamps,
                "a line for each segment, with its times");
   app.add_option("--format", command.format, "text (default), srt (subtitles) or json");
-  app.add_option("-o,--output", command.output, "write FILE.txt, FILE.srt or FILE.json")
-      ->type_name("FILE");
+  addOutput(app, command.output, "FILE", "write FILE.txt, FILE.srt or FILE.json");
   addNumber(app, "--beam", command.options.beam, 1,
             "hypotheses kept where nothing is drawn (default: as the model's folder says, else 1)");
   app.add_option(

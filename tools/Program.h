@@ -6,6 +6,8 @@
 // or too little, and runs the tool between its standard streams.
 #pragma once
 
+#include "UnknownOption.h"
+
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -16,7 +18,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
-#include <numeric>
 #include <span>
 #include <unistd.h>
 
@@ -47,21 +48,6 @@ inline Status finishStandardStreams() {
                     std::strerror(errno != 0 ? errno : EIO));
 }
 
-/// Levenshtein distance of two words.
-inline size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 /// Converts CLI11's message to "expected …, found …": it names what was there or what is missing,
 /// but not what was expected. Takes its first line only, cut if it repeats a long argument.
 inline Error parseError(const CLI::ParseError &error) {
@@ -82,29 +68,13 @@ inline Error parseError(const CLI::ParseError &error) {
   return usageError(text.size() > most ? text.substr(0, most) + "..." : text);
 }
 
-/// Usage error for an option that the command has not, with the nearest name.
-inline Error unknownOptionError(const CLI::App &command, const std::string &argument) {
-  const std::string given = argument.substr(0, argument.find('='));
-  std::string nearest;
-  size_t distance = given.size() > 5 ? 3 : 2; // with its dashes
-  for (const CLI::Option *option : command.get_options())
-    for (const std::string &name : option->get_lnames())
-      if (size_t edits = editDistance(given, "--" + name); edits < distance) {
-        distance = edits;
-        nearest = name;
-      }
-  return usageError("expected an option of " + command.get_name() + ", found " +
-                    quotedText(argument) +
-                    (nearest.empty() ? "" : "; did you mean --" + nearest + "?"));
-}
-
 /// Usage error for the first argument that no option or command takes. CLI11's message would list
 /// all of them, last first. (A mark `--` is left over too, but is never at fault.)
 inline Error extraArgumentError(const CLI::App &app, const CLI::ParseError &error) {
   const auto commands = app.get_subcommands();
   for (std::string argument : app.remaining(/*recurse=*/true)) {
     std::erase(argument, textMark);
-    if (argument.starts_with("--") && argument != "--" && !commands.empty())
+    if (argument.starts_with('-') && argument.size() > 1 && argument != "--" && !commands.empty())
       return unknownOptionError(*commands.front(), argument);
     if (argument != "--")
       return usageError("expected no further argument, found " + quotedText(argument));
@@ -169,7 +139,7 @@ inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
       [&](const CLI::App *each) { return argc > 1 && each->get_name() == argv[1]; });
   for (size_t i = 1; i < arguments.size(); ++i) {
     const CLI::Option *before =
-        !commands.empty() && arguments[i - 1].starts_with("--") && arguments[i - 1] != "--"
+        !commands.empty() && arguments[i - 1].starts_with('-') && arguments[i - 1] != "--"
             ? commands.front()->get_option_no_throw(arguments[i - 1])
             : nullptr;
     const bool isValue = before && before->get_items_expected_min() > 0;
@@ -179,8 +149,21 @@ inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
   return arguments;
 }
 
+/// `help [COMMAND]` as `[COMMAND] --help`; other arguments as they are.
+inline std::vector<const char *> withoutHelpCommand(int argc, const char *const *argv) {
+  std::vector<const char *> arguments(argv, argv + argc);
+  if (argc >= 2 && argc <= 3 && std::string_view(argv[1]) == "help") {
+    arguments.erase(arguments.begin() + 1);
+    arguments.push_back("--help");
+  }
+  return arguments;
+}
+
 /// Parses the command line and runs the command, or prints help or version.
-inline Status parse(CLI::App &app, int argc, const char *const *argv) {
+inline Status parse(CLI::App &app, int count, const char *const *given) {
+  const std::vector<const char *> words = withoutHelpCommand(count, given);
+  const int argc = static_cast<int>(words.size());
+  const char *const *argv = words.data();
   HEDDLE_TRY(checkCommand(app, argc, argv));
   try {
     std::vector<std::string> arguments = markedTexts(app, argc, argv);

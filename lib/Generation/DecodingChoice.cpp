@@ -25,6 +25,11 @@ static std::string samplingFlag(const WritingOptions &writing) {
   return {};
 }
 
+/// Whether an option says how tokens are drawn, and so that they are.
+static bool asksToDraw(const WritingOptions &writing) {
+  return writing.temperature || writing.topK || writing.topP || writing.minP;
+}
+
 Status heddle::checkWriting(const WritingOptions &writing) {
   for (const std::string &stop : writing.stops) {
     if (stop.empty())
@@ -59,7 +64,7 @@ static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &
 /// Whether a flag, or what else is asked for, takes the place of a setting of the model.
 static bool isChosen(const WritingOptions &writing, bool beamIsChosen, std::string_view name) {
   const std::pair<std::string_view, bool> choices[] = {
-      {"sample", writing.sample.has_value() || writing.beam.value_or(1) > 1},
+      {"sample", writing.sample.has_value() || asksToDraw(writing) || writing.beam.value_or(1) > 1},
       {"beams", beamIsChosen},
       {"length-penalty", writing.lengthPenalty.has_value()},
       {"limit", writing.limit.has_value()},
@@ -80,7 +85,8 @@ Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
   options.limit = HEDDLE_TRY(limitOf(writing, target, options.limit));
   if (writing.limit)
     options.limitInAll = 0;
-  options.sample = writing.sample.value_or(options.sample && writing.beam.value_or(1) == 1);
+  options.sample = writing.sample.value_or(asksToDraw(writing) ||
+                                           (options.sample && writing.beam.value_or(1) == 1));
   const bool isOne = needsOne(writing, streams) || options.sample;
   options.beam = writing.beam.value_or(isOne ? 1 : options.beam);
   options.lengthPenalty = writing.lengthPenalty.value_or(options.lengthPenalty);

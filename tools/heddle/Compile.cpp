@@ -134,7 +134,7 @@ void addCompile(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<CompileFlags>();
   CLI::App *command = app.add_subcommand("compile", "compile a model into one file");
   command->add_option("model", flags->model, "MODEL")->required();
-  command->add_option("-o", flags->output, "the file to write");
+  addOutput(*command, flags->output, "FILE", "the file to write");
   command->add_option("--target", flags->options.targets, "cpu, vulkan (default: both)")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -89,7 +89,9 @@ struct WritingOptions {
   std::optional<int64_t> limit; ///< tokens of an answer; default: the model's `target.limit`
   std::optional<int64_t>
       beam; ///< none: as the model's settings say, where no flag needs a beam of 1
-  std::optional<bool> sample; ///< none: as the model's settings say, and with a beam not
+  /// None: yes beside an option that says how (temperature, topK, topP, minP), else as the model's
+  /// settings say, and with a beam not.
+  std::optional<bool> sample;
   /// Options of beam search and of sampling (see DecodingOptions); an error without that search.
   std::optional<double> lengthPenalty, temperature, topP, minP;
   std::optional<int64_t> topK;
