@@ -5,6 +5,7 @@
 // Flags and commands that `heddle` and `heddle-run` share.
 #pragma once
 
+#include "Options.h"
 #include "Program.h"
 #include "bench/Bench.h"
 
@@ -15,73 +16,14 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <optional>
 
 namespace heddle::driver {
 
-/// Error text for an integer outside [least, most] or for other text; empty if the number is good.
-/// CLI11 alone would clamp a number beyond 64 bits.
-inline std::string numberProblem(const std::string &text, uint64_t least, uint64_t most) {
-  int64_t signedValue = 0;
-  uint64_t value = 0;
-  bool negative = CLI::detail::lexical_cast(text, signedValue) && signedValue < 0;
-  errno = 0;
-  bool number = CLI::detail::lexical_cast(text, value);
-  bool large = !negative && number && (errno == ERANGE || value > most);
-  if (number && !negative && !large && value >= least)
-    return "";
-  return "expected a number of at " +
-         (large ? "most " + std::to_string(most) : "least " + std::to_string(least)) + ", found " +
-         (text.empty() ? "nothing"
-          : number     ? text
-                       : quotedText(text));
-}
-
-template <typename Number>
-constexpr uint64_t largestOf(const Number &) {
-  return static_cast<uint64_t>(std::numeric_limits<Number>::max());
-}
-template <typename Number>
-constexpr uint64_t largestOf(const std::optional<Number> &) {
-  return largestOf(Number());
-}
-
-/// Adds a flag for an integer from `least` to the largest value of `number`'s type.
-template <typename Number>
-void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t least,
-               const std::string &about) {
-  uint64_t most = largestOf(number);
-  // CLI11 puts the flag's name before the message.
-  app.add_option(name, number, about)
-      ->check(CLI::Validator(
-          [=](const std::string &text) { return numberProblem(text, least, most); }, ""))
-      ->type_name("N");
-}
-
-/// Adds the option for the file that a command writes.
-inline void addOutput(CLI::App &app, std::string &output, const std::string &type,
-                      const std::string &about) {
-  app.add_option("-o,--output", output, about)->type_name(type);
-}
-
-/// Adds texts.
-inline void addTexts(CLI::App &app, std::vector<std::string> &texts) {
-  app.add_option("TEXT", texts, "texts, one line of output each")
-      ->transform(CLI::Validator(
-          [](std::string &text) {
-            std::erase(text, textMark);
-            return std::string();
-          },
-          "", ""));
-}
-
 /// Adds texts and the flags of all text commands.
 inline void addTextFlags(CLI::App &app, TextCommand &command, const char *batchDefault = "1") {
-  addTexts(app, command.texts);
-  app.add_option("--input", command.input, "a file with a text a line, in place of standard input")
-      ->type_name("FILE");
+  addInputFlags(app, command);
   addNumber(app, "--batch", command.batch, 1,
             std::string("texts of a batch (default: ") + batchDefault + ")");
   app.add_flag("--truncate", command.truncate, "cut texts that are too long");
@@ -467,10 +409,7 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
                   "a compiled model, a folder with tokenizer.json, vocab.txt, vocab.json and "
                   "merges.txt or a SentencePiece model, or such a file")
       ->required();
-  addTexts(*own, command->texts.texts);
-  own->add_option("--input", command->texts.input,
-                  "a file with a text a line, in place of standard input")
-      ->type_name("FILE");
+  addInputFlags(*own, command->texts);
   own->add_option("--pair", command->pair, "the second text of each, as models for pairs take it")
       ->type_name("TEXT");
   own->add_flag("--no-special", command->noSpecial, "leave out what stands around the texts");
@@ -481,7 +420,7 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
   own->add_option("--system", command->system, "with --chat: the message of the system before them")
       ->type_name("TEXT");
   own->add_flag(
-      "--json", command->json,
+      "--messages", command->messages,
       "with --chat: lines of input are JSON, a list of messages or an object with messages "
       "and other variables of the template");
   const std::string start = "  " + tool + " tokenize model";

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <ostream>
 
 using namespace heddle;
@@ -49,7 +50,8 @@ Status openClasses(Session &session, const EncoderCommand &command, std::optiona
 
 class Classifier {
 public:
-  Classifier(const OpenedEncoder &opened, bool all) : opened(opened), all(all) {}
+  Classifier(const OpenedEncoder &opened, const ClassifyCommand &command)
+      : opened(opened), all(command.all), json(command.run.text.json) {}
 
   /// Refuses models whose classes are no labels, and labels that are not one a class.
   Status check() const {
@@ -69,6 +71,8 @@ public:
   Expected<std::string> answer(const EncodedAnswer &text) const {
     if (!opened.encoder->pooled())
       return ofTokens(text);
+    if (json)
+      return classesJson(text);
     const std::string lines = all && text.number > 0 ? "\n" : "";
     if (text.values.empty())
       return lines + (all ? "" : "\n");
@@ -83,6 +87,24 @@ private:
       lines += prefix + label(best) + "\t" + scoreText(scores[best]) + "\n";
     return lines;
   }
+  std::string classesJson(const EncodedAnswer &text) const {
+    std::vector<ScoredLabel> labels;
+    if (!text.values.empty())
+      for (const std::vector<double> scores = scoresOf(text.values, opened);
+           size_t best : bestOf(scores, all ? scores.size() : 1))
+        labels.push_back({label(best), scores[best]});
+    return labelsJson(text.text, labels, all);
+  }
+  /// `{"word": …, "label": …, "score": …}` for each word, of each label with --all.
+  std::string wordJson(const std::string &word, std::span<const float> row) const {
+    const std::vector<double> scores = scoresOf(row, opened);
+    std::string list;
+    for (size_t best : bestOf(scores, all ? scores.size() : 1))
+      list += (list.empty() ? "" : ", ") + ("{\"word\": " + jsonText(word)) +
+              ", \"label\": " + jsonText(label(best)) + ", \"score\": " + jsonNumber(scores[best]) +
+              "}";
+    return list;
+  }
   std::string label(size_t number) const {
     return opened.model.labels ? opened.model.labels->token(static_cast<int32_t>(number))
                                : std::to_string(number);
@@ -90,14 +112,19 @@ private:
 
   /// A line for each word, by the numbers of its first token.
   Expected<std::string> ofTokens(const EncodedAnswer &text) const {
-    std::string lines = text.number > 0 ? "\n" : "";
-    if (text.values.empty())
-      return lines;
-    for (const auto &[word, token] : HEDDLE_TRY(wordsOf(opened.model.input(), text))) {
+    std::string lines = !json && text.number > 0 ? "\n" : "", list;
+    std::vector<std::pair<std::string, size_t>> words;
+    if (!text.values.empty())
+      words = HEDDLE_TRY(wordsOf(opened.model.input(), text));
+    for (const auto &[word, token] : words) {
       const auto columns = static_cast<size_t>(opened.encoder->columns());
-      lines += classes(word + "\t", text.values.subspan(token * columns, columns));
+      const auto row = text.values.subspan(token * columns, columns);
+      if (json)
+        list += (list.empty() ? "" : ", ") + wordJson(word, row);
+      else
+        lines += classes(word + "\t", row);
     }
-    return lines;
+    return json ? "{\"text\": " + jsonText(text.text) + ", \"words\": [" + list + "]}\n" : lines;
   }
 
   /// Words of a text, of the first text of a pair, with the index of their first token.
@@ -131,8 +158,15 @@ private:
   }
 
   const OpenedEncoder &opened;
-  bool all;
+  bool all, json;
 };
+
+/// For texts whose answers are blocks of lines with an empty line between them.
+AnswerSkipped skippedBlock(const EncoderCommand &command) {
+  return [json = command.text.json](uint64_t number, const std::string &message) {
+    return json || number > 0 ? skippedLine(json, message) : std::string();
+  };
+}
 
 } // namespace
 
@@ -150,14 +184,16 @@ Status heddle::classifyCommand(Session &session, const ClassifyCommand &command,
                          "with a classifier", opened));
   if (!command.labels.empty())
     return classifyByLabels(opened, command, in, out, notes);
-  const Classifier classifier(opened, command.all);
+  const Classifier classifier(opened, command);
   if (Status checked = classifier.check(); !checked)
     return ofModel(session, checked.takeError());
   TextContext context;
   if (command.pair)
     context.pair = *command.pair;
-  return encodeTexts(opened, command.run, context, in, out, notes,
-                     [&](const EncodedAnswer &text) { return classifier.answer(text); });
+  return encodeTexts(
+      opened, command.run, context, in, out, notes,
+      [&](const EncodedAnswer &text) { return classifier.answer(text); },
+      command.all || !opened.encoder->pooled() ? skippedBlock(command.run) : AnswerSkipped());
 }
 
 //===- rerank ------------------------------------------------------------===//
@@ -190,23 +226,37 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
   TextContext context{.pair = command.query, .pairFirst = true};
   if (Status checked = addInstruction(opened.model, command, context); !checked)
     return ofModel(session, checked.takeError());
-  std::vector<std::pair<double, std::string>> ranked; // for --top
+  std::map<uint64_t, std::pair<double, std::string>> byNumber; // for --top
+  size_t skips = 0;
+  auto line = [&](double score, const std::string &text) {
+    return command.run.text.json
+               ? "{\"score\": " + jsonNumber(score) + ", \"text\": " + jsonText(text) + "}\n"
+               : scoreText(score) + "\t" + text + "\n";
+  };
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const float number = text.values.size() == 2 ? text.values[0] - text.values[1] : text.values[0];
     const double score = sigmoidal ? sigmoid(number) : static_cast<double>(number);
     if (!command.top)
-      return scoreText(score) + "\t" + text.text + "\n";
-    if (ranked.size() <= text.number)
-      ranked.resize(text.number + 1);
-    ranked[text.number] = {score, text.text};
+      return line(score, text.text);
+    byNumber[text.number] = {score, text.text};
     return std::string();
   };
-  HEDDLE_TRY(encodeTexts(opened, command.run, context, in, out, notes, answer));
+  auto skipped = [&](uint64_t, const std::string &message) {
+    skips += command.top ? 1 : 0; // which are not among the best
+    return command.top ? std::string() : skippedLine(command.run.text.json, message);
+  };
+  Status done = encodeTexts(opened, command.run, context, in, out, notes, answer, skipped);
+  if (!done && skips == 0)
+    return done;
+  std::vector<std::pair<double, std::string>> ranked;
+  for (auto &[number, text] : byNumber)
+    ranked.push_back(std::move(text));
   std::ranges::stable_sort(ranked, LargestFirst(), &std::pair<double, std::string>::first);
   for (size_t i = 0; command.top && i < ranked.size() && static_cast<int64_t>(i) < *command.top;
        ++i)
-    out << scoreText(ranked[i].first) << '\t' << ranked[i].second << '\n';
-  return written(out);
+    out << line(ranked[i].first, ranked[i].second);
+  HEDDLE_TRY(written(out));
+  return done;
 }
 
 //===- fill-mask ---------------------------------------------------------===//
@@ -221,29 +271,37 @@ Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command,
     return ofModel(session, inputError("expected a model for masked words and a tokenizer with a "
                                        "mask token, found none"));
   const Tokenizer &tokenizer = *model.input().tokenizer;
-  const std::string mask = tokenizer.idToToken(*model.maskToken).value_or("");
+  const std::string maskText = tokenizer.idToToken(*model.maskToken).value_or("");
+  const bool json = command.run.text.json;
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const auto columns = static_cast<size_t>(opened.encoder->columns());
-    std::string lines;
-    bool first = text.number == 0, found = false;
+    std::string lines, masks;
+    bool first = text.number == 0 || json, found = false;
     for (size_t i = 0; i < text.tokens.ids.size(); ++i) {
       if (text.tokens.ids[i] != *model.maskToken)
         continue;
       found = true;
+      std::string mask;
       const std::vector<double> scores = softmax(text.values.subspan(i * columns, columns));
       lines += std::exchange(first, false) ? "" : "\n";
       for (size_t best : bestOf(scores, static_cast<size_t>(command.top))) {
         const int32_t ids[] = {static_cast<int32_t>(best)};
-        lines += HEDDLE_TRY(tokenizer.decode(ids, /*skipSpecial=*/false)) + "\t" +
-                 scoreText(scores[best]) + "\n";
+        const std::string token = HEDDLE_TRY(tokenizer.decode(ids, /*skipSpecial=*/false));
+        if (json)
+          mask += (mask.empty() ? "" : ", ") + ("{\"token\": " + jsonText(token)) +
+                  ", \"score\": " + jsonNumber(scores[best]) + "}";
+        else
+          lines += token + "\t" + scoreText(scores[best]) + "\n";
       }
+      masks += (masks.empty() ? "[" : ", [") + mask + "]";
     }
     if (!found)
       return inputError("text " + std::to_string(text.number + 1) + ": expected the mask token " +
-                        mask + " in it, found none");
-    return lines;
+                        maskText + " in it, found none");
+    return json ? "{\"tokens\": [" + masks + "]}\n" : lines;
   };
-  return encodeTexts(opened, command.run, {.ids = command.ids}, in, out, notes, answer);
+  return encodeTexts(opened, command.run, {.ids = command.ids}, in, out, notes, answer,
+                     skippedBlock(command.run));
 }
 
 //===- answer ------------------------------------------------------------===//
@@ -256,6 +314,13 @@ struct AnswerSpan {
   double score = 0;
   size_t begin = 0, end = 0; ///< bytes of the text
 };
+
+/// Code points in front of a byte.
+std::string charactersBefore(const std::string &text, size_t byte) {
+  const auto end = text.begin() + static_cast<ptrdiff_t>(byte);
+  return std::to_string(
+      std::count_if(text.begin(), end, [](char c) { return (c & 0xC0) != 0x80; }));
+}
 
 AnswerSpan bestSpan(const EncodedAnswer &text) {
   constexpr size_t longest = 15;
@@ -289,8 +354,12 @@ Status heddle::answerCommand(Session &session, const AnswerCommand &command, std
                                        "classes for tokens"));
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const AnswerSpan span = bestSpan(text);
-    return scoreText(span.score) + "\t" + text.text.substr(span.begin, span.end - span.begin) +
-           "\n";
+    const std::string words = text.text.substr(span.begin, span.end - span.begin);
+    if (!command.run.text.json)
+      return scoreText(span.score) + "\t" + words + "\n";
+    return "{\"answer\": " + jsonText(words) + ", \"score\": " + jsonNumber(span.score) +
+           ", \"start\": " + charactersBefore(text.text, span.begin) +
+           ", \"end\": " + charactersBefore(text.text, span.end) + "}\n";
   };
   TextContext context{.pair = command.question, .pairFirst = true};
   return encodeTexts(opened, command.run, context, in, out, notes, answer);

@@ -90,8 +90,16 @@ public:
       HEDDLE_TRY(finish(answers[i], translations[i]));
     size_t next = 0;
     for (const NumberedText &text : texts) {
+      if (!text.problem.empty()) {
+        out << skippedLine(json || command.text.json, text.problem);
+        continue;
+      }
       std::string answer = text.isLeftOut ? "" : std::move(answers[next++].text);
-      out << (json ? jsonText(answer) : answer) << '\n';
+      if (command.text.json)
+        answer = "{\"text\": " + jsonText(answer) + "}";
+      else if (json)
+        answer = jsonText(answer);
+      out << answer << '\n';
     }
     out.flush();
     for (size_t i = 0; pictures && i < sources.size(); ++i)
@@ -145,6 +153,8 @@ private:
 Status heddle::checkTexts(const TextCommand &command) {
   if (command.batch < 1)
     return usageError("--batch: expected at least 1, found " + std::to_string(command.batch));
+  if (command.onError != "stop" && command.onError != "skip")
+    return usageError("--on-error: expected stop or skip, found " + quotedText(command.onError));
   if (!command.input.empty() && !command.texts.empty())
     return usageError("--input: expected no texts beside it, found " +
                       quotedText(command.texts.front()));
@@ -168,8 +178,9 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
     return usageError("--prompts: expected no texts and no --input beside it, found some");
   if (command.chatTemplate && !readsJson(command))
     return usageError("--chat-template: expected --prompts=FILE.jsonl beside it, found none");
-  if (command.stream && readsJson(command))
-    return usageError("--stream: expected no JSON lines, found --prompts=" + command.prompts);
+  if (command.stream && (command.text.json || readsJson(command)))
+    return usageError("--stream: expected no JSON lines, found " +
+                      (command.text.json ? "--json" : "--prompts=" + command.prompts));
   if (command.stream && command.text.batch > 1)
     return usageError("--stream: expected --batch=1, found " + std::to_string(command.text.batch));
   if (const int64_t beam = command.writing.beam.value_or(1); command.stream && beam > 1)
@@ -225,8 +236,10 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   Translator translator(*decoder, model, command, std::move(decoding),
                         pictures ? &*pictures : nullptr, out);
   TextCommand texts = command.text;
-  if (!command.prompts.empty())
+  if (!command.prompts.empty()) {
     texts.input = command.prompts;
+    texts.lines = true; // which encodePrompt reads
+  }
   auto encode = [&](const std::string &text, const std::string &place) {
     return readsJson(command) ? encodePrompt(model, text, place)
                               : model.input().encode(text, place, {.before = before});

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 using namespace heddle;
 
@@ -104,6 +105,37 @@ std::string jsonLine(const std::string &text, const Vector &vector) {
   return line + "[" + numbersOf(vector, ", ") + "]}\n";
 }
 
+std::string jsonVector(const Vector &vector) {
+  std::string numbers;
+  for (float value : vector)
+    numbers += (numbers.empty() ? "" : ", ") + jsonNumber(static_cast<double>(value));
+  return "{\"vector\": [" + numbers + "]}\n";
+}
+
+/// Rows of a .npy file, which texts may fill in any order.
+class Rows {
+public:
+  explicit Rows(size_t columns) : columns(columns) {}
+  void set(uint64_t number, const Vector &vector) {
+    values.resize(std::max(values.size(), (number + 1) * columns));
+    isSet.resize(values.size() / columns);
+    std::ranges::copy(vector, values.begin() + static_cast<ptrdiff_t>(number * columns));
+    isSet[number] = true;
+  }
+  /// Writes the rows before the first one that is missing.
+  Status write(const std::string &file) {
+    const auto rows = std::ranges::find(isSet, false) - isSet.begin();
+    values.resize(static_cast<size_t>(rows) * columns);
+    return writeNpy(file, Tensor::f32({rows, static_cast<int64_t>(columns)}, values));
+  }
+  bool empty() const { return values.empty(); }
+
+private:
+  size_t columns;
+  Vector values;
+  std::vector<bool> isSet;
+};
+
 } // namespace
 
 Status heddle::checkEncoder(const EncoderCommand &command) {
@@ -118,8 +150,12 @@ Status heddle::checkEmbed(const EmbedCommand &command) {
   HEDDLE_TRY(checkEncoder(command.run));
   if (command.format != "text" && command.format != "jsonl")
     return usageError("--format: expected text or jsonl, found " + quotedText(command.format));
+  if (command.run.text.json && command.format != "text")
+    return usageError("--json: expected no --format beside it, found " + command.format);
   if (command.output.empty())
     return {};
+  if (command.run.text.json)
+    return usageError("--json: expected no --output beside it, found " + command.output);
   if (!command.output.ends_with(".npy"))
     return usageError("--output: expected FILE.npy, found " + quotedText(command.output));
   if (command.format != "text")
@@ -138,22 +174,29 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
   auto context = opened.model.behindPrompt(command.prompt);
   if (!context)
     return ofModel(session, context.takeError());
-  Vector rows; // of the file
+  Rows rows(shape.columns); // of the file
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const Vector vector = shape.apply(text.values);
+    if (!command.output.empty()) {
+      rows.set(text.number, vector);
+      return std::string();
+    }
+    if (command.run.text.json)
+      return jsonVector(vector);
+    return command.format == "jsonl" ? jsonLine(text.text, vector) : numbersOf(vector, " ") + "\n";
+  };
+  auto skipped = [&](uint64_t number, const std::string &message) {
     if (command.output.empty())
-      return command.format == "jsonl" ? jsonLine(text.text, vector)
-                                       : numbersOf(vector, " ") + "\n";
-    rows.resize(std::max(rows.size(), (text.number + 1) * shape.columns));
-    std::ranges::copy(vector, rows.begin() + static_cast<ptrdiff_t>(text.number * shape.columns));
+      return skippedLine(command.run.text.json || command.format == "jsonl", message);
+    rows.set(number, Vector(shape.columns, NAN));
     return std::string();
   };
-  HEDDLE_TRY(encodeTexts(opened, command.run, *context, in, out, notes, answer));
-  if (command.output.empty())
-    return {};
-  const auto columns = static_cast<int64_t>(shape.columns);
-  return writeNpy(command.output,
-                  Tensor::f32({static_cast<int64_t>(rows.size()) / columns, columns}, rows));
+  Status done = encodeTexts(opened, command.run, *context, in, out, notes, answer, skipped);
+  // What was answered before an error is kept, as lines of text are.
+  if (command.output.empty() || (!done && rows.empty()))
+    return done;
+  Status kept = rows.write(command.output);
+  return done ? kept : done;
 }
 
 Status heddle::checkSimilarity(const SimilarityCommand &command) {
@@ -177,13 +220,20 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
   const Shape shape = Shape::ofModel(opened);
   // Of pairs one of whose texts is answered. The other may be answered in any order.
   std::map<uint64_t, Vector> firsts;
+  std::set<uint64_t> skips; // pairs one of whose texts is left out
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
+    if (skips.contains(text.number / 2))
+      return std::string();
     Vector vector = shape.apply(text.values);
     auto [first, isFirst] = firsts.try_emplace(text.number / 2, vector);
     if (isFirst)
       return std::string();
     const auto other = firsts.extract(first);
-    return scoreText(similarityOf(opened.model.similarity, other.mapped(), vector)) + "\n";
+    const double score = similarityOf(opened.model.similarity, other.mapped(), vector);
+    return run.text.json ? "{\"score\": " + jsonNumber(score) + "}\n" : scoreText(score) + "\n";
   };
-  return encodeTexts(opened, run, *context, in, out, notes, answer);
+  auto skipped = [&](uint64_t number, const std::string &message) {
+    return skips.insert(number / 2).second ? skippedLine(run.text.json, message) : std::string();
+  };
+  return encodeTexts(opened, run, *context, in, out, notes, answer, skipped);
 }

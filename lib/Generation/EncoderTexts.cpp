@@ -74,19 +74,43 @@ struct Waiting {
   EncodedText tokens;
   uint64_t number;
   Expected<std::string> answer = std::string();
+  bool isRead = true; ///< else `answer` is an error
+};
+
+/// The texts that a command leaves out, and what it writes for them.
+class Skips {
+public:
+  Skips(const EncoderCommand &command, std::ostream &notes, const AnswerSkipped &answer)
+      : json(command.text.json), texts(command.text, notes), answer(answer) {}
+  /// What is written in place of a text; none: its error ends the command.
+  std::optional<std::string> take(uint64_t number, const Error &error) {
+    if (!texts.take(error))
+      return std::nullopt;
+    return answer ? answer(number, error.message) : skippedLine(json, error.message);
+  }
+  Status finish() const { return texts.finish(); }
+
+private:
+  bool json;
+  SkippedTexts texts;
+  const AnswerSkipped &answer;
 };
 
 /// Texts read ahead, and their answers.
 class Window {
 public:
   Window(OpenedEncoder &opened, const EncoderCommand &command, std::ostream &out, size_t rowsOfText,
-         const AnswerText &answer)
+         const AnswerText &answer, Skips &skips)
       : encoder(*opened.encoder), mostTexts(command.text.batch),
         budget(encoder.tokensOfARun(command.batchTokens)), rowsOfText(rowsOfText), out(out),
-        answer(answer) {}
+        answer(answer), skips(skips) {}
   void add(std::string text, EncodedText tokens, uint64_t number) {
     waiting += static_cast<int64_t>(tokens.ids.size());
     texts.push_back({std::move(text), std::move(tokens), number});
+  }
+  /// A text that is left out, and what is written for it.
+  void addSkipped(std::string line, uint64_t number) {
+    texts.push_back({"", {}, number, std::move(line), /*isRead=*/false});
   }
   bool isFull() const {
     const auto count = static_cast<int64_t>(texts.size());
@@ -96,7 +120,9 @@ public:
   Status flush(TextProgress &progress, Texts &source) {
     std::vector<Waiting *> order;
     for (Waiting &text : texts)
-      if (encoder.isLeftOut(text.tokens))
+      if (!text.isRead)
+        ++done;
+      else if (encoder.isLeftOut(text.tokens))
         text.answer = answer({text.text, text.tokens, text.number, {}}), ++done;
       else
         order.push_back(&text);
@@ -104,11 +130,8 @@ public:
     HEDDLE_TRY(runAll(order, progress, source));
     progress.clear();
     Status failed;
-    for (Waiting &text : texts)
-      if (failed && text.answer)
-        out << *text.answer;
-      else if (failed)
-        failed = text.answer.takeError();
+    for (size_t i = 0; failed && i < texts.size(); ++i)
+      failed = write(texts[i]);
     out.flush();
     HEDDLE_TRY(failed);
     texts.clear();
@@ -117,6 +140,16 @@ public:
   }
 
 private:
+  Status write(Waiting &text) {
+    if (!text.answer) {
+      auto line = skips.take(text.number / rowsOfText, text.answer.error());
+      if (!line)
+        return text.answer.takeError();
+      text.answer = std::move(*line);
+    }
+    out << *text.answer;
+    return {};
+  }
   Status runAll(const std::vector<Waiting *> &order, TextProgress &progress, Texts &source) {
     std::vector<const EncodedText *> sorted;
     for (const Waiting *text : order)
@@ -143,6 +176,7 @@ private:
   const size_t rowsOfText;
   std::ostream &out;
   const AnswerText &answer;
+  Skips &skips;
   std::vector<Waiting> texts;
   int64_t waiting = 0; ///< tokens
   int64_t done = 0;
@@ -177,7 +211,8 @@ static Expected<ImagePlanes> planesOf(const std::string &path, const ImageProces
 
 /// Answers the files of images that the texts name.
 static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command, std::istream &in,
-                           std::ostream &out, std::ostream &notes, const AnswerText &answer) {
+                           std::ostream &out, std::ostream &notes, const AnswerText &answer,
+                           Skips &skips) {
   TextProgress progress(command.progress, notes);
   std::vector<std::string> paths;
   std::vector<ImagePlanes> images;
@@ -199,10 +234,17 @@ static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command,
   };
   Texts texts(command.text, in);
   for (std::string path; texts.next(path);) {
-    auto planes = planesOf(path, *opened.model.source->images);
+    Status readable = texts.check();
+    auto planes = readable ? planesOf(path, *opened.model.source->images)
+                           : Expected<ImagePlanes>(readable.takeError());
     if (!planes) {
-      Status answered = flush();
-      return answered ? Status(planes.takeError()) : answered;
+      HEDDLE_TRY(flush());
+      const auto line = skips.take(done, planes.error());
+      if (!line)
+        return planes.takeError();
+      ++done;
+      out << *line;
+      continue;
     }
     images.push_back(std::move(*planes));
     paths.push_back(path);
@@ -212,13 +254,15 @@ static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command,
     progress.show(static_cast<int64_t>(done), texts.share());
   }
   HEDDLE_TRY(flush());
-  return texts.finish();
+  HEDDLE_TRY(texts.finish());
+  return skips.finish();
 }
 
 Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                            const TextContext &context, std::istream &in, std::ostream &out,
-                           std::ostream &notes, const AnswerText &answer) {
-  return encodeTexts(opened, command, std::span(&context, 1), in, out, notes, answer);
+                           std::ostream &notes, const AnswerText &answer,
+                           const AnswerSkipped &skipped) {
+  return encodeTexts(opened, command, std::span(&context, 1), in, out, notes, answer, skipped);
 }
 
 /// Tokens of a text that the model has a result for.
@@ -229,37 +273,57 @@ static Expected<EncodedText> tokensOf(const OpenedEncoder &opened, const std::st
   return encoded;
 }
 
+/// Tokens of a text next to each context, or the first error.
+static Expected<std::vector<EncodedText>> tokensOf(const OpenedEncoder &opened,
+                                                   const std::string &text,
+                                                   const std::string &place,
+                                                   std::span<const TextContext> contexts) {
+  std::vector<EncodedText> all;
+  for (const TextContext &context : contexts)
+    all.push_back(HEDDLE_TRY(tokensOf(opened, text, place, context)));
+  return all;
+}
+
 Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                            std::span<const TextContext> contexts, std::istream &in,
-                           std::ostream &out, std::ostream &notes, const AnswerText &answer) {
+                           std::ostream &out, std::ostream &notes, const AnswerText &answer,
+                           const AnswerSkipped &skipped) {
+  Skips skips(command, notes, skipped);
   if (opened.encoder->takesImages()) {
     if (contexts[0].pair || !contexts[0].before.empty())
       return ofModel(opened.encoder->of(),
                      inputError("expected a model of texts for a pair or a prompt, "
                                 "found one of images"));
-    return encodeImages(opened, command, in, out, notes, answer);
+    return encodeImages(opened, command, in, out, notes, answer, skips);
   }
-  Window window(opened, command, out, contexts.size(), answer);
+  HEDDLE_TRY(checkFile(command.text, in, [&](const std::string &text, const std::string &place) {
+    auto encoded = tokensOf(opened, text, place, contexts);
+    return encoded ? Status() : Status(encoded.takeError());
+  }));
+  Window window(opened, command, out, contexts.size(), answer, skips);
   TextProgress progress(command.progress, notes);
   int64_t cut = 0, taken = 0;
   Texts texts(command.text, in);
   for (std::string text; texts.next(text); ++taken) {
-    bool isCut = false;
-    for (size_t i = 0; i < contexts.size(); ++i) {
-      auto encoded = tokensOf(opened, text, texts.place(), contexts[i]);
-      if (!encoded) {
-        Status answered = window.flush(progress, texts);
-        return answered ? Status(encoded.takeError()) : answered;
-      }
-      isCut |= encoded->cut > 0;
-      window.add(text, std::move(*encoded), texts.number() * contexts.size() + i);
+    Status readable = texts.check();
+    auto encoded = readable ? tokensOf(opened, text, texts.place(), contexts)
+                            : Expected<std::vector<EncodedText>>(readable.takeError());
+    const uint64_t first = texts.number() * contexts.size();
+    if (encoded) {
+      cut += std::ranges::any_of(*encoded, [](const EncodedText &one) { return one.cut > 0; });
+      for (size_t i = 0; i < contexts.size(); ++i)
+        window.add(text, std::move((*encoded)[i]), first + i);
+    } else if (auto line = skips.take(texts.number(), encoded.error())) {
+      window.addSkipped(std::move(*line), first);
+    } else {
+      HEDDLE_TRY(window.flush(progress, texts));
+      return encoded.takeError();
     }
-    cut += isCut;
     if (window.isFull() || !texts.isNextAtHand())
       HEDDLE_TRY(window.flush(progress, texts));
   }
   HEDDLE_TRY(window.flush(progress, texts));
   HEDDLE_TRY(texts.finish());
   noteCut(opened.model, cut, taken, notes);
-  return {};
+  return skips.finish();
 }

@@ -44,14 +44,19 @@ std::vector<size_t> bestOf(const std::vector<double> &scores, size_t most);
 /// A score or a probability as commands print it; a NaN has no sign.
 std::string scoreText(double score);
 
-/// Answers all texts of a command, in order. Errors about a text end it, after the texts before it.
+/// What is written for the text of this number, which is left out with an error; empty: skippedLine.
+using AnswerSkipped = std::function<std::string(uint64_t number, const std::string &message)>;
+
+/// Answers all texts of a command, in order. Errors about a text end it, after the texts before it,
+/// unless texts are skipped. Texts of a file are all checked before.
 Status encodeTexts(OpenedEncoder &opened, const EncoderCommand &command, const TextContext &context,
                    std::istream &in, std::ostream &out, std::ostream &notes,
-                   const AnswerText &answer);
+                   const AnswerText &answer, const AnswerSkipped &skipped = {});
 /// The same of each text beside each of n contexts: the answer about text t and context c has the
 /// number t * n + c, and stands behind those before it.
 Status encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                    std::span<const TextContext> contexts, std::istream &in, std::ostream &out,
-                   std::ostream &notes, const AnswerText &answer);
+                   std::ostream &notes, const AnswerText &answer,
+                   const AnswerSkipped &skipped = {});
 
 } // namespace heddle

@@ -61,7 +61,8 @@ public:
     scores[pair.number % count] = {pair.values[contradiction], pair.values[entailment]};
     if (++taken[number] < count)
       return {};
-    const std::string lines = linesOf(number, probabilities(scores));
+    const std::string lines = command.run.text.json ? jsonOf(pair.text, probabilities(scores))
+                                                    : linesOf(number, probabilities(scores));
     waiting.erase(number);
     taken.erase(number);
     return lines;
@@ -88,6 +89,13 @@ private:
     return lines;
   }
 
+  std::string jsonOf(const std::string &text, const std::vector<double> &scores) const {
+    std::vector<ScoredLabel> labels;
+    for (size_t best : bestOf(scores, command.all ? scores.size() : 1))
+      labels.push_back({command.labels[best], scores[best]});
+    return labelsJson(text, labels, command.all);
+  }
+
   const ClassifyCommand &command;
   size_t entailment, contradiction;
   std::map<uint64_t, std::vector<std::array<float, 2>>> waiting;
@@ -95,6 +103,20 @@ private:
 };
 
 } // namespace
+
+std::string heddle::labelsJson(const std::string &text, const std::vector<ScoredLabel> &labels,
+                               bool all) {
+  auto fields = [](const ScoredLabel &label) {
+    return "\"label\": " + jsonText(label.label) + ", \"score\": " + jsonNumber(label.score);
+  };
+  std::string line = "{\"text\": " + jsonText(text);
+  if (!all)
+    return line + (labels.empty() ? "" : ", " + fields(labels[0])) + "}\n";
+  std::string list;
+  for (const ScoredLabel &label : labels)
+    list += (list.empty() ? "{" : ", {") + fields(label) + "}";
+  return line + ", \"labels\": [" + list + "]}\n";
+}
 
 Status heddle::checkLabels(const ClassifyCommand &command) {
   for (const std::string &label : command.labels) {
@@ -129,6 +151,11 @@ Status heddle::classifyByLabels(OpenedEncoder &opened, const ClassifyCommand &co
   for (const std::string &hypothesis : hypotheses)
     contexts.push_back({.pair = hypothesis});
   LabelScores scores(command, *entailment, static_cast<size_t>(opened.encoder->columns()));
-  return encodeTexts(opened, command.run, contexts, in, out, notes,
-                     [&](const EncodedAnswer &pair) { return scores.take(pair); });
+  return encodeTexts(
+      opened, command.run, contexts, in, out, notes,
+      [&](const EncodedAnswer &pair) { return scores.take(pair); },
+      [&](uint64_t number, const std::string &message) {
+        const bool json = command.run.text.json;
+        return json || !command.all || number > 0 ? skippedLine(json, message) : std::string();
+      });
 }

@@ -12,6 +12,14 @@
 
 namespace heddle {
 
+/// A label and its score.
+struct ScoredLabel {
+  std::string label;
+  double score;
+};
+/// A line of JSON: the text and its label, or with `all` its labels, the likeliest first.
+std::string labelsJson(const std::string &text, const std::vector<ScoredLabel> &labels, bool all);
+
 /// Usage error for labels, or a hypothesis, that say nothing.
 Status checkLabels(const ClassifyCommand &command);
 /// `classify --labels`, as Transformers' pipeline for it does it.

@@ -7,10 +7,12 @@
 #include "TextBatches.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <istream>
 #include <new>
@@ -19,9 +21,13 @@
 
 using namespace heddle;
 
+/// Most bytes of a line: tokens of a text take some 40 bytes each.
+static constexpr size_t mostLineMebibytes = 16;
+
 Texts::Texts(const TextCommand &command, std::istream &in)
     : arguments(command.texts), in(&in), pairs(command.pairs && command.texts.empty()),
-      name(command.input) {
+      json(command.input.ends_with(".jsonl") && !command.lines),
+      name(command.input == "-" ? "" : command.input) {
   if (name.empty())
     return;
   std::error_code unknown;
@@ -51,6 +57,10 @@ bool Texts::holdsLine(size_t &end) {
   return end != std::string::npos;
 }
 
+/// Whether the line that is read is longer than lines may be, so that an input without an end does
+/// not fill the memory.
+bool Texts::isTooLong() const { return ahead.size() - taken > mostLineMebibytes << 20; }
+
 /// The next line; the last one may end with the input.
 bool Texts::nextLine(std::string &text) {
   if (taken > ahead.size() / 2) { // so that what is read is not moved for each line
@@ -59,13 +69,22 @@ bool Texts::nextLine(std::string &text) {
     taken = 0;
   }
   size_t end = 0;
-  while (!holdsLine(end))
+  while (!holdsLine(end)) {
+    if (isTooLong())
+      break;
     if (!readOn() && (in->peek() == std::istream::traits_type::eof() || !in->good())) {
       if (in->bad() || taken == ahead.size())
         return false;
       end = ahead.size();
       break;
     }
+  }
+  if (end == std::string::npos || end - taken > mostLineMebibytes << 20) {
+    failure = inputError((name.empty() ? "" : name + ": ") + "line " + std::to_string(lines + 1) +
+                         ": expected a line of at most " + std::to_string(mostLineMebibytes) +
+                         " MiB, found a longer one");
+    return false;
+  }
   text.assign(ahead, taken, end - taken);
   taken = std::min(end + 1, ahead.size());
   ++lines;
@@ -76,31 +95,63 @@ bool Texts::next(std::string &text) {
   if (second) {
     text = std::move(*second);
     second.reset();
-  } else if (!arguments.empty()) {
+  } else if (problem = Status(); !arguments.empty()) {
     if (count == arguments.size())
       return false;
     text = arguments[count];
   } else if (!nextLine(text)) {
     return false;
-  } else if (pairs) {
-    const size_t tab = std::min(text.find('\t'), text.size());
-    if (tab == text.size() || text.find('\t', tab + 1) != std::string::npos) {
-      failure = inputError(place() + ": expected two texts with a tab between them, found " +
-                           quotedText(text));
-      return false;
-    }
-    second = text.substr(std::min(tab + 1, text.size()));
-    text.resize(tab);
+  } else {
+    problem = takeLine(text);
+    count += pairs && !second ? 1 : 0; // a line that is no pair is both texts
   }
   ++count;
   return true;
+}
+
+Status Texts::check() const { return problem; }
+
+/// Makes the text of a line, or the two texts.
+Status Texts::takeLine(std::string &line) {
+  if (json)
+    return takeJson(line);
+  return pairs ? takePair(line) : Status();
+}
+
+Status Texts::takePair(std::string &line) {
+  const size_t tab = line.find('\t');
+  if (tab == std::string::npos || line.find('\t', tab + 1) != std::string::npos)
+    return inputError(place() + ": expected two texts with a tab between them, found " +
+                      quotedText(line));
+  second = line.substr(tab + 1);
+  line.resize(tab);
+  return {};
+}
+
+Status Texts::takeJson(std::string &line) {
+  using Json = nlohmann::ordered_json;
+  const Json value = HEDDLE_TRY(parseJson(line, place(), JsonText::Line));
+  if (pairs) {
+    if (!value.is_array() || value.size() != 2 || !value[0].is_string() || !value[1].is_string())
+      return inputError(place() + ": expected a list of two texts, found " + quotedText(line));
+    line = value[0].get<std::string>();
+    second = value[1].get<std::string>();
+    return {};
+  }
+  const auto text = value.is_object() ? value.find("text") : value.end();
+  const bool hasText = value.is_object() && text != value.end() && text->is_string();
+  if (!value.is_string() && !hasText)
+    return inputError(place() + ": expected a JSON text or an object with text, found " +
+                      quotedText(line));
+  line = hasText ? text->get<std::string>() : value.get<std::string>();
+  return {};
 }
 
 bool Texts::isNextAtHand() {
   if (!arguments.empty() || second)
     return true;
   size_t end = 0;
-  while (!holdsLine(end))
+  while (!holdsLine(end) && !isTooLong())
     if (in->rdbuf()->in_avail() <= 0 || !readOn())
       return false;
   return true;
@@ -146,9 +197,54 @@ std::vector<TokenIds> heddle::sourcesOf(const std::vector<NumberedText> &texts) 
   return sources;
 }
 
+bool SkippedTexts::take(const Error &error) {
+  constexpr uint64_t mostNotes = 20;
+  if (!on)
+    return false;
+  if (count++ < mostNotes)
+    notes << "skipped: " << printable(error.message) << '\n';
+  return true;
+}
+
+Status SkippedTexts::finish() const {
+  if (count == 0)
+    return {};
+  return inputError("expected texts that can all be read, found " + std::to_string(count) +
+                    " that " + (count == 1 ? "was" : "were") + " skipped");
+}
+
+std::string heddle::skippedLine(bool json, const std::string &message) {
+  return json ? "{\"error\": " + jsonText(message) + "}\n" : "\n";
+}
+
+Status heddle::checkFile(
+    const TextCommand &command, std::istream &in,
+    const std::function<Status(const std::string &text, const std::string &place)> &check) {
+  std::error_code none;
+  if (!command.texts.empty() || command.onError == "skip" ||
+      !std::filesystem::is_regular_file(command.input, none))
+    return {};
+  Texts texts(command, in);
+  for (std::string text; texts.next(text);) {
+    HEDDLE_TRY(texts.check());
+    HEDDLE_TRY(check(text, texts.place()));
+  }
+  return texts.finish();
+}
+
 /// Whether a decoder has a token to go on from where a text has none.
 static bool beginsAlone(const TextModel &model) {
   return !model.source && (model.target->start || model.target->generation.begin);
+}
+
+/// A text that a model can answer, or leaves out.
+static Expected<EncodedText> encodedText(const TextModel &model, const EncodeText &encode,
+                                         const std::string &text, const std::string &place) {
+  EncodedText encoded = HEDDLE_TRY(encode(text, place));
+  if (encoded.empty && !beginsAlone(model) && model.input().tokenizer)
+    return inputError(place + ": expected a text with at least one token, found none" +
+                      (model.source ? "" : ", and no token that a text begins with"));
+  return encoded;
 }
 
 Status heddle::answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
@@ -163,24 +259,32 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
     waiting.clear();
     return answered;
   };
+  HEDDLE_TRY(checkFile(command, in, [&](const std::string &text, const std::string &place) {
+    auto encoded = encodedText(model, encode, text, place);
+    return encoded ? Status() : Status(encoded.takeError());
+  }));
   int64_t cut = 0, taken = 0;
+  SkippedTexts skipped(command, notes);
   Texts texts(command, in);
   for (std::string text; texts.next(text); ++taken) {
-    auto encoded = encode(text, texts.place());
-    const bool isEmpty = encoded && encoded->empty && !beginsAlone(model),
-               isLeftOut = isEmpty && !model.input().tokenizer;
-    if (isEmpty && !isLeftOut)
-      encoded = inputError(texts.place() + ": expected a text with at least one token, found none" +
-                           (model.source ? "" : ", and no token that a text begins with"));
+    Status readable = texts.check();
+    auto encoded = readable ? encodedText(model, encode, text, texts.place())
+                            : Expected<EncodedText>(readable.takeError());
+    std::string problem;
+    if (!encoded && skipped.take(encoded.error())) {
+      problem = encoded.error().message;
+      encoded = EncodedText();
+    }
     if (!encoded) {
       Status answered = flush();
       return answered ? Status(encoded.takeError()) : answered;
     }
+    const bool isLeftOut = !problem.empty() || (encoded->empty && !beginsAlone(model));
     cut += encoded->cut > 0;
     const bool fits = mixes || waiting.empty() || waiting.back().ids.size() == encoded->ids.size();
     if (!fits)
       HEDDLE_TRY(flush());
-    waiting.push_back({std::move(encoded->ids), texts.number(), isLeftOut});
+    waiting.push_back({std::move(encoded->ids), texts.number(), isLeftOut, std::move(problem)});
     const bool waits = joins && waiting.size() / batchesAtOnce < batch && texts.isNextAtHand();
     if (waiting.size() >= batch && !waits)
       HEDDLE_TRY(flush());
@@ -188,7 +292,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
   HEDDLE_TRY(flush());
   HEDDLE_TRY(texts.finish());
   noteCut(model, cut, taken, notes);
-  return {};
+  return skipped.finish();
 }
 
 void heddle::noteCut(const TextModel &model, int64_t cut, int64_t taken, std::ostream &notes) {
@@ -199,6 +303,10 @@ void heddle::noteCut(const TextModel &model, int64_t cut, int64_t taken, std::os
 
 std::string heddle::jsonText(const std::string &text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string heddle::jsonNumber(double number) {
+  return std::isfinite(number) ? formatted("%.9g", number) : "null";
 }
 
 Status heddle::written(const std::ostream &out) {

@@ -22,7 +22,10 @@ public:
   /// The texts that a command names; `in` is standard input. Must not be moved.
   Texts(const TextCommand &command, std::istream &in);
 
+  /// False at the end. A text that cannot be read is one too: `check` says why.
   bool next(std::string &text);
+  /// Whether the last text could be read.
+  Status check() const;
   /// Whether the next text is at hand: nobody has to be waited for, as for the rest of a half line.
   bool isNextAtHand();
   /// How much of the texts is read, 0 to 1; none: nobody knows.
@@ -36,12 +39,17 @@ private:
   bool readOn();
   bool holdsLine(size_t &end);
   bool nextLine(std::string &text);
+  Status takeLine(std::string &line);
+  Status takeJson(std::string &line);
+  Status takePair(std::string &line);
+  bool isTooLong() const;
 
   const std::vector<std::string> &arguments;
   std::istream *in;
-  bool pairs = false;                ///< each line is two texts
+  bool pairs = false, json = false;  ///< each line is two texts, or JSON
   std::optional<std::string> second; ///< of the line whose first text was the last one
-  Status failure;                    ///< a line that is no pair
+  Status problem;                    ///< of the last line
+  Status failure;                    ///< a line without an end
   std::string ahead;                 ///< read, of which `taken` bytes were lines
   size_t taken = 0, searched = 0;
   std::string name;   ///< of the file of --input; or empty
@@ -50,11 +58,36 @@ private:
   uint64_t count = 0, lines = 0;
 };
 
+/// Texts that are left out because they cannot be read (--on-error=skip), noted as they are met.
+class SkippedTexts {
+public:
+  SkippedTexts(const TextCommand &command, std::ostream &notes)
+      : on(command.onError == "skip"), notes(notes) {}
+  /// Notes an error about a text; false: texts are not skipped.
+  bool take(const Error &error);
+  /// Error with their number, if there are any.
+  Status finish() const;
+
+private:
+  bool on;
+  std::ostream &notes;
+  uint64_t count = 0;
+};
+
+/// What stands in the place of an answer to a text that is left out.
+std::string skippedLine(bool json, const std::string &message);
+
+/// Checks all texts of a command whose input is a file on disk, before the first of them runs.
+Status
+checkFile(const TextCommand &command, std::istream &in,
+          const std::function<Status(const std::string &text, const std::string &place)> &check);
+
 /// Ids of a text, and its number among all texts.
 struct NumberedText {
   TokenIds ids;
   uint64_t number;
-  bool isLeftOut = false; ///< it has no word of a vocabulary, and nothing stands around it
+  bool isLeftOut = false;   ///< it has no word of a vocabulary, and nothing stands around it
+  std::string problem = {}; ///< why it cannot be read, and is left out
 };
 
 /// Ids of all texts that are not left out, in order.
@@ -78,6 +111,9 @@ void noteCut(const TextModel &model, int64_t cut, int64_t taken, std::ostream &n
 
 /// A text as JSON, on one line; bytes that are no UTF-8 are replaced.
 std::string jsonText(const std::string &text);
+
+/// A number as JSON, which has none for what is not finite: null.
+std::string jsonNumber(double number);
 
 /// Whether all that was written to standard output got there.
 Status written(const std::ostream &out);

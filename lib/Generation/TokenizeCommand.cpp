@@ -31,13 +31,13 @@ Status checkTokenize(const TokenizeCommand &command) {
                              {command.noSpecial, "--no-special"}})
     if (given && command.chat)
       return usageError(std::string(flag) + ": expected no --chat beside it, found both");
-  for (auto [given, flag] : {std::pair(command.json, "--json"),
+  for (auto [given, flag] : {std::pair(command.messages, "--messages"),
                              {command.system.has_value(), "--system"},
                              {command.chatTemplate.has_value(), "--chat-template"}})
     if (given && !command.chat)
       return usageError(std::string(flag) + ": expected --chat beside it, found none");
-  if (command.json && command.system)
-    return usageError("--system: expected no --json beside it, found both");
+  if (command.messages && command.system)
+    return usageError("--system: expected no --messages beside it, found both");
   return {};
 }
 
@@ -83,7 +83,7 @@ Expected<Source> openSource(const TokenizeCommand &command, std::ostream &notes)
 /// The text of a conversation that a line gives: what a user says, or JSON.
 Expected<std::string> conversationOf(const TokenizeCommand &command, const ChatTemplate &chat,
                                      const std::string &text, const std::string &place) {
-  if (!command.json)
+  if (!command.messages)
     return questionText(chat, command.system, text);
   return conversationText(chat, HEDDLE_TRY(parseJson(text, place)), place);
 }
@@ -91,8 +91,12 @@ Expected<std::string> conversationOf(const TokenizeCommand &command, const ChatT
 Expected<std::string> answerOf(const TokenizeCommand &command, const Source &source,
                                const std::string &text, const std::string &place) {
   const Tokenizer &tokenizer = source.tokenizer;
-  if (command.decode)
-    return tokenizer.decode(HEDDLE_TRY(parseIds(text, tokenizer, place)));
+  const bool json = command.texts.json;
+  if (command.decode) {
+    std::string decoded =
+        HEDDLE_TRY(tokenizer.decode(HEDDLE_TRY(parseIds(text, tokenizer, place))));
+    return json ? "{\"text\": " + jsonText(decoded) + "}" : decoded;
+  }
   // A chat template wrote the special tokens itself.
   const EncodeOptions options{.specialTokens = !command.noSpecial && !command.chat};
   const std::string whole =
@@ -102,8 +106,8 @@ Expected<std::string> answerOf(const TokenizeCommand &command, const Source &sou
                               : tokenizer.encode(whole, options, place));
   std::string ids;
   for (int32_t id : tokens.ids)
-    ids += (ids.empty() ? "" : " ") + std::to_string(id);
-  return ids;
+    ids += (ids.empty() ? "" : json ? ", " : " ") + std::to_string(id);
+  return json ? "{\"ids\": [" + ids + "]}" : ids;
 }
 
 } // namespace
@@ -112,10 +116,22 @@ Status heddle::tokenizeCommand(const TokenizeCommand &command, std::istream &in,
                                std::ostream &notes) {
   HEDDLE_TRY(checkTokenize(command));
   const Source source = HEDDLE_TRY(openSource(command, notes));
-  Texts texts(command.texts, in);
+  TextCommand lines = command.texts;
+  lines.lines = command.messages;
+  SkippedTexts skipped(lines, notes);
+  Texts texts(lines, in);
   for (std::string text; texts.next(text);) {
-    out << HEDDLE_TRY(answerOf(command, source, text, texts.place())) << '\n';
+    Status readable = texts.check();
+    auto answer = readable ? answerOf(command, source, text, texts.place())
+                           : Expected<std::string>(readable.takeError());
+    if (answer)
+      out << *answer << '\n';
+    else if (skipped.take(answer.error()))
+      out << skippedLine(lines.json, answer.error().message);
+    else
+      return answer.takeError();
     HEDDLE_TRY(written(out));
   }
-  return texts.finish();
+  HEDDLE_TRY(texts.finish());
+  return skipped.finish();
 }

@@ -20,10 +20,18 @@ namespace heddle {
 
 struct TextCommand {
   std::vector<std::string> texts; ///< empty: the lines of `input`
-  std::string input;              ///< a file; empty: standard input
-  int64_t batch = 1;              ///< texts of a batch; results do not depend on it
-  bool truncate = false;          ///< cut texts that are too long for the model
-  bool pairs = false;             ///< a line of input is two texts, with a tab between them
+  /// A file; empty or "-": standard input. A line of FILE.jsonl is a JSON text, or an object with the
+  /// key `text`; with `pairs` it is a list of two texts.
+  std::string input;
+  int64_t batch = 1;     ///< texts of a batch; results do not depend on it
+  bool truncate = false; ///< cut texts that are too long for the model
+  bool pairs = false;    ///< a line of input is two texts, with a tab between them
+  bool lines = false;    ///< lines of FILE.jsonl are texts as they stand
+  bool json = false;     ///< an object of JSON for each result, a line each
+  /// What a text does that cannot be read: "stop" ends the command. "skip" has an empty line in its
+  /// place, of JSON `{"error": …}`, in a .npy a row of NaN; the command goes on and ends with an
+  /// error that counts such texts.
+  std::string onError = "stop";
 };
 
 /// What the commands on encoders have in common.
@@ -145,17 +153,17 @@ struct PerplexityCommand {
 /// `tokenize`.
 struct TokenizeCommand {
   std::string model;               ///< a folder, or a tokenizer's file
-  TextCommand texts;               ///< `texts` and `input` alone
+  TextCommand texts;               ///< without `batch` and `truncate`
   std::optional<std::string> pair; ///< the second text of each
   bool noSpecial = false;          ///< without the tokens that the template adds
   bool decode = false;             ///< ids to text
   bool chat = false;               ///< a text is what a user says: ids of the model's chat template
-  bool json = false; ///< with `chat`: a line is messages, or all that the template reads
+  bool messages = false; ///< with `chat`: a line is messages, or all that the template reads
   std::optional<std::string> system;       ///< with `chat`: what the first message says
   std::optional<std::string> chatTemplate; ///< with `chat`: see ChatCommand
 };
 
-/// Usage error for a batch below 1.
+/// Usage error for a batch below 1, or an unknown `onError`.
 Status checkTexts(const TextCommand &command);
 /// Usage error for options that would have no effect or contradict each other. Tools call it before
 /// they open a model; `translateCommand` calls it again.
