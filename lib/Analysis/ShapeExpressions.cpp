@@ -8,6 +8,7 @@
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/MergedHeads.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,6 +19,9 @@ using namespace heddle;
 using namespace heddle::transformer;
 
 ShapeExpressions::ShapeExpressions(func::FuncOp func) {
+  if (auto module = func->getParentOfType<ModuleOp>())
+    for (auto state : module.getOps<StateOp>())
+      states[state.getSymNameAttr()] = dimsFromAttr(state.getDims());
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     if (isa<ShapedType>(func.getArgument(i).getType()))
       argument(func, i);

@@ -14,6 +14,7 @@
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <cstdio>
 
@@ -56,16 +57,20 @@ Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &f
                                             const Dimensions &dims, bool costs) {
   std::vector<LayerCost> layers;
   llvm::DenseSet<Value> counted;
+  llvm::StringMap<size_t> places; // of numbered layers
   size_t index = 0;
   for (auto &[group, layer] : layersOf(body)) {
-    auto cost = std::ranges::find(layers, layer, &LayerCost::layer);
-    if (!numbered(layer)) // merged with the last line only
-      cost = layers.empty() || layers.back().layer != layer ? layers.end() : layers.end() - 1;
-    if (cost == layers.end())
-      cost = layers.insert(cost, {layer});
-    cost->parameters += newParameters(group, counted);
+    size_t place = layers.size();
+    if (numbered(layer))
+      place = places.try_emplace(layer, place).first->second;
+    else if (!layers.empty() && layers.back().layer == layer) // merged with the last line only
+      --place;
+    if (place == layers.size())
+      layers.push_back({layer});
+    LayerCost &cost = layers[place];
+    cost.parameters += newParameters(group, counted);
     if (costs && index < function.launches.size())
-      HEDDLE_TRY(addLaunch(function.launches[index], dims, *cost));
+      HEDDLE_TRY(addLaunch(function.launches[index], dims, cost));
     ++index;
   }
   return layers;

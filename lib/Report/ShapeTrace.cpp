@@ -14,6 +14,7 @@
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace heddle::transformer;
@@ -42,7 +43,6 @@ private:
   struct Line {
     TraceLine text;
     StringRef part;
-    Value start;
     std::optional<Shape> merged; ///< merged heads, until a projection follows
   };
   /// A value that belongs to a line. `beside` it: of an equal projection, which adds no shapes.
@@ -62,6 +62,8 @@ private:
 
   ShapeExpressions shapes;
   std::vector<Line> lines;
+  /// Lines by their part, and those without one by the value that they start from.
+  llvm::DenseMap<std::pair<StringRef, Value>, SmallVector<size_t, 1>> begun;
   llvm::DenseMap<Value, Reached> reached;
   llvm::DenseMap<Value, Value> sources; ///< of the arguments of groups
 };
@@ -132,16 +134,15 @@ Tracer::Reached Tracer::begin(Operation *op) {
   Value input = concat ? concat.getRows() : op->getOperand(0), start = given(input);
   StringRef part = partOf(op);
   std::vector<Shape> first{shapes.of(input), shapes.of(op->getResult(0))};
-  auto like = llvm::find_if(lines, [&](const Line &line) {
-    return line.part == part && (!part.empty() || line.start == start) &&
-           std::equal(first.begin(), first.end(), line.text.shapes.begin());
-  });
-  if (like != lines.end())
-    return {static_cast<size_t>(like - lines.begin()), true};
+  auto &alike = begun[{part, part.empty() ? start : Value()}];
+  for (size_t line : alike)
+    if (std::equal(first.begin(), first.end(), lines[line].text.shapes.begin()))
+      return {line, true};
   std::string name = (part.empty() ? op->getName().getStringRef().rsplit('.').second : part).str();
   if (StringAttr role = roleOf(op->getLoc()))
     name += ", " + role.str();
-  lines.push_back({{name, std::move(first)}, part, start, std::nullopt});
+  alike.push_back(lines.size());
+  lines.push_back({{name, std::move(first)}, part, std::nullopt});
   return {lines.size() - 1, false};
 }
 

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/ConvertUTF.h"
 
 namespace heddle {
@@ -158,6 +159,80 @@ static LogicalResult checkOp(Operation *op) {
   return tileable ? tileable.checkSupported() : success();
 }
 
+//===- States ------------------------------------------------------------===//
+
+/// Rejects other readers of a state that attention reads as keys: only keys are in panels.
+static LogicalResult checkReadersOfKeys(ModuleOp module) {
+  llvm::DenseSet<StringAttr> keys;
+  module.walk([&](AttentionOp op) {
+    if (StringAttr state = stateOf(op.getKey()))
+      keys.insert(state);
+  });
+  WalkResult result = module.walk([&](Operation *reader) {
+    for (OpOperand &use : reader->getOpOperands()) {
+      StringAttr state = stateOf(use.get());
+      if (!state || !keys.contains(state) || readAsKeys(use))
+        continue;
+      reader->emitOpError("operand ")
+          << use.getOperandNumber() << ": expected another value than the content of @"
+          << state.getValue()
+          << ", found the keys of an attention; reading them otherwise is not "
+             "supported yet, keep a second state";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+using States = llvm::DenseMap<StringAttr, StateOp>;
+
+/// Names of the dimensions of a function's arguments, and of the states that it reads.
+static llvm::StringSet<> namedDims(func::FuncOp function, const States &states) {
+  llvm::StringSet<> names;
+  auto add = [&](ArrayAttr dims) {
+    for (Attribute dim : dims ? dims : ArrayAttr::get(function.getContext(), {}))
+      if (auto name = dyn_cast<StringAttr>(dim))
+        names.insert(name.getValue());
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    add(function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr));
+  function.walk([&](StateGetOp get) {
+    StateOp state = states.lookup(get.getStateAttr().getAttr());
+    add(state.getDims());
+  });
+  return names;
+}
+
+/// Inputs determine the size of a state that is set, so they must name its dimensions.
+static LogicalResult checkSetStates(func::FuncOp function, const States &states) {
+  const llvm::StringSet<> names = namedDims(function, states);
+  WalkResult result = function.walk([&](StateSetOp op) {
+    StateOp state = states.lookup(op.getStateAttr().getAttr());
+    for (auto [i, dim] : llvm::enumerate(state.getDims()))
+      if (auto name = dyn_cast<StringAttr>(dim); name && !names.contains(name.getValue())) {
+        op.emitOpError("dimension ") << i << " of " << op.getStateAttr()
+                                     << ": expected an argument of the function with a dimension "
+                                     << name << " in its transformer.dims, found none";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// What ops read and set of states, in walks over the module: one for each op would take time with
+/// the square of the layers.
+static LogicalResult checkStates(ModuleOp module) {
+  const States states = statesOf(module);
+  if (failed(checkReadersOfKeys(module)))
+    return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(checkSetStates(function, states)))
+      return failure();
+  return success();
+}
+
 namespace {
 struct CheckSupported : heddle::impl::CheckSupportedBase<CheckSupported> {
   void runOnOperation() override {
@@ -169,7 +244,7 @@ struct CheckSupported : heddle::impl::CheckSupportedBase<CheckSupported> {
     WalkResult result = getOperation().walk([](Operation *op) {
       return failed(checkOp(op)) ? WalkResult::interrupt() : WalkResult::advance();
     });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() || failed(checkStates(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

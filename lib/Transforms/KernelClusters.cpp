@@ -37,6 +37,7 @@ private:
   Cluster chainFrom(Operation *op, kernel::Root root);
   void addStatistics(Cluster &cluster, ScoresOpInterface scores);
   void addScales(Cluster &cluster, CacheQuantizeOp op);
+  SmallVector<Operation *> nextProducts(Operation *op);
   void mergeParts(Cluster &first, Operation *op);
   void extend(Cluster &cluster);
   bool addRounding(Cluster &cluster);
@@ -49,6 +50,7 @@ private:
   Builder builder;
   SmallVector<Cluster> clusters;
   llvm::SmallPtrSet<Operation *, 32> claimed;
+  llvm::DenseMap<Value, std::vector<Operation *>> products; ///< that read rows, in block order
 };
 
 } // namespace
@@ -143,16 +145,31 @@ void ClusterFinder::addScales(Cluster &cluster, CacheQuantizeOp op) {
       cluster.ops.push_back(user);
 }
 
+/// The linears behind `op` over the same rows that no kernel has, in order. Of many the nearest: each
+/// layer of a decoder reads an encoder's rows, and all pairs would take time with their square.
+SmallVector<Operation *> ClusterFinder::nextProducts(Operation *op) {
+  constexpr size_t most = 64;
+  auto [readers, isNew] = products.try_emplace(op->getOperand(0));
+  std::vector<Operation *> &all = readers->second;
+  const auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
+  if (isNew) {
+    for (Operation *user : op->getOperand(0).getUsers())
+      if (rootOf(user) == kernel::Root::Linear && user->getBlock() == op->getBlock())
+        all.push_back(user);
+    llvm::sort(all, isBefore);
+    all.erase(llvm::unique(all), all.end());
+  }
+  SmallVector<Operation *> next;
+  for (auto at = llvm::upper_bound(all, op, isBefore); at != all.end() && next.size() < most; ++at)
+    if (!claimed.contains(*at))
+      next.push_back(*at);
+  return next;
+}
+
 /// Merges further linears over the same rows into the launch, as parts.
 void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
   size_t parts = 1;
-  SmallVector<Operation *> others;
-  for (Operation *user : op->getOperand(0).getUsers())
-    if (rootOf(user) == first.root && user != op && !claimed.contains(user) &&
-        !llvm::is_contained(others, user) && user->getBlock() == op->getBlock())
-      others.push_back(user);
-  inBlockOrder(others);
-  for (Operation *other : others) {
+  for (Operation *other : nextProducts(op)) {
     Cluster chain = chainFrom(other, first.root);
     bool joins = // both end in one sum
         llvm::any_of(chain.ops, [&](Operation *o) { return llvm::is_contained(first.ops, o); });

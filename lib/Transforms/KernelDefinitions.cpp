@@ -238,7 +238,8 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
 
   // Definitions with equal text are equal; a new one is named after its group.
   std::string text;
-  llvm::raw_string_ostream(text) << def;
+  llvm::raw_string_ostream stream(text);
+  def->print(stream, OpPrintingFlags().useLocalScope()); // numbers no values of other ops
   StringAttr &name = known[text];
   if (name) {
     def.erase();

@@ -111,8 +111,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
 }
 
 SmallVector<SizeExpr> ProgramPlanner::stateDims(StringRef symbol) {
-  auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(func, b.getStringAttr(symbol));
-  return SmallVector<SizeExpr>(dimsFromAttr(op.getDims()));
+  return SmallVector<SizeExpr>(ArrayRef<SizeExpr>(shapes.ofState(b.getStringAttr(symbol))));
 }
 
 /// Rows of a cache that keeps only those that a call of `mostRowsOfRing` rows needs, and their
@@ -137,8 +136,8 @@ static int64_t matricesOf(const Shape &dims, size_t own) {
 }
 
 /// Storage of a state: one buffer, with room for its capacity, or for what is read of it.
-PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape &content) {
-  auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(user, b.getStringAttr(symbol));
+PlannedTensor ProgramPlanner::statePlace(StringRef symbol, const Shape &content) {
+  StateOp op = stateNamed(symbol);
   Shape dims = dimsFromAttr(op.getDims());
   PlannedTensor place;
   place.dims = content;
@@ -179,11 +178,8 @@ PlannedTensor ProgramPlanner::tablePlace(TransformerOpInterface op, GroupOp grou
     bool shared = outer.getDefiningOp<CacheLengthOp>() != nullptr;
     if (shared)
       first = SizeExpr::dim(length);
-    func->getParentOfType<ModuleOp>().walk([&](StateOp state) { // as long as the cache may become
-      if (state.getCapacity() && state.getLengthName() == length)
-        count =
-            SizeExpr(static_cast<int64_t>(*state.getCapacity())) + (shared ? SizeExpr(0) : rows);
-    });
+    if (auto capacity = capacities.find(length); capacity != capacities.end()) // the cache's most
+      count = SizeExpr(capacity->second) + (shared ? SizeExpr(0) : rows);
     extent = shared ? rows : count;
   }
   int64_t pitch = padded(read.columns);
@@ -201,7 +197,7 @@ FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned in
   if (auto weight = dyn_cast_or_null<WeightOp>(def))
     return weightPlace(group, index, weight);
   if (auto get = dyn_cast_or_null<StateGetOp>(def))
-    return statePlace(get, get.getState(), shapes.of(operand));
+    return statePlace(get.getState(), shapes.of(operand));
   if (auto length = dyn_cast_or_null<CacheLengthOp>(def)) {
     PlannedTensor place;
     place.scalar = SizeExpr::dim(length.getDim().str());
@@ -223,7 +219,7 @@ FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned in
 /// Storage into which a state is stored.
 PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
   if (auto append = dyn_cast<CacheAppendOp>(store)) {
-    PlannedTensor place = statePlace(func, append.getState(), shapes.of(append.getResult()));
+    PlannedTensor place = statePlace(append.getState(), shapes.of(append.getResult()));
     if (append.getAt()) {
       auto numberOf = [](Value operand) {
         return static_cast<int32_t>(cast<BlockArgument>(operand).getArgNumber());
@@ -238,7 +234,7 @@ PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
     return place;
   }
   auto set = cast<StateSetOp>(store);
-  return statePlace(func, set.getState(), shapes.of(set.getValue()));
+  return statePlace(set.getState(), shapes.of(set.getValue()));
 }
 
 /// Storage of a result: behind the rows of a state, or a new buffer, in panels if attention reads

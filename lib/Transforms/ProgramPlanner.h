@@ -39,7 +39,12 @@ public:
   ProgramPlanner(mlir::func::FuncOp func, KernelDefinitions &definitions,
                  const llvm::StringSet<> &keyStates, const llvm::StringSet<> &matrices)
       : func(func), definitions(definitions), keyStates(keyStates), matrices(matrices),
-        shapes(func), b(func.getContext()) {}
+        shapes(func), stateOps(transformer::statesOf(func->getParentOfType<mlir::ModuleOp>())),
+        b(func.getContext()) {
+    for (auto state : func->getParentOfType<mlir::ModuleOp>().getOps<transformer::StateOp>())
+      if (state.getCapacity() && state.getDims().size() > 2)
+        capacities[state.getLengthName()] = static_cast<int64_t>(*state.getCapacity());
+  }
   mlir::LogicalResult run();
 
 private:
@@ -61,16 +66,21 @@ private:
                              transformer::OperandStorage storage) const;
   mlir::FailureOr<PlannedTensor> weightPlace(kernel::GroupOp group, unsigned index,
                                              transformer::WeightOp weight);
-  PlannedTensor statePlace(mlir::Operation *user, llvm::StringRef symbol, const Shape &content);
+  PlannedTensor statePlace(llvm::StringRef symbol, const Shape &content);
   mlir::FailureOr<PlannedTensor> resultPlace(kernel::GroupOp group, unsigned index, int launch);
   PlannedTensor tablePlace(transformer::TransformerOpInterface op, kernel::GroupOp group);
   PlannedTensor statePlaceOf(mlir::Operation *store);
+  transformer::StateOp stateNamed(llvm::StringRef symbol) {
+    return stateOps.lookup(b.getStringAttr(symbol));
+  }
   llvm::SmallVector<SizeExpr> stateDims(llvm::StringRef symbol);
 
   mlir::func::FuncOp func;
   KernelDefinitions &definitions;
   const llvm::StringSet<> &keyStates, &matrices;
   ShapeExpressions shapes;
+  llvm::DenseMap<mlir::StringAttr, transformer::StateOp> stateOps;
+  llvm::StringMap<int64_t> capacities; ///< of caches, by the length that counts their rows
   mlir::OpBuilder b;
   kernel::ProgramOp program;
   llvm::DenseMap<mlir::Value, PlannedTensor> places;

@@ -17,7 +17,7 @@ using kernel::GroupOp;
 std::string ProgramPlanner::setRows(StateOp state, const SizeExpr &rows) {
   Shape dims = dimsFromAttr(state.getDims());
   std::string batch = dims[0].dimName();
-  PlannedTensor place = statePlace(func, state.getSymName(), dims);
+  PlannedTensor place = statePlace(state.getSymName(), dims);
   place.buffer.getDefiningOp<kernel::BufferOp>().change(
       [&](Buffer &b) { b.elements = b.elements.substitute({{batch, rows}}); });
   return batch;
@@ -46,8 +46,8 @@ std::string heddle::lengthOf(func::FuncOp func, Value offset) {
 }
 
 /// All appends of a function to sequences with rows of their own number count the same rows.
-static LogicalResult checkAppend(func::FuncOp func, CacheAppendOp append, CacheAppendOp first) {
-  StringRef length = append.lookupState().getLengthName();
+static LogicalResult checkAppend(func::FuncOp func, CacheAppendOp append, CacheAppendOp first,
+                                 StringRef length) {
   if (countedLength(func, append.getAt()) != length)
     return append.emitOpError("at: expected an argument with the default {rows_before = \"")
            << length << "\"}, found another value";
@@ -64,8 +64,10 @@ static LogicalResult checkAppend(func::FuncOp func, CacheAppendOp append, CacheA
 LogicalResult heddle::checkCounts(func::FuncOp func) {
   SmallVector<CacheAppendOp> each, all;
   func.walk([&](CacheAppendOp append) { (append.getAt() ? each : all).push_back(append); });
+  const llvm::DenseMap<StringAttr, StateOp> states = statesOf(func->getParentOfType<ModuleOp>());
   for (CacheAppendOp append : each)
-    if (failed(checkAppend(func, append, each.front())))
+    if (StateOp state = states.lookup(append.getStateAttr().getAttr());
+        failed(checkAppend(func, append, each.front(), state.getLengthName())))
       return failure();
   for (CacheAppendOp append : all)
     if (!each.empty())
@@ -127,7 +129,7 @@ void ProgramPlanner::planSession() {
       if (append.getAt()) {
         info.appendsTo = dims[2].dimName();
         info.appends = rows[2];
-        keepRing(append.lookupState(), info);
+        keepRing(stateNamed(append.getState()), info);
         if (append.getCount())
           info.appendsBy =
               argumentName(cast<BlockArgument>(outside(append.getCount())).getArgNumber());
@@ -184,8 +186,7 @@ void ProgramPlanner::addChecks() {
   Function ring;
   SizeExpr appended = 0;
   func.walk([&](CacheAppendOp append) {
-    auto state =
-        SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
+    StateOp state = stateNamed(append.getState());
     if (auto capacity = state.getCapacity()) {
       check(Check::Kind::AtMost, shapes.of(append.getResult())[2], static_cast<int64_t>(*capacity),
             func.getSymName() + ": expected at most {right} tokens in the caches, found {left}");

@@ -20,7 +20,6 @@
 #include "heddle/Dialect/Transformer/IR/MergedHeads.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -28,20 +27,6 @@ using namespace heddle::transformer;
 using kernel::Root;
 
 #include "heddle/Transforms/TileableOpInterface.cpp.inc"
-
-/// Names of the dimensions of a function's arguments, and of the states that it reads.
-static llvm::StringSet<> namedDims(func::FuncOp function) {
-  llvm::StringSet<> names;
-  auto add = [&](ArrayAttr dims) {
-    for (Attribute dim : dims ? dims : ArrayAttr::get(function.getContext(), {}))
-      if (auto name = dyn_cast<StringAttr>(dim))
-        names.insert(name.getValue());
-  };
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    add(function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr));
-  function.walk([&](StateGetOp get) { add(get.lookupState().getDims()); });
-  return names;
-}
 
 namespace {
 
@@ -68,29 +53,10 @@ struct NormModel : Tiler<NormModel<Op>, Op, Root::Norm, tileNorm> {
 };
 
 struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tileAttention> {
-  /// Rejects other readers of a state that attention reads as keys: only keys are in panels.
   LogicalResult checkSupported(Operation *operation) const {
     auto op = cast<AttentionOp>(operation);
-    if (failed(checkFeatures(op, op.getValue(), "heads of values",
-                             cpuTiles.mostValues / cpuTiles.attentionRows.back())))
-      return failure();
-    StringAttr state = stateOf(op.getKey());
-    if (!state)
-      return success();
-    WalkResult result = op->getParentOfType<ModuleOp>().walk([&](Operation *reader) {
-      for (OpOperand &use : reader->getOpOperands()) {
-        if (readAsKeys(use) || stateOf(use.get()) != state)
-          continue;
-        reader->emitOpError("operand ")
-            << use.getOperandNumber() << ": expected another value than the content of @"
-            << state.getValue()
-            << ", found the keys of an attention; reading them otherwise is not "
-               "supported yet, keep a second state";
-        return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
+    return checkFeatures(op, op.getValue(), "heads of values",
+                         cpuTiles.mostValues / cpuTiles.attentionRows.back());
   }
 };
 
@@ -128,20 +94,7 @@ struct AppendModel : StoreModel<AppendModel, CacheAppendOp> {
   StringRef getNameWord(Operation *) const { return "append"; }
 };
 
-struct StateSetModel : StoreModel<StateSetModel, StateSetOp> {
-  /// Inputs determine the size of a state, so they must name its dimensions.
-  LogicalResult checkSupported(Operation *operation) const {
-    auto op = cast<StateSetOp>(operation);
-    llvm::StringSet<> names = namedDims(op->getParentOfType<func::FuncOp>());
-    for (auto [i, dim] : llvm::enumerate(op.lookupState().getDims()))
-      if (auto name = dyn_cast<StringAttr>(dim); name && !names.contains(name.getValue()))
-        return op.emitOpError("dimension ")
-               << i << " of " << op.getStateAttr()
-               << ": expected an argument of the function with a dimension " << name
-               << " in its transformer.dims, found none";
-    return success();
-  }
-};
+struct StateSetModel : StoreModel<StateSetModel, StateSetOp> {};
 
 /// Rounding of heads is a relayout, any other an elementwise kernel.
 struct RoundingModel : TileableOpInterface::ExternalModel<RoundingModel, arith::TruncFOp> {
@@ -206,8 +159,11 @@ struct ClearModel : OutsideModel<ClearModel, CacheClearOp> {
     if (!fallback || fallback->kind != DefaultInput::Kind::NoRowsOf)
       return op.emitOpError("rows: expected an argument with the default no_rows_of, found ")
              << (argument ? "one without" : "another value");
-    WalkResult shared = function->getParentOfType<ModuleOp>().walk([&](CacheAppendOp append) {
-      bool counts = append.lookupState().getLengthName() == op.getDim() && !append.getAt();
+    auto module = function->getParentOfType<ModuleOp>();
+    const llvm::DenseMap<StringAttr, StateOp> states = statesOf(module);
+    WalkResult shared = module.walk([&](CacheAppendOp append) {
+      StateOp state = states.lookup(append.getStateAttr().getAttr());
+      bool counts = state.getLengthName() == op.getDim() && !append.getAt();
       return counts ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (shared.wasInterrupted())

@@ -82,17 +82,24 @@ StringAttr heddle::transformer::stateOf(Value value) {
   return {};
 }
 
+llvm::DenseMap<StringAttr, StateOp> heddle::transformer::statesOf(ModuleOp module) {
+  llvm::DenseMap<StringAttr, StateOp> states;
+  for (auto state : module.getOps<StateOp>())
+    states[state.getSymNameAttr()] = state;
+  return states;
+}
+
 void StateGetOp::inferShapes(SymbolicShapes &shapes) {
-  shapes.set(getResult(), dimsFromAttr(lookupState().getDims()));
+  shapes.set(getResult(), shapes.ofState(getStateAttr().getAttr()));
 }
 
 void StateSetOp::inferShapes(SymbolicShapes &shapes) {
-  for (auto [a, b] : llvm::zip(dimsFromAttr(lookupState().getDims()), shapes.of(getValue())))
+  for (auto [a, b] : llvm::zip(shapes.ofState(getStateAttr().getAttr()), shapes.of(getValue())))
     shapes.require(a, b, "state " + getState().str());
 }
 
 void CacheAppendOp::inferShapes(SymbolicShapes &shapes) {
-  Shape content = dimsFromAttr(lookupState().getDims());
+  Shape content = shapes.ofState(getStateAttr().getAttr());
   const Shape &added = shapes.of(getRows());
   content[0] = added[0];
   if (getAt()) // the name of the length stands for the longest sequence after the call

@@ -62,17 +62,19 @@ struct BoundCaches : impl::BoundCachesBase<BoundCaches> {
   void runOnOperation() override {
     llvm::DenseMap<Operation *, int64_t> windows;
     llvm::SmallPtrSet<Operation *, 16> unbounded;
+    const llvm::DenseMap<StringAttr, StateOp> states = statesOf(getOperation());
     getOperation().walk([&](Operation *op) {
       if (auto get = dyn_cast<StateGetOp>(op))
-        unbounded.insert(get.lookupState());
+        unbounded.insert(states.lookup(get.getStateAttr().getAttr()));
       auto append = dyn_cast<CacheAppendOp>(op);
       if (!append)
         return;
+      StateOp state = states.lookup(append.getStateAttr().getAttr());
       std::optional<int64_t> window = append.getAt() ? windowOf(append) : std::nullopt;
       if (!window)
-        unbounded.insert(append.lookupState());
+        unbounded.insert(state);
       else
-        windows[append.lookupState()] = std::max(windows[append.lookupState()], *window);
+        windows[state] = std::max(windows[state], *window);
     });
     for (auto state : getOperation().getOps<StateOp>()) {
       state.removeWindowAttr(); // what a text says is not proven

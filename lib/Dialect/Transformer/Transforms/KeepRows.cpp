@@ -35,7 +35,7 @@ class RowKeeper {
 public:
   RowKeeper(ModuleOp module, DType type)
       : module(module), builder(module.getContext()), type(type),
-        element(mlirTypeOf(type, module.getContext())) {}
+        element(mlirTypeOf(type, module.getContext())), all(statesOf(module)) {}
 
   FailureOr<KeptValues> run(bool isAsked) {
     if (failed(findStates(isAsked)))
@@ -88,12 +88,17 @@ private:
     return success();
   }
 
+  template <typename Op>
+  StateOp stateUsedBy(Op op) const {
+    return all.lookup(op.getStateAttr().getAttr());
+  }
+
   void change(Operation *op) {
-    if (auto get = dyn_cast<StateGetOp>(op); get && states.contains(get.lookupState()))
+    if (auto get = dyn_cast<StateGetOp>(op); get && states.contains(stateUsedBy(get)))
       return changeGet(get);
-    if (auto set = dyn_cast<StateSetOp>(op); set && states.contains(set.lookupState()))
+    if (auto set = dyn_cast<StateSetOp>(op); set && states.contains(stateUsedBy(set)))
       return changeSet(set);
-    if (auto append = dyn_cast<CacheAppendOp>(op); append && states.contains(append.lookupState()))
+    if (auto append = dyn_cast<CacheAppendOp>(op); append && states.contains(stateUsedBy(append)))
       return changeAppend(append);
     if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getKept()) {
       for (bool isKey : {true, false})
@@ -148,7 +153,7 @@ private:
     retype(get.getResult());
     if (!formatOf(type).isCode())
       return;
-    StateOp scales = scalesOf(get.lookupState());
+    StateOp scales = scalesOf(stateUsedBy(get));
     read(get.getResult(), besideFor(get, scales).getResult());
   }
 
@@ -157,7 +162,7 @@ private:
     set.getValueMutable().set(value.rows);
     if (!value.scales)
       return;
-    besideFor(set, scalesOf(set.lookupState())).getValueMutable().set(value.scales);
+    besideFor(set, scalesOf(stateUsedBy(set))).getValueMutable().set(value.scales);
   }
 
   void changeAppend(CacheAppendOp append) {
@@ -166,7 +171,7 @@ private:
     retype(append.getResult());
     if (!rows.scales)
       return;
-    CacheAppendOp beside = besideFor(append, scalesOf(append.lookupState()));
+    CacheAppendOp beside = besideFor(append, scalesOf(stateUsedBy(append)));
     beside.getRowsMutable().set(rows.scales);
     read(append.getResult(), beside.getResult());
   }
@@ -206,6 +211,7 @@ private:
   OpBuilder builder;
   DType type;
   Type element;
+  llvm::DenseMap<StringAttr, StateOp> all; ///< that the module had before the pass
   llvm::SmallSetVector<StateOp, 16> states;
   llvm::DenseMap<Value, Kept> known;
   llvm::DenseMap<Operation *, StateOp> scaleStates;

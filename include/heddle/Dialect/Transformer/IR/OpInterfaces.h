@@ -89,6 +89,8 @@ public:
   /// Makes `name` the length of caches whose sequences have rows of their own number: tables over
   /// their keys may be longer.
   void countRows(llvm::StringRef name) { counted.insert(name); }
+  /// The shape of a state's content before the call.
+  const Shape &ofState(mlir::StringAttr name) const { return states.find(name)->second; }
   bool isCounted(const SizeExpr &size) const { return counted.contains(size.dimName()); }
 
   /// Gives results the shape of the first operand, except for features that their types have.
@@ -98,6 +100,7 @@ protected:
   llvm::DenseMap<mlir::Value, Shape> shapes;
   llvm::SmallVector<ShapeEquality> required;
   llvm::StringSet<> oneOrFull, counted;
+  llvm::DenseMap<mlir::StringAttr, Shape> states;
 };
 
 /// The static sizes of a type; dynamic ones are left to the caller.

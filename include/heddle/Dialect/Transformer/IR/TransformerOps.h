@@ -90,6 +90,8 @@ MaskDocumentsOp packedDocumentsOf(mlir::Value mask);
 bool readAsKeys(mlir::OpOperand &use);
 /// The state whose content `value` is, stored or just appended; null for another value.
 mlir::StringAttr stateOf(mlir::Value value);
+/// The states of a module by name. A pass asks once: `lookupState` of one op searches the module.
+llvm::DenseMap<mlir::StringAttr, StateOp> statesOf(mlir::ModuleOp module);
 
 // Rounding, an op of its own (`arith.truncf`), is where a value is stored: what computes, and the
 // kernel that it belongs to, is asked of the value before it. Nothing else names the op before tiling.
