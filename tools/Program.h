@@ -202,7 +202,7 @@ int runProgram(const Run &run) {
   if (status)
     return 0;
   printError(status.error());
-  return static_cast<int>(status.error().kind);
+  return exitStatusOf(status.error().kind);
 }
 
 } // namespace heddle::driver

@@ -245,7 +245,7 @@ bool report(const std::vector<Entry> &entries, const std::vector<double> &peaks)
 
 int fail(const Error &error) {
   std::fprintf(stderr, "error: %s\n", error.message.c_str());
-  return static_cast<int>(error.kind);
+  return exitStatusOf(error.kind);
 }
 
 } // namespace

@@ -271,7 +271,7 @@ Json Worker::answer(const Json &request) {
   auto result = (this->*handler->second)(request);
   if (result)
     return *result;
-  return {{"error", result.error().message}, {"kind", static_cast<int>(result.error().kind)}};
+  return {{"error", result.error().message}, {"kind", exitStatusOf(result.error().kind)}};
 }
 
 } // namespace heddle::bench

@@ -15,6 +15,7 @@
 #include "heddle/Support/CacheFolder.h"
 #include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Parallel.h"
 #include "heddle/Support/Text.h"
@@ -82,11 +83,16 @@ private:
 
 //===- Keys --------------------------------------------------------------===//
 
-/// Subfolders that modules.json names, which have weights of their own.
-static std::vector<std::string> moduleFolders(const fs::path &folder) {
+/// Subfolders that modules.json names, which have weights of their own; none if it cannot be read.
+static std::optional<std::vector<std::string>> moduleFolders(const fs::path &folder) {
   std::vector<std::string> folders = {""};
-  auto text = readTextFile((folder / "modules.json").string(), kMaxConfiguration);
-  auto modules = text ? parseJson(*text, "") : Expected<Json>(inputError(""));
+  const std::string path = (folder / "modules.json").string();
+  if (!isThere(path))
+    return folders;
+  auto text = readTextFile(path, kMaxConfiguration);
+  if (!text)
+    return std::nullopt;
+  auto modules = parseJson(*text, "");
   if (modules && modules->is_array())
     for (const Json &module : *modules)
       if (module.is_object() && module.contains("path") && module["path"].is_string() &&
@@ -102,16 +108,21 @@ static std::vector<std::string> moduleFolders(const fs::path &folder) {
 static std::optional<FolderFiles> filesOf(const fs::path &model, const fs::path &folder) {
   if (model != folder)
     return FolderFiles{{}, {model.filename().string()}};
-  std::vector<std::string> names, inside = moduleFolders(folder);
-  inside.push_back(chatTemplateFolder);
-  for (const std::string &inner : inside) {
+  std::optional<std::vector<std::string>> inside = moduleFolders(folder);
+  if (!inside)
+    return std::nullopt;
+  inside->push_back(chatTemplateFolder);
+  std::vector<std::string> names;
+  for (const std::string &inner : *inside) {
     std::error_code failure;
-    if (!fs::exists(folder / inner, failure))
+    if (!isThere(folder / inner))
       continue; // a module without files, or no templates
     for (fs::directory_iterator at(folder / inner, failure), end; !failure && at != end;
-         at.increment(failure))
-      if (at->is_regular_file(failure))
+         at.increment(failure)) {
+      std::error_code none;
+      if (!at->is_directory(none)) // what is no file cannot be read below
         names.push_back((fs::path(inner) / at->path().filename()).string());
+    }
     if (failure)
       return std::nullopt;
   }
@@ -140,8 +151,7 @@ static std::optional<FolderFiles> filesOf(const fs::path &model, const fs::path 
 /// What the compiled file depends on beside the folder; none for options that no tool has.
 static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
                                                       const CompileOptions &options) {
-  std::error_code none;
-  const bool pools = options.needsVectors && !fs::exists(folder / "modules.json", none);
+  const bool pools = options.needsVectors && !isThere(folder / "modules.json");
   std::vector<std::string> parts = {"folder 2",
                                     options.dtype,
                                     options.cacheDtype,
@@ -164,11 +174,12 @@ static std::string keyOf(const KernelCache &cache, const std::vector<std::string
   return llvm::toHex(cache.keyOf(views), /*LowerCase=*/true);
 }
 
-/// Name, size, time and place of a file; empty if there is none.
-static std::string factsOf(const fs::path &folder, const std::string &name, uint64_t &bytes) {
+/// Name, size, time and place of a file; none if the system does not say.
+static std::optional<std::string> factsOf(const fs::path &folder, const std::string &name,
+                                          uint64_t &bytes) {
   struct stat facts = {};
   if (::stat((folder / name).c_str(), &facts) != 0)
-    return "";
+    return std::nullopt;
   bytes += static_cast<uint64_t>(facts.st_size);
   return name + formatted(" %lld %lld.%09ld %llu %llu", static_cast<long long>(facts.st_size),
                           static_cast<long long>(facts.st_mtim.tv_sec), facts.st_mtim.tv_nsec,
@@ -176,11 +187,11 @@ static std::string factsOf(const fs::path &folder, const std::string &name, uint
                           static_cast<unsigned long long>(facts.st_dev));
 }
 
-/// Hash of a file's content; empty if it cannot be read.
-static std::string contentOf(const fs::path &folder, const std::string &name) {
+/// Hash of a file's content; none if it cannot be read.
+static std::optional<std::string> contentOf(const fs::path &folder, const std::string &name) {
   auto mapped = MappedBytes::openFile((folder / name).string());
   if (!mapped)
-    return "";
+    return std::nullopt;
   std::span<const std::byte> bytes = mapped->bytes();
   llvm::XXH128_hash_t hash =
       llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
@@ -200,9 +211,8 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   const fs::path folder = isFile ? whole.parent_path() : whole;
   if (!cache.isOn() || found.limitBytes == 0 || !options.needsWeights || options.onTiled ||
       !options.weights.empty() ||
-      (isFile
-           ? !fs::exists(whole, none)
-           : fs::exists(folder / "model.json", none) || !fs::exists(folder / "config.json", none)))
+      (isFile ? !isThere(whole)
+              : isThere(folder / "model.json") || !isThere(folder / "config.json")))
     return std::optional<CachedFolder>();
   std::vector<std::string> fast = HEDDLE_TRY(optionParts(whole, options));
   std::optional<FolderFiles> files = filesOf(whole, folder);
@@ -215,8 +225,12 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   fast.insert(fast.end(), files->configuration.begin(), files->configuration.end());
   std::vector<std::string> byContent = fast;
   byContent[0] = "content"; // so that the two are never one key
-  for (const std::string &name : files->weights)
-    fast.push_back(factsOf(folder, name, found.weightBytes));
+  for (const std::string &name : files->weights) {
+    std::optional<std::string> facts = factsOf(folder, name, found.weightBytes);
+    if (!facts)
+      return std::optional<CachedFolder>();
+    fast.push_back(std::move(*facts));
+  }
   const std::string link =
       cacheDirectory() + "/" + std::string(cachedFolders.prefix) + keyOf(cache, fast) + ".txt";
   if (auto known = readFromCache(link); known && known->size() == 64) {
@@ -224,8 +238,12 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
     found.key = std::move(*known);
     return std::optional(std::move(found));
   }
-  for (const std::string &name : files->weights)
-    byContent.push_back(contentOf(folder, name));
+  for (const std::string &name : files->weights) {
+    std::optional<std::string> content = contentOf(folder, name);
+    if (!content)
+      return std::optional<CachedFolder>(); // the compilation says why
+    byContent.push_back(std::move(*content));
+  }
   found.key = keyOf(cache, byContent);
   keepInCache(link, found.key);
   limitCache(cachedFolders.prefix, kMaxFiles, UINTMAX_MAX);

@@ -132,7 +132,7 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
       out << '\n' << std::flush;
       continue;
     }
-    if (!answer && (!command.terminal || answer.error().kind != ErrorKind::Input))
+    if (!answer && (!command.terminal || exitStatusOf(answer.error().kind) != 1))
       return inPlace(answer.takeError(), turns.place());
     if (!answer) {
       notes << "error: " << answer.takeError().message << '\n';

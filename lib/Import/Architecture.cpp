@@ -10,6 +10,7 @@
 #include "Schema.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -282,7 +283,7 @@ Status Architecture::selectPart(const std::string &wanted) {
 Expected<Architecture> Architecture::load(const std::string &folder, Json config,
                                           const std::string &part) {
   fs::path own = fs::path(folder) / architectureFile;
-  if (std::error_code none; fs::exists(own, none))
+  if (isThere(own))
     return fromJson(HEDDLE_TRY(readJsonFile(own.string())), own.string(), folder, std::move(config),
                     part);
   Architecture reader(folder, config);

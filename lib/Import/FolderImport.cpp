@@ -418,7 +418,7 @@ static Status addTexts(const FolderModel &model, const ImportOptions &options,
   const Json &config = model.config;
   HEDDLE_TRY(addLabels(config, configPath(folder), architecture.head(), description));
   HEDDLE_TRY(addTokenizer(folder, options.needsTexts, model.tokenizerChanges(), description));
-  addChatTemplate(folder, description);
+  HEDDLE_TRY(addChatTemplate(folder, description));
   HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
   if (hears(description) && description.isEncoderDecoder())
     HEDDLE_TRY(addSpeech(folder, config, options.needsTexts, description));

@@ -38,8 +38,7 @@ static Expected<std::string> readSpeechFile(const std::string &path, Description
 static fs::path soundSteps(const std::string &folder) {
   const fs::path own = fs::path(folder) / "preprocessor_config.json",
                  newer = fs::path(folder) / "processor_config.json";
-  std::error_code none;
-  return !fs::exists(own, none) && fs::exists(newer, none) ? newer : own;
+  return !isThere(own) && isThere(newer) ? newer : own;
 }
 
 /// Special tokens of the folder's tokenizer by their names, such as <|notimestamps|>.
@@ -63,7 +62,7 @@ speechSettings(const std::string &folder, const Json &config, Description &descr
   constexpr const char *key = "forced_decoder_ids";
   const std::string path = (fs::path(folder) / "generation_config.json").string();
   Json settings = config;
-  const bool isOwn = fs::exists(path);
+  const bool isOwn = isThere(path);
   if (isOwn)
     settings = HEDDLE_TRY(parseJson(HEDDLE_TRY(readSpeechFile(path, description)), path));
   if (!settings.is_object())
@@ -95,10 +94,10 @@ static Status readSpeech(const std::string &folder, const Json &config, Descript
 
 Status heddle::addSpeech(const std::string &folder, const Json &config, bool needsFiles,
                          Description &description) {
-  if (!needsFiles && !fs::exists(soundSteps(folder)))
+  if (!needsFiles && !isThere(soundSteps(folder)))
     return {};
   Status read = readSpeech(folder, config, description);
-  if (read || needsFiles)
+  if (read || needsFiles || read.error().kind == ErrorKind::System)
     return read;
   description.warnings.push_back(read.error().message + "; the model takes no files of audio");
   return {};

@@ -9,6 +9,7 @@
 
 #include "FolderFiles.h"
 
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 static Expected<Json> readOptional(const std::string &folder, const char *name,
                                    std::vector<std::string> &files) {
   std::string path = (fs::path(folder) / name).string();
-  if (std::error_code none; !fs::exists(path, none))
+  if (!isThere(path))
     return Json::object();
   Json json = HEDDLE_TRY(readJsonObject(path));
   files.push_back(path);

@@ -126,9 +126,10 @@ Status heddle::addTokenizer(const std::string &folder, bool needsTexts,
   auto read = readTokenizer(folder, changes);
   auto target = readTargetTokenizer(folder, description);
   if (!read || !target) {
-    Error error = !read ? read.takeError() : target.takeError();
-    if (needsTexts)
-      return error;
+    const bool isOfTarget = read || (!target && target.error().kind == ErrorKind::System);
+    Error error = isOfTarget ? target.takeError() : read.takeError();
+    if (needsTexts || error.kind == ErrorKind::System)
+      return error; // a file that is there and cannot be read is not a kind that nobody knows
     description.warnings.push_back(error.message + "; the model takes ids and no text");
     return {};
   }
@@ -144,31 +145,34 @@ Status heddle::addTokenizer(const std::string &folder, bool needsTexts,
   return {};
 }
 
-void heddle::addChatTemplate(const std::string &folder, Description &description) {
+Status heddle::addChatTemplate(const std::string &folder, Description &description) {
   auto texts = textsOf(description);
   if (!texts || texts->second->tokenizer.empty() || !ChatTemplate::isIn(folder))
-    return;
+    return {};
   Expected<ChatTemplate> chat = ChatTemplate::open(folder);
+  if (!chat && chat.error().kind == ErrorKind::System)
+    return chat.takeError();
   if (!chat) {
     description.warnings.push_back(chat.error().message +
                                    "; the model takes texts and no messages");
-    return;
+    return {};
   }
   auto &[name, side] = *texts;
   side->chatTemplate = name + ".chat-template.json";
   description.texts[side->chatTemplate] = chat->toJson();
+  return {};
 }
 
 Status heddle::addPreprocessor(const std::string &folder, bool needsFiles,
                                Description &description) {
   std::string path = (fs::path(folder) / "preprocessor_config.json").string();
   const bool vectors = description.source && description.source->vectors;
-  if (!vectors || hears(description) || (!needsFiles && !fs::exists(path)))
+  if (!vectors || hears(description) || (!needsFiles && !isThere(path)))
     return {};
   Expected<std::string> text = readTextFile(path, 1 << 20);
   Expected<ImageProcessor> read =
       text ? ImageProcessor::fromJson(*text, path) : Expected<ImageProcessor>(text.takeError());
-  if (!read && needsFiles)
+  if (!read && (needsFiles || read.error().kind == ErrorKind::System))
     return read.takeError();
   if (!read) {
     description.warnings.push_back(read.error().message + "; the model takes no files of images");

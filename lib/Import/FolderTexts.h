@@ -24,9 +24,9 @@ struct TokenizerChanges {
 Status addTokenizer(const std::string &folder, bool needsTexts, const TokenizerChanges &changes,
                     Description &description);
 
-/// How the folder turns messages into one text, which goes with its tokenizer; a warning where that
-/// cannot be read.
-void addChatTemplate(const std::string &folder, Description &description);
+/// How the folder turns messages into one text, which goes with its tokenizer; a warning where it is
+/// none that Heddle knows.
+Status addChatTemplate(const std::string &folder, Description &description);
 
 /// What the folder says of images, which the compiled model carries. Where it cannot be followed,
 /// that is an error if files will come, else a warning: the model takes numbers without it.

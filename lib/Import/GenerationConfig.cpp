@@ -8,6 +8,7 @@
 
 #include "GenerationConfig.h"
 
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -380,7 +381,7 @@ static void warnOfUnknown(const Json &config, const std::string &path,
 static Expected<std::pair<Json, std::string>> settingsOf(const std::string &folder,
                                                          const Json &config) {
   std::string path = (fs::path(folder) / "generation_config.json").string();
-  if (std::error_code none; fs::exists(path, none))
+  if (isThere(path))
     return std::pair(HEDDLE_TRY(readJsonObject(path)), path);
   return std::pair(config, configPath(folder));
 }

@@ -12,6 +12,8 @@
 #include "Schema.h"
 
 #include "heddle/Support/Gguf.h"
+#include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
 
 #include <filesystem>
@@ -21,10 +23,9 @@ namespace fs = std::filesystem;
 
 /// Whether a file is one of a Hugging Face folder, which is the model.
 static bool isOfFolder(const fs::path &path) {
-  std::error_code none;
   const fs::path config = path.parent_path() / "config.json";
   if (path.filename() == "tokenizer.json" || path.extension() == ".safetensors")
-    return fs::exists(config, none);
+    return isThere(config);
   if (path.filename() != "config.json")
     return false;
   Expected<Json> json = readJsonFile(path.string());
@@ -38,19 +39,18 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
   const std::string path = HEDDLE_TRY(modelPath(model));
   std::error_code error;
   fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status))
+  if (!isThere(path))
     return inputError(path + ": expected a model, found no such file or folder");
+  if (error)
+    return systemError(path, "a model that can be read", error.value());
   if (fs::is_directory(status)) {
     fs::path description = fs::path(path) / "model.json";
-    if (fs::exists(description, error) && !options.pool.empty())
+    if (isThere(description) && !options.pool.empty())
       return usageError("--pool: expected a Hugging Face folder beside it, found " + path);
-    if (fs::exists(description, error))
+    if (isThere(description))
       return importDescription(description.string(), options, context);
-    if (fs::exists(fs::path(path) / "config.json", error) ||
-        fs::exists(fs::path(path) / "modules.json", error))
+    if (isThere(fs::path(path) / "config.json") || isThere(fs::path(path) / "modules.json"))
       return importFolder(path, options, context);
-    if (error)
-      return inputError(path + ": expected a folder that can be read, found: " + error.message());
     return inputError(path +
                       ": expected a folder with model.json, config.json or a GGUF file, found "
                       "none");

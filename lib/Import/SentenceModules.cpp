@@ -172,7 +172,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     warnOfOthers(config, path, {"true_token_id", "false_token_id", "module_input_name"}, modules);
     modules.score = HEDDLE_TRY(scoreOf(config, path));
   } else if (type == "Normalize") {
-    if (std::error_code none; fs::exists(path, none)) {
+    if (isThere(path)) {
       Json config = HEDDLE_TRY(readObject(path, files));
       warnOfOthers(config, path, {"module_input_name", "module_output_name"}, modules);
       HEDDLE_TRY(checkPlace(config, path));
@@ -231,7 +231,7 @@ static Expected<std::optional<int64_t>> lengthAt(const Json &config, const char 
 
 Expected<std::optional<int64_t>> heddle::tokenizerLength(const std::string &folder) {
   const std::string path = (fs::path(folder) / "tokenizer_config.json").string();
-  if (std::error_code none; !fs::exists(path, none))
+  if (!isThere(path))
     return std::optional<int64_t>();
   const Json config = HEDDLE_TRY(readJsonObject(path));
   const char *key = config.contains("model_max_length") ? "model_max_length" : "max_len";
@@ -249,7 +249,7 @@ static Status readModelSettings(const std::string &folder, SentenceModules &modu
                                 std::vector<std::string> &files) {
   std::string path;
   for (const char *name : modelSettings)
-    if (std::error_code none; path.empty() && fs::exists(fs::path(folder) / name, none))
+    if (path.empty() && isThere(fs::path(folder) / name))
       path = (fs::path(folder) / name).string();
   if (path.empty())
     return {};
@@ -304,7 +304,7 @@ static Status readFirst(llvm::StringRef type, const std::string &folder, Sentenc
 Expected<std::optional<SentenceModules>>
 heddle::readSentenceModules(const std::string &folder, std::vector<std::string> &files) {
   std::string path = (fs::path(folder) / "modules.json").string();
-  if (std::error_code none; !fs::exists(path, none))
+  if (!isThere(path))
     return std::optional<SentenceModules>();
   files.push_back(path);
   Json list = HEDDLE_TRY(readJsonFile(path));

@@ -57,8 +57,7 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
     std::unique_ptr<WeightSource> &source = sources[name];
     if (!source) {
       std::string shard = (folder / name).string();
-      std::error_code none;
-      if (!fs::exists(shard, none))
+      if (!isThere(shard))
         return inputError(place + ": expected the file " + shard + ", found no such file");
       source = HEDDLE_TRY(openSafetensors(shard));
       files.push_back(shard);
@@ -91,15 +90,14 @@ Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder
                                                        const std::string &className) {
   fs::path single = fs::path(folder) / "model.safetensors",
            index = fs::path(folder) / "model.safetensors.index.json";
-  std::error_code none;
-  if (fs::exists(single, none)) {
+  if (isThere(single)) {
     files.push_back(single.string());
     return withModelNames(HEDDLE_TRY(openSafetensors(single.string())));
   }
-  if (!fs::exists(index, none)) {
+  if (!isThere(index)) {
     for (const char *other :
          {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"})
-      if (fs::exists(fs::path(folder) / other, none))
+      if (isThere(fs::path(folder) / other))
         return inputError(folder + ": expected model.safetensors, found " + other + " only; " +
                           conversionHint(className, other));
     return inputError(folder + ": expected model.safetensors or model.safetensors.index.json, "

@@ -11,7 +11,9 @@
 
 namespace heddle {
 
-Error outOfMemory() { return inputError("expected enough memory for this call, found too little"); }
+Error outOfMemory() {
+  return {ErrorKind::System, "expected enough memory for this call, found too little"};
+}
 
 std::string printable(std::string_view text) {
   std::string result;

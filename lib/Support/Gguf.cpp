@@ -12,6 +12,7 @@
 
 #include "heddle/Support/Gguf.h"
 
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -489,7 +490,7 @@ Expected<std::string> modelPath(const std::string &model) {
   if (!fs::is_directory(folder, failure))
     return model;
   for (const char *name : {"config.json", "model.json", "modules.json"})
-    if (fs::exists(folder / name, failure))
+    if (isThere(folder / name))
       return model;
   std::vector<std::string> names;
   for (fs::directory_iterator at(folder, failure), end; !failure && at != end;

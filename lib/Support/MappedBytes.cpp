@@ -10,9 +10,8 @@
 #include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
 
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -153,22 +152,38 @@ std::string_view foreignFile(std::string_view contents) {
   return {};
 }
 
+bool isThere(const std::filesystem::path &path) {
+  struct stat facts = {};
+  return ::lstat(path.c_str(), &facts) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 Expected<std::string> readTextFile(const std::string &path, int64_t most) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
-    return inputError(path + ": expected a file, found " +
-                      (std::filesystem::exists(path, error) ? "something else" : "none"));
-  auto size = static_cast<int64_t>(std::filesystem::file_size(path, error));
-  if (error || size > most)
+  const char *readable = "a file that can be read";
+  if (!isThere(path))
+    return inputError(path + ": expected a file, found none");
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // see openFile
+  struct stat facts = {};
+  if (file.value < 0 || ::fstat(file.value, &facts) != 0)
+    return systemError(path, readable);
+  if (!S_ISREG(facts.st_mode))
+    return inputError(path + ": expected a file, found something else");
+  if (facts.st_size > most)
     return inputError(path + ": expected at most " + std::to_string(most) + " bytes, found " +
-                      std::to_string(size));
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in || static_cast<int64_t>(text.view().size()) != size)
-    if (size != 0 || !in.is_open())
-      return inputError(path + ": expected a file that can be read, found a read error");
-  return text.str();
+                      std::to_string(facts.st_size));
+  std::string text(static_cast<size_t>(facts.st_size), '\0');
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::read(file.value, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return systemError(path, readable);
+    if (count == 0)
+      return inputError(path + ": expected a file of " + std::to_string(text.size()) +
+                        " bytes, found one that shrinks while it is read");
+    done += static_cast<size_t>(count);
+  }
+  return text;
 }
 
 } // namespace heddle

@@ -11,6 +11,7 @@
 
 #include "heddle/Support/GgufVocabulary.h"
 #include "heddle/Support/Json.h"
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -55,11 +56,15 @@ Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &con
   if (const fs::path path = folder / "chat_template.jinja"; isThere(path))
     found.push_back({"default", HEDDLE_TRY(readText(path)), path.string()});
   std::vector<fs::path> others;
-  std::error_code failure;
-  for (fs::directory_iterator at(folder / chatTemplateFolder, failure), end; !failure && at != end;
-       at.increment(failure))
-    if (at->path().extension() == ".jinja" && isThere(at->path()))
-      others.push_back(at->path());
+  if (const fs::path inner = folder / chatTemplateFolder; isThere(inner)) {
+    std::error_code failure;
+    for (fs::directory_iterator at(inner, failure), end; !failure && at != end;
+         at.increment(failure))
+      if (at->path().extension() == ".jinja")
+        others.push_back(at->path());
+    if (failure)
+      return systemError(inner.string(), "a folder that can be read", failure.value());
+  }
   std::ranges::sort(others);
   for (const fs::path &path : others)
     found.push_back({path.stem().string(), HEDDLE_TRY(readText(path)), path.string()});
@@ -175,10 +180,10 @@ static Status checkReads(const Template &chosen, const std::string &name, const 
 
 Expected<ChatTemplate> ChatTemplate::make(Parts parts) {
   if (std::ranges::none_of(parts.templates, [](const ReadTemplate &one) { return bool(one.read); }))
-    return inputError(parts.templates.front().read.error().message);
+    return Error(parts.templates.front().read.error());
   for (const ReadTemplate &one : parts.templates)
     if (one.source.name == usual && !one.read)
-      return inputError(one.read.error().message);
+      return Error(one.read.error());
   return ChatTemplate(std::make_shared<const Parts>(std::move(parts)));
 }
 
@@ -232,6 +237,8 @@ Expected<ChatTemplate> ChatTemplate::open(const std::string &model) {
   Parts parts{.name = folder, .tokens = std::move(tokens)};
   for (Named &one : found) {
     Expected<Template> read = Template::parse(one.text, one.file);
+    if (!read && read.error().kind == ErrorKind::System)
+      return read.takeError();
     parts.templates.push_back({std::move(one), std::move(read)});
   }
   return make(std::move(parts));

@@ -6,15 +6,9 @@
 #include "FolderFiles.h"
 
 #include "heddle/Support/Json.h"
-#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
 
 namespace heddle::tokenizers {
-
-bool isThere(const std::filesystem::path &path) {
-  std::error_code failure;
-  return std::filesystem::is_regular_file(path, failure);
-}
 
 Expected<std::string> readText(const std::filesystem::path &path) {
   auto file = HEDDLE_TRY(MappedBytes::openFile(path.string()));

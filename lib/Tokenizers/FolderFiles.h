@@ -7,6 +7,8 @@
 
 #include "JsonField.h"
 
+#include "heddle/Support/MappedBytes.h"
+
 #include <filesystem>
 #include <string>
 
@@ -14,7 +16,6 @@ namespace heddle::tokenizers {
 
 inline constexpr const char *tokenizerConfigName = "tokenizer_config.json";
 
-bool isThere(const std::filesystem::path &path);
 Expected<std::string> readText(const std::filesystem::path &path);
 /// An object in a file; an empty one where there is no such file.
 Expected<Json> readObject(const std::filesystem::path &path);

@@ -20,12 +20,20 @@
 
 namespace heddle {
 
-/// Kind of an error; the value is the exit status of the tools.
+/// Kind of an error.
 enum class ErrorKind {
   Input = 1,  ///< a file, a shape or a value that does not fit
   Usage = 2,  ///< a command line that is wrong
   Device = 3, ///< a device that fails, results that differ, or a defect of Heddle
+  /// What the system does not give: a file that is there and cannot be read, memory. Another time
+  /// the same call may succeed, so nothing that is kept may follow from such an error.
+  System = 4,
 };
+
+/// The exit status of the tools: the kind's value, and 1 for what the system does not give.
+constexpr int exitStatusOf(ErrorKind kind) {
+  return static_cast<int>(kind == ErrorKind::System ? ErrorKind::Input : kind);
+}
 
 /// One line of text without a trailing newline, and its kind.
 struct Error {
@@ -37,7 +45,7 @@ inline Error inputError(std::string message) { return {ErrorKind::Input, std::mo
 inline Error usageError(std::string message) { return {ErrorKind::Usage, std::move(message)}; }
 inline Error deviceError(std::string message) { return {ErrorKind::Device, std::move(message)}; }
 
-/// Input error for memory that is exhausted.
+/// System error for memory that is exhausted.
 Error outOfMemory();
 
 /// Text with control characters as \xNN, so that a hostile name cannot break a line or move the

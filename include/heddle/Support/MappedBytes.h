@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string_view>
 
@@ -58,6 +59,9 @@ bool staysInFolder(const std::string &path);
 /// nobody knows. Downloads of models go wrong in few ways.
 std::string_view foreignFile(std::string_view contents);
 
+/// Whether there is something of that name, be it a link to nothing or what cannot be read: reading
+/// it says what is wrong. Only a file that is surely not there may be done without.
+bool isThere(const std::filesystem::path &path);
 /// Reads a regular file; error beyond `most` bytes.
 Expected<std::string> readTextFile(const std::string &path, int64_t most);
 

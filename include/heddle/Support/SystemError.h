@@ -12,10 +12,11 @@
 
 namespace heddle {
 
-/// Input error "m.heddle: expected a file that can be read, found: No such file or directory".
+/// Error "m.heddle: expected a file that can be read, found: Permission denied", of the kind System.
+/// A file that is not there is an input error.
 inline Error systemError(const std::string &path, const std::string &expected, int code = errno) {
-  return inputError(path + ": expected " + expected +
-                    ", found: " + std::generic_category().message(code));
+  return {code == ENOENT || code == ENOTDIR ? ErrorKind::Input : ErrorKind::System,
+          path + ": expected " + expected + ", found: " + std::generic_category().message(code)};
 }
 
 } // namespace heddle
