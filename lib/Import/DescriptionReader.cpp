@@ -69,8 +69,21 @@ void Reader::checkParts() {
       errors.expected(key, "no such key in a description of kind " + model.kind, "it");
 }
 
+/// The name of a file in the folder of the description, whose content goes into the compiled model: a
+/// stranger's description must not name one elsewhere.
+static bool isFileName(const std::string &name) {
+  constexpr size_t longest = 1024;
+  return !name.empty() && name.size() <= longest && name.find('\0') == std::string::npos &&
+         staysInFolder(name);
+}
+
+static constexpr const char *fileInFolder = "a file in the folder of the description";
+
 void Reader::weights() {
-  if (auto file = root.maybe<std::string>("weights"))
+  const auto file = root.maybe<std::string>("weights");
+  if (file && !isFileName(*file))
+    errors.expected("weights", fileInFolder, quotedText(*file));
+  else if (file)
     model.weightsFile = (fs::path(model.file).parent_path() / *file).string();
   else
     model.seed = root.object("weights").get<uint64_t>("seed");
@@ -163,12 +176,6 @@ void Reader::limitByPositions() {
   target.limit = position.length;
 }
 
-/// What a file of a folder may be called: no more is asked of the system.
-static bool isFileName(const std::string &name) {
-  constexpr size_t longest = 1024;
-  return !name.empty() && name.size() <= longest && name.find('\0') == std::string::npos;
-}
-
 /// [C, h, w], cut into patches.
 void Reader::image(SideDescription &side) {
   const Keys &in = side.in;
@@ -233,7 +240,7 @@ void Reader::text(SideDescription &side, const std::string &name) {
   if (!in.has("vocabulary")) // null is vectors
     return void(in.require("vocabulary", errors));
   if (!side.file.empty() && !isFileName(side.file))
-    return errors.expected(in.path("vocabulary"), "a file name, a size or null",
+    return errors.expected(in.path("vocabulary"), std::string(fileInFolder) + ", a size or null",
                            quotedText(side.file));
   if (!side.file.empty())
     side.size = fileLines(side.file, name + ".txt", in.path("vocabulary"));
@@ -281,7 +288,7 @@ void Reader::classes(ClassifierDescription &c) {
   c.size = side.size;
   bool labelled = !c.labels.empty();
   if (labelled && !isFileName(c.labels))
-    errors.expected(c.in.path("labels"), "a file name", quotedText(c.labels));
+    errors.expected(c.in.path("labels"), fileInFolder, quotedText(c.labels));
   else if (labelled)
     c.size = fileLines(c.labels, "labels.txt", c.in.path("labels"));
   auto given = c.in.maybe<int64_t>("size");
