@@ -67,13 +67,14 @@ Expected<AddedTokens> AddedTokens::read(const JsonField &file, const Model &mode
     return added;
   added.cutsSpecials = !HEDDLE_TRY(file.flagAt("split_special_tokens", false)); // ours
   auto elements = HEDDLE_TRY(list->list());
+  Work work(64 * elements.size());
   for (const JsonField &element : elements) {
     AddedToken token = HEDDLE_TRY(readToken(element));
     if (token.content.empty())
       continue;
     if (token.normalized && normalizer) {
       AlignedText text(token.content);
-      if (Status changed = normalizer->apply(text); !changed)
+      if (Status changed = normalizer->apply(text, work); !changed)
         return element.error("a token that can be normalised", changed.error().message);
       token.written = text.text();
     }

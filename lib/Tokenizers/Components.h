@@ -14,16 +14,29 @@
 
 namespace heddle::tokenizers {
 
+/// What is left of the work that the steps of a tokenizer may do for one text. Each takes the bytes that
+/// it reads or writes, whichever are more: a file made for harm has thousands of steps, or few that
+/// double the text.
+class Work {
+public:
+  /// For `bytes` of input. Steps of tokenizers that people use read each byte some 20 times.
+  explicit Work(size_t bytes) : left((size_t(4) << 20) + 256 * bytes) {}
+  Status step(size_t before, size_t after);
+
+private:
+  size_t left;
+};
+
 class Normalizer {
 public:
   virtual ~Normalizer() = default;
-  virtual Status apply(AlignedText &text) const = 0;
+  virtual Status apply(AlignedText &text, Work &work) const = 0;
 };
 
 class PreTokenizer {
 public:
   virtual ~PreTokenizer() = default;
-  virtual Status apply(Pieces &pieces) const = 0;
+  virtual Status apply(Pieces &pieces, Work &work) const = 0;
 };
 
 /// A token of a piece. Bytes behind the piece stand for a suffix that the model adds.
@@ -102,13 +115,13 @@ Expected<std::unique_ptr<Component>> readByType(const JsonField &field,
   return type.error("one of " + known, foundText(type.value()));
 }
 
-/// A component that is one function of its value and never fails.
-template <typename Component, typename Value, typename Function>
+/// A component that is one function of its value and never fails. `Context` is what else it is given.
+template <typename Component, typename Value, typename... Context, typename Function>
 std::unique_ptr<Component> componentOf(Function function) {
   class Simple : public Component {
   public:
     explicit Simple(Function function) : function(std::move(function)) {}
-    Status apply(Value &value) const override {
+    Status apply(Value &value, Context &...) const override {
       function(value);
       return {};
     }

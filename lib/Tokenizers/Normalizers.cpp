@@ -21,11 +21,11 @@ using Read = Expected<std::unique_ptr<Normalizer>>;
 class Sequence : public Normalizer {
 public:
   explicit Sequence(std::vector<std::unique_ptr<Normalizer>> steps) : steps(std::move(steps)) {}
-  Status apply(AlignedText &text) const override {
+  Status apply(AlignedText &text, Work &work) const override {
     for (const auto &step : steps) {
       const size_t before = text.size();
-      HEDDLE_TRY(step->apply(text));
-      HEDDLE_TRY(checkGrowth(before, text.size()));
+      HEDDLE_TRY(step->apply(text, work));
+      HEDDLE_TRY(work.step(before, text.size()));
     }
     return {};
   }
@@ -36,7 +36,7 @@ private:
 
 template <typename Function>
 std::unique_ptr<Normalizer> simple(Function function) {
-  return componentOf<Normalizer, AlignedText>(std::move(function));
+  return componentOf<Normalizer, AlignedText, Work>(std::move(function));
 }
 
 //===- BertNormalizer ----------------------------------------------------===//
@@ -56,7 +56,7 @@ public:
   Bert(bool clean, bool chinese, bool accents, bool lower)
       : clean(clean), chinese(chinese), accents(accents), lower(lower) {}
 
-  Status apply(AlignedText &text) const override {
+  Status apply(AlignedText &text, Work &) const override {
     if (clean)
       cleanText(text);
     if (chinese && !isAscii(text.text()))
@@ -110,7 +110,7 @@ Read readBert(const JsonField &field) {
 class Replace : public Normalizer {
 public:
   explicit Replace(Replacement change) : change(std::move(change)) {}
-  Status apply(AlignedText &text) const override {
+  Status apply(AlignedText &text, Work &) const override {
     const std::vector<TokenSpan> matches = HEDDLE_TRY(change.find(text.text()));
     text.replace(matches, change.content);
     return {};
@@ -166,6 +166,17 @@ Read readByteLevel(const JsonField &) {
 }
 
 } // namespace
+
+Status Work::step(size_t before, size_t after) {
+  constexpr size_t call = 64; // a step costs time where there is no text too
+  const size_t cost = std::max(before, after) + call;
+  if (cost > left)
+    return inputError(
+        "expected a normalizer and a pre-tokenizer whose steps read and write at most "
+        "4 MiB and 256 bytes for each byte of text, found more");
+  left -= cost;
+  return {};
+}
 
 Status checkGrowth(size_t before, size_t after) {
   constexpr size_t most = 32 << 20;

@@ -18,11 +18,11 @@ using Read = Expected<std::unique_ptr<PreTokenizer>>;
 class Sequence : public PreTokenizer {
 public:
   explicit Sequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps(std::move(steps)) {}
-  Status apply(Pieces &pieces) const override {
+  Status apply(Pieces &pieces, Work &work) const override {
     for (const auto &step : steps) {
       const size_t before = pieces.buffer().size();
-      HEDDLE_TRY(step->apply(pieces));
-      HEDDLE_TRY(checkGrowth(before, pieces.buffer().size()));
+      HEDDLE_TRY(step->apply(pieces, work));
+      HEDDLE_TRY(work.step(before, pieces.buffer().size()));
     }
     return {};
   }
@@ -37,7 +37,7 @@ public:
   SplitBy(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert)
       : pattern(std::move(pattern)), behavior(behavior), invert(invert) {}
 
-  Status apply(Pieces &pieces) const override {
+  Status apply(Pieces &pieces, Work &) const override {
     std::vector<TokenSpan> matches;
     return pieces.split([&](std::string_view text, std::vector<Part> &parts) -> Status {
       matches.clear();
@@ -162,7 +162,7 @@ public:
   ByteLevel(bool prefix, bool words)
       : prefix(prefix), words(words ? splitBy(gpt2Pattern(), SplitBehavior::Isolated) : nullptr) {}
 
-  Status apply(Pieces &pieces) const override {
+  Status apply(Pieces &pieces, Work &work) const override {
     if (prefix)
       HEDDLE_TRY(pieces.rewrite([](AlignedText &text) {
         if (!text.text().starts_with(' '))
@@ -170,7 +170,7 @@ public:
         return Status();
       }));
     if (words)
-      HEDDLE_TRY(words->apply(pieces));
+      HEDDLE_TRY(words->apply(pieces, work));
     pieces.toByteCharacters();
     return {};
   }
@@ -190,7 +190,7 @@ class MetaspaceSplit : public PreTokenizer {
 public:
   explicit MetaspaceSplit(Metaspace settings) : settings(std::move(settings)) {}
 
-  Status apply(Pieces &pieces) const override {
+  Status apply(Pieces &pieces, Work &) const override {
     HEDDLE_TRY(pieces.rewrite([&](AlignedText &text) {
       std::vector<TokenSpan> blanks;
       for (size_t at = 0; (at = text.text().find(' ', at)) != std::string::npos; ++at)

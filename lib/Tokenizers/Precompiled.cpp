@@ -127,7 +127,7 @@ public:
   Precompiled(DoubleArray table, std::string pool, bool longest)
       : table(std::move(table)), pool(std::move(pool)), longest(longest) {}
 
-  Status apply(AlignedText &text) const override {
+  Status apply(AlignedText &text, Work &) const override {
     std::vector<Change> changes;
     const bool modified =
         HEDDLE_TRY(longest ? byPlaces(text.text(), changes) : byGraphemes(text.text(), changes));

@@ -321,13 +321,14 @@ Expected<Row> encodeRow(const Parts &parts, std::string_view text, int8_t sequen
   HEDDLE_TRY(checkUtf8(text, place));
   auto cutUp = [&]() -> Expected<Row> {
     Pieces pieces(text);
+    Work work(text.size());
     HEDDLE_TRY(parts.added.split(pieces, false));
     if (parts.normalizer)
       HEDDLE_TRY(
-          pieces.rewrite([&](AlignedText &piece) { return parts.normalizer->apply(piece); }));
+          pieces.rewrite([&](AlignedText &piece) { return parts.normalizer->apply(piece, work); }));
     HEDDLE_TRY(parts.added.split(pieces, true));
     if (parts.preTokenizer)
-      HEDDLE_TRY(parts.preTokenizer->apply(pieces));
+      HEDDLE_TRY(parts.preTokenizer->apply(pieces, work));
     return RowWriter(*parts.model, pieces, sequence).write(text);
   };
   auto row = cutUp();

@@ -30,7 +30,8 @@ std::string normalized(const std::string &json, std::string_view text) {
   if (!normalizer)
     return normalizer.error().message;
   AlignedText result(text);
-  Status applied = (*normalizer)->apply(result);
+  Work work(text.size());
+  Status applied = (*normalizer)->apply(result, work);
   return applied ? result.text() : applied.error().message;
 }
 
@@ -39,7 +40,8 @@ Texts piecesOf(const std::string &json, std::string_view text) {
   if (!splitter)
     return {splitter.error().message};
   Pieces pieces(text);
-  if (Status applied = (*splitter)->apply(pieces); !applied)
+  Work work(text.size());
+  if (Status applied = (*splitter)->apply(pieces, work); !applied)
     return {applied.error().message};
   Texts result;
   for (const Piece &piece : pieces.pieces())
@@ -160,7 +162,8 @@ TEST(Normalizers, PlacesStayThoseOfTheInput) {
   const Json json = Json::parse(R"({"type": "BertNormalizer"})");
   auto normalizer = readNormalizer(JsonField(json, "t.json"));
   AlignedText text("É語");
-  ASSERT_TRUE((*normalizer)->apply(text));
+  Work work(text.size());
+  ASSERT_TRUE((*normalizer)->apply(text, work));
   ASSERT_EQ(text.text(), "e 語 ");
   EXPECT_EQ(text.spans()[0], (TokenSpan{0, 2}));
   EXPECT_EQ(text.spans()[2], (TokenSpan{2, 5}));
