@@ -8,6 +8,7 @@
 
 #include "UnknownOption.h"
 
+#include "heddle/Support/Terminal.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
+#include <optional>
 #include <span>
 #include <unistd.h>
 
@@ -186,8 +188,10 @@ inline void printError(const Error &error) {
   // No caret for an empty formula.
   bool pointed =
       formula && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
-  std::cerr << "error: " << printable(formula ? error.message.substr(0, end) : error.message)
-            << (pointed ? error.message.substr(end) : "") << "\n";
+  constexpr size_t most = 2000; // a message may quote several texts, each of which is shorter
+  const std::string line = formula ? error.message.substr(0, end) : error.message;
+  std::cerr << "error: " << printable(shortened(line, most))
+            << (pointed ? printableLines(error.message.substr(end)) : "") << "\n";
 }
 
 /// Main function of a tool: calls `run`, which returns a Status, checks the standard streams,
@@ -196,7 +200,11 @@ template <typename Run>
 int runProgram(const Run &run) {
   occupyStandardStreams();
   std::ios::sync_with_stdio(false); // so that std::cin knows what is at hand
+  std::optional<TerminalText> shown;
+  if (isatty(STDOUT_FILENO) != 0)
+    shown.emplace(std::cout);
   Status status = withinMemory(run);
+  shown.reset();
   if (status)
     status = finishStandardStreams();
   if (status)

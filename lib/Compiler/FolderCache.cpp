@@ -438,8 +438,8 @@ static std::string modelLine(const CachedFile &file) {
                ? (*json)[key].get<std::string>()
                : std::string("unknown");
   };
-  return "folder " + word("folder") + " (" + word("options") + "), " + megabytes(file.bytes) +
-         ", used " + timeText(file.used) + "\n";
+  return "folder " + printable(word("folder")) + " (" + printable(word("options")) + "), " +
+         megabytes(file.bytes) + ", used " + timeText(file.used) + "\n";
 }
 
 std::string heddle::cacheText() {

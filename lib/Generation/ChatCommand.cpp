@@ -135,7 +135,7 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
     if (!answer && (!command.terminal || exitStatusOf(answer.error().kind) != 1))
       return inPlace(answer.takeError(), turns.place());
     if (!answer) {
-      notes << "error: " << answer.takeError().message << '\n';
+      notes << "error: " << printable(answer.takeError().message) << '\n';
       continue;
     }
     rate.add(answer->tokens);

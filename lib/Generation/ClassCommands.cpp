@@ -92,7 +92,7 @@ private:
     if (!text.values.empty())
       for (const std::vector<double> scores = scoresOf(text.values, opened);
            size_t best : bestOf(scores, all ? scores.size() : 1))
-        labels.push_back({label(best), scores[best]});
+        labels.push_back({rawLabel(best), scores[best]});
     return labelsJson(text.text, labels, all);
   }
   /// `{"word": …, "label": …, "score": …}` for each word, of each label with --all.
@@ -101,11 +101,13 @@ private:
     std::string list;
     for (size_t best : bestOf(scores, all ? scores.size() : 1))
       list += (list.empty() ? "" : ", ") + ("{\"word\": " + jsonText(word)) +
-              ", \"label\": " + jsonText(label(best)) + ", \"score\": " + jsonNumber(scores[best]) +
-              "}";
+              ", \"label\": " + jsonText(rawLabel(best)) +
+              ", \"score\": " + jsonNumber(scores[best]) + "}";
     return list;
   }
-  std::string label(size_t number) const {
+  /// A label as one column of a line, whatever its file says.
+  std::string label(size_t number) const { return printable(rawLabel(number)); }
+  std::string rawLabel(size_t number) const {
     return opened.model.labels ? opened.model.labels->token(static_cast<int32_t>(number))
                                : std::to_string(number);
   }

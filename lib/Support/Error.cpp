@@ -6,6 +6,8 @@
 
 #include "heddle/Support/Error.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
@@ -15,27 +17,65 @@ Error outOfMemory() {
   return {ErrorKind::System, "expected enough memory for this call, found too little"};
 }
 
-std::string printable(std::string_view text) {
+/// Length of the character of UTF-8 at the start of a text, and its code point; 0: there is none.
+static size_t decode(std::string_view text, uint32_t &point) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (size == 0 || lead > 0xf4 || text.size() < size)
+    return 0;
+  point = size == 1 ? lead : lead & (0x7fu >> size);
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80)
+      return 0;
+    point = point << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool isSurrogate = point >= 0xd800 && point < 0xe000;
+  return point < least[size] || point > 0x10ffff || isSurrogate ? 0 : size;
+}
+
+/// Whether a terminal obeys a character rather than show it: C0, C1, and marks of direction.
+static bool isObeyed(uint32_t point) {
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e ||
+         point == 0x200f || (point >= 0x202a && point <= 0x202e) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
+static std::string escaped(std::string_view text, std::string_view kept) {
   std::string result;
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    char hex[8];
-    std::snprintf(hex, sizeof hex, "\\x%02x", byte);
-    result += byte < 32 || byte == 127 ? std::string(hex) : std::string(1, c);
+  while (!text.empty()) {
+    uint32_t point = static_cast<unsigned char>(text[0]);
+    const size_t size = decode(text, point);
+    if (size > 0 && (!isObeyed(point) || kept.find(text[0]) != kept.npos)) {
+      result += text.substr(0, size);
+    } else {
+      char code[8];
+      const bool isByte = size <= 1;
+      std::snprintf(code, sizeof code, isByte ? "\\x%02x" : "\\u%04x",
+                    isByte ? static_cast<unsigned char>(text[0]) : point);
+      result += code;
+    }
+    text.remove_prefix(std::max<size_t>(size, 1));
   }
   return result;
 }
 
+std::string printable(std::string_view text) { return escaped(text, ""); }
+std::string printableLines(std::string_view text) { return escaped(text, "\n\t"); }
+
+std::string shortened(std::string_view text, size_t most) {
+  if (text.size() <= most)
+    return std::string(text);
+  size_t end = most - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end; // not inside a UTF-8 sequence
+  return std::string(text.substr(0, end)) + "...";
+}
+
 std::string quotedText(std::string_view text) {
   constexpr size_t most = 60;
-  bool cut = text.size() > most;
-  if (cut) {
-    size_t end = most - 3;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-      --end; // not inside a UTF-8 sequence
-    text = text.substr(0, end);
-  }
-  return "'" + printable(text) + (cut ? "...'" : "'");
+  return "'" + printable(shortened(text, most)) + "'";
 }
 
 void misused(std::string_view what, std::string_view found) {

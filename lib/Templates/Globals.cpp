@@ -83,8 +83,9 @@ Expected<Value> makeNamespace(Call &call) {
 
 /// The template's own complaint about what it was given.
 Expected<Value> raise(Call &call) {
-  return inputError("expected what the template takes, found: " +
-                    printable(HEDDLE_TRY(textOf(call.value(0), call.budget))));
+  constexpr size_t most = 200; // a sentence for people
+  const std::string text = HEDDLE_TRY(textOf(call.value(0), call.budget));
+  return inputError("expected what the template takes, found: " + printable(shortened(text, most)));
 }
 
 Expected<Value> strftimeNow(Call &call) {

@@ -48,9 +48,14 @@ inline Error deviceError(std::string message) { return {ErrorKind::Device, std::
 /// System error for memory that is exhausted.
 Error outOfMemory();
 
-/// Text with control characters as \xNN, so that a hostile name cannot break a line or move the
-/// terminal's cursor.
+/// Text whose control characters, marks of the direction of writing and bytes that are not UTF-8 are
+/// \xNN or \uNNNN, so that a hostile name cannot break a line, move the terminal's cursor or change
+/// the order of what is shown.
 std::string printable(std::string_view text);
+/// The same of text with lines: its newlines and tabs stay.
+std::string printableLines(std::string_view text);
+/// At most `most` bytes of a text, and "..." where there are more.
+std::string shortened(std::string_view text, size_t most);
 /// Text of a user for a message: in quotes, printable, and cut to 60 bytes.
 std::string quotedText(std::string_view text);
 

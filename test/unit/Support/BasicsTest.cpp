@@ -28,6 +28,11 @@ namespace {
 TEST(Error, RepeatsUsersOnOneShortLine) {
   EXPECT_EQ(quotedText("decode"), "'decode'");
   EXPECT_EQ(quotedText("a\n\x1b[31m"), "'a\\x0a\\x1b[31m'");
+  // C1, marks of direction and bytes that are not UTF-8; letters of any language stay.
+  EXPECT_EQ(printable("\xc2\x9b\xe2\x80\xae\xd8\x9c\x9b\xc0\x9b"),
+            "\\u009b\\u202e\\u061c\\x9b\\xc0\\x9b");
+  EXPECT_EQ(printable("caf\u00e9 \u4f60 \U0001F600"), "caf\u00e9 \u4f60 \U0001F600");
+  EXPECT_EQ(printableLines("a\tb\n\x1b"), "a\tb\n\\x1b");
   EXPECT_EQ(quotedText(std::string(5000, 'x')), "'" + std::string(57, 'x') + "...'");
   EXPECT_EQ(quotedText(std::string(56, 'x') + "\xe6\x88\x91\xe6\x88\x91"),
             "'" + std::string(56, 'x') + "...'"); // never half a character
