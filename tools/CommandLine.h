@@ -160,13 +160,6 @@ inline void addChatTemplate(CLI::App &app, std::optional<std::string> &name) {
       ->type_name("NAME");
 }
 
-inline void addChatFlags(CLI::App &app, ChatCommand &command) {
-  addWritingFlags(app, command.writing);
-  app.add_option("--system", command.system, "what the first message says")->type_name("TEXT");
-  addChatTemplate(app, command.chatTemplate);
-  command.terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
-}
-
 /// Adds texts and the flags of continuing them.
 inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
   addDecodingFlags(app, command);
@@ -232,7 +225,8 @@ struct TextDriver {
   TranslateCommand &command;
   std::function<void(CLI::App &)> addModel; ///< adds the flags of the model and its device
   std::function<Expected<Session>()> open;
-  std::string tool; ///< name for the examples of --help
+  std::string tool;         ///< name for the examples of --help
+  const std::string &model; ///< as the user names it
 };
 
 /// Adds one of them, which leaves the status of `run` in `outcome`.
@@ -272,18 +266,6 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
               generateCommand)
       ->footer("Examples:\n" + start + "generate model.heddle \"once upon a\" --limit=20\n" +
                start + "generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
-  auto chat = std::make_shared<ChatCommand>();
-  addTextCommand(
-      app, driver, outcome, "chat", "talk with a model, line by line",
-      [&](CLI::App &own) { addChatFlags(own, *chat); },
-      [driver, chat]() -> Status {
-        HEDDLE_TRY(checkChat(*chat));
-        Session session = HEDDLE_TRY(driver.open());
-        return chatCommand(session, *chat, std::cin, std::cout, std::cerr);
-      })
-      ->footer("Ctrl-C ends an answer, and where nobody answers, the chat.\nExamples:\n" + start +
-               "chat model.heddle --system=\"Answer in one sentence.\"\n" + start +
-               "chat model.heddle --sample --temperature=0.7 < questions.txt");
 }
 
 inline void addTranscribeFlags(CLI::App &app, TranscribeCommand &command) {
@@ -391,14 +373,6 @@ inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome)
   addEncoder("answer", "find the answer to a question in texts" + lines, AnswerCommand(),
              addAnswerFlags, checkRun, answerCommand,
              start + "answer model.heddle --question=\"who?\" \"a text\"");
-}
-
-/// Adds the commands on texts; the chosen one leaves its status in `outcome`.
-inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
-  addWriters(app, driver, outcome);
-  addTranscribe(app, driver, outcome);
-  addPerplexity(app, driver, outcome);
-  addReaders(app, driver, outcome);
 }
 
 /// Adds `tokenize`, which needs no session.

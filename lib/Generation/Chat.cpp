@@ -67,6 +67,18 @@ Expected<TokenIds> Chat::fit(std::vector<Message> &said) const {
   return ids;
 }
 
+Expected<ChatAnswer> Chat::regenerate(const OnText &onText) {
+  if (messages.size() < 2)
+    return inputError("expected an answer to write again, found none");
+  const std::vector<Message> before = messages;
+  const std::string question = before[before.size() - 2].content;
+  messages.resize(messages.size() - 2);
+  auto answer = say(question, onText);
+  if (!answer)
+    messages = before;
+  return answer;
+}
+
 Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
   std::vector<Message> said = messages;
   said.push_back({"user", text});

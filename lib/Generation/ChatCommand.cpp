@@ -2,14 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns from a terminal or from lines of input. Ctrl-C ends an answer, and where
-// nobody answers, the chat.
+// Turns of a user who types, with commands, or lines of input. Ctrl-C ends an answer,
+// and where nobody answers, the chat.
 #include "Conversation.h"
 #include "DecodingChoice.h"
 #include "TextBatches.h"
 #include "Utf8.h"
 
 #include "heddle/Generation/Chat.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include <fcntl.h>
 #include <istream>
 #include <ostream>
+#include <sstream>
 #include <unistd.h>
 
 using namespace heddle;
@@ -72,7 +74,6 @@ void noteLimits(const ChatAnswer &answer, int64_t room, std::ostream &notes) {
 
 /// Waits for a line, until there is none or an interrupt ends the wait.
 bool waitForLine(Texts &turns, std::string &text) {
-  interrupted = 0;
   waits = 1;
   const bool found = turns.next(text) && !interrupted;
   waits = 0;
@@ -81,6 +82,139 @@ bool waitForLine(Texts &turns, std::string &text) {
 
 Error inPlace(Error error, const std::string &place) {
   return {error.kind, place + ": " + error.message};
+}
+
+std::string decodingText(const DecodingOptions &decoding) {
+  if (!decoding.sample)
+    return "greedy";
+  std::ostringstream text;
+  text << "drawn with temperature " << decoding.temperature;
+  if (decoding.topK > 0)
+    text << ", top-k " << decoding.topK;
+  if (decoding.topP < 1)
+    text << ", top-p " << decoding.topP;
+  if (decoding.minP > 0)
+    text << ", min-p " << decoding.minP;
+  text << ", seed " << decoding.seed;
+  return text.str();
+}
+
+constexpr const char *helpText =
+    "/clear         forget the conversation\n"
+    "/system TEXT   what the message of the system says from now on; without TEXT there is none\n"
+    "/regenerate    answer the last question again\n"
+    "/exit          end, as Ctrl-D does; Ctrl-C stops an answer, and a line that is typed\n"
+    "/help          this list\n"
+    "A line with a blank in front of its / goes to the model.\n";
+
+/// A conversation between its user and a chat.
+class Talk {
+public:
+  Talk(Chat &chat, const ChatCommand &command, int64_t room, std::ostream &out, std::ostream &notes)
+      : chat(chat), command(command), room(room), out(out), notes(notes) {}
+
+  Status run(std::istream &in);
+
+private:
+  enum class Next : uint8_t { Ask, Answer, AnswerAgain, End };
+
+  void showSettings();
+  Next obey(const std::string &line);
+  Status answer(const std::string &text, bool again, const std::string &place);
+
+  Chat &chat;
+  const ChatCommand &command;
+  int64_t room;
+  std::ostream &out, &notes;
+  Rate rate;
+};
+
+void Talk::showSettings() {
+  notes << command.model << ": a context of " << room << " tokens, "
+        << decodingText(chat.decoding()) << "; /help lists commands, Ctrl-D ends\n";
+}
+
+/// What a line asks for, where its user types: a command, or an answer.
+Talk::Next Talk::obey(const std::string &line) {
+  if (line.empty())
+    return Next::Ask;
+  if (!command.ask || line[0] != '/')
+    return Next::Answer;
+  const size_t end = std::min(line.find(' '), line.size());
+  const std::string word = line.substr(0, end);
+  const size_t first = std::min(line.find_first_not_of(' ', end), line.size());
+  const std::string rest = line.substr(first, line.find_last_not_of(' ') + 1 - first);
+  if (word == "/system") {
+    chat.setSystem(rest.empty() ? std::nullopt : std::optional(rest));
+    notes << (rest.empty() ? "note: there is no message of the system\n"
+                           : "note: the message of the system is set\n");
+  } else if (!rest.empty() ||
+             (word != "/exit" && word != "/clear" && word != "/regenerate" && word != "/help")) {
+    notes << "error: expected /clear, /system TEXT, /regenerate, /exit or /help, found "
+          << quotedText(line) << "; a blank in front of it sends it to the model\n";
+  } else if (word == "/regenerate") {
+    return Next::AnswerAgain;
+  } else if (word == "/exit") {
+    return Next::End;
+  } else if (word == "/clear") {
+    chat.clear();
+    notes << "note: the conversation is forgotten\n";
+  } else {
+    notes << helpText;
+  }
+  return Next::Ask;
+}
+
+Status Talk::answer(const std::string &text, bool again, const std::string &place) {
+  auto show = [&](const std::string &piece) -> Expected<bool> {
+    out << piece << std::flush;
+    HEDDLE_TRY(written(out));
+    return interrupted == 0;
+  };
+  const Rate::Span span(rate);
+  auto answer = again ? chat.regenerate(show) : chat.say(text, show);
+  if (!answer && interrupted) { // while the question was read
+    out << '\n' << std::flush;
+    return {};
+  }
+  if (!answer && (!command.ask || exitStatusOf(answer.error().kind) != 1))
+    return inPlace(answer.takeError(), place);
+  if (!answer) {
+    notes << "error: " << printable(answer.takeError().message) << '\n';
+    return {};
+  }
+  rate.add(answer->tokens);
+  out << (answer->text.ends_with('\n') ? "" : "\n") << std::flush;
+  noteLimits(*answer, room, notes);
+  if (again && !chat.decoding().sample)
+    notes << "note: greedy decoding writes the same answer again; --sample draws another\n";
+  return {};
+}
+
+Status Talk::run(std::istream &in) {
+  const std::vector<std::string> none;
+  Texts turns(none, in);
+  const Interrupt interrupt;
+  if (command.ask)
+    showSettings();
+  uint64_t typed = 0;
+  auto next = [&](std::string &text) {
+    ++typed;
+    interrupted = 0;
+    return command.ask ? command.ask("> ", text) : waitForLine(turns, text);
+  };
+  for (std::string text; next(text);) {
+    const Next wanted = obey(text);
+    if (wanted == Next::End)
+      break;
+    if (wanted != Next::Ask)
+      HEDDLE_TRY(answer(text, wanted == Next::AnswerAgain,
+                        command.ask ? "line " + std::to_string(typed) : turns.place()));
+  }
+  if (command.writing.rate)
+    rate.write(notes);
+  // That Ctrl-C ended the reading is no fault of the input.
+  return interrupted ? Status() : turns.finish();
 }
 
 } // namespace
@@ -109,43 +243,5 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
   auto chat = Chat::create(session, model, std::move(options));
   if (!chat)
     return ofModel(session, chat.takeError());
-  std::vector<std::string> none;
-  Texts turns(none, in);
-  Rate rate;
-  auto show = [&](const std::string &piece) -> Expected<bool> {
-    out << piece << std::flush;
-    HEDDLE_TRY(written(out));
-    return interrupted == 0;
-  };
-  auto next = [&](std::string &text) {
-    if (command.terminal)
-      out << "> " << std::flush;
-    return waitForLine(turns, text);
-  };
-  const Interrupt interrupt;
-  for (std::string text; next(text);) {
-    if (text.empty())
-      continue;
-    const Rate::Span span(rate);
-    auto answer = chat->say(text, show);
-    if (!answer && interrupted) { // while the question was read
-      out << '\n' << std::flush;
-      continue;
-    }
-    if (!answer && (!command.terminal || exitStatusOf(answer.error().kind) != 1))
-      return inPlace(answer.takeError(), turns.place());
-    if (!answer) {
-      notes << "error: " << printable(answer.takeError().message) << '\n';
-      continue;
-    }
-    rate.add(answer->tokens);
-    out << (answer->text.ends_with('\n') ? "" : "\n") << std::flush;
-    noteLimits(*answer, model.target->limit, notes);
-  }
-  if (command.terminal)
-    out << '\n';
-  if (command.writing.rate)
-    rate.write(notes);
-  return interrupted ? Status()
-                     : turns.finish(); // reading ended by Ctrl-C is no fault of the input
+  return Talk(*chat, command, model.target->limit, out, notes).run(in);
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Command line of heddle-run; the libraries carry out the commands.
-#include "../CommandLine.h"
+#include "../TextCommandLine.h"
 
 using namespace heddle;
 
@@ -85,7 +85,7 @@ Status runTool(int argc, char **argv) {
   addRun(app, flags, outcome);
   driver::addTextCommands(app,
                           {flags.translate, [&](CLI::App &own) { addSessionFlags(own, flags); },
-                           [&] { return openSession(flags); }, "heddle-run"},
+                           [&] { return openSession(flags); }, "heddle-run", flags.file},
                           outcome);
   driver::addTokenize(app, "heddle-run", outcome);
   addBench(app, flags, outcome);

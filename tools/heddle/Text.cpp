@@ -4,6 +4,7 @@
 //
 // The text commands that both drivers share, on any MODEL.
 
+#include "../TextCommandLine.h"
 #include "Driver.h"
 
 #include <memory>
@@ -37,7 +38,7 @@ void addText(CLI::App &app, Status &outcome) {
     flags->compile.outputs.push_back(flags->translate.attention);
     return openModel(flags->model, flags->jit, flags->compile);
   };
-  addTextCommands(app, {flags->translate, addModel, open, "heddle"}, outcome);
+  addTextCommands(app, {flags->translate, addModel, open, "heddle", flags->model}, outcome);
   addTokenize(app, "heddle", outcome);
 }
 

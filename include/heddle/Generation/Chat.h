@@ -39,6 +39,14 @@ public:
   /// messages; what it leaves alone is not read again. After an error the conversation is as it was.
   Expected<ChatAnswer> say(const std::string &text, const OnText &onText = {});
 
+  /// Answers the last question again: its answer is forgotten. Error where nothing was asked.
+  Expected<ChatAnswer> regenerate(const OnText &onText = {});
+  /// Forgets all messages but that of the system.
+  void clear() { messages.clear(); }
+  /// The message of the system from now on; none: as the template does.
+  void setSystem(std::optional<std::string> text) { options.system = std::move(text); }
+  const DecodingOptions &decoding() const { return options.decoding; }
+
 private:
   struct Message {
     const char *role;

@@ -13,6 +13,7 @@
 #include "heddle/Runtime/Session.h"
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 
@@ -130,7 +131,10 @@ struct ChatCommand {
   WritingOptions writing;                  ///< without a beam
   std::optional<std::string> system;       ///< what the first message says
   std::optional<std::string> chatTemplate; ///< name of one of the model's; none: see ChatTemplate
-  bool terminal = false;                   ///< somebody types: a mark asks for each turn
+  std::string model;                       ///< how the user named it, for the first line
+  /// Of a user who types: reads a line after `mark`; false: there is none. The chat then says its
+  /// settings at the start and takes the commands of `/help`. Empty: each line of `in` is a turn.
+  std::function<bool(const std::string &mark, std::string &line)> ask;
 };
 
 /// `transcribe`.
@@ -180,8 +184,8 @@ Status generateCommand(Session &session, const TranslateCommand &command, std::i
 
 /// Usage error for options that contradict each other.
 Status checkChat(const ChatCommand &command);
-/// Answers each line of `in` as a turn of one conversation. Notes about what is forgotten go to
-/// `notes`.
+/// Answers each line of the user, or of `in`, as a turn of one conversation. Notes about settings and
+/// about what is forgotten go to `notes`.
 Status chatCommand(Session &session, const ChatCommand &command, std::istream &in,
                    std::ostream &out, std::ostream &notes);
 

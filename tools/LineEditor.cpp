@@ -1,0 +1,238 @@
+//===- LineEditor.cpp - Lines that a user types ---------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libedit gets its characters from here: sequences of keys that it does not know would
+// leave their letters in the line, and an interrupt would not end its wait.
+#include "LineEditor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <clocale>
+#include <csignal>
+#include <cwchar>
+#include <deque>
+#include <histedit.h>
+#include <optional>
+#include <poll.h>
+#include <unistd.h>
+
+using namespace heddle;
+using namespace heddle::driver;
+
+struct LineEditor::State {
+  EditLine *edit = nullptr;
+  History *history = nullptr;
+  locale_t locale = nullptr; ///< characters are UTF-8, whatever the user's locale is
+  FILE *drawing = nullptr;
+  std::string mark;
+  std::deque<char> keys;    ///< of a sequence that is read, and not taken yet
+  bool interrupted = false; ///< while the line was read
+};
+
+namespace {
+
+volatile std::sig_atomic_t signalled = 0;
+
+/// SIGINT reaches this handler alone, and only while keys are waited for.
+class Interruptible {
+public:
+  Interruptible() {
+    signalled = 0;
+    sigset_t block;
+    sigemptyset(&block);
+    sigaddset(&block, SIGINT);
+    sigprocmask(SIG_BLOCK, &block, &mask);
+    struct sigaction action = {};
+    action.sa_handler = [](int) { signalled = 1; };
+    sigaction(SIGINT, &action, &before);
+  }
+  ~Interruptible() {
+    sigaction(SIGINT, &before, nullptr);
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+  }
+  Interruptible(const Interruptible &) = delete;
+  Interruptible &operator=(const Interruptible &) = delete;
+
+private:
+  sigset_t mask = {};
+  struct sigaction before = {};
+};
+
+/// One byte of the terminal; none: it has ended, an interrupt came, or nothing did for `wait`.
+std::optional<char> readByte(const timespec *wait) {
+  sigset_t open;
+  sigprocmask(SIG_BLOCK, nullptr, &open);
+  sigdelset(&open, SIGINT);
+  for (;;) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    const int ready = ppoll(&input, 1, wait, &open);
+    if (signalled || ready == 0 || (ready < 0 && errno != EINTR))
+      return std::nullopt;
+    if (ready < 0)
+      continue;
+    char byte = 0;
+    const ssize_t count = read(STDIN_FILENO, &byte, 1);
+    if (count == 1)
+      return byte;
+    if (count == 0 || errno != EINTR)
+      return std::nullopt;
+  }
+}
+
+/// The rest of a key's sequence behind ESC, where libedit is to get it: keys that move, delete and
+/// go through the history, and letters with Alt.
+std::string sequence() {
+  constexpr timespec pause{.tv_sec = 0, .tv_nsec = 50'000'000};
+  const std::optional<char> first = readByte(&pause);
+  if (!first)
+    return ""; // the key Escape
+  if (*first != '[' && *first != 'O')
+    return std::isalpha(static_cast<unsigned char>(*first)) ? std::string(1, *first) : "";
+  std::string rest(1, *first);
+  for (;;) {
+    const std::optional<char> next = readByte(&pause);
+    if (!next)
+      return "";
+    rest += *next;
+    if (*next >= 0x40 && *next <= 0x7e)
+      break;
+  }
+  for (const char *known : {"[A", "[B", "[C", "[D", "[H", "[F", "OA", "OB", "OC", "OD", "OH", "OF",
+                            "[1~", "[3~", "[4~", "[7~", "[8~", "[1;5C", "[1;5D"})
+    if (rest == known)
+      return rest;
+  return "";
+}
+
+LineEditor::State &stateOf(EditLine *edit) {
+  void *state = nullptr;
+  el_get(edit, EL_CLIENTDATA, &state);
+  return *static_cast<LineEditor::State *>(state);
+}
+
+/// One character for libedit: 1, or 0 at the end.
+int readCharacter(EditLine *edit, wchar_t *character) {
+  LineEditor::State &state = stateOf(edit);
+  std::mbstate_t shift = {};
+  while (state.keys.empty()) {
+    const std::optional<char> byte = readByte(nullptr);
+    if (!byte) {
+      state.interrupted = signalled != 0;
+      return 0;
+    }
+    if (*byte == '\033') {
+      const std::string rest = sequence();
+      if (!rest.empty())
+        state.keys.push_back(*byte);
+      state.keys.insert(state.keys.end(), rest.begin(), rest.end());
+      continue;
+    }
+    const size_t size = std::mbrtowc(character, &*byte, 1, &shift);
+    if (size == 1 || size == 0)
+      return 1;
+    if (size != static_cast<size_t>(-2)) // no UTF-8: the byte is dropped
+      shift = {};
+  }
+  *character = static_cast<unsigned char>(state.keys.front());
+  state.keys.pop_front();
+  return 1;
+}
+
+char *markOf(EditLine *edit) { return stateOf(edit).mark.data(); }
+
+void bindKeys(EditLine *edit) {
+  for (auto [keys, command] : {std::pair("\033[3~", "ed-delete-next-char"),
+                               {"\033[1~", "ed-move-to-beg"},
+                               {"\033[7~", "ed-move-to-beg"},
+                               {"\033[4~", "ed-move-to-end"},
+                               {"\033[8~", "ed-move-to-end"},
+                               {"\033[1;5C", "em-next-word"},
+                               {"\033[1;5D", "ed-prev-word"},
+                               {"\033[H", "ed-move-to-beg"},
+                               {"\033[F", "ed-move-to-end"},
+                               {"\033OH", "ed-move-to-beg"},
+                               {"\033OF", "ed-move-to-end"}})
+    el_set(edit, EL_BIND, keys, command, nullptr);
+}
+
+/// A locale of this thread for as long as it lives.
+class Locale {
+public:
+  explicit Locale(locale_t own) : before(uselocale(own)) {}
+  ~Locale() { uselocale(before); }
+  Locale(const Locale &) = delete;
+  Locale &operator=(const Locale &) = delete;
+
+private:
+  locale_t before;
+};
+
+} // namespace
+
+LineEditor::LineEditor(std::unique_ptr<State> state) : state(std::move(state)) {}
+
+LineEditor::~LineEditor() {
+  if (state->edit)
+    el_end(state->edit);
+  if (state->history)
+    history_end(state->history);
+  if (state->locale)
+    freelocale(state->locale);
+}
+
+Expected<std::unique_ptr<LineEditor>> LineEditor::create(const std::string &tool) {
+  std::unique_ptr<LineEditor> editor(new LineEditor(std::make_unique<State>()));
+  State &state = *editor->state;
+  state.locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (!state.locale)
+    return inputError("standard input: expected the locale C.UTF-8, found none");
+  const Locale locale(state.locale);
+  state.drawing = isatty(STDOUT_FILENO) != 0 ? stdout : stderr;
+  state.edit = el_init(tool.c_str(), stdin, state.drawing, stderr);
+  state.history = history_init();
+  if (!state.edit || !state.history)
+    return inputError("standard input: expected a terminal that can be read, found none");
+  HistEvent event;
+  history(state.history, &event, H_SETSIZE, 1000);
+  history(state.history, &event, H_SETUNIQUE, 1);
+  el_set(state.edit, EL_CLIENTDATA, &state);
+  el_set(state.edit, EL_EDITOR, "emacs");
+  el_set(state.edit, EL_HIST, ::history, state.history);
+  el_set(state.edit, EL_PROMPT, markOf);
+  el_set(state.edit, EL_GETCFN, readCharacter);
+  bindKeys(state.edit);
+  return editor;
+}
+
+bool LineEditor::read(const std::string &mark, std::string &line) {
+  const Locale locale(state->locale);
+  const Interruptible interruptible;
+  state->mark = mark;
+  for (;;) {
+    state->interrupted = false;
+    signalled = 0;
+    el_resize(state->edit); // the window may have another size since the last line
+    int count = 0;
+    const char *typed = el_gets(state->edit, &count);
+    const LineInfo *info = el_line(state->edit);
+    const bool hasText = info && info->lastchar != info->buffer;
+    if (!typed || count <= 0 || state->interrupted) {
+      std::fputc('\n', state->drawing);
+      std::fflush(state->drawing);
+      if (!state->interrupted || !hasText)
+        return false;
+      el_reset(state->edit);
+      continue;
+    }
+    line.assign(typed, static_cast<size_t>(count));
+    std::erase_if(line, [](char c) {
+      const auto byte = static_cast<unsigned char>(c);
+      return (byte < 0x20 && c != '\t') || byte == 0x7f;
+    });
+    HistEvent event;
+    if (line.find_first_not_of(" \t") != std::string::npos)
+      history(state->history, &event, H_ENTER, line.c_str());
+    return true;
+  }
+}
