@@ -160,6 +160,14 @@ inline void addChatTemplate(CLI::App &app, std::optional<std::string> &name) {
       ->type_name("NAME");
 }
 
+/// Adds --special, of the commands that a chat template writes for.
+inline void addSpecial(CLI::App &app, std::optional<std::string> &special) {
+  app.add_option("--special", special,
+                 "where special tokens of messages count: template (default: only in what the "
+                 "chat template wrote) or all (in texts of users too)")
+      ->type_name("WHERE");
+}
+
 /// Adds texts and the flags of continuing them.
 inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
   addDecodingFlags(app, command);
@@ -168,6 +176,7 @@ inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
                  "the chat template, and answers are JSON texts")
       ->type_name("FILE");
   addChatTemplate(app, command.chatTemplate);
+  addSpecial(app, command.special);
 }
 
 /// Adds texts and the flags of decoding and of pictures of attention weights.
@@ -391,6 +400,7 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
   own->add_flag("--chat", command->chat,
                 "texts are what a user says: the ids of the model's chat template");
   addChatTemplate(*own, command->chatTemplate);
+  addSpecial(*own, command->special);
   own->add_option("--system", command->system, "with --chat: the message of the system before them")
       ->type_name("TEXT");
   own->add_flag(

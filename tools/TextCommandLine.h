@@ -14,6 +14,7 @@ inline void addChatFlags(CLI::App &app, ChatCommand &command) {
   addWritingFlags(app, command.writing);
   app.add_option("--system", command.system, "what the first message says")->type_name("TEXT");
   addChatTemplate(app, command.chatTemplate);
+  addSpecial(app, command.special);
 }
 
 /// Adds `chat`. Who types edits lines; other input is lines as they are.

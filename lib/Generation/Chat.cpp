@@ -35,11 +35,12 @@ Expected<TokenIds> Chat::idsOf(const std::vector<Message> &said) const {
     list.push_back(messageOf("system", *options.system));
   for (const Message &message : said)
     list.push_back(messageOf(message.role, message.content));
-  const std::string text =
-      HEDDLE_TRY(model->target->chat->render(list, /*addGenerationPrompt=*/true, Json::object()));
-  // A template stands beside a tokenizer, and writes the special tokens itself.
+  const ChatTemplate &chat = *model->target->chat;
+  const RenderedText text =
+      HEDDLE_TRY(chat.renderParts(list, /*addGenerationPrompt=*/true, Json::object()));
   return HEDDLE_TRY(
-             model->target->tokenizer->encode(text, {.specialTokens = false}, "conversation"))
+             model->target->tokenizer->encode(
+                 text.text, conversationOptions(chat, text, options.special), "conversation"))
       .ids;
 }
 

@@ -222,6 +222,8 @@ Status Talk::run(std::istream &in) {
 Status heddle::checkChat(const ChatCommand &command) {
   if (command.system)
     HEDDLE_TRY(tokenizers::checkUtf8(*command.system, "--system"));
+  if (command.special)
+    HEDDLE_TRY(specialTokensOf(*command.special));
   return checkWriting(command.writing);
 }
 
@@ -236,6 +238,7 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
   ChatOptions options{.system = command.system,
                       .decoding = HEDDLE_TRY(decodingOf(command.writing, *decoder, *model.target,
                                                         /*streams=*/true)),
+                      .special = HEDDLE_TRY(specialTokensOf(command.special.value_or("template"))),
                       .stops = command.writing.stops};
   options.decoding.onPrompt = [](size_t) {
     return interrupted ? Status(inputError("expected an answer, found an interrupt")) : Status();

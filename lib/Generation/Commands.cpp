@@ -176,8 +176,13 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
   HEDDLE_TRY(checkWriting(command.writing));
   if (!command.prompts.empty() && (!command.text.texts.empty() || !command.text.input.empty()))
     return usageError("--prompts: expected no texts and no --input beside it, found some");
-  if (command.chatTemplate && !readsJson(command))
-    return usageError("--chat-template: expected --prompts=FILE.jsonl beside it, found none");
+  for (auto [given, flag] : {std::pair(command.chatTemplate.has_value(), "--chat-template"),
+                             {command.special.has_value(), "--special"}})
+    if (given && !readsJson(command))
+      return usageError(std::string(flag) +
+                        ": expected --prompts=FILE.jsonl beside it, found none");
+  if (command.special)
+    HEDDLE_TRY(specialTokensOf(*command.special));
   if (command.stream && (command.text.json || readsJson(command)))
     return usageError("--stream: expected no JSON lines, found " +
                       (command.text.json ? "--json" : "--prompts=" + command.prompts));
@@ -190,15 +195,16 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
 
 /// The ids of a line of --prompts.
 static Expected<EncodedText> encodePrompt(const TextModel &model, const std::string &line,
-                                          const std::string &place) {
+                                          const std::string &place, SpecialTokens special) {
   const nlohmann::ordered_json json = HEDDLE_TRY(parseJson(line, place, JsonText::Line));
   if (json.is_string())
     return model.target->encode(json.get<std::string>(), place);
   if (!model.target->chat)
     return inputError(place + ": expected a text, since the model has no chat template, found " +
                       json.type_name());
-  return model.target->encode(HEDDLE_TRY(conversationText(*model.target->chat, json, place)), place,
-                              {.whole = true});
+  const RenderedText text = HEDDLE_TRY(conversationText(*model.target->chat, json, place));
+  return model.target->encode(text.text, place,
+                              {.whole = true, .given = text.given, .special = special});
 }
 
 /// Refuses a model one of whose sides is ids alone.
@@ -240,8 +246,9 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
     texts.input = command.prompts;
     texts.lines = true; // which encodePrompt reads
   }
+  const SpecialTokens special = HEDDLE_TRY(specialTokensOf(command.special.value_or("template")));
   auto encode = [&](const std::string &text, const std::string &place) {
-    return readsJson(command) ? encodePrompt(model, text, place)
+    return readsJson(command) ? encodePrompt(model, text, place, special)
                               : model.input().encode(text, place, {.before = before});
   };
   Rate rate;

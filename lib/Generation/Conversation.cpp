@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Conversation.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 using namespace heddle;
@@ -23,38 +24,38 @@ Json heddle::messageOf(const char *role, const std::string &content) {
   return {{"role", role}, {"content", content}};
 }
 
-Expected<std::string> heddle::questionText(const ChatTemplate &chat,
-                                           const std::optional<std::string> &system,
-                                           const std::string &question) {
+Expected<RenderedText> heddle::questionText(const ChatTemplate &chat,
+                                            const std::optional<std::string> &system,
+                                            const std::string &question) {
   Json messages = Json::array();
   if (system)
     messages.push_back(messageOf("system", *system));
   messages.push_back(messageOf("user", question));
-  return chat.render(messages, /*addGenerationPrompt=*/true, Json::object());
+  return chat.renderParts(messages, /*addGenerationPrompt=*/true, Json::object());
 }
 
-Expected<std::string> heddle::pairText(const ChatTemplate &chat, const std::string &system,
-                                       const std::string &query, const std::string &document) {
+Expected<RenderedText> heddle::pairText(const ChatTemplate &chat, const std::string &system,
+                                        const std::string &query, const std::string &document) {
   Json messages = Json::array();
   if (!system.empty())
     messages.push_back(messageOf("system", system));
   messages.push_back(messageOf("query", query));
   messages.push_back(messageOf("document", document));
-  return chat.render(messages, /*addGenerationPrompt=*/false, Json::object());
+  return chat.renderParts(messages, /*addGenerationPrompt=*/false, Json::object());
 }
 
 Status heddle::checkPairs(const ChatTemplate &chat) {
-  const std::string both = HEDDLE_TRY(pairText(chat, "", "a", "b"));
+  const std::string both = HEDDLE_TRY(pairText(chat, "", "a", "b")).text;
   for (auto [query, document, role] : {std::tuple("c", "b", "query"), {"a", "c", "document"}})
-    if (HEDDLE_TRY(pairText(chat, "", query, document)) == both)
+    if (HEDDLE_TRY(pairText(chat, "", query, document)).text == both)
       return inputError(std::string("chat template: expected one that shows messages of the roles "
                                     "query and document, found one that leaves out ") +
                         role);
   return {};
 }
 
-Expected<std::string> heddle::conversationText(const ChatTemplate &chat, Json json,
-                                               const std::string &place) {
+Expected<RenderedText> heddle::conversationText(const ChatTemplate &chat, Json json,
+                                                const std::string &place) {
   if (json.is_array())
     json = {{"messages", std::move(json)}};
   if (!json.is_object() || !json.contains("messages"))
@@ -62,6 +63,24 @@ Expected<std::string> heddle::conversationText(const ChatTemplate &chat, Json js
                       quotedText(json.dump()));
   const Json messages = json["messages"];
   json.erase("messages");
-  auto text = chat.render(messages, /*addGenerationPrompt=*/true, json);
-  return text ? std::move(text) : inputError(place + ": " + text.takeError().message);
+  auto text = chat.renderParts(messages, /*addGenerationPrompt=*/true, json);
+  if (!text)
+    return inputError(place + ": " + text.takeError().message);
+  return text;
+}
+
+EncodeOptions heddle::conversationOptions(const ChatTemplate &chat, const RenderedText &text,
+                                          SpecialTokens special) {
+  EncodeOptions options{.specialTokens = false};
+  if (special == SpecialTokens::All)
+    return options;
+  options.plain = text.given;
+  options.marks = [&chat](std::string_view token) { return chat.marks(token); };
+  return options;
+}
+
+Expected<SpecialTokens> heddle::specialTokensOf(const std::string &word) {
+  if (word != "template" && word != "all")
+    return usageError("--special: expected template or all, found " + quotedText(word));
+  return word == "all" ? SpecialTokens::All : SpecialTokens::Template;
 }

@@ -95,22 +95,29 @@ static Expected<EncodedText> givenIds(const TextSide &side, std::string_view lin
 static Expected<EncodedText> tokenized(const TextSide &side, std::string_view text,
                                        std::string_view place, const TextContext &context) {
   const std::string whole = std::string(context.before) + std::string(text);
-  auto encode = [&](const EncodeOptions &options) {
+  EncodeOptions options{.specialTokens = !context.whole};
+  if (side.chat && context.special == SpecialTokens::Template) {
+    options.plain.assign(context.given.begin(), context.given.end());
+    for (TokenSpan &part : options.plain)
+      part = {part.begin + static_cast<uint32_t>(context.before.size()),
+              part.end + static_cast<uint32_t>(context.before.size())};
+    options.marks = [&side](std::string_view token) { return side.chat->marks(token); };
+  }
+  auto encode = [&] {
     if (!context.pair)
       return side.tokenizer->encode(whole, options, place);
     return context.pairFirst ? side.tokenizer->encode(*context.pair, whole, options, place)
                              : side.tokenizer->encode(whole, *context.pair, options, place);
   };
-  TokenEncoding tokens = HEDDLE_TRY(encode({.specialTokens = !context.whole}));
+  TokenEncoding tokens = HEDDLE_TRY(encode());
   EncodedText encoded;
   encoded.empty = tokens.size() == 0;
   const int64_t count = static_cast<int64_t>(tokens.size());
   if (!context.uncut)
     HEDDLE_TRY(checkLength(side, count, place));
   if (int64_t room = side.longest().value_or(count); count > room && !context.uncut) {
-    tokens = HEDDLE_TRY(
-        encode({.specialTokens = !context.whole,
-                .truncation = Truncation{.length = room, .left = side.tokenizer->cutsLeft()}}));
+    options.truncation = Truncation{.length = room, .left = side.tokenizer->cutsLeft()};
+    tokens = HEDDLE_TRY(encode());
     encoded.cut = count - static_cast<int64_t>(tokens.size());
   }
   for (size_t i = 0; side.language && i < tokens.size(); ++i)
@@ -131,10 +138,10 @@ static Expected<EncodedText> pairOfMessages(const TextSide &side, std::string_vi
   std::string document(whole);
   EncodedText encoded;
   for (;;) {
-    const std::string messages =
+    const RenderedText messages =
         HEDDLE_TRY(pairText(*side.chat, std::string(context.before), std::string(query), document));
-    TokenEncoding tokens =
-        HEDDLE_TRY(side.tokenizer->encode(messages, {.specialTokens = false}, place));
+    TokenEncoding tokens = HEDDLE_TRY(side.tokenizer->encode(
+        messages.text, conversationOptions(*side.chat, messages, context.special), place));
     const int64_t count = static_cast<int64_t>(tokens.size());
     const int64_t beyond = count - side.longest().value_or(count);
     HEDDLE_TRY(checkLength(side, count, place));

@@ -33,11 +33,14 @@ Status checkTokenize(const TokenizeCommand &command) {
       return usageError(std::string(flag) + ": expected no --chat beside it, found both");
   for (auto [given, flag] : {std::pair(command.messages, "--messages"),
                              {command.system.has_value(), "--system"},
-                             {command.chatTemplate.has_value(), "--chat-template"}})
+                             {command.chatTemplate.has_value(), "--chat-template"},
+                             {command.special.has_value(), "--special"}})
     if (given && !command.chat)
       return usageError(std::string(flag) + ": expected --chat beside it, found none");
   if (command.messages && command.system)
     return usageError("--system: expected no --messages beside it, found both");
+  if (command.special)
+    HEDDLE_TRY(specialTokensOf(*command.special));
   return {};
 }
 
@@ -81,8 +84,8 @@ Expected<Source> openSource(const TokenizeCommand &command, std::ostream &notes)
 }
 
 /// The text of a conversation that a line gives: what a user says, or JSON.
-Expected<std::string> conversationOf(const TokenizeCommand &command, const ChatTemplate &chat,
-                                     const std::string &text, const std::string &place) {
+Expected<RenderedText> conversationOf(const TokenizeCommand &command, const ChatTemplate &chat,
+                                      const std::string &text, const std::string &place) {
   if (!command.messages)
     return questionText(chat, command.system, text);
   return conversationText(chat, HEDDLE_TRY(parseJson(text, place)), place);
@@ -97,10 +100,14 @@ Expected<std::string> answerOf(const TokenizeCommand &command, const Source &sou
         HEDDLE_TRY(tokenizer.decode(HEDDLE_TRY(parseIds(text, tokenizer, place))));
     return json ? "{\"text\": " + jsonText(decoded) + "}" : decoded;
   }
-  // A chat template wrote the special tokens itself.
-  const EncodeOptions options{.specialTokens = !command.noSpecial && !command.chat};
-  const std::string whole =
-      command.chat ? HEDDLE_TRY(conversationOf(command, *source.chat, text, place)) : text;
+  EncodeOptions options{.specialTokens = !command.noSpecial};
+  RenderedText rendered;
+  if (command.chat) {
+    rendered = HEDDLE_TRY(conversationOf(command, *source.chat, text, place));
+    options = conversationOptions(
+        *source.chat, rendered, HEDDLE_TRY(specialTokensOf(command.special.value_or("template"))));
+  }
+  const std::string &whole = command.chat ? rendered.text : text;
   const TokenEncoding tokens =
       HEDDLE_TRY(command.pair ? tokenizer.encode(whole, *command.pair, options, place)
                               : tokenizer.encode(whole, options, place));

@@ -16,6 +16,7 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 namespace heddle {
@@ -284,6 +285,24 @@ std::string ChatTemplate::toJson() const {
 Expected<std::string> ChatTemplate::render(const Json &messages, bool addGenerationPrompt,
                                            const Json &variables,
                                            const RenderOptions &options) const {
+  return HEDDLE_TRY(renderParts(messages, addGenerationPrompt, variables, options)).text;
+}
+
+bool ChatTemplate::marks(std::string_view token) const {
+  auto isAscii = [](char c, int (*is)(int)) { return (c & 0x80) == 0 && is(c) != 0; };
+  if (token.size() < 3 || !isAscii(token.front(), std::ispunct) ||
+      !isAscii(token.back(), std::ispunct) ||
+      std::ranges::none_of(token, [&](char c) { return isAscii(c, std::isalnum); }))
+    return false;
+  return token.starts_with("<|") || token.starts_with("<｜") ||
+         std::ranges::any_of(parts->templates, [&](const ReadTemplate &one) {
+           return one.source.text.find(token) != std::string::npos;
+         });
+}
+
+Expected<RenderedText> ChatTemplate::renderParts(const Json &messages, bool addGenerationPrompt,
+                                                 const Json &variables,
+                                                 const RenderOptions &options) const {
   if (!messages.is_array() || std::ranges::any_of(messages, [](const Json &message) {
         return !message.is_object() || !message.contains("role");
       }))
@@ -291,15 +310,15 @@ Expected<std::string> ChatTemplate::render(const Json &messages, bool addGenerat
                       quotedText(messages.dump()));
   if (!variables.is_object())
     return inputError(parts->name + ": expected an object of variables, found another value");
-  Json all = parts->tokens;
-  all["messages"] = messages;
-  all["tools"] = nullptr; // templates ask whether they are none
-  all["documents"] = nullptr;
-  all["add_generation_prompt"] = addGenerationPrompt;
-  all.update(variables);
+  Json own = parts->tokens;
+  own["tools"] = nullptr; // templates ask whether they are none
+  own["documents"] = nullptr;
+  own["add_generation_prompt"] = addGenerationPrompt;
+  Json given = {{"messages", messages}};
+  given.update(variables);
   const Template &one = *HEDDLE_TRY(parts->choose(chosen, variables));
   HEDDLE_TRY(checkReads(one, parts->name, variables));
-  return one.render(all, options);
+  return one.renderParts(own, given, options);
 }
 
 } // namespace heddle

@@ -145,7 +145,7 @@ Expected<Value> Interpreter::element(const Value &object, int64_t index) {
   if (!object.isText())
     return object.items()[static_cast<size_t>(place)];
   HEDDLE_TRY(budget.allocate(16 * object.text().size()));
-  return Value::text(std::string(charactersOf(object.text())[static_cast<size_t>(place)]));
+  return partOfText(object, charactersOf(object.text())[static_cast<size_t>(place)]);
 }
 
 Expected<Value> Interpreter::item(const Value &object, const Value &key) {
@@ -211,11 +211,11 @@ Expected<Value> Interpreter::evaluateSlice(const Expression &expression) {
   if (object.isText()) {
     HEDDLE_TRY(budget.allocate(24 * object.text().size()));
     const std::vector<std::string_view> characters = charactersOf(object.text());
-    std::string text;
+    TextBuilder text;
     const auto places = HEDDLE_TRY(slicePlaces(bounds, static_cast<int64_t>(characters.size())));
     for (size_t place : places)
-      text += characters[place];
-    return Value::text(std::move(text));
+      text.addPart(object, characters[place]);
+    return std::move(text).value();
   }
   Values items;
   const auto places = HEDDLE_TRY(slicePlaces(bounds, static_cast<int64_t>(object.items().size())));
@@ -323,10 +323,10 @@ Expected<Value> Interpreter::evaluateArithmetic(const Expression &expression) {
 }
 
 Expected<Value> Interpreter::evaluateConcat(const Expression &expression) {
-  std::string text;
+  TextBuilder text;
   for (const ExpressionPtr &part : expression.parts)
-    text += HEDDLE_TRY(textOf(HEDDLE_TRY(evaluate(*part)), budget));
-  return Value::text(std::move(text));
+    text.add(HEDDLE_TRY(textValueOf(HEDDLE_TRY(evaluate(*part)), budget)));
+  return std::move(text).value();
 }
 
 Expected<bool> Interpreter::compare(const std::string &sign, const Value &a, const Value &b) {

@@ -70,7 +70,10 @@ Expected<Value> applyFunction(const Function &function, Interpreter &interpreter
 /// a + b and its like, by the operator's text.
 Expected<Value> arithmetic(std::string_view sign, const Value &a, const Value &b, Budget &budget);
 /// a % b of a string: "%s and %d" % (a, b).
-Expected<Value> formatText(const std::string &form, const Values &values, Budget &budget);
+Expected<Value> formatText(const Value &form, const Values &values, Budget &budget);
+/// The text with `with` in place of the first `most` places of `old`; -1: of all.
+Expected<Value> replacedText(const Value &text, const std::string &old, const Value &with,
+                             int64_t most, Budget &budget);
 /// round(value, places) as Python rounds.
 double rounded(double value, int64_t places);
 

@@ -38,20 +38,27 @@ Error Interpreter::placed(Error error, int line) {
   return error;
 }
 
-Expected<std::string> Interpreter::run(const Body &body, const nlohmann::ordered_json &variables) {
-  scope = std::make_shared<Scope>();
+Status Interpreter::define(const nlohmann::ordered_json &variables, bool given) {
   if (!variables.is_object())
     return inputError(name + ": expected an object of variables, found another value");
   for (const auto &[key, json] : variables.items()) {
-    Expected<Value> value = fromJson(json, budget);
+    Expected<Value> value = fromJson(json, given, budget);
     if (!value)
       return inputError(name + ": " + printable(key) + ": " + value.error().message);
     scope->names.insert_or_assign(key, std::move(*value));
   }
-  std::string text;
+  return {};
+}
+
+Expected<RenderedText> Interpreter::run(const Body &body, const nlohmann::ordered_json &own,
+                                        const nlohmann::ordered_json &given) {
+  scope = std::make_shared<Scope>();
+  HEDDLE_TRY(define(own, /*given=*/false));
+  HEDDLE_TRY(define(given, /*given=*/true));
+  TextBuilder text;
   out = &text;
   HEDDLE_TRY(execute(body));
-  return text;
+  return RenderedText{std::move(text.text()), std::move(text.given())};
 }
 
 //===- Bodies --------------------------------------------------------------===//
@@ -74,7 +81,7 @@ Expected<Interpreter::Flow> Interpreter::executeOne(const Statement &statement) 
   switch (statement.kind) {
   case Statement::Text:
     HEDDLE_TRY(budget.allocate(statement.text.size()));
-    out->append(statement.text);
+    out->add(std::string_view(statement.text));
     return Flow::On;
   case Statement::Output:
     for (const ExpressionPtr &part : statement.parts)
@@ -109,24 +116,19 @@ Expected<Interpreter::Flow> Interpreter::executeOne(const Statement &statement) 
 }
 
 Status Interpreter::write(const Value &value) {
-  if (value.isText()) {
-    HEDDLE_TRY(budget.allocate(value.text().size()));
-    out->append(value.text());
-    return {};
-  }
-  out->append(HEDDLE_TRY(textOf(value, budget)));
+  out->add(HEDDLE_TRY(textValueOf(value, budget)));
   return {};
 }
 
-Expected<std::string> Interpreter::capture(const Body &body) {
-  std::string text;
-  std::string *around = std::exchange(out, &text);
+Expected<Value> Interpreter::capture(const Body &body) {
+  TextBuilder text;
+  TextBuilder *around = std::exchange(out, &text);
   Inner inner(scope);
   Expected<Flow> flow = execute(body);
   out = around;
   if (!flow)
     return flow.takeError();
-  return text;
+  return std::move(text).value();
 }
 
 Expected<Interpreter::Flow> Interpreter::executeIf(const Statement &statement) {
@@ -226,14 +228,14 @@ Status Interpreter::assign(const Expression &target, Value value) {
 Status Interpreter::executeSet(const Statement &statement) {
   if (statement.kind == Statement::Set)
     return assign(*statement.parts[0], HEDDLE_TRY(evaluate(*statement.parts[1])));
-  Value text = Value::text(HEDDLE_TRY(capture(statement.bodies[0])));
+  Value text = HEDDLE_TRY(capture(statement.bodies[0]));
   if (statement.parts[1])
     text = HEDDLE_TRY(filterBlock(*statement.parts[1], std::move(text)));
   return assign(*statement.parts[0], std::move(text));
 }
 
 Status Interpreter::executeFilter(const Statement &statement) {
-  Value text = Value::text(HEDDLE_TRY(capture(statement.bodies[0])));
+  Value text = HEDDLE_TRY(capture(statement.bodies[0]));
   return write(HEDDLE_TRY(filterBlock(*statement.parts[0], std::move(text))));
 }
 
@@ -268,8 +270,8 @@ Status Interpreter::executeCall(const Statement &statement) {
 
 Expected<Value> Interpreter::callMacro(const FunctionObject &object, Arguments arguments) {
   const ScopePtr around = std::exchange(scope, std::make_shared<Scope>(Scope{object.scope}));
-  std::string text;
-  std::string *outAround = std::exchange(out, &text);
+  TextBuilder text;
+  TextBuilder *outAround = std::exchange(out, &text);
   Status status = bindParameters(*object.macro, arguments);
   if (status)
     if (Expected<Flow> flow = execute(object.macro->bodies[0]); !flow)
@@ -278,7 +280,7 @@ Expected<Value> Interpreter::callMacro(const FunctionObject &object, Arguments a
   out = outAround;
   if (!status)
     return status.takeError();
-  return Value::text(std::move(text));
+  return std::move(text).value();
 }
 
 /// Sets the parameters in the macro's scope; what is left over goes to varargs and kwargs where the

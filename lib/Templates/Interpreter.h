@@ -41,7 +41,8 @@ public:
   Interpreter(const Interpreter &) = delete;
   Interpreter &operator=(const Interpreter &) = delete;
 
-  Expected<std::string> run(const Body &body, const nlohmann::ordered_json &variables);
+  Expected<RenderedText> run(const Body &body, const nlohmann::ordered_json &own,
+                             const nlohmann::ordered_json &given);
 
   // What functions ask for.
   Budget &budgetOf() { return budget; }
@@ -106,7 +107,8 @@ private:
   Status assign(const Expression &target, Value value);
   Status write(const Value &value);
   /// The text that a body writes, in a scope of its own.
-  Expected<std::string> capture(const Body &body);
+  Expected<Value> capture(const Body &body);
+  Status define(const nlohmann::ordered_json &variables, bool given);
   Error placed(Error error, int line);
 
   const std::string &name;
@@ -115,7 +117,7 @@ private:
   int depth = 0;
   bool isPlaced = false; ///< the error knows its line
   ScopePtr scope;
-  std::string *out = nullptr;
+  TextBuilder *out = nullptr;
   std::vector<ScopePtr> keptScopes;
   std::vector<std::shared_ptr<NamespaceObject>> namespaces;
 };

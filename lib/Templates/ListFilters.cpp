@@ -38,7 +38,7 @@ Expected<Value> withoutCase(Call &call, Value value, bool keepsCase) {
   if (keepsCase || !value.isText())
     return value;
   HEDDLE_TRY(call.budget.allocate(3 * value.text().size()));
-  return Value::text(lowerText(value.text()));
+  return madeOf(value, lowerText(value.text()), call.budget);
 }
 
 Expected<Value> made(Call &call, Kind kind, Values items) {
@@ -87,10 +87,10 @@ Expected<Value> reverse(Call &call) {
   std::ranges::reverse(items);
   if (!call.self.isText())
     return made(call, Kind::Iterator, std::move(items));
-  std::string text;
+  TextBuilder text;
   for (const Value &item : items)
-    text += item.text();
-  return Value::text(std::move(text));
+    text.add(item);
+  return std::move(text).value();
 }
 
 Expected<Value> items(Call &call) {
@@ -113,14 +113,16 @@ Expected<Value> attr(Call &call) {
 
 Expected<Value> join(Call &call) {
   const Values items = HEDDLE_TRY(elementsOf(call.self, call.budget));
-  const std::string between = HEDDLE_TRY(textOf(call.value(0, Value::text("")), call.budget));
-  HEDDLE_TRY(call.budget.allocate(between.size() * items.size()));
-  std::string text;
+  const Value between = HEDDLE_TRY(textValueOf(call.value(0, Value::text("")), call.budget));
+  HEDDLE_TRY(call.budget.allocate(between.text().size() * items.size()));
+  TextBuilder text;
   for (size_t i = 0; i < items.size(); ++i) {
     const Value part = HEDDLE_TRY(partOf(call, items[i], call.value(1)));
-    text += (i > 0 ? between : "") + HEDDLE_TRY(textOf(part, call.budget));
+    if (i > 0)
+      text.add(between);
+    text.add(HEDDLE_TRY(textValueOf(part, call.budget)));
   }
-  return Value::text(std::move(text));
+  return std::move(text).value();
 }
 
 //===- Choosing ------------------------------------------------------------===//

@@ -14,7 +14,7 @@ namespace {
 
 Expected<Value> changed(Call &call, std::string (*change)(std::string_view)) {
   HEDDLE_TRY(call.budget.allocate(3 * call.self.text().size()));
-  return Value::text(change(call.self.text()));
+  return madeOf(call.self, change(call.self.text()), call.budget);
 }
 
 Expected<Value> upper(Call &call) { return changed(call, upperText); }
@@ -26,23 +26,24 @@ Expected<Value> stripped(Call &call, bool atStart, bool atEnd) {
   std::string_view text = call.self.text();
   if (!call.has(0)) {
     text = atStart ? stripStart(text) : text;
-    return Value::text(std::string(atEnd ? stripEnd(text) : text));
+    return partOfText(call.self, atEnd ? stripEnd(text) : text);
   }
   const std::string characters = HEDDLE_TRY(call.text(0));
   HEDDLE_TRY(call.budget.step((text.size() + characters.size()) / 16));
   text = atStart ? stripStart(text, characters) : text;
-  return Value::text(std::string(atEnd ? stripEnd(text, characters) : text));
+  return partOfText(call.self, atEnd ? stripEnd(text, characters) : text);
 }
 
 Expected<Value> strip(Call &call) { return stripped(call, true, true); }
 Expected<Value> lstrip(Call &call) { return stripped(call, true, false); }
 Expected<Value> rstrip(Call &call) { return stripped(call, false, true); }
 
+/// Parts of the text.
 Expected<Value> texts(Call &call, Kind kind, const std::vector<std::string_view> &pieces) {
   HEDDLE_TRY(call.budget.allocate(call.self.text().size() + 48 * pieces.size()));
   Values items;
   for (std::string_view piece : pieces)
-    items.push_back(Value::text(std::string(piece)));
+    items.push_back(partOfText(call.self, piece));
   return Value::sequence(kind, std::move(items), call.budget);
 }
 
@@ -80,8 +81,9 @@ Expected<Value> partitioned(Call &call, bool fromEnd) {
     return texts(call, Kind::Tuple,
                  fromEnd ? std::vector<std::string_view>{"", "", view}
                          : std::vector<std::string_view>{view, "", ""});
-  return texts(call, Kind::Tuple,
-               {view.substr(0, at), separator, view.substr(at + separator.size())});
+  return texts(
+      call, Kind::Tuple,
+      {view.substr(0, at), view.substr(at, separator.size()), view.substr(at + separator.size())});
 }
 
 Expected<Value> partition(Call &call) { return partitioned(call, false); }
@@ -107,20 +109,20 @@ Expected<Value> endswith(Call &call) { return hasEdge(call, true); }
 
 Expected<Value> removeprefix(Call &call) {
   const std::string prefix = HEDDLE_TRY(call.text(0));
-  const std::string &text = call.self.text();
-  return Value::text(text.substr(text.starts_with(prefix) ? prefix.size() : 0));
+  const std::string_view text = call.self.text();
+  return partOfText(call.self, text.substr(text.starts_with(prefix) ? prefix.size() : 0));
 }
 Expected<Value> removesuffix(Call &call) {
   const std::string suffix = HEDDLE_TRY(call.text(0));
-  const std::string &text = call.self.text();
-  return Value::text(text.substr(0, text.size() - (text.ends_with(suffix) ? suffix.size() : 0)));
+  const std::string_view text = call.self.text();
+  return partOfText(call.self,
+                    text.substr(0, text.size() - (text.ends_with(suffix) ? suffix.size() : 0)));
 }
 
 Expected<Value> replace(Call &call) {
-  const std::string old = HEDDLE_TRY(call.text(0)), with = HEDDLE_TRY(call.text(1));
-  const int64_t most = HEDDLE_TRY(call.integer(2, -1));
-  HEDDLE_TRY(call.budget.allocate(replacedSize(call.self.text(), old, with, most)));
-  return Value::text(replaced(call.self.text(), old, with, most));
+  const std::string old = HEDDLE_TRY(call.text(0));
+  HEDDLE_TRY(call.text(1));
+  return replacedText(call.self, old, call.value(1), HEDDLE_TRY(call.integer(2, -1)), call.budget);
 }
 
 /// The first place in code points; -1: none.
@@ -149,14 +151,16 @@ Expected<Value> textCount(Call &call) {
 
 Expected<Value> join(Call &call) {
   const Values items = HEDDLE_TRY(elementsOf(call.value(0), call.budget));
-  std::string text;
+  TextBuilder text;
   for (size_t i = 0; i < items.size(); ++i) {
     if (!items[i].isText())
       return call.error("strings", items[i]);
     HEDDLE_TRY(call.budget.allocate(items[i].text().size() + call.self.text().size()));
-    text += (i > 0 ? call.self.text() : "") + items[i].text();
+    if (i > 0)
+      text.add(call.self);
+    text.add(items[i]);
   }
-  return Value::text(std::move(text));
+  return std::move(text).value();
 }
 
 template <bool (*holds)(char32_t)>
@@ -169,13 +173,13 @@ Expected<Value> islower(Call &call) { return Value(isLowerText(call.self.text())
 /// str.format with fields {}, {0} and {name}.
 Expected<Value> format(Call &call) {
   const std::string &form = call.self.text();
-  std::string text;
+  TextBuilder text;
   size_t next = 0;
   for (size_t at = 0; at < form.size(); ++at) {
     const char c = form[at];
     const bool doubled = at + 1 < form.size() && form[at + 1] == c;
     if ((c != '{' && c != '}') || doubled) {
-      text += c;
+      text.addPart(call.self, std::string_view(form).substr(at, 1));
       at += (c == '{' || c == '}') ? 1 : 0;
       continue;
     }
@@ -196,11 +200,11 @@ Expected<Value> format(Call &call) {
       return inputError(
           "format: expected a field that is a number or a name that was given, found " +
           quotedText(field));
-    text += HEDDLE_TRY(textOf(*value, call.budget));
+    text.add(HEDDLE_TRY(textValueOf(*value, call.budget)));
     at = end;
   }
-  HEDDLE_TRY(call.budget.allocate(text.size()));
-  return Value::text(std::move(text));
+  HEDDLE_TRY(call.budget.allocate(text.text().size()));
+  return std::move(text).value();
 }
 
 constexpr Function ofTexts[] = {

@@ -100,16 +100,16 @@ Expected<Value> onNumbers(std::string_view sign, const Value &a, const Value &b)
 
 Expected<Value> repeated(const Value &value, int64_t times, Budget &budget) {
   const size_t count = times > 0 ? static_cast<size_t>(times) : 0;
-  const size_t size = value.isText() ? value.text().size() : 48 * value.items().size();
+  const size_t size = value.isText() ? bytesOf(value) : 48 * value.items().size();
   size_t bytes = 0;
   if (__builtin_mul_overflow(size, count, &bytes))
     bytes = SIZE_MAX;
   HEDDLE_TRY(budget.allocate(bytes));
   if (value.isText()) {
-    std::string text;
+    TextBuilder text;
     for (size_t i = 0; size > 0 && i < count; ++i)
-      text += value.text();
-    return Value::text(std::move(text));
+      text.add(value);
+    return std::move(text).value();
   }
   Values items;
   for (size_t i = 0; size > 0 && i < count; ++i)
@@ -123,8 +123,11 @@ bool canRepeat(const Value &value) {
 
 Expected<Value> joined(const Value &a, const Value &b, Budget &budget) {
   if (a.isText()) {
-    HEDDLE_TRY(budget.allocate(a.text().size() + b.text().size()));
-    return Value::text(a.text() + b.text());
+    HEDDLE_TRY(budget.allocate(bytesOf(a) + bytesOf(b)));
+    TextBuilder text;
+    text.add(a);
+    text.add(b);
+    return std::move(text).value();
   }
   HEDDLE_TRY(budget.step(a.items().size() + b.items().size()));
   Values items = a.items();
@@ -145,7 +148,7 @@ Expected<Value> arithmetic(std::string_view sign, const Value &a, const Value &b
     return repeated(b, a.integer(), budget);
   if (sign == "%" && a.isText()) {
     const Values values = b.is(Kind::Tuple) ? b.items() : Values{b};
-    return formatText(a.text(), values, budget);
+    return formatText(a, values, budget);
   }
   return inputError("expected values that " + std::string(sign) + " takes, found " + describe(a) +
                     " and " + describe(b));
@@ -181,13 +184,13 @@ struct Field {
 
 class Formatter {
 public:
-  Formatter(const std::string &form, const Values &values, Budget &budget)
-      : form(form), values(values), budget(budget) {}
+  Formatter(const Value &whole, const Values &values, Budget &budget)
+      : whole(whole), form(whole.text()), values(values), budget(budget) {}
 
   Expected<Value> run() {
     while (at < form.size()) {
       const size_t next = std::min(form.find('%', at), form.size());
-      result.append(form, at, next - at);
+      result.addPart(whole, std::string_view(form).substr(at, next - at));
       at = next;
       if (at < form.size())
         HEDDLE_TRY(readField());
@@ -199,8 +202,8 @@ public:
     if (used < values.size() && !hasItems)
       return inputError("expected a place in the format for each value, found " +
                         std::to_string(values.size()) + " values for " + std::to_string(used));
-    HEDDLE_TRY(budget.allocate(result.size()));
-    return Value::text(std::move(result));
+    HEDDLE_TRY(budget.allocate(result.text().size()));
+    return std::move(result).value();
   }
 
 private:
@@ -229,7 +232,7 @@ private:
   Status readField() {
     ++at; // %
     if (at < form.size() && form[at] == '%') {
-      result += form[at++];
+      result.addPart(whole, std::string_view(form).substr(at++, 1));
       return {};
     }
     const bool isNamed = at < form.size() && form[at] == '(';
@@ -259,8 +262,10 @@ private:
 
   Status write(char letter, const Field &field, const Value &value) {
     if (letter == 's' || letter == 'r')
-      return writeText(field, letter == 's' ? HEDDLE_TRY(textOf(value, budget))
-                                            : HEDDLE_TRY(shownText(value, budget)));
+      return writeText(
+          field, letter == 's'
+                     ? HEDDLE_TRY(textValueOf(value, budget))
+                     : HEDDLE_TRY(madeOf(value, HEDDLE_TRY(shownText(value, budget)), budget)));
     const bool isReal = std::string_view("feEgFG").find(letter) != std::string_view::npos;
     if (!isReal && std::string_view("diuxXo").find(letter) == std::string_view::npos)
       return inputError("expected %s, %d, %f or their like in a format, found %" +
@@ -275,29 +280,34 @@ private:
     if (field.precision)
       form += "." + std::to_string(*field.precision);
     if (isReal)
-      result += formatted((form + letter).c_str(), value.real());
+      result.add(std::string_view(formatted((form + letter).c_str(), value.real())));
     else
-      result += formatted((form + "ll" + (letter == 'u' ? 'd' : letter)).c_str(),
-                          static_cast<long long>(value.is(Kind::Float)
-                                                     ? static_cast<int64_t>(value.real())
-                                                     : value.integer()));
+      result.add(std::string_view(formatted(
+          (form + "ll" + (letter == 'u' ? 'd' : letter)).c_str(),
+          static_cast<long long>(value.is(Kind::Float) ? static_cast<int64_t>(value.real())
+                                                       : value.integer()))));
     return {};
   }
 
-  Status writeText(const Field &field, std::string text) {
+  Status writeText(const Field &field, const Value &value) {
+    std::string_view text = value.text();
     if (field.precision)
       text = cutTo(text, *field.precision);
     const size_t length = countOf(text);
     const std::string blanks(field.width > length ? field.width - length : 0, ' ');
     const bool isLeft = field.flags.find('-') != std::string::npos;
-    result += isLeft ? text + blanks : blanks + text;
+    if (!isLeft)
+      result.add(std::string_view(blanks));
+    result.addPart(value, text);
+    if (isLeft)
+      result.add(std::string_view(blanks));
     return {};
   }
   static bool begins(char c) { return (c & 0xc0) != 0x80; }
-  static size_t countOf(const std::string &text) {
+  static size_t countOf(std::string_view text) {
     return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins));
   }
-  static std::string cutTo(const std::string &text, size_t most) {
+  static std::string_view cutTo(std::string_view text, size_t most) {
     size_t end = 0;
     for (size_t count = 0; end < text.size(); ++end)
       if (begins(text[end]) && count++ == most)
@@ -305,16 +315,17 @@ private:
     return text.substr(0, end);
   }
 
+  const Value &whole;
   const std::string &form;
   const Values &values;
   Budget &budget;
   size_t at = 0, used = 0;
-  std::string result;
+  TextBuilder result;
 };
 
 } // namespace
 
-Expected<Value> formatText(const std::string &form, const Values &values, Budget &budget) {
+Expected<Value> formatText(const Value &form, const Values &values, Budget &budget) {
   return Formatter(form, values, budget).run();
 }
 

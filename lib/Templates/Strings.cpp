@@ -322,28 +322,29 @@ std::vector<std::string_view> splitAt(std::string_view text, std::string_view se
   return inOrder(std::move(pieces), fromEnd);
 }
 
-std::string replaced(std::string_view text, std::string_view old, std::string_view with,
-                     int64_t most) {
-  std::string result;
+void replaceIn(std::string_view text, std::string_view old, int64_t most,
+               const std::function<void(std::string_view)> &keep,
+               const std::function<void()> &put) {
   int64_t count = 0;
   size_t at = 0;
   auto mayGoOn = [&] { return most < 0 || count < most; };
   if (old.empty()) { // between all characters
     for (; at < text.size() && mayGoOn(); ++count) {
-      result += with;
+      put();
       const size_t first = at;
       nextPoint(text, at);
-      result += text.substr(first, at - first);
+      keep(text.substr(first, at - first));
     }
     if (at == text.size() && mayGoOn())
-      result += with;
-    return result += text.substr(at);
+      put();
+    return keep(text.substr(at));
   }
   for (size_t found; mayGoOn() && (found = placeOf(text, old, at)) != text.npos; ++count) {
-    result.append(text, at, found - at).append(with);
+    keep(text.substr(at, found - at));
+    put();
     at = found + old.size();
   }
-  return result += text.substr(at);
+  keep(text.substr(at));
 }
 
 size_t replacedSize(std::string_view text, std::string_view old, std::string_view with,

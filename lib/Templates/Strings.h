@@ -7,6 +7,7 @@
 
 #include "heddle/Support/Error.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,11 +59,12 @@ std::vector<std::string_view> linesOf(std::string_view text);
 std::vector<std::string_view> splitBlanks(std::string_view text, int64_t most, bool fromEnd);
 std::vector<std::string_view> splitAt(std::string_view text, std::string_view separator,
                                       int64_t most, bool fromEnd);
-/// `most` < 0: all.
-std::string replaced(std::string_view text, std::string_view old, std::string_view with,
-                     int64_t most);
+/// Replaces the first `most` places of `old`, or all where it is -1: calls `keep` with each part that
+/// stays, which is a view of the text, and `put` for each place.
+void replaceIn(std::string_view text, std::string_view old, int64_t most,
+               const std::function<void(std::string_view)> &keep, const std::function<void()> &put);
 
-/// Bytes of that, and of what finding it costs.
+/// Bytes of the result, and of what finding the places costs.
 size_t replacedSize(std::string_view text, std::string_view old, std::string_view with,
                     int64_t most);
 

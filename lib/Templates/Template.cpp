@@ -10,6 +10,7 @@
 
 #include "heddle/Support/Try.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace heddle {
@@ -48,8 +49,14 @@ bool Template::names(std::string_view variable) const { return parts->names.cont
 
 Expected<std::string> Template::render(const nlohmann::ordered_json &variables,
                                        const RenderOptions &options) const {
+  return HEDDLE_TRY(renderParts(variables, nlohmann::ordered_json::object(), options)).text;
+}
+
+Expected<RenderedText> Template::renderParts(const nlohmann::ordered_json &own,
+                                             const nlohmann::ordered_json &given,
+                                             const RenderOptions &options) const {
   return withinMemory(
-      [&] { return templates::Interpreter(parts->name, options).run(parts->body, variables); });
+      [&] { return templates::Interpreter(parts->name, options).run(parts->body, own, given); });
 }
 
 } // namespace heddle

@@ -16,7 +16,7 @@ namespace {
 Expected<Value> ofText(Call &call, std::string (*change)(std::string_view)) {
   const std::string text = HEDDLE_TRY(textOf(call.self, call.budget));
   HEDDLE_TRY(call.budget.allocate(6 * text.size()));
-  return Value::text(change(text));
+  return madeOf(call.self, change(text), call.budget);
 }
 
 Expected<Value> upper(Call &call) { return ofText(call, upperText); }
@@ -25,26 +25,23 @@ Expected<Value> title(Call &call) { return ofText(call, titleWords); }
 Expected<Value> capitalize(Call &call) { return ofText(call, capitalText); }
 Expected<Value> escape(Call &call) { return ofText(call, escapedHtml); }
 
-Expected<Value> string(Call &call) {
-  return Value::text(HEDDLE_TRY(textOf(call.self, call.budget)));
-}
+Expected<Value> string(Call &call) { return textValueOf(call.self, call.budget); }
 
 Expected<Value> trim(Call &call) {
-  const std::string text = HEDDLE_TRY(textOf(call.self, call.budget));
+  const Value whole = HEDDLE_TRY(textValueOf(call.self, call.budget));
+  const std::string_view text = whole.text();
   if (!call.has(0))
-    return Value::text(std::string(stripEnd(stripStart(text))));
+    return partOfText(whole, stripEnd(stripStart(text)));
   const std::string characters = HEDDLE_TRY(call.text(0));
   HEDDLE_TRY(call.budget.step(text.size() / 16 * (characters.size() / 16 + 1)));
-  return Value::text(std::string(stripEnd(stripStart(text, characters), characters)));
+  return partOfText(whole, stripEnd(stripStart(text, characters), characters));
 }
 
 Expected<Value> replace(Call &call) {
-  const std::string text = HEDDLE_TRY(textOf(call.self, call.budget));
+  const Value text = HEDDLE_TRY(textValueOf(call.self, call.budget));
   const std::string old = HEDDLE_TRY(textOf(call.value(0), call.budget));
-  const std::string with = HEDDLE_TRY(textOf(call.value(1), call.budget));
-  const int64_t most = HEDDLE_TRY(call.integer(2, -1));
-  HEDDLE_TRY(call.budget.allocate(replacedSize(text, old, with, most)));
-  return Value::text(replaced(text, old, with, most));
+  const Value with = HEDDLE_TRY(textValueOf(call.value(1), call.budget));
+  return replacedText(text, old, with, HEDDLE_TRY(call.integer(2, -1)), call.budget);
 }
 
 Expected<Value> indent(Call &call) {
@@ -68,7 +65,7 @@ Expected<Value> indent(Call &call) {
     const bool isIndented = i == 0 ? first : blank || !lines[i].empty();
     result += (i > 0 ? "\n" : "") + (isIndented ? blanks : "") + std::string(lines[i]);
   }
-  return Value::text(std::move(result));
+  return madeOf(call.self, std::move(result), call.budget);
 }
 
 Expected<Value> format(Call &call) {
@@ -81,8 +78,22 @@ Expected<Value> format(Call &call) {
       entries.emplace_back(Value::text(name), value);
     values.push_back(HEDDLE_TRY(Value::dict(std::move(entries), call.budget)));
   }
-  return formatText(HEDDLE_TRY(textOf(call.self, call.budget)), values, call.budget);
+  return formatText(HEDDLE_TRY(textValueOf(call.self, call.budget)), values, call.budget);
 }
+
+} // namespace
+
+Expected<Value> replacedText(const Value &text, const std::string &old, const Value &with,
+                             int64_t most, Budget &budget) {
+  HEDDLE_TRY(budget.allocate(replacedSize(text.text(), old, with.text(), most)));
+  TextBuilder result;
+  replaceIn(
+      text.text(), old, most, [&](std::string_view part) { result.addPart(text, part); },
+      [&] { result.add(with); });
+  return std::move(result).value();
+}
+
+namespace {
 
 //===- Numbers -------------------------------------------------------------===//
 
@@ -240,7 +251,7 @@ Expected<Value> toJson(Call &call) {
     style.comma = separators.items()[0].text();
     style.colon = separators.items()[1].text();
   }
-  return Value::text(HEDDLE_TRY(jsonText(call.self, style, call.budget)));
+  return madeOf(call.self, HEDDLE_TRY(jsonText(call.self, style, call.budget)), call.budget);
 }
 
 constexpr Function table[] = {

@@ -8,6 +8,7 @@
 #include "Strings.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace heddle::templates {
 
@@ -66,8 +67,8 @@ Value Value::undefined(std::string what) {
   return object(Kind::Undefined, std::make_shared<TextObject>(std::move(what)));
 }
 
-Value Value::text(std::string text) {
-  return object(Kind::String, std::make_shared<TextObject>(std::move(text)));
+Value Value::text(std::string text, Given given) {
+  return object(Kind::String, std::make_shared<TextObject>(std::move(text), std::move(given)));
 }
 
 Expected<Value> Value::sequence(Kind kind, Values items, Budget &budget, std::string shown) {
@@ -92,6 +93,7 @@ Expected<Value> Value::dict(std::vector<std::pair<Value, Value>> entries, Budget
 }
 
 const std::string &Value::text() const { return as<TextObject>().text; }
+const Given &Value::given() const { return as<TextObject>().given; }
 const Values &Value::items() const { return as<SequenceObject>().items; }
 const std::vector<std::pair<Value, Value>> &Value::entries() const {
   return as<DictObject>().entries;
@@ -101,6 +103,55 @@ const std::string &Value::note() const {
   if (!isUndefined())
     return as<SequenceObject>().shown;
   return held ? text() : otherwise;
+}
+
+//===- What is given -------------------------------------------------------===//
+
+void TextBuilder::addPart(const Value &whole, std::string_view part) {
+  const auto place = static_cast<uint32_t>(bytes.size());
+  bytes += part;
+  const Given &given = whole.given();
+  if (part.empty() || given.empty())
+    return;
+  const auto begin = static_cast<uint32_t>(part.data() - whole.text().data());
+  const auto end = begin + static_cast<uint32_t>(part.size());
+  auto at = std::ranges::upper_bound(given, begin, {}, &TokenSpan::end);
+  for (; at != given.end() && at->begin < end; ++at) {
+    const TokenSpan own{place + std::max(at->begin, begin) - begin,
+                        place + std::min(at->end, end) - begin};
+    if (!parts.empty() && parts.back().end == own.begin)
+      parts.back().end = own.end;
+    else
+      parts.push_back(own);
+  }
+}
+
+Value partOfText(const Value &whole, std::string_view part) {
+  TextBuilder text;
+  text.addPart(whole, part);
+  return std::move(text).value();
+}
+
+Expected<bool> holdsGiven(const Value &value, Budget &budget) {
+  HEDDLE_TRY(budget.step());
+  if (value.isText())
+    return !value.given().empty();
+  if (value.isSequence())
+    for (const Value &item : value.items())
+      if (HEDDLE_TRY(holdsGiven(item, budget)))
+        return true;
+  if (value.is(Kind::Dict))
+    for (const auto &[key, element] : value.entries())
+      if (HEDDLE_TRY(holdsGiven(key, budget)) || HEDDLE_TRY(holdsGiven(element, budget)))
+        return true;
+  return value.is(Kind::Namespace); // which may hold itself
+}
+
+Expected<Value> madeOf(const Value &from, std::string text, Budget &budget) {
+  Given given;
+  if (!text.empty() && HEDDLE_TRY(holdsGiven(from, budget)))
+    given.push_back({0, static_cast<uint32_t>(text.size())});
+  return Value::text(std::move(text), std::move(given));
 }
 
 namespace {
@@ -115,23 +166,40 @@ Expected<Value> fromNumber(const Json &json) {
   return Value(json.get<int64_t>());
 }
 
-Expected<Value> fromList(const Json &json, Budget &budget, int depth) {
+Expected<Value> fromList(const Json &json, bool given, Budget &budget, int depth) {
   Values items;
   for (const Json &element : json)
-    items.push_back(HEDDLE_TRY(fromJson(element, budget, depth + 1)));
+    items.push_back(HEDDLE_TRY(fromJson(element, given, budget, depth + 1)));
   return Value::sequence(Kind::List, std::move(items), budget);
 }
 
-Expected<Value> fromObject(const Json &json, Budget &budget, int depth) {
+Value fromText(const std::string &text, bool given) {
+  if (text.empty() || !given)
+    return Value::text(text);
+  return Value::text(text, {{0, static_cast<uint32_t>(text.size())}});
+}
+
+/// Whether a text is a name, as those of roles: templates write it within their marks.
+bool isWord(const Json &json) {
+  const auto *text = json.get_ptr<const Json::string_t *>();
+  return text && std::ranges::all_of(*text, [](unsigned char c) {
+           return c < 0x80 && (std::isalnum(c) != 0 || c == '-' || c == '_');
+         });
+}
+
+Expected<Value> fromObject(const Json &json, bool given, Budget &budget, int depth) {
   std::vector<std::pair<Value, Value>> entries;
-  for (const auto &[key, element] : json.items())
-    entries.emplace_back(Value::text(key), HEDDLE_TRY(fromJson(element, budget, depth + 1)));
+  for (const auto &[key, element] : json.items()) {
+    const bool isGiven = given && !(key == "role" && isWord(element));
+    entries.emplace_back(fromText(key, given),
+                         HEDDLE_TRY(fromJson(element, isGiven, budget, depth + 1)));
+  }
   return Value::dict(std::move(entries), budget);
 }
 
 } // namespace
 
-Expected<Value> fromJson(const Json &json, Budget &budget, int depth) {
+Expected<Value> fromJson(const Json &json, bool given, Budget &budget, int depth) {
   HEDDLE_TRY(checkDepth(depth));
   switch (json.type()) {
   case Json::value_t::boolean:
@@ -144,12 +212,12 @@ Expected<Value> fromJson(const Json &json, Budget &budget, int depth) {
     const auto &text = json.get_ref<const std::string &>();
     HEDDLE_TRY(checkText(text));
     HEDDLE_TRY(budget.allocate(text.size()));
-    return Value::text(text);
+    return fromText(text, given);
   }
   case Json::value_t::array:
-    return fromList(json, budget, depth);
+    return fromList(json, given, budget, depth);
   case Json::value_t::object:
-    return fromObject(json, budget, depth);
+    return fromObject(json, given, budget, depth);
   default:
     return Value::none();
   }
@@ -352,7 +420,7 @@ Expected<Values> elementsOf(const Value &value, Budget &budget) {
                       describe(value));
   HEDDLE_TRY(budget.allocate(valueBytes * value.text().size()));
   for (std::string_view character : charactersOf(value.text()))
-    elements.push_back(Value::text(std::string(character)));
+    elements.push_back(partOfText(value, character));
   return elements;
 }
 

@@ -8,6 +8,7 @@
 
 #include "heddle/Support/Error.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Tokenizers/Tokenizer.h"
 
 #include <cstdint>
 #include <map>
@@ -58,13 +59,15 @@ struct Object {
 
 class Value;
 using Values = std::vector<Value>;
+/// Parts of a text that others wrote than the template: bytes, in order.
+using Given = std::vector<TokenSpan>;
 
 class Value {
 public:
   Value() = default; ///< undefined
   static Value none() { return Value(Kind::None); }
   static Value undefined(std::string what);
-  static Value text(std::string text);
+  static Value text(std::string text, Given given = {});
   /// Sequences of any kind; an error where values nest too deeply. `shown`: how a range or a view
   /// prints.
   static Expected<Value> sequence(Kind kind, Values items, Budget &budget, std::string shown = "");
@@ -92,6 +95,7 @@ public:
     return of == Kind::Float ? number.real : static_cast<double>(number.integer);
   }
   const std::string &text() const;
+  const Given &given() const; ///< of a text
   const Values &items() const;
   const std::vector<std::pair<Value, Value>> &entries() const;
   /// How a range or a view prints; what is not defined; see `sequence`.
@@ -115,8 +119,10 @@ private:
 };
 
 struct TextObject : Object {
-  explicit TextObject(std::string text) : text(std::move(text)) {}
+  explicit TextObject(std::string text, Given given = {})
+      : text(std::move(text)), given(std::move(given)) {}
   std::string text;
+  Given given;
 };
 
 struct SequenceObject : Object {
@@ -139,8 +145,36 @@ struct NamespaceObject : Object {
 /// "a string", or what is not defined, for messages.
 std::string describe(const Value &value);
 
-/// Values of JSON.
-Expected<Value> fromJson(const nlohmann::ordered_json &json, Budget &budget, int depth = 0);
+/// A text that is put together of texts, and which parts of it are given.
+class TextBuilder {
+public:
+  void add(std::string_view own) { bytes += own; }
+  void add(const Value &text) { addPart(text, text.text()); }
+  /// Adds a part of a text, which is a view of it.
+  void addPart(const Value &whole, std::string_view part);
+  Value value() && { return Value::text(std::move(bytes), std::move(parts)); }
+  std::string &text() { return bytes; }
+  Given &given() { return parts; }
+
+private:
+  std::string bytes;
+  Given parts;
+};
+
+/// What a text takes of memory.
+inline size_t bytesOf(const Value &text) {
+  return text.text().size() + text.given().size() * sizeof(TokenSpan);
+}
+/// A part of a text, which is a view of it.
+Value partOfText(const Value &whole, std::string_view part);
+/// Whether a text, or one within the value, has parts that are given.
+Expected<bool> holdsGiven(const Value &value, Budget &budget);
+/// A text that was made of `from` letter by letter: all of it is given where a part of that is.
+Expected<Value> madeOf(const Value &from, std::string text, Budget &budget);
+
+/// Values of JSON; its texts are the template's own, or given.
+Expected<Value> fromJson(const nlohmann::ordered_json &json, bool given, Budget &budget,
+                         int depth = 0);
 
 /// Python's truth: empty texts and sequences are false, iterators are true.
 bool isTrue(const Value &value);
@@ -164,6 +198,8 @@ Expected<Values> elementsOf(const Value &value, Budget &budget);
 
 /// str(value): what `{{ value }}` prints.
 Expected<std::string> textOf(const Value &value, Budget &budget);
+/// The same as a text that knows which parts of it are given.
+Expected<Value> textValueOf(const Value &value, Budget &budget);
 /// repr(value): how it prints within a list.
 Expected<std::string> shownText(const Value &value, Budget &budget);
 std::string realText(double value);

@@ -163,6 +163,13 @@ Expected<std::string> textOf(const Value &value, Budget &budget) {
   return value.text();
 }
 
+Expected<Value> textValueOf(const Value &value, Budget &budget) {
+  if (!value.isText())
+    return madeOf(value, HEDDLE_TRY(textOf(value, budget)), budget);
+  HEDDLE_TRY(budget.allocate(bytesOf(value)));
+  return value;
+}
+
 //===- JSON ----------------------------------------------------------------===//
 
 namespace {

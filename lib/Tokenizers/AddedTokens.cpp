@@ -8,6 +8,8 @@
 #include "Characters.h"
 #include "Utf8.h"
 
+#include <algorithm>
+
 namespace heddle::tokenizers {
 
 namespace {
@@ -107,20 +109,36 @@ void AddedTokens::buildTries() {
   afterNormalizer = Trie(std::move(late));
 }
 
-Status AddedTokens::split(Pieces &pieces, bool normalized) const {
+bool PlainParts::holds(int32_t id, const AlignedText &text, size_t begin, size_t end) const {
+  if (parts.empty() || begin >= end)
+    return false;
+  const AddedToken *token = added.token(id);
+  if (!token || !(token->special || (marks && marks(token->content))))
+    return false;
+  const TokenSpan input{text.spans()[begin].begin, text.spans()[end - 1].end};
+  const auto at = std::ranges::upper_bound(parts, input.begin, {}, &TokenSpan::end);
+  return at != parts.end() && at->begin < input.end;
+}
+
+Status AddedTokens::split(Pieces &pieces, bool normalized, const PlainParts &plain) const {
   const Trie &trie = normalized ? afterNormalizer : given;
   return pieces.split([&](std::string_view text, std::vector<Part> &parts) {
-    match(text, trie, parts);
+    match(pieces.buffer(), text, trie, plain, parts);
     return Status();
   });
 }
 
-void AddedTokens::match(std::string_view text, const Trie &trie, std::vector<Part> &parts) const {
+/// `text` is a view of `whole`.
+void AddedTokens::match(const AlignedText &whole, std::string_view text, const Trie &trie,
+                        const PlainParts &plain, std::vector<Part> &parts) const {
+  const auto origin = static_cast<size_t>(text.data() - whole.text().data());
   size_t done = 0;
   for (size_t at = 0; at < text.size();) {
     size_t size = 0;
     int32_t id = -1;
     trie.prefixes(text.substr(at), [&](size_t found, int32_t value) {
+      if (plain.holds(value, whole, origin + at, origin + at + found))
+        return;
       size = found;
       id = value;
     });

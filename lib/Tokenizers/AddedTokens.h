@@ -23,6 +23,25 @@ struct AddedToken {
   bool atStart = false; ///< counts only at the beginning of a text, or behind another token
 };
 
+class AddedTokens;
+
+/// Which tokens are text in parts of an input: see EncodeOptions::plain.
+class PlainParts {
+public:
+  PlainParts(const AddedTokens &added, const EncodeOptions &options)
+      : added(added), parts(options.plain), marks(options.marks) {}
+
+  bool empty() const { return parts.empty(); }
+  /// Whether bytes [begin, end) of the text hold, by their places in the input, a part in which the
+  /// token is text.
+  bool holds(int32_t token, const AlignedText &text, size_t begin, size_t end) const;
+
+private:
+  const AddedTokens &added;
+  std::span<const TokenSpan> parts;
+  const std::function<bool(std::string_view)> &marks;
+};
+
 class AddedTokens {
 public:
   /// Reads the key `added_tokens`. Tokens that the model lacks get the ids behind its own.
@@ -30,7 +49,7 @@ public:
                                     const Normalizer *normalizer);
 
   /// Cuts out those that are looked for before, or after, the text is normalised.
-  Status split(Pieces &pieces, bool normalized) const;
+  Status split(Pieces &pieces, bool normalized, const PlainParts &plain) const;
 
   std::optional<int32_t> find(std::string_view content) const;
   const AddedToken *token(int32_t id) const;
@@ -41,7 +60,8 @@ public:
 private:
   void add(AddedToken token, const Model &model);
   void buildTries();
-  void match(std::string_view text, const Trie &trie, std::vector<Part> &parts) const;
+  void match(const AlignedText &whole, std::string_view text, const Trie &trie,
+             const PlainParts &plain, std::vector<Part> &parts) const;
 
   TextMap<int32_t> ids;
   std::map<int32_t, AddedToken> tokens;

@@ -244,8 +244,8 @@ TokenSpan inputSpan(const Pieces &pieces, const Piece &piece, TokenSpan token) {
 /// Cuts one text into tokens.
 class RowWriter {
 public:
-  RowWriter(const Model &model, const Pieces &pieces, int8_t sequence)
-      : model(model), pieces(pieces), sequence(sequence) {}
+  RowWriter(const Model &model, const Pieces &pieces, const PlainParts &plain, int8_t sequence)
+      : model(model), pieces(pieces), plain(plain), sequence(sequence) {}
 
   Expected<Row> write(std::string_view text) {
     row.text = text;
@@ -254,8 +254,7 @@ public:
       if (piece.token >= 0) {
         add(piece, {piece.token, {0, static_cast<uint32_t>(own.size())}}, own);
       } else {
-        found.clear();
-        HEDDLE_TRY(model.tokenize(own, found));
+        HEDDLE_TRY(tokenize(piece, own));
         for (const ModelToken &token : found)
           add(piece, token, textOf(own, token));
       }
@@ -270,6 +269,53 @@ public:
   }
 
 private:
+  /// Fills `found` with the tokens of a piece. Where the model takes a part that is plain text for a
+  /// special token of its vocabulary, the piece is cut in there.
+  Status tokenize(const Piece &piece, std::string_view own) {
+    found.clear();
+    HEDDLE_TRY(model.tokenize(own, found));
+    std::vector<uint32_t> cuts = plain.empty() ? std::vector<uint32_t>() : cutsOf(piece, own, 0);
+    while (!cuts.empty()) {
+      const std::vector<uint32_t> bounds = std::move(cuts);
+      cuts = bounds;
+      found.clear();
+      uint32_t begin = 0;
+      for (size_t i = 0; i <= bounds.size(); ++i) {
+        const uint32_t end = i < bounds.size() ? bounds[i] : static_cast<uint32_t>(own.size());
+        const std::string_view part = own.substr(begin, end - begin);
+        const size_t first = found.size();
+        HEDDLE_TRY(model.tokenize(part, found));
+        for (size_t k = first; k < found.size(); ++k)
+          found[k].span = {found[k].span.begin + begin, found[k].span.end + begin};
+        const std::vector<uint32_t> more = cutsOf(piece, own, first);
+        cuts.insert(cuts.end(), more.begin(), more.end());
+        begin = end;
+      }
+      if (cuts.size() == bounds.size())
+        break;
+      std::ranges::sort(cuts);
+    }
+    return {};
+  }
+  /// Where tokens from `first` on that are plain text are cut: after their first character.
+  std::vector<uint32_t> cutsOf(const Piece &piece, std::string_view own, size_t first) const {
+    std::vector<uint32_t> cuts;
+    for (size_t i = first; i < found.size(); ++i) {
+      const TokenSpan span = found[i].span;
+      const std::string *text = model.token(found[i].id);
+      if (span.begin >= span.end || span.end > own.size() || !text ||
+          own.substr(span.begin, span.end - span.begin) != *text ||
+          !plain.holds(found[i].id, pieces.buffer(), piece.begin + span.begin,
+                       piece.begin + span.end))
+        continue;
+      size_t next = span.begin;
+      nextPoint(own, next);
+      if (next < span.end)
+        cuts.push_back(static_cast<uint32_t>(next));
+    }
+    return cuts;
+  }
+
   std::string_view textOf(std::string_view piece, const ModelToken &token) const {
     const std::string *text = model.token(token.id);
     const bool isByte = text && text->starts_with("<0x");
@@ -286,6 +332,7 @@ private:
 
   const Model &model;
   const Pieces &pieces;
+  const PlainParts &plain;
   int8_t sequence;
   int32_t word = 0;
   std::vector<ModelToken> found;
@@ -317,19 +364,20 @@ namespace {
 
 template <typename Parts>
 Expected<Row> encodeRow(const Parts &parts, std::string_view text, int8_t sequence,
-                        std::string_view place) {
+                        const EncodeOptions &options, std::string_view place) {
   HEDDLE_TRY(checkUtf8(text, place));
+  const PlainParts plain(parts.added, options);
   auto cutUp = [&]() -> Expected<Row> {
     Pieces pieces(text);
     Work work(text.size());
-    HEDDLE_TRY(parts.added.split(pieces, false));
+    HEDDLE_TRY(parts.added.split(pieces, false, plain));
     if (parts.normalizer)
       HEDDLE_TRY(
           pieces.rewrite([&](AlignedText &piece) { return parts.normalizer->apply(piece, work); }));
-    HEDDLE_TRY(parts.added.split(pieces, true));
+    HEDDLE_TRY(parts.added.split(pieces, true, plain));
     if (parts.preTokenizer)
       HEDDLE_TRY(parts.preTokenizer->apply(pieces, work));
-    return RowWriter(*parts.model, pieces, sequence).write(text);
+    return RowWriter(*parts.model, pieces, plain, sequence).write(text);
   };
   auto row = cutUp();
   if (!row)
@@ -361,7 +409,7 @@ Expected<TokenEncoding> finish(const Parts &parts, std::vector<Row> rows,
 Expected<TokenEncoding> Tokenizer::encode(std::string_view text, const EncodeOptions &options,
                                           std::string_view place) const {
   std::vector<Row> rows;
-  rows.push_back(HEDDLE_TRY(encodeRow(*parts, text, 0, place)));
+  rows.push_back(HEDDLE_TRY(encodeRow(*parts, text, 0, options, place)));
   return finish(*parts, std::move(rows), options, place);
 }
 
@@ -369,8 +417,9 @@ Expected<TokenEncoding> Tokenizer::encode(std::string_view text, std::string_vie
                                           const EncodeOptions &options,
                                           std::string_view place) const {
   std::vector<Row> rows;
-  rows.push_back(HEDDLE_TRY(encodeRow(*parts, text, 0, place)));
-  rows.push_back(HEDDLE_TRY(encodeRow(*parts, pair, 1, std::string(place) + "'s pair")));
+  rows.push_back(HEDDLE_TRY(encodeRow(*parts, text, 0, options, place)));
+  EncodeOptions ofPair; // the parts are those of the first text
+  rows.push_back(HEDDLE_TRY(encodeRow(*parts, pair, 1, ofPair, std::string(place) + "'s pair")));
   return finish(*parts, std::move(rows), options, place);
 }
 

@@ -13,7 +13,8 @@ namespace heddle {
 struct ChatOptions {
   std::optional<std::string> system; ///< what the first message says; none: as the template does
   DecodingOptions decoding;          ///< see TextDecoder::defaults
-  std::vector<std::string> stops;    ///< texts that end an answer and are no part of it
+  SpecialTokens special = SpecialTokens::Template;
+  std::vector<std::string> stops; ///< texts that end an answer and are no part of it
 };
 
 /// What a model answers.

@@ -124,6 +124,7 @@ struct TranslateCommand {
   /// text, a list of messages or an object with messages, and so is a line of output, a text.
   std::string prompts;
   std::optional<std::string> chatTemplate; ///< of messages: see ChatCommand
+  std::optional<std::string> special;      ///< of messages: see ChatCommand
 };
 
 /// `chat`.
@@ -131,6 +132,7 @@ struct ChatCommand {
   WritingOptions writing;                  ///< without a beam
   std::optional<std::string> system;       ///< what the first message says
   std::optional<std::string> chatTemplate; ///< name of one of the model's; none: see ChatTemplate
+  std::optional<std::string> special;      ///< "template" (default) or "all": see SpecialTokens
   std::string model;                       ///< how the user named it, for the first line
   /// Of a user who types: reads a line after `mark`; false: there is none. The chat then says its
   /// settings at the start and takes the commands of `/help`. Empty: each line of `in` is a turn.
@@ -165,6 +167,7 @@ struct TokenizeCommand {
   bool messages = false; ///< with `chat`: a line is messages, or all that the template reads
   std::optional<std::string> system;       ///< with `chat`: what the first message says
   std::optional<std::string> chatTemplate; ///< with `chat`: see ChatCommand
+  std::optional<std::string> special;      ///< with `chat`: see ChatCommand
 };
 
 /// Usage error for a batch below 1, or an unknown `onError`.

@@ -34,6 +34,12 @@ struct EncodedText {
   TokenEncoding tokens;
 };
 
+/// Where the text of a conversation may hold special tokens.
+enum class SpecialTokens : uint8_t {
+  Template, ///< in what the chat template wrote; a text that was given is no more than text
+  All,      ///< everywhere, as in Transformers and llama.cpp
+};
+
 /// What stands beside a text in its row.
 struct TextContext {
   std::string_view before; ///< a prompt: one text with it, or the message of the system
@@ -41,8 +47,12 @@ struct TextContext {
   std::optional<std::string_view> pair;
   bool pairFirst = false; ///< the pair comes before the text
   bool ids = false;       ///< the text is a line of ids, and nothing stands beside it
-  bool whole = false;     ///< the text holds its special tokens, as a chat template writes them
-  bool uncut = false;     ///< the text may be longer than the model's rows
+  /// The text is a conversation, whose template wrote the special tokens, with these parts that were
+  /// given, and may hold such tokens too.
+  bool whole = false;
+  std::span<const TokenSpan> given = {};
+  SpecialTokens special = SpecialTokens::Template;
+  bool uncut = false; ///< the text may be longer than the model's rows
 };
 
 /// Numbers between blanks, each the id of a token.

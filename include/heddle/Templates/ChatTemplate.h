@@ -36,6 +36,15 @@ public:
                                const nlohmann::ordered_json &variables,
                                const RenderOptions &options = {}) const;
 
+  /// The same, with what the text holds of messages and variables.
+  Expected<RenderedText> renderParts(const nlohmann::ordered_json &messages,
+                                     bool addGenerationPrompt,
+                                     const nlohmann::ordered_json &variables,
+                                     const RenderOptions &options = {}) const;
+  /// Whether a token that is not marked special marks parts of a conversation: one in brackets or
+  /// their like that the templates write, or that looks like `<|user|>`.
+  bool marks(std::string_view token) const;
+
 private:
   struct Parts;
   explicit ChatTemplate(std::shared_ptr<const Parts> parts) : parts(std::move(parts)) {}

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "heddle/Support/Error.h"
+#include "heddle/Tokenizers/Tokenizer.h"
 
 #include <ctime>
 #include <memory>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle {
 
@@ -30,6 +32,13 @@ struct RenderOptions {
   int64_t bytes = 256 << 20;
 };
 
+/// A text, and which parts of it the template did not write: bytes, in order. A part is of a text that
+/// was given, also where the template cut it, joined it or changed its letters.
+struct RenderedText {
+  std::string text;
+  std::vector<TokenSpan> given;
+};
+
 class Template {
 public:
   /// Errors begin with `name` and the line.
@@ -38,6 +47,12 @@ public:
   /// The text for `variables`, an object; objects keep the order of their keys.
   Expected<std::string> render(const nlohmann::ordered_json &variables,
                                const RenderOptions &options = {}) const;
+
+  /// The same, with what the text holds of the texts in `given`, another object of variables, whose names go
+  /// first. A `role` that is a word of letters, digits, `-` and `_` counts as the template's.
+  Expected<RenderedText> renderParts(const nlohmann::ordered_json &own,
+                                     const nlohmann::ordered_json &given,
+                                     const RenderOptions &options = {}) const;
 
   /// Whether a variable of this name stands anywhere in the template, but for attributes.
   bool names(std::string_view variable) const;

@@ -10,6 +10,7 @@
 #include "heddle/Support/Error.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,10 @@ struct EncodeOptions {
   bool specialTokens = true;            ///< those that the template adds
   std::optional<Truncation> truncation; ///< none: the whole text
   std::optional<Padding> padding;       ///< none: no token is added
+  /// Parts of the text, bytes in order, in which special tokens are text like any other, and so are the
+  /// added tokens of which `marks` says so by their content. A token that reaches into one is text too.
+  std::vector<TokenSpan> plain;
+  std::function<bool(std::string_view)> marks; ///< null: of no others
 };
 
 class Tokenizer {

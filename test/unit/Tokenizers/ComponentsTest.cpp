@@ -453,7 +453,7 @@ std::string withTokens(const std::string &list, std::string_view text, bool norm
   if (!added)
     return added.error().message;
   Pieces pieces(text);
-  EXPECT_TRUE(added->split(pieces, normalized));
+  EXPECT_TRUE(added->split(pieces, normalized, PlainParts(*added, EncodeOptions())));
   std::string result;
   for (const Piece &piece : pieces.pieces())
     result += piece.token < 0 ? std::string(pieces.textOf(piece))
