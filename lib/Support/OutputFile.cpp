@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files are replaced as a whole; devices, pipes and standard output are written in
-// place. The temporary name holds the process and a serial number and is opened with
-// O_EXCL, so that two writers of one file never share a temporary file.
+// place. A file has no name until it is whole (O_TMPFILE), so a killed process leaves
+// none. File systems without such files get a temporary name next to the target, which
+// no other file has (O_EXCL) and signal handlers remove.
 
 #include "heddle/Support/OutputFile.h"
 
@@ -12,12 +13,16 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <sys/stat.h>
 #include <system_error>
@@ -37,24 +42,101 @@ static std::string behindLinks(const std::string &path) {
   return target.string();
 }
 
-Expected<AtomicFile> AtomicFile::create(const std::string &path) {
+Expected<AtomicFile> AtomicFile::create(const std::string &path, FileAccess access) {
   AtomicFile file(path, behindLinks(path));
-  HEDDLE_TRY(file.open());
+  HEDDLE_TRY(file.open(access));
   return file;
 }
 
-AtomicFile::AtomicFile(AtomicFile &&other) noexcept
-    : path(std::move(other.path)), target(std::move(other.target)),
-      temporary(std::move(other.temporary)), descriptor(std::exchange(other.descriptor, -1)) {}
+//===- Names of files that are not whole ---------------------------------===//
 
-AtomicFile::~AtomicFile() {
-  if (descriptor < 0)
-    return;
-  ::close(descriptor);
-  ::unlink(temporary.c_str());
+/// For signal handlers, which take a name out as they remove its file. Only who takes a name out may
+/// free it; a handler does not.
+static std::array<std::atomic<char *>, 64> unfinished;
+/// Of all who change `unfinished`, handlers excepted.
+static std::mutex changesUnfinished;
+
+static void listUnfinished(const std::string &name) {
+  std::lock_guard lock(changesUnfinished);
+  for (std::atomic<char *> &entry : unfinished)
+    if (!entry) {
+      entry = ::strdup(name.c_str());
+      return;
+    }
 }
 
-Status AtomicFile::open() {
+static void unlistUnfinished(const std::string &name) {
+  std::lock_guard lock(changesUnfinished);
+  for (std::atomic<char *> &entry : unfinished) {
+    char *listed = entry;
+    if (listed && name == listed && entry.compare_exchange_strong(listed, nullptr))
+      return std::free(listed);
+  }
+}
+
+void removeUnfinishedFiles() noexcept {
+  for (std::atomic<char *> &entry : unfinished)
+    if (const char *name = entry.exchange(nullptr))
+      ::unlink(name);
+}
+
+/// A name next to `target` that hardly any other file has, not longer than names may be.
+static std::string temporaryName(const std::filesystem::path &target) {
+  constexpr size_t longest = 200;
+  static std::atomic<int> serial = 0;
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const std::string file = target.filename().string().substr(0, longest) + "." +
+                           std::to_string(now) + "." + std::to_string(serial++) + ".part";
+  return (target.parent_path() / file).string();
+}
+
+/// Calls make(name) with temporary names until one is new; the name, or empty with errno.
+static std::string makeTemporary(const std::string &target,
+                                 const std::function<int(const char *)> &make) {
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    std::string name = temporaryName(target);
+    if (make(name.c_str()) >= 0)
+      return name;
+    if (errno != EEXIST)
+      break;
+  }
+  return "";
+}
+
+//===- AtomicFile --------------------------------------------------------===//
+
+AtomicFile::AtomicFile(AtomicFile &&other) noexcept
+    : path(std::move(other.path)), target(std::move(other.target)),
+      temporary(std::exchange(other.temporary, {})),
+      descriptor(std::exchange(other.descriptor, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  if (temporary.empty())
+    return;
+  ::unlink(temporary.c_str());
+  unlistUnfinished(temporary);
+}
+
+/// What linkat takes for the file of a descriptor.
+static std::string linkOf(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+/// A file without a name that can get one; -1 where there are none.
+static int openNameless([[maybe_unused]] const std::string &target, [[maybe_unused]] mode_t mode) {
+#if defined(O_TMPFILE)
+  const std::filesystem::path folder = std::filesystem::path(target).parent_path();
+  const int file =
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+  if (file < 0 || ::access(linkOf(file).c_str(), F_OK) == 0)
+    return file;
+  ::close(file);
+#endif
+  return -1;
+}
+
+Status AtomicFile::open(FileAccess access) {
   struct stat facts = {};
   bool exists = ::stat(path.c_str(), &facts) == 0;
   if (!exists && errno != ENOENT)
@@ -62,12 +144,17 @@ Status AtomicFile::open() {
   if (exists && !S_ISREG(facts.st_mode))
     return inputError(path + ": expected a file or a new path, found " +
                       (S_ISDIR(facts.st_mode) ? "a directory" : "a device or a pipe"));
-  static std::atomic<int> serial = 0;
-  temporary = target + "." + std::to_string(::getpid()) + "." + std::to_string(serial++) + ".part";
   // The old file's permissions hold from the start, so that the temporary file is never more
   // accessible; without an old file the umask decides.
-  mode_t mode = exists ? facts.st_mode & 0777 : 0666;
-  descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  const mode_t mode = exists ? facts.st_mode & 0777 : access == FileAccess::Owner ? 0600 : 0666;
+  descriptor = openNameless(target, mode);
+  if (descriptor < 0) {
+    temporary = makeTemporary(target, [&](const char *name) {
+      return descriptor = ::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    });
+    if (!temporary.empty())
+      listUnfinished(temporary);
+  }
   if (descriptor < 0 || (exists && ::fchmod(descriptor, mode) != 0))
     return systemError(path, kExpected);
   return {};
@@ -89,9 +176,24 @@ Status AtomicFile::commit() {
   return commitUnsynced();
 }
 
+/// A link cannot replace a file: over an old one it gets a temporary name first.
 Status AtomicFile::commitUnsynced() {
+  if (temporary.empty()) {
+    auto link = [file = linkOf(descriptor)](const char *name) {
+      return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+    };
+    if (link(target.c_str()) == 0) {
+      ::close(std::exchange(descriptor, -1));
+      return {};
+    }
+    if (errno == EEXIST)
+      temporary = makeTemporary(target, link);
+    if (temporary.empty())
+      return systemError(path, kExpected);
+  }
   if (::rename(temporary.c_str(), target.c_str()) != 0)
     return systemError(path, kExpected);
+  unlistUnfinished(std::exchange(temporary, {}));
   ::close(std::exchange(descriptor, -1));
   return {};
 }

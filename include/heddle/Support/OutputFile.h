@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Heddle writes every file under a temporary name beside its target and renames it
-// when it is complete. A reader never sees half a file, a crash or a full disk leaves
-// the old file, and a failed write leaves nothing behind.
+// Heddle gives every file its name when it is complete. A reader never sees half a
+// file, a crash or a full disk leaves the old file, and a failed write or a killed
+// process leaves nothing.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -16,12 +16,17 @@
 
 namespace heddle {
 
-/// A temporary file that replaces its target on `commit` and is removed otherwise.
+/// Who may read a new file: those that the umask says, or its owner alone.
+enum class FileAccess { Umask, Owner };
+
+/// A file that replaces its target on `commit` and is gone otherwise. Until then it has no name, or a
+/// temporary one next to the target where the file system has no files without a name.
 class AtomicFile {
 public:
   /// Follows symbolic links, so that the file behind them is replaced. Keeps the permissions of an
-  /// existing file. Folders, devices and pipes are errors.
-  static Expected<AtomicFile> create(const std::string &path);
+  /// existing file, `access` is for a new one. Folders, devices and pipes are errors.
+  static Expected<AtomicFile> create(const std::string &path,
+                                     FileAccess access = FileAccess::Umask);
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&) = delete;
   ~AtomicFile();
@@ -37,13 +42,17 @@ public:
 private:
   AtomicFile(std::string path, std::string target)
       : path(std::move(path)), target(std::move(target)) {}
-  Status open();
+  Status open(FileAccess access);
 
   std::string path;      ///< as given, for messages
   std::string target;    ///< path behind all symbolic links
-  std::string temporary; ///< beside the target
+  std::string temporary; ///< next to the target; empty: the file has no name
   int descriptor = -1;
 };
+
+/// Deletes files with temporary names. For a signal handler that ends the process: the files are not
+/// usable afterwards.
+void removeUnfinishedFiles() noexcept;
 
 /// While it lives, the system is asked again and again to begin writing what is in the pages of a
 /// file: the disk works while the file is made, and fsync finds little left.

@@ -40,6 +40,33 @@ TEST_F(AtomicFileTest, TheOldFileStaysUntilTheNewOneIsWhole) {
   EXPECT_EQ(files(), 1);
 }
 
+/// A process that was killed had the same number (in a container it is always 1) and left its names.
+TEST_F(AtomicFileTest, NamesThatOthersLeftAreNoObstacle) {
+  const std::string before = (folder / "file").string() + "." + std::to_string(getpid()) + ".";
+  for (int serial = 0; serial < 100; ++serial)
+    std::ofstream(before + std::to_string(serial) + ".part") << "left";
+  EXPECT_TRUE(replaceFile(folder / "file", "new"));
+  EXPECT_TRUE(replaceFile(folder / "file", "newer"));
+  EXPECT_EQ(read(folder / "file"), "newer");
+  EXPECT_EQ(files(), 101);
+}
+
+/// What a handler of signals removes, and what a killed process leaves: nothing.
+TEST_F(AtomicFileTest, AnUnfinishedFileLeavesNothing) {
+  auto file = AtomicFile::create(folder / "file");
+  ASSERT_TRUE(file && file->write("half"));
+  removeUnfinishedFiles();
+  EXPECT_EQ(files(), 0);
+}
+
+TEST_F(AtomicFileTest, LongNames) {
+  constexpr size_t longest = 255;
+  const fs::path path = folder / std::string(longest, 'n');
+  EXPECT_TRUE(replaceFile(path, "old") && replaceFile(path, "new"));
+  EXPECT_EQ(read(path), "new");
+  EXPECT_EQ(files(), 1);
+}
+
 TEST_F(AtomicFileTest, PermissionsAreKept) {
   fs::path path = folder / "file";
   for (fs::perms mode : {fs::perms(0600), fs::perms(0664), fs::perms(0755)}) {
