@@ -2,57 +2,106 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLD in process. It keeps global state and works on files: one link at a time,
-// in a temporary directory. No file name enters the output.
+// LLD in process. It keeps global state: one link at a time. It works on files, which
+// here are in memory: one archive of all objects, and a pipe for the output, because
+// LLD puts a temporary file next to an output that is a file. No file name enters the
+// output.
 
 #include "heddle/Target/ObjectCode.h"
 
 #include "lld/Common/Driver.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
 
+#include <array>
+#include <fcntl.h>
 #include <mutex>
+#include <sys/mman.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
 
 using namespace heddle;
 
 namespace {
-/// A temporary directory, removed by the destructor.
-class TemporaryDirectory {
+/// Closes a file descriptor.
+class Descriptor {
 public:
-  TemporaryDirectory() { error = llvm::sys::fs::createUniqueDirectory("heddle", path); }
-  ~TemporaryDirectory() {
-    if (!error)
-      llvm::sys::fs::remove_directories(path);
+  explicit Descriptor(int value) : value(value) {}
+  Descriptor(Descriptor &&other) noexcept : value(std::exchange(other.value, -1)) {}
+  ~Descriptor() { close(); }
+  void close() {
+    if (value >= 0)
+      ::close(std::exchange(value, -1));
   }
-  std::string file(const llvm::Twine &name) const {
-    llvm::SmallString<128> result(path);
-    llvm::sys::path::append(result, name);
-    return result.str().str();
+  int get() const { return value; }
+  /// What LLD can open.
+  std::string path() const { return "/proc/self/fd/" + std::to_string(value); }
+
+private:
+  int value;
+};
+
+/// Reads a pipe in a thread of its own, until nobody can write to it any more.
+class PipeReader {
+public:
+  explicit PipeReader(int from) : thread([this, from] { read(from); }) {}
+  /// What was written; after all writers have closed the pipe. None if memory or the pipe failed.
+  std::optional<std::vector<char>> take() {
+    thread.join();
+    return failed ? std::nullopt : std::optional(std::move(bytes));
   }
 
-  std::error_code error;
-  llvm::SmallString<128> path;
+private:
+  /// Reads on after a failure, because the writer waits.
+  void read(int from) {
+    std::array<char, 1 << 16> part;
+    for (;;) {
+      const ssize_t size = ::read(from, part.data(), part.size());
+      if (size == 0)
+        return;
+      if (size < 0 && errno != EINTR) {
+        failed = true;
+        return;
+      }
+      try {
+        bytes.insert(bytes.end(), part.data(), part.data() + std::max<ssize_t>(size, 0));
+      } catch (const std::bad_alloc &) {
+        failed = true;
+      }
+    }
+  }
+
+  bool failed = false;
+  std::vector<char> bytes;
+  std::thread thread; ///< last: it uses the others
 };
 } // namespace
 
-static Status writeFile(const std::string &path, const std::string &bytes) {
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (error)
-    return deviceError(path + ": cannot be written: " + error.message());
-  stream << bytes;
-  stream.close();
-  if (stream.has_error())
-    return deviceError(path + ": cannot be written: " + stream.error().message());
-  return {};
+/// An archive of all objects in memory.
+static Expected<Descriptor> archiveOf(const std::vector<std::string> &objects) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const std::string &object : objects)
+    members.emplace_back(llvm::MemoryBufferRef(object, "kernel.o"));
+  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab,
+                                            llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                            /*Thin=*/false);
+  if (!archive)
+    return deviceError("the kernels make no archive: " + llvm::toString(archive.takeError()));
+  Descriptor file(memfd_create("heddle", MFD_CLOEXEC));
+  for (llvm::StringRef left = (*archive)->getBuffer(); !left.empty();) {
+    const ssize_t written = ::write(file.get(), left.data(), left.size());
+    if (written < 0 && errno != EINTR)
+      return systemError("memory", "room for the objects of kernels");
+    left = left.drop_front(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return file;
 }
 
 /// First line of LLD's messages.
@@ -62,28 +111,31 @@ Expected<std::vector<char>> heddle::linkSharedObject(const std::vector<std::stri
   static std::mutex oneLinkAtATime;
   std::lock_guard<std::mutex> lock(oneLinkAtATime);
 
-  TemporaryDirectory directory;
-  if (directory.error)
-    return deviceError("no temporary directory for the linker: " + directory.error.message());
-  std::string output = directory.file("kernels.so");
-  std::vector<std::string> arguments = {"ld.lld",         "-shared",     "-nostdlib",
-                                        "--no-undefined", "--strip-all", "--build-id=none",
-                                        "--threads=1",    "-o",          output};
-  for (size_t i = 0; i < objects.size(); ++i) {
-    arguments.push_back(directory.file("kernel" + llvm::Twine(i) + ".o"));
-    HEDDLE_TRY(writeFile(arguments.back(), objects[i]));
-  }
-  std::vector<const char *> pointers;
-  for (const std::string &argument : arguments)
-    pointers.push_back(argument.c_str());
+  const Descriptor archive = HEDDLE_TRY(archiveOf(objects));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return systemError("memory", "a pipe for the linker's output");
+  const Descriptor from(ends[0]);
+  Descriptor to(ends[1]);
+  const std::string input = archive.path(), output = to.path();
+  const std::vector<const char *> arguments = {
+      "ld.lld",      "-shared", "-nostdlib",    "--no-undefined",  "--strip-all", "--build-id=none",
+      "--threads=1", "-o",      output.c_str(), "--whole-archive", input.c_str()};
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  lld::Result result = lld::lldMain(pointers, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  std::optional<std::vector<char>> linked;
+  lld::Result result;
+  try {
+    PipeReader reader(from.get());
+    result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+    to.close();
+    linked = reader.take();
+  } catch (const std::system_error &error) {
+    return systemError("memory", "a thread for the linker's output", error.code().value());
+  }
   if (result.retCode != 0)
     return deviceError("the kernels cannot be linked: " + firstLine(messages));
-  auto buffer =
-      llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return deviceError("the linked kernels cannot be read: " + buffer.getError().message());
-  return std::vector<char>((*buffer)->getBufferStart(), (*buffer)->getBufferEnd());
+  if (!linked)
+    return systemError("memory", "room for the linked kernels", ENOMEM);
+  return std::move(*linked);
 }

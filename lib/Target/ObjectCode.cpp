@@ -17,6 +17,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -26,7 +27,6 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Support/ThreadPool.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include "heddle/Support/Try.h"
@@ -212,14 +212,11 @@ static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const C
     copy = HEDDLE_TRY(lowerCopy(module));
   }
   auto units = HEDDLE_TRY(translate(copy ? *copy : module, target));
-  if (units.size() == 1) {
-    generate(*units.front(), kind); // no pool: the caller may already be one of many threads
-  } else {
-    llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
-    for (std::unique_ptr<Unit> &unit : units)
-      pool.async([&unit, kind] { generate(*unit, kind); });
-    pool.wait();
-  }
+  if (units.size() == 1) // the caller may already be one of many threads
+    generate(*units.front(), kind);
+  else
+    mlir::parallelForEach(module.getContext(), units,
+                          [&](std::unique_ptr<Unit> &unit) { generate(*unit, kind); });
   std::vector<std::string> outputs;
   for (std::unique_ptr<Unit> &unit : units) {
     if (!unit->failure.empty())
