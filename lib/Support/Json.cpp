@@ -78,8 +78,19 @@ private:
     }
     // The key is new (see key), so append without the linear search of operator[].
     auto &object = parent.get_ref<Json::object_t &>();
-    object.push_back({std::move(lastKey), std::move(value)});
+    if (object.size() == object.capacity())
+      enlarge(object);
+    object.emplace_back(std::move(lastKey), std::move(value));
     return &object.back().second;
+  }
+  /// Where a vector grows it copies keys, which are constant, inside noexcept: without memory for one
+  /// it would end the process.
+  static void enlarge(Json::object_t &object) {
+    Json::object_t larger;
+    larger.reserve(2 * object.size() + 1);
+    for (auto &[key, value] : object)
+      larger.emplace_back(key, std::move(value));
+    object.swap(larger);
   }
   bool place(Json value) {
     add(std::move(value));
