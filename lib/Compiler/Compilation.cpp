@@ -22,6 +22,7 @@ namespace heddle {
 
 Compilation::Compilation(const DialectRegistry &registry, const std::string &model)
     : context(registry), diagnostics(context, model) {
+  limitThreads(context);
   context.loadAllAvailableDialects();
 }
 

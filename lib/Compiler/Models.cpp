@@ -58,6 +58,7 @@ Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileO
   DialectRegistry registry;
   registerAllDialects(registry);
   parts->context = std::make_unique<MLIRContext>(registry);
+  limitThreads(*parts->context);
   DiagnosticCollector diagnostics(*parts->context, model);
   auto bytes = HEDDLE_TRY(parts->artifact->fused());
   parts->module = parseSourceString<ModuleOp>(

@@ -14,6 +14,7 @@
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 #include "heddle/Pipelines/Passes.h"
 #include "heddle/Pipelines/Pipelines.h"
+#include "heddle/Support/Parallel.h"
 #include "heddle/Transforms/Passes.h"
 #include "heddle/Transforms/TileableOpInterface.h"
 
@@ -28,6 +29,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
@@ -45,6 +47,14 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
   registerTilers(registry);
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
+}
+
+void limitThreads(mlir::MLIRContext &context) {
+  if (!context.isMultithreadingEnabled())
+    return;
+  const int wanted = static_cast<int>(context.getNumThreads());
+  if (startableThreads(wanted) < wanted)
+    context.disableMultithreading();
 }
 
 void registerAllPasses() {

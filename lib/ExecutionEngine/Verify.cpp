@@ -79,6 +79,7 @@ struct Modules {
   OwningOpRef<ModuleOp> fused, outlined;
 
   explicit Modules(const DialectRegistry &registry) : context(registry) {
+    limitThreads(context);
     context.loadAllAvailableDialects();
   }
 

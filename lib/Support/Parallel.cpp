@@ -15,7 +15,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
+#include <mutex>
 #include <omp.h>
+#include <pthread.h>
 #include <span>
 #include <string>
 #include <unistd.h>
@@ -24,7 +26,7 @@
 extern "C" {
 // Of libomp; libgomp has neither.
 void kmp_set_warnings_off() __attribute__((weak));
-void kmp_set_warnings_on() __attribute__((weak));
+size_t kmp_get_stacksize_s() __attribute__((weak));
 }
 
 namespace heddle {
@@ -34,21 +36,24 @@ namespace {
 /// Starts LLVM's OpenMP runtime, which writes a file of the process's number into /dev/shm, or where
 /// that does not open into /tmp, and reads what stands there. It dies of a file that a killed process
 /// of the same number left unfinished, and of a full file system: each name that it could not use is
-/// cleared, or taken by a link that does not open until the runtime has gone on without.
+/// cleared, or taken by a link that does not open until the runtime has gone on without. The file
+/// goes once the runtime has started, so that no killed process leaves one; a host's own runtime,
+/// which runs already, keeps its. Warnings are off: who runs a model cannot follow them.
 class OpenMpStart {
 public:
   OpenMpStart() {
     if (!kmp_set_warnings_off)
       return;
-    for (const char *folder : {"/dev/shm", "/tmp"})
-      prepare(std::string(folder) + "/__KMP_REGISTERED_LIB_" + std::to_string(getpid()) + "_" +
-              std::to_string(getuid()));
-    if (blocked.empty())
-      return;
-    kmp_set_warnings_off(); // of the names that do not open
+    kmp_set_warnings_off();
+    std::vector<std::string> own;
+    for (const char *folder : {"/dev/shm", "/tmp"}) {
+      std::string path = std::string(folder) + "/__KMP_REGISTERED_LIB_" + std::to_string(getpid()) +
+                         "_" + std::to_string(getuid());
+      if (prepare(path))
+        own.push_back(std::move(path));
+    }
     omp_get_max_threads();
-    kmp_set_warnings_on();
-    for (const std::string &path : blocked)
+    for (const std::string &path : own)
       unlink(path.c_str());
   }
 
@@ -61,7 +66,8 @@ private:
     return size > 0 && std::strtoull(text.data(), &end, 16) != 0 && *end == '-';
   }
 
-  void prepare(const std::string &path) {
+  /// False if the file of a runtime stands there.
+  static bool prepare(const std::string &path) {
     constexpr mode_t own = 0600;
     constexpr off_t registration = 1024; // bytes
     if (const int old = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -69,26 +75,61 @@ private:
       const bool isUsed = isFinished(old);
       close(old);
       if (isUsed)
-        return;
+        return false;
       unlink(path.c_str());
     }
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, own);
     if (file < 0)
-      return;
+      return true;
     const bool hasRoom = posix_fallocate(file, 0, registration) == 0;
     close(file);
     unlink(path.c_str());
-    if (!hasRoom && symlink("/dev/null/none", path.c_str()) == 0)
-      blocked.push_back(path);
+    if (!hasRoom)
+      (void)!symlink("/dev/null/none", path.c_str());
+    return true;
   }
-
-  std::vector<std::string> blocked;
 };
 
 /// Before any other call of OpenMP.
 void startOpenMp() { static const OpenMpStart start; }
 
 } // namespace
+
+int startableThreads(int wanted, size_t stack) {
+  std::vector<pthread_t> threads;
+  threads.reserve(static_cast<size_t>(wanted));
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0)
+    return 0;
+  const bool hasStack = stack == 0 || pthread_attr_setstacksize(&attributes, stack) == 0;
+  std::mutex gate; // each waits until all have started
+  auto pass = [](void *gate) -> void * {
+    std::lock_guard lock(*static_cast<std::mutex *>(gate));
+    return nullptr;
+  };
+  {
+    std::lock_guard closed(gate);
+    pthread_t thread;
+    while (hasStack && std::ssize(threads) < wanted &&
+           pthread_create(&thread, &attributes, pass, &gate) == 0)
+      threads.push_back(thread);
+  }
+  for (pthread_t thread : threads)
+    pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  return static_cast<int>(threads.size());
+}
+
+/// At most `threads`: as many as a team of this thread can have. OpenMP's runtimes end the process if
+/// the system has no thread for them, so it is tried first, once for each larger team.
+static int teamOf(int threads) {
+  thread_local int asked = 1, granted = 1;
+  if (threads > asked) {
+    asked = threads;
+    granted = 1 + startableThreads(threads - 1, kmp_get_stacksize_s ? kmp_get_stacksize_s() : 0);
+  }
+  return std::min(threads, granted);
+}
 
 int processorCount() {
   startOpenMp();
@@ -130,6 +171,8 @@ void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope) {
     threads = processorCount();
   startOpenMp();
   threads = static_cast<int>(std::min<int64_t>({threads, n, mostThreads}));
+  if (threads > 1 && !omp_in_parallel())
+    threads = teamOf(threads);
   if (threads <= 1 || omp_in_parallel())
     return scope([&] {
       for (int64_t i = 0; i < n; ++i)
@@ -148,14 +191,18 @@ void parallelFor(int64_t n, int threads, LoopBody body) {
 
 /// Threads run for a while before they meet at a barrier, because a thread that has just been woken
 /// shares a processor until the scheduler moves it. Time counts from the first start to the last
-/// end, so that threads that run one after the other do not look parallel.
+/// end, so that threads that run one after the other do not look parallel. A smaller team counts as one
+/// that does its work again for the threads that are missing.
 __attribute__((noinline)) static double timeTogether(int threads,
                                                      const std::function<void(int)> &work) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds warmUp{8};
   std::vector<Clock::time_point> begins(static_cast<size_t>(threads)), ends(begins);
-#pragma omp parallel num_threads(threads)
+  size_t team = 1;
+#pragma omp parallel num_threads(teamOf(threads))
   {
+#pragma omp single
+    team = static_cast<size_t>(omp_get_num_threads());
     const int thread = omp_get_thread_num();
     const Clock::time_point first = Clock::now();
     while (threads > 1 && Clock::now() - first < warmUp)
@@ -165,9 +212,11 @@ __attribute__((noinline)) static double timeTogether(int threads,
     work(thread);
     ends[thread] = Clock::now();
   }
+  begins.resize(team);
+  ends.resize(team);
   std::chrono::duration<double> passed =
       *std::ranges::max_element(ends) - *std::ranges::min_element(begins);
-  return passed.count();
+  return passed.count() * threads / static_cast<double>(team);
 }
 
 double secondsTogether(int threads, const std::function<void(int)> &work) {

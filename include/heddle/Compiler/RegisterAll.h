@@ -8,12 +8,17 @@
 
 namespace mlir {
 class DialectRegistry;
+class MLIRContext;
 } // namespace mlir
 
 namespace heddle {
 
 /// Registers the dialects of the project and those of MLIR that occur at any stage.
 void registerAllDialects(mlir::DialectRegistry &registry);
+
+/// Passes run on one thread where the system does not start as many as MLIR's pool wants, which would
+/// end the process.
+void limitThreads(mlir::MLIRContext &context);
 
 /// Registers passes and pipelines of the project, and the few of MLIR that its stages use.
 void registerAllPasses();

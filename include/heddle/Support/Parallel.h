@@ -6,6 +6,7 @@
 // index.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,6 +44,10 @@ using ThreadScope = FunctionRef<void(FunctionRef<void()>)>;
 /// Processors that this process may use, by its affinity mask.
 int processorCount();
 
+/// At most `wanted`: how many threads the system starts next to those that there are. `stack`: bytes of
+/// each one's stack, 0 for the usual ones. For libraries that end the process if they get none.
+int startableThreads(int wanted, size_t stack = 0);
+
 /// Upper limit of threads in a loop.
 constexpr int64_t mostThreads = 256;
 
@@ -57,7 +62,8 @@ constexpr int pieceOf(int64_t n, int threads, int64_t i) {
 
 /// Runs body(i, thread) for each i in [0, n) on at most `threads` threads (0: all processors). Each
 /// thread runs its own piece of consecutive indices (pieceOf) in ascending order, then steals from
-/// the others. Serial and in ascending order if threads or n is 1. The body must not throw.
+/// the others. Serial and in ascending order if threads or n is 1, or the system has no thread to
+/// start. The body must not throw.
 void parallelFor(int64_t n, int threads, LoopBody body);
 /// Calls `scope` in each thread around all its indices.
 void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope);
