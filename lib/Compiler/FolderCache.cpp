@@ -59,8 +59,9 @@ struct FolderFiles {
 class CachedFolder {
 public:
   /// None where nothing is kept: the cache is off, or this is no folder of Hugging Face.
-  static Expected<std::optional<CachedFolder>> find(const std::string &model,
-                                                    const CompileOptions &options);
+  /// A note of `facts` if there is no cache folder.
+  static Expected<std::optional<CachedFolder>>
+  find(const std::string &model, const CompileOptions &options, CompileReport &facts);
   /// The compiled file; none if it is missing or damaged. Damage is a note of the report.
   std::optional<Artifact> open(CompileReport &report) const;
   /// Compiles into the cache. Where it cannot be written, says why: the result is none.
@@ -174,6 +175,12 @@ static std::string keyOf(const KernelCache &cache, const std::vector<std::string
   return llvm::toHex(cache.keyOf(views), /*LowerCase=*/true);
 }
 
+/// Whether text from a file is what keyOf makes, and no path.
+static bool isKey(StringRef text) {
+  constexpr size_t digits = 2 * std::tuple_size_v<KernelCache::Key>;
+  return text.size() == digits && llvm::all_of(text, llvm::isHexDigit);
+}
+
 /// Name, size, time and place of a file; none if the system does not say.
 static std::optional<std::string> factsOf(const fs::path &folder, const std::string &name,
                                           uint64_t &bytes) {
@@ -200,8 +207,8 @@ static std::optional<std::string> contentOf(const fs::path &folder, const std::s
                           static_cast<unsigned long long>(hash.low64));
 }
 
-Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &model,
-                                                         const CompileOptions &options) {
+Expected<std::optional<CachedFolder>>
+CachedFolder::find(const std::string &model, const CompileOptions &options, CompileReport &facts) {
   KernelCache cache = HEDDLE_TRY(KernelCache::open());
   CachedFolder found;
   found.limitBytes = HEDDLE_TRY(cacheLimit(kLimitVariable, kDefaultMegabytes));
@@ -209,10 +216,15 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   const fs::path whole = fs::absolute(HEDDLE_TRY(modelPath(model)), none);
   const bool isFile = isGguf(whole.string());
   const fs::path folder = isFile ? whole.parent_path() : whole;
-  if (!cache.isOn() || found.limitBytes == 0 || !options.needsWeights || options.onTiled ||
+  if (found.limitBytes == 0 || !options.needsWeights || options.onTiled ||
       !options.weights.empty() ||
       (isFile ? !isThere(whole)
               : isThere(folder / "model.json") || !isThere(folder / "config.json")))
+    return std::optional<CachedFolder>();
+  if (cacheDirectory().empty())
+    facts.notes.push_back("expected XDG_CACHE_HOME or HOME to be an absolute path, found neither; "
+                          "the compiled folder is not kept");
+  if (!cache.isOn())
     return std::optional<CachedFolder>();
   std::vector<std::string> fast = HEDDLE_TRY(optionParts(whole, options));
   std::optional<FolderFiles> files = filesOf(whole, folder);
@@ -226,14 +238,14 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   std::vector<std::string> byContent = fast;
   byContent[0] = "content"; // so that the two are never one key
   for (const std::string &name : files->weights) {
-    std::optional<std::string> facts = factsOf(folder, name, found.weightBytes);
-    if (!facts)
+    std::optional<std::string> file = factsOf(folder, name, found.weightBytes);
+    if (!file)
       return std::optional<CachedFolder>();
-    fast.push_back(std::move(*facts));
+    fast.push_back(std::move(*file));
   }
   const std::string link =
       cacheDirectory() + "/" + std::string(cachedFolders.prefix) + keyOf(cache, fast) + ".txt";
-  if (auto known = readFromCache(link); known && known->size() == 64) {
+  if (auto known = readFromCache(link); known && isKey(*known)) {
     touchInCache(link);
     found.key = std::move(*known);
     return std::optional(std::move(found));
@@ -329,8 +341,7 @@ std::optional<Artifact> CachedFolder::open(CompileReport &report) const {
 /// Error if the compiled folder would not fit.
 Status CachedFolder::checkRoom() const {
   const std::string directory = cacheDirectory();
-  std::error_code failure;
-  fs::create_directories(directory, failure);
+  std::error_code failure = makeCacheFolder(directory);
   auto mebibytes = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   if (weightBytes > limitBytes)
     return inputError(directory + ": expected weights of at most " + mebibytes(limitBytes) + ", " +
@@ -338,13 +349,15 @@ Status CachedFolder::checkRoom() const {
   if (failure)
     return inputError(directory +
                       ": expected a folder that can be made, found: " + failure.message());
+  clearPlace(path(".heddle"));
   auto file = AtomicFile::create(path(".heddle"));
   if (!file)
     return file.takeError();
   const fs::space_info space = fs::space(directory, failure);
   if (!failure && space.available / 2 < weightBytes)
     return inputError(directory + ": expected free space of twice the weights' " +
-                      mebibytes(weightBytes) + ", found " + mebibytes(space.available));
+                      std::to_string(weightBytes) + " bytes, found " +
+                      std::to_string(space.available));
   return {};
 }
 
@@ -366,6 +379,7 @@ Status CachedFolder::compile(const CompileOptions &options, CompileReport &repor
   report = HEDDLE_TRY(compileModel(model, path(".heddle"), options));
   report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   std::error_code none;
+  fs::permissions(path(".heddle"), fs::perms::owner_read | fs::perms::owner_write, none);
   if (const uint64_t bytes = fs::file_size(path(".heddle"), none); !none && bytes > limitBytes)
     report.notes.push_back(
         formatted("%s: expected compiled folders of at most %llu MiB, %s, found one of %llu MiB, "
@@ -377,9 +391,13 @@ Status CachedFolder::compile(const CompileOptions &options, CompileReport &repor
 
 static Expected<Artifact> openOnce(const std::string &model, const CompileOptions &options,
                                    CompileReport &facts) {
-  std::optional<CachedFolder> cached = HEDDLE_TRY(CachedFolder::find(model, options));
-  if (!cached)
-    return compileToMemory(model, options, &facts);
+  std::optional<CachedFolder> cached = HEDDLE_TRY(CachedFolder::find(model, options, facts));
+  if (!cached) {
+    const std::vector<std::string> notes = std::move(facts.notes);
+    auto artifact = compileToMemory(model, options, &facts);
+    facts.notes.insert(facts.notes.begin(), notes.begin(), notes.end());
+    return artifact;
+  }
   if (std::optional<Artifact> artifact = cached->open(facts))
     return std::move(*artifact);
   Status kept = cached->compile(options, facts);
@@ -471,7 +489,7 @@ std::pair<size_t, uintmax_t> heddle::clearCache() {
   for (const auto &[prefix, name] : cacheKinds)
     for (const CachedFile &file : cachedFiles(prefix)) {
       std::error_code failure;
-      if (fs::remove(file.path, failure)) {
+      if (const uintmax_t removed = fs::remove_all(file.path, failure); !failure && removed > 0) {
         ++sum.first;
         sum.second += file.bytes;
       }

@@ -37,7 +37,7 @@ std::vector<CachedFile> cachedFiles(std::string_view prefix) {
        at.increment(ended)) {
     std::error_code failure;
     CachedFile file{at->path(), at->last_write_time(failure), 0};
-    if (!failure)
+    if (!failure && !at->is_directory(failure))
       file.bytes = at->file_size(failure);
     if (!failure && file.path.filename().string().starts_with(prefix))
       found.push_back(std::move(file));
@@ -82,10 +82,35 @@ std::optional<std::string> readFromCache(const std::string &path) {
   return whole ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
-void keepInCache(const std::string &path, std::string_view bytes) {
+std::error_code makeCacheFolder(const std::string &folder) {
+  constexpr mode_t own = 0700;
+  fs::path made;
+  for (const fs::path &part : fs::path(folder)) {
+    made /= part;
+    std::error_code failure;
+    if (::mkdir(made.c_str(), own) == 0 || errno == EEXIST)
+      continue;
+    const int code = errno; // that of a file system for reading alone, also for what is there
+    if (!fs::is_directory(made, failure))
+      return {code, std::generic_category()};
+  }
+  std::error_code failure;
+  if (!fs::is_directory(made, failure))
+    return std::make_error_code(std::errc::not_a_directory);
+  (void)::chmod(folder.c_str(), own);
+  return {};
+}
+
+void clearPlace(const std::string &path) {
   std::error_code ignored;
-  fs::create_directories(fs::path(path).parent_path(), ignored);
-  auto file = AtomicFile::create(path);
+  if (fs::is_directory(fs::symlink_status(path, ignored)))
+    fs::remove_all(path, ignored);
+}
+
+void keepInCache(const std::string &path, std::string_view bytes) {
+  (void)makeCacheFolder(fs::path(path).parent_path().string());
+  clearPlace(path);
+  auto file = AtomicFile::create(path, FileAccess::Owner);
   if (file && file->write(bytes))
     (void)file->commitUnsynced();
 }
@@ -102,7 +127,7 @@ void limitCache(std::string_view prefix, size_t files, uintmax_t bytes) {
     std::error_code ignored;
     sum += file.bytes;
     if (++count > files || sum > bytes)
-      fs::remove(file.path, ignored);
+      fs::remove_all(file.path, ignored);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace heddle {
@@ -33,10 +34,17 @@ inline constexpr CacheKind cacheKinds[] = {cachedModels, cachedFolders, cachedKe
 /// $XDG_CACHE_HOME/heddle, else ~/.cache/heddle; empty if neither variable holds an absolute path.
 std::string cacheDirectory();
 
+/// Makes the folder with its parents. It is its owner's alone whatever the umask is, also where it was
+/// there before, because code is kept in it.
+std::error_code makeCacheFolder(const std::string &folder);
+
+/// Makes room for a file: deletes a folder that stands in its place.
+void clearPlace(const std::string &path);
+
 /// Content of a file, which the caller must check; none if it is empty or cannot be read.
 std::optional<std::string> readFromCache(const std::string &path);
 
-/// Writes a file and makes its folder if needed; ignores errors. The file appears atomically but
+/// Writes a file that its owner alone can read, and makes its folder if needed; ignores errors. The file appears atomically but
 /// without fsync, so after a power cut its content may be damaged.
 void keepInCache(const std::string &path, std::string_view bytes);
 
@@ -48,7 +56,7 @@ struct CachedFile {
   std::filesystem::file_time_type used;
   uintmax_t bytes;
 };
-/// Files of the folder with this prefix, most recently used first.
+/// Files of the folder with this prefix (and folders, of 0 bytes), most recently used first.
 std::vector<CachedFile> cachedFiles(std::string_view prefix);
 
 /// Bytes that an environment variable (a number of MiB) allows; usage error for other text.

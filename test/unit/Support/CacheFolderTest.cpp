@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -61,4 +62,25 @@ TEST_F(CacheFolder, APlaceThatCannotBeIsNoError) {
   touchInCache(cacheDirectory() + "/a-1");
   limitCache("a-", 0, 0);
   EXPECT_FALSE(fs::exists(cacheDirectory()));
+}
+
+TEST_F(CacheFolder, OnlyItsOwnerMayReadWhatIsKept) {
+  const mode_t before = umask(0);
+  const std::string path = keep("a-1", 1);
+  EXPECT_EQ(fs::status(home).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(cacheDirectory()).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::permissions(cacheDirectory(), fs::perms::all);
+  keep("a-2", 1);
+  EXPECT_EQ(fs::status(cacheDirectory()).permissions(), fs::perms::owner_all);
+  umask(before);
+}
+
+TEST_F(CacheFolder, AFolderInAPlaceOfAFileGoes) {
+  keep("b-1", 1);
+  fs::create_directories(fs::path(cacheDirectory()) / "a-1" / "inner");
+  ASSERT_EQ(cachedFiles("a-").size(), 1u);
+  EXPECT_EQ(cachedFiles("a-")[0].bytes, 0u);
+  const std::string path = keep("a-1", 1);
+  EXPECT_TRUE(fs::is_regular_file(path));
 }
