@@ -81,6 +81,7 @@ Status checkChunks(const std::string &path, std::FILE *file, bool isLong) {
 
 /// The kind of file by its first bytes, checked as far as libsndfile does not.
 Status checkKind(const std::string &path) {
+  HEDDLE_TRY(checkRegularFile(path));
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file)
     return systemError(path, "a WAV or FLAC file");

@@ -219,6 +219,7 @@ bool readJpeg(Jpeg &jpeg, std::FILE *file, Image &image) {
 } // namespace
 
 Expected<Image> heddle::readImage(const std::string &path) {
+  HEDDLE_TRY(checkRegularFile(path));
   const File file(std::fopen(path.c_str(), "rb"));
   unsigned char start[8] = {};
   if (!file)

@@ -14,6 +14,7 @@
 #include <limits>
 #include <numbers>
 #include <sndfile.h>
+#include <sys/stat.h>
 
 using namespace heddle;
 using testing::HasSubstr;
@@ -225,3 +226,13 @@ TEST_F(AudioFileTest, OfFlacMayNotPromiseMoreThanTheyHold) {
 }
 
 } // namespace
+
+/// A pipe would wait for a writer.
+TEST_F(AudioFileTest, PipesAndFoldersAreErrors) {
+  const std::string pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(readAudio(pipe, modelRate).error().message,
+            pipe + ": expected a file, found a device or a pipe");
+  EXPECT_EQ(readAudio(folder.path(), modelRate).error().message,
+            folder.path().string() + ": expected a file, found a directory");
+}

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 using namespace heddle;
 using testing::HasSubstr;
@@ -188,3 +189,11 @@ TEST(Image, ProcessorsThatAreNotBuiltSaySo) {
 }
 
 } // namespace
+
+/// A pipe would wait for a writer.
+TEST(Image, APipeIsAnError) {
+  test::TemporaryFolder own;
+  const std::string pipe = own.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(readImage(pipe).error().message, pipe + ": expected a file, found a device or a pipe");
+}
