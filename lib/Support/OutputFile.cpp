@@ -150,10 +150,14 @@ Status AtomicFile::open(FileAccess access) {
   descriptor = openNameless(target, mode);
   if (descriptor < 0) {
     temporary = makeTemporary(target, [&](const char *name) {
-      return descriptor = ::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      listUnfinished(name); // before it is there: a signal may come between
+      descriptor = ::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      const int code = errno;
+      if (descriptor < 0)
+        unlistUnfinished(name);
+      errno = code;
+      return descriptor;
     });
-    if (!temporary.empty())
-      listUnfinished(temporary);
   }
   if (descriptor < 0 || (exists && ::fchmod(descriptor, mode) != 0))
     return systemError(path, kExpected);
