@@ -6,6 +6,7 @@
 // or too little, and runs the tool between its standard streams.
 #pragma once
 
+#include "Signals.h"
 #include "UnknownOption.h"
 
 #include "heddle/Support/Terminal.h"
@@ -21,6 +22,7 @@
 #include <iostream>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <unistd.h>
 
 namespace heddle::driver {
@@ -37,6 +39,12 @@ inline void occupyStandardStreams() {
       open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // takes the lowest number
 }
 
+/// Error of standard output with what errno says, 0 for nothing.
+inline Error outputError(int code) {
+  return inputError(std::string("standard output: expected a path that can be written, found: ") +
+                    std::strerror(code != 0 ? code : EIO));
+}
+
 /// Flushes standard output at the end of a program; error if input could not be read or output not
 /// be written.
 inline Status finishStandardStreams() {
@@ -46,8 +54,7 @@ inline Status finishStandardStreams() {
   bool arrived = static_cast<bool>(std::cout.flush());
   if (std::fflush(stdout) == 0 && arrived)
     return {};
-  return inputError(std::string("standard output: expected a path that can be written, found: ") +
-                    std::strerror(errno != 0 ? errno : EIO));
+  return outputError(errno);
 }
 
 /// Converts CLI11's message to "expected …, found …": it names what was there or what is missing,
@@ -176,7 +183,11 @@ inline Status parse(CLI::App &app, int count, const char *const *given) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0)
       return parseError(error);
-    app.exit(error);
+    std::ostringstream text; // CLI11 flushes, and errno would be forgotten
+    app.exit(error, text);
+    errno = 0;
+    if (!(std::cout << text.str() << std::flush))
+      return outputError(errno);
   }
   return {};
 }
@@ -198,6 +209,7 @@ inline void printError(const Error &error) {
 /// prints an error and returns the exit status.
 template <typename Run>
 int runProgram(const Run &run) {
+  handleSignals();
   occupyStandardStreams();
   std::ios::sync_with_stdio(false); // so that std::cin knows what is at hand
   std::optional<TerminalText> shown;

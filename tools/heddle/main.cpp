@@ -10,6 +10,8 @@
 
 #include "heddle/Support/Try.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <iostream>
 #include <unistd.h>
 
@@ -65,5 +67,7 @@ static Status run(int argc, char **argv) {
 } // namespace heddle::driver
 
 int main(int argc, char **argv) {
+  llvm::install_bad_alloc_error_handler(
+      [](void *, const char *, bool) { heddle::driver::endWithoutMemory(); });
   return heddle::driver::runProgram([&] { return heddle::driver::run(argc, argv); });
 }
