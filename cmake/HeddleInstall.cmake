@@ -10,6 +10,12 @@ get_property(HEDDLE_Compiler_LIBRARIES GLOBAL PROPERTY HEDDLE_Compiler_LIBRARIES
 
 # heddle_install_component(NAME headers...): libraries, their export file, and the folders of include/heddle they own.
 function(heddle_install_component name)
+  foreach(library ${HEDDLE_${name}_LIBRARIES})
+    get_target_property(folder ${library} SOURCE_DIR)
+    if(NOT folder MATCHES "^${CMAKE_SOURCE_DIR}/lib/")
+      message(FATAL_ERROR "HeddleInstall: expected libraries of lib/ in the component ${name}, found ${library} of ${folder}")
+    endif()
+  endforeach()
   install(TARGETS ${HEDDLE_${name}_LIBRARIES} EXPORT Heddle${name}Targets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name})
   install(EXPORT Heddle${name}Targets NAMESPACE Heddle:: DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT ${name})
@@ -33,20 +39,50 @@ if(NOT HEDDLE_RUNTIME_ONLY)
   list(APPEND HEDDLE_INSTALLED_COMPONENTS Compiler)
   # LLVM's libraries lie outside the loader's folders.
   set_target_properties(heddle heddle-opt heddle-lsp-server PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-  install(TARGETS heddle heddle-opt heddle-lsp-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Compiler)
+  install(TARGETS heddle RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Compiler)
+  # Tools of those who change Heddle: installed where they were built, which scripts/demo does not.
+  install(TARGETS heddle-opt heddle-lsp-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Compiler OPTIONAL)
 endif()
 
+get_filename_component(HEDDLE_OPENMP_FOLDER ${HEDDLE_OPENMP_LIBRARY} DIRECTORY)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/HeddleConfig.cmake.in ${CMAKE_BINARY_DIR}/HeddleConfig.cmake
   INSTALL_DESTINATION ${HEDDLE_PACKAGE_DIR})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/HeddleConfig.cmake ${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake cmake/HeddleOpenMP.cmake
+install(FILES ${CMAKE_BINARY_DIR}/HeddleConfig.cmake ${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake
   DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT Runtime)
+
+# What is installed must do for another compiler than the one that built it, except where sanitisers tie code to theirs.
+set(heddle_install_tree ${CMAKE_BINARY_DIR}/install-tree)
+if(HEDDLE_BUILD_TESTS)
+  add_test(NAME install/tree COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${heddle_install_tree})
+  set_tests_properties(install/tree PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
+  set(heddle_other_compiler clang++-22)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(heddle_other_compiler g++)
+  endif()
+  find_program(HEDDLE_OTHER_COMPILER ${heddle_other_compiler})
+  set(heddle_examples "chat\;sentence-embedding\;transcribe\;translate")
+  if(NOT HEDDLE_RUNTIME_ONLY)
+    string(APPEND heddle_examples "\;embed")
+  endif()
+  if(HEDDLE_OTHER_COMPILER AND NOT CMAKE_CXX_FLAGS_DEBUG MATCHES "-fsanitize")
+    add_test(NAME install/other-compiler
+      COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_SOURCE_DIR}/test/install ${CMAKE_BINARY_DIR}/examples/other-compiler
+        --build-generator ${CMAKE_GENERATOR}
+        --build-options -DCMAKE_PREFIX_PATH=${heddle_install_tree} -DCMAKE_CXX_COMPILER=${HEDDLE_OTHER_COMPILER}
+        -DEXAMPLES=${heddle_examples}
+        --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure)
+    set_tests_properties(install/other-compiler PROPERTIES FIXTURES_REQUIRED install-tree LABELS Install TIMEOUT 600)
+  endif()
+endif()
+if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME install/after-demo COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/install/after-demo.py ${CMAKE_BINARY_DIR})
+  set_tests_properties(install/after-demo PROPERTIES LABELS Install)
+endif()
 
 # The smallest program that uses Heddle is built against an installed tree, as a user would, and checks itself.
 if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
-  set(heddle_install_tree ${CMAKE_BINARY_DIR}/install-tree)
-  add_test(NAME install/tree COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${heddle_install_tree})
-  set_tests_properties(install/tree PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
   # heddle_installed_example(NAME command...): the example is built against the installed tree, and the command is its test.
   function(heddle_installed_example name)
     add_test(NAME install/${name}

@@ -62,7 +62,7 @@ function(heddle_compact name)
   set_source_files_properties(${ARG_HOT} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# heddle_mlir_library(NAME sources... LINK targets... DEPENDS tablegen-targets...): the compiler's side.
+# heddle_mlir_library(NAME sources... LINK targets... DEPENDS tablegen-targets...): the compiler's side, part of the component Compiler.
 function(heddle_mlir_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   heddle_library(${name} ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} MLIR LLVM COMPONENT Compiler)
