@@ -26,6 +26,9 @@ static constexpr Entry entries[] = {
     {"second-contraction",
      "the reader is a contraction of its own, with weights that would be read again for every tile",
      "none: two contractions in one kernel move more bytes than they save"},
+    {"whole-sequences",
+     "the reader is attention: each tile of queries reads the keys and values of a whole sequence",
+     "none: attention is a kernel of its own, whose scores are never in memory"},
     {"function-result", "the value is a result of the function", "do not return it"},
     {"session-state", "the value is kept in the session's memory and read from there",
      "none: the cache is its place"},
@@ -37,6 +40,10 @@ static constexpr Entry entries[] = {
      "heads of a size that 4 does not divide are stored padded, and only a projection reads them "
      "so",
      "use a head size that is a multiple of 4, or an output projection"},
+    {"rotated-size",
+     "the reader rotates features whose number 32 does not divide, so that their halves are no "
+     "tiles of the kernel",
+     "rotate a multiple of 32 features of each head"},
     {"no-epilogue", "the reader is none of the ops that this kernel can do to its own tiles",
      "none: it is a pass over memory of its own"},
     {"other-reader", "the contractions over the same rows do not feed the same attention or state",

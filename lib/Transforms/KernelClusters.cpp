@@ -10,6 +10,7 @@
 
 #include "KernelClusters.h"
 
+#include "TileRotary.h"
 #include "heddle/Analysis/MissedFusion.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/TileableOpInterface.h"
@@ -197,8 +198,12 @@ void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
 }
 
 /// Why the sole reader of a kernel's last value does not follow.
-static MissedFusion missedFusionOf(Operation *reader) {
+static MissedFusion missedFusionOf(Operation *last, Operation *reader) {
+  auto rotary = dyn_cast<RotaryOp>(reader);
+  if (rotary && isa<SplitHeadsOp>(last) && !rotary.getDocuments() && !rotatesTiles(rotary))
+    return MissedFusion::RotatedSize;
   return isa<MergeHeadsOp>(reader)                              ? MissedFusion::UnevenHeads
+         : isa<ScoresOpInterface>(reader)                       ? MissedFusion::WholeSequences
          : reader->hasTrait<heddle::transformer::ReducesRows>() ? MissedFusion::RowReduction
          : reader->hasTrait<heddle::transformer::Contracts>()   ? MissedFusion::SecondContraction
                                                                 : MissedFusion::NoEpilogue;
@@ -224,7 +229,7 @@ void ClusterFinder::extend(Cluster &cluster) {
     if (reason && addRounding(cluster))
       return;
     if (!reason)
-      reason = ::missedFusionOf(reader);
+      reason = ::missedFusionOf(last, reader);
     if (cluster.ops.size() > 1) // report the op whose result is rounded
       last = beforeRounding(last->getResult(0)).getDefiningOp();
     if (reader)

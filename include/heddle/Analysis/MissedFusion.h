@@ -16,11 +16,13 @@ enum class MissedFusion {
   SeveralUses,       ///< the value has other readers, so it must reach memory
   RowReduction,      ///< the reader needs whole rows, the kernel holds tiles of columns
   SecondContraction, ///< the reader is a contraction of its own
+  WholeSequences,    ///< the reader is attention, which needs all keys and values
   FunctionResult,    ///< the value leaves the function
   SessionState,      ///< the value is kept in the session's memory and read from there
   ConsumerBetween,   ///< a reader stands between the ops of the kernel
   TooManyParts,      ///< a launch has room for a limited number of parts
   UnevenHeads,       ///< heads are stored padded; the reader needs rows
+  RotatedSize,       ///< halves of rotated heads are no tiles
   NoEpilogue,        ///< the kernel cannot apply the reader to its tiles
   OtherReader,       ///< the projections do not feed the same attention
 };
