@@ -53,14 +53,28 @@ bool worksOnStates(func::FuncOp function) {
       .wasInterrupted();
 }
 
-/// Label of an op's box: its name, and its weight's name without the layer.
-std::string labelOf(Operation *op, StringRef layer) {
+/// The name of an op in words: "add", "layer_norm".
+StringRef wordOf(Operation *op) {
   if (isa<arith::AddFOp>(op))
     return "add";
+  if (isa<arith::MulFOp>(op))
+    return "multiply";
+  return op->getName().getStringRef().rsplit('.').second;
+}
+
+/// ", silu" where an op has an activation.
+std::string activationText(Operation *op) {
+  auto activation = op->getAttrOfType<ActivationAttr>("activation");
+  return activation && activation.getValue() != Activation::None
+             ? ", " + stringifyActivation(activation.getValue()).str()
+             : "";
+}
+
+/// Label of an op's box: its name, its weight's name without the layer, and its activation.
+std::string labelOf(Operation *op, StringRef layer) {
   if (auto get = dyn_cast<StateGetOp>(op))
     return get.getState().str();
-  StringRef label = op->getName().getStringRef();
-  label = label.rsplit("transformer.").second;
+  StringRef label = wordOf(op);
   if (auto scores = dyn_cast<ScoresOpInterface>(op))
     return scores.getMask() ? label.str() + ", " + maskText(scores.getMask()) : label.str();
   for (Value operand : op->getOperands())
@@ -69,9 +83,9 @@ std::string labelOf(Operation *op, StringRef layer) {
       name.consume_front(".");
       name.consume_back(".weight");
       name.consume_back(isa<EmbeddingOp>(op) ? ".embedding" : ".norm"); // repeats the op's name
-      return (label + " " + name).str();
+      return (label + " " + name).str() + activationText(op);
     }
-  return label.str();
+  return label.str() + activationText(op);
 }
 
 class Builder {
@@ -215,9 +229,14 @@ std::vector<FunctionGraph> modelGraph(ModuleOp fused, const Dimensions &dims) {
   std::vector<func::FuncOp> all(fused.getOps<func::FuncOp>().begin(),
                                 fused.getOps<func::FuncOp>().end());
   bool some = !llvm::all_of(all, worksOnStates);
+  // encode_packed computes what encode does, over texts without padding.
+  auto isTwin = [&](func::FuncOp function) {
+    StringRef name = function.getName();
+    return name.consume_back("_packed") && fused.lookupSymbol(name);
+  };
   std::vector<FunctionGraph> graphs;
   for (func::FuncOp function : all)
-    if (!some || !worksOnStates(function))
+    if (!isTwin(function) && (!some || !worksOnStates(function)))
       graphs.push_back(Builder(function, dims).build());
   return graphs;
 }

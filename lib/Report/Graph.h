@@ -33,8 +33,8 @@ struct FunctionGraph {
   std::vector<GraphLayer> layers;
 };
 
-/// Graphs of a module's functions at the fused stage. Functions that use states are left out if
-/// there are others, which compute the same on whole sequences.
+/// Graphs of a module's functions at the fused stage. Functions that compute what another one does
+/// are left out: those that use states, if there are others, and those over packed texts.
 std::vector<FunctionGraph> modelGraph(mlir::ModuleOp fused, const Dimensions &dims);
 
 /// Draws functions side by side, with arrows from results to equally named inputs of later ones.

@@ -6,6 +6,8 @@
 // cross-attention stand beside its queries and inputs beside their readers. Boxes of a
 // row are in the order of the function. An arrow to the next row goes straight; an
 // arrow over several rows goes around them, residuals on the left, inputs on the right.
+// Arrows of different boxes that go around the same rows have lanes of their own, so that
+// none seems to run into another. Inputs and outputs stand outside the frames of layers.
 // Labels with masks are long and must not be cut off, so boxes are as wide as the
 // longest word and as high as their lines.
 
@@ -15,6 +17,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 
 namespace heddle {
@@ -22,7 +25,7 @@ namespace heddle {
 namespace {
 
 constexpr double leastWidth = 190, mostWidth = 340, inside = 8, lineHeight = 15, fontSize = 12;
-constexpr double between = 14, below = 26, aside = 34;
+constexpr double between = 14, below = 26, aside = 34, lane = 10;
 
 double widestWord(std::string_view text) {
   double widest = 0;
@@ -39,6 +42,8 @@ public:
   explicit FunctionDrawing(const FunctionGraph &graph) : graph(graph) {
     breakLines();
     rank();
+    leaveFrames();
+    chooseLanes();
     place();
   }
 
@@ -55,7 +60,10 @@ public:
     return drawn;
   }
 
-  double width() const { return static_cast<double>(widest) * (boxWidth + between) + 4 * aside; }
+  double width() const {
+    return static_cast<double>(widest) * (boxWidth + between) + 4 * aside +
+           lane * static_cast<double>(leftLanes + rightLanes);
+  }
   double height() const { return tops.back(); }
   /// Points of a box at which arrows from and to other functions end.
   struct Ends {
@@ -73,17 +81,27 @@ public:
 private:
   void breakLines();
   void rank();
+  void leaveFrames();
+  void chooseLanes();
   void place();
+  bool isInput(size_t node) const { return graph.nodes[node].kind == GraphNode::Kind::Input; }
+  /// Whether an arrow goes around rows.
+  bool goesAround(size_t from, size_t to) const { return ranks[to] != ranks[from] + 1; }
+  /// Rows of a layer's boxes; none if they are folded into an equal layer.
+  std::optional<std::pair<int64_t, int64_t>> rowsOf(const GraphLayer &layer) const;
   double y(size_t node) const { return tops[ranks[node]]; }
   double boxHeight(size_t node) const {
     return static_cast<double>(labels[node].size() + shapes[node].size()) * lineHeight + inside;
   }
   std::string box(size_t node) const;
   std::string arrow(size_t from, size_t to) const;
+  bool isOutermost(size_t node, bool right) const;
   std::string frame(const GraphLayer &layer) const;
 
   std::vector<std::vector<std::string>> labels, shapes; ///< lines of each box
   std::vector<int64_t> ranks;
+  std::vector<size_t> lanes; ///< of the arrows that leave each box and go around rows
+  size_t leftLanes = 0, rightLanes = 0;
   std::vector<double> xs, tops = {40}; ///< left of each box; top of each row, and the end
   int64_t rows = 0, widest = 1;
   double boxWidth = leastWidth;
@@ -117,6 +135,69 @@ void FunctionDrawing::rank() {
   }
 }
 
+std::optional<std::pair<int64_t, int64_t>> FunctionDrawing::rowsOf(const GraphLayer &layer) const {
+  int64_t first = rows, last = -1;
+  for (size_t node = 0; node < graph.nodes.size(); ++node)
+    if (graph.nodes[node].layer == layer.layer) {
+      first = std::min(first, ranks[node]);
+      last = std::max(last, ranks[node]);
+    }
+  return last < first ? std::nullopt : std::optional(std::pair(first, last));
+}
+
+/// Moves inputs up and outputs down out of the rows of layers.
+void FunctionDrawing::leaveFrames() {
+  std::vector<bool> framed(static_cast<size_t>(rows), false);
+  for (const GraphLayer &layer : graph.layers)
+    if (auto range = rowsOf(layer))
+      std::fill(framed.begin() + range->first, framed.begin() + range->second + 1, true);
+  for (size_t node = 0; node < graph.nodes.size(); ++node) {
+    int64_t &row = ranks[node];
+    const bool up = isInput(node);
+    if (up || graph.nodes[node].kind == GraphNode::Kind::Output)
+      while (row >= 0 && row < rows && framed[static_cast<size_t>(row)])
+        row += up ? -1 : 1;
+  }
+  if (ranks.empty())
+    return;
+  const int64_t first = std::min<int64_t>(0, *std::ranges::min_element(ranks));
+  for (int64_t &row : ranks)
+    row -= first;
+  rows = *std::ranges::max_element(ranks) + 1;
+}
+
+/// Gives the arrows that leave a box and go around rows the innermost lane that is free there; short
+/// ones first, so that long ones go around them.
+void FunctionDrawing::chooseLanes() {
+  struct Way {
+    size_t box;
+    int64_t first, last; ///< rows
+  };
+  std::vector<Way> ways;
+  for (size_t from = 0; from < graph.nodes.size(); ++from) {
+    int64_t last = -1;
+    for (size_t to = 0; to < graph.nodes.size(); ++to)
+      if (std::ranges::count(graph.nodes[to].inputs, from) && goesAround(from, to))
+        last = std::max(last, ranks[to]);
+    if (last >= 0)
+      ways.push_back({from, ranks[from], last});
+  }
+  std::ranges::stable_sort(ways, {}, [](const Way &way) { return way.last - way.first; });
+  lanes.assign(graph.nodes.size(), 0);
+  std::vector<std::vector<Way>> left, right; // ways in each lane
+  for (const Way &way : ways) {
+    std::vector<std::vector<Way>> &side = isInput(way.box) ? right : left;
+    auto free = std::ranges::find_if(side, [&](const std::vector<Way> &lane) {
+      return std::ranges::none_of(
+          lane, [&](const Way &other) { return way.first < other.last && other.first < way.last; });
+    });
+    lanes[way.box] = static_cast<size_t>(free - side.begin());
+    (free == side.end() ? side.emplace_back() : *free).push_back(way);
+  }
+  leftLanes = left.size();
+  rightLanes = right.size();
+}
+
 void FunctionDrawing::place() {
   std::map<int64_t, std::vector<size_t>> members;
   for (size_t node = 0; node < graph.nodes.size(); ++node)
@@ -130,8 +211,10 @@ void FunctionDrawing::place() {
   }
   xs.resize(graph.nodes.size());
   for (const auto &[row, nodes] : members) {
-    double free = width() - static_cast<double>(nodes.size()) * (boxWidth + between) + between;
-    double x = free / 2;
+    double free =
+        static_cast<double>(widest - static_cast<int64_t>(nodes.size())) * (boxWidth + between) +
+        between;
+    double x = 2 * aside + lane * static_cast<double>(leftLanes) + free / 2;
     for (size_t node : nodes) {
       xs[node] = x;
       x += boxWidth + between;
@@ -173,33 +256,46 @@ std::string point(double x, double y) { return svg::number(x) + " " + svg::numbe
 
 std::string FunctionDrawing::arrow(size_t from, size_t to) const {
   double fromX = xs[from] + boxWidth / 2, toX = xs[to] + boxWidth / 2;
-  if (ranks[to] == ranks[from] + 1) {
+  if (!goesAround(from, to)) {
     // Straight down past the row's highest box, then over to the other box.
     double gap = tops[ranks[to]] - below, bend = gap + below / 2;
     return path("M" + point(fromX, y(from) + boxHeight(from)) + "V" + svg::number(gap) + "C" +
                 point(fromX, bend) + " " + point(toX, bend) + " " + point(toX, y(to) - 2));
   }
   // Around the rows between: inputs, which have many readers, on the right, others on the left.
-  bool right = graph.nodes[from].kind == GraphNode::Kind::Input;
-  double side = right ? width() - aside : aside;
+  bool right = isInput(from);
+  double outside =
+      aside + lane * static_cast<double>((right ? rightLanes : leftLanes) - lanes[from]);
+  double side = right ? width() - outside : outside;
   double start = xs[from] + (right ? boxWidth : 0), end = xs[to] + (right ? boxWidth + 2 : -2);
-  double startY = y(from) + boxHeight(from) / 2, endY = y(to) + boxHeight(to) / 2;
+  // One arrow may end where another one starts: the first higher, the second lower.
+  double startY = y(from) + boxHeight(from) * 2 / 3, endY = y(to) + boxHeight(to) / 3;
   double turn = right ? -8 : 8;
-  return path("M" + point(start, startY) + "H" + svg::number(side + turn) + "Q" +
-              point(side, startY) + " " + point(side, startY + 8) + "V" + svg::number(endY - 8) +
-              "Q" + point(side, endY) + " " + point(side + turn, endY) + "H" + svg::number(end));
+  std::string begun = "M" + point(start, startY) + "H" + svg::number(side + turn) + "Q" +
+                      point(side, startY) + " " + point(side, startY + 8);
+  if (isOutermost(to, right))
+    return path(begun + "V" + svg::number(endY - 8) + "Q" + point(side, endY) + " " +
+                point(side + turn, endY) + "H" + svg::number(end));
+  double gap = tops[static_cast<size_t>(ranks[to])] - below / 2; // over the boxes next to it
+  return path(begun + "V" + svg::number(gap - 8) + "Q" + point(side, gap) + " " +
+              point(side + turn, gap) + "H" + svg::number(toX - turn) + "Q" + point(toX, gap) +
+              " " + point(toX, gap + 8) + "V" + svg::number(y(to) - 2));
+}
+
+/// Whether no box of the same row stands further out.
+bool FunctionDrawing::isOutermost(size_t node, bool right) const {
+  for (size_t other = 0; other < graph.nodes.size(); ++other)
+    if (ranks[other] == ranks[node] && (right ? xs[other] > xs[node] : xs[other] < xs[node]))
+      return false;
+  return true;
 }
 
 std::string FunctionDrawing::frame(const GraphLayer &layer) const {
-  int64_t first = rows, last = -1;
-  for (size_t node = 0; node < graph.nodes.size(); ++node)
-    if (graph.nodes[node].layer == layer.layer) {
-      first = std::min(first, ranks[node]);
-      last = std::max(last, ranks[node]);
-    }
-  if (last < first) // its nodes are folded into an equal layer
+  auto range = rowsOf(layer);
+  if (!range)
     return "";
-  double y = tops[first] - 10;
+  auto [first, last] = *range;
+  double y = tops[static_cast<size_t>(first)] - 10;
   double height = tops[static_cast<size_t>(last) + 1] - below + 8 - y;
   return svg::rectangle(aside / 2, y, width() - aside, height,
                         "rx=\"8\" fill=\"#fafafa\" stroke=\"#b0bec5\" stroke-dasharray=\"4 3\"") +
