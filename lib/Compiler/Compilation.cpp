@@ -26,10 +26,31 @@ Compilation::Compilation(const DialectRegistry &registry, const std::string &mod
   context.loadAllAvailableDialects();
 }
 
+/// How other libraries call a type: ", did you mean f16?"; empty: nobody calls one so.
+static std::string peersType(const std::string &name) {
+  for (auto [theirs, ours] : {std::pair{"fp16", "f16"},
+                              {"float16", "f16"},
+                              {"half", "f16"},
+                              {"fp32", "f32"},
+                              {"float32", "f32"},
+                              {"float", "f32"},
+                              {"bfloat16", "bf16"},
+                              {"q8", "int8"},
+                              {"q8_0", "int8"},
+                              {"i8", "int8"},
+                              {"q4", "int4"},
+                              {"q4_0", "int4"},
+                              {"q4_1", "int4"},
+                              {"i4", "int4"}})
+    if (name == theirs)
+      return std::string(", did you mean ") + ours + "?";
+  return "";
+}
+
 static Status checkTypes(const CompileOptions &options) {
   if (!findFormat(options.dtype))
     return usageError("--dtype: expected " + formatNames() + ", found " +
-                      quotedText(options.dtype));
+                      quotedText(options.dtype) + peersType(options.dtype));
   if (!options.cacheDtype.empty() && !findKeptType(options.cacheDtype))
     return usageError("--cache-dtype: expected " + keptTypeNames() + ", found " +
                       quotedText(options.cacheDtype));

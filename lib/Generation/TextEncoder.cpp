@@ -40,7 +40,9 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
   const bool decodes = model.kind == "encoder-decoder" && model.target && !model.sequenceFirst &&
                        model.head == "ForSequenceClassification";
   if ((model.kind != "encoder" && !decodes) || !model.source)
-    return inputError("expected a model of kind encoder, found " + model.kind);
+    return inputError(
+        "expected a model of kind encoder, found " + model.kind +
+        (model.kind == "decoder" ? "; --pool=mean makes one of a decoder's folder" : ""));
   if (!model.source->takesText() && !model.source->images)
     return inputError(
         "expected a model with a vocabulary, a tokenizer or steps for images, found none");

@@ -174,7 +174,7 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
     return inputError(std::string(place) +
                       ": expected a model with a tokenizer for pairs of texts, "
                       "found one with a vocabulary");
-  auto tokens = HEDDLE_TRY(splitText(text, split, place));
+  auto tokens = HEDDLE_TRY(splitText(text, split, place, vocabulary->find(" ").has_value()));
   EncodedText encoded;
   if (add && start)
     encoded.ids.push_back(*start);

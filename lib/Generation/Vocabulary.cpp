@@ -25,7 +25,7 @@ Error notUtf8(std::string_view place, std::string_view text, int32_t offset) {
 } // namespace
 
 Expected<std::vector<std::string>> heddle::splitText(std::string_view text, Split split,
-                                                     std::string_view place) {
+                                                     std::string_view place, bool keepsBlanks) {
   // ICU's offsets have 32 bits.
   if (text.size() > INT32_MAX)
     return inputError(std::string(place) + ": expected less than 2 GiB of text, found " +
@@ -42,6 +42,8 @@ Expected<std::vector<std::string>> heddle::splitText(std::string_view text, Spli
       return notUtf8(place, text, begin);
     if (u_isUWhiteSpace(point)) {
       inWord = false;
+      if (keepsBlanks && split == Split::Character)
+        tokens.emplace_back(" ");
       continue;
     }
     const std::string_view bytes =

@@ -11,6 +11,7 @@
 
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Tokenizers/Tokenizer.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -48,6 +49,7 @@ private:
   void checkLoss(const ClassifierDescription &c);
   void classes(ClassifierDescription &c);
   int64_t fileLines(const std::string &file, const std::string &member, const std::string &path);
+  bool takeTokenizer(SideDescription &side, const std::string &name);
 
   ErrorSink errors;
   const Keys root;
@@ -113,7 +115,7 @@ static std::vector<std::string> oddLines(llvm::StringRef text) {
     text = rest;
     llvm::StringRef name = line.rtrim('\r');
     std::string place = "line " + std::to_string(number) + ": ";
-    if (name.trim().empty() && blank.empty())
+    if (name.trim().empty() && name != " " && blank.empty()) // one blank is a token of characters
       blank = place + "expected a name, found a blank line, which no text names";
     auto [first, isNew] = lines.try_emplace(name, number);
     if (!isNew && !name.trim().empty() && again.empty())
@@ -148,6 +150,42 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
     model.warnings.push_back(errors.file + ": " + path + ": " + quotedText(file) + ", " + warning);
   model.texts[member] = std::move(*text);
   return std::max<int64_t>(lines, 1);
+}
+
+/// Whether a text is JSON and no list of tokens, of which the first may be a bracket.
+static bool isJson(llvm::StringRef file, llvm::StringRef text) {
+  if (file.ends_with(".json"))
+    return true;
+  const llvm::StringRef begin = text.ltrim();
+  return (begin.starts_with("{") || begin.starts_with("[")) &&
+         Json::accept(begin.begin(), begin.end());
+}
+
+/// Takes a vocabulary that is a tokenizer.json, which is read as that of a folder; any other JSON is an
+/// error. False: the file is a list of tokens, or cannot be read.
+bool Reader::takeTokenizer(SideDescription &side, const std::string &name) {
+  const std::string place = (fs::path(model.file).parent_path() / side.file).string();
+  auto text = readTextFile(place, int64_t(1) << 28);
+  if (!text || !isJson(side.file, *text))
+    return false;
+  auto tokenizer = Tokenizer::fromJson(*text, place);
+  if (!tokenizer) {
+    errors.add(side.in.path("vocabulary"),
+               "expected one token a line or a tokenizer.json, found JSON that is neither: " +
+                   tokenizer.error().message);
+    side.size = 1;
+    return true;
+  }
+  side.size = tokenizer->size();
+  constexpr int64_t gap = 1024; // ids may have gaps
+  for (int64_t id = side.size; id < std::min<int64_t>(side.size + gap, INT32_MAX); ++id)
+    if (tokenizer->idToToken(static_cast<int32_t>(id)))
+      side.size = id + 1;
+  side.tokenizer = name + ".tokenizer.json";
+  side.file.clear();
+  model.files.push_back(place);
+  model.texts[side.tokenizer] = std::move(*text);
+  return true;
 }
 
 /// Text has no more rows than have positions.
@@ -242,7 +280,7 @@ void Reader::text(SideDescription &side, const std::string &name) {
   if (!side.file.empty() && !isFileName(side.file))
     return errors.expected(in.path("vocabulary"), std::string(fileInFolder) + ", a size or null",
                            quotedText(side.file));
-  if (!side.file.empty())
+  if (!side.file.empty() && !takeTokenizer(side, name))
     side.size = fileLines(side.file, name + ".txt", in.path("vocabulary"));
   ids(side);
   // Text comes in on one side and goes out on the other: the other one's keys would be ignored.

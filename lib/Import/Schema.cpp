@@ -15,6 +15,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
 #include <filesystem>
@@ -88,6 +89,24 @@ void ErrorSink::expected(const std::string &path, const std::string &what,
   add(path, "expected " + what + ", found " + found);
 }
 
+void ErrorSink::unknownKey(const std::string &path, const std::string &key,
+                           const std::string &hint) {
+  unknown.push_back({path, key, hint});
+}
+
+Error ErrorSink::take() {
+  if (unknown.empty())
+    return *first;
+  if (const UnknownKey &only = unknown.front(); unknown.size() == 1)
+    return inputError(file + ": " + only.path + ": expected a known key, found " + only.key + ", " +
+                      only.hint);
+  std::string found;
+  for (const UnknownKey &each : unknown)
+    found += (found.empty() ? "" : "; ") + each.path + ", " + each.hint;
+  return inputError(file + ": expected known keys, found " + std::to_string(unknown.size()) +
+                    " others: " + found);
+}
+
 //===- Checks ------------------------------------------------------------===//
 
 /// "a.b", or the key alone in the whole file.
@@ -157,14 +176,54 @@ static std::string wordsOf(const Json &entry) {
                                  : (types[0] == "string" ? "a " : "an ") + types[0];
 }
 
-/// Levenshtein's distance is LLVM's: of the keys, the nearest one and of these the first.
-static std::string nearest(llvm::StringRef name, const Json &properties) {
+/// What other libraries call a key, or write where a key stands; where a key of ours does not stand
+/// in an object, its place is said in words.
+static llvm::StringRef peersName(llvm::StringRef name) {
+  return llvm::StringSwitch<llvm::StringRef>(name)
+      .Cases({"dim", "hidden_size", "d_model", "n_embd", "width", "intermediate_size", "d_ff"},
+             "size")
+      .Cases({"n_heads", "n_head", "num_heads", "num_attention_heads"}, "heads")
+      .Cases({"kv_heads", "n_kv_heads", "num_kv_heads", "num_key_value_heads"}, "key-value-heads")
+      .Cases({"head_dim", "d_head"}, "head-size")
+      .Cases({"n_layers", "n_layer", "depth", "num_layers", "num_hidden_layers"}, "layers")
+      .Cases({"eps", "norm_eps", "layer_norm_eps", "rms_norm_eps"}, "epsilon")
+      .Cases({"rope_theta", "theta"}, "base")
+      .Cases({"vocab_size", "vocab", "n_vocab"}, "vocabulary")
+      .Cases({"hidden_act", "act", "hidden_activation"}, "activation")
+      .Cases({"tie_word_embeddings", "tied_embeddings"}, "tied")
+      .Cases({"swiglu", "glu", "geglu"}, "gated")
+      .Cases({"rope", "rotary", "positions"}, "position")
+      .Default("");
+}
+
+/// "the nearest known one is 'x'": by another library's name, then by a key that begins or holds the
+/// name or is held by it, then by Levenshtein's distance (LLVM's), of equals the first.
+static std::string hintOf(llvm::StringRef name, const Json &properties) {
+  constexpr size_t leastHeld = 3; // letters; less is held by chance
   std::string best;
   unsigned least = ~0u;
-  for (const auto &[key, entry] : properties.items())
-    if (unsigned distance = name.edit_distance(key); distance < least)
+  const std::string peers = peersName(name.lower()).str();
+  for (const auto &[key, entry] : properties.items()) {
+    const llvm::StringRef known = key;
+    const bool begins = known.starts_with(name) || name.starts_with(known),
+               holds = known.contains(name) || name.contains(known);
+    const unsigned near = name.edit_distance(known);
+    constexpr unsigned far = 1000; // above every distance
+    const bool longEnough = std::min(known.size(), name.size()) >= leastHeld;
+    const unsigned distance = key == peers           ? 0
+                              : near <= 2            ? 1 + near
+                              : longEnough && begins ? far
+                              : longEnough && holds  ? far + 1
+                                                     : far + 2 + near;
+    if (distance < least)
       best = key, least = distance;
-  return best;
+  }
+  std::string hint = "the nearest known one is '" + best + "'";
+  if (!peers.empty() && !properties.contains(peers))
+    hint = peers == "position"
+               ? "which is `\"position\": {\"kind\": \"rotary\"}` of the model or a stack"
+               : "which is '" + peers + "' of another object";
+  return hint;
 }
 
 static void check(const Json &value, const Json &entry, const std::string &path, ErrorSink &errors);
@@ -175,8 +234,8 @@ static void checkObject(const Json &value, const Json &entry, const std::string 
   for (const auto &[key, inner] : value.items())
     if (!properties.contains(key)) {
       std::string quoted = shown(key); // on one line, whatever the key holds
-      errors.expected(joined(path, quoted.substr(1, quoted.size() - 2)), "a known key",
-                      quoted + ", the nearest known one is '" + nearest(key, properties) + "'");
+      errors.unknownKey(joined(path, quoted.substr(1, quoted.size() - 2)), quoted,
+                        hintOf(key, properties));
     }
   for (const auto &[key, property] : properties.items())
     if (value.contains(key))

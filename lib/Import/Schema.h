@@ -27,12 +27,19 @@ public:
   /// `FILE: PATH: expected …, found …`
   void expected(const std::string &path, const std::string &what, const std::string &found);
   void add(const std::string &path, const std::string &message);
-  bool failed() const { return first.has_value(); }
-  Error take() { return *first; }
+  /// A key that the schema does not have, and what is meant perhaps. All of them are one error, which
+  /// comes before the others.
+  void unknownKey(const std::string &path, const std::string &key, const std::string &hint);
+  bool failed() const { return first.has_value() || !unknown.empty(); }
+  Error take();
   const std::string file;
 
 private:
+  struct UnknownKey {
+    std::string path, key, hint;
+  };
   std::optional<Error> first;
+  std::vector<UnknownKey> unknown;
 };
 
 /// Reports what the schema of model descriptions does not allow.

@@ -40,7 +40,11 @@ Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::st
   if (std::optional<int> number = vulkanNumber(device))
     return loadVulkanCode(artifact, *number, vulkanLevel);
   if (device != "cpu")
-    return usageError("device: expected cpu, vulkan or vulkan:N, found " + quotedText(device));
+    return usageError(
+        "device: expected cpu, vulkan or vulkan:N, found " + quotedText(device) +
+        (device.starts_with("cuda") || device == "gpu" || device == "rocm" || device == "metal"
+             ? ", did you mean vulkan?"
+             : ""));
   if (vulkanLevel)
     return usageError("--vulkan-level: expected --device=vulkan beside it, found 'cpu'");
   return loadCpuCode(artifact);

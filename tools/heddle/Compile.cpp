@@ -29,18 +29,15 @@ void printReport(const CompileFlags &flags, const CompileReport &report) {
   printNotes(report.notes);
   for (const std::string &remark : report.remarks)
     std::cerr << "remark: " << printable(remark) << "\n";
-  double rate = report.packSeconds > 0
-                    ? static_cast<double>(report.weightBytes) / report.packSeconds / 1e9
-                    : 0;
   std::string cached = report.cachedPieces > 0
                            ? " (" + std::to_string(report.cachedPieces) + " of " +
                                  std::to_string(report.pieces) + " pieces of code were cached)"
                            : "";
   char line[256];
   std::snprintf(line, sizeof line,
-                "%d kernels, %.2f s%s; weights %.1f MB packed in %.2f s (%.1f GB/s); %.1f MB",
+                "%d kernels, %.2f s%s; weights %.1f MB packed in %.2f s; file %.1f MB",
                 report.kernels, report.codeSeconds, cached.c_str(),
-                static_cast<double>(report.weightBytes) / 1e6, report.packSeconds, rate,
+                static_cast<double>(report.weightBytes) / 1e6, report.packSeconds,
                 static_cast<double>(report.artifactBytes) / 1e6);
   std::cerr << flags.output << ": " << line << "\n";
 }

@@ -20,12 +20,13 @@ namespace heddle {
 
 enum class Split : uint8_t {
   Space,     ///< words between white space
-  Character, ///< code points, white space dropped
+  Character, ///< code points
 };
 
-/// Splits UTF-8 text into tokens. Errors begin with `place`.
+/// Splits UTF-8 text into tokens. White space is dropped, or with `keepsBlanks` each code point of it
+/// is a token " " between characters. Errors begin with `place`.
 Expected<std::vector<std::string>> splitText(std::string_view text, Split split,
-                                             std::string_view place);
+                                             std::string_view place, bool keepsBlanks = false);
 
 /// Tokens of a vocabulary file and their ids.
 class Vocabulary {

@@ -30,6 +30,12 @@ TEST(SplitText, CharactersAreCodePointsWithoutWhiteSpace) {
   EXPECT_THAT(split("a\U0001F600b", Split::Character), ElementsAre("a", "\U0001F600", "b"));
 }
 
+TEST(SplitText, BlanksAreTokensBetweenCharactersWhereTheyAreAsked) {
+  auto tokens = splitText("a b\tc", Split::Character, "text", true);
+  ASSERT_TRUE(tokens) << tokens.error().message;
+  EXPECT_THAT(*tokens, ElementsAre("a", " ", "b", " ", "c"));
+}
+
 TEST(SplitText, NothingGivesNothing) {
   EXPECT_THAT(split("", Split::Space), IsEmpty());
   EXPECT_THAT(split(" \u3000\t", Split::Character), IsEmpty());
