@@ -9,29 +9,21 @@
 
 #include "Graph.h"
 #include "ProgramText.h"
+#include "Summary.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Dims.h"
-#include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Support/VulkanLevels.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace heddle {
 
 namespace {
-
-std::string kindOf(const Program &program) {
-  auto facts = parseJson(program.model, "model");
-  return facts && facts->is_object() && facts->contains("kind") && (*facts)["kind"].is_string()
-             ? (*facts)["kind"].get<std::string>()
-             : "dialect text";
-}
 
 /// Line about a level's shaders and their requirements beyond Vulkan 1.1.
 std::string levelLine(const Program &program, int level) {
@@ -84,11 +76,11 @@ Status checkDims(const Program &program, const Dimensions &dims) {
 }
 
 /// Text of a module at the fused stage and of its program.
-Expected<std::string> describe(mlir::ModuleOp fused, const Program &program,
-                               const InspectOptions &options) {
+Expected<std::string> describe(const std::string &model, mlir::ModuleOp fused,
+                               const Program &program, const InspectOptions &options) {
   HEDDLE_TRY(checkDims(program, options.dims));
   std::string text = HEDDLE_TRY(programText(fused, program, options.dims, options.all));
-  return "kind " + kindOf(program) + "\n" + text;
+  return summaryText(model, program) + text;
 }
 
 Expected<std::string> check(const std::string &path, const CompileOptions &compile) {
@@ -137,7 +129,7 @@ Expected<std::string> inspectModel(const std::string &model, const InspectOption
   if (options.pipelines)
     return pipelines(model, options, compile);
   OpenedModel opened = HEDDLE_TRY(OpenedModel::plan(model, compile));
-  Expected<std::string> text = describe(opened.module(), opened.program(), options);
+  Expected<std::string> text = describe(model, opened.module(), opened.program(), options);
   if (text && opened.artifact())
     *text += memberList(*opened.artifact());
   return text;

@@ -1,0 +1,131 @@
+//===- Summary.cpp - What a model is, in eight lines ----------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text commands read the same facts from Program::model. A program of dialect text
+// has none of them.
+
+#include "Summary.h"
+
+#include "heddle/Support/Formats.h"
+#include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+using Json = nlohmann::ordered_json;
+
+namespace heddle {
+
+namespace {
+
+class Summary {
+public:
+  Summary(const std::string &model, const Program &program) : model(model), program(program) {
+    if (auto parsed = parseJson(program.model, "model"); parsed && parsed->is_object())
+      facts = std::move(*parsed);
+  }
+
+  std::string text() const {
+    std::string lines;
+    for (const auto &[name, value] : {std::pair<const char *, std::string>("model", model),
+                                      {"kind", kind()},
+                                      {"size", size()},
+                                      {"weights", weights()},
+                                      {"lengths", lengths()},
+                                      {"tokenizer", ofSides(&Summary::tokenizer)},
+                                      {"template", ofSides(&Summary::chatTemplate)},
+                                      {"labels", labels()}})
+      lines += formatted("%-10s ", name) + printable(value.empty() ? "none" : value) + "\n";
+    return lines;
+  }
+
+private:
+  static std::string word(const Json &object, const char *key) {
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    return object.is_object() && found != object.end() && found->is_string()
+               ? found->get<std::string>()
+               : "";
+  }
+  static std::optional<int64_t> number(const Json &object, const char *key) {
+    if (!object.is_object() || !object.contains(key) || !object[key].is_number_integer())
+      return std::nullopt;
+    return object[key].get<int64_t>();
+  }
+  Json part(const char *key) const { return facts.value(key, Json()); }
+
+  std::string kind() const {
+    if (!facts.contains("kind"))
+      return "dialect text";
+    const std::string head = word(facts, "head");
+    return word(facts, "kind") + (head.empty() ? "" : ", " + head);
+  }
+
+  std::string size() const {
+    int64_t parameters = 0;
+    for (const PackEntry &entry : program.pack) {
+      int64_t count =
+          entry.layout != PackEntry::Layout::Scales; // scales belong to a counted tensor
+      for (int64_t extent : entry.shape)
+        count *= extent;
+      parameters += count;
+    }
+    return std::to_string(parameters) + " parameters";
+  }
+
+  /// The bytes of each type in which parameters are stored.
+  std::string weights() const {
+    std::map<std::string, int64_t> bytes;
+    for (const PackEntry &entry : program.pack)
+      bytes[toString(entry.type)] += 4 * packedElements(entry);
+    return listText(bytes, [](const auto &type) {
+      return type.first + formatted(" %.2f MB", static_cast<double>(type.second) / 1e6);
+    });
+  }
+
+  std::string lengths() const {
+    std::string text;
+    if (auto most = number(part("source"), "most"))
+      text = "a source of at most " + std::to_string(*most) + " tokens";
+    if (auto limit = number(part("target"), "limit"))
+      text += (text.empty() ? "" : ", ") + ("a text of at most " + std::to_string(*limit)) +
+              " tokens" + (text.empty() ? ", prompt and answer" : "");
+    return text;
+  }
+
+  /// What `of` says of the source and of the target; once if it is the same.
+  std::string ofSides(std::string (*of)(const Json &)) const {
+    const std::string source = of(part("source")), target = of(part("target"));
+    return source.empty() || target.empty() || source == target
+               ? (source.empty() ? target : source)
+               : source + "; of the target " + target;
+  }
+  static std::string tokenizer(const Json &side) {
+    const std::string name = word(side, "tokenizer");
+    auto vocabulary = number(side, "vocabulary");
+    if (name.empty() || !vocabulary)
+      return name;
+    return name + ", " + std::to_string(*vocabulary) + " tokens";
+  }
+  static std::string chatTemplate(const Json &side) { return word(side, "chat-template"); }
+
+  std::string labels() const {
+    const Json classifier = part("classifier");
+    const std::string file = word(classifier, "labels");
+    return file.empty() ? ""
+                        : std::to_string(number(classifier, "size").value_or(0)) + " in " + file;
+  }
+
+  const std::string &model;
+  const Program &program;
+  Json facts = Json::object();
+};
+
+} // namespace
+
+std::string summaryText(const std::string &model, const Program &program) {
+  return Summary(model, program).text();
+}
+
+} // namespace heddle

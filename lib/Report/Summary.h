@@ -1,0 +1,16 @@
+//===- Summary.h - What a model is, in eight lines -------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "heddle/Support/Program.h"
+
+#include <string>
+
+namespace heddle {
+
+/// Eight lines about a model: its path, kind, size, stored weights, lengths, tokenizer, chat template
+/// and labels. A line says `none` where the model has no such thing.
+std::string summaryText(const std::string &model, const Program &program);
+
+} // namespace heddle
