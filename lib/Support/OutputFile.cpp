@@ -90,15 +90,20 @@ static std::string temporaryName(const std::filesystem::path &target) {
   return (target.parent_path() / file).string();
 }
 
-/// Calls make(name) with temporary names until one is new; the name, or empty with errno.
+/// Calls make(name) with temporary names until one is new; the name, which is listed, or empty with
+/// errno.
 static std::string makeTemporary(const std::string &target,
                                  const std::function<int(const char *)> &make) {
   constexpr int tries = 100;
   for (int i = 0; i < tries; ++i) {
     std::string name = temporaryName(target);
+    listUnfinished(name); // before it is there: a signal may come between
     if (make(name.c_str()) >= 0)
       return name;
-    if (errno != EEXIST)
+    const int code = errno;
+    unlistUnfinished(name);
+    errno = code;
+    if (code != EEXIST)
       break;
   }
   return "";
@@ -150,12 +155,7 @@ Status AtomicFile::open(FileAccess access) {
   descriptor = openNameless(target, mode);
   if (descriptor < 0) {
     temporary = makeTemporary(target, [&](const char *name) {
-      listUnfinished(name); // before it is there: a signal may come between
       descriptor = ::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-      const int code = errno;
-      if (descriptor < 0)
-        unlistUnfinished(name);
-      errno = code;
       return descriptor;
     });
   }
@@ -180,6 +180,32 @@ Status AtomicFile::commit() {
   return commitUnsynced();
 }
 
+/// Makes `name` a file with the content of `from`, on the disk; its descriptor, or -1 with errno.
+static int copyTo(const char *name, int from) {
+  struct stat facts = {};
+  int to = -1;
+  if (::fstat(from, &facts) == 0)
+    to = ::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, facts.st_mode & 0777);
+  if (to < 0)
+    return -1;
+  std::array<char, 1 << 16> bytes;
+  off_t done = 0;
+  ssize_t size = 0;
+  do {
+    size = ::pread(from, bytes.data(), bytes.size(), done);
+    if (size > 0)
+      size = ::write(to, bytes.data(), static_cast<size_t>(size));
+    done += std::max<ssize_t>(size, 0);
+  } while (size > 0 || (size < 0 && errno == EINTR));
+  if (size == 0 && ::fsync(to) == 0)
+    return to;
+  const int code = errno;
+  ::close(to);
+  ::unlink(name);
+  errno = code;
+  return -1;
+}
+
 /// A link cannot replace a file: over an old one it gets a temporary name first.
 Status AtomicFile::commitUnsynced() {
   if (temporary.empty()) {
@@ -192,6 +218,13 @@ Status AtomicFile::commitUnsynced() {
     }
     if (errno == EEXIST)
       temporary = makeTemporary(target, link);
+    else // a system that has such files and links none of them
+      temporary = makeTemporary(target, [this](const char *name) {
+        const int copy = copyTo(name, descriptor);
+        if (copy >= 0)
+          ::close(std::exchange(descriptor, copy));
+        return copy;
+      });
     if (temporary.empty())
       return systemError(path, kExpected);
   }

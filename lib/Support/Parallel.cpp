@@ -126,7 +126,9 @@ static int teamOf(int threads) {
   thread_local int asked = 1, granted = 1;
   if (threads > asked) {
     asked = threads;
-    granted = 1 + startableThreads(threads - 1, kmp_get_stacksize_s ? kmp_get_stacksize_s() : 0);
+    granted =
+        std::max(granted, 1 + startableThreads(threads - 1,
+                                               kmp_get_stacksize_s ? kmp_get_stacksize_s() : 0));
   }
   return std::min(threads, granted);
 }
