@@ -6,6 +6,8 @@
 // leave their letters in the line, and an interrupt would not end its wait.
 #include "LineEditor.h"
 
+#include "Signals.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <clocale>
@@ -214,7 +216,9 @@ bool LineEditor::read(const std::string &mark, std::string &line) {
     signalled = 0;
     el_resize(state->edit); // the window may have another size since the last line
     int count = 0;
+    terminalChanges = tcgetattr(STDIN_FILENO, &terminalBefore) == 0;
     const char *typed = el_gets(state->edit, &count);
+    terminalChanges = 0;
     const LineInfo *info = el_line(state->edit);
     const bool hasText = info && info->lastchar != info->buffer;
     if (!typed || count <= 0 || state->interrupted) {

@@ -18,12 +18,23 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <termios.h>
 #include <unistd.h>
 
 namespace heddle::driver {
 
+/// The terminal as it was before a line editor reads, for handlers to take back.
+inline struct termios terminalBefore;
+inline volatile std::sig_atomic_t terminalChanges = 0;
+
+inline void restoreTerminal() {
+  if (terminalChanges)
+    tcsetattr(STDIN_FILENO, TCSANOW, &terminalBefore);
+}
+
 /// Writes a line to standard error and ends the process with status 1, without any destructor.
 [[noreturn]] inline void endWith(std::initializer_list<std::string_view> line) {
+  restoreTerminal();
   for (std::string_view part : line)
     (void)!write(STDERR_FILENO, part.data(), part.size());
   removeUnfinishedFiles();
@@ -58,7 +69,7 @@ inline std::string_view mappedFile(uintptr_t address, std::span<char> line) {
   while (maps >= 0 && read(maps, &byte, 1) == 1) {
     if (byte != '\n') {
       if (size < line.size())
-        line[size++] = byte < ' ' ? '?' : byte;
+        line[size++] = byte < ' ' || byte > '~' ? '?' : byte;
       continue;
     }
     if (std::string_view path = pathOfMapping({line.data(), size}, address); !path.empty()) {
@@ -85,6 +96,7 @@ inline void endByBus(int, siginfo_t *facts, void *) {
 /// The process ends by the signal, as without a handler.
 inline void endBySignal(int signal) {
   removeUnfinishedFiles();
+  restoreTerminal();
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
