@@ -113,11 +113,18 @@ bool PlainParts::holds(int32_t id, const AlignedText &text, size_t begin, size_t
   if (parts.empty() || begin >= end)
     return false;
   const AddedToken *token = added.token(id);
-  if (!token || !(token->special || (marks && marks(token->content))))
+  if (!token || (!token->special && !marks))
     return false;
   const TokenSpan input{text.spans()[begin].begin, text.spans()[end - 1].end};
   const auto at = std::ranges::upper_bound(parts, input.begin, {}, &TokenSpan::end);
-  return at != parts.end() && at->begin < input.end;
+  if (at == parts.end() || at->begin >= input.end)
+    return false;
+  if (token->special)
+    return true;
+  const auto [known, isNew] = marked.try_emplace(id, false);
+  if (isNew)
+    known->second = marks(token->content);
+  return known->second;
 }
 
 Status AddedTokens::split(Pieces &pieces, bool normalized, const PlainParts &plain) const {

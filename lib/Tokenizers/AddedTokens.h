@@ -40,6 +40,7 @@ private:
   const AddedTokens &added;
   std::span<const TokenSpan> parts;
   const std::function<bool(std::string_view)> &marks;
+  mutable std::map<int32_t, bool> marked; ///< what `marks` said of a token
 };
 
 class AddedTokens {

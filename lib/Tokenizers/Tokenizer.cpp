@@ -244,8 +244,9 @@ TokenSpan inputSpan(const Pieces &pieces, const Piece &piece, TokenSpan token) {
 /// Cuts one text into tokens.
 class RowWriter {
 public:
-  RowWriter(const Model &model, const Pieces &pieces, const PlainParts &plain, int8_t sequence)
-      : model(model), pieces(pieces), plain(plain), sequence(sequence) {}
+  RowWriter(const Model &model, const Pieces &pieces, const PlainParts &plain, Work &work,
+            int8_t sequence)
+      : model(model), pieces(pieces), plain(plain), work(work), sequence(sequence) {}
 
   Expected<Row> write(std::string_view text) {
     row.text = text;
@@ -276,6 +277,7 @@ private:
     HEDDLE_TRY(model.tokenize(own, found));
     std::vector<uint32_t> cuts = plain.empty() ? std::vector<uint32_t>() : cutsOf(piece, own, 0);
     while (!cuts.empty()) {
+      HEDDLE_TRY(work.step(own.size(), own.size()));
       const std::vector<uint32_t> bounds = std::move(cuts);
       cuts = bounds;
       found.clear();
@@ -333,6 +335,7 @@ private:
   const Model &model;
   const Pieces &pieces;
   const PlainParts &plain;
+  Work &work;
   int8_t sequence;
   int32_t word = 0;
   std::vector<ModelToken> found;
@@ -377,7 +380,7 @@ Expected<Row> encodeRow(const Parts &parts, std::string_view text, int8_t sequen
     HEDDLE_TRY(parts.added.split(pieces, true, plain));
     if (parts.preTokenizer)
       HEDDLE_TRY(parts.preTokenizer->apply(pieces, work));
-    return RowWriter(*parts.model, pieces, plain, sequence).write(text);
+    return RowWriter(*parts.model, pieces, plain, work, sequence).write(text);
   };
   auto row = cutUp();
   if (!row)
