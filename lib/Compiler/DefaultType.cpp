@@ -16,9 +16,9 @@
 
 using namespace heddle;
 
-/// The quantised type that most numbers of a file have; empty if most have none.
-static std::string mostType(const Gguf &file) {
-  std::map<std::string, int64_t> numbers; // per type
+/// The numbers of a file's tensors by their quantised types; those of other types under "".
+static std::map<std::string, int64_t> numbersByType(const Gguf &file) {
+  std::map<std::string, int64_t> numbers;
   for (const GgufTensor &tensor : file.tensors()) {
     const bool isQuantised = tensor.blocks && tensor.blocks->elements > 1;
     int64_t size = 1;
@@ -26,9 +26,7 @@ static std::string mostType(const Gguf &file) {
       size *= dimension;
     numbers[isQuantised ? tensor.type : ""] += size;
   }
-  const auto most = std::ranges::max_element(
-      numbers, {}, [](const std::pair<const std::string, int64_t> &type) { return type.second; });
-  return most == numbers.end() ? "" : most->first;
+  return numbers;
 }
 
 Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std::string &dtype) {
@@ -39,11 +37,17 @@ Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std:
   if (!isGguf(path) || !std::filesystem::exists(path, none))
     return FormatChoice{"f32", ""};
   const Gguf file = HEDDLE_TRY(Gguf::open(path));
-  const std::string type = mostType(file);
-  if (type.empty())
+  std::map<std::string, int64_t> numbers = numbersByType(file);
+  const int64_t plain = std::exchange(numbers[""], 0), asInt4 = numbers["q4_0"] + numbers["q4_1"];
+  int64_t quantised = 0;
+  for (const auto &[type, size] : numbers)
+    quantised += size;
+  if (quantised <= plain)
     return FormatChoice{"f32", ""};
-  if (type == "q4_0" || type == "q4_1")
+  if (2 * asInt4 > quantised)
     return FormatChoice{"int4", ""};
-  return FormatChoice{"bf16", path + ": weights of type " + type +
+  const auto most = std::ranges::max_element(
+      numbers, {}, [](const std::pair<const std::string, int64_t> &type) { return type.second; });
+  return FormatChoice{"bf16", path + ": weights of type " + most->first +
                                   " run as bf16; --dtype=int8 or int4 is smaller, f32 exact"};
 }

@@ -221,7 +221,7 @@ CachedFolder::find(const std::string &model, const CompileOptions &options, Comp
       (isFile ? !isThere(whole)
               : isThere(folder / "model.json") || !isThere(folder / "config.json")))
     return std::optional<CachedFolder>();
-  if (cacheDirectory().empty())
+  if (cacheDirectory().empty() && HEDDLE_TRY(cacheLimit("HEDDLE_CACHE_LIMIT", 1)) > 0)
     facts.notes.push_back("expected XDG_CACHE_HOME or HOME to be an absolute path, found neither; "
                           "the compiled folder is not kept");
   if (!cache.isOn())

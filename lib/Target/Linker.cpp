@@ -94,7 +94,10 @@ static Expected<Descriptor> archiveOf(const std::vector<std::string> &objects) {
                                             /*Thin=*/false);
   if (!archive)
     return deviceError("the kernels make no archive: " + llvm::toString(archive.takeError()));
-  Descriptor file(memfd_create("heddle", MFD_CLOEXEC));
+  const int memory = memfd_create("heddle", MFD_CLOEXEC);
+  if (memory < 0)
+    return systemError("memory", "a file for the objects of kernels");
+  Descriptor file(memory);
   for (llvm::StringRef left = (*archive)->getBuffer(); !left.empty();) {
     const ssize_t written = ::write(file.get(), left.data(), left.size());
     if (written < 0 && errno != EINTR)
