@@ -183,6 +183,12 @@ bool Reader::takeTokenizer(SideDescription &side, const std::string &name) {
       side.size = id + 1;
   side.tokenizer = name + ".tokenizer.json";
   side.file.clear();
+  // The defaults are ids of a list of words.
+  if (!side.in.has("start"))
+    side.start.reset();
+  if (!side.in.has("end"))
+    side.ends.clear();
+  side.unknown.reset();
   model.files.push_back(place);
   model.texts[side.tokenizer] = std::move(*text);
   return true;

@@ -100,9 +100,12 @@ Error ErrorSink::take() {
   if (const UnknownKey &only = unknown.front(); unknown.size() == 1)
     return inputError(file + ": " + only.path + ": expected a known key, found " + only.key + ", " +
                       only.hint);
+  constexpr size_t most = 8;
   std::string found;
-  for (const UnknownKey &each : unknown)
+  for (const UnknownKey &each : std::span(unknown).first(std::min(unknown.size(), most)))
     found += (found.empty() ? "" : "; ") + each.path + ", " + each.hint;
+  if (unknown.size() > most)
+    found += "; and others";
   return inputError(file + ": expected known keys, found " + std::to_string(unknown.size()) +
                     " others: " + found);
 }
@@ -180,8 +183,8 @@ static std::string wordsOf(const Json &entry) {
 /// in an object, its place is said in words.
 static llvm::StringRef peersName(llvm::StringRef name) {
   return llvm::StringSwitch<llvm::StringRef>(name)
-      .Cases({"dim", "hidden_size", "d_model", "n_embd", "width", "intermediate_size", "d_ff"},
-             "size")
+      .Cases({"dim", "hidden_size", "d_model", "n_embd", "width"}, "size")
+      .Cases({"intermediate_size", "d_ff"}, "ffn.size")
       .Cases({"n_heads", "n_head", "num_heads", "num_attention_heads"}, "heads")
       .Cases({"kv_heads", "n_kv_heads", "num_kv_heads", "num_key_value_heads"}, "key-value-heads")
       .Cases({"head_dim", "d_head"}, "head-size")
@@ -222,7 +225,8 @@ static std::string hintOf(llvm::StringRef name, const Json &properties) {
   if (!peers.empty() && !properties.contains(peers))
     hint = peers == "position"
                ? "which is `\"position\": {\"kind\": \"rotary\"}` of the model or a stack"
-               : "which is '" + peers + "' of another object";
+           : peers == "ffn.size" ? "which is 'size' of 'ffn'"
+                                 : "which is '" + peers + "' of another object";
   return hint;
 }
 
