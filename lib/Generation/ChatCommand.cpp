@@ -187,7 +187,7 @@ Status Talk::answer(const std::string &text, bool again, const std::string &plac
   out << (answer->text.ends_with('\n') ? "" : "\n") << std::flush;
   noteLimits(*answer, room, notes);
   if (again && !chat.decoding().sample)
-    notes << "note: greedy decoding writes the same answer again; --sample draws another\n";
+    notes << "note: greedy decoding answers an unchanged conversation the same way; --sample draws another\n";
   return {};
 }
 

@@ -233,7 +233,8 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
   auto line = [&](double score, const std::string &text) {
     return command.run.text.json
                ? "{\"score\": " + jsonNumber(score) + ", \"text\": " + jsonText(text) + "}\n"
-               : scoreText(score) + "\t" + text + "\n";
+               : scoreText(score) + "\t" + (text.find('\n') == text.npos ? text : printable(text)) +
+                     "\n";
   };
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const float number = text.values.size() == 2 ? text.values[0] - text.values[1] : text.values[0];
