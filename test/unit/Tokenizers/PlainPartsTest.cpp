@@ -55,8 +55,9 @@ TEST(PlainParts, HoldNoSpecialTokenOfAnyKind) {
       EXPECT_THAT(idsOf(*tokenizer, text, plainIn(text)), Not(Contains(id))) << folder << content;
       // The first is the template's, and reaches into no plain part.
       const auto first = idsOf(*tokenizer, text, plainIn(text, 1 + content.size()));
-      if (std::ranges::count(idsOf(*tokenizer, text, {.specialTokens = false}), id) == 3)
+      if (std::ranges::count(idsOf(*tokenizer, text, {.specialTokens = false}), id) == 3) {
         EXPECT_EQ(std::ranges::count(first, id), 1) << folder << content;
+      }
       ++tried;
     }
   }
