@@ -241,7 +241,8 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
 Status CodeGenerator::addVulkan(const GpuTarget &gpu) {
   auto kernels = HEDDLE_TRY(tile({TargetKind::Vulkan, "", gpu.name()}, &gpu));
   for (kernel::FuncOp kernel : kernels)
-    if (gpu.matrices.empty() || multipliesMatrices(kernel, gpu))
+    // Kernels that use no matrix unit are the same at level 1.
+    if (gpu.matrices.empty() || kernel::usesMatrixUnit(kernel.getPlanAttr().getMapping()))
       units.push_back({kernel, nullptr, &gpu});
   return {};
 }

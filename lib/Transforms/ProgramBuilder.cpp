@@ -53,8 +53,8 @@ static Expected<KernelCode> codeOf(kernel::FuncOp func) {
 static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTarget &target) {
   VulkanVariant variant{std::move(code)};
   variant.member = ArtifactWriter::vulkanMember(func.getSymName(), target.name());
-  for (int64_t threads : func.getScheduleOrDefault().getThreads())
-    variant.workgroup[0] *= static_cast<int32_t>(threads);
+  if (kernel::PlanAttr plan = func.getPlanAttr())
+    variant.workgroup[0] = static_cast<int32_t>(plan.getDown() * plan.getAcross());
   variant.level = target.level;
   variant.subgroup = target.subgroup;
   if (auto window = kernel::windowOf(func)) {

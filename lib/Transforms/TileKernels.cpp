@@ -85,7 +85,7 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     frame.fewRows = fewRows;
     if (failed(write(frame, root)))
       return failure();
-    frame.func.setScheduleAttr(chooseSchedule(frame.func, gpu, sizes));
+    frame.func.setPlanAttr(planBody(frame.func, gpu, sizes));
     return success();
   }
 

@@ -204,9 +204,8 @@ inline constexpr int64_t ownQueries = 64;
 /// Columns of a product up to which workgroups of whole tiles would be too few for a large GPU.
 inline constexpr int64_t fewColumns = 2048;
 
-/// The schedule of a body of tiles of these sizes, for a level of Vulkan devices, or null: for CPUs.
-kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
-                                    const TileSizes &sizes);
+/// The plan of a body with tiles of these sizes, for a level of Vulkan devices; null: for CPUs.
+kernel::PlanAttr planBody(kernel::FuncOp body, const GpuTarget *gpu, const TileSizes &sizes);
 /// The tile of a linear's product, multiplied and scaled as its format says.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
 /// The values that a definition computes for its results: what it yields, before rounding, since

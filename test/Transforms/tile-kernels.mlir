@@ -265,12 +265,12 @@ kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<v
 // -----
 
 // The heads of one query that share keys are the rows of a CPU's tile, all at the query's position. A GPU's tile is one
-// query, whose chunks of keys are shared by teams of its invocations.
+// query, whose chunks of keys are split among groups of its invocations.
 // CHECK-LABEL: kernel.func @one_query(
 // CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>
 // CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>) scalars
 // CPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 2 by 1, %[[I:.*]] = 3 by 3)
-// GPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 1) attributes {schedule = #kernel.schedule<order = rows_inside, threads = [4, 16]>
+// GPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 1) attributes {plan = #kernel.plan<mapping = split_keys, threads = [4, 16]>
 // CPU: kernel.contract %{{.*}}[%[[I]]]
 // CPU-NOT: kernel.iota rows
 // CPU: kernel.store %{{.*}}[%{{.*}}, %{{.*}}, %[[I]], %{{.*}}] rows(

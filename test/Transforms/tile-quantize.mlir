@@ -87,7 +87,7 @@ kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <
 
 // The sum of products of f16 is multiplied by the row's scale. k-blocks end where sums in f16 do.
 // CHECK-LABEL: kernel.func @linear_of_halves(
-// CPU-SAME: kblock = 512
+// CPU-SAME: block = 512
 // CHECK: %[[C:.*]] = kernel.contract {{.*}} : !kernel.view<[d0, 1300], f16>, !kernel.view<[64, 1300], f16, panel = 16> -> tensor<[[ROWS:.*]]x64xf32>
 // CHECK: %[[ROW:.*]] = kernel.load {{.*}} : !kernel.view<[d0, 1], f32> -> tensor<[[ROWS]]x1xf32>
 // CHECK: %[[RB:.*]] = kernel.broadcast %[[ROW]]
@@ -148,7 +148,7 @@ kernel.def @whole_groups(%x: tensor<?x64xf32> {kernel.layout = #kernel.layout<vi
 
 // Their scales enter the sums, so that the contraction takes them. k-blocks are whole groups.
 // CHECK-LABEL: kernel.func @linear_of_groups(
-// CPU-SAME: kblock = 1664
+// CPU-SAME: block = 1664
 // CHECK: %[[C:.*]] = kernel.contract {{.*}} scales(%{{.*}} : !kernel.view<[d0, 312], f32>) : !kernel.view<[d0, 4980], i8>, !kernel.view<[64, 4980], i4, panel = 16> -> tensor<[[ROWS:.*]]x64xf32>
 // CHECK: kernel.store %[[C]]
 kernel.def @linear_of_groups(%q: tensor<?x4980xi8> {kernel.layout = #kernel.layout<view = <[d0, 4980], i8>>},

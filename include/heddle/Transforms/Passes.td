@@ -95,7 +95,7 @@ def TileKernels : Pass<"tile-kernels", "mlir::ModuleOp"> {
   let summary = "tile kernels for a target";
   let description = [{
     Replaces each `kernel.def` by a `kernel.func` of the same name, so that launches keep their callee: a grid, and a body on static tiles. Every
-    target gets the same ops; tile sizes, chunk and schedule come from its description.
+    target gets the same ops; tile sizes, chunk and plan come from its description.
 
     ```mlir
     kernel.def @linear(%x, %w) -> … { transformer.linear … }

@@ -19,7 +19,7 @@ struct TiledModule {
   const GpuTarget *gpu = nullptr; ///< null: tiled for CPUs
 };
 
-/// Builds the program of modules that hold the same kernels, tiled for one target each. A schedule
+/// Builds the program of modules that hold the same kernels, tiled for one target each. A plan
 /// gives the workgroup's size.
 Expected<Program> buildProgram(llvm::ArrayRef<TiledModule> tiled);
 

@@ -50,7 +50,7 @@ void CpuEmitter::bindArguments() {
   };
   for (int64_t i = 0; i < kernel.getNumViews(); ++i)
     pointers.push_back(argument(i));
-  if (kernel.getScheduleOrDefault().getPrefetch())
+  if (plan.getAhead())
     readNext = argument(kernel.getNumViews());
   for (size_t i = 0; i < kernel.getScalars().size(); ++i) {
     Value place = LLVM::GEPOp::create(builder, loc, pointer, indexType, entry.getArgument(1),
@@ -126,11 +126,21 @@ static LogicalResult checkMath(FuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// A kernel's plan; one without runs as `cpu_tiles`.
+static PlanAttr planOf(FuncOp kernel) {
+  PlanAttr plan = kernel.getPlanAttr();
+  return plan ? plan : PlanAttr::get(kernel.getContext(), Mapping::CpuTiles);
+}
+
 CpuEmitter::CpuEmitter(OpBuilder &builder, FuncOp kernel, const CpuTarget &target)
-    : BodyEmitter(builder, builder.getI64Type(), target.lanes), kernel(kernel), target(target) {}
+    : BodyEmitter(builder, builder.getI64Type(), target.lanes), kernel(kernel),
+      plan(planOf(kernel)), target(target) {}
 CpuEmitter::~CpuEmitter() = default;
 
 LogicalResult CpuEmitter::run() {
+  if (!isOfCpu(plan.getMapping()))
+    return kernel.emitOpError("expected a plan for CPUs, found mapping ")
+           << stringifyMapping(plan.getMapping());
   if (failed(checkMath(kernel)))
     return failure();
   if (!target.fusedMultiplyAdd)

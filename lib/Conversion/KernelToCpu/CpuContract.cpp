@@ -79,7 +79,7 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
 
 bool CpuEmitter::isBlocked(Operation &op) {
   auto contract = dyn_cast<ContractOp>(op);
-  int64_t block = kernel.getScheduleOrDefault().getKblock();
+  int64_t block = plan.getBlock();
   return contract && !contract.getRows() && block && block % 16 == 0 &&
          featuresOf(contract) > block && !product(contract).usesMatrices();
 }
@@ -89,7 +89,7 @@ bool CpuEmitter::takesOneRowWhole(ContractOp op) { return featuresOf(op) <= (64 
 
 /// The first feature of the last block.
 int64_t CpuEmitter::lastBlock(ContractOp op) {
-  int64_t size = kernel.getScheduleOrDefault().getKblock();
+  int64_t size = plan.getBlock();
   return (featuresOf(op) - 1) / size * size;
 }
 
@@ -135,7 +135,7 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
 /// Runs all blocks but the last. That one runs with the ops behind the product, so that its sums
 /// stay in registers.
 LogicalResult CpuEmitter::emitFirstBlocks(ContractOp op) {
-  int64_t size = kernel.getScheduleOrDefault().getKblock(), end = lastBlock(op);
+  int64_t size = plan.getBlock(), end = lastBlock(op);
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);
   if (Value left = loops.columnsLeft(*op, memory.columns))
     memory.valid.to = minimum(left, constant(memory.columns));

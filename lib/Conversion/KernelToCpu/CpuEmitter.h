@@ -155,6 +155,7 @@ public:
   bool recomputes(mlir::Operation &op) const override;
 
   FuncOp kernel;
+  const PlanAttr plan;
   const CpuTarget &target;
   llvm::SmallVector<mlir::Value> pointers;
   mlir::Value readNext; ///< panels that the thread reads after this grid point; null: those behind

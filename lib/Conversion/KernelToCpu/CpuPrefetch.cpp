@@ -40,7 +40,7 @@ static bool waitsForSums(CpuEmitter &e, ContractOp op, const Fragment &shape) {
 CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, Value to,
                          Value first, Value last, bool fetchesPanels)
     : e(emitter), op(op), first(first), last(last) {
-  if (!e.kernel.getScheduleOrDefault().getPrefetch())
+  if (!e.plan.getAhead())
     return;
   if (shape.rows == e.loops.plan.fragment.rows && fetchesPanels)
     findNextPanels();
@@ -98,8 +98,7 @@ void CpuPrefetch::findNextPanels() {
     base = e.select(isLast, base, here);
     element = e.select(isLast, element, e.add(e.mul(start, stored), e.mul(last, 16)));
   }
-  int64_t lines =
-      isBlock ? std::min(e.kernel.getScheduleOrDefault().getKblock() / word, features) : features;
+  int64_t lines = isBlock ? std::min(e.plan.getBlock() / word, features) : features;
   lines = lines / 16 * 16; // as many in each turn
   const Turns &turns = e.loops.at.turns;
   share = arith::ShRUIOp::create(e.builder, e.loc, e.constant(lines * panelColumns), turns.bits);

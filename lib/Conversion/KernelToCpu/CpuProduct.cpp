@@ -333,7 +333,7 @@ int64_t CpuProduct::wholeFeatures() { return (features() + word() - 1) / word() 
 /// Features of a packed panel, rounded up to whole words.
 int64_t CpuProduct::packedFeatures() {
   int64_t whole = wholeFeatures();
-  return e.isBlocked(*op) ? std::min(e.kernel.getScheduleOrDefault().getKblock(), whole) : whole;
+  return e.isBlocked(*op) ? std::min(e.plan.getBlock(), whole) : whole;
 }
 
 std::optional<TileMemory> CpuProduct::decodedForm() {

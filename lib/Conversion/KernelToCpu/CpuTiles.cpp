@@ -105,7 +105,7 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
 /// all rows at once stands before that of theirs. With rows_inside, loops
 /// and branches with products stand between segments.
 LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carried) {
-  bool rowsInside = kernel.getScheduleOrDefault().getOrder() == LoopOrder::RowsInside;
+  bool rowsInside = plan.getMapping() == Mapping::CpuStrips;
   SmallVector<Operation *> segment;
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())

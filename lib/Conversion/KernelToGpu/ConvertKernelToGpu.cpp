@@ -35,9 +35,7 @@ struct ConvertKernelToGpu : heddle::impl::ConvertKernelToGpuBase<ConvertKernelTo
       program.erase(); // generated code holds no launches
     OpBuilder builder(&getContext());
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::FuncOp>())) {
-      FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func);
-      if (succeeded(placement))
-        heddle::placeMatrices(func, *target, *placement);
+      FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func, *target);
       if (failed(placement) || failed(heddle::GpuEmitter(builder, func, *target, *placement).run()))
         return signalPassFailure(); // the error is reported at the op
       func.erase();

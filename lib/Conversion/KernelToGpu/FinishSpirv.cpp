@@ -179,7 +179,7 @@ bool mayBeContracted(Operation *op) {
   return isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::FNegateOp>(op);
 }
 
-bool multipliesMatrices(ModuleOp kernel) {
+bool hasCooperativeMatrices(ModuleOp kernel) {
   return kernel.walk([](spirv::KHRCooperativeMatrixMulAddOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
@@ -266,7 +266,7 @@ private:
         spirv::Version::V_1_3, SmallVector<spirv::Capability>(triple.getCapabilities()),
         SmallVector<spirv::Extension>(triple.getExtensions()), kernel.getContext());
     auto model = spirv::MemoryModel::GLSL450;
-    if (multipliesMatrices(kernel)) {
+    if (hasCooperativeMatrices(kernel)) {
       shareInVulkansModel(kernel);
       model = spirv::MemoryModel::Vulkan;
     }

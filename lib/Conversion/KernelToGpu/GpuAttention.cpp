@@ -32,14 +32,22 @@ static ContractOp productOf(kernel::FuncOp func, bool overRows) {
   return found;
 }
 
-/// Only the schedule of an attention for matrix units has pairs (ChooseSchedule.cpp).
-void placeAttention(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
+LogicalResult placeAttention(kernel::FuncOp func, const GpuTarget &target,
+                             GpuPlacement &placement) {
+  if (placement.tx != GpuAttention::kPair)
+    return func.emitOpError() << "expected " << GpuAttention::kPair
+                              << " invocations a row in attention for matrix units, found "
+                              << placement.tx;
   ContractOp keys = productOf(func, false);
-  if (!target.matrixTiles || placement.tx != GpuAttention::kPair || !keys || !productOf(func, true))
-    return;
+  if (!keys)
+    return func.emitOpError(
+        "expected a product over features in attention for matrix units, found none");
   placement.matrix = target.matrixOf(elementOf(keys.getLhs()), elementOf(keys.getRhs()));
-  placement.pairs = placement.matrix;
-  placement.subgroup = target.subgroup;
+  if (!placement.matrix)
+    return keys.emitOpError("expected a product that matrix units of level ")
+           << target.name() << " take, found " << cast<kernel::ViewType>(keys.getLhs().getType())
+           << " by " << cast<kernel::ViewType>(keys.getRhs().getType());
+  return success();
 }
 
 GpuAttention::GpuAttention(GpuEmitter &emitter, kernel::FuncOp func)

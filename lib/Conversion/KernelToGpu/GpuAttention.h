@@ -33,7 +33,8 @@
 namespace heddle {
 
 /// Where a kernel is an attention tiled for matrix units, the placement of its invocations.
-void placeAttention(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement);
+mlir::LogicalResult placeAttention(kernel::FuncOp func, const GpuTarget &target,
+                                   GpuPlacement &placement);
 
 /// The attention of one kernel.
 class GpuAttention {

@@ -6,7 +6,7 @@
 // invocation copies of a block waits in its registers until all have multiplied the
 // block before. Short blocks need little workgroup memory, so that more workgroups run
 // beside each other; but while a short block is multiplied, less time passes than a load
-// takes. Then two blocks are under way (`prefetch` of the schedule).
+// takes. Then two blocks are under way (`ahead` of the plan).
 #pragma once
 
 #include "GpuEmitter.h"

@@ -51,7 +51,7 @@ static bool loadsElements(Operation &op) {
 bool GpuElements::takesPredicate(MaskOp op) const {
   constexpr int64_t longFormula = 24;
   Fragment shape = e.shapeOf(op.getType());
-  if (e.at.byElement || e.placement.strided || e.placement.pairs ||
+  if (e.at.byElement || e.placement.isStrided() || e.placement.isMatrixAttention() ||
       shape.vectors * kLanes > kWordBits)
     return false;
   int64_t formula = 0;
@@ -68,16 +68,16 @@ bool GpuElements::takesPredicate(MaskOp op) const {
 }
 
 bool GpuElements::takes(Operation &op) const {
-  if (e.at.byElement || e.placement.strided || e.placement.pairs || !loadsElements(op) ||
-      !holds(op.getResult(0)))
+  if (e.at.byElement || e.placement.isStrided() || e.placement.isMatrixAttention() ||
+      !loadsElements(op) || !holds(op.getResult(0)))
     return false;
   Fragment shape = e.shapeOf(tileOf(op));
   return shape.size() * (shape.vectors ? kLanes : 1) > kLanes;
 }
 
 bool GpuElements::serves(Operation &op) const {
-  if (e.at.byElement || e.placement.strided || e.placement.pairs || op.use_empty() ||
-      !holds(op.getResult(0)))
+  if (e.at.byElement || e.placement.isStrided() || e.placement.isMatrixAttention() ||
+      op.use_empty() || !holds(op.getResult(0)))
     return false;
   if (auto found = serving.find(&op); found != serving.end())
     return found->second;

@@ -35,7 +35,7 @@ static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
 }
 
 int64_t GpuEmitter::activeColumns(int64_t tileColumns) const {
-  const bool all = placement.strided || placement.pairs;
+  const bool all = placement.isStrided() || placement.isMatrixAttention();
   return all ? placement.tx : tileColumns / blockOfColumns(tileColumns, placement.tx);
 }
 
@@ -44,9 +44,9 @@ int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
     return 1;
   if (at.vectors)
     return at.vectors;
-  if (placement.pairs)
+  if (placement.isMatrixAttention())
     return tileColumns / (width * placement.tx);
-  if (!placement.strided)
+  if (!placement.isStrided())
     return blockOfColumns(tileColumns, placement.tx) / width;
   // Loads of long rows that teams share overlap. Short ones are read in a few steps anyway, and fewer
   // registers let more rows run at a time.
@@ -62,16 +62,16 @@ int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
 
 int64_t GpuEmitter::vectorColumn(int64_t j, int64_t) const {
   const int64_t number = at.firstVector + j;
-  if (placement.pairs)
+  if (placement.isMatrixAttention())
     return number / 2 * 2 * width * placement.tx + number % 2 * width;
-  return placement.strided ? j * width * placement.tx : number * width;
+  return placement.isStrided() ? j * width * placement.tx : number * width;
 }
 
 /// Invocations without columns of their own repeat the last ones, but do not store.
 Value GpuEmitter::columnBase(int64_t tileColumns) {
-  if (placement.strided)
+  if (placement.isStrided())
     return add(at.runColumn, mul(tx, width));
-  if (placement.pairs)
+  if (placement.isMatrixAttention())
     return mul(tx, 2 * width);
   int64_t active = activeColumns(tileColumns);
   Value place = active < placement.tx ? minimum(tx, constant(active - 1)) : tx;
@@ -79,7 +79,7 @@ Value GpuEmitter::columnBase(int64_t tileColumns) {
 }
 
 bool GpuEmitter::isWide(RankedTensorType type) const {
-  return placement.strided && type.getDimSize(1) > 1;
+  return placement.isStrided() && type.getDimSize(1) > 1;
 }
 
 /// Strided bodies keep no wide tiles: a column loop computes what it needs at its columns.
@@ -136,7 +136,7 @@ LogicalResult GpuEmitter::run() {
   if (LogicalResult begun = entry.begin(placement.invocations(), readsApart()); failed(begun))
     return begun;
   bindArguments();
-  if (placement.pairs)
+  if (placement.isMatrixAttention())
     attention = std::make_unique<GpuAttention>(*this, func);
   LogicalResult body = func.hasParts() ? emitParts() : emitBlock(func.getBody().front());
   return failed(body) ? body : entry.finish();

@@ -32,9 +32,9 @@ inline constexpr int32_t kMagnitudeBits = 0x7fffffff, kExponentBits = 0x7f800000
 
 /// Placement of a workgroup's invocations on a tile.
 struct GpuPlacement {
+  kernel::Mapping mapping = kernel::Mapping::Blocked;
   int64_t ty = 1, tx = 1; ///< invocations over rows and columns
   int64_t rows = 1;       ///< rows of an invocation
-  bool strided = false;
   int64_t block =
       0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
   int64_t ahead = 1; ///< such blocks that are under way while one is multiplied (GpuBlocks.h)
@@ -43,17 +43,18 @@ struct GpuPlacement {
   int64_t mostColumns = 0;   ///< of such products in the kernel
   int64_t stagedColumns = 0; ///< of those that are staged together
   int64_t subgroup = 0;      ///< invocations
-  /// Whether both products of attention go through them; two invocations have a row, whose columns
-  /// they take by turns of eight (GpuAttention.h).
-  bool pairs = false;
   /// Teams of ty x tx invocations, each of which has a chunk of keys of the one row (GpuTeams.h).
   int64_t teams = 1;
 
+  bool isStrided() const { return mapping == kernel::Mapping::Strided; }
+  /// Whether both products of attention go through matrix units; two invocations have a row, whose columns
+  /// they take by turns of eight (GpuAttention.h).
+  bool isMatrixAttention() const { return mapping == kernel::Mapping::MatrixAttention; }
   int64_t invocations() const { return teams * ty * tx; }
 };
 
-/// The placement that the kernel's schedule and tiles ask for.
-mlir::FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func);
+/// The placement that the kernel's plan and tiles ask for.
+mlir::FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &target);
 
 /// Position of what is emitted: an invocation's fragment of a tile, or one element of it.
 struct GpuContext {
@@ -145,7 +146,7 @@ public:
   /// kernel gathers from no window.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> rowsInWindow();
   /// Whether an invocation has whole rows, and nothing is exchanged.
-  bool ownsRows() const { return !placement.strided && placement.tx == 1 && placement.rows == 1; }
+  bool ownsRows() const { return placement.mapping == kernel::Mapping::OwnRows; }
   /// Whether memory that is only read has a variable of its own (GpuKernel::begin).
   bool readsApart() const { return ownsRows() || placement.teams > 1; }
   /// Of x where it is not below a constant, else the constant: that, where one invocation has all x

@@ -48,37 +48,35 @@ static SmallVector<ContractOp> productsBeside(ContractOp op) {
   return {op};
 }
 
-void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
-  placeAttention(func, target, placement);
-  if (!target.matrixTiles || !placement.block)
-    return;
-  const TileSizes &tiles = *target.matrixTiles;
-  SmallVector<const MatrixShape *> shapes;
-  int64_t columns = 0, staged = 0;
-  func.walk([&](ContractOp op) {
-    if (!isMatrixProduct(op))
-      return;
-    int64_t rows = op.getType().getDimSize(0);
-    bool fits = rows == tiles.linearRows || rows == tiles.fewRows;
-    shapes.push_back(fits ? target.matrixOf(elementOf(op.getLhs()), elementOf(op.getRhs()))
-                          : nullptr);
-    const int64_t ofProduct = op.getType().getDimSize(1);
-    columns = std::max(columns, ofProduct);
-    staged = std::max<int64_t>(staged, productsBeside(op).size() * ofProduct);
-  });
-  if (shapes.empty() || llvm::is_contained(shapes, nullptr))
-    return;
-  placement.matrix = shapes.front();
-  placement.mostColumns = columns;
-  placement.stagedColumns = staged;
-  placement.subgroup = target.subgroup;
+/// Rejects a product whose operands the target's matrix units do not take.
+static InFlightDiagnostic noMatrixUnit(ContractOp op, const GpuTarget &target) {
+  return op.emitOpError("expected products that matrix units of level ")
+         << target.name() << " take, found " << cast<kernel::ViewType>(op.getLhs().getType())
+         << " by " << cast<kernel::ViewType>(op.getRhs().getType());
 }
 
-bool multipliesMatrices(kernel::FuncOp func, const GpuTarget &target) {
-  FailureOr<GpuPlacement> placement = placeInvocations(func);
-  if (succeeded(placement)) // a lowering reports the error
-    placeMatrices(func, target, *placement);
-  return succeeded(placement) && placement->matrix;
+LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
+  placement.subgroup = target.subgroup;
+  if (placement.isMatrixAttention())
+    return placeAttention(func, target, placement);
+  WalkResult walked = func.walk([&](ContractOp op) -> WalkResult {
+    if (!isMatrixProduct(op))
+      return WalkResult::advance();
+    const MatrixShape *shape = target.matrixOf(elementOf(op.getLhs()), elementOf(op.getRhs()));
+    if (!shape)
+      return noMatrixUnit(op, target);
+    if (!placement.matrix)
+      placement.matrix = shape;
+    const int64_t columns = op.getType().getDimSize(1);
+    placement.mostColumns = std::max(placement.mostColumns, columns);
+    placement.stagedColumns =
+        std::max<int64_t>(placement.stagedColumns, productsBeside(op).size() * columns);
+    return WalkResult::advance();
+  });
+  if (!walked.wasInterrupted() && !placement.matrix)
+    return func.emitOpError(
+        "expected a product with weights in a kernel for matrix units, found none");
+  return failure(walked.wasInterrupted());
 }
 
 //===- Sizes --------------------------------------------------------------===//
@@ -129,7 +127,7 @@ void GpuEmitter::placeInvocation() {
   } else {
     number = entry.invocation();
   }
-  if (placement.matrix && placement.rows > 1 && !placement.pairs) {
+  if (placement.matrix && placement.rows > 1 && !placement.isMatrixAttention()) {
     int64_t across = placement.tx / GpuMatrices::lanesAcross,
             down = placement.subgroup / GpuMatrices::lanesAcross;
     tx = add(mul(rest(subgroup, across), GpuMatrices::lanesAcross),

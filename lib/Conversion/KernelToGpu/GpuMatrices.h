@@ -29,8 +29,10 @@ namespace heddle {
 
 /// Whether an op is a product that matrix units may take.
 bool isMatrixProduct(kernel::ContractOp op);
-/// Where the kernel's linear layers or its attention go through matrix units, the placement of its invocations for them.
-void placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement);
+/// Adds the shape of the matrix unit, and the sizes that follow from it, to the placement of a kernel for matrix
+/// units.
+mlir::LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target,
+                                  GpuPlacement &placement);
 
 /// The product of one contraction, and with it those of the same rows by other columns: gated layers
 /// have two, and the halves of rotated heads are two.

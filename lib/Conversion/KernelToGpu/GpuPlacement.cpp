@@ -2,10 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuEmitter.h. Placement follows from a kernel's tiles and its schedule.
+// See GpuEmitter.h. Placement follows from a kernel's tiles and its plan.
 #include "GpuEmitter.h"
+#include "GpuMatrices.h"
 
 using namespace mlir;
+using heddle::kernel::Mapping;
+using heddle::kernel::PlanAttr;
 
 namespace heddle {
 
@@ -42,38 +45,46 @@ static LogicalResult carriesNarrowTiles(kernel::FuncOp func) {
   return failure(walked.wasInterrupted());
 }
 
-FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
+/// A kernel's plan. One without loads its operands itself, by invocations of eight rows or four columns.
+static PlanAttr planOf(kernel::FuncOp func, int64_t rows) {
+  if (PlanAttr plan = func.getPlanAttr())
+    return plan;
+  if (func.multiplies())
+    return PlanAttr::get(func.getContext(), Mapping::Blocked, {std::max<int64_t>(1, rows / 8), 8});
+  return PlanAttr::get(func.getContext(), Mapping::Strided, {std::min<int64_t>(rows, 16), 4});
+}
+
+FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &target) {
   FailureOr<int64_t> rows = tileRows(func);
   if (failed(rows))
     return failure();
+  const PlanAttr plan = planOf(func, *rows);
   GpuPlacement placement;
-  placement.strided =
-      !func.walk([](kernel::ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  ArrayRef<int64_t> threads = func.getScheduleOrDefault().getThreads();
-  if (!threads.empty() && (threads.size() != 2 || threads[0] < 1 || threads[1] < 1))
-    return func.emitOpError("expected threads to be two positive numbers, found ")
-           << threads.size();
-  if (placement.strided) {
+  placement.mapping = plan.getMapping();
+  if (isOfCpu(placement.mapping))
+    return func.emitOpError("expected a plan for GPUs, found mapping ")
+           << stringifyMapping(placement.mapping);
+  placement.ty = std::min(*rows, plan.getDown());
+  placement.tx = plan.getAcross();
+  placement.block = plan.getBlock();
+  placement.ahead = plan.getAhead();
+  if (placement.mapping == Mapping::SplitKeys)
+    placement.teams = plan.getDown();
+  if (placement.mapping == Mapping::Strided) {
     // An invocation owns four of the sixteen lanes of a reduction, or loads for one that does.
-    placement.tx = threads.empty() ? 4 : threads[1];
     if (!llvm::is_contained({4, 8, 16}, placement.tx))
       return func.emitOpError("expected 4, 8 or 16 invocations a row in a kernel without a "
                               "contraction, found ")
              << placement.tx;
-    placement.ty = std::min<int64_t>(*rows, threads.empty() ? 16 : threads[0]);
     if (failed(carriesNarrowTiles(func)))
       return failure();
-  } else {
-    placement.block = func.getScheduleOrDefault().getKblock();
-    placement.ahead = std::max<int64_t>(func.getScheduleOrDefault().getPrefetch(), 1);
-    placement.tx = threads.empty() ? 8 : threads[1];
-    placement.teams = *rows == 1 && GpuTeams::hasChunks(func) && !threads.empty() ? threads[0] : 1;
-    placement.ty = threads.empty() ? std::max<int64_t>(1, *rows / 8) : std::min(*rows, threads[0]);
   }
   if (*rows % placement.ty != 0)
     return func.emitOpError("expected rows of tiles to divide among ")
            << placement.ty << " invocations, found " << *rows;
   placement.rows = *rows / placement.ty;
+  if (usesMatrixUnit(placement.mapping) && failed(placeMatrices(func, target, placement)))
+    return failure();
   return placement;
 }
 

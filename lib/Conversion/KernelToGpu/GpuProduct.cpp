@@ -34,6 +34,11 @@ namespace heddle {
 
 //===- The strategies ----------------------------------------------------===//
 
+kernel::Mapping mappingOf(Operation *op) {
+  kernel::PlanAttr plan = op->getParentOfType<kernel::FuncOp>().getPlanAttr();
+  return plan ? plan.getMapping() : kernel::Mapping::Blocked;
+}
+
 /// The first strategy that accepts the op. f32 is last, because it accepts every op.
 static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
   static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
@@ -50,14 +55,15 @@ static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &
 LogicalResult GpuEmitter::emitContract(ContractOp op) {
   if (fragments.contains(op.getResult())) // it was summed beside another
     return success();
-  if (!placement.pairs && placement.matrix && isMatrixProduct(op)) {
+  if (!placement.isMatrixAttention() && placement.matrix && isMatrixProduct(op)) {
     GpuMatrices matrices(*this, op);
     for (auto [product, sums] : llvm::zip(matrices.ops(), matrices.run()))
       fragments[product->getResult(0)] = std::move(sums);
     return success();
   }
-  FailureOr<Fragment> result = placement.pairs ? attention->emitProduct(op)
-                                               : chooseStrategy(op, target).make(*this, op)->run();
+  FailureOr<Fragment> result = placement.isMatrixAttention()
+                                   ? attention->emitProduct(op)
+                                   : chooseStrategy(op, target).make(*this, op)->run();
   if (failed(result))
     return failure(); // the strategy said why
   fragments[op.getResult()] = std::move(*result);

@@ -8,7 +8,7 @@
 //   over features   rows of a view by panels
 //   over rows       the staged tile by rows of a view, maybe guarded
 //
-// Where the kernel's schedule has blocks of k, all invocations load a block of both
+// Where the kernel's plan has blocks of k, all invocations load a block of both
 // sides of a product over features into workgroup memory (GpuStaging.h), and each
 // multiplies what it reads there: the same chains, by the same steps.
 //
@@ -21,6 +21,8 @@
 
 namespace heddle {
 
+/// The mapping of the kernel that an op is in.
+kernel::Mapping mappingOf(mlir::Operation *op);
 /// Whether each lane is infinite or NaN in some register.
 mlir::Value lanesNotFinite(GpuEmitter &e, llvm::ArrayRef<mlir::Value> registers);
 /// Whether any is.

@@ -124,14 +124,14 @@ Fragment RowReductions::sumsOfRows(RankedTensorType type) {
 
 LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
   auto type = cast<RankedTensorType>(op.getOperand().getType());
-  if (placement.pairs && type.getDimSize(1) > 1) {
+  if (placement.isMatrixAttention() && type.getDimSize(1) > 1) {
     FailureOr<Fragment> reduced = attention->emitReduce(op);
     if (failed(reduced))
       return failure();
     fragments[op.getResult()] = std::move(*reduced);
     return success();
   }
-  if (placement.strided || ownsRows() || type.getDimSize(1) == 1)
+  if (placement.isStrided() || ownsRows() || type.getDimSize(1) == 1)
     return BodyEmitter::emitReduce(op);
   if (type.getDimSize(1) % 16 != 0 || type.getDimSize(0) != placement.ty * placement.rows)
     return op.emitOpError("expected a tile of ")

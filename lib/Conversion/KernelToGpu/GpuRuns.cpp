@@ -201,7 +201,7 @@ LogicalResult GpuRuns::emitRun(const Run &run) {
 }
 
 FailureOr<size_t> GpuRuns::emit(ArrayRef<Operation *> ops) {
-  if (e.placement.strided || e.at.byElement || outside)
+  if (e.placement.isStrided() || e.at.byElement || outside)
     return size_t(0);
   Run run = collect(ops);
   if (run.members.size() < 2 || run.compute.empty() ||
@@ -231,7 +231,7 @@ LogicalResult GpuRuns::emitChoice(kernel::MaskOp op, const Fragment &tile, Value
 
 LogicalResult GpuEmitter::emitChoice(kernel::MaskOp op, const Fragment &tile, Value other,
                                      SmallVectorImpl<Value> &chosen) {
-  const bool isWhole = tile.rows == 1 || at.byElement || placement.strided || runs.isInside() ||
+  const bool isWhole = tile.rows == 1 || at.byElement || placement.isStrided() || runs.isInside() ||
                        elements.takesPredicate(op);
   return isWhole ? BodyEmitter::emitChoice(op, tile, other, chosen)
                  : runs.emitChoice(op, tile, other, chosen);

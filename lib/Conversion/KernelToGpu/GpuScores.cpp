@@ -29,7 +29,7 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
                                      vector ? TypedAttr(DenseElementsAttr::get(vector, value))
                                             : TypedAttr(builder.getF32FloatAttr(value)));
   };
-  if (placement.pairs && isa<VectorType>(n.getType()))
+  if (placement.isMatrixAttention() && isa<VectorType>(n.getType()))
     return scaleWeight(x, n);
   constexpr float unit = 0x1p+23f; // of an exponent among the bits
   Value bits = math::FmaOp::create(builder, loc, larger(n, floats(-126.0f)), floats(unit),
@@ -65,8 +65,8 @@ std::optional<float> GpuEmitter::floorOf(Operation &op) const {
   auto compare = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
   DenseElementsAttr floor;
   auto tile = choice ? dyn_cast<RankedTensorType>(choice.getType()) : nullptr;
-  if (!(ownsRows() || placement.pairs) || !tile || tile.getDimSize(1) == 1 || !compare ||
-      compare.getPredicate() != arith::CmpFPredicate::OLT ||
+  if (!(ownsRows() || placement.isMatrixAttention()) || !tile || tile.getDimSize(1) == 1 ||
+      !compare || compare.getPredicate() != arith::CmpFPredicate::OLT ||
       compare.getLhs() != choice.getFalseValue() || compare.getRhs() != choice.getTrueValue() ||
       !matchPattern(choice.getTrueValue(), m_Constant(&floor)) || !floor.isSplat())
     return std::nullopt;
@@ -103,7 +103,7 @@ LogicalResult GpuEmitter::emitFloor(arith::SelectOp op, float floor) {
 /// keys does. Matrix units have no such op.
 arith::MulFOp GpuEmitter::exactProductOf(Operation &op) const {
   auto sum = dyn_cast<arith::AddFOp>(op);
-  if (!sum || placement.pairs || !isTile(sum.getType()))
+  if (!sum || placement.isMatrixAttention() || !isTile(sum.getType()))
     return {};
   auto product = sum.getLhs().getDefiningOp<arith::MulFOp>();
   if (!product || !product->hasOneUse())

@@ -12,7 +12,7 @@
 // CHECK-NOT: "llvm.intr.prefetch"
 // CHECK: math.fma
 kernel.func @row(%x: !kernel.view<[d0, 768], bf16>, %w: !kernel.view<[96, 768], bf16, panel = 16>, %y: !kernel.view<[d0, 96], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 96 by 16) attributes {schedule = #kernel.schedule<prefetch = 1>,
+    scalars(d0) grid(%i = d0 by 128, %j = 96 by 16) attributes {plan = #kernel.plan<mapping = cpu_tiles, ahead = 1>,
     storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>]} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 768], bf16>, !kernel.view<[96, 768], bf16, panel = 16> -> tensor<128x16xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x16xf32>, !kernel.view<[d0, 96], f32>
@@ -26,7 +26,7 @@ kernel.func @row(%x: !kernel.view<[d0, 768], bf16>, %w: !kernel.view<[96, 768], 
 // CHECK-NOT: "llvm.intr.prefetch"
 // CHECK: math.fma
 kernel.func @full(%x: !kernel.view<[d0, 768], f32>, %w: !kernel.view<[96, 768], f32, panel = 16>, %y: !kernel.view<[d0, 96], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 96 by 16) attributes {schedule = #kernel.schedule<prefetch = 1>,
+    scalars(d0) grid(%i = d0 by 128, %j = 96 by 16) attributes {plan = #kernel.plan<mapping = cpu_tiles, ahead = 1>,
     storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>]} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 768], f32>, !kernel.view<[96, 768], f32, panel = 16> -> tensor<128x16xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x16xf32>, !kernel.view<[d0, 96], f32>

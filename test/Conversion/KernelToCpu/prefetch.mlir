@@ -26,7 +26,7 @@
 // CHECK: math.fma
 kernel.func @product(%x: !kernel.view<[d0, 768], f32>, %w: !kernel.view<[96, 768], f32, panel = 16>, %r: !kernel.view<[d0, 96], f32>,
                      %y: !kernel.view<[d0, 96], f32>) scalars(d0) grid(%i = d0 by 128, %j = 96 by 48)
-    attributes {schedule = #kernel.schedule<order = rows_outside, prefetch = 1>} {
+    attributes {plan = #kernel.plan<mapping = cpu_tiles, ahead = 1>} {
   %d0 = kernel.scalar "d0" : index
   %left = arith.subi %d0, %i : index
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 768], f32>, !kernel.view<[96, 768], f32, panel = 16> -> tensor<128x48xf32>
@@ -42,7 +42,7 @@ kernel.func @product(%x: !kernel.view<[d0, 768], f32>, %w: !kernel.view<[96, 768
 // CHECK-NOT: "llvm.intr.prefetch"{{.*}} rw = 1
 // CHECK: return
 kernel.func @later(%x: !kernel.view<[d0, 64], f32>, %w: !kernel.view<[96, 64], f32, panel = 16>, %y: !kernel.view<[2, d0, 96], f32>)
-    scalars(d0) grid(%i = d0 by 32, %j = 96 by 48) attributes {schedule = #kernel.schedule<prefetch = 1>} {
+    scalars(d0) grid(%i = d0 by 32, %j = 96 by 48) attributes {plan = #kernel.plan<mapping = cpu_tiles, ahead = 1>} {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %two = arith.constant 2 : index

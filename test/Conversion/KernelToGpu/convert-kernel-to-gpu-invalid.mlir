@@ -23,7 +23,7 @@ kernel.func @written_weight(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i
 
 // expected-error @+1 {{expected at most 128 invocations, found 256}}
 kernel.func @invocations(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
-    scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 16]>} {
+    scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = blocked, threads = [16, 16]>} {
   %z = arith.constant 0 : index
   %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 16], f32>, !kernel.view<[64, 16], f32, panel = 16> -> tensor<16x64xf32>
   kernel.store %c, %y[%i, %z] : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
@@ -32,7 +32,7 @@ kernel.func @invocations(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 
 // -----
 
 // expected-error @+1 {{expected 4, 8 or 16 invocations a row in a kernel without a contraction, found 3}}
-kernel.func @across(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], f32>) scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 3]>} {
+kernel.func @across(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = strided, threads = [16, 3]>} {
   %z = arith.constant 0 : index
   %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 48], f32> -> tensor<16x48xf32>
   kernel.store %t, %y[%i, %z] : tensor<16x48xf32>, !kernel.view<[d0, 48], f32>
@@ -41,7 +41,7 @@ kernel.func @across(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], 
 // -----
 
 // Quads hand over by shuffles, which level 0 does not have.
-kernel.func @quads(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 1], f32>) scalars(d0) grid(%i = d0 by 8) attributes {schedule = #kernel.schedule<threads = [8, 8]>} {
+kernel.func @quads(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 1], f32>) scalars(d0) grid(%i = d0 by 8) attributes {plan = #kernel.plan<mapping = strided, threads = [8, 8]>} {
   %z = arith.constant 0 : index
   %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 64], f32> -> tensor<8x64xf32>
   // expected-error @+1 {{expected 4 invocations a row at level 0, found 8}}
@@ -52,7 +52,7 @@ kernel.func @quads(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 1], f3
 // -----
 
 // expected-error @+1 {{expected rows of tiles to divide among 8 invocations, found 12}}
-kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 12) attributes {schedule = #kernel.schedule<threads = [8, 4]>} {
+kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 12) attributes {plan = #kernel.plan<mapping = strided, threads = [8, 4]>} {
   %z = arith.constant 0 : index
   %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<12x16xf32>
   kernel.store %t, %y[%i, %z] : tensor<12x16xf32>, !kernel.view<[d0, 16], f32>
@@ -63,7 +63,7 @@ kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f3
 // 64 rows of 64 keys are all of the workgroup's memory, their maxima are too much.
 // expected-error @+1 {{expected at most 16384 bytes of workgroup memory, found 18432}}
 kernel.func @memory(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 64) attributes {schedule = #kernel.schedule<threads = [8, 8]>} {
+    scalars(d0) grid(%i = d0 by 64) attributes {plan = #kernel.plan<mapping = blocked, threads = [8, 8]>} {
   %z = arith.constant 0 : index
   %m = kernel.scalar "d0" : index
   %s = kernel.contract %q[%i], %k[%z] : !kernel.view<[d0, 32], f32>, !kernel.view<[d0, 32], f32, panel = 16> -> tensor<64x64xf32>

@@ -20,7 +20,7 @@
 // CHECK: %[[TRUTH:.*]] = arith.cmpi slt
 // CHECK: arith.select %[[TRUTH]], %[[TILE]]#0, %{{.*}} : vector<4xi1>, vector<4xf32>
 kernel.func @mask(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>) scalars(d0, d1, d2) grid(%i = d0 by 16)
-    attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+    attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 8]>} {
   %zero = arith.constant 0 : index
   %d0 = kernel.scalar "d0" : index
   %d1 = kernel.scalar "d1" : index
@@ -50,7 +50,7 @@ kernel.func @mask(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f3
 // CHECK-COUNT-2: arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
 // CHECK: arith.cmpi sle
 kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>) scalars(d0, d1) grid(%i = d0 by 16)
-    attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+    attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 8]>} {
   %zero = arith.constant 0 : index
   %d0 = kernel.scalar "d0" : index
   %d1 = kernel.scalar "d1" : index
@@ -129,7 +129,7 @@ kernel.func @table_range(%t: !kernel.view<[d1], i32>, %y: !kernel.view<[d0, 64],
 // CHECK-COUNT-8: arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
 // CHECK-NOT: spirv.Load
 kernel.func @mask_by_elements(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %t: !kernel.view<[d1], i32>, %y: !kernel.view<[d0, 64], f32>)
-    scalars(d0, d1, d2) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+    scalars(d0, d1, d2) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 8]>} {
   %zero = arith.constant 0 : index
   %d0 = kernel.scalar "d0" : index
   %d2 = kernel.scalar "d2" : index
@@ -163,7 +163,7 @@ kernel.func @mask_by_elements(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<
 // CHECK-NOT: arith.muli
 // CHECK: arith.addf %[[SUMS]]#0, %[[FOUND]]#0
 kernel.func @lookup_by_elements(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %t: !kernel.view<[d1], f32>, %y: !kernel.view<[d0, 64], f32>)
-    scalars(d0, d1) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+    scalars(d0, d1) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 8]>} {
   %zero = arith.constant 0 : index
   %d0 = kernel.scalar "d0" : index
   %left = arith.subi %d0, %i : index

@@ -65,7 +65,7 @@ kernel.func @words(%x: !kernel.view<[a0, 16], f32>, %y: !kernel.view<[a0, 16], f
 // CHECK-NOT: spirv.ControlBarrier
 kernel.func @project(%n: !kernel.view<[1], i32>, %x: !kernel.view<[d0, 32], f32>, %w: !kernel.view<[128, 32], f32, panel = 16>, %y: !kernel.view<[d0, 128], f32>)
     scalars(d0) grid(%i = d0 by 64, %j = 128 by 128)
-    attributes {schedule = #kernel.schedule<threads = [8, 8]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>]} {
+    attributes {plan = #kernel.plan<mapping = blocked, threads = [8, 8]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>]} {
   %z = arith.constant 0 : index
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 32], f32>, !kernel.view<[128, 32], f32, panel = 16> -> tensor<64x128xf32>
   %n32 = kernel.read %n[%z] : !kernel.view<[1], i32> -> i32
@@ -108,7 +108,7 @@ kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) s
 // CHECK: scf.for %{{.*}} = %[[FROM]]
 // CHECK: arith.cmpf oeq
 kernel.func @weigh(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+    scalars(d0) grid(%i = d0 by 32) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 8]>} {
   %z = arith.constant 0 : index
   %m = kernel.scalar "d0" : index
   %s = kernel.contract %q[%i], %k[%z] : !kernel.view<[d0, 32], f32>, !kernel.view<[d0, 32], f32, panel = 16> -> tensor<32x64xf32>
@@ -127,7 +127,7 @@ kernel.func @weigh(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f
 // CHECK: } else {
 // CHECK: math.fma
 kernel.func @parts(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16], f32, panel = 16>, %y: !kernel.view<[d0, 32], f32>, %u: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<threads = [4, 4]>, storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>, #kernel.storage<memory>]} {
+    scalars(d0) grid(%i = d0 by 32) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 4]>, storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>, #kernel.storage<memory>]} {
   kernel.part(%j = 32 by 16) {
     %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 16], f32>, !kernel.view<[32, 16], f32, panel = 16> -> tensor<32x16xf32>
     kernel.store %c, %y[%i, %j] : tensor<32x16xf32>, !kernel.view<[d0, 32], f32>

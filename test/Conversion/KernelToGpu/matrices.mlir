@@ -8,7 +8,9 @@
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 --finish-spirv=level=2-16x16x16 | FileCheck %s --check-prefix=SPIRV
-// RUN: heddle-opt %s --convert-kernel-to-gpu=level=1 | FileCheck %s --check-prefix=CHAIN
+// RUN: sed 's/mapping = matrix_few/mapping = few/; s/mapping = matrix,/mapping = staged,/' %s | heddle-opt --convert-kernel-to-gpu=level=1 | FileCheck %s --check-prefix=CHAIN
+// RUN: not heddle-opt %s --convert-kernel-to-gpu=level=1 2>&1 | FileCheck %s --check-prefix=LEVEL
+// LEVEL: error: 'kernel.contract' op expected products that matrix units of level 1 take, found '!kernel.view<
 
 // CHAIN-NOT: coopmatrix
 
@@ -45,7 +47,7 @@
 // SPIRV: spirv.Store "Workgroup" %{{.*}} ["NonPrivatePointer"] : vector<4xf32>
 // SPIRV: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor>, <NonPrivatePointer>
 kernel.func @halves(%x: !kernel.view<[d0, 40], f16>, %w: !kernel.view<[32, 40], f16, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix, threads = [16, 4], block = 16, ahead = 1>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 40], f16>, !kernel.view<[32, 40], f16, panel = 16> -> tensor<128x32xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
@@ -57,7 +59,7 @@ kernel.func @halves(%x: !kernel.view<[d0, 40], f16>, %w: !kernel.view<[32, 40], 
 // CHECK: scf.if
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, <ASigned|BSigned|CSigned|ResultSigned> : !spirv.coopmatrix<16x16xi8, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xi8, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xsi32, Subgroup, MatrixAcc>
 kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 16, %j = 32 by 16) attributes {few_rows = "d0", storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 64, threads = [16, 16]>} {
+    scalars(d0) grid(%i = d0 by 16, %j = 32 by 16) attributes {few_rows = "d0", storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix_few_rows, threads = [16, 16], block = 64, ahead = 1>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], i8>, !kernel.view<[32, 512], i8, panel = 16> -> tensor<16x16xi32>
   %f = arith.sitofp %c : tensor<16x16xi32> to tensor<16x16xf32>
   kernel.store %f, %y[%i, %j] : tensor<16x16xf32>, !kernel.view<[d0, 32], f32>
@@ -92,7 +94,7 @@ kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8
 // SPIRV-LABEL: spirv.module @groups
 // SPIRV: spirv.mlir.loop control(Unroll)
 kernel.func @groups(%x: !kernel.view<[d0, 75], i8>, %s: !kernel.view<[d0, 6], f32>, %w: !kernel.view<[32, 75], i4, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix, threads = [16, 4], block = 16, ahead = 1>} {
   %c = kernel.contract %x[%i], %w[%j] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 75], i8>, !kernel.view<[32, 75], i4, panel = 16> -> tensor<128x32xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
@@ -101,7 +103,7 @@ kernel.func @groups(%x: !kernel.view<[d0, 75], i8>, %s: !kernel.view<[d0, 6], f3
 // CHECK-LABEL: module @narrow
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, %{{.*}}, %{{[0-9]+}} : !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40], bf16, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [16, 4]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix, threads = [16, 4], block = 16, ahead = 1>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 40], bf16>, !kernel.view<[32, 40], bf16, panel = 16> -> tensor<128x32xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
@@ -138,7 +140,7 @@ kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40],
 // CHECK-COUNT-4: spirv.KHR.CooperativeMatrixStore
 // CHECK-NOT: spirv.KHR.CooperativeMatrixStore
 kernel.func @beside(%x: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[128, 64], bf16, panel = 16>, %w: !kernel.view<[128, 64], bf16, panel = 16>, %y: !kernel.view<[d0, 128], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 128 by 64) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [32, 8]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 128 by 64) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix, threads = [32, 8], block = 16, ahead = 1>} {
   %c = kernel.contract %x[%i], %v[%j] : !kernel.view<[d0, 64], bf16>, !kernel.view<[128, 64], bf16, panel = 16> -> tensor<128x64xf32>
   %one = arith.constant dense<1.0> : tensor<128x64xf32>
   %e = arith.addf %c, %one : tensor<128x64xf32>
@@ -147,7 +149,7 @@ kernel.func @beside(%x: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[128, 64]
   kernel.store %f, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 128], f32>
 }
 kernel.func @behind(%x: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[128, 64], bf16, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [32, 8]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix, threads = [32, 8], block = 16, ahead = 1>} {
   %c = kernel.contract %x[%i], %v[%j] : !kernel.view<[d0, 64], bf16>, !kernel.view<[128, 64], bf16, panel = 16> -> tensor<128x64xf32>
   %c64 = arith.constant 64 : index
   %k = arith.addi %j, %c64 : index
@@ -156,7 +158,7 @@ kernel.func @behind(%x: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[128, 64]
   kernel.store %f, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
 }
 kernel.func @third(%x: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[192, 64], bf16, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], schedule = #kernel.schedule<order = rows_outside, kblock = 16, threads = [32, 8]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix, threads = [32, 8], block = 16, ahead = 1>} {
   %c64 = arith.constant 64 : index
   %k = arith.addi %j, %c64 : index
   %l = arith.addi %k, %c64 : index

@@ -62,7 +62,7 @@
 // CHECK: spirv.ControlBarrier
 // CHECK: spirv.Store "StorageBuffer"
 kernel.func @attention(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d1, 32], f16, panel = 16>, %v: !kernel.view<[d1, 32], f16>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0, d1) grid(%i = d0 by 64) attributes {schedule = #kernel.schedule<order = rows_inside, threads = [64, 2]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>]} {
+    scalars(d0, d1) grid(%i = d0 by 64) attributes {plan = #kernel.plan<mapping = matrix_attention, threads = [64, 2]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>]} {
   %zero = arith.constant 0 : index
   %step = arith.constant 64 : index
   %one = arith.constant dense<1.0> : tensor<64x1xf32>
@@ -134,7 +134,7 @@ kernel.func @attention(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d1, 32
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixB>
 kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32], bf16, panel = 16>, %v: !kernel.view<[d1, 32], bf16>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0, d1) grid(%i = d0 by 64) attributes {schedule = #kernel.schedule<order = rows_inside, threads = [64, 2]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>]} {
+    scalars(d0, d1) grid(%i = d0 by 64) attributes {plan = #kernel.plan<mapping = matrix_attention, threads = [64, 2]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>]} {
   %zero = arith.constant 0 : index
   %step = arith.constant 64 : index
   %one = arith.constant dense<1.0> : tensor<64x1xf32>
@@ -219,7 +219,7 @@ kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32],
 // CHECK-COUNT-4: spirv.KHR.CooperativeMatrixStore
 // CHECK-NOT: spirv.KHR.CooperativeMatrixStore
 kernel.func @wide(%q: !kernel.view<[d0, 128], f32>, %k: !kernel.view<[d1, 128], f16, panel = 16>, %v: !kernel.view<[d1, 128], f16>, %y: !kernel.view<[d0, 128], f32>)
-    scalars(d0, d1) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<order = rows_inside, threads = [32, 2]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>]} {
+    scalars(d0, d1) grid(%i = d0 by 32) attributes {plan = #kernel.plan<mapping = matrix_attention, threads = [32, 2]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>]} {
   %zero = arith.constant 0 : index
   %step = arith.constant 64 : index
   %one = arith.constant dense<1.0> : tensor<32x1xf32>

@@ -23,7 +23,7 @@
 // CHECK: spirv.Store "StorageBuffer" %{{.*}}, %[[D]]
 // CHECK: arith.addf %[[SUMS]]#2, %[[BIAS]]
 kernel.func @epilogue(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16], f32, panel = 16>, %b: !kernel.view<[32], f32>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 8) attributes {schedule = #kernel.schedule<threads = [4, 4]>,
+    scalars(d0) grid(%i = d0 by 8) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 4]>,
     storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<weight>, #kernel.storage<memory>]} {
   %z = arith.constant 0 : index
   %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 16], f32>, !kernel.view<[32, 16], f32, panel = 16> -> tensor<8x32xf32>
@@ -51,7 +51,7 @@ kernel.func @epilogue(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16]
 // CHECK-COUNT-2: spirv.Store "StorageBuffer"
 kernel.func @places(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16], f32, panel = 16>, %at: !kernel.view<[d0], i32>,
     %table: !kernel.view<[8, 32], f32>, %y: !kernel.view<[d0, 1, 4, 32], f32>)
-    scalars(d0) grid(%i = d0 by 8) attributes {schedule = #kernel.schedule<threads = [4, 4]>,
+    scalars(d0) grid(%i = d0 by 8) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 4]>,
     storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<memory>]} {
   %z = arith.constant 0 : index
   %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 16], f32>, !kernel.view<[32, 16], f32, panel = 16> -> tensor<8x32xf32>
@@ -84,7 +84,7 @@ kernel.func @sums(%x: !kernel.view<[d0, 256], f32>, %y: !kernel.view<[d0], f32>)
 // CHECK-NOT: math.fma
 // CHECK: arith.mulf %{{.*}} : vector<4xf32>
 // CHECK: arith.addf %{{.*}} : vector<4xf32>
-kernel.func @merge(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 4]>} {
+kernel.func @merge(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = strided, threads = [16, 4]>} {
   %z = arith.constant 0 : index
   %one = arith.constant dense<1.0> : tensor<16x1xf32>
   %a = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
@@ -97,7 +97,7 @@ kernel.func @merge(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f
   %t = arith.addf %s, %b : tensor<16x16xf32>
   kernel.store %t, %y[%i, %z] : tensor<16x16xf32>, !kernel.view<[d0, 16], f32>
 }
-kernel.func @scale(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 4]>} {
+kernel.func @scale(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = strided, threads = [16, 4]>} {
   %z = arith.constant 0 : index
   %a = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
   %b = kernel.load %y[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With `kblock` all invocations load a block of both sides, write it to workgroup memory when all have read the last
+// With `block` all invocations load a block of both sides, write it to workgroup memory when all have read the last
 // one, load the next, and multiply. 300 features are two blocks of 128 in a loop, and 44 behind it. Words of bf16 are
 // widened as they are written, once for all invocations that multiply them, so that the inner loop is that of f32.
 
@@ -26,7 +26,7 @@
 // CHECK: spirv.ControlBarrier
 // CHECK: math.fma
 kernel.func @few(%x: !kernel.view<[d0, 300], f32>, %w: !kernel.view<[32, 300], f32, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 8, %j = 32 by 16) attributes {few_rows = "d0", schedule = #kernel.schedule<order = rows_outside, kblock = 128, threads = [8, 16]>} {
+    scalars(d0) grid(%i = d0 by 8, %j = 32 by 16) attributes {few_rows = "d0", plan = #kernel.plan<mapping = few_rows, threads = [8, 16], block = 128, ahead = 1>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 300], f32>, !kernel.view<[32, 300], f32, panel = 16> -> tensor<8x16xf32>
   kernel.store %c, %y[%i, %j] : tensor<8x16xf32>, !kernel.view<[d0, 32], f32>
 }
@@ -46,7 +46,7 @@ kernel.func @few(%x: !kernel.view<[d0, 300], f32>, %w: !kernel.view<[32, 300], f
 // CHECK-COUNT-256: math.fma
 // CHECK: scf.yield
 kernel.func @widened(%x: !kernel.view<[d0, 48], bf16>, %w: !kernel.view<[64, 48], bf16, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {schedule = #kernel.schedule<kblock = 16, threads = [16, 8]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {plan = #kernel.plan<mapping = staged, threads = [16, 8], block = 16, ahead = 1>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 48], bf16>, !kernel.view<[64, 48], bf16, panel = 16> -> tensor<128x64xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
 }
@@ -75,7 +75,7 @@ kernel.func @widened(%x: !kernel.view<[d0, 48], bf16>, %w: !kernel.view<[64, 48]
 // CHECK: spirv.ControlBarrier
 // CHECK: math.fma
 kernel.func @ahead(%x: !kernel.view<[d0, 44], f32>, %w: !kernel.view<[64, 44], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {schedule = #kernel.schedule<prefetch = 2, kblock = 8, threads = [16, 8]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {plan = #kernel.plan<mapping = staged, threads = [16, 8], block = 8, ahead = 2>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 44], f32>, !kernel.view<[64, 44], f32, panel = 16> -> tensor<128x64xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
 }
@@ -95,7 +95,7 @@ kernel.func @ahead(%x: !kernel.view<[d0, 44], f32>, %w: !kernel.view<[64, 44], f
 // DOT-COUNT-16: spirv.Load "Workgroup" %{{.*}} : vector<4xf32>
 // DOT-NOT: spirv.Load "Workgroup"
 kernel.func @parts(%x: !kernel.view<[d0, 64], i8>, %w: !kernel.view<[64, 64], i8, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
-    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {schedule = #kernel.schedule<kblock = 8, threads = [16, 8]>} {
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {plan = #kernel.plan<mapping = staged, threads = [16, 8], block = 8, ahead = 1>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 64], i8>, !kernel.view<[64, 64], i8, panel = 16> -> tensor<128x64xi32>
   %f = arith.sitofp %c : tensor<128x64xi32> to tensor<128x64xf32>
   kernel.store %f, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>

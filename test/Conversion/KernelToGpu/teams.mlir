@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile of one row with `threads = [4, 16]`: four teams of sixteen invocations take a chunk of 64 keys each, and the
+// Mapping `split_keys` with `threads = [4, 16]`: four teams of sixteen invocations take a chunk of 64 keys each, and the
 // first team merges what they leave in workgroup memory, in order.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --split-input-file --verify-diagnostics --canonicalize --cse | FileCheck %s
@@ -30,7 +30,7 @@
 // CHECK-NOT: spirv.ControlBarrier
 // CHECK: arith.addf
 kernel.func @step(%q: !kernel.view<[1, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[1, 32], f32>)
-    scalars(d0) grid(%i = 1 by 1) attributes {schedule = #kernel.schedule<threads = [4, 16]>} {
+    scalars(d0) grid(%i = 1 by 1) attributes {plan = #kernel.plan<mapping = split_keys, threads = [4, 16]>} {
   %z = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %zero = arith.constant dense<0.0> : tensor<1x32xf32>
@@ -50,7 +50,7 @@ kernel.func @step(%q: !kernel.view<[1, 32], f32>, %k: !kernel.view<[d0, 32], f32
 
 // Teams hand tiles on, no scalars.
 kernel.func @scalar(%q: !kernel.view<[1, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[1, 32], f32>)
-    scalars(d0) grid(%i = 1 by 1) attributes {schedule = #kernel.schedule<threads = [4, 16]>} {
+    scalars(d0) grid(%i = 1 by 1) attributes {plan = #kernel.plan<mapping = split_keys, threads = [4, 16]>} {
   %z = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %zero = arith.constant dense<0.0> : tensor<1x32xf32>

@@ -13,7 +13,7 @@
 
 kernel.func @attend(%q: !kernel.view<[d0, 12, d1|d2, 64], f32>, %k: !kernel.view<[d0, 12, d3|d4, 64], f32, panel = 16>,
                     %v: !kernel.view<[d0, 12, d3|d4, 64], f32>, %len: !kernel.view<[d0], i32>, %o: !kernel.view<[d0, d1, 768], f32>)
-    scalars(d0, d1, d2, d3, d4) grid(%b = d0 by 1, %h = 12 by 1, %i = d1 by 96) attributes {schedule = #kernel.schedule<order = rows_inside>} {
+    scalars(d0, d1, d2, d3, d4) grid(%b = d0 by 1, %h = 12 by 1, %i = d1 by 96) attributes {plan = #kernel.plan<mapping = cpu_strips>} {
   %qh = kernel.slice %q[%b, %h] : !kernel.view<[d0, 12, d1|d2, 64], f32> -> !kernel.view<[d1|d2, 64], f32>
   %kh = kernel.slice %k[%b, %h] : !kernel.view<[d0, 12, d3|d4, 64], f32, panel = 16> -> !kernel.view<[d3|d4, 64], f32, panel = 16>
   %vh = kernel.slice %v[%b, %h] : !kernel.view<[d0, 12, d3|d4, 64], f32> -> !kernel.view<[d3|d4, 64], f32>

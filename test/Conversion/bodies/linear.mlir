@@ -11,7 +11,7 @@
 
 kernel.func @linear(%x: !kernel.view<[d0, 768], f32>, %w: !kernel.view<[3072, 768], f32, panel = 16>, %b: !kernel.view<[3072], f32>,
                     %r: !kernel.view<[d0, 3072], f32>, %y: !kernel.view<[d0, 3072], f32>)
-    scalars(d0) grid(%i = d0 by 96, %j = 3072 by 64) attributes {schedule = #kernel.schedule<order = rows_outside, prefetch = 1>} {
+    scalars(d0) grid(%i = d0 by 96, %j = 3072 by 64) attributes {plan = #kernel.plan<mapping = cpu_tiles, ahead = 1>} {
   %d0 = kernel.scalar "d0" : index
   %left = arith.subi %d0, %i : index
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 768], f32>, !kernel.view<[3072, 768], f32, panel = 16> -> tensor<96x64xf32>

@@ -8,11 +8,11 @@ kernel.func @do_nothing() scalars() grid(%i = 1 by 1) {
 // CHECK-LABEL: kernel.func @attend
 // CHECK-SAME: !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
 // CHECK-SAME: scalars(d0, d1, d2) grid(%[[B:.*]] = d0 by 1, %{{.*}} = 8 by 1, %[[I:.*]] = d1 by 96)
-// CHECK-SAME: schedule = #kernel.schedule<order = rows_inside, prefetch = 1, kblock = 512, threads = [8, 8]>
+// CHECK-SAME: plan = #kernel.plan<mapping = cpu_strips, block = 512, ahead = 1>
 kernel.func @attend(%q: !kernel.view<[d0, 8, d1|d2, 64], f32>, %k: !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>, %n: !kernel.view<[d0], i32>,
                     %o: !kernel.view<[d1, 64], f32>, %s: !kernel.view<[d1], f32>)
     scalars(d0, d1, d2) grid(%b = d0 by 1, %h = 8 by 1, %i = d1 by 96)
-    attributes {schedule = #kernel.schedule<order = rows_inside, prefetch = 1, kblock = 512, threads = [8, 8]>} {
+    attributes {plan = #kernel.plan<mapping = cpu_strips, block = 512, ahead = 1>} {
   // CHECK: kernel.scalar "d1" : index
   %d1 = kernel.scalar "d1" : index
   // CHECK: kernel.slice %{{.*}}[%[[B]], %{{.*}}] : !kernel.view<[d0, 8, d1|d2, 64], f32> -> !kernel.view<[d1|d2, 64], f32>

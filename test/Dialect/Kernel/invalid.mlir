@@ -330,6 +330,43 @@ kernel.func @contract_c7_sums_in_halves(%x: !kernel.view<[4, 8], f16>, %w: !kern
 
 // -----
 
+// expected-error @+1 {{C7: expected a product over features in a body with mapping staged, found none}}
+kernel.func @func_c7(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = staged, threads = [4, 4], block = 16, ahead = 1>} {
+}
+
+// -----
+
+// expected-error @+1 {{C7: expected a product over rows in a body with mapping own_rows, found none}}
+kernel.func @func_c7_rows(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = own_rows, threads = [16, 1]>} {
+}
+
+// -----
+
+// expected-error @+1 {{C7: expected no product in a body with mapping strided}}
+kernel.func @func_c7_strided(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], f32, panel = 16>) scalars() grid(%i = 4 by 4) attributes {plan = #kernel.plan<mapping = strided, threads = [4, 4]>} {
+  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], f32, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{C1: expected two positive threads of mapping blocked, found 1}}
+kernel.func @plan_c1(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = blocked, threads = [4]>} {
+}
+
+// -----
+
+// expected-error @+1 {{C1: expected no threads of mapping cpu_tiles, found 2}}
+kernel.func @plan_c1_cpu(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = cpu_tiles, threads = [4, 4]>} {
+}
+
+// -----
+
+// expected-error @+1 {{C2: expected a positive block of mapping few_rows, found 0}}
+kernel.func @plan_c2(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = few_rows, threads = [8, 16]>} {
+}
+
+// -----
+
 // expected-error @+1 {{C6: expected the scalar of a grid axis as few_rows, found "d1"}}
 kernel.func @func_c6_few_rows_of_no_axis(%x: !kernel.view<[d0, d1], f32>) scalars(d0, d1) grid(%i = d0 by 8) attributes {few_rows = "d1"} {
 }

@@ -1,6 +1,6 @@
-# Takes out of a tiled body what the devices may choose: forms for few rows, tile sizes, schedules, the names of constants.
+# Takes out of a tiled body what the devices may choose: forms for few rows, tile sizes, plans, the names of constants.
 /^  kernel\.func @[a-z0-9_]*_few\(/,/^  }$/d
-s/schedule = #kernel\.schedule<[^>]*>//
+s/plan = #kernel\.plan<[^>]*>//
 s/tensor<[0-9]+x[0-9]+x/tensor<RxCx/g
 s/tensor<([0-9]+)x1x/tensor<Rx1x/g
 s/ by [0-9]+/ by N/g

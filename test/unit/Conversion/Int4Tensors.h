@@ -123,7 +123,7 @@ struct NibbleRows {
 
 /// The product as a kernel, by tiles of so many rows and columns.
 inline std::string nibbleBody(int64_t features, int64_t outputs, int64_t rows, int64_t columns,
-                              const std::string &schedule) {
+                              const std::string &plan) {
   auto text = [](int64_t number) { return std::to_string(number); };
   std::string k = text(features), n = text(outputs),
               tile = "tensor<" + text(rows) + "x" + text(columns) + "xf32>",
@@ -133,7 +133,7 @@ inline std::string nibbleBody(int64_t features, int64_t outputs, int64_t rows, i
               y = "!kernel.view<[d0, " + n + "], f32>";
   return "kernel.func @nibbles(%x: " + x + ", %s: " + s + ", %w: " + w + ", %y: " + y +
          ") scalars(d0) grid(%i = d0 by " + text(rows) + ", %j = " + n + " by " + text(columns) +
-         ") attributes {schedule = #kernel.schedule<" + schedule +
+         ") attributes {plan = #kernel.plan<" + plan +
          ">, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, "
          "#kernel.storage<memory>]} {\n" +
          "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +

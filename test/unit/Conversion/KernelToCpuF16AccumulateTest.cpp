@@ -21,7 +21,7 @@ using Halves = NarrowTensor<floatFromHalf, halfFromFloat>;
 
 struct Shape {
   int64_t m, n, k;
-  const char *schedule = "prefetch = 1";
+  const char *plan = "ahead = 1";
 };
 
 std::string body(const Shape &shape, const std::string &element) {
@@ -31,8 +31,8 @@ std::string body(const Shape &shape, const std::string &element) {
               y = "!kernel.view<[d0, " + n + "], f32>";
   return "kernel.func @product(%x: " + x + ", %w: " + w + ", %y: " + y +
          ") scalars(d0) grid(%i = d0 by 96, %j = " + n +
-         " by 64) attributes {schedule = #kernel.schedule<order = rows_outside, " + shape.schedule +
-         ">} {\n" + "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
+         " by 64) attributes {plan = #kernel.plan<mapping = cpu_tiles, " + shape.plan + ">} {\n" +
+         "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
          "  %c = kernel.contract %x[%i], %w[%j] : " + x + ", " + w + " -> tensor<96x64xf32>\n" +
          "  kernel.store %c, %y[%i, %j] rows(%left) : tensor<96x64xf32>, " + y + "\n}\n";
 }
@@ -121,9 +121,9 @@ const Shape shapes[] = {{1, 80, 5},
                         {33, 48, 300},
                         {8, 64, 256},
                         {97, 16, 511},
-                        {70, 80, 700, "prefetch = 1, kblock = 256"},
-                        {13, 64, 1025, "prefetch = 1, kblock = 512"},
-                        {96, 64, 1536, "prefetch = 1, kblock = 512"}};
+                        {70, 80, 700, "ahead = 1, block = 256"},
+                        {13, 64, 1025, "ahead = 1, block = 512"},
+                        {96, 64, 1536, "ahead = 1, block = 512"}};
 
 TEST_P(F16Accumulate, AreTheDefinition) {
   for (const Shape &s : shapes) {

@@ -41,10 +41,10 @@ TEST_P(F16, LinearGivesTheBitsOfF32) {
   for (const LinearShape &s :
        {LinearShape{1, 80, 5}, LinearShape{37, 80, 40}, LinearShape{37, 192, 33},
         LinearShape{97, 16, 16}, LinearShape{128, 240, 71}, LinearShape{5, 64, 64},
-        LinearShape{2, 64, 1}, LinearShape{70, 80, 139, "prefetch = 1, kblock = 48"},
+        LinearShape{2, 64, 1}, LinearShape{70, 80, 139, "ahead = 1, block = 48"},
         LinearShape{96, 64, 1024}}) {
-    CompiledKernel half = compileKernel(linearBody(s.n, s.k, s.schedule, "f16"), isa()),
-                   wide = compileKernel(linearBody(s.n, s.k, s.schedule, "f32"), isa());
+    CompiledKernel half = compileKernel(linearBody(s.n, s.k, s.plan, "f16"), isa()),
+                   wide = compileKernel(linearBody(s.n, s.k, s.plan, "f32"), isa());
     int64_t kp = padded(s.k);
     Floats x(s.m * kp), b(s.n), r(s.m * s.n), y(s.m * s.n, -1), expected(s.m * s.n, -2);
     Halves w(padded(s.n) * kp);
@@ -67,7 +67,7 @@ TEST_P(F16, LinearGivesTheBitsOfF32) {
 /// activation leaves of both is its magnitude.
 TEST_P(F16, AllNumbersAreWidenedExactly) {
   constexpr int64_t n = 1 << 16, k = 2;
-  CompiledKernel kernel = compileKernel(linearBody(n, k, "prefetch = 1", "f16"), isa());
+  CompiledKernel kernel = compileKernel(linearBody(n, k, "ahead = 1", "f16"), isa());
   Floats b(n);
   for (int64_t m : {1, 2, 17}) // rows that are widened in registers, and in scratch
     for (int64_t place : {0, 1}) {

@@ -21,8 +21,9 @@ protected:
   std::string isa() const { return GetParam(); }
   bool isFused() const { return isa() != "x86-64-v2"; }
 
-  CompiledKernel compile(int64_t k, int64_t n, const std::string &schedule = "prefetch = 1") {
-    return compileKernel(nibbleBody(k, n, 96, 48, schedule), isa());
+  CompiledKernel compile(int64_t k, int64_t n,
+                         const std::string &plan = "mapping = cpu_tiles, ahead = 1") {
+    return compileKernel(nibbleBody(k, n, 96, 48, plan), isa());
   }
   void check(const CompiledKernel &kernel, NibbleRows x, NibbleMatrix w) {
     auto bytesOf = [](auto &memory) { return std::as_writable_bytes(std::span(memory)); };
@@ -59,7 +60,7 @@ TEST_P(Int4, ColumnsOfSeveralTiles) {
 
 TEST_P(Int4, InBlocksOfFeatures) {
   for (int64_t k : {288, 339}) {
-    CompiledKernel kernel = compile(k, 48, "prefetch = 1, kblock = 64");
+    CompiledKernel kernel = compile(k, 48, "mapping = cpu_tiles, ahead = 1, block = 64");
     for (int64_t m : {1, 4, 21, 96})
       check(kernel, {m, k, 4}, {48, k, 1});
   }

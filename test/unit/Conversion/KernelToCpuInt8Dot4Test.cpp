@@ -32,7 +32,7 @@ struct Tile {
 };
 
 /// Rows times columns, as a number and as its low byte. Two products with the same weight are added.
-std::string body(int64_t features, int64_t outputs, const std::string &schedule, Tile tile) {
+std::string body(int64_t features, int64_t outputs, const std::string &plan, Tile tile) {
   std::string k = std::to_string(features), n = std::to_string(outputs),
               rows = std::to_string(tile.rows), columns = std::to_string(tile.columns);
   std::string x = "!kernel.view<[d0, " + k + "], i8>",
@@ -47,7 +47,7 @@ std::string body(int64_t features, int64_t outputs, const std::string &schedule,
   };
   return "kernel.func @quads(%x: " + x + ", %w: " + w + ", %v: " + w + ", %y: " + y + ", %q: " + q +
          ") scalars(d0) grid(%i = d0 by " + rows + ", %j = " + n + " by " + columns +
-         ") attributes {schedule = " + "#kernel.schedule<" + schedule + ">} {\n" +
+         ") attributes {plan = #kernel.plan<" + plan + ">} {\n" +
          "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
          product("a", "w") + product("b", "v") + "  %c = arith.addi %a, %b : " + type("i32") +
          "\n  %f = arith.sitofp %c : " + type("i32") + " to " + type("f32") +
@@ -66,8 +66,8 @@ protected:
   /// `byteOf(row, k, isLeft)` fills both sides.
   void check(int64_t rows, int64_t features, int64_t outputs,
              uint8_t (*byteOf)(int64_t row, int64_t k, bool isLeft),
-             const std::string &schedule = "order = rows_outside, prefetch = 1", Tile tile = {}) {
-    auto kernel = CompiledKernel::create(body(features, outputs, schedule, tile), GetParam());
+             const std::string &plan = "mapping = cpu_tiles, ahead = 1", Tile tile = {}) {
+    auto kernel = CompiledKernel::create(body(features, outputs, plan, tile), GetParam());
     ASSERT_TRUE(kernel) << kernel.error().message;
     int64_t pitch = padded(features), columns = padded(outputs);
     // What lies behind a row on the left is anything; on the right it is zero.
@@ -115,8 +115,8 @@ TEST_P(Int8Dot4, SumsAreExact) {
 /// Matrices of rows and of columns, whole and not, side by side and alone.
 TEST_P(Int8Dot4, LargeTiles) {
   for (int64_t rows : {5, 33, 47, 48, 81, 100})
-    check(rows, 200, 176, anyByte, "order = rows_outside, prefetch = 1", {96, 64});
-  check(70, 128, 32, anyByte, "order = rows_outside", {4, 32});
+    check(rows, 200, 176, anyByte, "mapping = cpu_tiles, ahead = 1", {96, 64});
+  check(70, 128, 32, anyByte, "mapping = cpu_tiles", {4, 32});
 }
 
 TEST_P(Int8Dot4, NothingSaturates) {
@@ -126,7 +126,7 @@ TEST_P(Int8Dot4, NothingSaturates) {
 
 TEST_P(Int8Dot4, InBlocksOfFeatures) {
   for (int64_t rows : {1, 21})
-    check(rows, 200, 48, anyByte, "order = rows_outside, prefetch = 1, kblock = 64");
+    check(rows, 200, 48, anyByte, "mapping = cpu_tiles, ahead = 1, block = 64");
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Int8Dot4,

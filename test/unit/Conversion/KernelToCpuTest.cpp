@@ -64,7 +64,7 @@ protected:
 //===- Linear ------------------------------------------------------------===//
 
 struct LinearSize {
-  int64_t m, n, k, kblock;
+  int64_t m, n, k, block;
 };
 
 TEST_P(KernelToCpu, Linear) {
@@ -74,13 +74,12 @@ TEST_P(KernelToCpu, Linear) {
                           {97, 16, 16, 0},
                           {128, 240, 70, 32},
                           {5, 64, 64, 32}}) {
-    auto [m, n, k, kblock] = size;
-    std::string schedule =
-        kblock ? "prefetch = 1, kblock = " + std::to_string(kblock) : "prefetch = 1";
-    CompiledKernel kernel = compile(readBody("linear.mlir", {{"3072", std::to_string(n)},
-                                                             {"768", std::to_string(k)},
-                                                             {"prefetch = 1", schedule}}),
-                                    isa());
+    auto [m, n, k, block] = size;
+    std::string plan = block ? "ahead = 1, block = " + std::to_string(block) : "ahead = 1";
+    CompiledKernel kernel = compile(
+        readBody("linear.mlir",
+                 {{"3072", std::to_string(n)}, {"768", std::to_string(k)}, {"ahead = 1", plan}}),
+        isa());
     int64_t kp = padded(k);
     Floats x(m * kp, NAN), w(n * kp), b(n), r(m * n), y(m * n, -1), expected(m * n, -1);
     fill(w, 1), fill(b, 2), fill(r, 3);
@@ -153,7 +152,7 @@ struct HeadSizes {
   int64_t pitch() const { return padded(size); }
   std::vector<std::pair<std::string, std::string>> replacements(int64_t columns) const {
     auto text = [](int64_t n) { return std::to_string(n); };
-    return {{"$SCHEDULE", "order = rows_outside"},
+    return {{"$PLAN", "mapping = cpu_tiles"},
             {"$STORED", text(padded(all()))},
             {"$COLUMNS", text(columns)},
             {"$ALL", text(all())},
@@ -378,7 +377,7 @@ struct Attention {
 static std::string attentionBody(const std::string &order, int64_t d = 64, int64_t heads = 12) {
   std::string width = std::to_string(d), count = std::to_string(heads);
   return readBody("attention.mlir",
-                  {{"rows_inside", order},
+                  {{"cpu_strips", order},
                    {", 64]", ", " + width + "]"},
                    {"x64xf32", "x" + width + "xf32"},
                    {"x64xi1", "x" + width + "xi1"},
@@ -390,8 +389,8 @@ static std::string attentionBody(const std::string &order, int64_t d = 64, int64
 
 TEST_P(KernelToCpu, Attention) {
   for (int64_t d : {64, 32}) {
-    CompiledKernel inside = compile(attentionBody("rows_inside", d, 2), isa());
-    CompiledKernel outside = compile(attentionBody("rows_outside", d, 2), isa());
+    CompiledKernel inside = compile(attentionBody("cpu_strips", d, 2), isa());
+    CompiledKernel outside = compile(attentionBody("cpu_tiles", d, 2), isa());
     for (auto [queries, keys] :
          {std::array<int64_t, 2>{1, 1}, {1, 700}, {37, 37}, {101, 513}, {7, 1100}}) {
       Attention data(2, queries, keys, d, 2);
@@ -416,7 +415,7 @@ TEST_P(KernelToCpu, Attention) {
 
 /// Values behind the length, infinite or NaN, reach no result; those before it do.
 TEST_P(KernelToCpu, AttentionLeavesOutHiddenValues) {
-  CompiledKernel kernel = compile(attentionBody("rows_inside", 64, 1), isa());
+  CompiledKernel kernel = compile(attentionBody("cpu_strips", 64, 1), isa());
   Attention data(1, 9, 40, 64, 1);
   data.fillAll();
   data.setLength(0, 33);
@@ -449,19 +448,19 @@ TEST(KernelToCpuBits, AttentionIsEqualOnAllInstructionSets) {
   data.fillAll();
   data.setLength(0, 777);
   data.setLength(1, 520);
-  data.run(compile(attentionBody("rows_inside", 64, 2), "x86-64-v3"));
+  data.run(compile(attentionBody("cpu_strips", 64, 2), "x86-64-v3"));
   Floats first = data.out;
   for (const char *other : {"x86-64-v4", "aarch64"}) {
     if (!CompiledKernel::runsHere(other))
       continue;
     std::fill_n(data.out.data(), data.out.size(), -1.0f);
-    data.run(compile(attentionBody("rows_inside", 64, 2), other));
+    data.run(compile(attentionBody("cpu_strips", 64, 2), other));
     expectEqualBits(first, data.out, other);
   }
 }
 
 TEST(KernelToCpuBits, ARowAloneIsARowOfMany) {
-  CompiledKernel kernel = compile(attentionBody("rows_inside", 64, 1), "native");
+  CompiledKernel kernel = compile(attentionBody("cpu_strips", 64, 1), "native");
   Attention many(1, 100, 600, 64, 1), alone(1, 1, 600, 64, 1);
   many.fillAll(), alone.fillAll();
   for (int64_t s = 0; s < 600; ++s)

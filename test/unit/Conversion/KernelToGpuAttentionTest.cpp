@@ -17,7 +17,7 @@ class KernelToGpuAttention : public GpuTest {};
 
 struct Attention {
   int64_t batch, heads, keyHeads, tq, tk, d, dv;
-  std::string schedule = "threads = [4, 8]";
+  std::string plan = "mapping = blocked, threads = [4, 8]";
 };
 
 class AttentionRun {
@@ -54,7 +54,7 @@ public:
                                            {"G", text(s.heads / s.keyHeads)},
                                            {"O", text(s.heads * s.dv)},
                                            {"SCALE", scale},
-                                           {"SCHEDULE", s.schedule}}));
+                                           {"PLAN", s.plan}}));
   }
 
   float *key(int64_t head, int64_t t, int64_t c) {
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
     Shapes, AttentionTest,
     ::testing::Values(Attention{3, 2, 2, 130, 130, 64, 64}, Attention{2, 4, 2, 5, 37, 32, 32},
                       Attention{3, 2, 1, 1, 200, 64, 64}, Attention{1, 1, 1, 64, 64, 20, 16},
-                      Attention{3, 2, 2, 33, 70, 80, 80, "threads = [4, 4]"},
+                      Attention{3, 2, 2, 33, 70, 80, 80, "mapping = blocked, threads = [4, 4]"},
                       Attention{1, 2, 2, 40, 129, 48, 96}, Attention{2, 2, 2, 17, 17, 7, 48}));
 
 /// A value past a sequence's end, or after the diagonal, never reaches a row that does not see it.

@@ -46,7 +46,7 @@ public:
                                            {"COLUMNS", text(columns)},
                                            {"K", text(k)},
                                            {"N", text(n)},
-                                           {"SCHEDULE", "threads = [8, 8]"}});
+                                           {"PLAN", "mapping = blocked, threads = [8, 8]"}});
     const std::string wide = text(k) + "], f32, panel", narrow = text(k) + "], f16, panel";
     for (size_t at = 0; half && (at = body.find(wide, at)) != std::string::npos; ++at)
       body.replace(at, wide.size(), narrow);
@@ -119,9 +119,10 @@ TEST_F(KernelToGpuF16, AllNumbersAreWidenedExactly) {
 }
 
 TEST_F(KernelToGpuF16, RoundsToRowsAndPanels) {
-  Shader words = compile(roundingBody("f16", " attributes {schedule = #kernel.schedule<threads = "
-                                             "[8, 4]>, storage = [#kernel.storage<memory>, "
-                                             "#kernel.storage<memory>, #kernel.storage<memory>]}"));
+  Shader words =
+      compile(roundingBody("f16", " attributes {plan = #kernel.plan<mapping = strided, threads = "
+                                  "[8, 4]>, storage = [#kernel.storage<memory>, "
+                                  "#kernel.storage<memory>, #kernel.storage<memory>]}"));
   ASSERT_FALSE(words.empty());
   const int64_t n = 48;
   for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {300, 7}, {64, 16}}) {

@@ -23,7 +23,8 @@ protected:
     std::memcpy(memory.at(xs), x.bytes.data(), x.bytes.size());
     std::ranges::copy(x.scales, memory.at(ss));
     std::memcpy(weights.at(ws), w.words.data(), w.words.size() * 4);
-    Shader shader = compile(nibbleBody(x.k, w.n, 64, columns, "threads = [8, 8]"));
+    Shader shader =
+        compile(nibbleBody(x.k, w.n, 64, columns, "mapping = blocked, threads = [8, 8]"));
     ASSERT_FALSE(shader.empty());
     run(shader, memory, weights, {x.m},
         {memory.argument(xs), memory.argument(ss), weights.argument(ws), memory.argument(ys)},

@@ -20,7 +20,7 @@ class KernelToGpu : public GpuTest {};
 
 struct Linear {
   int64_t m, k, n, rows, columns;
-  std::string schedule = "threads = [8, 8]";
+  std::string plan = "mapping = blocked, threads = [8, 8]";
 };
 
 class LinearRun {
@@ -48,7 +48,7 @@ public:
                                         {"COLUMNS", text(s.columns)},
                                         {"K", text(s.k)},
                                         {"N", text(s.n)},
-                                        {"SCHEDULE", s.schedule}}));
+                                        {"PLAN", s.plan}}));
   }
 
   void launch() {
@@ -90,13 +90,15 @@ TEST_P(LinearTest, AgreesWithLoops) {
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearTest,
                          ::testing::Values(Linear{64, 64, 128, 64, 128},
                                            Linear{37, 70, 128, 64, 128}, Linear{1, 48, 64, 64, 64},
-                                           Linear{100, 33, 48, 64, 16, "threads = [8, 4]"},
+                                           Linear{100, 33, 48, 64, 16,
+                                                  "mapping = blocked, threads = [8, 4]"},
                                            Linear{65, 128, 96, 64, 32}, Linear{9, 17, 80, 64, 80},
                                            Linear{9, 17, 96, 64, 96}, Linear{9, 3, 96, 64, 48}));
 
 /// A row gives the same bits alone and among others, whatever the tile.
 TEST_F(KernelToGpu, LinearRowsDoNotDependOnTheTile) {
-  LinearRun many({67, 100, 128, 64, 128}), few({3, 100, 128, 32, 64, "threads = [4, 8]"});
+  LinearRun many({67, 100, 128, 64, 128}),
+      few({3, 100, 128, 32, 64, "mapping = blocked, threads = [4, 8]"});
   // the last rows of the one are all of the other
   for (int64_t i = 0; i < 3; ++i) {
     std::memcpy(few.memory.at(few.x) + i * 112, many.memory.at(many.x) + (64 + i) * 112, 400);
@@ -138,7 +140,7 @@ TEST_P(KeysTest, StoresHeadsAndPanels) {
                                            {"N", text(n)},
                                            {"H", text(s.heads)},
                                            {"D", text(s.d)},
-                                           {"SCHEDULE", "threads = [8, 4]"}}));
+                                           {"PLAN", "mapping = blocked, threads = [8, 4]"}}));
   ASSERT_FALSE(words.empty());
   run(words, memory, weights, {s.batch, s.t, rows, s.from},
       {memory.argument(x), weights.argument(wk), weights.argument(wv), memory.argument(k),
@@ -182,7 +184,7 @@ class HeadsTest : public GpuTest, public ::testing::WithParamInterface<HeadSizes
 protected:
   static Values values(int64_t columns, const std::string &threads) {
     const auto [heads, size] = GetParam();
-    return {{"SCHEDULE", threads},
+    return {{"PLAN", threads},
             {"STORED", text(padded(heads * size))},
             {"COLUMNS", text(columns)},
             {"ALL", text(heads * size)},
@@ -203,7 +205,7 @@ TEST_P(HeadsTest, StoresGoOverHeads) {
          k = memory.take(heads * rows * pitch);
   for (int64_t i = 0; i < t * all; ++i)
     memory.at(x)[i] = static_cast<float>(1 + i % 977); // what is behind the last head is nobody's
-  Shader words = compile(bodyText("heads", values(16, "threads = [8, 4]")));
+  Shader words = compile(bodyText("heads", values(16, "mapping = strided, threads = [8, 4]")));
   ASSERT_FALSE(words.empty());
   run(words, memory, weights, {t, from, rows},
       {memory.argument(x), memory.argument(v), memory.argument(k)}, {tiles(t, 32), all / 16, 1});
@@ -231,7 +233,7 @@ TEST_P(HeadsTest, StoresLeaveOutPadding) {
   size_t x = memory.take(heads * t * pitch), y = memory.take(t * all + 64);
   for (int64_t i = 0; i < heads * t * pitch; ++i)
     memory.at(x)[i] = static_cast<float>(1 + i % 977);
-  Shader words = compile(bodyText("merge", values(pitch, "threads = [8, 4]")));
+  Shader words = compile(bodyText("merge", values(pitch, "mapping = strided, threads = [8, 4]")));
   ASSERT_FALSE(words.empty());
   run(words, memory, weights, {t}, {memory.argument(x), memory.argument(y)},
       {heads, tiles(t, 32), 1});
@@ -271,11 +273,12 @@ TEST_P(NormTest, AgreesWithLoops) {
   }
   char inverse[32];
   std::snprintf(inverse, sizeof inverse, "%.9e", 1.0 / s.e);
-  Shader words = compile(bodyText("norm", {{"ROWS", text(s.rows)},
-                                           {"E", text(s.e)},
-                                           {"P", text(padded(s.e))},
-                                           {"INVERSE", inverse},
-                                           {"SCHEDULE", "threads = [" + text(s.rows) + ", 4]"}}));
+  Shader words = compile(
+      bodyText("norm", {{"ROWS", text(s.rows)},
+                        {"E", text(s.e)},
+                        {"P", text(padded(s.e))},
+                        {"INVERSE", inverse},
+                        {"PLAN", "mapping = strided, threads = [" + text(s.rows) + ", 4]"}}));
   ASSERT_FALSE(words.empty());
   run(words, memory, weights, {s.m},
       {memory.argument(x), weights.argument(g), weights.argument(b), memory.argument(y)},
@@ -345,7 +348,7 @@ TEST_F(KernelToGpu, EmbeddingGathersAndAddsPositions) {
                                             {"COLUMNS", "80"},
                                             {"V", text(vocabulary)},
                                             {"E", text(e)},
-                                            {"SCHEDULE", "threads = [8, 4]"}}));
+                                            {"PLAN", "mapping = strided, threads = [8, 4]"}}));
   ASSERT_FALSE(words.empty());
   run(words, memory, weights, {batch, t},
       {memory.argument(ids), weights.argument(table), memory.argument(pos), memory.argument(y)},

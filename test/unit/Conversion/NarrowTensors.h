@@ -81,10 +81,9 @@ struct FlushDenormals {
 //===- Products with weights ---------------------------------------------===//
 
 /// max(x w^T + b, 0) + r with n x k weights of type `weights`.
-inline std::string linearBody(int64_t n, int64_t k, const std::string &schedule,
-                              const char *weights) {
+inline std::string linearBody(int64_t n, int64_t k, const std::string &plan, const char *weights) {
   return readBody("linear.mlir", {{"[3072, 768], f32", std::string("[3072, 768], ") + weights},
-                                  {"prefetch = 1", schedule},
+                                  {"ahead = 1", plan},
                                   {"3072", std::to_string(n)},
                                   {"768", std::to_string(k)}});
 }
@@ -92,7 +91,7 @@ inline std::string linearBody(int64_t n, int64_t k, const std::string &schedule,
 /// One product with weights, and how its kernel runs.
 struct LinearShape {
   int64_t m, n, k;
-  const char *schedule = "prefetch = 1";
+  const char *plan = "ahead = 1";
 };
 
 /// `found` has the bits of `expected`, m x n results each.

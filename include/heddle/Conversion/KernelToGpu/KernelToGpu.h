@@ -12,15 +12,6 @@ class ModuleOp;
 } // namespace mlir
 
 namespace heddle {
-struct GpuTarget;
-namespace kernel {
-class FuncOp;
-} // namespace kernel
-
-/// Whether the products of a tiled kernel go through matrix units there. Kernels without such
-/// products are the same at level 1.
-bool multipliesMatrices(kernel::FuncOp func, const GpuTarget &target);
-
 #define GEN_PASS_DECL
 #include "heddle/Conversion/KernelToGpu/Passes.h.inc"
 

@@ -18,7 +18,7 @@ def ConvertKernelToGpu : Pass<"convert-kernel-to-gpu", "mlir::ModuleOp"> {
     kernel, "memory" or "weight" for each view (default: all "memory"), chooses the binding. Attribute `kernel.workgroup` of the module is the
     workgroup's size.
 
-    Before: the schedule's `threads` divide the rows of every tile. An op without a lowering is an error at the op.
+    Before: the plan's `threads` divide the rows of every tile. An op without a lowering is an error at the op.
 
     ```mlir
     kernel.func @double(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 64], f32>) scalars(d0) grid(%i = d0 by 32) {…}

@@ -55,7 +55,7 @@ struct Int4 : CpuProduct {
   bool fetchesNextPanels() const override { return false; }
 
   Registers sumFeatures(Chain chain, Registers sums, Value first, Value last) override {
-    assert((!e.isBlocked(*op) || e.kernel.getScheduleOrDefault().getKblock() % format.group == 0) &&
+    assert((!e.isBlocked(*op) || e.plan.getBlock() % format.group == 0) &&
            "k-blocks are whole sums of the format");
     fetchMeanwhile(chain, first, last);
     std::optional<int64_t> count = e.constantOf(e.sub(chain.to, chain.from));
@@ -160,7 +160,7 @@ private:
   /// that are read next lie behind these.
   void fetchAhead(ArrayRef<Address> columns, Value group) {
     constexpr int64_t ahead = 6 << 10; // bytes
-    if (!e.kernel.getScheduleOrDefault().getPrefetch())
+    if (!e.plan.getAhead())
       return;
     for (const Address &column : columns)
       for (int64_t line = 0; column.constant % lineWords == 0 && line < format.blockLines; ++line)

@@ -22,7 +22,7 @@ struct Int8Packed : GpuProduct {
   using GpuProduct::GpuProduct;
   static bool accepts(kernel::ContractOp op, const GpuTarget &target) {
     return op.getFormat().weights == DType::I8 && target.packedDots &&
-           op.getType().getDimSize(0) == target.tiles.linearRows;
+           mappingOf(op) == kernel::Mapping::Staged;
   }
 
   int64_t word() const override { return 4; }

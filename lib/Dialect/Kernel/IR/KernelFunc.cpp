@@ -140,7 +140,7 @@ static LogicalResult verifySize(Operation *op, FuncOp func, Size size, StringRef
 
 void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, ArrayRef<Type> views,
                    ArrayRef<StringRef> scalars, ArrayRef<Size> gridSizes,
-                   ArrayRef<int64_t> gridTiles, ScheduleAttr schedule) {
+                   ArrayRef<int64_t> gridTiles, PlanAttr plan) {
   MLIRContext *context = builder.getContext();
   state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
   SmallVector<Attribute> sizes;
@@ -149,8 +149,8 @@ void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, Ar
   state.addAttribute(getScalarsAttrName(state.name), builder.getStrArrayAttr(scalars));
   state.addAttribute(getGridSizesAttrName(state.name), builder.getArrayAttr(sizes));
   state.addAttribute(getGridTilesAttrName(state.name), builder.getDenseI64ArrayAttr(gridTiles));
-  if (schedule)
-    state.addAttribute(getScheduleAttrName(state.name), schedule);
+  if (plan)
+    state.addAttribute(getPlanAttrName(state.name), plan);
   Region *body = state.addRegion();
   body->push_back(new Block());
   for (Type view : views)
@@ -253,10 +253,37 @@ bool FuncOp::isWeight(int64_t i) {
   return storage && cast<StorageAttr>(storage[i]).getValue() == Storage::Weight;
 }
 
-ScheduleAttr FuncOp::getScheduleOrDefault() {
-  if (ScheduleAttr schedule = getScheduleAttr())
-    return schedule;
-  return ScheduleAttr::get(getContext(), LoopOrder::RowsOutside, 0, 0, {});
+/// Whether a body has a product over rows, or over features.
+static bool hasProduct(FuncOp func, bool overRows) {
+  return func
+      .walk([&](ContractOp op) {
+        return static_cast<bool>(op.getRows()) == overRows ? WalkResult::interrupt()
+                                                           : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool FuncOp::multiplies() { return hasProduct(*this, false) || hasProduct(*this, true); }
+
+/// C7 of func: the body has the products of its mapping.
+static LogicalResult verifyPlan(FuncOp func) {
+  PlanAttr plan = func.getPlanAttr();
+  if (!plan)
+    return success();
+  auto expected = [&](StringRef what) {
+    return func.emitOpError() << "C7: expected " << what << " in a body with mapping "
+                              << stringifyMapping(plan.getMapping()) << ", found "
+                              << (func.multiplies() ? "another" : "none");
+  };
+  if (isOfAttention(plan.getMapping()) && !hasProduct(func, /*overRows=*/true))
+    return expected("a product over rows");
+  if (stages(plan.getMapping()) && !hasProduct(func, /*overRows=*/false))
+    return expected("a product over features");
+  if (plan.getMapping() == Mapping::Blocked && !func.multiplies())
+    return expected("a product");
+  if (plan.getMapping() == Mapping::Strided && func.multiplies())
+    return func.emitOpError("C7: expected no product in a body with mapping strided");
+  return success();
 }
 
 /// C1 and C3 of func: arguments are views over listed scalars.
@@ -305,7 +332,8 @@ static LogicalResult verifyStorage(FuncOp func) {
 LogicalResult FuncOp::verify() {
   if (getNumViews() < 0)
     return emitOpError("C3: expected one index argument a grid axis");
-  if (failed(verifyViews(*this)) || failed(verifyGrid(*this)) || failed(verifyStorage(*this)))
+  if (failed(verifyViews(*this)) || failed(verifyGrid(*this)) || failed(verifyStorage(*this)) ||
+      failed(verifyPlan(*this)))
     return failure();
   if (getFewRows() && axisOfFewRows(*this) < 0)
     return emitOpError() << "C6: expected the scalar of a grid axis as few_rows, found "

@@ -1,11 +1,11 @@
-//===- KernelTypes.cpp - Text of views and schedules ------------*- C++ -*-===//
+//===- KernelTypes.cpp - Text of views and plans ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text of views and schedules:
+// Text of views, and plans:
 //
 //   !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
-//   #kernel.schedule<order = rows_inside, prefetch = 1, threads = [8, 8]>
+//   #kernel.plan<mapping = blocked, threads = [8, 8]>
 //
 // ProgramText.h has the text of a program's values.
 
@@ -167,68 +167,45 @@ std::optional<int64_t> ViewType::getRowPitch() const {
   return padded(pitch.value);
 }
 
-//===- Schedules ---------------------------------------------------------===//
+//===- Plans -------------------------------------------------------------===//
 
-namespace {
-struct ScheduleFields {
-  LoopOrder order = LoopOrder::RowsOutside;
-  int64_t prefetch = 0, kblock = 0;
-  SmallVector<int64_t> threads;
-};
-} // namespace
-
-static ParseResult parseNumbers(AsmParser &parser, SmallVector<int64_t> &numbers) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::Square, [&] { return parser.parseInteger(numbers.emplace_back()); });
+bool kernel::isOfCpu(Mapping mapping) {
+  return mapping == Mapping::CpuTiles || mapping == Mapping::CpuStrips;
 }
 
-static ParseResult parseOrder(AsmParser &parser, LoopOrder &order) {
-  StringRef word;
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&word))
-    return failure();
-  std::optional<LoopOrder> known = symbolizeLoopOrder(word);
-  if (!known)
-    return parser.emitError(loc, "expected rows_outside or rows_inside, found ") << word;
-  order = *known;
+bool kernel::stages(Mapping mapping) {
+  return mapping == Mapping::Staged || mapping == Mapping::FewRows || mapping == Mapping::Matrix ||
+         mapping == Mapping::MatrixFewRows;
+}
+
+bool kernel::usesMatrixUnit(Mapping mapping) {
+  return mapping == Mapping::Matrix || mapping == Mapping::MatrixFewRows ||
+         mapping == Mapping::MatrixAttention;
+}
+
+bool kernel::isOfAttention(Mapping mapping) {
+  return mapping == Mapping::OwnRows || mapping == Mapping::SplitKeys ||
+         mapping == Mapping::MatrixAttention || mapping == Mapping::CpuStrips;
+}
+
+PlanAttr PlanAttr::get(MLIRContext *context, Mapping mapping, ArrayRef<int64_t> threads,
+                       int64_t block, int64_t ahead) {
+  auto list = threads.empty() ? DenseI64ArrayAttr() : DenseI64ArrayAttr::get(context, threads);
+  return get(context, mapping, list, block, ahead);
+}
+
+LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Mapping mapping,
+                               DenseI64ArrayAttr threads, int64_t block, int64_t ahead) {
+  const StringRef name = stringifyMapping(mapping);
+  ArrayRef<int64_t> list = threads ? threads.asArrayRef() : ArrayRef<int64_t>();
+  if (isOfCpu(mapping) ? !list.empty() : list.size() != 2 || list.front() < 1 || list.back() < 1)
+    return emitError() << "C1: expected " << (isOfCpu(mapping) ? "no" : "two positive")
+                       << " threads of mapping " << name << ", found " << list.size();
+  if (!isOfCpu(mapping) && stages(mapping) != (block > 0))
+    return emitError() << "C2: expected " << (stages(mapping) ? "a positive" : "no")
+                       << " block of mapping " << name << ", found " << block;
+  if (block < 0 || ahead < 0)
+    return emitError() << "expected block and ahead not to be negative, found " << block << " and "
+                       << ahead;
   return success();
-}
-
-static ParseResult parseField(AsmParser &parser, ScheduleFields &fields) {
-  StringRef key;
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&key) || parser.parseEqual())
-    return failure();
-  if (key == "order")
-    return parseOrder(parser, fields.order);
-  if (key == "prefetch")
-    return parser.parseInteger(fields.prefetch);
-  if (key == "kblock")
-    return parser.parseInteger(fields.kblock);
-  if (key == "threads")
-    return parseNumbers(parser, fields.threads);
-  return parser.emitError(loc, "expected order, prefetch, kblock or threads, found ") << key;
-}
-
-Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
-  ScheduleFields fields;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
-                                     [&] { return parseField(parser, fields); }))
-    return {};
-  return ScheduleAttr::get(parser.getContext(), fields.order, fields.prefetch, fields.kblock,
-                           fields.threads);
-}
-
-void ScheduleAttr::print(AsmPrinter &printer) const {
-  printer << "<order = " << stringifyLoopOrder(getOrder());
-  if (getPrefetch())
-    printer << ", prefetch = " << getPrefetch();
-  if (getKblock())
-    printer << ", kblock = " << getKblock();
-  if (!getThreads().empty()) {
-    printer << ", threads = [";
-    llvm::interleaveComma(getThreads(), printer);
-    printer << "]";
-  }
-  printer << ">";
 }

@@ -16,7 +16,7 @@
 // CHECK: arith.ori %{{.*}} : i32
 // CHECK: spirv.Store "StorageBuffer" %{{.*}} : f32
 kernel.func @pairs(%x: !kernel.view<[d0, 32], bf16>, %w: !kernel.view<[16, 32], bf16, panel = 16>, %y: !kernel.view<[d0, 16], bf16>)
-    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<order = rows_outside, threads = [4, 4]>} {
+    scalars(d0) grid(%i = d0 by 32) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 4]>} {
   %z = arith.constant 0 : index
   %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 32], bf16>, !kernel.view<[16, 32], bf16, panel = 16> -> tensor<32x16xf32>
   %r = arith.truncf %c : tensor<32x16xf32> to tensor<32x16xbf16>

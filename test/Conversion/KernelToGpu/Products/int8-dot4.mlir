@@ -19,7 +19,7 @@
 // CHECK-COUNT-3: arith.ori %{{.*}} : i32
 // CHECK: spirv.Store "StorageBuffer" %{{.*}} : f32
 kernel.func @quads(%x: !kernel.view<[d0, 32], i8>, %w: !kernel.view<[16, 32], i8, panel = 16>, %y: !kernel.view<[d0, 16], i8>)
-    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<order = rows_outside, threads = [4, 4]>} {
+    scalars(d0) grid(%i = d0 by 32) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 4]>} {
   %z = arith.constant 0 : index
   %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 32], i8>, !kernel.view<[16, 32], i8, panel = 16> -> tensor<32x16xi32>
   %r = arith.trunci %c : tensor<32x16xi32> to tensor<32x16xi8>
@@ -35,7 +35,7 @@ kernel.func @quads(%x: !kernel.view<[d0, 32], i8>, %w: !kernel.view<[16, 32], i8
 // CHECK-NOT: math.fma
 // CHECK: scf.yield
 kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
-    scalars(d0) grid(%i = d0 by 8, %j = 32 by 16) attributes {few_rows = "d0", schedule = #kernel.schedule<order = rows_outside, kblock = 64, threads = [8, 16]>} {
+    scalars(d0) grid(%i = d0 by 8, %j = 32 by 16) attributes {few_rows = "d0", plan = #kernel.plan<mapping = few_rows, threads = [8, 16], block = 64, ahead = 1>} {
   %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], i8>, !kernel.view<[32, 512], i8, panel = 16> -> tensor<8x16xi32>
   %f = arith.sitofp %c : tensor<8x16xi32> to tensor<8x16xf32>
   kernel.store %f, %y[%i, %j] : tensor<8x16xf32>, !kernel.view<[d0, 32], f32>

@@ -1,8 +1,8 @@
-//===- KernelAttrs.td - Schedules and enumerations -*- tablegen -*-===//
+//===- KernelAttrs.td - Plans and enumerations -*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Schedules, the choices of a target below a body, and enumerations of the ops.
+// Plans, which say how a target runs a body, layouts, and enumerations of the ops.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD
@@ -10,12 +10,6 @@
 include "heddle/Dialect/Kernel/IR/KernelDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
-
-def Kernel_LoopOrder : I32EnumAttr<"LoopOrder", "order of the loops over rows and in the body", [
-    I32EnumAttrCase<"RowsOutside", 0, "rows_outside">,
-    I32EnumAttrCase<"RowsInside", 1, "rows_inside">]> {
-  let cppNamespace = "::heddle::kernel";
-}
 
 def Kernel_ReduceKind : I32EnumAttr<"ReduceKind", "reduction of a row", [
     I32EnumAttrCase<"Add", 0, "add">,
@@ -39,27 +33,64 @@ def Kernel_RootAttr : EnumAttr<Kernel_Dialect, Kernel_Root, "root"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
-  let mnemonic = "schedule";
-  let summary = "a target's choices for a body";
+def Kernel_Mapping : I32EnumAttr<"Mapping", "how a body maps onto a device", [
+    I32EnumAttrCase<"CpuTiles", 0, "cpu_tiles">, I32EnumAttrCase<"CpuStrips", 1, "cpu_strips">,
+    I32EnumAttrCase<"Strided", 2, "strided">, I32EnumAttrCase<"Blocked", 3, "blocked">,
+    I32EnumAttrCase<"OwnRows", 4, "own_rows">, I32EnumAttrCase<"SplitKeys", 5, "split_keys">,
+    I32EnumAttrCase<"Staged", 6, "staged">, I32EnumAttrCase<"FewRows", 7, "few_rows">,
+    I32EnumAttrCase<"Matrix", 8, "matrix">, I32EnumAttrCase<"MatrixFewRows", 9, "matrix_few_rows">,
+    I32EnumAttrCase<"MatrixAttention", 10, "matrix_attention">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::heddle::kernel";
+}
+
+def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
+  let mnemonic = "plan";
+  let summary = "how a target runs a body";
   let description = [{
-    `order`: whether the row fragments of a tile run outside the loops of the body (`rows_outside`, the default, carried tiles in registers) or inside
-    (`rows_inside`, carried tiles in memory). `prefetch`: 1 prefetches the next panels and the lines of the result during a product; a CPU kernel then
-    reads one more address behind its arguments (Program.h); on a GPU how many blocks of `kblock` steps are loaded ahead of the one that is multiplied (0 is 1; codes load the next behind the products of one). `kblock`: features in a block of the reduction, 0 for all at once; on a GPU steps of a block
-    that all invocations load into workgroup memory, 0 where each loads what it multiplies. `threads`: a
-    workgroup's invocations on a GPU, over rows and over columns of a tile; on a CPU, fragments follow from the instruction set.
+    `mapping` says who computes which part of a tile:
+
+    | mapping | device | a body with | who computes what |
+    |---|---|---|---|
+    | `cpu_tiles` | CPU | any ops | A thread takes the tile by fragments of rows, each from the first op to the last; carried tiles are in registers. |
+    | `cpu_strips` | CPU | a product over rows | Loops of the body are outside of the fragments of rows; carried tiles are in memory. |
+    | `strided` | GPU | no product | Invocations of a row take every n-th group of four columns. |
+    | `blocked` | GPU | products | An invocation takes a block of rows and columns and loads its operands. |
+    | `own_rows` | GPU | products over features and rows | An invocation takes whole rows; nothing is exchanged. |
+    | `split_keys` | GPU | products over features and rows | A tile is one row. Groups of invocations take chunks of its keys, whose results are merged in order. |
+    | `staged` | GPU | a product over features | As `blocked`, with blocks of both operands in workgroup memory. |
+    | `few_rows` | GPU | a product over features | As `staged`, with a row an invocation. |
+    | `matrix` | GPU | a product over features | As `staged`, multiplied by a matrix unit. |
+    | `matrix_few_rows` | GPU | a product over features | As `few_rows`, multiplied by a matrix unit. |
+    | `matrix_attention` | GPU | products over features and rows | A matrix unit multiplies both products; two invocations share a row. |
+
+    `threads`: invocations of a workgroup over the rows and over the columns of a tile; of `split_keys` over chunks and over the keys of one. `block`:
+    steps of the reduction that a product takes at once, 0 for all; on a GPU, words of a row. `ahead`: blocks of a product that are loaded before it
+    multiplies them; on a CPU 1 prefetches the next panels and the lines of the result, and the kernel reads one more address after its arguments
+    (Program.h).
+
+    C1: a mapping of GPUs has two positive `threads`, one of CPUs none. C2: mappings that stage a product over features have a positive `block`, other
+    mappings of GPUs none.
 
     ```mlir
-    #kernel.schedule<order = rows_inside, prefetch = 1>
-    #kernel.schedule<threads = [8, 8]>
+    #kernel.plan<mapping = cpu_tiles, block = 512, ahead = 1>
+    #kernel.plan<mapping = staged, threads = [16, 16], block = 16, ahead = 1>
     ```
   }];
   let parameters = (ins
-    DefaultValuedParameter<"LoopOrder", "LoopOrder::RowsOutside">:$order,
-    DefaultValuedParameter<"int64_t", "0">:$prefetch,
-    DefaultValuedParameter<"int64_t", "0">:$kblock,
-    OptionalArrayRefParameter<"int64_t">:$threads);
-  let hasCustomAssemblyFormat = 1;
+    EnumParameter<Kernel_Mapping>:$mapping,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$threads,
+    DefaultValuedParameter<"int64_t", "0">:$block,
+    DefaultValuedParameter<"int64_t", "0">:$ahead);
+  let builders = [AttrBuilder<(ins "Mapping":$mapping, CArg<"::llvm::ArrayRef<int64_t>", "{}">:$threads,
+                                   CArg<"int64_t", "0">:$block, CArg<"int64_t", "0">:$ahead)>];
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Invocations over rows and over columns.
+    int64_t getDown() const { return getThreads()[0]; }
+    int64_t getAcross() const { return getThreads()[1]; }
+  }];
 }
 
 //===- Layouts -----------------------------------------------------------===//

@@ -33,7 +33,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     C1: views use only listed scalars. C2: so do grid axes; tiles are positive. C3: the block's arguments are the views, then one index an axis.
     C4: parts come alone, and leave room for their axis (at most three in all). C5: `storage`, where it is given, says `memory` or `weight` for each
     view. C6: `few_rows`, where it is given, is the scalar of a grid axis: this kernel is a form of the one before it, which has the same arguments, for
-    launches with at most a tile of rows along that axis.
+    launches with at most a tile of rows along that axis. C7: a body has the products that its `plan` is for.
 
     Example:
     ```mlir
@@ -46,13 +46,13 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$scalars, ArrayAttr:$grid_sizes, DenseI64ArrayAttr:$grid_tiles,
-                       OptionalAttr<Kernel_ScheduleAttr>:$schedule, OptionalAttr<TypedArrayAttrBase<Kernel_StorageAttr, "memory of each view">>:$storage,
+                       OptionalAttr<Kernel_PlanAttr>:$plan, OptionalAttr<TypedArrayAttrBase<Kernel_StorageAttr, "memory of each view">>:$storage,
                        OptionalAttr<StrAttr>:$few_rows);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
   // Creates the block too: views first, then one index for each grid axis.
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::ArrayRef<::mlir::Type>":$views, "::llvm::ArrayRef<::mlir::StringRef>":$scalars,
-                                 "::llvm::ArrayRef<Size>":$gridSizes, "::llvm::ArrayRef<int64_t>":$gridTiles, CArg<"ScheduleAttr", "{}">:$schedule)>];
+                                 "::llvm::ArrayRef<Size>":$gridSizes, "::llvm::ArrayRef<int64_t>":$gridTiles, CArg<"PlanAttr", "{}">:$plan)>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -70,8 +70,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     bool isWritten(int64_t i);
     /// Whether argument `i` is a packed weight, by `storage`.
     bool isWeight(int64_t i);
-    /// The schedule, or the default one.
-    ScheduleAttr getScheduleOrDefault();
+    /// Whether the body has a product.
+    bool multiplies();
   }];
 }
 

@@ -71,6 +71,19 @@ struct ViewDim {
 
 #include "heddle/Dialect/Kernel/IR/KernelEnums.h.inc"
 
+namespace heddle::kernel {
+
+/// Whether a mapping is one of CPUs.
+bool isOfCpu(Mapping mapping);
+/// Whether a mapping loads blocks of both operands of products over features into workgroup memory.
+bool stages(Mapping mapping);
+/// Whether a mapping multiplies by a matrix unit.
+bool usesMatrixUnit(Mapping mapping);
+/// Whether a mapping needs a product over rows, next to one over features.
+bool isOfAttention(Mapping mapping);
+
+} // namespace heddle::kernel
+
 #define GET_TYPEDEF_CLASSES
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h.inc"
 #define GET_ATTRDEF_CLASSES

@@ -1,23 +1,25 @@
-//===- ChooseSchedule.cpp - Schedules of tiled bodies ---------------------===//
+//===- PlanBody.cpp - Plans of tiled bodies -------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Choice of schedules, made only here: from the products, reductions and tiles
-// of a body, whichever op of the model it computes.
+// The plan of a body follows from its products, reductions and tiles, whichever
+// op of the model it computes.
 //
-//   CPU   products with weights prefetch, long ones go by k-blocks; loops over
+//   CPU   products with weights prefetch, long ones go by blocks of features; loops over
 //         keys are outside of the rows
 //   GPU   a workgroup of at most 64 invocations shares a tile, 128 where sums are many, up to 256 where
-//         they stage what they multiply; for few rows 128 stage weights, most of them for the few that multiply
+//         they stage their operands; for few rows 128 stage weights, most of them for the few that multiply
 
 #include "Tiling.h"
 
 using namespace mlir;
 using namespace heddle;
 using kernel::ContractOp;
+using kernel::Mapping;
+using kernel::PlanAttr;
 
 namespace {
-/// Properties of a body on which its schedule depends.
+/// Properties of a body on which its plan depends.
 struct BodyFacts {
   int64_t rows = 1, columns = 1; ///< of the largest tiles
   ContractOp features, overRows; ///< the first product over features, and over rows
@@ -83,40 +85,38 @@ static int64_t featureBlock(ContractOp product) {
   return llvm::alignTo(llvm::divideCeil(features, blocks), format.sumBlock);
 }
 
-static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
-  int64_t prefetch = 0, kblock = 0;
-  if (facts.features && facts.features.readsWeights()) {
-    prefetch = 1;
-    kblock = featureBlock(facts.features);
-  }
-  kernel::LoopOrder order =
-      facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
-  return kernel::ScheduleAttr::get(body.getContext(), order, prefetch, kblock, {});
+static PlanAttr cpuPlan(kernel::FuncOp body, BodyFacts facts) {
+  const Mapping mapping = facts.overRows ? Mapping::CpuStrips : Mapping::CpuTiles;
+  if (facts.features && facts.features.readsWeights())
+    return PlanAttr::get(body.getContext(), mapping, ArrayRef<int64_t>(),
+                         featureBlock(facts.features), 1);
+  return PlanAttr::get(body.getContext(), mapping);
 }
 
 //===- GPU ---------------------------------------------------------------===//
 
-/// Invocations of a team that has a chunk of keys of one query: four keys each.
-static constexpr int64_t acrossTeam = 16;
+/// Invocations that share a chunk of keys of one query: four keys each.
+static constexpr int64_t acrossChunk = 16;
 
-/// How many teams there are: as many as the level has invocations for, if their chunks' weights and sums
-/// of values fit the workgroup's memory. Processors run level 0, where a team without a chunk costs time.
-static int64_t teamsOf(BodyFacts &facts, const GpuTarget &gpu) {
-  const int64_t bytes = sizeof(float) * (facts.features.getType().getDimSize(1) + acrossTeam + 4 +
+/// Plan of attention with one query: as many chunks of keys at once as the level has invocations for, if their
+/// weights and sums of values fit the workgroup's memory. Processors run level 0, where invocations without a
+/// chunk cost time.
+static PlanAttr planSplitKeys(kernel::FuncOp body, BodyFacts &facts, const GpuTarget &gpu) {
+  const int64_t bytes = sizeof(float) * (facts.features.getType().getDimSize(1) + acrossChunk + 4 +
                                          facts.overRows.getType().getDimSize(1));
-  int64_t teams = gpu.level == 0 ? 4 : gpu.invocations / acrossTeam;
-  while (teams > 1 && teams * bytes > gpu.sharedBytes)
-    teams /= 2;
-  return teams;
+  int64_t chunks = gpu.level == 0 ? 4 : gpu.invocations / acrossChunk;
+  while (chunks > 1 && chunks * bytes > gpu.sharedBytes)
+    chunks /= 2;
+  return PlanAttr::get(body.getContext(), Mapping::SplitKeys, {chunks, acrossChunk});
 }
 
-/// Of a few rows' product. It waits for its weights: as many loads are under way as registers hold.
-static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &facts,
-                                              const TileSizes &sizes) {
-  // Two blocks of 2 KiB of weights and 1 KiB of rows. Matrices take 4 and 2 KiB, and where columns, thus
-  // workgroups, are few, twice as much; not beside the sums of a second product, which take the registers.
-  // Only rows that are stored as they are multiplied leave registers for a second block; codes, which are
-  // a fraction of the bytes, gain nothing by it.
+/// Plan of a product with few rows. It is bound by loading weights, so as many loads are in flight as registers
+/// hold.
+static PlanAttr planFewRows(kernel::FuncOp body, BodyFacts &facts, const TileSizes &sizes) {
+  // Two blocks of 2 KiB of weights and 1 KiB of rows. Matrices take 4 and 2 KiB, and twice as much where columns,
+  // thus workgroups, are few, unless the sums of a second product take the registers. Only rows that are stored as
+  // they are multiplied leave registers for a second block; codes, which are a fraction of the bytes, gain nothing
+  // by it.
   int64_t ahead = 2, block = 32;
   if (sizes.multipliesMatrices) {
     const int64_t columns =
@@ -128,8 +128,8 @@ static kernel::ScheduleAttr scheduleOfFewRows(kernel::FuncOp body, BodyFacts &fa
     block = isLong ? 128 : 64;
   }
   constexpr int64_t across = 16;
-  return kernel::ScheduleAttr::get(body.getContext(), kernel::LoopOrder::RowsOutside, ahead, block,
-                                   {facts.rows, across});
+  const Mapping mapping = sizes.multipliesMatrices ? Mapping::MatrixFewRows : Mapping::FewRows;
+  return PlanAttr::get(body.getContext(), mapping, {facts.rows, across}, block, ahead);
 }
 
 /// Words of a block of a narrow tile for matrices: four steps of them. Its workgroups are few, and each waits
@@ -143,12 +143,12 @@ static int64_t blockOfMatrices(BodyFacts &facts, const GpuTarget &gpu, const Til
   return std::max(sizes.stagedSteps, 4 * shape->k / formatOf(shape->operands).perWord);
 }
 
-/// Of many rows' product whose sides are staged. An invocation has 8 x 8 sums. A narrow tile has fewer
+/// Plan of a product with many rows whose operands are staged. An invocation has 8 x 8 sums. A narrow tile has fewer
 /// invocations for nearly as much workgroup memory, so that fewer of them fit a processor: blocks are half
 /// as long, of which two are under way where they are loaded early. With matrices an invocation has 4 x 8
 /// sums instead, and a tile twice the invocations.
-static kernel::ScheduleAttr scheduleOfStaged(kernel::FuncOp body, BodyFacts &facts,
-                                             const GpuTarget &gpu, const TileSizes &sizes) {
+static PlanAttr planStaged(kernel::FuncOp body, BodyFacts &facts, const GpuTarget &gpu,
+                           const TileSizes &sizes) {
   const bool isNarrow = facts.most <= narrowColumns,
              isShort = isNarrow && !sizes.multipliesMatrices,
              isCode = formatOf(facts.features.getFormat().weights).isCode();
@@ -158,51 +158,59 @@ static kernel::ScheduleAttr scheduleOfStaged(kernel::FuncOp body, BodyFacts &fac
                                    : sizes.stagedSteps,
                 rows = isNarrow && sizes.multipliesMatrices ? 4 : 8,
                 across = std::max<int64_t>(facts.most / 8, 4);
-  return kernel::ScheduleAttr::get(body.getContext(), kernel::LoopOrder::RowsOutside, ahead, block,
-                                   {facts.rows / rows, across});
+  const Mapping mapping = sizes.multipliesMatrices ? Mapping::Matrix : Mapping::Staged;
+  return PlanAttr::get(body.getContext(), mapping, {facts.rows / rows, across}, block, ahead);
 }
 
-/// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
-/// rows are reduced, each row has its own quad, which holds the sixteen lanes of a sum, or several
-/// that load for it. Registers hold 8 x 16 sums of an invocation.
-static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts, const GpuTarget &gpu,
-                                        const TileSizes &sizes) {
-  int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
-  bool multiplies = facts.features || facts.overRows;
-  int64_t values = facts.overRows ? facts.overRows.getType().getDimSize(1) : 0;
-  int64_t down = facts.rows <= 32 && std::max(columns, values) < 128 ? 4 : 8;
-  if (!multiplies && !facts.panels)
-    down = 16;
-  if (!multiplies && facts.reduces)
-    down = facts.rows;
-  kernel::LoopOrder order =
-      facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
-  if (facts.overRows && sizes.multipliesMatrices) {
-    // A subgroup has one matrix of rows, two invocations a row.
-    const int64_t teams = facts.rows / sizes.attentionRows.back();
-    return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {teams * gpu.subgroup / 2, 2});
-  }
-  if (facts.features && !facts.overRows && facts.rows == sizes.fewRows)
-    return scheduleOfFewRows(body, facts, sizes);
-  if (facts.overRows && facts.rows == 1)
-    return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,
-                                     {teamsOf(facts, gpu), acrossTeam});
-  if (facts.overRows && facts.rows == ownQueries)
-    return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0, {facts.rows, 1});
-  if (facts.features && !facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows)
-    return scheduleOfStaged(body, facts, gpu, sizes);
-  int64_t across = multiplies && facts.wide ? 8 : 4;
-  if (!multiplies && facts.reduces &&
-      facts.rows <= rowsOfQuads(sizes, sizes.normRows, facts.columns))
+/// Plan of attention through matrix units: a subgroup has one matrix of rows, two invocations a row.
+static PlanAttr planMatrixAttention(kernel::FuncOp body, BodyFacts &facts, const GpuTarget &gpu,
+                                    const TileSizes &sizes) {
+  const int64_t subgroups = facts.rows / sizes.attentionRows.back();
+  return PlanAttr::get(body.getContext(), Mapping::MatrixAttention,
+                       {subgroups * gpu.subgroup / 2, 2});
+}
+
+/// Plan of a body without a product. Four invocations share a row; if rows are reduced, each row has its own
+/// four, which hold the sixteen lanes of a sum, or several fours that load for it.
+static PlanAttr planStrided(kernel::FuncOp body, BodyFacts &facts, const TileSizes &sizes) {
+  int64_t down = facts.reduces  ? facts.rows
+                 : facts.panels ? facts.rows <= 32 && facts.columns < 128 ? 4 : 8
+                                : 16,
+          across = 4;
+  if (facts.reduces && facts.rows <= rowsOfQuads(sizes, sizes.normRows, facts.columns))
     across = quadInvocations * quadsOfRow(sizes, facts.columns);
-  if (facts.sums > 128)
-    across = 16;
-  return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,
-                                   {std::min(facts.rows, down), across});
+  return PlanAttr::get(body.getContext(), Mapping::Strided, {std::min(facts.rows, down), across});
 }
 
-kernel::ScheduleAttr heddle::chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu,
-                                            const TileSizes &sizes) {
+/// Plan of a product whose invocations load their operands. Registers hold 8 x 16 sums of an invocation.
+static PlanAttr planBlocked(kernel::FuncOp body, BodyFacts &facts) {
+  const int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns,
+                values = facts.overRows ? facts.overRows.getType().getDimSize(1) : 0,
+                down = facts.rows <= 32 && std::max(columns, values) < 128 ? 4 : 8,
+                across = facts.sums > 128 ? 16
+                         : facts.wide     ? 8
+                                          : 4;
+  return PlanAttr::get(body.getContext(), Mapping::Blocked, {std::min(facts.rows, down), across});
+}
+
+static PlanAttr gpuPlan(kernel::FuncOp body, BodyFacts facts, const GpuTarget &gpu,
+                        const TileSizes &sizes) {
+  if (!facts.features && !facts.overRows)
+    return planStrided(body, facts, sizes);
+  if (facts.overRows && sizes.multipliesMatrices)
+    return planMatrixAttention(body, facts, gpu, sizes);
+  if (facts.overRows && facts.rows == 1)
+    return planSplitKeys(body, facts, gpu);
+  if (facts.overRows && facts.rows == ownQueries)
+    return PlanAttr::get(body.getContext(), Mapping::OwnRows, {facts.rows, 1});
+  if (!facts.overRows && facts.rows == sizes.fewRows)
+    return planFewRows(body, facts, sizes);
+  if (!facts.overRows && sizes.stagedSteps && facts.rows == sizes.linearRows)
+    return planStaged(body, facts, gpu, sizes);
+  return planBlocked(body, facts);
+}
+
+PlanAttr heddle::planBody(kernel::FuncOp body, const GpuTarget *gpu, const TileSizes &sizes) {
   BodyFacts facts = factsOf(body);
-  return gpu ? gpuSchedule(body, facts, *gpu, sizes) : cpuSchedule(body, facts);
+  return gpu ? gpuPlan(body, facts, *gpu, sizes) : cpuPlan(body, facts);
 }

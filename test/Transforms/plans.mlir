@@ -1,8 +1,8 @@
-//===- choose-schedule.mlir - How targets run tiled bodies -*- mlir -*-===//
+//===- plans.mlir - How targets run tiled bodies -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Schedules follow from the bodies: long products with weights go by blocks of features
+// Plans follow from the bodies: long products with weights go by blocks of features
 // on the CPU, loops over keys stand outside of the rows; on a GPU a workgroup is smaller
 // where a tile is.
 
@@ -12,19 +12,19 @@
 // RUN: not heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=7})" 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: error: tile-kernels: expected one of 0, 1, 1-dot, {{.*}} as level of Vulkan devices, found 7
 
-// CPU: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, prefetch = 1, kblock = 512>
-// CPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside>
-// CPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside>
-// CPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside>
-// GPU: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [8, 8]>
-// GPU: @linear_few({{.*}}few_rows = "d0"{{.*}}schedule = #kernel.schedule<order = rows_outside, prefetch = 2, kblock = 32, threads = [8, 16]>
-// GPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
-// GPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
-// GPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [4, 4]>
-// TEAM: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, prefetch = 2, kblock = 8, threads = [16, 4]>
-// TEAM: @linear_few({{.*}}few_rows = "d0"{{.*}}prefetch = 2, kblock = 32, threads = [8, 16]>
-// TEAM: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [8, 8]>
-// TEAM: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [64, 1]>
+// CPU: @linear({{.*}}plan = #kernel.plan<mapping = cpu_tiles, block = 512, ahead = 1>
+// CPU: @norm({{.*}}plan = #kernel.plan<mapping = cpu_tiles>
+// CPU: @relayout({{.*}}plan = #kernel.plan<mapping = cpu_tiles>
+// CPU: @attention({{.*}}plan = #kernel.plan<mapping = cpu_strips>
+// GPU: @linear({{.*}}plan = #kernel.plan<mapping = blocked, threads = [8, 8]>
+// GPU: @linear_few({{.*}}few_rows = "d0"{{.*}}plan = #kernel.plan<mapping = few_rows, threads = [8, 16], block = 32, ahead = 2>
+// GPU: @norm({{.*}}plan = #kernel.plan<mapping = strided, threads = [16, 4]>
+// GPU: @relayout({{.*}}plan = #kernel.plan<mapping = strided, threads = [16, 4]>
+// GPU: @attention({{.*}}plan = #kernel.plan<mapping = blocked, threads = [4, 4]>
+// TEAM: @linear({{.*}}plan = #kernel.plan<mapping = staged, threads = [16, 4], block = 8, ahead = 2>
+// TEAM: @linear_few({{.*}}few_rows = "d0"{{.*}}plan = #kernel.plan<mapping = few_rows, threads = [8, 16], block = 32, ahead = 2>
+// TEAM: @norm({{.*}}plan = #kernel.plan<mapping = strided, threads = [8, 8]>
+// TEAM: @attention({{.*}}plan = #kernel.plan<mapping = own_rows, threads = [64, 1]>
 func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims = ["B", "S", 2048]}) -> tensor<?x?x32xf32> {
   %w = transformer.weight "w" : tensor<32x2048xf32>
   %g = transformer.weight "g" : tensor<32xf32>
@@ -40,12 +40,12 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
 // of which two are under way, but of codes, which are loaded behind the products; where matrix units multiply, they have twice the
 // invocations and blocks of four steps, and blocks of few rows are twice as long, of which two are under way.
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16})" | FileCheck %s --check-prefix=UNITS
-// TEAM: @linear_2({{.*}}4096 by 128){{.*}}prefetch = 1, kblock = 16, threads = [16, 16]>
-// TEAM: @linear_3({{.*}}2048 by 64){{.*}}prefetch = 2, kblock = 8, threads = [16, 8]>
-// UNITS: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16]>
-// UNITS: @linear_2_few({{.*}}prefetch = 2, kblock = 64, threads = [16, 16]>
-// UNITS: @linear_3({{.*}}2048 by 64){{.*}}prefetch = 1, kblock = 32, threads = [32, 8]>
-// UNITS: @linear_3_few({{.*}}prefetch = 2, kblock = 128, threads = [16, 16]>
+// TEAM: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16], block = 16, ahead = 1>
+// TEAM: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8], block = 8, ahead = 2>
+// UNITS: @linear_2({{.*}}4096 by 128){{.*}}mapping = matrix, threads = [16, 16], block = 
+// UNITS: @linear_2_few({{.*}}threads = [16, 16], block = 64, ahead = 2>
+// UNITS: @linear_3({{.*}}2048 by 64){{.*}}threads = [32, 8], block = 32, ahead = 1>
+// UNITS: @linear_3_few({{.*}}threads = [16, 16], block = 128, ahead = 2>
 func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> (tensor<?x4096xf32>, tensor<?x2048xf32>) {
   %v = transformer.weight "v" : tensor<4096x4096xbf16>
   %w = transformer.weight "u" : tensor<2048x4096xbf16>
@@ -57,8 +57,8 @@ func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.d
 
 // Matrices take the two products of a gated layer at once: tiles are half as wide for as many sums, and blocks, which have both
 // sides' columns, as long as those of wide tiles.
-// TEAM: @linear2_relu_mul({{.*}}4096 by 128){{.*}}threads = [16, 16]>
-// UNITS: @linear2_relu_mul({{.*}}4096 by 64){{.*}}prefetch = 1, kblock = 16, threads = [32, 8]>
+// TEAM: @linear2_relu_mul({{.*}}4096 by 128){{.*}}mapping = staged, threads = [16, 16], block = 
+// UNITS: @linear2_relu_mul({{.*}}4096 by 64){{.*}}threads = [32, 8], block = 16, ahead = 1>
 func.func @gated(%x: tensor<?x512xf32> {transformer.name = "x", transformer.dims = ["M", 512]}) -> tensor<?x4096xf32> {
   %v = transformer.weight "gate" : tensor<4096x512xbf16>
   %w = transformer.weight "up" : tensor<4096x512xbf16>
