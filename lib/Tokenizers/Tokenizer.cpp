@@ -278,8 +278,7 @@ private:
     std::vector<uint32_t> cuts = plain.empty() ? std::vector<uint32_t>() : cutsOf(piece, own, 0);
     while (!cuts.empty()) {
       HEDDLE_TRY(work.step(own.size(), own.size()));
-      const std::vector<uint32_t> bounds = std::move(cuts);
-      cuts = bounds;
+      const std::vector<uint32_t> bounds = cuts;
       found.clear();
       uint32_t begin = 0;
       for (size_t i = 0; i <= bounds.size(); ++i) {
