@@ -196,6 +196,7 @@ static llvm::StringRef peersName(llvm::StringRef name) {
       .Cases({"tie_word_embeddings", "tied_embeddings"}, "tied")
       .Cases({"swiglu", "glu", "geglu"}, "gated")
       .Cases({"rope", "rotary", "positions"}, "position")
+      .Cases({"bias", "use_bias", "biases", "attention_bias", "mlp_bias"}, "bias")
       .Default("");
 }
 
@@ -226,6 +227,7 @@ static std::string hintOf(llvm::StringRef name, const Json &properties) {
     hint = peers == "position"
                ? "which is `\"position\": {\"kind\": \"rotary\"}` of the model or a stack"
            : peers == "ffn.size" ? "which is 'size' of 'ffn'"
+           : peers == "bias"     ? "which 'attention', 'ffn' and 'classifier' say for themselves"
                                  : "which is '" + peers + "' of another object";
   return hint;
 }
