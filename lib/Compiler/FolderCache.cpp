@@ -389,6 +389,20 @@ Status CachedFolder::compile(const CompileOptions &options, CompileReport &repor
   return keepFacts(report);
 }
 
+/// Whether a compiled folder holds what makes tokens of texts, or numbers of images and sounds. A
+/// command that needs none keeps a folder without.
+static bool takesTexts(const Artifact &artifact) {
+  const auto facts = parseJson(artifact.program().model, "model");
+  if (!facts || !facts->is_object())
+    return false;
+  for (const char *side : {"source", "target"})
+    for (const char *key : {"tokenizer", "preprocessor"})
+      if (auto found = facts->find(side);
+          found != facts->end() && found->is_object() && found->contains(key))
+        return true;
+  return false;
+}
+
 static Expected<Artifact> openOnce(const std::string &model, const CompileOptions &options,
                                    CompileReport &facts) {
   std::optional<CachedFolder> cached = HEDDLE_TRY(CachedFolder::find(model, options, facts));
@@ -399,7 +413,8 @@ static Expected<Artifact> openOnce(const std::string &model, const CompileOption
     return artifact;
   }
   if (std::optional<Artifact> artifact = cached->open(facts))
-    return std::move(*artifact);
+    if (!options.needsTexts || takesTexts(*artifact))
+      return std::move(*artifact);
   Status kept = cached->compile(options, facts);
   if (kept) {
     CompileReport again; // whose warnings are those of the compilation
