@@ -38,10 +38,10 @@ inline void addEncoderFlags(CLI::App &app, EncoderCommand &command) {
 }
 
 /// Adds --prompt and --no-prompt; the latter is a name that no prompt has.
-inline void addPromptFlags(CLI::App &app, std::optional<std::string> &prompt) {
-  CLI::Option *named =
-      app.add_option("--prompt", prompt, "put the model's prompt of this name before each text")
-          ->type_name("NAME");
+inline void
+addPromptFlags(CLI::App &app, std::optional<std::string> &prompt,
+               const char *about = "put the model's prompt of this name before each text") {
+  CLI::Option *named = app.add_option("--prompt", prompt, about)->type_name("NAME");
   app.add_flag_callback(
          "--no-prompt", [&prompt] { prompt = ""; },
          "put none there, whatever the model's default is")
@@ -92,9 +92,9 @@ inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
   app.add_option("--query", command.query, "what the texts are compared with")
       ->type_name("TEXT")
       ->required();
-  app.add_option("--prompt", command.prompt,
-                 "of a language model: a prompt of its own by name (default: the model's)")
-      ->type_name("NAME");
+  addPromptFlags(app, command.prompt,
+                 "of a language model its own prompt by name, of vectors that of the query "
+                 "(default: the model's)");
   addNumber(app, "--top", command.top, 1, "only the N best, the best first");
 }
 
@@ -422,6 +422,7 @@ inline void addBenchFlags(CLI::App &app, BenchCommand &command, std::vector<std:
   app.add_option("--dim", dims, "size of an input, NAME=N (default: B=1, others 128)")
       ->allow_extra_args(false);
   addNumber(app, "--rounds", command.rounds, 1, "rounds of the medians (default: 15)");
+  addJson(app, command.json);
 }
 
 } // namespace heddle::driver

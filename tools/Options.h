@@ -5,6 +5,7 @@
 // Numbers, texts and their input, JSON, errors about texts, and the file to write.
 #pragma once
 
+#include "Help.h"
 #include "Program.h"
 
 #include "heddle/Generation/Commands.h"
@@ -59,6 +60,11 @@ void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t 
 inline void addOutput(CLI::App &app, std::string &output, const std::string &type,
                       const std::string &about) {
   app.add_option("-o,--output", output, about)->type_name(type);
+}
+
+/// Adds --json of a command that prints one report.
+inline void addJson(CLI::App &app, bool &json) {
+  app.add_flag("--json", json, "write one object of JSON");
 }
 
 /// Adds texts.

@@ -109,7 +109,7 @@ def figures_of(text, dtype):
     # "30.1 GFLOP/s f32 (…), 50.6 int8 (…)": types that the device multiplies as f32 are not listed
     peaks = {name: float(rate) for rate, name in re.findall(r"([\d.]+)(?: GFLOP/s)? (\w+) \(", head[1])}
     peak = peaks.get(MULTIPLIED.get(dtype, dtype), peaks["f32"])
-    share = None if kernels[3] == "-" else float(kernels[3])
+    share = None if kernels[3] == "-" else float(kernels[3].rstrip("%")) / 100
     return {"ms": float(kernels[1]), "gflops": float(kernels[2]), "share": share, "peak": peak, "copy": float(head[2])}
 
 

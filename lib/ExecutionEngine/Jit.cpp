@@ -37,6 +37,7 @@ Expected<Session> jit(const std::string &model, const JitOptions &options) {
   session.device = options.device;
   session.threads = options.threads;
   session.vulkanLevel = options.vulkanLevel;
+  session.progress = options.progress;
   if (isArtifactPath(model)) {
     HEDDLE_TRY(checkCompiled(model, compileOptions(options)));
     return Session::open(model, session);

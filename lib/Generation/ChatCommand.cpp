@@ -110,8 +110,9 @@ constexpr const char *helpText =
 /// A conversation between its user and a chat.
 class Talk {
 public:
-  Talk(Chat &chat, const ChatCommand &command, int64_t room, std::ostream &out, std::ostream &notes)
-      : chat(chat), command(command), room(room), out(out), notes(notes) {}
+  Talk(const Session &session, Chat &chat, const ChatCommand &command, int64_t room,
+       std::ostream &out, std::ostream &notes)
+      : session(session), chat(chat), command(command), room(room), out(out), notes(notes) {}
 
   Status run(std::istream &in);
 
@@ -122,6 +123,7 @@ private:
   Next obey(const std::string &line);
   Status answer(const std::string &text, bool again, const std::string &place);
 
+  const Session &session;
   Chat &chat;
   const ChatCommand &command;
   int64_t room;
@@ -171,7 +173,7 @@ Status Talk::answer(const std::string &text, bool again, const std::string &plac
     HEDDLE_TRY(written(out));
     return interrupted == 0;
   };
-  const Rate::Span span(rate);
+  const Rate::Span span(rate, session);
   auto answer = again ? chat.regenerate(show) : chat.say(text, show);
   if (!answer && interrupted) { // while the question was read
     out << '\n' << std::flush;
@@ -187,7 +189,8 @@ Status Talk::answer(const std::string &text, bool again, const std::string &plac
   out << (answer->text.ends_with('\n') ? "" : "\n") << std::flush;
   noteLimits(*answer, room, notes);
   if (again && !chat.decoding().sample)
-    notes << "note: greedy decoding answers an unchanged conversation the same way; --sample draws another\n";
+    notes << "note: greedy decoding answers an unchanged conversation the same way; --sample draws "
+             "another\n";
   return {};
 }
 
@@ -246,5 +249,5 @@ Status heddle::chatCommand(Session &session, const ChatCommand &command, std::is
   auto chat = Chat::create(session, model, std::move(options));
   if (!chat)
     return ofModel(session, chat.takeError());
-  return Talk(*chat, command, model.target->limit, out, notes).run(in);
+  return Talk(session, *chat, command, model.target->limit, out, notes).run(in);
 }

@@ -254,7 +254,7 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   Rate rate;
   Status answered;
   {
-    const Rate::Span span(rate);
+    const Rate::Span span(rate, session);
     answered =
         answerTexts(texts, model, in, notes, encode, [&](const std::vector<NumberedText> &texts) {
           return translator.answer(texts);

@@ -57,7 +57,7 @@ static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &
   const int64_t limit = writing.limit.value_or(usual);
   if (limit < 1 || limit > target.limit)
     return usageError("--limit: expected 1 to " + std::to_string(target.limit) +
-                      ", the model's target.limit, found " + std::to_string(limit));
+                      ", the tokens that the model's caches hold, found " + std::to_string(limit));
   return limit;
 }
 

@@ -23,17 +23,24 @@ Expected<DecodingOptions> decodingOf(const WritingOptions &writing, const TextDe
 /// Tokens, and the time that they took.
 class Rate {
 public:
-  /// Counts the time as long as it lives.
+  /// Counts the time as long as it lives, without that of drivers that compile kernels.
   class Span {
   public:
-    explicit Span(Rate &rate) : rate(rate), begin(std::chrono::steady_clock::now()) {}
-    ~Span() { rate.time += std::chrono::steady_clock::now() - begin; }
+    Span(Rate &rate, const Session &session)
+        : rate(rate), session(session), begin(std::chrono::steady_clock::now()),
+          prepared(session.preparationSeconds()) {}
+    ~Span() {
+      const std::chrono::duration<double> driver(session.preparationSeconds() - prepared);
+      rate.time += std::chrono::steady_clock::now() - begin - driver;
+    }
     Span(const Span &) = delete;
     Span &operator=(const Span &) = delete;
 
   private:
     Rate &rate;
+    const Session &session;
     std::chrono::steady_clock::time_point begin;
+    double prepared;
   };
   void add(int64_t more) { tokens += more; }
   /// "12 tokens in 0.50 s, 24.0 a second"; nothing where there are none.

@@ -108,7 +108,7 @@ Status TextDecoder::takePrompts(std::vector<TokenIds> taken, DecodingOptions &op
       return inputError("expected a prompt of at least one token, found none");
     if (std::ssize(prompt) > room)
       return inputError("prompt: expected at most " + std::to_string(room) +
-                        " tokens, the model's target.limit, found " +
+                        " tokens, which the model's caches hold, found " +
                         std::to_string(prompt.size()));
     options.limits.push_back(room - std::ssize(prompt) + 1);
     if (options.limitInAll == 0)

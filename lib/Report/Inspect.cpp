@@ -19,6 +19,7 @@
 #include "heddle/Support/VulkanLevels.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace heddle {
@@ -83,6 +84,21 @@ Expected<std::string> describe(const std::string &model, mlir::ModuleOp fused,
   return summaryText(model, program) + text;
 }
 
+/// Summary, program and members as one line of JSON.
+Expected<std::string> describeJson(const std::string &model, const OpenedModel &opened,
+                                   const Dimensions &dims) {
+  using Json = nlohmann::ordered_json;
+  HEDDLE_TRY(checkDims(opened.program(), dims));
+  Json report = summaryJson(model, opened.program());
+  HEDDLE_TRY(addProgramJson(opened.program(), dims, report));
+  if (opened.artifact()) {
+    Json &members = report["members"] = Json::array();
+    for (const ContainerMember &member : opened.artifact()->members())
+      members.push_back({{"name", member.name}, {"bytes", member.size}});
+  }
+  return report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Expected<std::string> check(const std::string &path, const CompileOptions &compile) {
   if (!isArtifactPath(path))
     return usageError("--check: expected a .heddle file, found " + path);
@@ -129,6 +145,8 @@ Expected<std::string> inspectModel(const std::string &model, const InspectOption
   if (options.pipelines)
     return pipelines(model, options, compile);
   OpenedModel opened = HEDDLE_TRY(OpenedModel::plan(model, compile));
+  if (options.json)
+    return describeJson(model, opened, options.dims);
   Expected<std::string> text = describe(model, opened.module(), opened.program(), options);
   if (text && opened.artifact())
     *text += memberList(*opened.artifact());

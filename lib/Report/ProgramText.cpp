@@ -13,7 +13,7 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace heddle {
 
@@ -63,19 +63,27 @@ Expected<int64_t> total(const std::vector<Item> &items, const Dimensions &dims,
   return sum;
 }
 
-/// Memory and cost of a function at `dims`. Memory is the sum of all buffers, although temporaries
-/// share memory in a run.
+/// Memory and cost of a function. Memory is the sum of all buffers, although temporaries share memory
+/// in a run.
+struct Cost {
+  int64_t flops = 0, bytes = 0, bufferBytes = 0;
+};
+
+Expected<Cost> costOf(const Function &function, const Dimensions &dims) {
+  return Cost{HEDDLE_TRY(total(function.launches, dims, &Launch::flops)),
+              HEDDLE_TRY(total(function.launches, dims, &Launch::bytes)),
+              HEDDLE_TRY(total(function.buffers, dims, &Buffer::elements)) * 4};
+}
+
 Expected<std::string> costText(const Function &function, const Dimensions &dims) {
-  int64_t elements = HEDDLE_TRY(total(function.buffers, dims, &Buffer::elements)),
-          flops = HEDDLE_TRY(total(function.launches, dims, &Launch::flops)),
-          bytes = HEDDLE_TRY(total(function.launches, dims, &Launch::bytes));
+  const Cost cost = HEDDLE_TRY(costOf(function, dims));
   std::string text = "    at";
   for (const auto &[name, value] : dims)
     text += " " + name + "=" + std::to_string(value);
   return text +
-         formatted(": %.3f GFLOP, %.2f MB read and written, ", static_cast<double>(flops) / 1e9,
-                   static_cast<double>(bytes) / 1e6) +
-         megabytes(elements * 4) + " of buffers before sharing\n";
+         formatted(": %.3f GFLOP, %.2f MB read and written, ",
+                   static_cast<double>(cost.flops) / 1e9, static_cast<double>(cost.bytes) / 1e6) +
+         megabytes(cost.bufferBytes) + " of buffers before sharing\n";
 }
 
 /// Sums by kind: "    buffers: 12 temporary of 0.08 MB, 3 argument of 0.01 MB".
@@ -132,16 +140,38 @@ void addStates(mlir::ModuleOp fused, std::string &text) {
             (kind.count > 1 ? ", …\n" : "\n");
 }
 
+/// Launches of a kernel in all functions.
+int64_t usesOf(const Kernel &kernel, const Program &program) {
+  int64_t uses = 0;
+  for (const Function &function : program.functions)
+    uses += std::ranges::count(function.launches, kernel.name, &Launch::kernel);
+  return uses;
+}
+
 void addKernels(const Program &program, std::string &text) {
   text += "kernels " + std::to_string(program.kernels.size()) + "\n";
   for (const Kernel &kernel : program.kernels) {
-    int uses = 0;
-    for (const Function &function : program.functions)
-      for (const Launch &launch : function.launches)
-        uses += launch.kernel == kernel.name;
+    const int64_t uses = usesOf(kernel, program);
     text += "  " + kernel.name + ": " + std::to_string(kernel.arguments.size()) + " arguments, " +
             std::to_string(uses) + (uses == 1 ? " launch\n" : " launches\n");
   }
+}
+
+nlohmann::ordered_json portsJson(const std::vector<Port> &ports) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Port &port : ports) {
+    auto shape = nlohmann::ordered_json::array();
+    for (const SizeExpr &size : port.shape)
+      if (auto number = size.evaluate({}); number && size.isConstant())
+        shape.push_back(*number);
+      else
+        shape.push_back(size.str());
+    list.push_back({{"name", port.name},
+                    {"type", toString(port.type)},
+                    {"shape", std::move(shape)},
+                    {"optional", port.fallback.kind != DefaultInput::Kind::None}});
+  }
+  return list;
 }
 
 } // namespace
@@ -186,6 +216,32 @@ Expected<std::string> programText(mlir::ModuleOp fused, const Program &program,
   addStates(fused, text);
   addKernels(program, text);
   return text;
+}
+
+Status addProgramJson(const Program &program, const Dimensions &dims,
+                      nlohmann::ordered_json &report) {
+  using Json = nlohmann::ordered_json;
+  Json functions = Json::array(), kernels = Json::array();
+  for (const Function &function : program.functions) {
+    Json one{{"name", function.name},
+             {"launches", function.launches.size()},
+             {"session", function.needsSession},
+             {"inputs", portsJson(function.inputs)},
+             {"outputs", portsJson(function.outputs)}};
+    if (!dims.empty() && allKnown(function, dims)) {
+      const Cost cost = HEDDLE_TRY(costOf(function, dims));
+      one["flops"] = cost.flops;
+      one["bytes"] = cost.bytes;
+      one["buffer_bytes"] = cost.bufferBytes;
+    }
+    functions.push_back(std::move(one));
+  }
+  for (const Kernel &kernel : program.kernels)
+    kernels.push_back({{"name", kernel.name}, {"launches", usesOf(kernel, program)}});
+  report["packed_bytes"] = program.weightBytes;
+  report["functions"] = std::move(functions);
+  report["kernels"] = std::move(kernels);
+  return {};
 }
 
 } // namespace heddle

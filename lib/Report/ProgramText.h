@@ -8,6 +8,7 @@
 #include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <nlohmann/json_fwd.hpp>
 
 namespace heddle {
 
@@ -18,6 +19,11 @@ bool allKnown(const Function &function, const Dimensions &dims);
 /// sizes and costs. Buffers are summed up and equal layers printed once, unless `all`.
 Expected<std::string> programText(mlir::ModuleOp fused, const Program &program,
                                   const Dimensions &dims, bool all);
+
+/// Adds `functions` and `kernels` of a program. Functions whose dimensions are all in `dims` also have
+/// `flops` and the bytes that are read and written and of buffers.
+Status addProgramJson(const Program &program, const Dimensions &dims,
+                      nlohmann::ordered_json &report);
 
 /// Layers of a function and shapes along its data flow: `body` is the function at the fused stage,
 /// `function` its program with a launch for each group.

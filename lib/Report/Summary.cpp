@@ -41,7 +41,34 @@ public:
     return lines;
   }
 
+  Json json() const {
+    Json object{{"model", model}, {"kind", kindWord()}};
+    if (std::string head = word(facts, "head"); !head.empty())
+      object["head"] = std::move(head);
+    object["parameters"] = parameters();
+    object["weights"] = typeBytes();
+    for (const auto &[side, most] : {std::pair("source", "most"), {"target", "limit"}})
+      if (facts.contains(side))
+        object[side] = sideJson(facts[side], most);
+    if (const Json classifier = part("classifier"); !word(classifier, "labels").empty())
+      object["labels"] = {{"file", word(classifier, "labels")},
+                          {"count", number(classifier, "size").value_or(0)}};
+    return object;
+  }
+
 private:
+  /// `most`: the key of the most tokens that a text has.
+  static Json sideJson(const Json &side, const char *most) {
+    Json object = Json::object();
+    for (const auto &[name, key] : {std::pair("tokens", most), {"vocabulary", "vocabulary"}})
+      if (auto value = number(side, key))
+        object[name] = *value;
+    for (const auto &[name, key] :
+         {std::pair("tokenizer", "tokenizer"), {"template", "chat-template"}})
+      if (std::string value = word(side, key); !value.empty())
+        object[name] = std::move(value);
+    return object;
+  }
   static std::string word(const Json &object, const char *key) {
     const auto found = object.is_object() ? object.find(key) : object.end();
     return object.is_object() && found != object.end() && found->is_string()
@@ -55,14 +82,15 @@ private:
   }
   Json part(const char *key) const { return facts.value(key, Json()); }
 
+  std::string kindWord() const {
+    return facts.contains("kind") ? word(facts, "kind") : "dialect text";
+  }
   std::string kind() const {
-    if (!facts.contains("kind"))
-      return "dialect text";
     const std::string head = word(facts, "head");
-    return word(facts, "kind") + (head.empty() ? "" : ", " + head);
+    return kindWord() + (head.empty() ? "" : ", " + head);
   }
 
-  std::string size() const {
+  int64_t parameters() const {
     int64_t parameters = 0;
     for (const PackEntry &entry : program.pack) {
       int64_t count =
@@ -71,15 +99,19 @@ private:
         count *= extent;
       parameters += count;
     }
-    return std::to_string(parameters) + " parameters";
+    return parameters;
   }
+  std::string size() const { return std::to_string(parameters()) + " parameters"; }
 
   /// The bytes of each type in which parameters are stored.
-  std::string weights() const {
+  std::map<std::string, int64_t> typeBytes() const {
     std::map<std::string, int64_t> bytes;
     for (const PackEntry &entry : program.pack)
       bytes[toString(entry.type)] += 4 * packedElements(entry);
-    return listText(bytes, [](const auto &type) {
+    return bytes;
+  }
+  std::string weights() const {
+    return listText(typeBytes(), [](const auto &type) {
       return type.first + formatted(" %.2f MB", static_cast<double>(type.second) / 1e6);
     });
   }
@@ -126,6 +158,10 @@ private:
 
 std::string summaryText(const std::string &model, const Program &program) {
   return Summary(model, program).text();
+}
+
+Json summaryJson(const std::string &model, const Program &program) {
+  return Summary(model, program).json();
 }
 
 } // namespace heddle

@@ -5,6 +5,7 @@
 
 #include "heddle/Support/Program.h"
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace heddle {
@@ -12,5 +13,7 @@ namespace heddle {
 /// Eight lines about a model: its path, kind, size, stored weights, lengths, tokenizer, chat template
 /// and labels. A line says `none` where the model has no such thing.
 std::string summaryText(const std::string &model, const Program &program);
+/// The same facts as an object of JSON; keys of what the model has not are missing.
+nlohmann::ordered_json summaryJson(const std::string &model, const Program &program);
 
 } // namespace heddle

@@ -183,11 +183,4 @@ Status runCommand(Session &session, const RunCommand &command, std::ostream &out
   return runFunctions(session.program(), command, run, out);
 }
 
-Status devicesCommand(std::ostream &out) {
-  auto lines = HEDDLE_TRY(listDevices());
-  for (const std::string &line : lines)
-    out << line << '\n';
-  return {};
-}
-
 } // namespace heddle

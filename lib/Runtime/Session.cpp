@@ -16,7 +16,8 @@ namespace heddle {
 Expected<std::shared_ptr<const Model>> Model::load(Artifact artifact,
                                                    const SessionOptions &options) {
   auto model = std::make_shared<Model>(std::move(artifact));
-  model->code = HEDDLE_TRY(loadCode(model->artifact, options.device, options.vulkanLevel));
+  model->code =
+      HEDDLE_TRY(loadCode(model->artifact, options.device, options.vulkanLevel, options.progress));
   for (const Function &function : model->program().functions) {
     auto layout = FunctionLayout::create(model->program(), function, *model->code);
     if (!layout)
@@ -63,6 +64,7 @@ Expected<Session> Session::clone() const {
 const Program &Session::program() const { return impl->model->program(); }
 const Artifact &Session::artifact() const { return impl->model->artifact; }
 std::string Session::deviceText() const { return impl->model->code->describe(); }
+double Session::preparationSeconds() const { return impl->preparationSeconds(); }
 
 std::vector<std::string> Session::functions() const {
   std::vector<std::string> names;

@@ -37,6 +37,7 @@ struct CallWitness {
 class Session::Impl {
 public:
   Impl(std::shared_ptr<const Model> model, SessionOptions options, std::unique_ptr<Device> device);
+  double preparationSeconds() const { return device->preparationSeconds(); }
   static Expected<std::unique_ptr<Impl>> create(std::shared_ptr<const Model> model,
                                                 const SessionOptions &options);
 

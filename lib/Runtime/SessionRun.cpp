@@ -56,6 +56,7 @@ Expected<std::unique_ptr<Session::Impl>> Session::Impl::create(std::shared_ptr<c
     return usageError("threads: expected 0 (all processors) to 4096, found " +
                       std::to_string(options.threads));
   auto device = HEDDLE_TRY(model->code->createDevice(options.threads));
+  device->observe(options.progress);
   return std::make_unique<Impl>(std::move(model), options, std::move(device));
 }
 

@@ -96,7 +96,7 @@ TEST_P(TranslateTest, EmptyTextsGiveEmptyLines) {
 TEST_P(TranslateTest, LimitsCutTranslations) {
   EXPECT_EQ(translate({.text = {.texts = {"我 是 谁"}}, .writing = {.limit = 2}}), "who am\n");
   EXPECT_EQ(translate({.text = {.texts = {"我 是 谁"}}, .writing = {.limit = 41}}),
-            "error: --limit: expected 1 to 40, the model's target.limit, found 41");
+            "error: --limit: expected 1 to 40, the tokens that the model's caches hold, found 41");
   EXPECT_EQ(translate({.text = {.texts = {"我 是 谁"}, .batch = 0}}),
             "error: --batch: expected at least 1, found 0");
 }

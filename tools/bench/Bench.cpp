@@ -6,6 +6,7 @@
 // Costs (operations, bytes) come from the program's launches, which count every
 // argument as read or written once.
 #include "Bench.h"
+#include "BenchReport.h"
 #include "ReadProbe.h"
 #include "VulkanProbe.h"
 
@@ -33,12 +34,6 @@ constexpr int64_t kMemoryProbe = int64_t{256} << 20; ///< bytes, more than cache
 
 constexpr int64_t kDefaultSize = 128; ///< of all dimensions but the batch
 
-/// Sizes of a call.
-struct Sizes {
-  Dimensions dims;
-  std::set<std::string> limited; ///< dimensions below the default, as the functions require
-};
-
 /// Sets the dimensions of broadcast inputs to 1.
 void addShared(const Function &function, Dimensions &dims) {
   for (const Port &port : function.inputs)
@@ -65,8 +60,8 @@ bool allows(const Function &function, const std::string &name, Dimensions dims) 
 
 /// Given sizes, and for the others the default, or the largest size that the functions allow, such
 /// as the rows of a table of positions.
-Sizes completed(std::span<const Function *const> functions, const Dimensions &given) {
-  Sizes sizes{given, {}};
+BenchSizes completed(std::span<const Function *const> functions, const Dimensions &given) {
+  BenchSizes sizes{given, {}};
   for (const Function *function : functions) {
     addShared(*function, sizes.dims);
     for (const std::string &name : function->dims)
@@ -132,31 +127,6 @@ Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::m
 
 //===- Measurement -------------------------------------------------------===//
 
-/// Launches of one kernel in a call.
-struct KernelFigures {
-  std::string name;
-  DType products = DType::F32; ///< type of its operands, which decides its peak
-  int launches = 0;
-  int64_t flops = 0, bytes = 0;
-  std::vector<double> seconds; ///< sum over all launches, by round
-};
-
-struct Figures {
-  std::vector<KernelFigures> kernels;         ///< in the order of their first launch
-  std::vector<double> calls, launches, reads; ///< reads: on Vulkan those of a copy, and its writes
-  /// Peaks of f32 and of other types that kernels multiply, by round. What Vulkan's levels multiply as
-  /// f32, level 0 all types, has none of its own.
-  std::map<DType, std::vector<double>> peaks;
-  std::map<DType, std::string> ways; ///< on Vulkan: how a peak's operations are done
-  int64_t leastBytes = 0;            ///< bytes of inputs, weights and results, counted once
-
-  /// Median peak for products of this type; 0 if none was measured.
-  double peakOf(DType products) const {
-    auto at = peaks.find(peaks.contains(products) ? products : DType::F32);
-    return at == peaks.end() ? 0 : medianOf(at->second);
-  }
-};
-
 /// Type of a kernel's operands. Products of f32 and f16 are of f32, but matrix units of Vulkan
 /// devices multiply two f16.
 DType productsOf(const Kernel &kernel, bool onVulkan) {
@@ -177,7 +147,7 @@ std::set<DType> otherProducts(const Program &program, bool onVulkan) {
 }
 
 void addRound(const std::vector<LaunchTime> &times, size_t round, const Program &program,
-              bool onVulkan, Figures &figures) {
+              bool onVulkan, BenchFigures &figures) {
   auto typeOf = [&](std::string_view name) {
     auto at = std::ranges::find(program.kernels, name, &Kernel::name);
     return at == program.kernels.end() ? DType::F32 : productsOf(*at, onVulkan);
@@ -268,13 +238,9 @@ private:
   NamedTensors results, outputs;
 };
 
-int threadsOf(const BenchCommand &command) {
-  return command.threads > 0 ? command.threads : processorCount();
-}
-
 /// Measures the peaks. For a narrow type it is the faster of its own instruction and of f32
 /// multiply-adds on widened elements, since kernels are compiled for either.
-void addPeaks(const Program &program, int threads, Figures &figures) {
+void addPeaks(const Program &program, int threads, BenchFigures &figures) {
   double peak = measureRate(Arithmetic::F32, threads);
   figures.peaks[DType::F32].push_back(peak);
   for (DType products : otherProducts(program, /*onVulkan=*/false))
@@ -296,7 +262,7 @@ public:
       probe.memory = HEDDLE_TRY(ReadProbe::create(kMemoryProbe, probe.threads));
     return probe;
   }
-  Status measure(const Program &program, Figures &figures) {
+  Status measure(const Program &program, BenchFigures &figures) {
     if (vulkan)
       return measureVulkan(figures);
     addPeaks(program, threads, figures);
@@ -307,7 +273,7 @@ public:
 
 private:
   /// A type's peak is the faster of its own way and f32 multiply-adds, as on the CPU.
-  Status measureVulkan(Figures &figures) {
+  Status measureVulkan(BenchFigures &figures) {
     double plain = HEDDLE_TRY(vulkan->multiplyAdd(DType::F32));
     figures.peaks[DType::F32].push_back(plain);
     figures.ways[DType::F32] = vulkan->wayOf(DType::F32);
@@ -325,9 +291,9 @@ private:
   std::optional<ReadProbe> memory;
 };
 
-Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
-                          const std::string &device) {
-  Figures figures;
+Expected<BenchFigures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
+                               const std::string &device) {
+  BenchFigures figures;
   auto probe = HEDDLE_TRY(Probe::create(device, command, program));
   std::vector<LaunchTime> times;
   HEDDLE_TRY(rounds.run(&times));
@@ -342,87 +308,7 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
   return figures;
 }
 
-//===- Table -------------------------------------------------------------===//
-
-/// Line of the table. `atPeak` are the seconds of the operations at the peak; 0: no peak.
-std::string row(const char *name, int launches, double seconds, double all, double flops,
-                double bytes, double atPeak) {
-  std::string share = atPeak > 0 ? formatted("%.3f", atPeak / seconds) : "-";
-  auto a = [&](double value) { return seconds > 0 ? value / seconds : 0; }; // 0 without kernels
-  return formatted("%-36s %8d %10.4f %7.1f%% %9.1f %8s %8.1f %9.2f\n", name, launches,
-                   seconds * 1e3, all > 0 ? seconds / all * 100 : 0, a(flops) * 1e-9, share.c_str(),
-                   a(bytes) * 1e-9, bytes * 1e-6);
-}
-
-std::string tableOf(const Figures &figures) {
-  double all = medianOf(figures.launches);
-  int launches = 0;
-  double flops = 0, bytes = 0, atPeak = 0;
-  std::string text = formatted("%-36s %8s %10s %8s %9s %8s %8s %9s\n", "kernel", "launches", "ms",
-                               "of all", "GFLOP/s", "of peak", "GB/s", "MB");
-  for (const KernelFigures &kernel : figures.kernels) {
-    launches += kernel.launches;
-    flops += static_cast<double>(kernel.flops);
-    bytes += static_cast<double>(kernel.bytes);
-    double peak = figures.peakOf(kernel.products);
-    double least = peak > 0 ? static_cast<double>(kernel.flops) / peak : 0;
-    atPeak += least;
-    text += row(kernel.name.c_str(), kernel.launches, medianOf(kernel.seconds), all,
-                static_cast<double>(kernel.flops), static_cast<double>(kernel.bytes), least);
-  }
-  text += row("all kernels", launches, all, all, flops, bytes, atPeak);
-  double call = medianOf(figures.calls), least = static_cast<double>(figures.leastBytes);
-  text += formatted("\ncall     %.4f ms with binding and the copies at the boundary\n", call * 1e3);
-  text +=
-      formatted("moved    %.2f MB by the kernels; inputs, weights and results once are %.2f MB: "
-                "%.2f times\n",
-                bytes * 1e-6, least * 1e-6, bytes / std::max(1.0, least));
-  return text;
-}
-
-/// Instruction of the peak: the type's own, or f32 multiply-adds if there is none or it is slower.
-std::string instructionOf(Arithmetic arithmetic) {
-  std::string own = rateInstruction(arithmetic);
-  bool isSlower = arithmetic == Arithmetic::BF16 && !cpuRates().dot2Pays();
-  return own.empty() || isSlower ? rateInstruction(Arithmetic::F32) : own;
-}
-
-std::string headOf(const Session &session, const Function &function, const Sizes &sizes,
-                   const BenchCommand &command, const std::string &device, const Figures &figures) {
-  const int threads = threadsOf(command);
-  const bool onVulkan = vulkanNumber(device).has_value();
-  std::string text = "device   " + session.deviceText();
-  if (!onVulkan)
-    text += formatted(", %d %s", threads, threads == 1 ? "thread" : "threads");
-  const char *separator = "\npeak     ", *unit = " GFLOP/s";
-  for (auto &[products, rates] : figures.peaks) {
-    Arithmetic arithmetic = formatOfRows(products).peak;
-    text +=
-        formatted("%s%.1f%s %s (", separator, medianOf(rates) * 1e-9, unit, toString(arithmetic)) +
-        (onVulkan ? figures.ways.at(products) : instructionOf(arithmetic)) + ")";
-    separator = ", ";
-    unit = "";
-  }
-  text += formatted(", memory %s at %.1f GB/s", onVulkan ? "copied" : "read",
-                    medianOf(figures.reads) * 1e-9);
-  text += "\nfunction " + function.name;
-  for (const std::string &name : function.dims)
-    text += " " + name + "=" + std::to_string(sizes.dims.at(name)) +
-            (sizes.limited.contains(name) ? " (its limit)" : "");
-  return text + formatted(", medians of %d rounds\n\n", command.rounds);
-}
-
 } // namespace
-
-double medianOf(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2)
-    return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, int repeat) {
   std::vector<double> seconds;
@@ -469,7 +355,7 @@ Status benchCommand(Session &session, const BenchCommand &command, const std::st
   for (const Function *function : functions)
     known.insert(known.end(), function->dims.begin(), function->dims.end());
   HEDDLE_TRY(checkNames(command.dims, known));
-  const Sizes sizes = completed(functions, command.dims);
+  const BenchSizes sizes = completed(functions, command.dims);
   std::vector<NamedTensors> given;
   for (size_t i = 0; i < functions.size(); ++i) {
     auto inputs = HEDDLE_TRY(syntheticInputs(*functions[i], sizes.dims));
@@ -492,7 +378,8 @@ Status benchCommand(Session &session, const BenchCommand &command, const std::st
   Rounds rounds(session, functions, std::move(given));
   auto figures = HEDDLE_TRY(measure(rounds, program, command, device));
   const Function &last = *functions.back();
-  out << headOf(session, last, sizes, command, device, figures) << tableOf(figures);
+  const BenchSubject subject{session, last, sizes, command, vulkanNumber(device).has_value()};
+  out << (command.json ? benchJson(subject, figures) : benchText(subject, figures));
   return {};
 }
 

@@ -21,6 +21,7 @@ struct BenchCommand {
   Dimensions dims; ///< sizes of the inputs; by default 1 for "B", else 128 or the largest
                    ///< size below that the functions' checks allow
   int rounds = 15;
+  bool json = false;                   ///< an object of JSON in place of the table
   int threads = 0;                     ///< threads of the session; 0: all processors
   std::optional<int> vulkanLevel = {}; ///< of the session
 };
@@ -36,7 +37,7 @@ Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, 
 /// at their maximum. Inputs with a default are left out. Equal in every call (fixed seed).
 Expected<NamedTensors> syntheticInputs(const Function &function, const Dimensions &dims);
 
-/// Measures and prints the table, with shares of the peaks that it measures on `device`, which the
+/// Measures and prints the table, or JSON, with shares of the peaks that it measures on `device`, which the
 /// session has.
 Status benchCommand(Session &session, const BenchCommand &command, const std::string &device,
                     std::ostream &out);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Command line of heddle-run; the libraries carry out the commands.
+#include "../Progress.h"
 #include "../TextCommandLine.h"
 
 using namespace heddle;
@@ -21,6 +22,7 @@ struct Flags {
 
 void addSessionFlags(CLI::App &command, Flags &flags) {
   command.add_option("FILE", flags.file, "compiled model (.heddle)")->required();
+  const driver::OptionGroup group(command, driver::modelOptions);
   command.add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")
       ->type_name("DEVICE");
   driver::addNumber(command, "--threads", flags.session.threads, 0,
@@ -32,7 +34,9 @@ void addSessionFlags(CLI::App &command, Flags &flags) {
 Expected<Session> openSession(const Flags &flags) {
   HEDDLE_TRY(driver::checkThreads(flags.session.device, flags.session.threads));
   HEDDLE_TRY(driver::checkLevel(flags.session.device, flags.session.vulkanLevel));
-  return Session::open(flags.file, flags.session);
+  SessionOptions options = flags.session;
+  options.progress = driver::showPhases();
+  return Session::open(flags.file, options);
 }
 
 Status run(const Flags &flags) {
@@ -78,6 +82,8 @@ Status runTool(int argc, char **argv) {
   CLI::App app("Runs compiled models.", "heddle-run");
   app.set_version_flag("--version", "heddle-run " HEDDLE_VERSION);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<driver::HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this text");
   app.footer(
       "Examples:\n  heddle-run run encoder.heddle --input source=ids.npy\n  heddle-run devices");
   Flags flags;
@@ -90,8 +96,10 @@ Status runTool(int argc, char **argv) {
   driver::addTokenize(app, "heddle-run", outcome);
   addBench(app, flags, outcome);
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
-  devices->footer("Examples:\n  heddle-run devices");
-  devices->callback([&] { outcome = devicesCommand(std::cout); });
+  devices->footer("Examples:\n  heddle-run devices\n  heddle-run devices --json");
+  auto json = std::make_shared<bool>(false);
+  driver::addJson(*devices, *json);
+  devices->callback([&, json] { outcome = devicesCommand(std::cout, *json); });
   HEDDLE_TRY(driver::parse(app, argc, argv));
   return outcome;
 }

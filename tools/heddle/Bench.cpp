@@ -36,7 +36,7 @@ Status bench(BenchFlags &flags) {
 void addBench(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<BenchFlags>();
   CLI::App *command = app.add_subcommand("bench", "time a function, kernel by kernel");
-  command->add_option("model", flags->model, "MODEL")->required();
+  addModel(*command, flags->model);
   addDeviceFlags(*command, flags->jit);
   addBenchFlags(*command, flags->bench, flags->dims);
   addDtypeFlag(*command, flags->compile);

@@ -101,6 +101,7 @@ Status compile(CompileFlags &flags) {
 } // namespace
 
 void addDtypeFlag(CLI::App &command, CompileOptions &options) {
+  const OptionGroup group(command, modelOptions);
   command.add_option("--dtype", options.dtype,
                      formatNames(", ") + " (default: f32, of a GGUF file in Q4_0 or Q4_1 int4, in "
                                          "another quantised type bf16)");
@@ -110,6 +111,7 @@ void addDtypeFlag(CLI::App &command, CompileOptions &options) {
 }
 
 void addModelFlags(CLI::App &command, CompileOptions &options) {
+  const OptionGroup group(command, modelOptions);
   command
       .add_option("--mask", options.masks,
                   "replace a mask of the model: NAME=EXPR, e.g. decoder.mask=causal")
@@ -130,7 +132,7 @@ void addModelFlags(CLI::App &command, CompileOptions &options) {
 void addCompile(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<CompileFlags>();
   CLI::App *command = app.add_subcommand("compile", "compile a model into one file");
-  command->add_option("model", flags->model, "MODEL")->required();
+  addModel(*command, flags->model);
   addOutput(*command, flags->output, "FILE", "the file to write");
   command->add_option("--target", flags->options.targets, "cpu, vulkan (default: both)")
       ->delimiter(',')

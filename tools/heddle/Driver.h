@@ -11,6 +11,7 @@
 #include "heddle/ExecutionEngine/Jit.h"
 
 #include "../CommandLine.h"
+#include "../Progress.h"
 
 namespace heddle::driver {
 
@@ -20,6 +21,8 @@ void addBench(CLI::App &app, Status &outcome);
 void addText(CLI::App &app, Status &outcome);
 void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, cache, devices, schema
 
+/// The argument MODEL.
+void addModel(CLI::App &command, std::string &model);
 /// Flags of commands that compile a model: --mask, --part, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);
 /// --dtype and --cache-dtype.
@@ -30,19 +33,6 @@ void addDeviceFlags(CLI::App &command, JitOptions &options);
 /// Opens a session on any MODEL, after compilation if needed; shows progress on a terminal.
 Expected<Session> openModel(const std::string &model, JitOptions &options,
                             const CompileOptions &compile);
-
-/// Shows the phase of long work on one line of standard error, if that is a terminal.
-class Progress {
-public:
-  Progress();
-  ~Progress() { clear(); }
-  void show(const std::string &phase);
-  void clear();
-
-private:
-  bool terminal;
-  bool shown = false;
-};
 
 void printWarnings(const std::vector<std::string> &warnings);
 void printNotes(const std::vector<std::string> &notes);

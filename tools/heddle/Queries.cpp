@@ -120,7 +120,21 @@ Status takeDevice(InspectFlags &flags) {
   return {};
 }
 
+/// --json writes the report itself, not what other options ask for in its place.
+Status checkJson(const InspectFlags &flags) {
+  const InspectOptions &inspect = flags.inspect;
+  for (auto [given, name] : {std::pair(inspect.check, "--check"),
+                             {inspect.weightsList, "--weights-list"},
+                             {inspect.pipelines, "--pipelines"},
+                             {inspect.all, "--all"},
+                             {!flags.graph.empty(), "--graph"}})
+    if (inspect.json && given)
+      return usageError(std::string("inspect: --json: expected no ") + name + " with it");
+  return {};
+}
+
 Status inspect(InspectFlags &flags) {
+  HEDDLE_TRY(checkJson(flags));
   HEDDLE_TRY(takeDevice(flags));
   flags.options.outputs = {flags.graph};
   flags.options.warning = [](const std::string &text) { printWarnings({text}); };
@@ -135,7 +149,7 @@ void addExplain(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<ExplainFlags>();
   CLI::App *command =
       app.add_subcommand("explain", "show which ops were fused, and why others were not");
-  command->add_option("model", flags->model, "MODEL")->required();
+  addModel(*command, flags->model);
   command->add_option("--html", flags->html, "write a page instead of text");
   command->add_option("--svg", flags->svg, "draw tiles or positions into a file");
   command->add_flag("--all", flags->all, "print every layer, also equal ones");
@@ -161,10 +175,11 @@ void addInspect(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App *command =
       app.add_subcommand("inspect", "show functions, kernels, weights and members of a model");
-  command->add_option("model", flags->model, "MODEL")->required();
+  addModel(*command, flags->model);
   command->add_flag("--weights-list", flags->inspect.weightsList,
                     "print name, type and shape of every tensor that the model expects");
   command->add_flag("--all", flags->inspect.all, "print every layer and buffer, also equal ones");
+  addJson(*command, flags->inspect.json);
   command->add_flag("--check", flags->inspect.check, "compare all checksums of a .heddle file");
   command
       ->add_option("--dim", flags->dims,
@@ -181,6 +196,7 @@ void addInspect(CLI::App &app, Status &outcome) {
                   "  heddle inspect model.heddle --check\n"
                   "  heddle inspect model.json --weights-list\n"
                   "  heddle inspect model.json --dim B=1 --dim S=512\n"
+                  "  heddle inspect model.heddle --json\n"
                   "  heddle inspect examples/translate --graph=model.svg\n"
                   "  heddle inspect model.heddle --pipelines --device=vulkan:1");
   command->callback([flags, &outcome] { outcome = inspect(*flags); });
@@ -212,8 +228,10 @@ void addQueries(CLI::App &app, Status &outcome) {
   addInspect(app, outcome);
   addCache(app, outcome);
   CLI::App *devices = app.add_subcommand("devices", "list the devices of this machine");
-  devices->footer("Examples:\n  heddle devices");
-  devices->callback([&outcome] { outcome = devicesCommand(std::cout); });
+  devices->footer("Examples:\n  heddle devices\n  heddle devices --json");
+  auto json = std::make_shared<bool>(false);
+  addJson(*devices, *json);
+  devices->callback([&outcome, json] { outcome = devicesCommand(std::cout, *json); });
   CLI::App *schema = app.add_subcommand("schema", "print the JSON Schema of model descriptions");
   schema->footer("Examples:\n  heddle schema > model-description.schema.json");
   schema->callback([&outcome] { outcome = writeOutput("", descriptionSchema()); });

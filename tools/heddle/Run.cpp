@@ -37,22 +37,27 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
                             const CompileOptions &compile) {
   HEDDLE_TRY(checkThreads(options.device, options.threads));
   HEDDLE_TRY(checkLevel(options.device, options.vulkanLevel));
-  Progress progress;
   static_cast<ImportOptions &>(options) = compile;
   options.dtype = compile.dtype;
   options.cacheDtype = compile.cacheDtype;
-  options.progress = [&](const std::string &phase) { progress.show(phase); };
+  options.progress = showPhases();
   std::vector<std::string> warnings, notes;
   options.warning = [&](const std::string &text) { warnings.push_back(text); };
   options.note = [&](const std::string &text) { notes.push_back(text); };
   Expected<Session> session = jit(model, options);
-  progress.clear();
+  options.progress("");
   printWarnings(warnings);
   printNotes(notes);
   return session;
 }
 
+void addModel(CLI::App &command, std::string &model) {
+  command.add_option("model", model, "a description, a folder, a .gguf, a .mlir or a .heddle file")
+      ->required();
+}
+
 void addDeviceFlags(CLI::App &command, JitOptions &options) {
+  const OptionGroup group(command, modelOptions);
   command.add_option("--device", options.device, "cpu (default), vulkan, vulkan:N");
   addNumber(command, "--threads", options.threads, 0,
             "threads of the CPU (default: all processors)");
@@ -63,7 +68,7 @@ void addDeviceFlags(CLI::App &command, JitOptions &options) {
 void addRun(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App *command = app.add_subcommand("run", "run a function of a model on .npy files");
-  command->add_option("model", flags->model, "MODEL")->required();
+  addModel(*command, flags->model);
   addDeviceFlags(*command, flags->jit);
   addRunFlags(*command, flags->run);
   command->add_flag("--verify", flags->verify, "compare the device with the reference interpreter");

@@ -24,12 +24,13 @@ struct TextFlags {
 
 void addText(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<TextFlags>();
-  auto addModel = [flags](CLI::App &command) {
-    command.add_option("model", flags->model, "MODEL")->required();
+  auto addOwn = [flags](CLI::App &command) {
+    addModel(command, flags->model);
     addDeviceFlags(command, flags->jit);
     addDtypeFlag(command, flags->compile);
     addModelFlags(command, flags->compile);
-    if (command.get_name() == "embed" || command.get_name() == "similarity")
+    const std::string &name = command.get_name();
+    if (name == "embed" || name == "similarity" || name == "rerank")
       command.preparse_callback([flags](size_t) { flags->compile.needsVectors = true; });
   };
   auto open = [flags] {
@@ -38,7 +39,7 @@ void addText(CLI::App &app, Status &outcome) {
     flags->compile.outputs.push_back(flags->translate.attention);
     return openModel(flags->model, flags->jit, flags->compile);
   };
-  addTextCommands(app, {flags->translate, addModel, open, "heddle", flags->model}, outcome);
+  addTextCommands(app, {flags->translate, addOwn, open, "heddle", flags->model}, outcome);
   addTokenize(app, "heddle", outcome);
 }
 

@@ -13,24 +13,8 @@
 #include "llvm/Support/ErrorHandling.h"
 
 #include <iostream>
-#include <unistd.h>
 
 namespace heddle::driver {
-
-Progress::Progress() : terminal(isatty(STDERR_FILENO) != 0) {}
-
-void Progress::show(const std::string &phase) {
-  if (!terminal)
-    return;
-  std::cerr << "\r\033[K" << phase << " …" << std::flush;
-  shown = true;
-}
-
-void Progress::clear() {
-  if (shown)
-    std::cerr << "\r\033[K" << std::flush;
-  shown = false;
-}
 
 void printWarnings(const std::vector<std::string> &warnings) {
   for (const std::string &warning : warnings)
@@ -46,6 +30,8 @@ void printNotes(const std::vector<std::string> &notes) {
 static Status run(int argc, char **argv) {
   CLI::App app("Heddle compiles Transformers to CPU and Vulkan kernels and runs them.\n");
   app.name("heddle");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this text");
   app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
   app.require_subcommand(1);
   app.footer("MODEL is a .json description, a folder with model.json, a Hugging Face folder, a "

@@ -23,7 +23,8 @@ struct JitOptions : ImportOptions {
   int threads = 0;                ///< CPU: 0 means all processors
   std::optional<int> vulkanLevel; ///< SessionOptions::vulkanLevel
   std::string dtype, cacheDtype;  ///< as in CompileOptions
-  /// Callback with a short phrase at the beginning of each phase of the compilation.
+  /// Callback with a short phrase at the beginning of each phase of the compilation, also of a driver's
+  /// (SessionOptions::progress), and with an empty one at its end.
   std::function<void(const std::string &phase)> progress;
   /// Callback for warnings of the compilation, such as unused tensors of the checkpoint.
   std::function<void(const std::string &text)> warning;

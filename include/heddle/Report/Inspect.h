@@ -17,6 +17,7 @@ struct InspectOptions {
   bool weightsList = false;
   bool check = false; ///< only compare all checksums of a `.heddle` file
   bool all = false;   ///< print every layer and buffer, also equal ones
+  bool json = false;  ///< one line of JSON in place of text (docs/texts.md)
   /// Only what the driver of Vulkan device number `device` says of each kernel of a `.heddle` file.
   bool pipelines = false;
   int device = 0;

@@ -41,7 +41,7 @@ Status runFunctions(const Program &program, const RunCommand &command, const Fun
 /// runFunctions with Session::run.
 Status runCommand(Session &session, const RunCommand &command, std::ostream &out);
 
-/// Prints listDevices().
-Status devicesCommand(std::ostream &out);
+/// Prints listDevices(), or the same facts as one line of JSON.
+Status devicesCommand(std::ostream &out, bool json = false);
 
 } // namespace heddle

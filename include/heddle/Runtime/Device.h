@@ -15,6 +15,7 @@
 #include "heddle/Support/Program.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,6 +61,10 @@ struct LaunchCall {
   int64_t points() const { return grid[0] * grid[1] * grid[2]; }
 };
 
+/// Called with a short phrase at the beginning of each phase of long work, and with an empty one at its
+/// end.
+using PhaseObserver = std::function<void(const std::string &phase)>;
+
 /// Planned memory of one session, and the commands of its calls. One thread at a time.
 class Device {
 public:
@@ -84,6 +89,10 @@ public:
   virtual Status download(MemoryRange range) = 0;
   /// Ends the call and waits until all its commands have run.
   virtual Status finish() = 0;
+  /// A driver may compile a kernel when it is first launched: `observer` hears of it if it takes long.
+  virtual void observe(PhaseObserver /*observer*/) {}
+  /// Seconds that it took for all launches so far.
+  virtual double preparationSeconds() const { return 0; }
   /// Makes the device time its calls by its own clock, where it has one.
   virtual void keepTime() {}
   /// Seconds from the first to the last command of the call that finished last; none without a clock.
@@ -119,9 +128,11 @@ public:
 std::optional<int> vulkanNumber(std::string_view device);
 
 /// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N"; usage error for another
-/// name, and for a level beside "cpu". The artifact must outlive the code.
+/// name, and for a level beside "cpu". The artifact must outlive the code. `observer` hears of
+/// pipelines that take long to compile.
 Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::string_view device,
-                                               std::optional<int> vulkanLevel = {});
+                                               std::optional<int> vulkanLevel = {},
+                                               const PhaseObserver &observer = {});
 
 /// Lines of text about the devices, the CPU first; what is known of a device stands indented behind
 /// its name. A machine without Vulkan is no error: the reason is the last line.

@@ -32,6 +32,9 @@ struct SessionOptions {
   std::optional<int> vulkanLevel = {};
   /// Planned memory is NaN before each run (also: environment HEDDLE_POISON=1).
   bool poison = false;
+  /// Called with a short phrase while a driver compiles pipelines for longer than half a second, and with
+  /// an empty one at the end: as the session is opened, or at a kernel's first launch.
+  std::function<void(const std::string &phase)> progress = {};
 };
 
 /// An input of a call: a name and a tensor, both owned by the caller until the call returns.
@@ -86,6 +89,8 @@ public:
   const Artifact &artifact() const;
   /// Name of the device and its instruction set: "cpu x86-64-v4".
   std::string deviceText() const;
+  /// Seconds of all runs so far in which a driver compiled kernels at their first launch.
+  double preparationSeconds() const;
 
   /// Names of all functions, in the program's order.
   std::vector<std::string> functions() const;

@@ -18,14 +18,29 @@
 
 namespace heddle::vulkan {
 
+void PipelineProgress::begin() {
+  constexpr double unnoticed = 0.5; // seconds
+  start = std::chrono::steady_clock::now();
+  ++done;
+  if (observer && seconds() > unnoticed)
+    observer("pipelines " + std::to_string(done) + " of " + std::to_string(all));
+}
+
+void PipelineProgress::end() {
+  passed += std::chrono::steady_clock::now() - start;
+  if (observer)
+    observer("");
+}
+
 Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const LogicalDevice &device,
-                                                                   const Artifact &artifact) {
+                                                                   const Artifact &artifact,
+                                                                   const PhaseObserver &observer) {
   if (int64_t buffers = device.physical().limits().storageBuffers; buffers < bindingCount)
     return inputError("vulkan: expected a device with " + std::to_string(bindingCount) +
                       " storage buffers a kernel, found " + std::to_string(buffers));
   std::unique_ptr<KernelPipelines> created(new KernelPipelines(device));
   HEDDLE_TRY(created->createLayouts());
-  HEDDLE_TRY(created->compileAll(artifact));
+  HEDDLE_TRY(created->compileAll(artifact, observer));
   return created;
 }
 
@@ -164,7 +179,7 @@ Expected<KernelPipelines::Chosen> KernelPipelines::chooseFew(const Kernel &kerne
 }
 
 /// Chooses variants first, so that the cache's file is named by a hash of the code that is used.
-Status KernelPipelines::compileAll(const Artifact &artifact) {
+Status KernelPipelines::compileAll(const Artifact &artifact, const PhaseObserver &observer) {
   const std::vector<Kernel> &kernels = artifact.program().kernels;
   chosen.resize(kernels.size());
   few.resize(kernels.size());
@@ -178,12 +193,24 @@ Status KernelPipelines::compileAll(const Artifact &artifact) {
       hash = fnv1a(one->words.data(), one->words.size() * 4, hash);
   }
   auto cache = HEDDLE_TRY(PipelineCache::open(device, hash));
+  PipelineProgress progress(observer, count());
   for (size_t i = 0; i < kernels.size(); ++i)
-    for (Chosen *one : {&chosen[i], &few[i]})
-      if (one->variant)
-        HEDDLE_TRY(compile(kernels[i], cache.handle(), *one));
+    for (Chosen *one : {&chosen[i], &few[i]}) {
+      if (!one->variant)
+        continue;
+      progress.begin();
+      Status compiled = compile(kernels[i], cache.handle(), *one);
+      progress.end();
+      HEDDLE_TRY(compiled);
+    }
   cache.save();
   return {};
+}
+
+size_t KernelPipelines::count() const {
+  auto isThere = [](const Chosen &one) { return one.variant != nullptr; };
+  return static_cast<size_t>(std::ranges::count_if(chosen, isThere) +
+                             std::ranges::count_if(few, isThere));
 }
 
 Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made) {

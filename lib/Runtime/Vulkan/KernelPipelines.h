@@ -10,7 +10,10 @@
 
 #include "LogicalDevice.h"
 
+#include "heddle/Runtime/Device.h"
 #include "heddle/Support/Artifact.h"
+
+#include <chrono>
 
 namespace heddle::vulkan {
 
@@ -19,11 +22,28 @@ namespace heddle::vulkan {
 constexpr uint32_t bindingCount = 4, windowBindings = 3;
 
 /// Layouts and pipelines of an artifact's kernels.
+/// Counts pipelines as a driver compiles them, and tells an observer once that takes long.
+class PipelineProgress {
+public:
+  PipelineProgress() = default;
+  PipelineProgress(PhaseObserver observer, size_t all) : observer(std::move(observer)), all(all) {}
+  /// Before and after each.
+  void begin();
+  void end();
+  double seconds() const { return passed.count(); }
+
+private:
+  PhaseObserver observer;
+  size_t all = 0, done = 0;
+  std::chrono::steady_clock::time_point start;
+  std::chrono::duration<double> passed{0};
+};
+
 class KernelPipelines {
 public:
   /// Compiles every kernel that has SPIR-V, after a check of the device's limits.
-  static Expected<std::unique_ptr<KernelPipelines>> create(const LogicalDevice &device,
-                                                           const Artifact &artifact);
+  static Expected<std::unique_ptr<KernelPipelines>>
+  create(const LogicalDevice &device, const Artifact &artifact, const PhaseObserver &observer = {});
   /// Features that some variant of a kernel needs.
   static Names featuresOf(const Program &program);
   ~KernelPipelines();
@@ -40,10 +60,13 @@ public:
     return (fewRows ? few : chosen)[kernel].variant;
   }
 
+  /// Pipelines of all kernels.
+  size_t count() const;
+
 private:
   explicit KernelPipelines(const LogicalDevice &device) : device(device) {}
   Status createLayouts();
-  Status compileAll(const Artifact &artifact);
+  Status compileAll(const Artifact &artifact, const PhaseObserver &observer);
   struct Chosen {
     const VulkanVariant *variant = nullptr;
     std::vector<uint32_t> words = {}; ///< SPIR-V, until it is compiled

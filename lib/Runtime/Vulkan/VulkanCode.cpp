@@ -25,8 +25,8 @@ public:
   VulkanCode(const Artifact &artifact, std::unique_ptr<LogicalDevice> opened)
       : program(artifact.program()), device(std::move(opened)) {}
 
-  Status load(const Artifact &artifact) {
-    kernels = HEDDLE_TRY(KernelPipelines::create(*device, artifact));
+  Status load(const Artifact &artifact, const PhaseObserver &observer) {
+    kernels = HEDDLE_TRY(KernelPipelines::create(*device, artifact, observer));
     for (size_t kernel = 0; kernel < program.kernels.size(); ++kernel)
       variants.push_back({kernels->variant(kernel), kernels->variant(kernel, /*fewRows=*/true)});
     placement.emplace(program, variants, device->physical().limits().storageRange / 16 * 16);
@@ -117,10 +117,11 @@ static Expected<std::unique_ptr<LogicalDevice>> openFor(const Artifact &artifact
 }
 
 Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int number,
-                                                     std::optional<int> level) {
+                                                     std::optional<int> level,
+                                                     const PhaseObserver &observer) {
   auto device = HEDDLE_TRY(openFor(artifact, number, level, false));
   auto code = std::make_unique<VulkanCode>(artifact, std::move(device));
-  HEDDLE_TRY(code->load(artifact));
+  HEDDLE_TRY(code->load(artifact, observer));
   return std::unique_ptr<DeviceCode>(std::move(code));
 }
 

@@ -30,6 +30,8 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
   std::unique_ptr<VulkanDevice> created(
       new VulkanDevice(device, kernels, weights, placement, program));
   created->recorder = HEDDLE_TRY(CommandRecorder::create(device));
+  created->preparer = HEDDLE_TRY(CommandRecorder::create(device));
+  created->prepared.resize(program.kernels.size());
   created->blocks = HEDDLE_TRY(ArgumentBlocks::create(device));
   created->descriptors =
       std::make_unique<DescriptorCache>(device, kernels.setLayout(), created->blocks->handle());
@@ -319,6 +321,22 @@ void VulkanDevice::dispatchAll(const GridPart &grid) {
       }
 }
 
+/// Some drivers, Mesa's on the processor among them, compile a pipeline when it is first launched: a
+/// launch without groups is one.
+Status VulkanDevice::prepare(const LaunchCall &call, VkDescriptorSet set, uint32_t block) {
+  if (std::exchange(prepared[static_cast<size_t>(call.kernel)][call.fewRows ? 1 : 0], true))
+    return {};
+  progress.begin();
+  Status run = preparer->begin();
+  if (run) {
+    preparer->bind(kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block);
+    preparer->dispatch(kernels.layout(), push, {0, 0, 0});
+    run = preparer->run();
+  }
+  progress.end();
+  return run;
+}
+
 Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow,
                               const Window &weightWindow, const WeightPart *part) {
   auto set = HEDDLE_TRY(descriptors->find(memoryWindow, weightWindow));
@@ -326,6 +344,7 @@ Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow
   uint32_t block = 0;
   if (takesArgumentBlock(push.size() - vulkanGridWords))
     block = HEDDLE_TRY(moveToBlock());
+  HEDDLE_TRY(prepare(call, set, block));
   recorder->bind(kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block);
   dispatchAll(gridOf(call, part));
   return {};

@@ -34,6 +34,10 @@ public:
   Status finish() override;
   void keepTime() override { recorder->keepTime(); }
   std::optional<double> seconds() const override { return recorder->seconds(); }
+  void observe(PhaseObserver observer) override {
+    progress = {std::move(observer), kernels.count()};
+  }
+  double preparationSeconds() const override { return progress.seconds(); }
   std::span<const std::byte> downloaded(MemoryRange range) const override;
 
 private:
@@ -74,6 +78,8 @@ private:
   /// Runs a launch on the rows of one window; of all weights without a part.
   Status launchOn(const LaunchCall &call, const Window &memory, const Window &weights,
                   const WeightPart *part);
+  /// Lets the driver compile a kernel that it compiles when it is first launched.
+  Status prepare(const LaunchCall &call, VkDescriptorSet set, uint32_t block);
   GridPart gridOf(const LaunchCall &call, const WeightPart *part) const;
   Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights,
                        const WeightPart *part);
@@ -86,7 +92,9 @@ private:
   const MemoryBuffer *weights;
   const WeightPlacement &placement;
   const Program &program;
-  std::unique_ptr<CommandRecorder> recorder;
+  std::unique_ptr<CommandRecorder> recorder, preparer;
+  std::vector<std::array<bool, 2>> prepared; ///< by kernel: for any number of rows, and for few
+  PipelineProgress progress;
   std::optional<ArgumentBlocks> blocks;
   std::unique_ptr<DescriptorCache> descriptors;
   std::optional<MemoryBuffer> memory, copies;

@@ -56,7 +56,8 @@ Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices();
 /// artifact has no SPIR-V or the device cannot run it, or lacks `level`. Without a level it is that
 /// of VulkanDeviceInfo.
 Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int device,
-                                                     std::optional<int> level = {});
+                                                     std::optional<int> level = {},
+                                                     const PhaseObserver &observer = {});
 
 /// What the driver says of a kernel's pipeline.
 struct VulkanPipeline {

@@ -1,0 +1,49 @@
+//===- Progress.h - The phase of long work on a terminal -------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A line of standard error that goes away at the end.
+#pragma once
+
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <unistd.h>
+
+namespace heddle::driver {
+
+/// Shows the phase of long work on one line of standard error, if that is a terminal.
+class Progress {
+public:
+  Progress() : terminal(isatty(STDERR_FILENO) != 0) {}
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
+  ~Progress() { clear(); }
+  /// An empty phase ends the work.
+  void show(const std::string &phase) {
+    if (phase.empty())
+      return clear();
+    if (!terminal)
+      return;
+    std::cerr << "\r\033[K" << phase << " …" << std::flush;
+    shown = true;
+  }
+  void clear() {
+    if (shown)
+      std::cerr << "\r\033[K" << std::flush;
+    shown = false;
+  }
+
+private:
+  bool terminal;
+  bool shown = false;
+};
+
+/// A callback that shows phases as long as somebody holds it.
+inline std::function<void(const std::string &phase)> showPhases() {
+  auto progress = std::make_shared<Progress>();
+  return [progress](const std::string &phase) { progress->show(phase); };
+}
+
+} // namespace heddle::driver
