@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `classify`, `rerank`, `fill-mask` and `answer`: what the numbers of a classifier say,
-// a row for each text or for each of its tokens.
-#include "Conversation.h"
+// `classify`, `fill-mask` and `answer`: what the numbers of a classifier say, a row for
+// each text or for each of its tokens.
 #include "EncoderTexts.h"
 #include "LabelsOfTexts.h"
 
@@ -13,14 +12,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <ostream>
 
 using namespace heddle;
 
 namespace {
-
-double sigmoid(float x) { return 1 / (1 + std::exp(-static_cast<double>(x))); }
 
 /// Numbers of classes as the model means them.
 std::vector<double> scoresOf(std::span<const float> row, const OpenedEncoder &opened) {
@@ -32,26 +28,12 @@ std::vector<double> scoresOf(std::span<const float> row, const OpenedEncoder &op
   return scores;
 }
 
-/// A model with a classifier for `use`; `pooled`: one row a text.
-Status openClasses(Session &session, const EncoderCommand &command, std::optional<bool> pooled,
-                   const std::string &use, OpenedEncoder &opened) {
-  HEDDLE_TRY(openEncoder(session, command, opened));
-  const TextEncoder &encoder = *opened.encoder;
-  if (!encoder.classifies())
-    return ofModel(session,
-                   inputError("expected a model " + use + ", found one that gives vectors"));
-  if (pooled && *pooled != encoder.pooled())
-    return ofModel(session, inputError("expected a model " + use + ", found one with classes for " +
-                                       (encoder.pooled() ? "whole texts" : "tokens")));
-  return {};
-}
-
 //===- classify ----------------------------------------------------------===//
 
 class Classifier {
 public:
   Classifier(const OpenedEncoder &opened, const ClassifyCommand &command)
-      : opened(opened), all(command.all), json(command.run.text.json) {}
+      : opened(opened), texts(command.run.text), all(command.all), json(texts.json) {}
 
   /// Refuses models whose classes are no labels, and labels that are not one a class.
   Status check() const {
@@ -76,15 +58,16 @@ public:
     const std::string lines = all && text.number > 0 ? "\n" : "";
     if (text.values.empty())
       return lines + (all ? "" : "\n");
-    return lines + classes("", text.values);
+    return lines + classes("", text.values, whoseLine(texts, text.text));
   }
 
 private:
-  std::string classes(const std::string &prefix, std::span<const float> row) const {
+  std::string classes(const std::string &before, std::span<const float> row,
+                      const std::string &after) const {
     const std::vector<double> scores = scoresOf(row, opened);
     std::string lines;
     for (size_t best : bestOf(scores, all ? scores.size() : 1))
-      lines += prefix + label(best) + "\t" + scoreText(scores[best]) + "\n";
+      lines += before + label(best) + "\t" + scoreText(scores[best]) + after + "\n";
     return lines;
   }
   std::string classesJson(const EncodedAnswer &text) const {
@@ -124,7 +107,7 @@ private:
       if (json)
         list += (list.empty() ? "" : ", ") + wordJson(word, row);
       else
-        lines += classes(word + "\t", row);
+        lines += classes(printable(word) + "\t", row, "");
     }
     return json ? "{\"text\": " + jsonText(text.text) + ", \"words\": [" + list + "]}\n" : lines;
   }
@@ -160,6 +143,7 @@ private:
   }
 
   const OpenedEncoder &opened;
+  const TextCommand &texts;
   bool all, json;
 };
 
@@ -198,70 +182,6 @@ Status heddle::classifyCommand(Session &session, const ClassifyCommand &command,
       command.all || !opened.encoder->pooled() ? skippedBlock(command.run) : AnswerSkipped());
 }
 
-//===- rerank ------------------------------------------------------------===//
-
-/// Puts the prompt of a language model that scores pairs in front of them.
-static Status addInstruction(const TextModel &model, const RerankCommand &command,
-                             TextContext &context) {
-  const TextSide &side = model.input();
-  if (!side.pairMessages)
-    return command.prompt ? usageError("--prompt: expected a model that reads pairs as messages, "
-                                       "found one that takes two texts")
-                          : Status();
-  if (!side.chat)
-    return inputError("expected a chat template, which makes one text of two, found none");
-  context.before = HEDDLE_TRY(model.prompt(command.prompt));
-  return checkPairs(*side.chat);
-}
-
-Status heddle::rerankCommand(Session &session, const RerankCommand &command, std::istream &in,
-                             std::ostream &out, std::ostream &notes) {
-  HEDDLE_TRY(checkEncoder(command.run));
-  OpenedEncoder opened;
-  HEDDLE_TRY(openClasses(session, command.run, true, "that scores pairs of texts", opened));
-  const bool asksTokens = opened.model.input().pairMessages; // of "yes", and of "no"
-  if (opened.encoder->columns() != 1 && !(asksTokens && opened.encoder->columns() == 2))
-    return ofModel(session,
-                   inputError("expected a model with one number for a pair of texts, found " +
-                              std::to_string(opened.encoder->columns()) + " classes"));
-  const bool sigmoidal = opened.model.sigmoidScores && !opened.encoder->givesProbabilities();
-  TextContext context{.pair = command.query, .pairFirst = true};
-  if (Status checked = addInstruction(opened.model, command, context); !checked)
-    return ofModel(session, checked.takeError());
-  std::map<uint64_t, std::pair<double, std::string>> byNumber; // for --top
-  size_t skips = 0;
-  auto line = [&](double score, const std::string &text) {
-    return command.run.text.json
-               ? "{\"score\": " + jsonNumber(score) + ", \"text\": " + jsonText(text) + "}\n"
-               : scoreText(score) + "\t" + (text.find('\n') == text.npos ? text : printable(text)) +
-                     "\n";
-  };
-  auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
-    const float number = text.values.size() == 2 ? text.values[0] - text.values[1] : text.values[0];
-    const double score = sigmoidal ? sigmoid(number) : static_cast<double>(number);
-    if (!command.top)
-      return line(score, text.text);
-    byNumber[text.number] = {score, text.text};
-    return std::string();
-  };
-  auto skipped = [&](uint64_t, const std::string &message) {
-    skips += command.top ? 1 : 0; // which are not among the best
-    return command.top ? std::string() : skippedLine(command.run.text.json, message);
-  };
-  Status done = encodeTexts(opened, command.run, context, in, out, notes, answer, skipped);
-  if (!done && skips == 0)
-    return done;
-  std::vector<std::pair<double, std::string>> ranked;
-  for (auto &[number, text] : byNumber)
-    ranked.push_back(std::move(text));
-  std::ranges::stable_sort(ranked, LargestFirst(), &std::pair<double, std::string>::first);
-  for (size_t i = 0; command.top && i < ranked.size() && static_cast<int64_t>(i) < *command.top;
-       ++i)
-    out << line(ranked[i].first, ranked[i].second);
-  HEDDLE_TRY(written(out));
-  return done;
-}
-
 //===- fill-mask ---------------------------------------------------------===//
 
 Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command, std::istream &in,
@@ -294,7 +214,7 @@ Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command,
           mask += (mask.empty() ? "" : ", ") + ("{\"token\": " + jsonText(token)) +
                   ", \"score\": " + jsonNumber(scores[best]) + "}";
         else
-          lines += token + "\t" + scoreText(scores[best]) + "\n";
+          lines += printable(token) + "\t" + scoreText(scores[best]) + "\n";
       }
       masks += (masks.empty() ? "[" : ", [") + mask + "]";
     }
@@ -359,7 +279,7 @@ Status heddle::answerCommand(Session &session, const AnswerCommand &command, std
     const AnswerSpan span = bestSpan(text);
     const std::string words = text.text.substr(span.begin, span.end - span.begin);
     if (!command.run.text.json)
-      return scoreText(span.score) + "\t" + words + "\n";
+      return scoreText(span.score) + "\t" + lastColumn(words) + "\n";
     return "{\"answer\": " + jsonText(words) + ", \"score\": " + jsonNumber(span.score) +
            ", \"start\": " + charactersBefore(text.text, span.begin) +
            ", \"end\": " + charactersBefore(text.text, span.end) + "}\n";

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `embed` and `similarity`: prompts before texts, vectors cut and brought to length 1.
-#include "EncoderTexts.h"
+#include "TextVectors.h"
 
 #include "heddle/Runtime/Npy.h"
 #include "heddle/Support/OutputFile.h"
@@ -20,19 +20,6 @@ using namespace heddle;
 namespace {
 
 using Vector = std::vector<float>;
-
-Status openVectors(Session &session, const EncoderCommand &command, OpenedEncoder &opened) {
-  HEDDLE_TRY(openEncoder(session, command, opened));
-  if (opened.encoder->classifies())
-    return ofModel(session,
-                   inputError("expected a model that gives vectors, found one with a classifier, "
-                              "which --pool leaves out of a folder"));
-  if (!opened.encoder->pooled())
-    return ofModel(session,
-                   inputError("expected a model with encoder.pool, or a folder with --pool, "
-                              "found one with a result for every token"));
-  return {};
-}
 
 void divideByLength(Vector &vector) {
   double sum = 0;
@@ -136,7 +123,28 @@ private:
   std::vector<bool> isSet;
 };
 
+Status openVectors(Session &session, const EncoderCommand &command, OpenedEncoder &opened) {
+  HEDDLE_TRY(openEncoder(session, command, opened));
+  if (opened.encoder->classifies())
+    return ofModel(session,
+                   inputError("expected a model that gives vectors, found one with a classifier, "
+                              "which --pool leaves out of a folder"));
+  return checkPooled(opened);
+}
+
 } // namespace
+
+Status heddle::checkPooled(const OpenedEncoder &opened) {
+  return opened.encoder->pooled()
+             ? Status()
+             : ofModel(opened.encoder->of(),
+                       inputError("expected a model with encoder.pool, or a folder with --pool, "
+                                  "found one with a result for every token"));
+}
+
+std::vector<float> heddle::vectorOf(const OpenedEncoder &opened, std::span<const float> row) {
+  return Shape::ofModel(opened).apply(row);
+}
 
 Status heddle::checkEncoder(const EncoderCommand &command) {
   HEDDLE_TRY(checkTexts(command.text));

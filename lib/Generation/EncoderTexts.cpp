@@ -36,12 +36,14 @@ namespace {
 /// Reading ahead ends at so many runs or texts.
 constexpr int64_t runsAhead = 16, textsAhead = 8192;
 
-/// The line of standard error that says how far a long command is.
+/// The line of standard error that says how far a long command is. `share` is that of the work: short
+/// texts run first.
 class TextProgress {
 public:
-  TextProgress(bool on, std::ostream &notes) : on(on), notes(notes) {}
+  TextProgress(bool on, std::ostream &notes, const Session &session)
+      : on(on), notes(notes), session(session), prepared(session.preparationSeconds()) {}
   void show(int64_t done, std::optional<double> share) {
-    const double seconds = secondsSince(start);
+    const double seconds = secondsSince(start) - (session.preparationSeconds() - prepared);
     if (!on || seconds < 1 || secondsSince(last) < 0.2)
       return;
     last = Clock::now();
@@ -51,6 +53,20 @@ public:
       notes << formatted(", %.0f s left", seconds * std::max(0.0, 1 / *share - 1));
     notes << std::flush;
     shown = true;
+  }
+  /// Of texts that are only checked.
+  void showChecked(int64_t checked) {
+    if (!on || secondsSince(start) < 1 || secondsSince(last) < 0.2)
+      return;
+    last = Clock::now();
+    notes << formatted("\r\033[K%lld texts checked", static_cast<long long>(checked)) << std::flush;
+    shown = true;
+  }
+  /// The work begins anew.
+  void restart() {
+    clear();
+    start = last = Clock::now();
+    prepared = session.preparationSeconds();
   }
   void clear() {
     if (std::exchange(shown, false))
@@ -65,6 +81,8 @@ private:
   }
   bool on, shown = false;
   std::ostream &notes;
+  const Session &session;
+  double prepared; ///< seconds of the session's driver at the start; its later ones are not counted
   Clock::time_point start = Clock::now(), last = start;
 };
 
@@ -106,6 +124,7 @@ public:
         answer(answer), skips(skips) {}
   void add(std::string text, EncodedText tokens, uint64_t number) {
     waiting += static_cast<int64_t>(tokens.ids.size());
+    taken += static_cast<int64_t>(tokens.ids.size());
     texts.push_back({std::move(text), std::move(tokens), number});
   }
   /// A text that is left out, and what is written for it.
@@ -161,12 +180,13 @@ private:
         order[i]->answer =
             answer({order[i]->text, order[i]->tokens, order[i]->number, rows[i - from]});
       done += static_cast<int64_t>(to - from);
-      // Texts read ahead are not done yet; a text is as many rows as there are contexts.
-      const double whole = static_cast<double>(done) / static_cast<double>(rowsOfText);
-      std::optional<double> share = source.share();
+      for (size_t i = from; i < to; ++i)
+        worked += static_cast<int64_t>(order[i]->tokens.ids.size());
+      std::optional<double> share =
+          source.share(); // of what is read, of which some is not done yet
       if (share)
-        *share *= whole / static_cast<double>(source.number() + 1);
-      progress.show(static_cast<int64_t>(whole), share);
+        *share *= static_cast<double>(worked) / static_cast<double>(std::max<int64_t>(taken, 1));
+      progress.show(done / static_cast<int64_t>(rowsOfText), share);
     }
     return {};
   }
@@ -178,8 +198,9 @@ private:
   const AnswerText &answer;
   Skips &skips;
   std::vector<Waiting> texts;
-  int64_t waiting = 0; ///< tokens
-  int64_t done = 0;
+  int64_t waiting = 0;           ///< tokens
+  int64_t taken = 0, worked = 0; ///< tokens of all texts so far, and of those that have run
+  int64_t done = 0;              ///< rows: a text has as many as there are contexts
 };
 
 } // namespace
@@ -193,8 +214,38 @@ Status heddle::openEncoder(Session &session, const EncoderCommand &command, Open
   return {};
 }
 
+Status heddle::checkClasses(const OpenedEncoder &opened, std::optional<bool> pooled,
+                            const std::string &use) {
+  const TextEncoder &encoder = *opened.encoder;
+  if (!encoder.classifies())
+    return ofModel(encoder.of(),
+                   inputError("expected a model " + use + ", found one that gives vectors"));
+  if (pooled && *pooled != encoder.pooled())
+    return ofModel(encoder.of(),
+                   inputError("expected a model " + use + ", found one with classes for " +
+                              (encoder.pooled() ? "whole texts" : "tokens")));
+  return {};
+}
+
+Status heddle::openClasses(Session &session, const EncoderCommand &command,
+                           std::optional<bool> pooled, const std::string &use,
+                           OpenedEncoder &opened) {
+  HEDDLE_TRY(openEncoder(session, command, opened));
+  return checkClasses(opened, pooled, use);
+}
+
+double heddle::sigmoid(float x) { return 1 / (1 + std::exp(-static_cast<double>(x))); }
+
 std::string heddle::scoreText(double score) {
   return std::isnan(score) ? "nan" : formatted("%.6f", score);
+}
+
+std::string heddle::lastColumn(const std::string &text) {
+  return text.find('\n') == text.npos ? text : printable(text);
+}
+
+std::string heddle::whoseLine(const TextCommand &command, const std::string &text) {
+  return command.texts.size() == 1 ? "" : "\t" + lastColumn(text);
 }
 
 /// Images of a run at most: one has as many rows as a long text.
@@ -213,7 +264,7 @@ static Expected<ImagePlanes> planesOf(const std::string &path, const ImageProces
 static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command, std::istream &in,
                            std::ostream &out, std::ostream &notes, const AnswerText &answer,
                            Skips &skips) {
-  TextProgress progress(command.progress, notes);
+  TextProgress progress(command.progress, notes, opened.encoder->of());
   std::vector<std::string> paths;
   std::vector<ImagePlanes> images;
   const EncodedText none;
@@ -239,11 +290,12 @@ static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command,
                            : Expected<ImagePlanes>(readable.takeError());
     if (!planes) {
       HEDDLE_TRY(flush());
+      progress.clear(); // a note may follow
       const auto line = skips.take(done, planes.error());
       if (!line)
         return planes.takeError();
       ++done;
-      out << *line;
+      out << *line << std::flush;
       continue;
     }
     images.push_back(std::move(*planes));
@@ -296,12 +348,15 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                                 "found one of images"));
     return encodeImages(opened, command, in, out, notes, answer, skips);
   }
+  TextProgress progress(command.progress, notes, opened.encoder->of());
+  int64_t checked = 0;
   HEDDLE_TRY(checkFile(command.text, in, [&](const std::string &text, const std::string &place) {
+    progress.showChecked(++checked);
     auto encoded = tokensOf(opened, text, place, contexts);
     return encoded ? Status() : Status(encoded.takeError());
   }));
+  progress.restart();
   Window window(opened, command, out, contexts.size(), answer, skips);
-  TextProgress progress(command.progress, notes);
   int64_t cut = 0, taken = 0;
   Texts texts(command.text, in);
   for (std::string text; texts.next(text); ++taken) {

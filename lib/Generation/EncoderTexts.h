@@ -38,11 +38,28 @@ struct OpenedEncoder {
 /// Errors begin with the file of the session. The result must stay where it is.
 Status openEncoder(Session &session, const EncoderCommand &command, OpenedEncoder &opened);
 
+/// Error unless the model has a classifier for `use`; `pooled`: one row a text.
+Status checkClasses(const OpenedEncoder &opened, std::optional<bool> pooled,
+                    const std::string &use);
+/// openEncoder and checkClasses.
+Status openClasses(Session &session, const EncoderCommand &command, std::optional<bool> pooled,
+                   const std::string &use, OpenedEncoder &opened);
+
+/// 1 / (1 + exp(-x)) in f64.
+double sigmoid(float x);
+
 /// Numbers of the `most` largest scores, the largest first; the first among equals.
 std::vector<size_t> bestOf(const std::vector<double> &scores, size_t most);
 
 /// A score or a probability as commands print it; a NaN has no sign.
 std::string scoreText(double score);
+
+/// A text, or a part of one, as the last column of a line: as it is, or with escapes if it holds
+/// newlines.
+std::string lastColumn(const std::string &text);
+/// The last column of a line about a text, with the tab before it; empty if the command has one text,
+/// which its user just wrote.
+std::string whoseLine(const TextCommand &command, const std::string &text);
 
 /// What is written for the text of this number, which is left out with an error; empty: skippedLine.
 using AnswerSkipped = std::function<std::string(uint64_t number, const std::string &message)>;

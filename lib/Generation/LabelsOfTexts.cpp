@@ -61,8 +61,9 @@ public:
     scores[pair.number % count] = {pair.values[contradiction], pair.values[entailment]};
     if (++taken[number] < count)
       return {};
-    const std::string lines = command.run.text.json ? jsonOf(pair.text, probabilities(scores))
-                                                    : linesOf(number, probabilities(scores));
+    const std::string lines = command.run.text.json
+                                  ? jsonOf(pair.text, probabilities(scores))
+                                  : linesOf(number, pair.text, probabilities(scores));
     waiting.erase(number);
     taken.erase(number);
     return lines;
@@ -82,10 +83,12 @@ private:
     return result;
   }
 
-  std::string linesOf(uint64_t number, const std::vector<double> &scores) const {
+  std::string linesOf(uint64_t number, const std::string &text,
+                      const std::vector<double> &scores) const {
+    const std::string whose = whoseLine(command.run.text, text);
     std::string lines = command.all && number > 0 ? "\n" : "";
     for (size_t best : bestOf(scores, command.all ? scores.size() : 1))
-      lines += command.labels[best] + "\t" + scoreText(scores[best]) + "\n";
+      lines += command.labels[best] + "\t" + scoreText(scores[best]) + whose + "\n";
     return lines;
   }
 

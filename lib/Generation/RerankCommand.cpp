@@ -1,0 +1,174 @@
+//===- RerankCommand.cpp - Texts ranked by a query ----------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A cross-encoder reads the query with each text and gives a number. Of a model that
+// gives vectors the number is how alike the two vectors are.
+#include "Conversation.h"
+#include "TextVectors.h"
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+using namespace heddle;
+
+namespace {
+
+/// What the model's row about a text says of it.
+using ScoreOf = std::function<double(std::span<const float> row)>;
+
+/// The answers: as they come, or the best at the end.
+class Ranking {
+public:
+  Ranking(const RerankCommand &command, std::ostream &out) : command(command), out(out) {}
+
+  std::string take(const EncodedAnswer &text, double score) {
+    if (!command.top)
+      return line(score, text.text);
+    byNumber[text.number] = {score, text.text};
+    return {};
+  }
+  std::string skip(const std::string &message) {
+    skips += command.top ? 1 : 0; // which are not among the best
+    return command.top ? std::string() : skippedLine(command.run.text.json, message);
+  }
+  /// Writes the best after all texts are taken, also where some were skipped.
+  Status finish(Status done) {
+    if (!done && skips == 0)
+      return done;
+    std::vector<std::pair<double, std::string>> ranked;
+    for (auto &[number, text] : byNumber)
+      ranked.push_back(std::move(text));
+    std::ranges::stable_sort(ranked, LargestFirst(), &std::pair<double, std::string>::first);
+    for (size_t i = 0; command.top && i < ranked.size() && static_cast<int64_t>(i) < *command.top;
+         ++i)
+      out << line(ranked[i].first, ranked[i].second);
+    HEDDLE_TRY(written(out));
+    return done;
+  }
+
+private:
+  std::string line(double score, const std::string &text) const {
+    return command.run.text.json
+               ? "{\"score\": " + jsonNumber(score) + ", \"text\": " + jsonText(text) + "}\n"
+               : scoreText(score) + "\t" + lastColumn(text) + "\n";
+  }
+
+  const RerankCommand &command;
+  std::ostream &out;
+  std::map<uint64_t, std::pair<double, std::string>> byNumber; ///< for --top
+  size_t skips = 0;
+};
+
+/// The streams of a command.
+struct Streams {
+  std::istream &in;
+  std::ostream &out, &notes;
+};
+
+Status rank(OpenedEncoder &opened, const RerankCommand &command, const TextContext &context,
+            const ScoreOf &scoreOf, const Streams &streams) {
+  Ranking ranking(command, streams.out);
+  return ranking.finish(encodeTexts(
+      opened, command.run, context, streams.in, streams.out, streams.notes,
+      [&](const EncodedAnswer &text) -> Expected<std::string> {
+        return ranking.take(text, scoreOf(text.values));
+      },
+      [&](uint64_t, const std::string &message) { return ranking.skip(message); }));
+}
+
+//===- Pairs -------------------------------------------------------------===//
+
+/// Puts the prompt of a language model that scores pairs in front of them.
+Status addInstruction(const TextModel &model, const RerankCommand &command, TextContext &context) {
+  const TextSide &side = model.input();
+  if (!side.pairMessages)
+    return command.prompt ? usageError("--prompt: expected a model that reads pairs as messages, "
+                                       "found one that takes two texts")
+                          : Status();
+  if (!side.chat)
+    return inputError("expected a chat template, which makes one text of two, found none");
+  context.before = HEDDLE_TRY(model.prompt(command.prompt));
+  return checkPairs(*side.chat);
+}
+
+Status rankByPairs(OpenedEncoder &opened, const RerankCommand &command, const Streams &streams) {
+  const Session &session = opened.encoder->of();
+  HEDDLE_TRY(checkClasses(opened, true, "that scores pairs of texts"));
+  const bool asksTokens = opened.model.input().pairMessages; // of "yes", and of "no"
+  if (opened.encoder->columns() != 1 && !(asksTokens && opened.encoder->columns() == 2))
+    return ofModel(session,
+                   inputError("expected a model with one number for a pair of texts, found " +
+                              std::to_string(opened.encoder->columns()) + " classes"));
+  const bool sigmoidal = opened.model.sigmoidScores && !opened.encoder->givesProbabilities();
+  TextContext context{.pair = command.query, .pairFirst = true};
+  if (Status checked = addInstruction(opened.model, command, context); !checked)
+    return ofModel(session, checked.takeError());
+  auto scoreOf = [&](std::span<const float> row) {
+    const float number = row.size() == 2 ? row[0] - row[1] : row[0];
+    return sigmoidal ? sigmoid(number) : static_cast<double>(number);
+  };
+  return rank(opened, command, context, scoreOf, streams);
+}
+
+//===- Vectors -----------------------------------------------------------===//
+
+/// The first of `names` that the model has a prompt of; none: its default. As encode_query and
+/// encode_document of Sentence-Transformers choose.
+std::optional<std::string> promptOf(const TextModel &model,
+                                    std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names)
+    for (const auto &[own, text] : model.prompts)
+      if (own == name && !text.empty())
+        return own;
+  return std::nullopt;
+}
+
+Expected<std::vector<float>> vectorOfQuery(OpenedEncoder &opened, const RerankCommand &command) {
+  const TextModel &model = opened.model;
+  const std::string place = "--query";
+  const TextContext context =
+      HEDDLE_TRY(model.behindPrompt(command.prompt ? command.prompt : promptOf(model, {"query"})));
+  const EncodedText tokens = HEDDLE_TRY(model.input().encode(command.query, place, context));
+  HEDDLE_TRY(opened.encoder->checkTokens(tokens, place));
+  if (opened.encoder->isLeftOut(tokens))
+    return vectorOf(opened, {});
+  const EncodedText *texts[] = {&tokens};
+  auto rows = HEDDLE_TRY(opened.encoder->encode(texts));
+  return vectorOf(opened, rows[0]);
+}
+
+/// --prompt is that of the query; an empty name leaves prompts out of the texts too.
+Status rankByVectors(OpenedEncoder &opened, const RerankCommand &command, const Streams &streams) {
+  const Session &session = opened.encoder->of();
+  if (opened.encoder->takesImages())
+    return ofModel(session, inputError("expected a model of texts, found one of images"));
+  HEDDLE_TRY(checkPooled(opened));
+  auto query = vectorOfQuery(opened, command);
+  if (!query)
+    return ofModel(session, query.takeError());
+  const bool hasNone = command.prompt && command.prompt->empty();
+  auto context = opened.model.behindPrompt(
+      hasNone ? command.prompt : promptOf(opened.model, {"document", "passage", "corpus"}));
+  if (!context)
+    return ofModel(session, context.takeError());
+  auto scoreOf = [&](std::span<const float> row) {
+    return similarityOf(opened.model.similarity, *query, vectorOf(opened, row));
+  };
+  return rank(opened, command, *context, scoreOf, streams);
+}
+
+} // namespace
+
+Status heddle::rerankCommand(Session &session, const RerankCommand &command, std::istream &in,
+                             std::ostream &out, std::ostream &notes) {
+  HEDDLE_TRY(checkEncoder(command.run));
+  OpenedEncoder opened;
+  HEDDLE_TRY(openEncoder(session, command.run, opened));
+  return opened.encoder->classifies() ? rankByPairs(opened, command, {in, out, notes})
+                                      : rankByVectors(opened, command, {in, out, notes});
+}
