@@ -103,7 +103,9 @@ TEST_F(ClassesTest, TextsTogetherGiveTheLinesOfEachAlone) {
   const std::vector<std::string> texts = {"a", "the quick brown fox jumps", "", "def compute"};
   for (const std::string &text : texts) {
     command.run.text.texts = {text};
-    alone += classify(command);
+    std::string line = classify(command);
+    line.insert(line.size() - 1, "\t" + text); // of several texts each line says whose it is
+    alone += line;
   }
   command.run.text.texts = texts;
   EXPECT_EQ(classify(command), alone);
