@@ -34,7 +34,7 @@ def Transformer_MaskWhereOp : Transformer_MaskOp<"where", "where", ["emitPredica
 
     Example:
     ```mlir
-    func.func @near_or_even(%x: tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32> {
+    func.func @near(%x: tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32> {
       %m = transformer.mask.where {
       ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
         %d = arith.subi %i, %j : i32
