@@ -129,6 +129,7 @@ struct PositionDescription {
   /// Of another scaling the angle of each pair a position, and what multiplies cosines and sines.
   std::vector<double> frequencies;
   double magnitude = 1;
+  int64_t rotatedRows = 0; ///< of a sequence at most, for which the frequencies are; 0: any number
   bool learned() const { return kind == "learned"; }
   /// Queries and keys are rotated; nothing is added to rows.
   bool rotary() const { return kind == "rotary"; }

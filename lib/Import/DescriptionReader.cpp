@@ -196,10 +196,14 @@ bool Reader::takeTokenizer(SideDescription &side, const std::string &name) {
 
 /// Text has no more rows than have positions.
 void Reader::limitSource() {
+  std::optional<int64_t> &most = model.source->most;
+  for (const LayerDescription &layer : model.encoder->layers)
+    if (int64_t rows = layer.position.rotatedRows)
+      most = std::min(most.value_or(rows), rows);
   const PositionDescription &position = model.encoder->position;
   if (!position.learned() && !(position.rotary() && position.length > 0))
     return;
-  model.source->most = position.length;
+  most = std::min(most.value_or(position.length), position.length);
   if (model.source->length.value_or(0) > position.length)
     errors.expected("source.length",
                     "at most the rows of learned positions, " + std::to_string(position.length),

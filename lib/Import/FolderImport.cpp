@@ -382,29 +382,12 @@ static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
   return {};
 }
 
-/// The tokens of a text in training, where longer ones would have other positions in each row: an
-/// encoder has the factors of `longrope` for texts that are not longer.
-static std::optional<int64_t> longropeLength(const Json &config) {
-  for (const char *key : {"rope_scaling", "rope_parameters"}) {
-    const Json rope = config.value(key, Json());
-    if (!rope.is_object() || !rope.contains("short_factor"))
-      continue;
-    constexpr const char *length = "original_max_position_embeddings";
-    const Json original = rope.value(length, config.value(length, Json()));
-    if (original.is_number_integer())
-      return original.get<int64_t>();
-  }
-  return std::nullopt;
-}
-
 /// Limits the tokens of a text as Sentence-Transformers does: by the model's settings, else by the
 /// tokenizer's.
 static Status limitTexts(const FolderModel &model, bool givesVectors, Description &description) {
   std::optional<int64_t> longest = model.modules ? model.modules->longest : std::nullopt;
   if (!longest && givesVectors && !isGguf(model.folder) && !model.isStatic())
     longest = HEDDLE_TRY(tokenizerLength(model.folder));
-  if (auto original = longropeLength(model.config); original && !description.target)
-    longest = std::min(longest.value_or(*original), *original);
   if (longest && description.source)
     description.source->most = std::min(description.source->most.value_or(*longest), *longest);
   return {};

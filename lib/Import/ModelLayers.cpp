@@ -156,12 +156,15 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
       DenseF64ArrayAttr frequencies;
       if (!position.frequencies.empty())
         frequencies = f.b.getDenseF64ArrayAttr(position.frequencies);
+      IntegerAttr length;
+      if (position.rotatedRows > 0)
+        length = f.b.getI64IntegerAttr(position.rotatedRows);
       for (Value *rotated : {&q, &k})
         *rotated = RotaryOp::create(f.b, f.loc, rotated->getType(), *rotated, offset, starts,
                                     f.b.getF64FloatAttr(position.base),
                                     f.b.getF64FloatAttr(position.fraction),
                                     f.b.getF64FloatAttr(position.factor), frequencies,
-                                    f.b.getF64FloatAttr(position.magnitude));
+                                    f.b.getF64FloatAttr(position.magnitude), length);
     }
     if (call.cached()) {
       Value counts = call.prompt ? addedTokens(f) : Value();

@@ -130,12 +130,14 @@ void Scaling::yarn() {
   position.magnitude = number("attention_factor", usual);
 }
 
-/// A factor for each pair: the long ones where texts may be longer than in training. Source: Ding et
-/// al., LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, section 3.
+/// A factor for each pair: the long ones where texts may be longer than in training, else the short
+/// ones, with which no text may be longer. Source: Ding et al., LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, section 3.
 void Scaling::longrope() {
   if (!hasOriginal())
     return;
   bool isLong = limit > original();
+  if (!isLong)
+    position.rotatedRows = original();
   for (const char *key : {"short_factor", "long_factor"}) {
     if (!in.require(key, errors))
       return;

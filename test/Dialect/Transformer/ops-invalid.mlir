@@ -847,6 +847,22 @@ func.func @rotary_c7_alone(%x: tensor<?x2x?x8xf32>) {
 
 // -----
 
+func.func @rotary_c8_zero(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C8: expected a length of at least 1, found 0}}
+  %y = transformer.rotary %x {length = 0 : i64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c8_rows(%x: tensor<?x2x9x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C8: expected at most 8 rows, which have positions, found 9}}
+  %y = transformer.rotary %x {length = 8 : i64} : tensor<?x2x9x8xf32>
+  return
+}
+
+// -----
+
 func.func @rms_norm_c1_heads(%x: tensor<?x2x?x8xf32>, %g: tensor<3x8xf32>) {
   // expected-error @+1 {{'transformer.rms_norm' op C1: dimension 0 of gamma: expected 2 in [2, 8], found [3, 8]}}
   %y = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x2x?x8xf32>, tensor<3x8xf32>) -> tensor<?x2x?x8xf32>

@@ -178,8 +178,8 @@ func.func @rotary(%x: tensor<1x2x?x8xf32>, %n: i32, %s: tensor<?xi32>) -> tensor
   %c = transformer.rotary %b documents(%s : tensor<?xi32>) {fraction = 0.75 : f64} : tensor<1x2x?x8xf32>
   // CHECK: transformer.rotary %{{.*}} {factor = 8.000000e+00 : f64} : tensor<1x2x?x8xf32>
   %d = transformer.rotary %c {factor = 8.0 : f64} : tensor<1x2x?x8xf32>
-  // CHECK: transformer.rotary %{{.*}} {fraction = 5.000000e-01 : f64, frequencies = array<f64: 1.000000e+00, 2.500000e-01>, magnitude = 1.250000e+00 : f64} : tensor<1x2x?x8xf32>
-  %e = transformer.rotary %d {fraction = 0.5 : f64, frequencies = array<f64: 1.0, 0.25>, magnitude = 1.25 : f64} : tensor<1x2x?x8xf32>
+  // CHECK: transformer.rotary %{{.*}} {fraction = 5.000000e-01 : f64, frequencies = array<f64: 1.000000e+00, 2.500000e-01>, length = 64 : i64, magnitude = 1.250000e+00 : f64} : tensor<1x2x?x8xf32>
+  %e = transformer.rotary %d {fraction = 0.5 : f64, frequencies = array<f64: 1.0, 0.25>, length = 64 : i64, magnitude = 1.25 : f64} : tensor<1x2x?x8xf32>
   return %e : tensor<1x2x?x8xf32>
 }
 

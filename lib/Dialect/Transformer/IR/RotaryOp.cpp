@@ -57,16 +57,27 @@ LogicalResult RotaryOp::verify() {
     return emitOpError("C7: expected ")
            << (frequencies ? "a finite magnitude above 0" : "no magnitude without frequencies")
            << ", found " << numberText(magnitude);
+  if (std::optional<int64_t> length = getLength()) {
+    int64_t rows = dim(getInput(), 2);
+    if (*length < 1)
+      return emitOpError("C8: expected a length of at least 1, found ") << *length;
+    if (!getDocuments() && !ShapedType::isDynamic(rows) && rows > *length)
+      return emitOpError("C8: expected at most ")
+             << *length << " rows, which have positions, found " << rows;
+  }
   return success();
 }
 
 void RotaryOp::inferShapes(SymbolicShapes &shapes) {
   requireOrigin(*this, shapes);
+  if (std::optional<int64_t> length = getLength())
+    requirePositions(*this, shapes.of(getInput())[2], *length, "rows that have rotary positions",
+                     shapes);
   shapes.inferRows(*this);
 }
 
 void RotaryOp::limitValues(OpOperand &operand, ValueLimits &limits) {
-  limitStarts(getDocuments(), getInput(), operand, limits);
+  limitStarts(getDocuments(), getInput(), operand, limits, getLength().value_or(0));
 }
 
 Value RotaryOp::documentStarts() { return getDocuments(); }

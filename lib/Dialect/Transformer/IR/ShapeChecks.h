@@ -34,6 +34,17 @@ void requireOrigin(Op op, SymbolicShapes &shapes) {
   if (Value offset = op.getOffset(); offset && isa<ShapedType>(offset.getType()))
     shapes.require(shapes.of(offset)[0], shapes.of(op.getInput())[0], "the offsets and the batch");
 }
+/// `rows` of a sequence and those before them are at most `known`, which `what` names. Documents
+/// (limitStarts) and offsets of each sequence (the planner's caches) have limits elsewhere.
+template <typename Op>
+void requirePositions(Op op, const SizeExpr &rows, int64_t known, std::string what,
+                      SymbolicShapes &shapes) {
+  Value offset = op.getOffset(); // a length that a session counts; other numbers are not known here
+  if (op.getDocuments() || (offset && isa<ShapedType>(offset.getType())))
+    return;
+  SizeExpr before = offset && shapes.knows(offset) ? shapes.of(offset)[0] : SizeExpr(0);
+  shapes.requireAtMost(before + rows, known, std::move(what));
+}
 LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value documents, Value offset);
 void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
                  int64_t maxLength = 0);

@@ -160,13 +160,9 @@ void PositionSinusoidalOp::inferShapes(SymbolicShapes &shapes) {
 }
 
 void PositionLearnedOp::inferShapes(SymbolicShapes &shapes) {
-  SizeExpr rows = shapes.of(getInput())[1];
-  Value offset = getOffset(); // a length that a session counts; other numbers are not known here
-  bool each = offset && isa<ShapedType>(offset.getType()); // the planner limits the caches' rows
-  SizeExpr before = offset && shapes.knows(offset) ? shapes.of(offset)[0] : SizeExpr(0);
   requireOrigin(*this, shapes);
-  if (!getDocuments() && !each)
-    shapes.requireAtMost(before + rows, dim(getTable(), 0), "rows of the position table");
+  requirePositions(*this, shapes.of(getInput())[1], dim(getTable(), 0),
+                   "rows of the position table", shapes);
   shapes.inferRows(*this);
 }
 

@@ -132,7 +132,8 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
     the pairs is that of GPT-NeoX and Llama. A factor other than 1 is the linear scaling of positions: Chen et al., Extending
     Context Window of Large Language Models via Positional Interpolation, section 2.3. With `frequencies`, r/2 numbers, the angle
     is `p * frequencies[j]`, whatever `base` and `factor` are, and `magnitude` multiplies every cosine and sine: other scalings are
-    such numbers (llama3, YaRN, LongRoPE), which nothing but the model determines.
+    such numbers (llama3, YaRN, LongRoPE), which nothing but the model determines. With `length` a sequence or document has at most
+    so many rows: `frequencies` are not those of longer ones.
 
     Constraints:
     * C1: `base` is a finite number of at least 1.
@@ -142,13 +143,14 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
     * C5: `documents` is a vector, and stands without `offset`.
     * C6: `frequencies` are r/2 finite numbers of at least 0.
     * C7: `magnitude` is finite and above 0, and 1 without `frequencies`.
+    * C8: `length` is at least 1, and at least T where T is static and no documents are given.
 
     Example:
     ```mlir
     func.func @rotate(%q: tensor<?x8x?x64xf32>, %n: i32) -> tensor<?x8x?x64xf32> {
       %a = transformer.rotary %q : tensor<?x8x?x64xf32>
       %b = transformer.rotary %a offset(%n : i32) {base = 500000.0 : f64, fraction = 0.5 : f64} : tensor<?x8x?x64xf32>
-      %c = transformer.rotary %b {fraction = 0.0625 : f64, frequencies = array<f64: 1.0, 0.125>, magnitude = 1.25 : f64} : tensor<?x8x?x64xf32>
+      %c = transformer.rotary %b {fraction = 0.0625 : f64, frequencies = array<f64: 1.0, 0.125>, length = 4096 : i64, magnitude = 1.25 : f64} : tensor<?x8x?x64xf32>
       return %c : tensor<?x8x?x64xf32>
     }
     ```
@@ -156,7 +158,7 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
   let arguments = (ins Transformer_Heads:$input, Optional<Transformer_OffsetOperand>:$offset, Optional<TensorOf<[I32]>>:$documents,
                        DefaultValuedAttr<F64Attr, "10000.0">:$base, DefaultValuedAttr<F64Attr, "1.0">:$fraction,
                        DefaultValuedAttr<F64Attr, "1.0">:$factor, OptionalAttr<DenseF64ArrayAttr>:$frequencies,
-                       DefaultValuedAttr<F64Attr, "1.0">:$magnitude);
+                       DefaultValuedAttr<F64Attr, "1.0">:$magnitude, OptionalAttr<I64Attr>:$length);
   let results = (outs Transformer_Heads:$result);
   let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
   let hasVerifier = 1;
