@@ -114,7 +114,7 @@ Expected<Value> attr(Call &call) {
 Expected<Value> join(Call &call) {
   const Values items = HEDDLE_TRY(elementsOf(call.self, call.budget));
   const Value between = HEDDLE_TRY(textValueOf(call.value(0, Value::text("")), call.budget));
-  HEDDLE_TRY(call.budget.allocate(between.text().size() * items.size()));
+  HEDDLE_TRY(call.budget.allocate(bytesOf(between) * items.size()));
   TextBuilder text;
   for (size_t i = 0; i < items.size(); ++i) {
     const Value part = HEDDLE_TRY(partOf(call, items[i], call.value(1)));

@@ -155,7 +155,7 @@ Expected<Value> join(Call &call) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (!items[i].isText())
       return call.error("strings", items[i]);
-    HEDDLE_TRY(call.budget.allocate(items[i].text().size() + call.self.text().size()));
+    HEDDLE_TRY(call.budget.allocate(bytesOf(items[i]) + bytesOf(call.self)));
     if (i > 0)
       text.add(call.self);
     text.add(items[i]);

@@ -347,8 +347,7 @@ void replaceIn(std::string_view text, std::string_view old, int64_t most,
   keep(text.substr(at));
 }
 
-size_t replacedSize(std::string_view text, std::string_view old, std::string_view with,
-                    int64_t most) {
+size_t replacedSize(std::string_view text, std::string_view old, size_t each, int64_t most) {
   size_t count = 0;
   if (old.empty())
     count = text.size() + 1;
@@ -358,7 +357,7 @@ size_t replacedSize(std::string_view text, std::string_view old, std::string_vie
   if (most >= 0)
     count = std::min(count, static_cast<size_t>(most));
   size_t added = 0;
-  return __builtin_mul_overflow(count, with.size(), &added) || added > SIZE_MAX - text.size()
+  return __builtin_mul_overflow(count, each, &added) || added > SIZE_MAX - text.size()
              ? SIZE_MAX
              : text.size() + added;
 }

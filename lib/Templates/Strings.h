@@ -64,9 +64,9 @@ std::vector<std::string_view> splitAt(std::string_view text, std::string_view se
 void replaceIn(std::string_view text, std::string_view old, int64_t most,
                const std::function<void(std::string_view)> &keep, const std::function<void()> &put);
 
-/// Bytes of the result, and of what finding the places costs.
-size_t replacedSize(std::string_view text, std::string_view old, std::string_view with,
-                    int64_t most);
+/// Bytes of the text with `each` more for every place that is replaced; SIZE_MAX where there is no
+/// such number.
+size_t replacedSize(std::string_view text, std::string_view old, size_t each, int64_t most);
 
 /// As Python shows a string in a list: 'it' or "it's", and \n.
 std::string pythonQuoted(std::string_view text);

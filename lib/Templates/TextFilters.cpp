@@ -85,7 +85,10 @@ Expected<Value> format(Call &call) {
 
 Expected<Value> replacedText(const Value &text, const std::string &old, const Value &with,
                              int64_t most, Budget &budget) {
-  HEDDLE_TRY(budget.allocate(replacedSize(text.text(), old, with.text(), most)));
+  // Each place may also cut a given part in two.
+  const size_t each = bytesOf(with) + (text.given().empty() ? 0 : sizeof(TokenSpan));
+  HEDDLE_TRY(budget.allocate(bytesOf(text) - text.text().size()));
+  HEDDLE_TRY(budget.allocate(replacedSize(text.text(), old, each, most)));
   TextBuilder result;
   replaceIn(
       text.text(), old, most, [&](std::string_view part) { result.addPart(text, part); },

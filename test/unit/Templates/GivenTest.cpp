@@ -89,3 +89,21 @@ TEST(Given, RolesThatAreWordsAreTheTemplates) {
 }
 
 } // namespace
+
+/// Parts that are given take memory too: a text of letters that each are one would take nine times its size.
+TEST(Given, CountsItsPartsAsMemory) {
+  const std::string spotted = "{% set ns = namespace(s='') %}{% for i in range(200) %}"
+                              "{% set ns.s = ns.s ~ '-' ~ x %}{% endfor %}";
+  for (const char *operation :
+       {"('|' * 400) | replace('|', ns.s)", "('|' * 400).replace('|', ns.s)",
+        "([0] * 400) | join(ns.s)", "ns.s.join(['a'] * 400)", "'a'.join([ns.s] * 400)"}) {
+    const auto parsed = Template::parse(spotted + "{{ (" + operation + ") | length }}", "t");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    // The text alone is 160,000 bytes; the parts of it that are given are 80,000 times 8.
+    const auto made = parsed->renderParts(Json::object(), {{"x", "a"}}, {.bytes = 800'000});
+    ASSERT_FALSE(made) << operation;
+    EXPECT_EQ(made.error().message,
+              "t:1: expected at most 800000 bytes of texts and lists, found more")
+        << operation;
+  }
+}
