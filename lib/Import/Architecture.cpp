@@ -7,6 +7,7 @@
 
 #include "Architecture.h"
 
+#include "RotaryConfig.h"
 #include "Schema.h"
 
 #include "heddle/Support/Json.h"
@@ -303,42 +304,7 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
                   part);
 }
 
-/// Keys of rotary positions that Transformers 5 moved into `rope_parameters`, which rules where a
-/// file has both.
-static void chooseRotary(Json &config, std::vector<std::string> &notes) {
-  const Json rope = config.value("rope_parameters", Json());
-  if (!rope.is_object())
-    return;
-  if (config.value("rope_scaling", Json()).is_object() && !rope.contains("full_attention")) {
-    config.erase("rope_parameters"); // an older key in a newer file goes over all of them
-    return;
-  }
-  struct Place {
-    const char *kind, *key, *older;
-  };
-  constexpr Place places[] = {{"", "rope_theta", "rope_theta"},
-                              {"", "partial_rotary_factor", "partial_rotary_factor"},
-                              {"full_attention", "rope_theta", "rope_theta"},
-                              {"full_attention", "rope_theta", "global_rope_theta"},
-                              {"sliding_attention", "rope_theta", "rope_local_base_freq"},
-                              {"sliding_attention", "rope_theta", "local_rope_theta"}};
-  for (const auto &[kind, name, key] : places) {
-    const Json part = *kind ? rope.value(kind, Json()) : rope;
-    const Json inner = part.is_object() ? part.value(name, Json()) : Json(),
-               outer = config.value(key, Json());
-    if (inner.is_null() || outer.is_null())
-      continue;
-    if (inner != outer)
-      notes.push_back("rope_parameters." + std::string(kind) + (*kind ? "." : "") + name +
-                      ": expected the " + shown(outer) + " of " + key + ", found " + shown(inner) +
-                      ": Transformers 5 takes the latter, and so does Heddle; Transformers 4 took "
-                      "the former");
-    config[key] = inner;
-  }
-}
-
-void Architecture::complete(Json &config, std::vector<std::string> &notes) {
-  chooseRotary(config, notes);
+void Architecture::complete(Json &config) {
   for (auto &[key, value] : config.items())
     // The padding of RoBERTa counts positions, from 0 on where it is -1.
     if (llvm::StringRef(key).ends_with("_token_id") && key != "pad_token_id" && value == -1)
@@ -351,6 +317,24 @@ void Architecture::complete(Json &config, std::vector<std::string> &notes) {
   for (int64_t i = 0; i < count.get<int64_t>(); ++i)
     names[std::to_string(i)] = "LABEL_" + std::to_string(i);
   config["id2label"] = std::move(names);
+}
+
+/// What the family says of rotary positions counts too, so this is not a matter of the folder alone.
+void Architecture::completeConfig() {
+  complete(config);
+  const Json &keys = section(document, "config");
+  RotaryClass family;
+  family.byLayerType = keys.contains("rope_local_scaling");
+  family.scalesBoth = keys.contains("global_rope_theta");
+  if (keys.contains("rotary_emb_base"))
+    family.base = "rotary_emb_base";
+  for (const char *part : {"rotary_pct", "rotary_emb_fraction"})
+    if (keys.contains(part))
+      family.part = part;
+  if (const Json own = keys.value("original_max_position_embeddings", Json());
+      own.is_object() && own.value("default", Json()).is_number_integer() && !isGguf(folder))
+    family.original = own["default"].get<int64_t>();
+  chooseRotary(config, family, disagreements);
 }
 
 Expected<Architecture> Architecture::fromJson(Json document, const std::string &file,
@@ -382,7 +366,7 @@ Expected<Architecture> Architecture::fromJson(Json document, const std::string &
     made.config = std::move(inner);
   }
   if (made.config.is_object())
-    complete(made.config, made.disagreements);
+    made.completeConfig();
   const Json kind = made.document["model"].value("kind", Json());
   bool decodes = kind == "decoder";
   std::string stack = decodes ? "decoder" : "encoder", side = decodes ? "target" : "source";

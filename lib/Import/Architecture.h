@@ -44,9 +44,9 @@ public:
   /// What config.json of the model in a GGUF file would say, by the section `gguf` of the architecture
   /// file that names the file's architecture. `load` takes it with the file's path as its folder.
   static Expected<Json> ggufConfig(const Gguf &file);
-  /// A configuration as Transformers completes it: -1 is no token, a number of classes names them, and
-  /// `rope_parameters` goes over older keys. Appends a line for each key that says two things.
-  static void complete(Json &config, std::vector<std::string> &notes);
+  /// A configuration as Transformers completes it: -1 is no token, and a number of classes names
+  /// them.
+  static void complete(Json &config);
   /// Whether `value` fits the key `name` of a configuration: sizes of tables, of rows, of heads and of
   /// layers are integers of at least 1.
   static bool fits(const std::string &name, const Json &value);
@@ -83,7 +83,8 @@ public:
   const std::string &missingHead() const { return missing; }
   /// The parts of the folder that this is not, listed; empty: there are none.
   const std::string &otherParts() const { return others; }
-  /// Keys of the configuration that say two things, of which one is taken.
+  /// Keys of the configuration that say two things, of which one is taken, and keys of rotary
+  /// positions that are not read.
   const std::vector<std::string> &notes() const { return disagreements; }
   /// The value of a name: a key of the configuration, a bound name, or a table.
   Expected<Json> value(const std::string &name);
@@ -112,6 +113,7 @@ private:
   Status check() const;
   Expected<Json> ggufSection(const Json &own) const;
   Status takeGgufTensors();
+  void completeConfig();
   Status checkRequirements();
   Status choosePrefixes(const WeightSource &checkpoint);
   Expected<std::vector<std::string>> namesAfter(const std::string &mark, const std::string &key);

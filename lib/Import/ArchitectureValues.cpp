@@ -181,6 +181,8 @@ Expected<int64_t> Architecture::integer(const Json &json, const std::string &key
 
 Status Architecture::checkRequirements() {
   for (const auto &[condition, message] : section(document, "require").items()) {
+    if (message.is_null()) // what the base requires is not required here
+      continue;
     std::vector<std::string> found; // values of the keys that the condition asks for
     auto asked = [&](const std::string &name) {
       Expected<Json> made = value(name);

@@ -13,6 +13,7 @@
 #include "Description.h"
 #include "DescriptionImport.h"
 #include "FolderLanguages.h"
+#include "FolderModel.h"
 #include "FolderSpeech.h"
 #include "FolderTask.h"
 #include "FolderTexts.h"
@@ -22,7 +23,6 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Pack/Checkpoint.h"
-#include "heddle/Pack/GgufWeights.h"
 #include "heddle/Pack/SeededWeights.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
@@ -214,23 +214,6 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
   return true;
 }
 
-/// config.json of a folder whose checkpoint can be read, or what a GGUF file says in its place.
-static Expected<Json> readConfig(const std::string &path) {
-  if (isGguf(path))
-    return Architecture::ggufConfig(HEDDLE_TRY(Gguf::open(path)));
-  Json config = HEDDLE_TRY(readJsonObject(path));
-  if (auto found = config.find("quantization_config"); found != config.end() && !found->is_null()) {
-    const Json method = found->is_object() ? found->value("quant_method", Json()) : Json();
-    return inputError(path +
-                      ": quantization_config: expected a checkpoint of f32, f16 or bf16, found one "
-                      "quantised by " +
-                      (method.is_string() ? quotedText(method.get<std::string>())
-                                          : std::string("a method without a name")) +
-                      ", which is not supported: --dtype quantises");
-  }
-  return config;
-}
-
 /// Checks `--context` against the positions that the folder's model knows; without it caches, which
 /// are as large as the model allows, hold a usual number of tokens.
 static Status limitCaches(const ImportOptions &options, const std::string &path,
@@ -245,32 +228,6 @@ static Status limitCaches(const ImportOptions &options, const std::string &path,
                       std::to_string(*options.context));
   limit = std::min(limit, usual);
   return {};
-}
-
-/// What a GGUF file says of vectors, in place of modules.json: how rows become one.
-static Expected<std::optional<SentenceModules>> ggufModules(const std::string &path) {
-  const Gguf file = HEDDLE_TRY(Gguf::open(path));
-  const std::string key =
-      std::string(HEDDLE_TRY(file.text("general.architecture"))) + ".pooling_type";
-  const std::optional<int64_t> kind = HEDDLE_TRY(file.integer(key));
-  constexpr const char *poolings[] = {nullptr, "mean", "cls", "last"};
-  if (kind && (*kind < 0 || *kind >= static_cast<int64_t>(std::size(poolings))))
-    return file.mistaken(key, "0 (none), 1 (mean), 2 (cls) or 3 (last)");
-  if (!kind || *kind == 0)
-    return std::optional<SentenceModules>();
-  SentenceModules modules;
-  modules.pool = {poolings[*kind]};
-  return std::optional(std::move(modules));
-}
-
-/// Tensors of a folder or of a GGUF file.
-static Expected<std::unique_ptr<WeightSource>> openTensors(const std::string &model,
-                                                           std::vector<std::string> &files,
-                                                           const std::string &className) {
-  if (!isGguf(model))
-    return openCheckpoint(model, files, className);
-  files.push_back(model);
-  return openGgufWeights(model);
 }
 
 /// Warns of what the folder says and the model leaves out.
@@ -302,66 +259,6 @@ static Error ofFolder(Error problem, const std::string &path, const ImportOption
   return architecture.ofDescription(std::move(problem), path);
 }
 
-/// The configuration of a table of words' vectors. The folder has no file of it, so the tensor gives
-/// the sizes.
-static Expected<Json> staticConfig(const std::string &folder) {
-  std::vector<std::string> files;
-  auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, files));
-  int table = checkpoint->find("embedding.weight");
-  if (table < 0)
-    table = checkpoint->find("embeddings");
-  if (table < 0 || checkpoint->tensors()[table].shape.size() != 2)
-    return inputError(checkpoint->name() +
-                      ": expected a table of words' vectors, embedding.weight or embeddings, found "
-                      "none");
-  if (checkpoint->find("mapping") >= 0)
-    return inputError(checkpoint->name() + ": mapping: expected a row for each token, found rows "
-                                           "that tokens share, which is not supported");
-  const TensorInfo &info = checkpoint->tensors()[table];
-  return Json{{"model_type", "static_embedding"},
-              {"vocab_size", info.shape[0]},
-              {"hidden_size", info.shape[1]},
-              {"weighted", checkpoint->find("weights") >= 0}};
-}
-
-namespace {
-/// A folder or a GGUF file on its way to a model.
-struct FolderModel {
-  std::string root;   ///< what the user names
-  std::string folder; ///< of the model, which Sentence-Transformers may put inside
-  std::optional<SentenceModules> modules;
-  Json config;
-  std::vector<std::string> files; ///< that were read
-  std::vector<std::string> notes; ///< about keys of the configuration that say two things
-
-  static Expected<FolderModel> open(const std::string &root);
-  bool isStatic() const { return modules && modules->first == FirstModule::Static; }
-  TokenizerChanges tokenizerChanges() const {
-    return {.lowers = modules && modules->lowers, .leavesSpecials = isStatic()};
-  }
-};
-} // namespace
-
-Expected<FolderModel> FolderModel::open(const std::string &root) {
-  FolderModel model{.root = root, .folder = root};
-  model.modules =
-      HEDDLE_TRY(isGguf(root) ? ggufModules(root) : readSentenceModules(root, model.files));
-  if (model.modules && !model.modules->modelFolder.empty())
-    model.folder = model.modules->modelFolder;
-  model.config = HEDDLE_TRY(model.isStatic() ? staticConfig(model.folder)
-                                             : readConfig(configPath(model.folder)));
-  Architecture::complete(model.config, model.notes);
-  return model;
-}
-
-/// The checkpoint; the class that the configuration names is for the message of a folder without one.
-static Expected<std::unique_ptr<WeightSource>> openWeights(FolderModel &model) {
-  const Json classes = model.config.value("architectures", Json());
-  const bool isNamed = classes.is_array() && !classes.empty() && classes[0].is_string();
-  return openTensors(model.folder, model.files,
-                     isNamed ? classes[0].get<std::string>() : std::string());
-}
-
 /// Takes the head of a folder whose configuration names no class by the checkpoint's tensors.
 static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
                        const ImportOptions &options, Architecture &architecture,
@@ -379,17 +276,6 @@ static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
       ": architectures: expected the class of the model, found none: its tensors are "
       "those of a class that ends with " +
       head);
-  return {};
-}
-
-/// Limits the tokens of a text as Sentence-Transformers does: by the model's settings, else by the
-/// tokenizer's.
-static Status limitTexts(const FolderModel &model, bool givesVectors, Description &description) {
-  std::optional<int64_t> longest = model.modules ? model.modules->longest : std::nullopt;
-  if (!longest && givesVectors && !isGguf(model.folder) && !model.isStatic())
-    longest = HEDDLE_TRY(tokenizerLength(model.folder));
-  if (longest && description.source)
-    description.source->most = std::min(description.source->most.value_or(*longest), *longest);
   return {};
 }
 
@@ -417,30 +303,35 @@ static bool isCrossEncoder(const Json &config) {
          config.contains("sbert_ce_default_activation_function");
 }
 
-Expected<ImportedModel> heddle::importFolder(const std::string &root, const ImportOptions &options,
-                                             mlir::MLIRContext &context) {
+/// The folder, where the options fit it.
+static Expected<FolderModel> openModel(const std::string &root, const ImportOptions &options) {
   if (!options.weights.empty())
     return usageError("--weights: expected a .mlir model beside it, found " + root +
                       ", which has weights of its own");
   FolderModel source = HEDDLE_TRY(FolderModel::open(root));
-  std::optional<SentenceModules> &modules = source.modules;
-  const std::string &folder = source.folder;
-  const std::string path = configPath(folder);
-  if (modules && !options.pool.empty())
+  if (source.modules && !options.pool.empty())
     return usageError("--pool: expected " +
                       std::string(isGguf(root) ? "a file without pooling_type"
                                                : "a folder without modules.json") +
                       ", found " + root);
+  return source;
+}
+
+Expected<ImportedModel> heddle::importFolder(const std::string &root, const ImportOptions &options,
+                                             mlir::MLIRContext &context) {
+  FolderModel source = HEDDLE_TRY(openModel(root, options));
+  std::optional<SentenceModules> &modules = source.modules;
+  const std::string &folder = source.folder;
+  const std::string path = configPath(folder);
   std::optional<TokenScores> scores;
   if (modules && modules->score)
     scores = HEDDLE_TRY(TokenScores::load(folder, source.config, *modules->score));
   if (modules) // vectors are asked for, whatever head the checkpoint was trained with
     source.config.erase("architectures");
   std::vector<std::string> warnings;
-  for (const std::string &note : source.notes)
-    warnings.push_back(path + ": " + note);
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, source.config, options.part));
-  auto checkpoint = openWeights(source); // an error is told below, after those of the configuration
+  auto checkpoint =
+      source.openWeights(); // an error is told below, after those of the configuration
   if (checkpoint)
     HEDDLE_TRY(takeHead(source, **checkpoint, options, architecture, warnings));
   source.config.update(HEDDLE_TRY(architecture.generation()));

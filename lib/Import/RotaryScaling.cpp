@@ -136,8 +136,6 @@ void Scaling::longrope() {
   if (!hasOriginal())
     return;
   bool isLong = limit > original();
-  if (!isLong)
-    position.rotatedRows = original();
   for (const char *key : {"short_factor", "long_factor"}) {
     if (!in.require(key, errors))
       return;
@@ -145,12 +143,13 @@ void Scaling::longrope() {
       return errors.expected(in.path(key), std::to_string(rotated / 2) + " numbers, one a pair",
                              std::to_string(count));
   }
+  if (!isLong && *in.find("short_factor") != *in.find("long_factor"))
+    position.rotatedRows = original();
   auto factors = in.find(isLong ? "long_factor" : "short_factor")->get<std::vector<double>>();
   for (auto [pair, factor] : llvm::enumerate(factors))
     position.frequencies.push_back(frequency(static_cast<int64_t>(pair)) / factor);
   double length = static_cast<double>(original()),
-         extended = position.in.get<double>("extended-length", length),
-         factor = extended != length ? extended / length : number("factor", 1);
+         factor = number("factor", position.in.get<double>("extended-length", length) / length);
   double usual =
       factor <= 1 || length <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(length));
   position.magnitude = number("attention_factor", usual);

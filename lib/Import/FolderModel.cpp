@@ -1,0 +1,107 @@
+//===- FolderModel.cpp - What a folder or a GGUF file holds ---------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "FolderModel.h"
+
+#include "Architecture.h"
+
+#include "heddle/Pack/Checkpoint.h"
+#include "heddle/Pack/GgufWeights.h"
+#include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+using namespace heddle;
+
+/// config.json of a folder whose checkpoint can be read, or what a GGUF file says in its place.
+static Expected<Json> readConfig(const std::string &path) {
+  if (isGguf(path))
+    return Architecture::ggufConfig(HEDDLE_TRY(Gguf::open(path)));
+  Json config = HEDDLE_TRY(readJsonObject(path));
+  if (auto found = config.find("quantization_config"); found != config.end() && !found->is_null()) {
+    const Json method = found->is_object() ? found->value("quant_method", Json()) : Json();
+    return inputError(path +
+                      ": quantization_config: expected a checkpoint of f32, f16 or bf16, found one "
+                      "quantised by " +
+                      (method.is_string() ? quotedText(method.get<std::string>())
+                                          : std::string("a method without a name")) +
+                      ", which is not supported: --dtype quantises");
+  }
+  return config;
+}
+
+/// What a GGUF file says of vectors, in place of modules.json: how rows become one.
+static Expected<std::optional<SentenceModules>> ggufModules(const std::string &path) {
+  const Gguf file = HEDDLE_TRY(Gguf::open(path));
+  const std::string key =
+      std::string(HEDDLE_TRY(file.text("general.architecture"))) + ".pooling_type";
+  const std::optional<int64_t> kind = HEDDLE_TRY(file.integer(key));
+  constexpr const char *poolings[] = {nullptr, "mean", "cls", "last"};
+  if (kind && (*kind < 0 || *kind >= static_cast<int64_t>(std::size(poolings))))
+    return file.mistaken(key, "0 (none), 1 (mean), 2 (cls) or 3 (last)");
+  if (!kind || *kind == 0)
+    return std::optional<SentenceModules>();
+  SentenceModules modules;
+  modules.pool = {poolings[*kind]};
+  return std::optional(std::move(modules));
+}
+
+/// Tensors of a folder or of a GGUF file.
+static Expected<std::unique_ptr<WeightSource>> openTensors(const std::string &model,
+                                                           std::vector<std::string> &files,
+                                                           const std::string &className) {
+  if (!isGguf(model))
+    return openCheckpoint(model, files, className);
+  files.push_back(model);
+  return openGgufWeights(model);
+}
+
+/// The configuration of a table of words' vectors. The folder has no file of it, so the tensor gives
+/// the sizes.
+static Expected<Json> staticConfig(const std::string &folder) {
+  std::vector<std::string> files;
+  auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, files));
+  int table = checkpoint->find("embedding.weight");
+  if (table < 0)
+    table = checkpoint->find("embeddings");
+  if (table < 0 || checkpoint->tensors()[table].shape.size() != 2)
+    return inputError(checkpoint->name() +
+                      ": expected a table of words' vectors, embedding.weight or embeddings, found "
+                      "none");
+  if (checkpoint->find("mapping") >= 0)
+    return inputError(checkpoint->name() + ": mapping: expected a row for each token, found rows "
+                                           "that tokens share, which is not supported");
+  const TensorInfo &info = checkpoint->tensors()[table];
+  return Json{{"model_type", "static_embedding"},
+              {"vocab_size", info.shape[0]},
+              {"hidden_size", info.shape[1]},
+              {"weighted", checkpoint->find("weights") >= 0}};
+}
+
+Expected<FolderModel> FolderModel::open(const std::string &root) {
+  FolderModel model{.root = root, .folder = root};
+  model.modules =
+      HEDDLE_TRY(isGguf(root) ? ggufModules(root) : readSentenceModules(root, model.files));
+  if (model.modules && !model.modules->modelFolder.empty())
+    model.folder = model.modules->modelFolder;
+  model.config = HEDDLE_TRY(model.isStatic() ? staticConfig(model.folder)
+                                             : readConfig(configPath(model.folder)));
+  Architecture::complete(model.config);
+  return model;
+}
+
+Expected<std::unique_ptr<WeightSource>> FolderModel::openWeights() {
+  const Json classes = config.value("architectures", Json());
+  const bool isNamed = classes.is_array() && !classes.empty() && classes[0].is_string();
+  return openTensors(folder, files, isNamed ? classes[0].get<std::string>() : std::string());
+}
+
+Status heddle::limitTexts(const FolderModel &model, bool givesVectors, Description &description) {
+  std::optional<int64_t> longest = model.modules ? model.modules->longest : std::nullopt;
+  if (!longest && givesVectors && !isGguf(model.folder) && !model.isStatic())
+    longest = HEDDLE_TRY(tokenizerLength(model.folder));
+  if (longest && description.source)
+    description.source->most = std::min(description.source->most.value_or(*longest), *longest);
+  return {};
+}
