@@ -231,10 +231,7 @@ constexpr GgufCut defaultCut = {"default", defaultSteps};
 Json stepJson(const CutStep &step, bool prefix) {
   switch (step.kind) {
   case CutKind::Split:
-    return {{"type", "Split"},
-            {"pattern", {{"Regex", step.regex}}},
-            {"behavior", "Isolated"},
-            {"invert", false}};
+    return splitJson(step.regex);
   case CutKind::EachDigit:
   case CutKind::Digits:
     return {{"type", "Digits"}, {"individual_digits", step.kind == CutKind::EachDigit}};
@@ -244,13 +241,24 @@ Json stepJson(const CutStep &step, bool prefix) {
   case CutKind::WordsAndBytes:
     break;
   }
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", prefix},
-          {"trim_offsets", true},
-          {"use_regex", step.kind == CutKind::WordsAndBytes}};
+  return byteLevelJson(prefix, step.kind == CutKind::WordsAndBytes);
 }
 
 } // namespace
+
+Json splitJson(const char *regex, const char *behavior, bool inverts) {
+  return {{"type", "Split"},
+          {"pattern", {{"Regex", regex}}},
+          {"behavior", behavior},
+          {"invert", inverts}};
+}
+
+Json byteLevelJson(bool prefix, bool cutsWords) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", prefix},
+          {"trim_offsets", true},
+          {"use_regex", cutsWords}};
+}
 
 Expected<GgufCut> ggufCut(const Gguf &file, std::vector<std::string> &warnings) {
   constexpr const char *key = "tokenizer.ggml.pre";

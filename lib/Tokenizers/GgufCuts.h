@@ -37,6 +37,10 @@ struct GgufCut {
   bool has(CutTraits trait) const { return (traits & trait) != 0; }
 };
 
+/// Pre-tokenizers of a tokenizer.json: by an expression, and the bytes of words.
+Json splitJson(const char *regex, const char *behavior = "Isolated", bool inverts = false);
+Json byteLevelJson(bool prefix, bool cutsWords);
+
 /// The cut that tokenizer.ggml.pre names. Without a name, or with "default", it is llama.cpp's, with
 /// a warning.
 Expected<GgufCut> ggufCut(const Gguf &file, std::vector<std::string> &warnings);

@@ -283,27 +283,16 @@ private:
     return type.composes ? Json{{"type", "NFC"}} : Json();
   }
 
-  static Json split(const char *regex, const char *behavior, bool invert) {
-    return {{"type", "Split"},
-            {"pattern", {{"Regex", regex}}},
-            {"behavior", behavior},
-            {"invert", invert}};
-  }
-
   Expected<Json> preTokenizer() const {
     if (usesWordPiece(type))
       return Json{{"type", "BertPreTokenizer"}};
     const bool prefix =
         type.cut == Cut::Clip ? false : HEDDLE_TRY(field.flagAt("add_prefix_space", false));
-    Json bytes = {{"type", "ByteLevel"},
-                  {"add_prefix_space", prefix},
-                  {"trim_offsets", true},
-                  {"use_regex", type.cut != Cut::Qwen}};
+    Json bytes = byteLevelJson(prefix, type.cut != Cut::Qwen);
     if (type.cut == Cut::Words)
       return bytes;
     constexpr const char *clip = R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
-    Json words =
-        type.cut == Cut::Qwen ? split(qwenWords, "Isolated", false) : split(clip, "Removed", true);
+    Json words = type.cut == Cut::Qwen ? splitJson(qwenWords) : splitJson(clip, "Removed", true);
     return Json{{"type", "Sequence"}, {"pretokenizers", Json::array({words, bytes})}};
   }
 

@@ -212,15 +212,19 @@ std::vector<FolderToken> TokenizerSettings::specialTokens() const {
 
 //===- Files ---------------------------------------------------------------===//
 
-void TokenizerSettings::gatherFiles(const Json &json, const std::string &path) {
+std::vector<std::string> TokenizerSettings::gatherFiles(const Json &json, const std::string &path) {
+  std::vector<std::string> further;
   for (const auto &[key, value] : json.items()) {
     if (const std::string *text = namesToken(key) ? tokenText(value) : nullptr)
       namedIn.emplace(*text, path);
     if (contains(extraKeys, key))
       for (const Json *token : listed(value))
-        if (const std::string *text = tokenText(*token))
+        if (const std::string *text = tokenText(*token)) {
           namedIn.emplace(*text, path);
+          further.push_back(*text);
+        }
   }
+  return further;
 }
 
 /// Whether a token of added_tokens.json is special: a key such as bos_token names it in either file,
@@ -242,12 +246,7 @@ bool TokenizerSettings::isNamedSpecial(const std::string &content) const {
 Status TokenizerSettings::mergeSpecialTokens() {
   const std::string path = (root / "special_tokens_map.json").string();
   const Json map = HEDDLE_TRY(readObject(path));
-  gatherFiles(config, file);
-  for (const char *key : extraKeys)
-    if (auto at = config.find(key); at != config.end())
-      for (const Json *token : listed(*at))
-        if (const std::string *text = tokenText(*token))
-          listedFirst.push_back(*text);
+  listedFirst = gatherFiles(config, file);
   gatherFiles(map, path);
   if (config.contains(addedTokensKey))
     return {};

@@ -68,7 +68,7 @@ private:
   Status readAddedTokens();
   Status mergeSpecialTokens();
   Status nameClass();
-  void gatherFiles(const Json &json, const std::string &path);
+  std::vector<std::string> gatherFiles(const Json &json, const std::string &path);
   FolderToken tokenOf(const Json &value) const;
   bool isNamedSpecial(const std::string &content) const;
 
