@@ -44,10 +44,16 @@ Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std:
     quantised += size;
   if (quantised <= plain)
     return FormatChoice{"f32", ""};
-  if (2 * asInt4 > quantised)
+  const bool isInt4 = 2 * asInt4 > quantised;
+  if (isInt4) // of other types the note tells the one with the most numbers
+    numbers["q4_0"] = numbers["q4_1"] = 0;
+  if (asInt4 == quantised)
     return FormatChoice{"int4", ""};
   const auto most = std::ranges::max_element(
       numbers, {}, [](const std::pair<const std::string, int64_t> &type) { return type.second; });
+  if (isInt4)
+    return FormatChoice{"int4", path + ": weights of type " + most->first +
+                                    " become int4 too; --dtype=bf16 keeps their precision"};
   return FormatChoice{"bf16", path + ": weights of type " + most->first +
                                   " run as bf16; --dtype=int8 or int4 is smaller, f32 exact"};
 }
