@@ -56,6 +56,10 @@ struct SizeExpr::Node {
   std::string name;
   std::shared_ptr<const Node> left, right;
   int depth = 1;
+
+  /// Appends the text: `level` is the precedence around it: 0 sum, 1 right operand of a sum, 2 product,
+  /// 3 right operand of a product.
+  void write(std::string &text, int level) const;
 };
 
 //===- Building ----------------------------------------------------------===//
@@ -253,30 +257,46 @@ SizeExpr SizeExpr::substitute(const std::map<std::string, SizeExpr, std::less<>>
               SizeExpr(node->right).substitute(values));
 }
 
-/// `level` is the precedence around the text: 0 sum, 1 right operand of a sum, 2 product, 3 right
-/// operand of a product.
-std::string SizeExpr::text(int level) const {
-  SizeExpr left(node->left ? node->left : node), right(node->right ? node->right : node);
-  auto enclosed = [&](int own, std::string inner) {
-    return level > own ? "(" + inner + ")" : inner;
-  };
-  switch (node->op) {
-  case Op::Constant:
-    return enclosed(node->value < 0 ? 0 : 3, std::to_string(node->value));
-  case Op::Dim:
-    return node->name;
-  case Op::Add:
+void SizeExpr::Node::write(std::string &text, int level) const {
+  const bool isSum = op == Op::Add || op == Op::Subtract;
+  const bool enclosed = (level > 0 && (isSum || (op == Op::Constant && value < 0))) ||
+                        (level > 2 && op == Op::Multiply);
+  if (enclosed)
+    text += '(';
+  if (op == Op::Constant) {
+    text += std::to_string(value);
+  } else if (op == Op::Dim) {
+    text += name;
+  } else if (isSum) {
+    left->write(text, 0);
     // x + -2 is written as x - 2.
-    if (right.isConstant() && right.constantValue() < 0 && inRange(right.constantValue()))
-      return enclosed(0, left.text(0) + " - " + std::to_string(-right.constantValue()));
-    return enclosed(0, left.text(0) + " + " + right.text(1));
-  case Op::Subtract:
-    return enclosed(0, left.text(0) + " - " + right.text(1));
-  case Op::Multiply:
-    return enclosed(2, left.text(2) + "*" + right.text(3));
-  default:
-    return std::string(functionName(node->op)) + "(" + left.text(0) + ", " + right.text(0) + ")";
+    const bool negative =
+        op == Op::Add && right->op == Op::Constant && right->value < 0 && inRange(right->value);
+    text += op == Op::Add && !negative ? " + " : " - ";
+    if (negative)
+      text += std::to_string(-right->value);
+    else
+      right->write(text, 1);
+  } else if (op == Op::Multiply) {
+    left->write(text, 2);
+    text += '*';
+    right->write(text, 3);
+  } else {
+    text += functionName(op);
+    text += '(';
+    left->write(text, 0);
+    text += ", ";
+    right->write(text, 0);
+    text += ')';
   }
+  if (enclosed)
+    text += ')';
+}
+
+std::string SizeExpr::text(int level) const {
+  std::string text;
+  node->write(text, level);
+  return text;
 }
 
 std::string SizeExpr::str() const { return text(0); }

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Deduplicates groups by text: builds a group's definition under a neutral
-// name, prints it, and looks the text up.
+// name, prints it, and looks the text up. Groups of later layers are mostly equal
+// before that, so that their definition is found by the shape of the body alone.
 
 #include "KernelDefinitions.h"
 
@@ -124,6 +125,72 @@ static void yieldStores(Block &body) {
   yield->setOperands(values);
 }
 
+/// Types of the values that the definition returns: what it stores in states, then what it yields.
+static SmallVector<Type> resultTypes(Block &body) {
+  SmallVector<Type> types;
+  for (Operation &op : body) {
+    if (auto set = dyn_cast<StateSetOp>(op))
+      types.push_back(set.getValue().getType());
+    else if (auto append = dyn_cast<CacheAppendOp>(op); append && append.getResult().use_empty())
+      types.push_back(append.getRows().getType());
+  }
+  for (Value yielded : body.getTerminator()->getOperands()) {
+    auto append = yielded.getDefiningOp<CacheAppendOp>();
+    types.push_back((append ? append.getRows() : yielded).getType());
+  }
+  return types;
+}
+
+//===- Equal bodies ------------------------------------------------------===//
+
+namespace {
+
+/// Writes a body as words that equal bodies have in common: names of states are left out, since a
+/// definition does not know whose memory it writes. Attributes and types are unique in a context.
+class BodyKey {
+public:
+  explicit BodyKey(KernelDefinitions::Key &words) : words(words) {}
+
+  void add(const void *unique) { words.push_back(reinterpret_cast<uintptr_t>(unique)); }
+  void add(Region &region) {
+    for (Block &block : region) {
+      words.push_back(block.getNumArguments());
+      for (BlockArgument argument : block.getArguments())
+        define(argument);
+      for (Operation &op : block)
+        add(op);
+    }
+    words.push_back(0); // ends a region
+  }
+
+private:
+  void define(Value value) {
+    numbers.try_emplace(value, numbers.size());
+    add(value.getType().getAsOpaquePointer());
+  }
+  void add(Operation &op) {
+    add(op.getName().getAsOpaquePointer());
+    NamedAttrList attributes(op.getAttrDictionary());
+    if (isa<StateSetOp, CacheAppendOp>(op))
+      attributes.erase("state");
+    add(attributes.getDictionary(op.getContext()).getAsOpaquePointer());
+    words.push_back(op.getNumOperands());
+    for (Value operand : op.getOperands())
+      words.push_back(numbers.lookup(operand));
+    words.push_back(op.getNumResults());
+    for (Value result : op.getResults())
+      define(result);
+    words.push_back(op.getNumRegions());
+    for (Region &region : op.getRegions())
+      add(region);
+  }
+
+  KernelDefinitions::Key &words;
+  DenseMap<Value, size_t> numbers;
+};
+
+} // namespace
+
 //===- Cost --------------------------------------------------------------===//
 
 static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
@@ -197,44 +264,18 @@ static void forgetRows(Block &body) {
     llvm::for_each(op.getResults(), forget);
 }
 
-FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTensor> operands,
-                                            ArrayRef<PlannedTensor> tables,
-                                            ArrayRef<PlannedTensor> results,
-                                            const ShapeExpressions &shapes) {
-  bool flat = treatsRowsAlike(group);
-  ScalarNames names(builder);
-  SmallVector<kernel::LayoutAttr> layouts;
-  KernelUse use;
-  use.bytes = 0;
-  auto argument = [&](const PlannedTensor &place, Type type, bool ids, const SizeExpr &bytes) {
-    layouts.push_back(layoutOf(place, type, flat, ids, names));
-    if (place.scalar)
-      return;
-    use.arguments.push_back(place);
-    use.bytes = use.bytes + bytes;
-  };
-  for (auto [i, place] : llvm::enumerate(operands)) {
-    Type type = group->getOperand(i).getType();
-    bool ids = isa<ShapedType>(type) && formatOf(type).kind == ElementFormat::Kind::Index;
-    argument(place, type, ids, bytesRead(group, i, place, shapes));
-  }
-  IRMapping mapping;
+/// The name of the definition with this body and these layouts, which is created if it is new.
+StringAttr KernelDefinitions::nameOf(GroupOp group, ArrayRef<Type> tables,
+                                     ArrayRef<kernel::LayoutAttr> layouts, size_t scalars) {
   Region body;
+  IRMapping mapping;
   group.getBody().cloneInto(&body, mapping);
   yieldStores(body.front());
-  if (flat)
+  if (treatsRowsAlike(group))
     forgetRows(body.front());
-  for (const PlannedTensor &table : tables) {
-    auto type = RankedTensorType::get({ShapedType::kDynamic, table.dims.back().constantValue()},
-                                      builder.getF32Type());
-    body.addArgument(type, group.getLoc());
-    argument(table, type, false, tableBytesRead(operands, table));
-  }
-  size_t inputs = layouts.size();
-  for (auto [place, type] : llvm::zip(results, body.front().getTerminator()->getOperandTypes()))
-    argument(place, type, false,
-             place.appended.value_or(product(place.dims)) * place.elementBytes());
-  kernel::DefOp def = define(group, body, layouts, inputs, names.list.size());
+  for (Type table : tables)
+    body.addArgument(table, group.getLoc());
+  kernel::DefOp def = define(group, body, layouts, body.getNumArguments(), scalars);
 
   // Definitions with equal text are equal; a new one is named after its group.
   std::string text;
@@ -245,13 +286,58 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
     def.erase();
   } else {
     std::string base = group.getName().str(), unique = base;
-    for (int i = 2; !this->names.insert(unique).second; ++i)
+    for (int i = 2; !names.insert(unique).second; ++i)
       unique = base + "_" + std::to_string(i);
     name = builder.getStringAttr(unique);
     def.setSymNameAttr(name);
   }
+  return name;
+}
+
+FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTensor> operands,
+                                            ArrayRef<PlannedTensor> tables,
+                                            ArrayRef<PlannedTensor> results,
+                                            const ShapeExpressions &shapes) {
+  bool flat = treatsRowsAlike(group);
+  ScalarNames scalars(builder);
+  SmallVector<kernel::LayoutAttr> layouts;
+  KernelUse use;
+  use.bytes = 0;
+  auto argument = [&](const PlannedTensor &place, Type type, bool ids, const SizeExpr &bytes) {
+    layouts.push_back(layoutOf(place, type, flat, ids, scalars));
+    if (place.scalar)
+      return;
+    use.arguments.push_back(place);
+    use.bytes = use.bytes + bytes;
+  };
+  for (auto [i, place] : llvm::enumerate(operands)) {
+    Type type = group->getOperand(i).getType();
+    bool ids = isa<ShapedType>(type) && formatOf(type).kind == ElementFormat::Kind::Index;
+    argument(place, type, ids, bytesRead(group, i, place, shapes));
+  }
+  SmallVector<Type> tableTypes;
+  for (const PlannedTensor &table : tables) {
+    tableTypes.push_back(RankedTensorType::get(
+        {ShapedType::kDynamic, table.dims.back().constantValue()}, builder.getF32Type()));
+    argument(table, tableTypes.back(), false, tableBytesRead(operands, table));
+  }
+  for (auto [place, type] : llvm::zip(results, resultTypes(group.getBody().front())))
+    argument(place, type, false,
+             place.appended.value_or(product(place.dims)) * place.elementBytes());
+
+  Key key;
+  BodyKey words(key);
+  words.add(group.getRootAttr().getAsOpaquePointer());
+  words.add(group.getBody());
+  for (Type table : tableTypes)
+    words.add(table.getAsOpaquePointer());
+  for (kernel::LayoutAttr layout : layouts)
+    words.add(layout.getAsOpaquePointer());
+  StringAttr &name = byBody[key];
+  if (!name)
+    name = nameOf(group, tableTypes, layouts, scalars.list.size());
   use.kernel = name;
-  use.scalars = names.list;
+  use.scalars = scalars.list;
   use.flops = flopsOf(group, shapes);
   return use;
 }

@@ -14,6 +14,9 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
+#include <vector>
+
 namespace heddle {
 
 /// Storage of a tensor in a program.
@@ -78,6 +81,7 @@ struct KernelUse {
 /// The definitions of a module, shared by equal groups.
 class KernelDefinitions {
 public:
+  using Key = std::vector<uintptr_t>;
   explicit KernelDefinitions(mlir::ModuleOp module);
 
   /// The definition of `group` with this storage, created if it is new, and how to launch it.
@@ -87,11 +91,14 @@ public:
                                  const ShapeExpressions &shapes);
 
 private:
+  mlir::StringAttr nameOf(kernel::GroupOp group, llvm::ArrayRef<mlir::Type> tables,
+                          llvm::ArrayRef<kernel::LayoutAttr> layouts, size_t scalars);
   kernel::DefOp define(kernel::GroupOp group, mlir::Region &body,
                        llvm::ArrayRef<kernel::LayoutAttr> layouts, size_t inputs, size_t scalars);
 
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
+  std::map<Key, mlir::StringAttr> byBody;  ///< body and layouts of a group -> its definition
   llvm::StringMap<mlir::StringAttr> known; ///< text of a definition -> its name
   llvm::StringSet<> names;
 };

@@ -365,6 +365,8 @@ LogicalResult ProgramPlanner::planGroups() {
           "expected a group, found an op outside of one; run group-kernels first");
     }
   }
+  for (auto [buffer, last] : lastReaders)
+    kernel::BufferOp(buffer).change([last = last](Buffer &b) { b.last = last; });
   return success();
 }
 
@@ -385,7 +387,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     // A temporary lives until its last reader.
     if (auto buffer = place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr)
       if (buffer.getInfo().getValue().kind == Buffer::Kind::Temporary)
-        buffer.change([&](Buffer &b) { b.last = index; });
+        lastReaders[buffer] = index;
     operands.push_back(*place);
   }
   SmallVector<PlannedTensor> tables;

@@ -84,6 +84,7 @@ private:
   mlir::OpBuilder b;
   kernel::ProgramOp program;
   llvm::DenseMap<mlir::Value, PlannedTensor> places;
+  llvm::DenseMap<kernel::BufferOp, int> lastReaders; ///< of temporaries: numbers of launches
   llvm::DenseMap<mlir::Attribute, mlir::Value> weights;
   llvm::StringMap<mlir::Value> states, tables;
   llvm::SmallVector<ShapeEquality> limitChecks; ///< of arguments that several ops read
