@@ -4,8 +4,8 @@
 //
 // LLD in process. It keeps global state: one link at a time. It works on files, which
 // here are in memory: one archive of all objects, and a pipe for the output, because
-// LLD puts a temporary file next to an output that is a file. No file name enters the
-// output.
+// LLD puts a temporary file next to an output that is a file. Where the system has none of
+// that, the files are in a temporary folder. No file name enters the output.
 
 #include "heddle/Target/ObjectCode.h"
 
@@ -14,11 +14,14 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "heddle/Support/OutputFile.h"
 #include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
 
 #include <array>
 #include <fcntl.h>
+#include <filesystem>
+#include <memory>
 #include <mutex>
 #include <sys/mman.h>
 #include <system_error>
@@ -34,7 +37,8 @@ namespace {
 class Descriptor {
 public:
   explicit Descriptor(int value) : value(value) {}
-  Descriptor(Descriptor &&other) noexcept : value(std::exchange(other.value, -1)) {}
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
   ~Descriptor() { close(); }
   void close() {
     if (value >= 0)
@@ -84,8 +88,9 @@ private:
 };
 } // namespace
 
-/// An archive of all objects in memory.
-static Expected<Descriptor> archiveOf(const std::vector<std::string> &objects) {
+/// An archive of all objects.
+static Expected<std::unique_ptr<llvm::MemoryBuffer>>
+archiveOf(const std::vector<std::string> &objects) {
   std::vector<llvm::NewArchiveMember> members;
   for (const std::string &object : objects)
     members.emplace_back(llvm::MemoryBufferRef(object, "kernel.o"));
@@ -94,51 +99,105 @@ static Expected<Descriptor> archiveOf(const std::vector<std::string> &objects) {
                                             /*Thin=*/false);
   if (!archive)
     return deviceError("the kernels make no archive: " + llvm::toString(archive.takeError()));
-  const int memory = memfd_create("heddle", MFD_CLOEXEC);
-  if (memory < 0)
-    return systemError("memory", "a file for the objects of kernels");
-  Descriptor file(memory);
-  for (llvm::StringRef left = (*archive)->getBuffer(); !left.empty();) {
-    const ssize_t written = ::write(file.get(), left.data(), left.size());
-    if (written < 0 && errno != EINTR)
-      return systemError("memory", "room for the objects of kernels");
-    left = left.drop_front(static_cast<size_t>(std::max<ssize_t>(written, 0)));
-  }
-  return file;
+  return std::move(*archive);
 }
 
 /// First line of LLD's messages.
 static std::string firstLine(llvm::StringRef text) { return text.trim().split('\n').first.str(); }
 
-Expected<std::vector<char>> heddle::linkSharedObject(const std::vector<std::string> &objects) {
-  static std::mutex oneLinkAtATime;
-  std::lock_guard<std::mutex> lock(oneLinkAtATime);
-
-  const Descriptor archive = HEDDLE_TRY(archiveOf(objects));
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    return systemError("memory", "a pipe for the linker's output");
-  const Descriptor from(ends[0]);
-  Descriptor to(ends[1]);
-  const std::string input = archive.path(), output = to.path();
+static Status runLinker(const std::string &input, const std::string &output) {
   const std::vector<const char *> arguments = {
       "ld.lld",      "-shared", "-nostdlib",    "--no-undefined",  "--strip-all", "--build-id=none",
       "--threads=1", "-o",      output.c_str(), "--whole-archive", input.c_str()};
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  std::optional<std::vector<char>> linked;
-  lld::Result result;
-  try {
-    PipeReader reader(from.get());
-    result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-    to.close();
-    linked = reader.take();
-  } catch (const std::system_error &error) {
-    return systemError("memory", "a thread for the linker's output", error.code().value());
-  }
+  const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
     return deviceError("the kernels cannot be linked: " + firstLine(messages));
+  return {};
+}
+
+//===- In memory ---------------------------------------------------------===//
+
+/// Links in memory; none where the system has no files in memory, no /proc that names them, or no
+/// thread for the output.
+static Expected<std::optional<std::vector<char>>> linkInMemory(llvm::StringRef archive) {
+  const Descriptor file(memfd_create("heddle", MFD_CLOEXEC));
+  if (file.get() < 0 || ::access(file.path().c_str(), F_OK) != 0)
+    return std::optional<std::vector<char>>();
+  for (llvm::StringRef left = archive; !left.empty();) {
+    const ssize_t written = ::write(file.get(), left.data(), left.size());
+    if (written < 0 && errno != EINTR)
+      return systemError("memory", "room for the objects of kernels");
+    left = left.drop_front(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return systemError("memory", "a pipe for the linker's output");
+  const Descriptor from(ends[0]);
+  Descriptor to(ends[1]);
+  std::unique_ptr<PipeReader> reader;
+  try {
+    reader = std::make_unique<PipeReader>(from.get());
+  } catch (const std::system_error &) {
+    return std::optional<std::vector<char>>();
+  }
+  Status status = runLinker(file.path(), to.path());
+  to.close();
+  std::optional<std::vector<char>> linked = reader->take();
+  HEDDLE_TRY(status);
   if (!linked)
     return systemError("memory", "room for the linked kernels", ENOMEM);
-  return std::move(*linked);
+  return linked;
+}
+
+//===- In a folder -------------------------------------------------------===//
+
+namespace {
+/// A folder of this process alone, which is deleted with its files.
+class TemporaryFolder {
+public:
+  static Expected<TemporaryFolder> create() {
+    std::error_code failure;
+    const std::filesystem::path all = std::filesystem::temp_directory_path(failure);
+    std::string pattern = (failure ? "/tmp" : all) / "heddle-XXXXXX";
+    if (!::mkdtemp(pattern.data()))
+      return systemError(pattern, "a folder that can be made for the linker");
+    return TemporaryFolder(std::move(pattern));
+  }
+  TemporaryFolder(TemporaryFolder &&other) noexcept : folder(std::exchange(other.folder, "")) {}
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!folder.empty())
+      std::filesystem::remove_all(folder, ignored);
+  }
+  std::string file(const char *name) const { return folder + "/" + name; }
+
+private:
+  explicit TemporaryFolder(std::string folder) : folder(std::move(folder)) {}
+  std::string folder;
+};
+} // namespace
+
+static Expected<std::vector<char>> linkInFolder(llvm::StringRef archive) {
+  const TemporaryFolder folder = HEDDLE_TRY(TemporaryFolder::create());
+  const std::string input = folder.file("kernels.a"), output = folder.file("kernels.so");
+  HEDDLE_TRY(replaceFile(input, {archive.data(), archive.size()}));
+  HEDDLE_TRY(runLinker(input, output));
+  auto linked = llvm::MemoryBuffer::getFile(output, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  if (!linked)
+    return systemError(output, "a file that can be read", linked.getError().value());
+  const llvm::StringRef bytes = (*linked)->getBuffer();
+  return std::vector<char>(bytes.begin(), bytes.end());
+}
+
+Expected<std::vector<char>> heddle::linkSharedObject(const std::vector<std::string> &objects) {
+  static std::mutex oneLinkAtATime;
+  std::lock_guard<std::mutex> lock(oneLinkAtATime);
+  const std::unique_ptr<llvm::MemoryBuffer> archive = HEDDLE_TRY(archiveOf(objects));
+  auto linked = HEDDLE_TRY(linkInMemory(archive->getBuffer()));
+  if (linked)
+    return std::move(*linked);
+  return linkInFolder(archive->getBuffer());
 }

@@ -7,6 +7,8 @@
 
 #include "heddle/Target/ObjectCode.h"
 
+#include "TemporaryFolder.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -14,7 +16,14 @@
 #include "mlir/Parser/Parser.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace heddle;
 
@@ -71,6 +80,36 @@ TEST(ObjectCode, EqualModulesGiveEqualBytes) {
   ASSERT_TRUE(static_cast<bool>(b)) << b.error().message;
   EXPECT_EQ(*a, *b);
   EXPECT_EQ(std::string(a->data() + 1, 3), "ELF");
+}
+
+/// Whether the same bytes are linked where the system has no files in memory, and nothing is left in the
+/// folder for temporary files.
+static bool linksWithoutMemory(const std::string &object, const std::vector<char> &expected) {
+  const test::TemporaryFolder folder;
+  setenv("TMPDIR", folder.path().c_str(), 1);
+  sock_filter refusal[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {std::size(refusal), refusal};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    return false;
+  auto linked = linkSharedObject({object});
+  return linked && *linked == expected && std::filesystem::is_empty(folder.path());
+}
+
+TEST(ObjectCode, LinksInAFolderWhereMemoryHasNoFiles) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe"; // no lock of another thread is inherited
+  Parsed parsed(square);
+  auto object = emitCpuObject(*parsed.module, *findCpuTarget("x86-64-v3"));
+  ASSERT_TRUE(static_cast<bool>(object)) << object.error().message;
+  auto expected = linkSharedObject({*object});
+  ASSERT_TRUE(static_cast<bool>(expected)) << expected.error().message;
+  EXPECT_EXIT(_exit(linksWithoutMemory(*object, *expected) ? 0 : 1), testing::ExitedWithCode(0),
+              "");
 }
 
 /// Without fused multiply-add LLVM would call fmaf: the linker refuses.
