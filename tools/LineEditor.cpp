@@ -34,39 +34,77 @@ struct LineEditor::State {
 
 namespace {
 
-volatile std::sig_atomic_t signalled = 0;
+volatile std::sig_atomic_t signalled = 0, stopping = 0, continued = 0;
 
-/// SIGINT reaches this handler alone, and only while keys are waited for.
-class Interruptible {
+/// A handler that sets a flag. The signal reaches it alone, and only while keys are waited for.
+class Flagged {
 public:
-  Interruptible() {
-    signalled = 0;
+  Flagged(int number, void (*handler)(int)) : number(number) {
     sigset_t block;
     sigemptyset(&block);
-    sigaddset(&block, SIGINT);
+    sigaddset(&block, number);
     sigprocmask(SIG_BLOCK, &block, &mask);
     struct sigaction action = {};
-    action.sa_handler = [](int) { signalled = 1; };
-    sigaction(SIGINT, &action, &before);
+    action.sa_handler = handler;
+    sigaction(number, &action, &before);
   }
-  ~Interruptible() {
-    sigaction(SIGINT, &before, nullptr);
+  ~Flagged() {
+    sigaction(number, &before, nullptr);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
   }
-  Interruptible(const Interruptible &) = delete;
-  Interruptible &operator=(const Interruptible &) = delete;
+  Flagged(const Flagged &) = delete;
+  Flagged &operator=(const Flagged &) = delete;
 
 private:
+  int number;
   sigset_t mask = {};
   struct sigaction before = {};
 };
 
+/// The signals of a terminal while a line is read: Ctrl-C, Ctrl-Z and the return from it.
+struct TerminalSignals {
+  Flagged interrupt{SIGINT, [](int) { signalled = 1; }};
+  Flagged stop{SIGTSTP, [](int) { stopping = 1; }};
+  Flagged goOn{SIGCONT, [](int) { continued = 1; }};
+};
+
+/// Stops the process with the terminal as it was before the line.
+void stopHere(EditLine *edit) {
+  stopping = 0;
+  el_set(edit, EL_PREP_TERM, 0);
+  struct sigaction usual = {}, own = {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(SIGTSTP, &usual, &own);
+  sigset_t open, mask;
+  sigemptyset(&open);
+  sigaddset(&open, SIGTSTP);
+  raise(SIGTSTP); // waits until it is unblocked
+  sigprocmask(SIG_UNBLOCK, &open, &mask);
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  sigaction(SIGTSTP, &own, nullptr);
+  continued = 1;
+}
+
+/// Takes the terminal back, which a shell has used meanwhile, and shows the line again. libedit knows
+/// only the modes that it has set, so that both are set.
+void goOnHere(EditLine *edit) {
+  continued = 0;
+  el_set(edit, EL_PREP_TERM, 0);
+  el_set(edit, EL_PREP_TERM, 1);
+  el_set(edit, EL_REFRESH);
+}
+
 /// One byte of the terminal; none: it has ended, an interrupt came, or nothing did for `wait`.
-std::optional<char> readByte(const timespec *wait) {
+std::optional<char> readByte(EditLine *edit, const timespec *wait) {
   sigset_t open;
   sigprocmask(SIG_BLOCK, nullptr, &open);
-  sigdelset(&open, SIGINT);
+  for (int number : {SIGINT, SIGTSTP, SIGCONT})
+    sigdelset(&open, number);
   for (;;) {
+    if (stopping)
+      stopHere(edit);
+    if (continued)
+      goOnHere(edit);
     pollfd input{STDIN_FILENO, POLLIN, 0};
     const int ready = ppoll(&input, 1, wait, &open);
     if (signalled || ready == 0 || (ready < 0 && errno != EINTR))
@@ -84,16 +122,16 @@ std::optional<char> readByte(const timespec *wait) {
 
 /// The rest of a key's sequence behind ESC, where libedit is to get it: keys that move, delete and
 /// go through the history, and letters with Alt.
-std::string sequence() {
+std::string sequence(EditLine *edit) {
   constexpr timespec pause{.tv_sec = 0, .tv_nsec = 50'000'000};
-  const std::optional<char> first = readByte(&pause);
+  const std::optional<char> first = readByte(edit, &pause);
   if (!first)
     return ""; // the key Escape
   if (*first != '[' && *first != 'O')
     return std::isalpha(static_cast<unsigned char>(*first)) ? std::string(1, *first) : "";
   std::string rest(1, *first);
   for (;;) {
-    const std::optional<char> next = readByte(&pause);
+    const std::optional<char> next = readByte(edit, &pause);
     if (!next)
       return "";
     rest += *next;
@@ -118,13 +156,13 @@ int readCharacter(EditLine *edit, wchar_t *character) {
   LineEditor::State &state = stateOf(edit);
   std::mbstate_t shift = {};
   while (state.keys.empty()) {
-    const std::optional<char> byte = readByte(nullptr);
+    const std::optional<char> byte = readByte(edit, nullptr);
     if (!byte) {
       state.interrupted = signalled != 0;
       return 0;
     }
     if (*byte == '\033') {
-      const std::string rest = sequence();
+      const std::string rest = sequence(edit);
       if (!rest.empty())
         state.keys.push_back(*byte);
       state.keys.insert(state.keys.end(), rest.begin(), rest.end());
@@ -209,11 +247,13 @@ Expected<std::unique_ptr<LineEditor>> LineEditor::create(const std::string &tool
 
 bool LineEditor::read(const std::string &mark, std::string &line) {
   const Locale locale(state->locale);
-  const Interruptible interruptible;
+  const TerminalSignals signals;
   state->mark = mark;
   for (;;) {
     state->interrupted = false;
     signalled = 0;
+    stopping = 0;
+    continued = 0;
     el_resize(state->edit); // the window may have another size since the last line
     int count = 0;
     terminalChanges = tcgetattr(STDIN_FILENO, &terminalBefore) == 0;
