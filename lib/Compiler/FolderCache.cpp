@@ -18,6 +18,7 @@
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Templates/ChatTemplate.h"
@@ -59,11 +60,12 @@ struct FolderFiles {
 class CachedFolder {
 public:
   /// None where nothing is kept: the cache is off, or this is no folder of Hugging Face.
-  /// A note of `facts` if there is no cache folder.
+  /// A note says why a folder is not kept that could be.
   static Expected<std::optional<CachedFolder>>
-  find(const std::string &model, const CompileOptions &options, CompileReport &facts);
-  /// The compiled file; none if it is missing or damaged. Damage is a note of the report.
-  std::optional<Artifact> open(CompileReport &report) const;
+  find(const std::string &model, const CompileOptions &options, std::vector<std::string> &notes);
+  /// The compiled file, and the warnings of its compilation; none if it is missing or damaged. Damage
+  /// is a note.
+  std::optional<Artifact> open(CompileReport &report, std::vector<std::string> &notes) const;
   /// Compiles into the cache. Where it cannot be written, says why: the result is none.
   Status compile(const CompileOptions &options, CompileReport &report) const;
   void limit() const { limitCache(cachedModels.prefix, kMaxFiles, limitBytes); }
@@ -84,16 +86,14 @@ private:
 
 //===- Keys --------------------------------------------------------------===//
 
-/// Subfolders that modules.json names, which have weights of their own; none if it cannot be read.
-static std::optional<std::vector<std::string>> moduleFolders(const fs::path &folder) {
+/// Subfolders that modules.json names, which have weights of their own.
+static Expected<std::vector<std::string>> moduleFolders(const fs::path &folder) {
   std::vector<std::string> folders = {""};
   const std::string path = (folder / "modules.json").string();
   if (!isThere(path))
     return folders;
-  auto text = readTextFile(path, kMaxConfiguration);
-  if (!text)
-    return std::nullopt;
-  auto modules = parseJson(*text, "");
+  const std::string text = HEDDLE_TRY(readTextFile(path, kMaxConfiguration));
+  auto modules = parseJson(text, "");
   if (modules && modules->is_array())
     for (const Json &module : *modules)
       if (module.is_object() && module.contains("path") && module["path"].is_string() &&
@@ -104,28 +104,28 @@ static std::optional<std::vector<std::string>> moduleFolders(const fs::path &fol
   return folders;
 }
 
-/// None if a file cannot be read: its error is for the compilation to report. Of a GGUF file there is
-/// that one.
-static std::optional<FolderFiles> filesOf(const fs::path &model, const fs::path &folder) {
+/// Error if a file cannot be read, which the compilation may not need. Of a GGUF file there is that
+/// one. Hidden files are those of editors and of version control: no library reads them.
+static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &folder) {
   if (model != folder)
     return FolderFiles{{}, {model.filename().string()}};
-  std::optional<std::vector<std::string>> inside = moduleFolders(folder);
-  if (!inside)
-    return std::nullopt;
-  inside->push_back(chatTemplateFolder);
+  std::vector<std::string> inside = HEDDLE_TRY(moduleFolders(folder));
+  inside.push_back(chatTemplateFolder);
   std::vector<std::string> names;
-  for (const std::string &inner : *inside) {
+  for (const std::string &inner : inside) {
     std::error_code failure;
     if (!isThere(folder / inner))
       continue; // a module without files, or no templates
     for (fs::directory_iterator at(folder / inner, failure), end; !failure && at != end;
          at.increment(failure)) {
       std::error_code none;
-      if (!at->is_directory(none)) // what is no file cannot be read below
+      const bool isHidden = at->path().filename().string().starts_with('.');
+      if (!isHidden && !at->is_directory(none)) // what is no file cannot be read below
         names.push_back((fs::path(inner) / at->path().filename()).string());
     }
     if (failure)
-      return std::nullopt;
+      return inputError((folder / inner).string() +
+                        ": expected a folder that can be read, found: " + failure.message());
   }
   std::ranges::sort(names);
   FolderFiles files;
@@ -140,10 +140,8 @@ static std::optional<FolderFiles> filesOf(const fs::path &model, const fs::path 
         files.weights.push_back(name); // known by its facts, as weights are
         continue;
       }
-      auto content = readTextFile((folder / name).string(), kMaxConfiguration);
-      if (!content) // an error that the compilation meets too, or a file that it does not read
-        return std::nullopt;
-      files.configuration.insert(files.configuration.end(), {name, std::move(*content)});
+      std::string content = HEDDLE_TRY(readTextFile((folder / name).string(), kMaxConfiguration));
+      files.configuration.insert(files.configuration.end(), {name, std::move(content)});
     }
   }
   return files;
@@ -194,12 +192,10 @@ static std::optional<std::string> factsOf(const fs::path &folder, const std::str
                           static_cast<unsigned long long>(facts.st_dev));
 }
 
-/// Hash of a file's content; none if it cannot be read.
-static std::optional<std::string> contentOf(const fs::path &folder, const std::string &name) {
-  auto mapped = MappedBytes::openFile((folder / name).string());
-  if (!mapped)
-    return std::nullopt;
-  std::span<const std::byte> bytes = mapped->bytes();
+/// Hash of a file's content.
+static Expected<std::string> contentOf(const fs::path &folder, const std::string &name) {
+  const MappedBytes mapped = HEDDLE_TRY(MappedBytes::openFile((folder / name).string()));
+  std::span<const std::byte> bytes = mapped.bytes();
   llvm::XXH128_hash_t hash =
       llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
   return name + formatted(" %zu %016llx%016llx", bytes.size(),
@@ -207,8 +203,13 @@ static std::optional<std::string> contentOf(const fs::path &folder, const std::s
                           static_cast<unsigned long long>(hash.low64));
 }
 
-Expected<std::optional<CachedFolder>>
-CachedFolder::find(const std::string &model, const CompileOptions &options, CompileReport &facts) {
+Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &model,
+                                                         const CompileOptions &options,
+                                                         std::vector<std::string> &notes) {
+  auto notKept = [&](const std::string &why) {
+    notes.push_back(why + "; the compiled folder is not kept");
+    return std::optional<CachedFolder>();
+  };
   KernelCache cache = HEDDLE_TRY(KernelCache::open());
   CachedFolder found;
   found.limitBytes = HEDDLE_TRY(cacheLimit(kLimitVariable, kDefaultMegabytes));
@@ -221,15 +222,16 @@ CachedFolder::find(const std::string &model, const CompileOptions &options, Comp
       (isFile ? !isThere(whole)
               : isThere(folder / "model.json") || !isThere(folder / "config.json")))
     return std::optional<CachedFolder>();
-  if (cacheDirectory().empty() && HEDDLE_TRY(cacheLimit("HEDDLE_CACHE_LIMIT", 1)) > 0)
-    facts.notes.push_back("expected XDG_CACHE_HOME or HOME to be an absolute path, found neither; "
-                          "the compiled folder is not kept");
+  if (HEDDLE_TRY(cacheLimit("HEDDLE_CACHE_LIMIT", 1)) == 0)
+    return std::optional<CachedFolder>();
+  if (const std::string why = whyNoCacheDirectory(); !why.empty())
+    return notKept(why);
   if (!cache.isOn())
-    return std::optional<CachedFolder>();
+    return notKept("expected a compiler whose libraries have build ids, found one without");
   std::vector<std::string> fast = HEDDLE_TRY(optionParts(whole, options));
-  std::optional<FolderFiles> files = filesOf(whole, folder);
+  Expected<FolderFiles> files = filesOf(whole, folder);
   if (!files)
-    return std::optional<CachedFolder>();
+    return notKept(files.error().message);
   found.model = whole.string();
   found.description = options.dtype +
                       (options.cacheDtype.empty() ? "" : " caches of " + options.cacheDtype) + " " +
@@ -240,7 +242,7 @@ CachedFolder::find(const std::string &model, const CompileOptions &options, Comp
   for (const std::string &name : files->weights) {
     std::optional<std::string> file = factsOf(folder, name, found.weightBytes);
     if (!file)
-      return std::optional<CachedFolder>();
+      return notKept(systemError((folder / name).string(), "a file that can be read").message);
     fast.push_back(std::move(*file));
   }
   const std::string link =
@@ -251,9 +253,9 @@ CachedFolder::find(const std::string &model, const CompileOptions &options, Comp
     return std::optional(std::move(found));
   }
   for (const std::string &name : files->weights) {
-    std::optional<std::string> content = contentOf(folder, name);
+    Expected<std::string> content = contentOf(folder, name);
     if (!content)
-      return std::optional<CachedFolder>(); // the compilation says why
+      return notKept(content.error().message);
     byContent.push_back(std::move(*content));
   }
   found.key = keyOf(cache, byContent);
@@ -309,7 +311,8 @@ static std::vector<uint64_t> writtenHashes(const Json &facts) {
   return hashes;
 }
 
-std::optional<Artifact> CachedFolder::open(CompileReport &report) const {
+std::optional<Artifact> CachedFolder::open(CompileReport &report,
+                                           std::vector<std::string> &notes) const {
   auto bytes = MappedBytes::openFile(path(".heddle"));
   auto text = readFromCache(path(".json"));
   auto facts = text ? parseJson(*text, "") : Expected<Json>(inputError(""));
@@ -320,8 +323,8 @@ std::optional<Artifact> CachedFolder::open(CompileReport &report) const {
   auto artifact = isSame ? Artifact::fromBytes(std::move(*bytes), model)
                          : Expected<Artifact>(inputError("damaged"));
   if (!artifact) {
-    report.notes.push_back(path(".heddle") + ": expected the bytes that were written, found "
-                                             "others: the folder is compiled again");
+    notes.push_back(path(".heddle") + ": expected the bytes that were written, found others: the "
+                                      "folder is compiled again");
     return std::nullopt;
   }
   touchInCache(path(".heddle"));
@@ -375,9 +378,7 @@ Status CachedFolder::keepFacts(const CompileReport &report) const {
 
 Status CachedFolder::compile(const CompileOptions &options, CompileReport &report) const {
   HEDDLE_TRY(checkRoom());
-  std::vector<std::string> notes = std::move(report.notes); // of the file that was here
   report = HEDDLE_TRY(compileModel(model, path(".heddle"), options));
-  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   std::error_code none;
   fs::permissions(path(".heddle"), fs::perms::owner_read | fs::perms::owner_write, none);
   if (const uint64_t bytes = fs::file_size(path(".heddle"), none); !none && bytes > limitBytes)
@@ -403,22 +404,20 @@ static bool takesTexts(const Artifact &artifact) {
   return false;
 }
 
+/// `notes` are those of the cache; `facts` has what the compilation says.
 static Expected<Artifact> openOnce(const std::string &model, const CompileOptions &options,
-                                   CompileReport &facts) {
-  std::optional<CachedFolder> cached = HEDDLE_TRY(CachedFolder::find(model, options, facts));
-  if (!cached) {
-    const std::vector<std::string> notes = std::move(facts.notes);
-    auto artifact = compileToMemory(model, options, &facts);
-    facts.notes.insert(facts.notes.begin(), notes.begin(), notes.end());
-    return artifact;
-  }
-  if (std::optional<Artifact> artifact = cached->open(facts))
+                                   CompileReport &facts, std::vector<std::string> &notes) {
+  std::optional<CachedFolder> cached = HEDDLE_TRY(CachedFolder::find(model, options, notes));
+  if (!cached)
+    return compileToMemory(model, options, &facts);
+  if (std::optional<Artifact> artifact = cached->open(facts, notes))
     if (!options.needsTexts || takesTexts(*artifact))
       return std::move(*artifact);
   Status kept = cached->compile(options, facts);
   if (kept) {
     CompileReport again; // whose warnings are those of the compilation
-    if (std::optional<Artifact> artifact = cached->open(again)) {
+    std::vector<std::string> none;
+    if (std::optional<Artifact> artifact = cached->open(again, none)) {
       cached->limit();
       return std::move(*artifact);
     }
@@ -426,7 +425,7 @@ static Expected<Artifact> openOnce(const std::string &model, const CompileOption
   }
   auto artifact = compileToMemory(model, options, &facts);
   if (artifact) // else the error is the model's
-    facts.notes.push_back(kept.error().message + "; the compiled folder is not kept");
+    notes.push_back(kept.error().message + "; the compiled folder is not kept");
   return artifact;
 }
 
@@ -437,9 +436,11 @@ Expected<Artifact> heddle::compileOnce(const std::string &model, const CompileOp
   CompileOptions chosen = options;
   const FormatChoice format = HEDDLE_TRY(chooseFormat(model, options.dtype));
   chosen.dtype = format.dtype;
-  auto artifact = openOnce(model, chosen, facts);
+  std::vector<std::string> notes;
   if (!format.note.empty())
-    facts.notes.insert(facts.notes.begin(), format.note);
+    notes.push_back(format.note);
+  auto artifact = openOnce(model, chosen, facts, notes);
+  facts.notes.insert(facts.notes.begin(), notes.begin(), notes.end());
   return artifact;
 }
 
@@ -478,7 +479,7 @@ static std::string modelLine(const CachedFile &file) {
 std::string heddle::cacheText() {
   const std::string directory = cacheDirectory();
   if (directory.empty())
-    return "no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path\n";
+    return "no cache folder: " + whyNoCacheDirectory() + "\n";
   std::string text = directory + "\n";
   for (const CachedFile &file : cachedFiles(cachedModels.prefix))
     if (file.path.extension() == ".heddle")

@@ -59,13 +59,33 @@ Expected<uint64_t> cacheLimit(const char *variable, uint64_t defaultMegabytes) {
   return megabytes << 20;
 }
 
-std::string cacheDirectory() {
+/// Where the variables say that the folder is.
+static std::string namedDirectory() {
   const char *cache = std::getenv("XDG_CACHE_HOME");
   if (cache && cache[0] == '/')
     return std::string(cache) + "/heddle";
   const char *home = std::getenv("HOME");
   return home && home[0] == '/' ? std::string(home) + "/.cache/heddle" : "";
 }
+
+std::string whyNoCacheDirectory() {
+  const std::string named = namedDirectory();
+  if (named.empty())
+    return "expected XDG_CACHE_HOME or HOME to be an absolute path, found neither";
+  struct stat facts = {};
+  if (::stat(named.c_str(), &facts) != 0)
+    return ""; // it is made when something is kept
+  if (facts.st_uid != ::geteuid())
+    return printable(named) + ": expected a cache folder of this user, found one of user " +
+           std::to_string(facts.st_uid);
+  if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return printable(named) +
+           ": expected a cache folder that its owner alone may write to, found one "
+           "that others may";
+  return "";
+}
+
+std::string cacheDirectory() { return whyNoCacheDirectory().empty() ? namedDirectory() : ""; }
 
 std::optional<std::string> readFromCache(const std::string &path) {
   // Read, not mapped: if another process truncates a mapped file, access is SIGBUS. O_NONBLOCK:

@@ -31,8 +31,11 @@ inline constexpr CacheKind cachedModels = {"model-", "compiled folders"},
 inline constexpr CacheKind cacheKinds[] = {cachedModels, cachedFolders, cachedKernels,
                                            cachedPipelines, cachedRates};
 
-/// $XDG_CACHE_HOME/heddle, else ~/.cache/heddle; empty if neither variable holds an absolute path.
+/// $XDG_CACHE_HOME/heddle, else ~/.cache/heddle; empty if neither variable holds an absolute path, or if
+/// others own that folder or may write to it: code is kept in it.
 std::string cacheDirectory();
+/// Why cacheDirectory() is empty: "expected …, found …"; empty if it is not.
+std::string whyNoCacheDirectory();
 
 /// Makes the folder with its parents. It is its owner's alone whatever the umask is, also where it was
 /// there before, because code is kept in it.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -56,6 +57,25 @@ TEST_F(CacheFolder, WhatWasOfUseStays) {
   EXPECT_THAT(names(), testing::ElementsAre("a-1"));
 }
 
+/// What is kept is code: whoever may write to the folder would run it as this user.
+TEST_F(CacheFolder, AFolderOfOthersIsNotUsed) {
+  const fs::path folder = home / "heddle";
+  const std::string path = keep("a-1", 1);
+  EXPECT_EQ(cacheDirectory(), folder);
+  fs::permissions(folder, fs::perms::group_write, fs::perm_options::add);
+  EXPECT_EQ(cacheDirectory(), "");
+  EXPECT_EQ(whyNoCacheDirectory(), folder.string() +
+                                       ": expected a cache folder that its owner alone may "
+                                       "write to, found one that others may");
+  fs::permissions(folder, fs::perms::group_write, fs::perm_options::remove);
+  EXPECT_EQ(cacheDirectory(), folder);
+  if (::chown(folder.c_str(), 65534, 65534) != 0)
+    GTEST_SKIP() << "only root can give a folder away";
+  EXPECT_EQ(cacheDirectory(), "");
+  EXPECT_EQ(whyNoCacheDirectory(),
+            folder.string() + ": expected a cache folder of this user, found one of user 65534");
+}
+
 TEST_F(CacheFolder, APlaceThatCannotBeIsNoError) {
   setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
   keepInCache(cacheDirectory() + "/a-1", "text");
@@ -70,7 +90,7 @@ TEST_F(CacheFolder, OnlyItsOwnerMayReadWhatIsKept) {
   EXPECT_EQ(fs::status(home).permissions(), fs::perms::owner_all);
   EXPECT_EQ(fs::status(cacheDirectory()).permissions(), fs::perms::owner_all);
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  fs::permissions(cacheDirectory(), fs::perms::all);
+  fs::permissions(cacheDirectory(), fs::perms::others_read, fs::perm_options::add);
   keep("a-2", 1);
   EXPECT_EQ(fs::status(cacheDirectory()).permissions(), fs::perms::owner_all);
   umask(before);
