@@ -121,11 +121,16 @@ int startableThreads(int wanted, size_t stack) {
 }
 
 /// At most `threads`: as many as a team of this thread can have. OpenMP's runtimes end the process if
-/// the system has no thread for them, so it is tried first, once for each larger team.
+/// the system has no thread for them, so it is tried first: once for each larger team, and after a
+/// shortage once a second.
 static int teamOf(int threads) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds pause(1);
   thread_local int asked = 1, granted = 1;
-  if (threads > asked) {
-    asked = threads;
+  thread_local Clock::time_point tried;
+  if (threads > asked || (threads > granted && Clock::now() - tried >= pause)) {
+    asked = std::max(asked, threads);
+    tried = Clock::now();
     granted =
         std::max(granted, 1 + startableThreads(threads - 1,
                                                kmp_get_stacksize_s ? kmp_get_stacksize_s() : 0));
