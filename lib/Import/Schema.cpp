@@ -176,6 +176,7 @@ static std::string wordsOf(const Json &entry) {
   return types[0] == "integer"   ? integerWords(entry)
          : types[0] == "number"  ? "a finite number"
          : types[0] == "boolean" ? "true or false"
+         : types[0] == "object"  ? entry.value("expected", "an object")
                                  : (types[0] == "string" ? "a " : "an ") + types[0];
 }
 

@@ -84,7 +84,8 @@ TEST_F(DescriptionTest, TypesAndRanges) {
   EXPECT_EQ(problemWith("/attention", nullptr),
             "m.json: attention: expected an object, found null");
   EXPECT_EQ(problemWith("/attention/bias", true),
-            "m.json: attention.bias: expected an object, found true");
+            "m.json: attention.bias: expected an object of query, key, value and output, each true "
+            "or false, found true");
   EXPECT_EQ(problemWith("/attention/score-scale", 1e300),
             "m.json: attention.score-scale: expected a finite number, found 1e+300");
   EXPECT_EQ(problemWith("/norm/epsilon", -1),
