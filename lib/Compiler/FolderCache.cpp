@@ -9,6 +9,7 @@
 //                      size, time and inode instead of their content
 
 #include "CodeGeneration.h"
+#include "KeptPieces.h"
 #include "KernelCache.h"
 
 #include "heddle/Support/Artifact.h"
@@ -17,7 +18,6 @@
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/OutputFile.h"
-#include "heddle/Support/Parallel.h"
 #include "heddle/Support/SystemError.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -30,7 +30,6 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <sys/stat.h>
 
 using namespace heddle;
@@ -41,9 +40,6 @@ namespace fs = std::filesystem;
 static constexpr const char *kLimitVariable = "HEDDLE_MODEL_CACHE_LIMIT";
 static constexpr uint64_t kDefaultMegabytes = 4096;
 static constexpr size_t kMaxFiles = 2000;
-/// Hashes of a kept file are of pieces of this size, and so many bytes of it are checked when it is
-/// opened.
-static constexpr size_t kPiece = 4 << 20, kMaxChecked = 512 << 20;
 /// Files of a configuration are smaller; what is larger is not cached.
 static constexpr int64_t kMaxConfiguration = 256 << 20;
 
@@ -266,43 +262,6 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
 
 //===- Files -------------------------------------------------------------===//
 
-static std::span<const std::byte> pieceOf(std::span<const std::byte> bytes, size_t index) {
-  return bytes.subspan(index * kPiece, std::min(kPiece, bytes.size() - index * kPiece));
-}
-
-static size_t piecesOf(size_t bytes) { return (bytes + kPiece - 1) / kPiece; }
-
-/// Hashes of `count` pieces from `first` on, after the last one those from the beginning.
-static std::vector<uint64_t> hashesOf(std::span<const std::byte> bytes, size_t first,
-                                      size_t count) {
-  constexpr int mostThreads = 8; // memory gives no more
-  std::vector<uint64_t> hashes(count);
-  const size_t pieces = piecesOf(bytes.size());
-  parallelFor(
-      static_cast<int64_t>(count), std::min(mostThreads, processorCount()), [&](int64_t i, int) {
-        const auto piece = pieceOf(bytes, (first + static_cast<size_t>(i)) % pieces);
-        hashes[static_cast<size_t>(i)] =
-            llvm::xxh3_64bits({reinterpret_cast<const uint8_t *>(piece.data()), piece.size()});
-      });
-  return hashes;
-}
-
-/// Whether a kept file holds what was written: all of a small one, and of a larger one other pieces
-/// each time.
-static bool isWhole(std::span<const std::byte> bytes, const std::vector<uint64_t> &written) {
-  const size_t pieces = piecesOf(bytes.size()), count = std::min(pieces, kMaxChecked / kPiece);
-  if (written.size() != pieces || pieces == 0)
-    return false;
-  const auto now =
-      static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-  const size_t first = count == pieces ? 0 : std::mt19937_64(now)() % pieces;
-  const std::vector<uint64_t> found = hashesOf(bytes, first, count);
-  for (size_t i = 0; i < count; ++i)
-    if (found[i] != written[(first + i) % pieces])
-      return false;
-  return true;
-}
-
 /// The hashes in what is known of a kept file; none of one without.
 static std::vector<uint64_t> writtenHashes(const Json &facts) {
   std::vector<uint64_t> hashes;
@@ -319,7 +278,7 @@ std::optional<Artifact> CachedFolder::open(CompileReport &report,
   if (!bytes || !facts || !facts->is_object() || !(*facts)["warnings"].is_array() ||
       !(*facts)["folder"].is_string())
     return std::nullopt;
-  const bool isSame = isWhole(bytes->bytes(), writtenHashes(*facts));
+  const bool isSame = hasPieces(bytes->bytes(), writtenHashes(*facts));
   auto artifact = isSame ? Artifact::fromBytes(std::move(*bytes), model)
                          : Expected<Artifact>(inputError("damaged"));
   if (!artifact) {
@@ -371,7 +330,7 @@ Status CachedFolder::keepFacts(const CompileReport &report) const {
   facts["folder"] = model;
   facts["options"] = description;
   facts["warnings"] = report.warnings;
-  facts["pieces"] = hashesOf(bytes.bytes(), 0, piecesOf(bytes.bytes().size()));
+  facts["pieces"] = hashesOfPieces(bytes.bytes());
   keepInCache(path(".json"), facts.dump(-1, ' ', false, Json::error_handler_t::replace));
   return {};
 }
