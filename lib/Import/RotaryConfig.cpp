@@ -85,6 +85,8 @@ void RotaryKeys::flat() {
     return;
   config.erase(place == scalingKey ? parametersKey : scalingKey);
   moveOut(rope, place, "rope_theta", family.base);
+  if (config.contains("rope_theta")) // next to another name of the base
+    moveOut(rope, place, "rope_theta", "rope_theta");
   moveOut(rope, place, "partial_rotary_factor", family.part);
   takeOriginal(rope, place);
   config[place] = std::move(rope);

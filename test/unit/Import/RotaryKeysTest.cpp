@@ -74,5 +74,8 @@ TEST(RotaryKeysTest, PlacesOfTransformers5) {
   EXPECT_EQ(position("gpt_neox", R"({"rope_scaling": {"rope_type": "default",
       "partial_rotary_factor": 0.5}})")["fraction"],
             0.5);
+  EXPECT_EQ(position("gpt_neox", R"({"rope_theta": 5.0, "rope_parameters":
+      {"rope_theta": 3.0}})")["base"],
+            3.0);
   EXPECT_EQ(position("glm4", R"({"partial_rotary_factor": 0.5})")["fraction"], 0.5);
 }
