@@ -125,6 +125,11 @@ public:
   /// Two registers of f32 rounded to bf16, in words: the first in the low halves.
   mlir::Value bf16Pairs(mlir::Value low, mlir::Value high);
   mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c) override;
+  /// Bytes of words widened to 16 bits: the even ones, and the odd ones.
+  struct Shorts {
+    mlir::Value even, odd;
+  };
+  Shorts shortsOf(mlir::Value words, bool isSigned);
   /// c plus the products of pairs of 16-bit numbers, by vpmaddwd; x86 only.
   mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
   /// Whether one instruction widens f16, denormals too: each AArch64 has it (fcvtl).
@@ -213,11 +218,6 @@ private:
   /// Strategies of the contractions, with packed B and partial sums.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CpuProduct>> products;
 
-  /// Bytes of words widened to 16 bits: the even ones, and the odd ones.
-  struct Shorts {
-    mlir::Value even, odd;
-  };
-  Shorts shortsOf(mlir::Value words, bool isSigned);
   /// Widened bytes by their words, emitted in the same block; without sign, with sign.
   llvm::DenseMap<mlir::Value, Shorts> knownShorts[2];
 };

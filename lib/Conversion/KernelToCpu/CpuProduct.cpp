@@ -26,8 +26,9 @@ using namespace heddle::kernel;
 
 const ProductStrategy &heddle::kernel::chooseStrategy(ContractOp op, const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
-  static const ProductStrategy *const strategies[] = {
-      &int8Dot4, &int4, &keptAsBf16, &bf16Widened, &bf16Dot2, &f16Accumulate, &widened, &f32};
+  static const ProductStrategy *const strategies[] = {&int8Pairs,     &int8Dot4,    &int4,
+                                                      &keptAsBf16,    &bf16Widened, &bf16Dot2,
+                                                      &f16Accumulate, &widened,     &f32};
   for (const ProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;
@@ -127,22 +128,23 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
   int64_t counted = perStep();
   const BoundView left = this->left();
   SmallVector<Address> rows = leftRows(shape);
-  const bool isEntered = widened.has_value();
+  const bool isEntered = prepared.has_value();
   if (!isEntered)
-    widenRows(from, to);
+    prepareRows(from, to);
+  Value begin = prepared ? packedRow(from) : Value();
   chain.left = [&, this](Value k, int64_t r, int64_t u) {
-    if (widened)
-      return e.loadAt(widened->base,
-                      e.moved({e.sub(k, from), 0}, Value(), r * widened->columns + featureAt(u)),
-                      widened->element, widened->element);
+    if (prepared)
+      return e.loadAt(prepared->base,
+                      e.moved({e.sub(k, begin), 0}, Value(), r * prepared->columns + featureAt(u)),
+                      prepared->element, prepared->element);
     Address place = e.moved(rows[r], e.mul(k, counted), u * counted);
     return counted == 1 ? e.loadScalars(left, place, 1).front() : e.loadWord(left, place);
   };
   Value first = wordsOf(from), last = wordsOf(to);
   sums = readsByPanel(shape) ? sumByPanel(chain, sums, first, last)
                              : sumFeatures(std::move(chain), std::move(sums), first, last);
-  if (widened && !isEntered) {
-    e.scratch.release(*widened);
+  if (prepared && !isEntered) {
+    e.scratch.release(*prepared);
     leaveRows();
   }
   return sums;
@@ -205,12 +207,10 @@ void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
 /// A lone row may have many features, and several products would have them in scratch at once.
 void CpuProduct::enterRows(Value from, Value to) {
   if (!e.loops.isOneRow())
-    widenRows(from, to);
+    prepareRows(from, to);
 }
 
-/// Widens features [from, to) of the register tile's rows to f32 in scratch, where narrow ones are
-/// multiplied as f32.
-void CpuProduct::widenRows(Value from, Value to) {
+void CpuProduct::prepareRows(Value from, Value to) {
   const BoundView left = this->left();
   if (!decodes() || CpuEmitter::perWord(left) == 1)
     return;
@@ -231,7 +231,7 @@ void CpuProduct::widenRows(Value from, Value to) {
                 memory.base,
                 e.moved({e.sub(feature, from), 0}, Value(), row * memory.columns + lane),
                 memory.element);
-  widened = memory;
+  prepared = memory;
 }
 
 void CpuProduct::sumAhead() {
@@ -330,6 +330,11 @@ Value CpuProduct::leaveOut(Value a, Value b, Value kept, Value sum) {
 /// Features, rounded up to whole words.
 int64_t CpuProduct::wholeFeatures() { return (features() + word() - 1) / word() * word(); }
 
+Value CpuProduct::packedRow(Value feature) {
+  const int64_t features = perPackedRow();
+  return features == 1 ? feature : e.mul(wordsOf(feature), together() / features);
+}
+
 /// Features of a packed panel, rounded up to whole words.
 int64_t CpuProduct::packedFeatures() {
   int64_t whole = wholeFeatures();
@@ -352,7 +357,7 @@ void CpuProduct::pack(Value from, Value to) {
   if (!form || e.loops.plan.hasOneLarge())
     return;
   e.scratch.place(*form);
-  packed = {*form, from};
+  packed = {*form, from ? packedRow(from) : Value()};
   OpBuilder::InsertionGuard guard(builder);
   e.enterIf(e.loops.readsPacked());
   Value first = op.getFrom() ? e.scalar(op.getFrom()) : e.constant(0);
@@ -360,7 +365,8 @@ void CpuProduct::pack(Value from, Value to) {
     return forVisited(first, e.scalar(op.getRows()),
                       [&](Value begin, Value end) { packRows(*form, begin, end); });
   forVisited(first, columnsInView(), [&](Value begin, Value end) {
-    packPanels(*form, {begin, end}, from ? from : e.constant(0), to ? to : e.constant(form->rows));
+    packPanels(*form, {begin, end}, from ? packedRow(from) : e.constant(0),
+               to ? packedRow(to) : e.constant(form->rows));
   });
 }
 

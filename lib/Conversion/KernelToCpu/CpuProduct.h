@@ -36,10 +36,10 @@ public:
   /// register tile then reads them there.
   void pack(mlir::Value from = {}, mlir::Value to = {});
   void releasePacked();
-  /// Begins the rows of a register tile: widens features [from, to) of A once for all of their columns,
+  /// Begins the rows of a register tile: prepares features [from, to) of A once for all of their columns,
   /// in scratch that is free again when the caller's slots are.
   void enterRows(mlir::Value from, mlir::Value to);
-  void leaveRows() { widened.reset(); }
+  void leaveRows() { prepared.reset(); }
   /// Whether a matrix unit sums tiles of this op ahead of their register tiles, if their rows are many.
   bool usesMatrices() { return matricesFrom() > 0 && op.getType().getDimSize(0) >= matricesFrom(); }
   /// Emits that; register tiles then read `ahead`.
@@ -103,14 +103,19 @@ protected:
 
   /// The form of packed B; none if the strategy does not pack.
   virtual std::optional<TileMemory> packedForm() { return std::nullopt; }
+  /// Features in a row of packed panels.
+  virtual int64_t perPackedRow() { return 1; }
   /// Packs rows [begin, end) of B, counted from the op's index.
   virtual void packRows(const TileMemory &packed, mlir::Value begin, mlir::Value end) {}
-  /// Packs columns of B, which start at a multiple of 16, at features [from, to).
+  /// Packs columns of B, which start at a multiple of 16: rows [from, to) of packed panels.
   virtual void packPanels(const TileMemory &packed, ColumnRange columns, mlir::Value from,
                           mlir::Value to) {}
 
   /// Rows of a tile from which a matrix unit sums it; 0: none does.
   virtual int64_t matricesFrom() { return 0; }
+  /// Prepares features [from, to) of the register tile's rows in `prepared`, where A is not multiplied as it is
+  /// stored: narrow rows of a decoded product become f32.
+  virtual void prepareRows(mlir::Value from, mlir::Value to);
   /// Writes the sums of the first `count` rows of a tile, at least those of `matricesFrom`.
   virtual void sumMatrices(const TileMemory &sums, mlir::Value count) {}
 
@@ -162,6 +167,8 @@ protected:
   /// room in the second-level cache.
   std::optional<TileMemory> decodedForm();
   int64_t wholeFeatures();
+  /// The row of packed panels that a feature begins, or with which features end.
+  mlir::Value packedRow(mlir::Value feature);
   int64_t packedFeatures();
 
   CpuEmitter &e;
@@ -169,12 +176,12 @@ protected:
   mlir::Location loc;
   int64_t width;
   ContractOp op;
+  std::optional<TileMemory> prepared; ///< rows of the register tile, an element a step of k
 
 private:
   bool readsByPanel(const Fragment &shape);
   Registers sumByPanel(const Chain &chain, const Registers &sums, mlir::Value first,
                        mlir::Value last);
-  void widenRows(mlir::Value from, mlir::Value to);
   Registers overVisited(mlir::Value from, mlir::Value to, mlir::ValueRange start,
                         llvm::function_ref<Registers(mlir::Value, mlir::Value, Registers)> part);
   void forVisited(mlir::Value from, mlir::Value to,
@@ -184,10 +191,9 @@ private:
 
   struct Packed {
     TileMemory memory;
-    mlir::Value from; ///< first feature that is packed; null: feature 0
+    mlir::Value from; ///< first row that is packed; null: row 0
   };
   std::optional<Packed> packed;
-  std::optional<TileMemory> widened; ///< features of the register tile's rows as f32
 };
 
 /// Prefetch during a product (CpuPrefetch.cpp): each step fetches some lines of the next tile's
@@ -243,8 +249,8 @@ constexpr ProductStrategy strategyOf() {
           }};
 }
 
-extern const ProductStrategy bf16Dot2, bf16Widened, f16Accumulate, int4, int8Dot4, keptAsBf16,
-    widened;
+extern const ProductStrategy bf16Dot2, bf16Widened, f16Accumulate, int4, int8Dot4, int8Pairs,
+    keptAsBf16, widened;
 
 /// The strategy of a product: the first of the list that accepts its formats.
 const ProductStrategy &chooseStrategy(ContractOp op, const CpuTarget &target);

@@ -120,9 +120,14 @@ TEST_P(Int8Dot4, LargeTiles) {
 }
 
 TEST_P(Int8Dot4, NothingSaturates) {
-  check(5, 120, 48, [](int64_t, int64_t, bool isLeft) { return uint8_t(isLeft ? 255 : 127); });
-  check(5, 120, 48, [](int64_t, int64_t, bool isLeft) { return uint8_t(isLeft ? 255 : 128); });
+  for (int64_t rows : {5, 33}) {
+    check(rows, 120, 48, [](int64_t, int64_t, bool isLeft) { return uint8_t(isLeft ? 255 : 127); });
+    check(rows, 120, 48, [](int64_t, int64_t, bool isLeft) { return uint8_t(isLeft ? 255 : 128); });
+  }
 }
+
+/// Panels of so many features are multiplied as they are stored, since they do not fit the stack when widened.
+TEST_P(Int8Dot4, ManyFeatures) { check(21, 4201, 48, anyByte); }
 
 TEST_P(Int8Dot4, InBlocksOfFeatures) {
   for (int64_t rows : {1, 21})

@@ -6,7 +6,8 @@
 // are i32. A matrix unit, where there is one, sums tiles of several rows; features are then padded to 16,
 // as panels are, with zeros on the right.
 
-#include "../CpuProduct.h"
+#include "Int8Dot4.h"
+
 #include "ByteMatrices.h"
 
 #include "heddle/Support/Program.h"
@@ -15,60 +16,53 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-namespace {
-struct Int8Dot4 : CpuProduct {
-  using CpuProduct::CpuProduct;
-  static bool accepts(ContractOp op, const CpuTarget &) {
-    return op.getFormat().weights == DType::I8;
-  }
-  static Keeps keeps(const CpuTarget &target) {
-    return target.int8Dot4 ? Keeps::Sums : Keeps::Parts;
-  }
-
-  Value step(Value a, Value b, Value c, bool) override { return e.dot4(a, b, c); }
-
-  /// A single row is bound by memory. Short panels are read one after the other, as one stream;
-  /// long ones side by side, because several streams are prefetched at once (docs/benchmarks.md).
-  /// Integer sums may be reordered: each vector has several partial sums to hide latency, but few,
-  /// since lines would otherwise be loaded out of order.
-  Registers sumFeatures(Chain chain, Registers sums, Value from, Value to) override {
-    if (chain.shape.rows > 1)
-      return CpuProduct::sumFeatures(std::move(chain), std::move(sums), from, to);
-    constexpr int64_t mostOfShort = 2048; // features
-    const int64_t vectors = chain.shape.vectors;
-    const bool together = width > 4 && features() > mostOfShort;
-    int64_t group = together ? vectors : 16 / width;             // vectors read side by side
-    int64_t phases = together ? width / 8 : width == 16 ? 3 : 2; // sums of a vector
-    int64_t first = 0;
-    chain.unroll = chain.grain = 1; // a line at a time, not many at once
-    fetchMeanwhile(chain, from, to);
-    auto loop = [&](Value begin, Value end, int64_t count, Registers &parts) {
-      e.loopOver(begin, end, count, parts, [&](Value k) {
-        for (int64_t u = 0; u < count; ++u) {
-          chain.atStep(e.add(k, e.constant(u)));
-          Value word = chain.left(k, 0, u);
-          word = e.splat(word, VectorType::get({width}, word.getType()));
-          for (int64_t j = 0; j < group; ++j) {
-            Value &part = parts[u % phases * group + j];
-            part = step(word, chain.right(k, first + j, u), part, /*guarded=*/false);
-          }
+/// A single row is bound by memory. Short panels are read one after the other, as one stream;
+/// long ones side by side, because several streams are prefetched at once (docs/benchmarks.md).
+/// Integer sums may be reordered: each vector has several partial sums to hide latency, but few,
+/// since lines would otherwise be loaded out of order.
+Registers Int8Dot4::sumFeatures(Chain chain, Registers sums, Value from, Value to) {
+  if (chain.shape.rows > 1)
+    return CpuProduct::sumFeatures(std::move(chain), std::move(sums), from, to);
+  constexpr int64_t mostOfShort = 2048; // features
+  const int64_t vectors = chain.shape.vectors;
+  const bool together = width > 4 && features() > mostOfShort;
+  int64_t group = together ? vectors : 16 / width;             // vectors read side by side
+  int64_t phases = together ? width / 8 : width == 16 ? 3 : 2; // sums of a vector
+  int64_t first = 0;
+  chain.unroll = chain.grain = 1; // a line at a time, not many at once
+  fetchMeanwhile(chain, from, to);
+  auto loop = [&](Value begin, Value end, int64_t count, Registers &parts) {
+    e.loopOver(begin, end, count, parts, [&](Value k) {
+      for (int64_t u = 0; u < count; ++u) {
+        chain.atStep(e.add(k, e.constant(u)));
+        Value word = chain.left(k, 0, u);
+        word = e.splat(word, VectorType::get({width}, word.getType()));
+        for (int64_t j = 0; j < group; ++j) {
+          Value &part = parts[u % phases * group + j];
+          part = step(word, chain.right(k, first + j, u), part, /*guarded=*/false);
         }
-      });
-    };
-    const int64_t unrolled = 8 * phases;
-    Value rest = arith::RemUIOp::create(builder, loc, e.sub(to, from), e.constant(unrolled));
-    Value whole = e.sub(to, rest);
-    for (; first < vectors; first += group) {
-      Registers parts(phases * group, e.zeroSum(op));
-      llvm::copy(ArrayRef(sums).slice(first, group), parts.begin());
-      loop(from, whole, unrolled, parts);
-      loop(whole, to, 1, parts);
-      for (int64_t i = group; i < phases * group; ++i)
-        parts[i % group] = arith::AddIOp::create(builder, loc, parts[i % group], parts[i]);
-      std::copy_n(parts.begin(), group, sums.begin() + first);
-    }
-    return sums;
+      }
+    });
+  };
+  const int64_t unrolled = 8 * phases;
+  Value rest = arith::RemUIOp::create(builder, loc, e.sub(to, from), e.constant(unrolled));
+  Value whole = e.sub(to, rest);
+  for (; first < vectors; first += group) {
+    Registers parts(phases * group, e.zeroSum(op));
+    llvm::copy(ArrayRef(sums).slice(first, group), parts.begin());
+    loop(from, whole, unrolled, parts);
+    loop(whole, to, 1, parts);
+    for (int64_t i = group; i < phases * group; ++i)
+      parts[i % group] = arith::AddIOp::create(builder, loc, parts[i % group], parts[i]);
+    std::copy_n(parts.begin(), group, sums.begin() + first);
   }
+  return sums;
+}
+
+namespace {
+/// Sums tiles of several rows by a matrix unit, where there is one.
+struct Int8Matrices : Int8Dot4 {
+  using Int8Dot4::Int8Dot4;
 
   /// Few rows are bound by memory, and matrices of few rows multiply no faster.
   int64_t matricesFrom() override { return e.target.int8Matrices && !op.getVisited() ? 5 : 0; }
@@ -135,4 +129,4 @@ private:
 };
 } // namespace
 
-const ProductStrategy heddle::kernel::int8Dot4 = strategyOf<Int8Dot4>();
+const ProductStrategy heddle::kernel::int8Dot4 = strategyOf<Int8Matrices>();
