@@ -21,12 +21,16 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/RegisterTargetPassConfigCallback.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include "heddle/Support/Try.h"
@@ -49,6 +53,17 @@ struct Unit {
 enum class Output { Text, Assembly, Object };
 } // namespace
 
+/// Whether this thread emits code of a kernel.
+static thread_local bool emitsKernel = false;
+
+/// Leaves the machine combiner out of x86 kernels. It makes trees of ascending integer sums, whose partial
+/// sums need more registers than there are; the sums of a product are many short chains already.
+static void leaveOutCombiner(llvm::TargetMachine &machine, llvm::PassManagerBase &,
+                             llvm::TargetPassConfig *config) {
+  if (emitsKernel && machine.getTargetTriple().isX86())
+    config->disablePass(&llvm::MachineCombinerID);
+}
+
 /// LLVM's target machine; all targets are registered on the first call.
 static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTarget &target) {
   static std::once_flag once;
@@ -57,6 +72,7 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTar
     llvm::InitializeAllTargets();
     llvm::InitializeAllTargetMCs();
     llvm::InitializeAllAsmPrinters();
+    static const llvm::RegisterTargetPassConfigCallback callback(leaveOutCombiner);
   });
   std::string error;
   llvm::Triple triple(target.triple);
@@ -193,6 +209,7 @@ static void generate(Unit &unit, Output kind) {
     unit.module->print(stream, nullptr);
   } else {
     llvm::legacy::PassManager passes;
+    const llvm::SaveAndRestore emits(emitsKernel, true);
     auto file = kind == Output::Object ? llvm::CodeGenFileType::ObjectFile
                                        : llvm::CodeGenFileType::AssemblyFile;
     if (unit.machine->addPassesToEmitFile(passes, stream, nullptr, file)) {
