@@ -203,8 +203,7 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
   // What was answered before an error is kept, as lines of text are.
   if (command.output.empty() || (!done && rows.empty()))
     return done;
-  Status kept = rows.write(command.output);
-  return done ? kept : done;
+  return both(std::move(done), rows.write(command.output));
 }
 
 Status heddle::checkSimilarity(const SimilarityCommand &command) {

@@ -47,8 +47,7 @@ public:
     for (size_t i = 0; command.top && i < ranked.size() && static_cast<int64_t>(i) < *command.top;
          ++i)
       out << line(ranked[i].first, ranked[i].second);
-    HEDDLE_TRY(written(out));
-    return done;
+    return both(std::move(done), written(out << std::flush));
   }
 
 private:

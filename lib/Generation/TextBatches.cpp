@@ -314,6 +314,14 @@ Status heddle::written(const std::ostream &out) {
              : inputError("standard output: expected to write all results, found an error");
 }
 
+Status heddle::both(Status job, Status kept) {
+  if (job || kept)
+    return job ? std::move(kept) : std::move(job);
+  Error error = job.takeError();
+  error.message += "; " + kept.error().message;
+  return error;
+}
+
 Error heddle::ofModel(const Session &session, Error error) {
   const std::string &name = session.artifact().name();
   if (!error.message.starts_with(name + ": "))

@@ -118,6 +118,9 @@ std::string jsonNumber(double number);
 /// Whether all that was written to standard output got there.
 Status written(const std::ostream &out);
 
+/// The error of a job and of keeping what it gave, if either failed; both, if both did.
+Status both(Status job, Status kept);
+
 /// `error` behind the name of the session's file.
 Error ofModel(const Session &session, Error error);
 
