@@ -17,9 +17,12 @@
 using namespace heddle;
 
 /// The numbers of a file's tensors by their quantised types; those of other types under "".
-static std::map<std::string, int64_t> numbersByType(const Gguf &file) {
+/// `withTable`: also those of the table of words.
+static std::map<std::string, int64_t> numbersByType(const Gguf &file, bool withTable) {
   std::map<std::string, int64_t> numbers;
   for (const GgufTensor &tensor : file.tensors()) {
+    if (!withTable && tensor.name == "token_embd.weight")
+      continue;
     const bool isQuantised = tensor.blocks && tensor.blocks->elements > 1;
     int64_t size = 1;
     for (int64_t dimension : tensor.shape)
@@ -37,7 +40,7 @@ Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std:
   if (!isGguf(path) || !std::filesystem::exists(path, none))
     return FormatChoice{"f32", ""};
   const Gguf file = HEDDLE_TRY(Gguf::open(path));
-  std::map<std::string, int64_t> numbers = numbersByType(file);
+  std::map<std::string, int64_t> numbers = numbersByType(file, /*withTable=*/true);
   const int64_t plain = std::exchange(numbers[""], 0), asInt4 = numbers["q4_0"] + numbers["q4_1"];
   int64_t quantised = 0;
   for (const auto &[type, size] : numbers)
@@ -45,12 +48,14 @@ Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std:
   if (quantised <= plain)
     return FormatChoice{"f32", ""};
   const bool isInt4 = 2 * asInt4 > quantised;
-  if (isInt4) // of other types the note tells the one with the most numbers
-    numbers["q4_0"] = numbers["q4_1"] = 0;
-  if (asInt4 == quantised)
-    return FormatChoice{"int4", ""};
+  if (isInt4) { // rows of the table stay bytes; of other types the note tells the one with the most numbers
+    numbers = numbersByType(file, /*withTable=*/false);
+    numbers["q4_0"] = numbers["q4_1"] = numbers[""] = 0;
+  }
   const auto most = std::ranges::max_element(
       numbers, {}, [](const std::pair<const std::string, int64_t> &type) { return type.second; });
+  if (isInt4 && most->second == 0)
+    return FormatChoice{"int4", ""};
   if (isInt4)
     return FormatChoice{"int4", path + ": weights of type " + most->first +
                                     " become int4 too; --dtype=bf16 keeps their precision"};

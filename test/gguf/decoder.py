@@ -3,7 +3,7 @@
 """Writes a GGUF file of a decoder that says one token after every token, and "x" after that one; needs no package.
 
 usage: python3 test/gguf/decoder.py OUT TOKEN [KEY=VALUE ...]     KEY=VALUE: more metadata, a number, true, false or a text;
-    type=q4_1 or type=q8_0: that of its matrices, f32 unless said; head=q4_1 or head=q8_0: that of the last one
+    type=q4_1 or type=q8_0: that of its matrices, f32 unless said; head=… and table=…: that of the last one and of the first
 """
 
 import struct
@@ -23,7 +23,7 @@ metadata = {
     "tokenizer.ggml.tokens": TOKENS, "tokenizer.ggml.scores": [0.0] * 259 + [-float(i) for i in range(COUNT - 259)],
     "tokenizer.ggml.token_type": KINDS, "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2,
     "tokenizer.chat_template": "{% for m in messages %}{{ '<|user|>' + m['content'] }}{% endfor %}"}
-kind, head = "f32", None
+kind, head, table = "f32", None, None
 for word in sys.argv[3:]:
     key, data = word.split("=", 1)
     if key == "type":
@@ -31,6 +31,9 @@ for word in sys.argv[3:]:
         continue
     if key == "head":
         head = data
+        continue
+    if key == "table":
+        table = data
         continue
     metadata[key] = int(data) if data.isdigit() else {"true": True, "false": False}.get(data, data)
 
@@ -60,7 +63,7 @@ def norm():
 
 end, x = TOKENS.index(said), TOKENS.index("x")
 tensors = {
-    "token_embd": matrix(COUNT, SIZE, [(i, int(i == end), 10.0) for i in range(COUNT)]),
+    "token_embd": matrix(COUNT, SIZE, [(i, int(i == end), 10.0) for i in range(COUNT)], table or kind),
     "output": matrix(COUNT, SIZE, [(end, 0, 5.0), (x, 1, 5.0)], head or kind), "output_norm": norm(), "blk.0.attn_norm": norm(), "blk.0.ffn_norm": norm(),
     "blk.0.ffn_gate": matrix(96, SIZE), "blk.0.ffn_up": matrix(96, SIZE), "blk.0.ffn_down": matrix(SIZE, 96)}
 for part in ("q", "k", "v", "output"):
