@@ -46,10 +46,12 @@ if(NOT HEDDLE_RUNTIME_ONLY)
 endif()
 
 get_filename_component(HEDDLE_OPENMP_FOLDER ${HEDDLE_OPENMP_LIBRARY} DIRECTORY)
-configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/HeddleConfig.cmake.in ${CMAKE_BINARY_DIR}/HeddleConfig.cmake
+# Not at the top of the build, where find_package would take it for an installed one if build/bin is in PATH.
+set(heddle_package_files ${CMAKE_BINARY_DIR}/package/files)
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/HeddleConfig.cmake.in ${heddle_package_files}/HeddleConfig.cmake
   INSTALL_DESTINATION ${HEDDLE_PACKAGE_DIR})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/HeddleConfig.cmake ${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake
+write_basic_package_version_file(${heddle_package_files}/HeddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${heddle_package_files}/HeddleConfig.cmake ${heddle_package_files}/HeddleConfigVersion.cmake
   DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT Runtime)
 
 # What is installed must do for another compiler than the one that built it, except where sanitisers tie code to theirs.
