@@ -97,9 +97,7 @@ constexpr float span = 8;
 
 Expected<LogMel> LogMel::fromJson(std::string_view text, const std::string &fileName) {
   const Json json = HEDDLE_TRY(parseJson(text, fileName));
-  const JsonField whole(json, fileName);
-  HEDDLE_TRY(whole.checkObject());
-  const JsonField keys = whole.find("feature_extractor").value_or(whole); // a processor_config.json
+  const JsonField keys(json, fileName);
   HEDDLE_TRY(keys.checkObject());
   HEDDLE_TRY(checkOnly(keys, "feature_extractor_type", "WhisperFeatureExtractor"));
   HEDDLE_TRY(checkOnly(keys, "padding_side", "right"));

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FolderSpeech.h"
 
+#include "PreprocessorFile.h"
+
 #include "heddle/Audio/LogMel.h"
 #include "heddle/Generation/Speech.h"
 #include "heddle/Support/Json.h"
@@ -32,13 +34,6 @@ static Expected<std::string> readSpeechFile(const std::string &path, Description
   std::string text = HEDDLE_TRY(readTextFile(path, 1 << 20));
   description.files.push_back(path);
   return text;
-}
-
-/// The file that says how sound becomes frames; newer folders have it inside another.
-static fs::path soundSteps(const std::string &folder) {
-  const fs::path own = fs::path(folder) / "preprocessor_config.json",
-                 newer = fs::path(folder) / "processor_config.json";
-  return !isThere(own) && isThere(newer) ? newer : own;
 }
 
 /// Special tokens of the folder's tokenizer by their names, such as <|notimestamps|>.
@@ -78,15 +73,14 @@ speechSettings(const std::string &folder, const Json &config, Description &descr
 
 /// How sound becomes frames, and the tokens beside text that generation_config.json names.
 static Status readSpeech(const std::string &folder, const Json &config, Description &description) {
-  const fs::path steps = soundSteps(folder);
-  std::string mel = HEDDLE_TRY(readSpeechFile(steps.string(), description));
-  HEDDLE_TRY(checkFrames(HEDDLE_TRY(LogMel::fromJson(mel, steps.string())), steps.string(),
+  PreprocessorFile steps = HEDDLE_TRY(readPreprocessor(folder, "feature_extractor", description));
+  HEDDLE_TRY(checkFrames(HEDDLE_TRY(LogMel::fromJson(steps.text, steps.place)), steps.place,
                          *description.source->frames));
   const auto [settings, path] = HEDDLE_TRY(speechSettings(folder, config, description));
   std::string tokens = settings.dump();
   HEDDLE_TRY(SpeechTokens::fromJson(tokens, path));
   description.source->logMel = "source.log-mel.json";
-  description.texts[description.source->logMel] = std::move(mel);
+  description.texts[description.source->logMel] = std::move(steps.text);
   description.task["speech"] = "target.speech.json";
   description.texts["target.speech.json"] = std::move(tokens);
   return {};
@@ -94,7 +88,7 @@ static Status readSpeech(const std::string &folder, const Json &config, Descript
 
 Status heddle::addSpeech(const std::string &folder, const Json &config, bool needsFiles,
                          Description &description) {
-  if (!needsFiles && !isThere(soundSteps(folder)))
+  if (!needsFiles && !hasPreprocessor(folder))
     return {};
   Status read = readSpeech(folder, config, description);
   if (read || needsFiles || read.error().kind == ErrorKind::System)

@@ -7,6 +7,8 @@
 
 #include "FolderTexts.h"
 
+#include "PreprocessorFile.h"
+
 #include "heddle/Images/Image.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
@@ -165,13 +167,12 @@ Status heddle::addChatTemplate(const std::string &folder, Description &descripti
 
 Status heddle::addPreprocessor(const std::string &folder, bool needsFiles,
                                Description &description) {
-  std::string path = (fs::path(folder) / "preprocessor_config.json").string();
   const bool vectors = description.source && description.source->vectors;
-  if (!vectors || hears(description) || (!needsFiles && !isThere(path)))
+  if (!vectors || hears(description) || (!needsFiles && !hasPreprocessor(folder)))
     return {};
-  Expected<std::string> text = readTextFile(path, 1 << 20);
-  Expected<ImageProcessor> read =
-      text ? ImageProcessor::fromJson(*text, path) : Expected<ImageProcessor>(text.takeError());
+  auto steps = readPreprocessor(folder, "image_processor", description);
+  Expected<ImageProcessor> read = steps ? ImageProcessor::fromJson(steps->text, steps->place)
+                                        : Expected<ImageProcessor>(steps.takeError());
   if (!read && (needsFiles || read.error().kind == ErrorKind::System))
     return read.takeError();
   if (!read) {
@@ -179,7 +180,6 @@ Status heddle::addPreprocessor(const std::string &folder, bool needsFiles,
     return {};
   }
   description.source->preprocessor = "source.preprocessor.json";
-  description.files.push_back(path);
-  description.texts[description.source->preprocessor] = std::move(*text);
+  description.texts[description.source->preprocessor] = std::move(steps->text);
   return {};
 }
