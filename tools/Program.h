@@ -70,6 +70,8 @@ inline Error parseError(const CLI::ParseError &error) {
   if (size_t equals = text.find(" = "); text.starts_with(convert) && equals != text.npos)
     return usageError(text.substr(convert.size(), equals - convert.size()) +
                       ": expected a number in range, found " + quotedText(text.substr(equals + 3)));
+  if (text.find(": At Most 1 required") != text.npos)
+    return usageError(place + ": expected once, found several");
   if (text.starts_with("A subcommand is required"))
     return usageError("expected a command, found none; --help names them");
   if (text == place + " is required" || text.ends_with(" missing"))

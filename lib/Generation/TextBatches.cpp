@@ -8,6 +8,7 @@
 
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Json.h"
+#include "heddle/Support/SystemError.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -33,7 +34,9 @@ Texts::Texts(const TextCommand &command, std::istream &in)
   std::error_code unknown;
   const auto size = std::filesystem::file_size(name, unknown);
   bytes = unknown ? 0 : size;
+  errno = 0;
   file.open(name, std::ios::binary);
+  openError = file.is_open() ? 0 : errno;
   this->in = &file;
 }
 
@@ -177,6 +180,8 @@ std::string Texts::place() const {
 Status Texts::finish() {
   if (std::error_code none; std::filesystem::is_directory(name, none))
     return inputError(name + ": expected a file, found a folder");
+  if (openError && openError != ENOENT)
+    return systemError(name, "a file that can be read", openError);
   if (!name.empty() && !file.is_open())
     return inputError(name + ": expected a file that can be read, found none");
   HEDDLE_TRY(failure);

@@ -55,6 +55,7 @@ private:
   std::string name;   ///< of the file of --input; or empty
   std::ifstream file; ///< open if there is one
   uint64_t bytes = 0; ///< in it
+  int openError = 0;  ///< errno of opening it
   uint64_t count = 0, lines = 0;
 };
 
