@@ -92,9 +92,10 @@ inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
   app.add_option("--query", command.query, "what the texts are compared with")
       ->type_name("TEXT")
       ->required();
-  addPromptFlags(app, command.prompt,
-                 "of a language model its own prompt by name, of vectors that of the query "
-                 "(default: the model's)");
+  addPromptFlags(
+      app, command.prompt,
+      "put the model's prompt of this name before the query, of a language model before the pair "
+      "(default: the model's)");
   addNumber(app, "--top", command.top, 1, "only the N best, the best first");
 }
 

@@ -82,17 +82,22 @@ Status rank(OpenedEncoder &opened, const RerankCommand &command, const TextConte
 
 //===- Pairs -------------------------------------------------------------===//
 
-/// Puts the prompt of a language model that scores pairs in front of them.
-Status addInstruction(const TextModel &model, const RerankCommand &command, TextContext &context) {
+/// Puts the model's prompt before pairs: it begins the query, or is a message of its own where a
+/// language model scores them.
+Status addPrompt(const TextModel &model, const RerankCommand &command, std::string &query,
+                 TextContext &context) {
   const TextSide &side = model.input();
-  if (!side.pairMessages)
-    return command.prompt ? usageError("--prompt: expected a model that reads pairs as messages, "
-                                       "found one that takes two texts")
-                          : Status();
-  if (!side.chat)
+  if (!command.prompt.value_or("").empty() && !side.pairMessages && model.prompts.empty())
+    return usageError("--prompt: expected a model with prompts, found one without");
+  if (side.pairMessages && !side.chat)
     return inputError("expected a chat template, which makes one text of two, found none");
-  context.before = HEDDLE_TRY(model.prompt(command.prompt));
-  return checkPairs(*side.chat);
+  const std::string_view prompt = HEDDLE_TRY(model.prompt(command.prompt));
+  if (side.pairMessages)
+    context.before = prompt;
+  else
+    query.insert(0, prompt);
+  context.pair = query;
+  return side.pairMessages ? checkPairs(*side.chat) : Status();
 }
 
 Status rankByPairs(OpenedEncoder &opened, const RerankCommand &command, const Streams &streams) {
@@ -104,8 +109,9 @@ Status rankByPairs(OpenedEncoder &opened, const RerankCommand &command, const St
                    inputError("expected a model with one number for a pair of texts, found " +
                               std::to_string(opened.encoder->columns()) + " classes"));
   const bool sigmoidal = opened.model.sigmoidScores && !opened.encoder->givesProbabilities();
-  TextContext context{.pair = command.query, .pairFirst = true};
-  if (Status checked = addInstruction(opened.model, command, context); !checked)
+  std::string query = command.query;
+  TextContext context{.pairFirst = true};
+  if (Status checked = addPrompt(opened.model, command, query, context); !checked)
     return ofModel(session, checked.takeError());
   auto scoreOf = [&](std::span<const float> row) {
     const float number = row.size() == 2 ? row[0] - row[1] : row[0];

@@ -264,7 +264,7 @@ static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
                        const ImportOptions &options, Architecture &architecture,
                        std::vector<std::string> &warnings) {
   const Json classes = model.config.value("architectures", Json());
-  if (model.modules || (classes.is_array() && !classes.empty()) || isGguf(model.folder))
+  if (model.hasStages() || (classes.is_array() && !classes.empty()) || isGguf(model.folder))
     return {};
   const std::string head = HEDDLE_TRY(architecture.headOf(checkpoint));
   if (head.empty())
@@ -297,10 +297,16 @@ static Status addTexts(const FolderModel &model, const ImportOptions &options,
   return limitCaches(options, configPath(folder), description);
 }
 
-/// Whether a folder without modules.json is one that Sentence-Transformers scores pairs with.
-static bool isCrossEncoder(const Json &config) {
-  return config.contains("sentence_transformers") ||
-         config.contains("sbert_ce_default_activation_function");
+/// Whether Sentence-Transformers scores pairs with the model's own head: modules.json says so, or keys
+/// of older versions, or there is one number.
+static bool isCrossEncoder(const FolderModel &source, const std::string &head,
+                           const Description &description) {
+  if (source.modules)
+    return source.modules->ofHead;
+  return source.config.contains("sentence_transformers") ||
+         source.config.contains("sbert_ce_default_activation_function") ||
+         (head == "ForSequenceClassification" && description.classifier &&
+          description.classifier->size == 1);
 }
 
 /// The folder, where the options fit it.
@@ -309,7 +315,7 @@ static Expected<FolderModel> openModel(const std::string &root, const ImportOpti
     return usageError("--weights: expected a .mlir model beside it, found " + root +
                       ", which has weights of its own");
   FolderModel source = HEDDLE_TRY(FolderModel::open(root));
-  if (source.modules && !options.pool.empty())
+  if (source.hasStages() && !options.pool.empty())
     return usageError("--pool: expected " +
                       std::string(isGguf(root) ? "a file without pooling_type"
                                                : "a folder without modules.json") +
@@ -326,7 +332,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   std::optional<TokenScores> scores;
   if (modules && modules->score)
     scores = HEDDLE_TRY(TokenScores::load(folder, source.config, *modules->score));
-  if (modules) // vectors are asked for, whatever head the checkpoint was trained with
+  if (source.hasStages()) // vectors are asked for, whatever head the checkpoint was trained with
     source.config.erase("architectures");
   std::vector<std::string> warnings;
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, source.config, options.part));
@@ -336,14 +342,14 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
     HEDDLE_TRY(takeHead(source, **checkpoint, options, architecture, warnings));
   source.config.update(HEDDLE_TRY(architecture.generation()));
   Json json = HEDDLE_TRY(architecture.description());
-  bool givesVectors = modules && !scores;
+  bool givesVectors = source.hasStages() && !scores;
   if (modules)
     llvm::append_range(warnings, modules->warnings);
   if (checkpoint)
     HEDDLE_TRY(architecture.decideTies(**checkpoint, json, warnings));
   if (scores)
     scores->addTo(json);
-  else if (modules)
+  else if (source.hasStages())
     addModules(*modules, json);
   else
     givesVectors =
@@ -356,7 +362,9 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
     return ofFolder(read.takeError(), path, options, architecture);
   Description description = std::move(*read);
   HEDDLE_TRY(addTexts(source, options, architecture, description));
-  HEDDLE_TRY(limitTexts(source, givesVectors || isCrossEncoder(source.config), description));
+  HEDDLE_TRY(limitTexts(source,
+                        givesVectors || isCrossEncoder(source, architecture.head(), description),
+                        description));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
   source.files.push_back((fs::path(folder) / architectureFile).string()); // an output is none, ever
   model.files.insert(model.files.end(), source.files.begin(), source.files.end());

@@ -23,6 +23,8 @@ struct FolderModel {
   /// The checkpoint; the class that the configuration names is for the message of a folder without
   /// one.
   Expected<std::unique_ptr<WeightSource>> openWeights();
+  /// Whether modules follow the model, which take the place of its head.
+  bool hasStages() const { return modules && !modules->ofHead; }
   bool isStatic() const { return modules && modules->first == FirstModule::Static; }
   TokenizerChanges tokenizerChanges() const {
     return {.lowers = modules && modules->lowers, .leavesSpecials = isStatic()};

@@ -53,12 +53,14 @@ static constexpr const char *sentenceConfig = "config_sentence_transformers.json
 
 /// The activation of a cross-encoder, under the keys of old and new versions.
 static Status addScoreActivation(const std::string &root, const std::string &folder,
-                                 const Json &config, Description &description) {
+                                 const Json &config, bool hasModules, Description &description) {
   std::string path = configPath(folder);
   Json name = config.value("sbert_ce_default_activation_function", Json());
   if (Json own = config.value("sentence_transformers", Json::object()); own.is_object())
     name = own.value("activation_fn", name);
-  Json newest = HEDDLE_TRY(readOptional(root, sentenceConfig, description.files));
+  Json newest = Json::object();
+  if (hasModules)
+    newest = HEDDLE_TRY(readOptional(root, sentenceConfig, description.files));
   if (newest.value("activation_fn", Json()).is_string()) {
     name = newest["activation_fn"];
     path = (fs::path(root) / sentenceConfig).string();
@@ -160,7 +162,7 @@ Status heddle::addTask(const std::string &root, const std::string &folder, const
   if (head == "ForSequenceClassification")
     HEDDLE_TRY(addProblem(config, path, description));
   if (head == "ForSequenceClassification" || (modules && modules->score))
-    HEDDLE_TRY(addScoreActivation(root, folder, config, description));
+    HEDDLE_TRY(addScoreActivation(root, folder, config, modules.has_value(), description));
   if (head == "ForMaskedLM")
     HEDDLE_TRY(addMaskToken(folder, description));
   return modules ? addPrompts(root, *modules, description) : Status();

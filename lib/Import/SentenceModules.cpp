@@ -266,7 +266,7 @@ static Status readModelSettings(const std::string &folder, SentenceModules &modu
   modules.lowers = lower == true;
   const bool givesRows =
       config.value("transformer_task", Json("feature-extraction")) == "feature-extraction";
-  if (givesRows && !takesTexts(config))
+  if ((givesRows || modules.ofHead) && !takesTexts(config))
     return inputError(path + ": modality_config: expected texts, found " +
                       shown(config["modality_config"]));
   modules.longest = HEDDLE_TRY(lengthAt(config, "max_seq_length", path));
@@ -330,9 +330,9 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
       return inputError((added.error().message.starts_with("type") ? place : "") +
                         added.error().message);
   }
-  if (modules.ofHead && modules.pool.empty() && modules.output.empty() && !modules.score)
-    return std::optional<SentenceModules>();
-  if (modules.pool.empty() && !modules.score && modules.first == FirstModule::Transformer)
+  modules.ofHead &= modules.pool.empty() && modules.output.empty() && !modules.score;
+  if (modules.pool.empty() && !modules.score && !modules.ofHead &&
+      modules.first == FirstModule::Transformer)
     return inputError(path + ": expected a module Pooling or LogitScore, found none");
   return std::optional(std::move(modules));
 }

@@ -35,7 +35,7 @@ struct SentenceModules {
   Json output = Json::array();           ///< stages of `encoder.output`
   std::map<size_t, std::string> folders; ///< of the linear layers among them, by stage
   std::optional<LogitScore> score;       ///< in place of all these
-  bool ofHead = false;        ///< nothing stands behind the model: its own head gives the numbers
+  bool ofHead = false;        ///< nothing stands after the model: its own head gives the numbers
   bool promptIsPooled = true; ///< rows of a prompt count: include_prompt of the pooling
   bool lowers = false;        ///< letters become small before the tokenizer sees them
   std::optional<int64_t> longest;    ///< max_seq_length: tokens of a text, special ones included

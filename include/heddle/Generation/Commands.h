@@ -76,7 +76,7 @@ struct ClassifyCommand {
 struct RerankCommand {
   EncoderCommand run;
   std::string query;
-  std::optional<std::string> prompt; ///< of a language model: see EmbedCommand
+  std::optional<std::string> prompt; ///< the name of one: see EmbedCommand
   std::optional<int64_t> top;        ///< that many, the best first; none: all as they come
 };
 
