@@ -36,8 +36,13 @@ Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &
   TextContext context{.before = HEDDLE_TRY(prompt(wanted))};
   if (promptIsPooled || context.before.empty() || !input().tokenizer)
     return context;
-  // As Sentence-Transformers counts them: all tokens of the prompt alone but a special one after it.
-  TokenEncoding tokens = HEDDLE_TRY(input().tokenizer->encode(context.before, {}, "prompt"));
+  // As Sentence-Transformers counts them: all tokens of the prompt alone, cut like a text, but a special
+  // one after it.
+  const Tokenizer &tokenizer = *input().tokenizer;
+  EncodeOptions options;
+  if (const std::optional<int64_t> most = input().longest())
+    options.truncation = Truncation{.length = *most, .left = tokenizer.cutsLeft()};
+  TokenEncoding tokens = HEDDLE_TRY(tokenizer.encode(context.before, options, "prompt"));
   context.leftOut = static_cast<int64_t>(tokens.size());
   if (tokens.size() > 0 && tokens.special.back())
     --context.leftOut;
