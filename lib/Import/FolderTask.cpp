@@ -51,7 +51,8 @@ static Status addProblem(const Json &config, const std::string &path, Descriptio
 
 static constexpr const char *sentenceConfig = "config_sentence_transformers.json";
 
-/// The activation of a cross-encoder, under the keys of old and new versions.
+/// The activation of a cross-encoder, under the keys of old and new versions; the file of the newest
+/// counts next to modules.json only. Classes that are not PyTorch's are code of the folder.
 static Status addScoreActivation(const std::string &root, const std::string &folder,
                                  const Json &config, bool hasModules, Description &description) {
   std::string path = configPath(folder);
@@ -67,12 +68,13 @@ static Status addScoreActivation(const std::string &root, const std::string &fol
   }
   if (!name.is_string())
     return {};
-  llvm::StringRef last = llvm::StringRef(name.get_ref<const std::string &>()).rsplit('.').second;
+  const llvm::StringRef type = name.get_ref<const std::string &>();
+  const llvm::StringRef last = type.starts_with("torch.") ? type.rsplit('.').second : "";
   if (last == "Identity")
     description.task["sigmoid-scores"] = false;
   else if (last != "Sigmoid")
     description.warnings.push_back(path +
-                                   ": expected Sigmoid or Identity as a cross-encoder's "
+                                   ": expected Sigmoid or Identity of torch as a cross-encoder's "
                                    "activation, found " +
                                    shown(name) + "; rerank takes Sigmoid");
   return {};

@@ -81,9 +81,14 @@ static Expected<std::vector<std::string>> poolingsOf(const Json &config, const s
   if (Json modes = config.value("pooling_mode", Json()); !modes.is_null())
     words = HEDDLE_TRY(namedPoolings(modes, path));
   else
-    for (const PoolingMode &pooling : poolings)
-      if (config.value(pooling.key, Json(false)) == true)
+    for (const PoolingMode &pooling : poolings) {
+      const Json chosen = config.value(pooling.key, Json(false));
+      if (!chosen.is_boolean() && !chosen.is_null())
+        return inputError(path + ": " + pooling.key + ": expected true or false, found " +
+                          shown(chosen));
+      if (chosen == true)
         words.push_back(pooling.word);
+    }
   if (words.empty())
     words.push_back("mean");
   return words;
@@ -117,11 +122,9 @@ static Expected<Json> denseOf(const Json &config, const std::string &path) {
     return inputError(path + ": bias: expected true or false, found " + shown(bias));
   Json dense = {{"size", size}, {"bias", bias}};
   Json name = config.value("activation_function", Json("Tanh"));
-  llvm::StringRef last =
-      name.is_string() ? llvm::StringRef(name.get_ref<const std::string &>()).rsplit('.').second
-                       : llvm::StringRef();
-  if (last.empty() && name.is_string())
-    last = name.get_ref<const std::string &>();
+  const llvm::StringRef type =
+      name.is_string() ? llvm::StringRef(name.get_ref<const std::string &>()) : llvm::StringRef();
+  const llvm::StringRef last = type.starts_with("torch.") ? type.rsplit('.').second : "";
   for (const auto &[torch, word] : activations)
     if (last == torch) {
       if (word)
@@ -130,7 +133,7 @@ static Expected<Json> denseOf(const Json &config, const std::string &path) {
     }
   return inputError(path +
                     ": activation_function: expected Identity, Tanh, ReLU, GELU, SiLU or "
-                    "Sigmoid, found " +
+                    "Sigmoid of torch, found " +
                     shown(name));
 }
 
@@ -318,6 +321,9 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
       return inputError(place + "expected an object with a type and a path, found " +
                         shown(module));
     llvm::StringRef type = module["type"].get_ref<const std::string &>();
+    if (!type.starts_with("sentence_transformers."))
+      return inputError(place + "type: expected a class of sentence_transformers, found " +
+                        quotedText(type.str()) + ", which is code that Heddle does not run");
     type = type.rsplit('.').second;
     // A hostile list must not name folders elsewhere.
     if (!staysInFolder(module.value("path", "")))
