@@ -123,14 +123,18 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
   return {};
 }
 
-/// Labels in the order of their numbers, a line each; empty where the configuration names none.
-static Expected<std::string> labelsOf(const Json &config, const std::string &path) {
+/// Labels in the order of their numbers, a line each; where the configuration names none, those that
+/// Transformers gives `count` classes.
+static Expected<std::string> labelsOf(const Json &config, const std::string &path, int64_t count) {
   const Json labels = config.value("id2label", Json());
-  if (labels.is_null())
-    return std::string();
+  std::string text;
+  if (labels.is_null()) {
+    for (int64_t i = 0; i < count; ++i)
+      text += "LABEL_" + std::to_string(i) + "\n";
+    return text;
+  }
   if (!labels.is_object())
     return inputError(path + ": id2label: expected an object of texts, found " + shown(labels));
-  std::string text;
   for (size_t i = 0; i < labels.size(); ++i) {
     std::string key = std::to_string(i);
     if (!labels.contains(key) || !labels[key].is_string())
@@ -148,9 +152,10 @@ static Status addLabels(const Json &config, const std::string &path, const std::
                         Description &description) {
   if (head.find("Classification") == std::string::npos || !description.classifier)
     return {};
-  std::string labels = HEDDLE_TRY(labelsOf(config, path));
-  if (std::ranges::count(labels, '\n') != description.classifier->size)
-    return {}; // the configuration names none
+  const int64_t size = description.classifier->size;
+  std::string labels = HEDDLE_TRY(labelsOf(config, path, size));
+  if (std::ranges::count(labels, '\n') != size)
+    return {}; // the configuration names others
   description.classifier->labels = "labels.txt";
   description.texts["labels.txt"] = std::move(labels);
   return {};
