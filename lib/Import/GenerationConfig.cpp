@@ -28,6 +28,13 @@ struct TargetFacts {
   int64_t size;    ///< tokens of its vocabulary
 };
 
+/// Where the settings of a folder stand.
+struct SettingsFile {
+  const Json &settings;
+  const std::string &path;
+  bool rules; ///< what it leaves out is not there; else it is what the model's class has
+};
+
 /// A setting that no search follows, and the values with which it changes nothing.
 struct Unfollowed {
   const char *key;
@@ -361,10 +368,9 @@ static void warnOfUnfollowed(const Json &config, const std::string &path,
       warnings.push_back(path + ": " + key + ": expected " +
                          shown(without.empty() ? Json() : without.front()) + ", found " +
                          shown(found) + ", which is not followed");
-  constexpr const char *cache = "cache_implementation";
-  if (const Json found = config.value(cache, Json()); found == "quantized")
-    warnings.push_back(path + ": " + cache + ": expected another cache, found " + shown(found) +
-                       ", which is not followed: see --cache-dtype");
+  if (const Json found = config.value("cache_implementation", Json()); found == "quantized")
+    warnings.push_back(path + ": cache_implementation: expected another cache, found " +
+                       shown(found) + ", which is not followed: see --cache-dtype");
 }
 
 /// A warning for each key that nothing is known of. Those of a model that hears are known to
@@ -386,12 +392,16 @@ static Expected<std::pair<Json, std::string>> settingsOf(const std::string &fold
   return std::pair(config, configPath(folder));
 }
 
-/// The tokens that end a text; others than the model's, such as -1, never come.
+static bool isToken(const Json &token, int64_t size) {
+  return token.is_number_integer() && token >= 0 && token < size;
+}
+
+/// The tokens that end a text, of null none; others than the model's, such as -1, never come.
 static Expected<Json> endsOf(const Json &value, int64_t size, const std::string &path,
                              std::vector<std::string> &warnings) {
   Json ends = Json::array();
-  for (const Json &token : value.is_array() ? value : Json::array({value}))
-    if (token.is_number_integer() && token >= 0 && token < size)
+  for (const Json &token : value.is_array() || value.is_null() ? value : Json::array({value}))
+    if (isToken(token, size))
       ends.push_back(token);
     else if (!token.is_number_integer())
       return inputError(path + ": eos_token_id: expected a token below " + std::to_string(size) +
@@ -400,6 +410,50 @@ static Expected<Json> endsOf(const Json &value, int64_t size, const std::string 
       warnings.push_back(path + ": eos_token_id: expected a token below " + std::to_string(size) +
                          ", found " + shown(token) + ", which ends no text");
   return ends;
+}
+
+/// The object whose `eos_token_id` counts: of a config.json without one the part that writes.
+static const Json &partOfEnds(const Json &own) {
+  if (own.value("eos_token_id", Json()).is_null())
+    for (const char *name : {"decoder", "generator", "text_config"})
+      if (auto part = own.find(name); part != own.end() && part->is_object() && !part->empty())
+        return part->contains("eos_token_id") ? *part : own;
+  return own;
+}
+
+/// Sets the ends of `target`: null is none; where config.json has no such key the class's stay.
+static Status addEnds(const SettingsFile &file, const Json &config, int64_t size, Json &target,
+                      std::vector<std::string> &warnings) {
+  constexpr const char *key = "eos_token_id";
+  const Json &part = partOfEnds(file.settings);
+  if (!part.contains(key) && !file.rules)
+    return {};
+  if (const Json other = partOfEnds(config).value(key, Json());
+      !part.contains(key) && !other.is_null())
+    warnings.push_back(file.path + ": " + key + ": expected the token that ends a text, found " +
+                       "none: " + shown(other) + " of config.json ends no text");
+  target["end"] = HEDDLE_TRY(endsOf(part.value(key, Json()), size, file.path, warnings));
+  return {};
+}
+
+/// Sets the start of `target`, which is that of texts where the file names no other. A folder with
+/// neither writes nothing.
+static Status addStart(const SettingsFile &file, int64_t size, Json &target, Json &generation) {
+  constexpr const char *key = "decoder_start_token_id";
+  Json start = file.settings.value(key, Json());
+  if (!file.rules && !file.settings.contains(key))
+    return {}; // the class has one
+  const std::string expected =
+      file.path + ": " + key + ": expected a token below " + std::to_string(size) + ", found ";
+  if (start.is_null())
+    start = file.settings.value("bos_token_id", Json());
+  if (start.is_null())
+    generation["refused"].push_back({"start", expected + "none, and no bos_token_id"});
+  else if (!isToken(start, size))
+    return inputError(expected + shown(start));
+  else
+    target["start"] = std::move(start);
+  return {};
 }
 
 Status heddle::addGenerationConfig(const std::string &folder, const Json &config, Json &description,
@@ -420,23 +474,13 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
   }
   if (!hears)
     warnOfUnfollowed(own, path, warnings);
-  const Json ends = own.value("eos_token_id", Json());
-  const bool endsNever = path != configPath(folder) && own.contains("eos_token_id");
-  if (!ends.is_null() || endsNever)
-    target["end"] =
-        HEDDLE_TRY(endsOf(ends.is_null() ? Json::array() : ends, facts.size, path, warnings));
-  auto isToken = [&](const Json &token) {
-    return token.is_number_integer() && token >= 0 && token < facts.size;
-  };
-  if (Json start = own.value("decoder_start_token_id", Json());
-      facts.translates && !start.is_null()) {
-    if (!isToken(start))
-      return inputError(path + ": decoder_start_token_id: expected a token below " +
-                        std::to_string(facts.size) + ", found " + shown(start));
-    target["start"] = std::move(start);
-  }
+  // What generation_config.json leaves out is not taken from config.json; of speech it is.
+  const bool rules = path != configPath(folder) && !hears;
+  HEDDLE_TRY(addEnds({own, path, rules}, config, facts.size, target, warnings));
   Json generation = SettingsReader(own, path, facts, warnings).read();
-  if (Json begin = own.value("bos_token_id", Json()); !facts.translates && isToken(begin))
+  if (facts.translates)
+    HEDDLE_TRY(addStart({own, path, rules}, facts.size, target, generation));
+  else if (Json begin = own.value("bos_token_id", Json()); isToken(begin, facts.size))
     generation["begin"] = std::move(begin); // of texts without tokens alone
   target["generation"] = std::move(generation);
   return {};
