@@ -371,6 +371,10 @@ static void warnOfUnfollowed(const Json &config, const std::string &path,
   if (const Json found = config.value("cache_implementation", Json()); found == "quantized")
     warnings.push_back(path + ": cache_implementation: expected another cache, found " +
                        shown(found) + ", which is not followed: see --cache-dtype");
+  const Json beams = config.value("num_beams", Json());
+  if (config.value("do_sample", Json()) == true && beams.is_number() && beams > 1)
+    warnings.push_back(path + ": num_beams: expected 1 where do_sample is true, found " +
+                       shown(beams) + ", which is not followed: tokens are drawn for one text");
 }
 
 /// A warning for each key that nothing is known of. Those of a model that hears are known to
