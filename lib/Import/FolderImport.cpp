@@ -219,11 +219,38 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
   return true;
 }
 
+constexpr int64_t usualContext = 4096; ///< tokens that caches hold where nobody asks for a number
+
+/// Takes as the limit of a decoder with factors of `longrope` what its caches hold: the short ones are
+/// right for all texts where these are not longer than in training. Else the long ones are, and a
+/// warning says that Transformers takes the short ones for texts that are shorter.
+static void limitFactors(const ImportOptions &options, const FolderModel &model, Json &description,
+                         std::vector<std::string> &warnings) {
+  const Json position = description.value("position", Json());
+  const Json scaling = position.is_object() ? position.value("scaling", Json()) : Json();
+  Json &limit = description["target"]["limit"];
+  if (!scaling.is_object() || !scaling.value("short_factor", Json()).is_array() ||
+      !limit.is_number_integer())
+    return;
+  const int64_t held = options.context.value_or(usualContext);
+  if (held < limit.get<int64_t>())
+    limit = held;
+  Json original = scaling.value("original_max_position_embeddings", Json());
+  if (original.is_null())
+    original = position.value("original-length", Json());
+  if (original.is_number_integer() && limit > original && !isGguf(model.folder) &&
+      scaling["short_factor"] != scaling.value("long_factor", Json()))
+    warnings.push_back(configPath(model.folder) + ": long_factor: expected a context of at most " +
+                       shown(original) + " tokens, found " + shown(limit) +
+                       ": texts of fewer tokens take the long factors too, where Transformers "
+                       "takes the short ones; --context=" +
+                       shown(original) + " takes these");
+}
+
 /// Checks `--context` against the positions that the folder's model knows; without it caches, which
 /// are as large as the model allows, hold a usual number of tokens.
 static Status limitCaches(const ImportOptions &options, const std::string &path,
                           Description &description) {
-  constexpr int64_t usual = 4096;
   if (!description.target)
     return {};
   int64_t &limit = description.target->limit;
@@ -231,7 +258,7 @@ static Status limitCaches(const ImportOptions &options, const std::string &path,
     return usageError("--context: expected at most " + std::to_string(limit) +
                       " tokens, the positions of " + path + ", found " +
                       std::to_string(*options.context));
-  limit = std::min(limit, usual);
+  limit = std::min(limit, usualContext);
   return {};
 }
 
@@ -359,8 +386,10 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   else
     givesVectors =
         HEDDLE_TRY(poolRows(folder, source.config, options, architecture, json, warnings));
-  if (json.contains("target") && json["target"].is_object())
+  if (json.contains("target") && json["target"].is_object()) {
     HEDDLE_TRY(addGenerationConfig(folder, source.config, json, source.files, warnings));
+    limitFactors(options, source, json, warnings);
+  }
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)
