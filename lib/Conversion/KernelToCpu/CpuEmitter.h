@@ -6,7 +6,7 @@
 //
 //   scalars and views of the body
 //   [sums by a matrix unit, or k-blocks of large contractions; sums of all rows in scratch]
-//   for row fragments of the tile   (rows_inside: inside the loop over keys)
+//   for row fragments of the tile   (cpu_strips: inside the loop over keys)
 //     ops on narrow tiles, in registers
 //     for column fragments of a wide tile   (a nest of fused ops)
 //

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tile level of a body: scalars are computed once, tile ops run in loops over
-// row fragments. With rows_inside, a loop over keys stands outside of the row
+// row fragments. With mapping `cpu_strips`, a loop over keys stands outside of the row
 // loops, and its carried tiles live in memory.
 
 #include "CpuProduct.h"
@@ -102,7 +102,7 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
 }
 
 /// Gathers ops on tiles in segments, each of which gets its own row loops; what contractions sum for
-/// all rows at once stands before that of theirs. With rows_inside, loops
+/// all rows at once stands before that of theirs. With mapping `cpu_strips`, loops
 /// and branches with products stand between segments.
 LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carried) {
   bool rowsInside = plan.getMapping() == Mapping::CpuStrips;
