@@ -46,17 +46,14 @@ struct Int8Pairs : Int8Dot4 {
                       : Int8Dot4::sumFeatures(std::move(chain), std::move(sums), from, to);
   }
 
-  /// A kernel's stack holds 96 Ki pairs of all its products, and so does the second-level cache.
+  /// A kernel's stack and the second-level cache hold 72 Ki pairs next to what else is in them.
   std::optional<TileMemory> packedForm() override {
-    constexpr int64_t mostPairs = 96 << 10;
-    const auto products = op->getBlock()->getOps<ContractOp>();
+    constexpr int64_t mostPairs = 72 << 10;
     TileMemory form;
     form.columns = CpuEmitter::columnsOf(op.getType());
     form.rows = packedFeatures() / 2;
     form.element = builder.getI32Type();
-    return form.rows * form.columns * std::distance(products.begin(), products.end()) > mostPairs
-               ? std::nullopt
-               : std::optional(form);
+    return form.rows * packedColumns() > mostPairs ? std::nullopt : std::optional(form);
   }
 
   void packPanels(const TileMemory &packed, ColumnRange columns, Value from, Value to) override {
@@ -110,6 +107,23 @@ struct Int8Pairs : Int8Dot4 {
                 e.moved({first, 0}, Value(), row * memory.columns), memory.element);
     }
     prepared = memory;
+  }
+
+private:
+  /// Columns of all packed panels of the kernel. Parts come one after the other and share memory of one size.
+  int64_t packedColumns() {
+    llvm::DenseMap<int64_t, int64_t> most; // by columns, the products of a block
+    e.kernel.walk([&](Block *block) {
+      llvm::DenseMap<int64_t, int64_t> here;
+      for (auto product : block->getOps<ContractOp>())
+        ++here[CpuEmitter::columnsOf(product.getType())];
+      for (auto [columns, count] : here)
+        most[columns] = std::max(most[columns], count);
+    });
+    int64_t all = 0;
+    for (auto [columns, count] : most)
+      all += columns * count;
+    return all;
   }
 };
 } // namespace
