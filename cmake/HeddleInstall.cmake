@@ -36,7 +36,7 @@ set(HEDDLE_INSTALLED_COMPONENTS Runtime Generation)
 install(TARGETS heddle-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Runtime)
 
 if(NOT HEDDLE_RUNTIME_ONLY)
-  heddle_install_component(Compiler Analysis Compiler Conversion Dialect ExecutionEngine Import Pipelines Report Target Transforms)
+  heddle_install_component(Compiler Analysis Compiler Conversion Dialect ExecutionEngine Import Pipelines Planning Report Target Transforms)
   list(APPEND HEDDLE_INSTALLED_COMPONENTS Compiler)
   # LLVM's libraries lie outside the loader's folders.
   set_target_properties(heddle heddle-opt heddle-lsp-server PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)

@@ -115,13 +115,8 @@ Expected<OwningOpRef<ModuleOp>> Compilation::lowered(Stage to, const StageOption
   return lowered(module(), current, to, options);
 }
 
-Expected<Program> Compilation::program() {
-  OwningOpRef<ModuleOp> tiled = HEDDLE_TRY(lowered(Stage::Tiled, {}));
-  return program(TiledModule{tiled.get()});
-}
-
 Expected<Program> Compilation::program(ArrayRef<TiledModule> tiled) {
-  Expected<Program> program = buildProgram(tiled);
+  Expected<Program> program = buildProgram(module(), tiled);
   if (!program)
     return diagnostics.error(program.takeError());
   program->model = imported.facts;

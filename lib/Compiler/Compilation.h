@@ -36,10 +36,9 @@ public:
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(mlir::ModuleOp module, Stage from, Stage to,
                                                       const StageOptions &options);
 
-  /// Program of the module, tiled for the default target, without code.
-  Expected<Program> program();
-  /// Program of modules at the stage `tiled`, one a target.
-  Expected<Program> program(llvm::ArrayRef<TiledModule> tiled);
+  /// Program of the module, which is at the stage `program`, with the grids of modules at the stage
+  /// `tiled`, one a target.
+  Expected<Program> program(llvm::ArrayRef<TiledModule> tiled = {});
 
   mlir::ModuleOp module() { return *imported.module; }
   const ImportedModel &model() const { return imported; }

@@ -77,6 +77,7 @@ Expected<OpenedModel> OpenedModel::plan(const std::string &model, const CompileO
   Compilation &compilation = *opened->parts->compilation;
   HEDDLE_TRY(compilation.advance(Stage::Fused));
   opened->parts->module = compilation.module().clone();
+  HEDDLE_TRY(compilation.advance(Stage::Program));
   opened->parts->program = HEDDLE_TRY(compilation.program());
   return opened;
 }

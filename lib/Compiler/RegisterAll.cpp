@@ -14,6 +14,7 @@
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 #include "heddle/Pipelines/Passes.h"
 #include "heddle/Pipelines/Pipelines.h"
+#include "heddle/Planning/Passes.h"
 #include "heddle/Support/Parallel.h"
 #include "heddle/Transforms/Passes.h"
 #include "heddle/Transforms/TileableOpInterface.h"
@@ -58,6 +59,7 @@ void limitThreads(mlir::MLIRContext &context) {
 }
 
 void registerAllPasses() {
+  registerHeddlePlanningPasses();
   registerHeddleTransformsPasses();
   registerHeddlePipelinesPasses();
   transformer::registerTransformerPasses();

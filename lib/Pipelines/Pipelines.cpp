@@ -14,6 +14,7 @@
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 #include "heddle/Pipelines/Passes.h"
+#include "heddle/Planning/Passes.h"
 #include "heddle/Transforms/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -55,7 +56,8 @@ void buildFusedPipeline(OpPassManager &pm) {
 void buildProgramPipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
 
 void buildTiledPipeline(OpPassManager &pm, const StageOptions &options) {
-  pm.addPass(createTileKernels({toString(options.target), options.level}));
+  pm.addPass(createPlanKernels({toString(options.target), options.level}));
+  pm.addPass(createTileKernels());
   OpPassManager &body = pm.nest<kernel::FuncOp>();
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());

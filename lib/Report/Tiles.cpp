@@ -13,10 +13,10 @@
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Planning/Limits.h"
 #include "heddle/Support/Dims.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
-#include "heddle/Target/TileSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -310,9 +310,8 @@ Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   DataMaker data(shapes, dims, place);
   if (mask)
     HEDDLE_TRY(data.makeFor(mask));
-  // Tile sizes of the CPU's kernels.
-  auto map = computeTileMap(found.attention, place, data.inputs, cpuTiles.attentionRows.front(),
-                            visitTileColumns(mask, cpuTiles.chunk));
+  auto map = computeTileMap(found.attention, place, data.inputs, cpuQueries,
+                            visitTileColumns(mask, cpuChunk));
   if (!map)
     return usageError("--dim: " + llvm::toString(map.takeError()));
   TilePicture picture;

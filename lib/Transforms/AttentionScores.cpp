@@ -189,8 +189,8 @@ private:
 Scores::Scores(KernelBuilder &f, Value query, Value key, Value mask, double scale, ScoreRules rules,
                bool oneQuery)
     : queryView(f.viewOf(query)), keyView(f.viewOf(key)), key(key),
-      visitTile(visitTileColumns(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask), scale(scale),
-      rules(rules), oneQuery(oneQuery) {
+      visitTile(visitTileColumns(mask, f.plan.getColumns()[0])), f(f), t(f.t), mask(mask),
+      scale(scale), rules(rules), oneQuery(oneQuery) {
   kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
   accuracy = TileBuilder::accuracyBeside(dtypeOf(q.getElementType()));
   queries = q.getDim(2).extent;

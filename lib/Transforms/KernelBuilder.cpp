@@ -10,37 +10,6 @@ using namespace mlir;
 using namespace heddle;
 using kernel::Size;
 
-//===- Views -------------------------------------------------------------===//
-
-KernelBuilder::KernelBuilder(kernel::DefOp def, const TileSizes &sizes, OpBuilder &b)
-    : def(def), sizes(sizes), t(b, def.getLoc()) {
-  for (unsigned i = 0; i < def.getNumArguments(); ++i)
-    arguments.push_back(describe(def.getArgLayout(i)));
-  resultStart = types.size();
-  for (unsigned i = 0; i < def.getNumResults(); ++i)
-    results.push_back(describe(def.getResultLayout(i)));
-}
-
-/// Appends the view of an argument or result; a scalar has none.
-KernelBuilder::Argument KernelBuilder::describe(kernel::LayoutAttr layout) {
-  if (!layout.getView())
-    return {layout, -1};
-  types.push_back(layout.getView());
-  bool isWeight = layout.getStorage() == kernel::Storage::Weight; // a table is memory as others are
-  storage.push_back(kernel::StorageAttr::get(t.b.getContext(), isWeight ? kernel::Storage::Weight
-                                                                        : kernel::Storage::Memory));
-  return {layout, static_cast<int64_t>(types.size()) - 1};
-}
-
-void KernelBuilder::setDims(unsigned view, ArrayRef<kernel::ViewDim> dims) {
-  types[view] = kernel::ViewType::get(t.b.getContext(), dims, types[view].getElementType(),
-                                      types[view].getPanel());
-}
-
-int64_t KernelBuilder::viewOf(Value argument) const {
-  return arguments[cast<BlockArgument>(argument).getArgNumber()].view;
-}
-
 Value KernelBuilder::tableOf(transformer::TransformerOpInterface op) {
   // Tables are the last arguments, in this order.
   auto readers = transformer::readersOfTables(def.getBody().front());
@@ -105,11 +74,7 @@ IntegerAttr KernelBuilder::ringOf(unsigned result) const {
 }
 
 Value KernelBuilder::inRing(Value argument, Value row) {
-  return wrapped(arguments[cast<BlockArgument>(argument).getArgNumber()].layout.getRing(), row);
-}
-
-Size KernelBuilder::slots(Value argument) const {
-  return arguments[cast<BlockArgument>(argument).getArgNumber()].layout.getSlots();
+  return wrapped(argumentOf(argument).layout.getRing(), row);
 }
 
 /// Number of the first tile of document d.
@@ -141,7 +106,7 @@ DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Val
 }
 
 Value KernelBuilder::scalar(Value argument) {
-  const Argument &known = arguments[cast<BlockArgument>(argument).getArgNumber()];
+  const Argument &known = argumentOf(argument);
   if (known.view >= 0) // a caller's number is in memory
     return kernel::ReadOp::create(t.b, t.loc, func.getView(known.view), ValueRange{t.index(0)});
   return t.i32(sizeValue(known.layout.getScalar()));

@@ -10,9 +10,9 @@
 
 #include "KernelClusters.h"
 
-#include "TileRotary.h"
 #include "heddle/Analysis/MissedFusion.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Planning/LinearColumns.h"
 #include "heddle/Transforms/TileableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -9,7 +9,6 @@
 
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
-#include "heddle/Target/TileSizes.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -64,11 +63,6 @@ struct PlannedTensor {
                    : kernel::Storage::Memory;
   }
 };
-
-/// Rows of attention's tile on the device where they are most.
-constexpr int64_t largestAttentionRows = cpuTiles.attentionRows.front();
-static_assert(largestAttentionRows >= gpuTiles.attentionRows.front(),
-              "grids over packed documents have room for the tiles of every device");
 
 /// A launch of a shared definition.
 struct KernelUse {

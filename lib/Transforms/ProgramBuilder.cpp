@@ -7,8 +7,10 @@
 #include "heddle/Transforms/ProgramBuilder.h"
 
 #include "heddle/Dialect/Kernel/IR/KernelWindow.h"
+#include "heddle/Planning/DefinitionViews.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Transforms/TileableOpInterface.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -50,13 +52,13 @@ static Expected<KernelCode> codeOf(kernel::FuncOp func) {
 
 /// The kernel's code for one level of Vulkan devices. What it needs is known once it has words
 /// (Support/SpirvFacts.h).
-static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTarget &target) {
+static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const VulkanLevel &level) {
   VulkanVariant variant{std::move(code)};
-  variant.member = ArtifactWriter::vulkanMember(func.getSymName(), target.name());
+  variant.member = ArtifactWriter::vulkanMember(func.getSymName(), level.name());
   if (kernel::PlanAttr plan = func.getPlanAttr())
     variant.workgroup[0] = static_cast<int32_t>(plan.getDown() * plan.getAcross());
-  variant.level = target.level;
-  variant.subgroup = target.subgroup;
+  variant.level = level.level;
+  variant.subgroup = level.subgroup;
   if (auto window = kernel::windowOf(func)) {
     variant.windowed = static_cast<int>(window->argument);
     variant.windowAxis = static_cast<int>(window->axis);
@@ -69,25 +71,31 @@ static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTa
 }
 
 /// Type of the kernel's product operands; everything else is f32.
-static DType productsOf(kernel::FuncOp func) {
-  DType products = DType::F32;
-  func.walk([&](kernel::ContractOp op) {
-    if (op.getFormat().rows != DType::F32)
-      products = op.getFormat().rows;
-  });
-  return products;
+static DType productsOf(const DefinitionViews &views) {
+  kernel::DefOp def = views.def;
+  const kernel::Root root = *def.getRoot();
+  if (!llvm::is_contained({kernel::Root::Linear, kernel::Root::HeadProducts,
+                           kernel::Root::Attention, kernel::Root::Weights},
+                          root))
+    return DType::F32;
+  // The first two operands of an op with a product are the product's rows and its other side.
+  for (Operation &op : def.getBody().front())
+    if (rootOf(&op) == root)
+      return views.productOf(op.getOperand(0), op.getOperand(1))->rows;
+  return DType::F32;
 }
 
-static Kernel kernelOf(kernel::FuncOp func) {
+static Kernel kernelOf(kernel::DefOp def) {
+  const DefinitionViews views(def);
   Kernel kernel;
-  kernel.name = func.getSymName().str();
-  kernel.products = productsOf(func);
-  for (auto name : func.getScalars().getAsRange<StringAttr>())
+  kernel.name = def.getSymName().str();
+  kernel.products = productsOf(views);
+  for (auto name : def.getScalarsAttr().getAsRange<StringAttr>())
     kernel.scalars.push_back(name.str());
-  for (int64_t i = 0; i < func.getNumViews(); ++i)
+  for (unsigned i = 0; i < views.numViews(); ++i)
     kernel.arguments.push_back(
-        {func.isWeight(i) ? KernelArgument::Storage::Weight : KernelArgument::Storage::Memory,
-         func.isWritten(i)});
+        {views.isWeight(i) ? KernelArgument::Storage::Weight : KernelArgument::Storage::Memory,
+         /*written=*/i >= views.firstResult()});
   return kernel;
 }
 
@@ -171,17 +179,14 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
   program.functions.push_back(std::move(f));
 }
 
-Expected<Program> heddle::buildProgram(ArrayRef<TiledModule> tiled) {
+Expected<Program> heddle::buildProgram(ModuleOp outlined, ArrayRef<TiledModule> tiled) {
   ProgramBuilder builder;
   std::vector<Kernel> &kernels = builder.program.kernels;
-  ModuleOp first = tiled.front().module;
-  for (auto function : first.getOps<kernel::ProgramOp>())
+  for (auto function : outlined.getOps<kernel::ProgramOp>())
     builder.addFunction(function);
-  for (auto func : first.getOps<kernel::FuncOp>())
-    if (!func.getFewRows())
-      kernels.push_back(kernelOf(func));
-  // All modules were tiled from the same definitions, so their kernels are in the same order, each
-  // before its form for few rows.
+  for (auto def : outlined.getOps<kernel::DefOp>())
+    kernels.push_back(kernelOf(def));
+  // The kernels of a tiled module have the order of their definitions, each before its form for few rows.
   for (auto [module, gpu] : tiled) {
     auto kernel = kernels.begin();
     for (auto func : ModuleOp(module).getOps<kernel::FuncOp>()) {

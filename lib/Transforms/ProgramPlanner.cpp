@@ -8,6 +8,7 @@
 #include "ProgramPlanner.h"
 
 #include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Planning/Limits.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Transforms/TileableOpInterface.h"
 
@@ -115,14 +116,12 @@ SmallVector<SizeExpr> ProgramPlanner::stateDims(StringRef symbol) {
 }
 
 /// Rows of a cache that keeps only those that a call of `mostRowsOfRing` rows needs, and their
-/// own; 0: it keeps all. A chunk of keys, of whatever device, lies in neighbouring rows.
+/// own; 0: it keeps all. The rows of a chunk of keys are neighbours, whatever the device.
 int64_t heddle::ringOf(StateOp op) {
-  constexpr int64_t chunk = std::max(cpuTiles.chunk, gpuTiles.chunk);
-  static_assert(chunk % cpuTiles.chunk == 0 && chunk % gpuTiles.chunk == 0);
   if (!op.getWindow() || !op.getCapacity())
     return 0;
   const auto needed = static_cast<int64_t>(*op.getWindow()) - 1 + mostRowsOfRing;
-  const auto rows = static_cast<int64_t>(llvm::alignTo(needed, chunk));
+  const auto rows = static_cast<int64_t>(llvm::alignTo(needed, commonChunk));
   return rows < static_cast<int64_t>(*op.getCapacity()) ? rows : 0;
 }
 

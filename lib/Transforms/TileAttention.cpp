@@ -17,30 +17,6 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
 
-/// Whether a mask says the same of all heads, and of queries by their number alone.
-static bool isOfAllHeads(Value mask) {
-  if (!mask)
-    return true;
-  Operation *op = mask.getDefiningOp();
-  if (isa<MaskAndOp, MaskOrOp, MaskNotOp>(op))
-    return llvm::all_of(op->getOperands(), isOfAllHeads);
-  return isa<MaskCausalOp, MaskWindowOp, MaskLengthsOp, MaskPrefixOp>(op);
-}
-
-/// Query heads that share a key head and can be the rows of a tile, 0: none can.
-static int64_t sharingHeads(KernelBuilder &f, AttentionOp op) {
-  auto isOutput = [&](Value yielded) { // a row of each head, also where they are merged
-    return yielded == op.getOutput() || yielded.getDefiningOp<MergeHeadsOp>();
-  };
-  ArrayRef<int64_t> query = op.getQuery().getType().getShape(),
-                    key = op.getKey().getType().getShape();
-  if (!f.sizes.groupsHeads || query[2] != 1 || query[1] == key[1] || op.getSinks() ||
-      op.getRules().bias || !isOfAllHeads(op.getMask()) ||
-      !llvm::all_of(yieldedValues(f), isOutput))
-    return 0;
-  return query[1] / key[1];
-}
-
 /// Describes queries [B, H, 1, D] and results, [B, H, 1, D] or merged [B, 1, H * D], as
 /// [B, K, H / K, D] with K heads of keys: the same memory.
 static void groupHeads(KernelBuilder &f, AttentionOp op, int64_t sharing) {
@@ -50,100 +26,21 @@ static void groupHeads(KernelBuilder &f, AttentionOp op, int64_t sharing) {
   };
   const int64_t columns = op.getValue().getType().getShape().back();
   regroup(f.viewOf(op.getQuery()), op.getQuery().getType().getShape().back());
-  for (auto [i, yielded] : llvm::enumerate(yieldedValues(f)))
+  for (auto [i, yielded] : llvm::enumerate(yieldedValues(f.def)))
     regroup(f.firstResult() + i, yielded == op.getOutput() ? columns : padded(columns));
-}
-
-/// The more of a query's and of a value's features.
-static int64_t featuresOf(KernelBuilder &f, AttentionOp op) {
-  auto of = [&](Value side) { return f.viewType(f.viewOf(side)).getDims().back().extent.value; };
-  return std::max(of(op.getQuery()), of(op.getValue()));
-}
-
-/// Whether an invocation of a GPU can have a query by itself: its output fits the registers, and
-/// scores need no loops over elements. Compilers of 2022 spill in loops with more features, and with f16.
-static bool fitsOwnQueries(KernelBuilder &f, AttentionOp op) {
-  constexpr int64_t most = 64;
-  return isOfAllHeads(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr() &&
-         !f.viewType(f.viewOf(op.getKey())).getElementType().isF16() && featuresOf(f, op) <= most;
-}
-
-/// A mask of bands, lengths and what is combined of them, the same for all heads, or with packed
-/// documents besides.
-static bool isOfBands(Value mask) {
-  if (!mask)
-    return true;
-  Operation *op = mask.getDefiningOp();
-  if (isa<MaskAndOp>(op))
-    return llvm::all_of(op->getOperands(), isOfBands);
-  auto documents = dyn_cast<MaskDocumentsOp>(op);
-  return documents ? documents.getStarts() : isOfAllHeads(mask);
-}
-
-/// Statistics of a row go to a kernel that computes its scores again, without matrix units.
-bool heddle::attendsByMatrices(KernelBuilder &frame, const GpuTarget &target) {
-  constexpr std::array<int64_t, 3> features{32, 64, 128}; // of more see `rowsOf`
-  AttentionOp op;
-  frame.def.getBody().walk([&](AttentionOp found) { op = found; });
-  bool yieldsStatistics = false;
-  frame.def.getBody().walk([&](AttentionStatisticsOp) { yieldsStatistics = true; });
-  if (!op || yieldsStatistics || op.getRules().bias || op.getHiddenScoreAttr() ||
-      op->hasAttr(withoutMatrices) || !isOfBands(op.getMask()))
-    return false;
-  auto elementOf = [&](Value operand) {
-    return dtypeOf(frame.viewType(frame.viewOf(operand)).getElementType());
-  };
-  const DType rows = elementOf(op.getQuery()), sides = rows == DType::F32 ? DType::F16 : rows;
-  if (!llvm::is_contained({DType::F32, DType::BF16}, rows))
-    return false;
-  return llvm::all_of(ValueRange{op.getKey(), op.getValue()}, [&](Value side) {
-    const int64_t columns = frame.viewType(frame.viewOf(side)).getDims().back().extent.value;
-    return target.matrixTiles && target.matrixOf(rows, sides) && elementOf(side) == sides &&
-           llvm::is_contained(features, columns);
-  });
-}
-
-/// Whether the tile is one query whose chunks of keys are shared by teams of invocations: of GPUs without
-/// matrix units.
-static bool sharesChunks(KernelBuilder &f, AttentionOp op) {
-  const bool isOne = op.getQuery().getType().getDimSize(2) == 1;
-  return isOne && !f.sizes.groupsHeads && !packedDocumentsOf(op.getMask());
-}
-
-/// The most rows of a tile whose values fit `mostValues`. With matrices 32 KiB of workgroup memory hold
-/// a chunk of 64 keys and the scores of 64 rows, or of 32 beside heads of more than 64 features.
-static int64_t rowsOf(AttentionOp op, KernelBuilder &f, int64_t sharing) {
-  const TileSizes &sizes = f.sizes;
-  const bool isOne = op.getQuery().getType().getDimSize(2) == 1;
-  if (sizes.multipliesMatrices) { // a matrix of rows, or several
-    const int64_t most = featuresOf(f, op) > 64 ? 32 : sizes.attentionRows.front();
-    return isOne ? sizes.attentionRows.back() : std::min(most, sizes.attentionRows.front());
-  }
-  if (sharesChunks(f, op))
-    return 1;
-  int64_t columns = padded(op.getValue().getType().getShape().back());
-  if (sharing && sharing <= sizes.attentionRows.front() && columns <= sizes.mostValues / sharing)
-    return sharing;
-  if (sizes.groupsHeads && isOne)
-    return 1; // a register tile of its row alone
-  for (int64_t rows : sizes.attentionRows)
-    if (columns <= sizes.mostValues / rows && (rows != ownQueries || fitsOwnQueries(f, op)))
-      return rows;
-  return sizes.attentionRows.back();
 }
 
 namespace {
 /// Writes the body of one attention.
 class AttentionTiler {
 public:
-  /// `sharing`: heads of one query that are the rows of a tile, 0: rows are queries.
-  AttentionTiler(KernelBuilder &f, AttentionOp op, int64_t sharing)
-      : f(f), t(f.t), op(op), sharing(sharing),
+  AttentionTiler(KernelBuilder &f, AttentionOp op)
+      : f(f), t(f.t), op(op), sharing(f.plan.getHeads()), chunk(f.plan.getColumns()[0]),
         scores(f, op.getQuery(), op.getKey(), op.getMask(), op.getScale().convertToDouble(),
                op.getRules(), sharing > 0) {}
 
   void run() {
-    int64_t rows = rowsOf(op, f, sharing);
+    int64_t rows = f.plan.getRows();
     kernel::ViewType q = f.viewType(scores.queryView);
     valueColumns = padded(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
     MaskDocumentsOp documents = scores.packed();
@@ -175,18 +72,18 @@ private:
 
   /// Folds the chunks of the keys that the rows need.
   SoftmaxState chunks(Value i, int64_t rows) {
-    Scores::Range range = scores.range(i, rows, f.sizes.chunk);
+    Scores::Range range = scores.range(i, rows, chunk);
     auto tile = [&](int64_t columns, double value) -> Value {
       RankedTensorType type = t.type(rows, columns);
       return arith::ConstantOp::create(t.b, t.loc,
                                        DenseElementsAttr::get(type, static_cast<float>(value)));
     };
     SoftmaxState none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0)};
-    auto loop = scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(f.sizes.chunk),
-                                   none.values());
+    auto loop =
+        scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(chunk), none.values());
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(loop.getBody());
-    KeyChunk keys = scores.chunk(range, i, rows, loop.getInductionVar(), f.sizes.chunk);
+    KeyChunk keys = scores.chunk(range, i, rows, loop.getInductionVar(), chunk);
     SoftmaxState before = SoftmaxState::of(loop.getRegionIterArgs());
     scf::YieldOp::create(t.b, t.loc, visit(i, keys, before, rows).values());
     return SoftmaxState::of(loop.getResults());
@@ -194,7 +91,7 @@ private:
 
   /// Skips a chunk in which the mask hides every tile.
   SoftmaxState visit(Value i, const KeyChunk &keys, const SoftmaxState &before, int64_t rows) {
-    if (!keys.skips || sharesChunks(f, op)) // teams go the same way
+    if (!keys.skips || kernel::splitsKeys(f.plan.getMapping())) // no invocation may skip a barrier
       return merged(before, alone(i, keys, rows));
     Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
     Value any = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, keys.visited, zero);
@@ -210,7 +107,7 @@ private:
 
   /// The softmax of one chunk.
   SoftmaxState alone(Value i, const KeyChunk &keys, int64_t rows) {
-    Value score = scores.tile(i, keys, t.type(rows, f.sizes.chunk));
+    Value score = scores.tile(i, keys, t.type(rows, chunk));
     Value rounded = t.round(score);
     // Rounding commutes with the maximum: round once a row, not once an element.
     Value top = t.round(t.reduce(ReduceKind::Max, score));
@@ -272,7 +169,7 @@ private:
     Value out = t.div(row.weighted, t.select(none, t.constant(1, row.total), row.total));
     Value left = t.sub(scores.rowCount(), i);
     Value first = scores.sequence.firstQuery ? t.add(i, scores.sequence.firstQuery) : i;
-    for (auto [index, result] : llvm::enumerate(yieldedValues(f))) {
+    for (auto [index, result] : llvm::enumerate(yieldedValues(f.def))) {
       unsigned view = f.firstResult() + index;
       auto stats = result.getDefiningOp<AttentionStatisticsOp>();
       if (stats || result == op.getLse()) {
@@ -302,7 +199,8 @@ private:
   KernelBuilder &f;
   TileBuilder &t;
   AttentionOp op;
-  int64_t sharing;
+  const int64_t sharing; ///< heads of one query that are the rows of a tile, 0: rows are queries
+  const int64_t chunk;   ///< keys of a step
   Scores scores;
   Value value, scales; ///< of this head; scales: null unless values are codes
   int64_t valueColumns = 0;
@@ -314,10 +212,9 @@ LogicalResult heddle::tileAttention(KernelBuilder &frame) {
   frame.def.walk([&](AttentionOp found) { op = found; });
   if (!op)
     return frame.def.emitOpError("expected an attention");
-  const int64_t sharing = sharingHeads(frame, op);
-  if (sharing)
+  if (const int64_t sharing = frame.plan.getHeads())
     groupHeads(frame, op, sharing);
-  AttentionTiler(frame, op, sharing).run();
+  AttentionTiler(frame, op).run();
   expandFunctions(frame.func);
   hoistScalars(frame.func);
   return success();

@@ -37,8 +37,7 @@ LogicalResult heddle::tileAttentionWeights(KernelBuilder &f) {
     return f.def.emitOpError("expected an attention.weights");
   Scores scores(f, op.getQuery(), op.getKey(), op.getMask(), op.getScale().convertToDouble(),
                 op.getRules());
-  // Tiles of 16 columns never reach past a row's padding.
-  int64_t rows = f.sizes.weightsRows, columns = 16;
+  int64_t rows = f.plan.getRows(), columns = f.plan.getColumns()[0];
   RankedTensorType type = t.type(rows, columns);
   kernel::ViewType q = f.viewType(scores.queryView);
   bool average = op.getAverage();

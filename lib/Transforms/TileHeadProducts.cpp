@@ -18,8 +18,8 @@ LogicalResult heddle::tileHeadProducts(KernelBuilder &f) {
     return f.def.emitOpError("expected a head_products that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
   kernel::Size heads = in.getDim(1).extent, length = in.getDim(2).extent;
-  int64_t products = op.getType().getShape().back(), rows = f.sizes.linearRows;
-  int64_t columns = firstDividing(f.sizes.linearColumns, products);
+  int64_t products = op.getType().getShape().back(), rows = f.plan.getRows(),
+          columns = f.plan.getColumns()[0];
   f.createFunc({in.getDim(0).extent, length, products * heads.value}, {1, rows, columns});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), at = f.func.getGridIndex(2);
   // Counted in tiles, so that bounds are exact.

@@ -2,12 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pass `tile-kernels`: the root op of a definition writes its body, and the
-// kernel replaces the definition. Where a target has tiles for few rows, a linear
-// has a second kernel of them.
+// Pass `tile-kernels`: the root op of a definition writes its body by the definition's
+// plan, and the kernel replaces the definition. A second plan makes a second form
+// of the kernel, for launches with few rows.
 
 #include "Tiling.h"
 
+#include "heddle/Planning/LinearColumns.h"
 #include "heddle/Transforms/Passes.h"
 #include "heddle/Transforms/TileableOpInterface.h"
 
@@ -26,66 +27,34 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
   using TileKernelsBase::TileKernelsBase;
 
   void runOnOperation() override {
-    const GpuTarget *gpu = nullptr;
-    if (target == "vulkan") {
-      gpu = findGpuTarget(level, getOperation(), "tile-kernels");
-      if (!gpu)
-        return signalPassFailure();
-    } else if (target != "cpu") {
-      getOperation().emitError() << "tile-kernels: expected target to be cpu or vulkan, found '"
-                                 << target.getValue() << "'";
-      return signalPassFailure();
-    }
     for (auto def : llvm::make_early_inc_range(getOperation().getOps<kernel::DefOp>()))
-      if (failed(tile(def, gpu)))
+      if (failed(tile(def)))
         return signalPassFailure();
   }
 
-  LogicalResult tile(kernel::DefOp def, const GpuTarget *gpu) {
-    std::optional<kernel::Root> root = def.getRoot();
-    if (!root)
+  static LogicalResult tile(kernel::DefOp def) {
+    if (!def.getRoot())
       return def.emitOpError("expected a root, found none");
-    if (!def.getScalars())
-      return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
-    TileSizes sizes = gpu ? gpu->tiles : cpuTiles;
-    kernel::Size rows; // a number that is known leaves no choice to devices
-    if (*root == kernel::Root::Linear) {
-      OpBuilder builder(def);
-      KernelBuilder frame(def, sizes, builder);
-      if (sizes.fewRows)
-        rows = rowsOfLinear(frame);
-      if (gpu && multipliesMatrices(frame, *gpu))
-        sizes = *gpu->matrixTiles;
-      else if (sizes.stagedSteps && !stagesProducts(frame, *gpu)) { // these are as at level 0
-        sizes.stagedSteps = 0;
-        sizes.linearRows = gpuTiles.linearRows;
-      }
-    }
-    if (*root == kernel::Root::Attention && gpu) {
-      OpBuilder builder(def);
-      KernelBuilder frame(def, sizes, builder);
-      if (attendsByMatrices(frame, *gpu))
-        sizes = *gpu->matrixTiles;
-    }
-    TileSizes few = sizes;
-    few.linearRows = sizes.fewRows;
-    few.linearColumns = sizes.fewRowColumns;
-    if (failed(write(def, *root, sizes, {}, gpu)) ||
-        (!rows.isStatic() && failed(write(def, *root, few, rows, gpu))))
+    ArrayAttr plans = def.getPlansAttr();
+    if (!plans)
+      return def.emitOpError("expected plans, found none; run plan-kernels first");
+    if (failed(write(def, cast<kernel::PlanAttr>(plans[0]), /*fewRows=*/{})))
+      return failure();
+    if (plans.size() > 1 &&
+        failed(write(def, cast<kernel::PlanAttr>(plans[1]), rowsOfLinear(DefinitionViews(def)))))
       return failure();
     def.erase();
     return success();
   }
 
   /// Writes a kernel, or the form of one for few of these rows.
-  static LogicalResult write(kernel::DefOp def, kernel::Root root, const TileSizes &sizes,
-                             kernel::Size fewRows, const GpuTarget *gpu) {
+  static LogicalResult write(kernel::DefOp def, kernel::PlanAttr plan, kernel::Size fewRows) {
     OpBuilder builder(def);
-    KernelBuilder frame(def, sizes, builder);
+    KernelBuilder frame(def, plan, builder);
     frame.fewRows = fewRows;
-    if (failed(write(frame, root)))
+    if (failed(write(frame, *def.getRoot())))
       return failure();
-    frame.func.setPlanAttr(planBody(frame.func, gpu, sizes));
+    frame.func.setPlanAttr(plan);
     return success();
   }
 

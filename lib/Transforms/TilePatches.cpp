@@ -16,7 +16,7 @@ namespace {
 struct LookupTile {
   static constexpr int64_t columns = 16;
 
-  explicit LookupTile(KernelBuilder &f) : f(f), rows(f.sizes.copyRows) {
+  explicit LookupTile(KernelBuilder &f) : f(f), rows(f.plan.getRows()) {
     const kernel::ViewType out = f.viewType(f.firstResult());
     count = out.getDim(1).extent;
     f.createFunc({out.getDim(0).extent, count, padded(out.getDim(2).extent.value)},

@@ -108,7 +108,7 @@ LogicalResult heddle::tilePool(KernelBuilder &f) {
     return f.def.emitOpError("expected a pool that is yielded");
   kernel::ViewType out = f.viewType(f.firstResult());
   int64_t stored = padded(out.getDims().back().extent.value);
-  int64_t columns = firstDividing(f.sizes.poolColumns, stored);
+  int64_t columns = f.plan.getColumns()[0];
   f.createFunc({out.getDim(0).extent, stored}, {1, columns});
   Value n = f.func.getGridIndex(0), j = f.func.getGridIndex(1), one = t.index(1);
   RowRange range = rowsOf(f, pool, n);

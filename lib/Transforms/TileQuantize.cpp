@@ -227,20 +227,17 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
   if (!op)
     return f.def.emitOpError("expected a quantize that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
-  const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1,
-             isShared = f.sizes.rowQuads > 1; // a row, by quads of invocations
+  const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1;
   constexpr int64_t group = formatOf(DType::I4).group;
-  const int64_t features = in.getDims().back().extent.value, stored = padded(features);
-  int64_t rows = f.sizes.softmaxRows, columns = 16;
+  const int64_t features = in.getDims().back().extent.value, rows = f.plan.getRows(),
+                planned = f.plan.getColumns()[0];
   SmallVector<kernel::Size> grid{in.getDim(0).extent};
   SmallVector<int64_t> tiles{rows};
-  if (inGroups && isShared && features % group == 0) {
+  if (inGroups && planned == group) { // a group is a grid point
     grid.push_back(kernel::Size(features / group));
     tiles.push_back(1);
-  } else if (!inGroups && isShared) {
-    rows = tiles.front() = rowsOfQuads(f.sizes, rows, stored);
-    columns = stored;
   }
+  const int64_t columns = inGroups ? 16 : planned;
   f.createFunc(grid, tiles);
   RowWalk walk(t, f.view(f.viewOf(op.getInput())), f.func.getGridIndex(0), t.type(rows, columns),
                features);
@@ -259,7 +256,7 @@ LogicalResult heddle::tileCacheQuantize(KernelBuilder &f) {
   if (!op)
     return f.def.emitOpError("expected a cache.quantize that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getRows()));
-  const int64_t rows = f.sizes.softmaxRows, features = in.getDims().back().extent.value;
+  const int64_t rows = f.plan.getRows(), features = in.getDims().back().extent.value;
   f.createFunc({in.getDim(0).extent, in.getDim(1).extent, in.getDim(2).extent}, {1, 1, rows});
   Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2);
   RowWalk walk(t, f.slice(f.view(f.viewOf(op.getRows())), {b, h}), i, t.type(rows, 16), features);

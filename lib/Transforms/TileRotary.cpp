@@ -11,6 +11,8 @@
 
 #include "Tilers.h"
 
+#include "heddle/Planning/LinearColumns.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -29,8 +31,6 @@ Halves heddle::loadHalves(TileBuilder &t, RankedTensorType tile, Value view, Val
   return {load(column), load(t.add(column, t.index(half)))};
 }
 
-bool heddle::rotatesTiles(RotaryOp op) { return op.getRotatedSize() % 32 == 0; }
-
 //===- A kernel of its own -----------------------------------------------===//
 
 namespace {
@@ -38,7 +38,7 @@ namespace {
 class RotaryTiler {
 public:
   RotaryTiler(KernelBuilder &f, RotaryOp op)
-      : f(f), t(f.t), op(op), rows(f.sizes.copyRows), size(op.getRotatedSize()),
+      : f(f), t(f.t), op(op), rows(f.plan.getRows()), size(op.getRotatedSize()),
         stored(padded(op.getType().getDimSize(3))) {}
   void run();
 

@@ -21,8 +21,6 @@ Halves rotated(TileBuilder &t, Halves x, mlir::Value cos, mlir::Value sin);
 Halves loadHalves(TileBuilder &t, mlir::RankedTensorType tile, mlir::Value view, mlir::Value row,
                   mlir::Value column, int64_t half);
 
-/// Whether halves are made of whole tiles, so that two tiles are rotated with each other.
-bool rotatesTiles(transformer::RotaryOp op);
 void attachRotaryTilers(mlir::MLIRContext *context);
 
 } // namespace heddle

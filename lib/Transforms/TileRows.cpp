@@ -17,12 +17,7 @@ using kernel::LoadOp;
 using kernel::Root;
 using kernel::Size;
 
-SmallVector<Value> heddle::yieldedValues(KernelBuilder &f) {
-  return llvm::map_to_vector(f.def.getBody().front().getTerminator()->getOperands(),
-                             beforeRounding);
-}
-
-Value heddle::yielded(KernelBuilder &f) { return yieldedValues(f).front(); }
+Value heddle::yielded(KernelBuilder &f) { return yieldedValues(f.def).front(); }
 
 void heddle::storeResults(KernelBuilder &f, Value tile, ValueRange indices, Value left) {
   for (unsigned i = f.firstResult(); i < f.firstResult() + f.def.getNumResults(); ++i)
@@ -82,12 +77,6 @@ static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) 
   return t.mul(x, t.div(t.constant(1, divisor), divisor));
 }
 
-/// Rows of a norm's tile: one if a few would exceed `mostValues`.
-static int64_t rowsOfNorm(const TileSizes &sizes, int64_t stored) {
-  constexpr int64_t rowsAtOnce = 4; // rows that a CPU reduces together
-  return stored > sizes.mostValues / rowsAtOnce ? 1 : rowsOfQuads(sizes, sizes.normRows, stored);
-}
-
 LogicalResult heddle::tileNorm(KernelBuilder &f) {
   TileBuilder &t = f.t;
   Operation *norm = yielded(f).getDefiningOp();
@@ -95,8 +84,7 @@ LogicalResult heddle::tileNorm(KernelBuilder &f) {
     return f.def.emitOpError("expected a layer_norm, rms_norm or normalize that is yielded");
   unsigned input = f.viewOf(norm->getOperand(0));
   kernel::ViewType in = f.viewType(input);
-  int64_t size = in.getDims().back().extent.value, stored = padded(size),
-          rows = rowsOfNorm(f.sizes, stored);
+  int64_t size = in.getDims().back().extent.value, stored = padded(size), rows = f.plan.getRows();
   rowGrid(f, in, rows, 0, 0, in.getDim(in.getRank() - 2).extent);
   Value i = f.func.getGridIndex(in.getRank() - 2), zero = t.index(0);
   SmallVector<Value> points(
@@ -166,15 +154,15 @@ Value heddle::enterDocument(ValueTiles &tiles, Value starts, Value total) {
 
 LogicalResult heddle::tileElementwise(KernelBuilder &f) {
   kernel::ViewType out = f.viewType(f.firstResult());
-  int64_t stored = padded(out.getDims().back().extent.value),
-          columns = firstDividing(f.sizes.copyColumns, stored), rowAxis = out.getRank() - 2;
+  int64_t stored = padded(out.getDims().back().extent.value), rows = f.plan.getRows(),
+          columns = f.plan.getColumns()[0], rowAxis = out.getRank() - 2;
   Size extent = out.getDim(rowAxis).extent;
   Value documents = packedDocuments(f);
-  rowGrid(f, out, f.sizes.copyRows, columns, stored, documents ? f.slots(documents) : extent);
+  rowGrid(f, out, rows, columns, stored, documents ? f.slots(documents) : extent);
   SmallVector<Value> points;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     points.push_back(f.func.getGridIndex(axis));
-  ValueTiles tiles(f, f.sizes.copyRows, columns, points, f.func.getGridIndex(rowAxis),
+  ValueTiles tiles(f, rows, columns, points, f.func.getGridIndex(rowAxis),
                    f.func.getGridIndex(rowAxis + 1));
   Value end = f.sizeValue(extent);
   if (documents)
@@ -347,14 +335,15 @@ void heddle::attachSumTilers(MLIRContext *context) {
 
 //===- Copies ------------------------------------------------------------===//
 
-/// Copies a vector, 32 elements a workgroup: lengths that a session keeps.
+/// Copies a vector, a tile of elements a workgroup: lengths that a session keeps.
 static LogicalResult copyVector(KernelBuilder &f) {
   TileBuilder &t = f.t;
   kernel::ViewType type = f.viewType(0);
-  f.createFunc({type.getDim(0).extent}, {f.sizes.copyRows});
+  const int64_t rows = f.plan.getRows();
+  f.createFunc({type.getDim(0).extent}, {rows});
   Value i = f.func.getGridIndex(0);
-  Value tile = LoadOp::create(t.b, t.loc, t.type(f.sizes.copyRows, 1, type.getElementType()),
-                              f.view(0), ValueRange{i}, t.b.getUnitAttr());
+  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, 1, type.getElementType()), f.view(0),
+                              ValueRange{i}, t.b.getUnitAttr());
   kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), ValueRange{i},
                           t.sub(f.sizeValue(type.getDim(0).extent), i), t.b.getUnitAttr());
   return success();
@@ -363,7 +352,7 @@ static LogicalResult copyVector(KernelBuilder &f) {
 /// Packs the keys of packed documents in panels that begin anew at each document.
 static LogicalResult packDocuments(KernelBuilder &f) {
   TileBuilder &t = f.t;
-  constexpr int64_t rows = 16; // a panel
+  const int64_t rows = f.plan.getRows(); // a panel
   kernel::ViewType out = f.viewType(f.firstResult());
   int64_t stored = padded(out.getDims().back().extent.value);
   f.createFunc({out.getDim(0).extent, out.getDim(1).extent, out.getDim(2).pitch}, {1, 1, rows});
@@ -403,7 +392,7 @@ static LogicalResult mergeUnalignedHeads(KernelBuilder &f) {
   TileBuilder &t = f.t;
   kernel::ViewType in = f.viewType(0);
   int64_t size = in.getDims().back().extent.value, heads = in.getDim(1).extent.value,
-          rows = f.sizes.copyRows, columns = 16;
+          rows = f.plan.getRows(), columns = f.plan.getColumns()[0];
   f.createFunc({in.getDim(0).extent, in.getDim(2).extent, padded(heads * size)},
                {1, rows, columns});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
@@ -437,7 +426,7 @@ LogicalResult heddle::tileRelayout(KernelBuilder &f) {
   if (heads.getRank() != 4)
     return f.def.emitOpError() << "expected heads of rank 4, found rank " << heads.getRank();
   int64_t size = heads.getDims().back().extent.value, stored = padded(size),
-          rows = f.sizes.copyRows;
+          rows = f.plan.getRows();
   if (merge && size != stored && in.getDim(1).extent.value > 1)
     return mergeUnalignedHeads(f);
   Size extent = split ? in.getDim(1).extent : in.getDim(2).extent;

@@ -71,7 +71,7 @@ LogicalResult heddle::tileSoftmax(KernelBuilder &f) {
   if (!op)
     return f.def.emitOpError("expected a softmax that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
-  int64_t size = in.getDims().back().extent.value, rows = f.sizes.softmaxRows;
+  int64_t size = in.getDims().back().extent.value, rows = f.plan.getRows();
   kernel::Size extent = in.getDim(0).extent;
   f.createFunc({extent}, {rows});
   Value i = f.func.getGridIndex(0), left = t.sub(f.sizeValue(extent), i);
@@ -102,7 +102,7 @@ LogicalResult heddle::tileLoss(KernelBuilder &f) {
   if (!op)
     return f.def.emitOpError("expected a cross_entropy.rows that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getLogits()));
-  int64_t size = in.getDims().back().extent.value, rows = f.sizes.softmaxRows;
+  int64_t size = in.getDims().back().extent.value, rows = f.plan.getRows();
   kernel::Size extent = in.getDim(0).extent;
   f.createFunc({extent}, {rows});
   Value i = f.func.getGridIndex(0), zero = t.index(0);

@@ -18,6 +18,7 @@
 #include "Tilers.h"
 
 #include "heddle/Dialect/Transformer/IR/MergedHeads.h"
+#include "heddle/Planning/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -48,15 +49,14 @@ LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t 
 template <typename Op>
 struct NormModel : Tiler<NormModel<Op>, Op, Root::Norm, tileNorm> {
   LogicalResult checkSupported(Operation *op) const {
-    return checkFeatures(op, op->getOperand(0), "rows", cpuTiles.mostValues);
+    return checkFeatures(op, op->getOperand(0), "rows", mostRowFeatures);
   }
 };
 
 struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tileAttention> {
   LogicalResult checkSupported(Operation *operation) const {
     auto op = cast<AttentionOp>(operation);
-    return checkFeatures(op, op.getValue(), "heads of values",
-                         cpuTiles.mostValues / cpuTiles.attentionRows.back());
+    return checkFeatures(op, op.getValue(), "heads of values", mostValueFeatures);
   }
 };
 

@@ -9,8 +9,8 @@
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Planning/DefinitionViews.h"
 #include "heddle/Support/Program.h"
-#include "heddle/Target/GpuTarget.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -98,21 +98,16 @@ private:
   mlir::Value coarseGelu(mlir::Value x);
 };
 
-/// A kernel under construction, with the definition's arguments and results as views.
-struct KernelBuilder {
-  KernelBuilder(kernel::DefOp def, const TileSizes &sizes, mlir::OpBuilder &b);
+/// A kernel under construction, with the definition's arguments and results as views. `setDims` is
+/// called before `createFunc`.
+struct KernelBuilder : DefinitionViews {
+  KernelBuilder(kernel::DefOp def, kernel::PlanAttr plan, mlir::OpBuilder &b)
+      : DefinitionViews(def), plan(plan), t(b, def.getLoc()) {}
 
-  kernel::DefOp def;
-  const TileSizes &sizes;
+  kernel::PlanAttr plan;
   TileBuilder t;
   kernel::Size fewRows; ///< the rows of which this is a form for few; 0: it serves any number
 
-  kernel::ViewType viewType(unsigned index) const { return types[index]; }
-  /// Describes the same memory by other dimensions; before createFunc.
-  void setDims(unsigned view, llvm::ArrayRef<kernel::ViewDim> dims);
-  /// Index of an argument's view; -1 for scalars.
-  int64_t viewOf(mlir::Value argument) const;
-  unsigned firstResult() const { return resultStart; }
   /// The view of the table that an op of the definition reads.
   mlir::Value tableOf(transformer::TransformerOpInterface op);
   /// Where a tile of rows from `row` on is stored in a result of heads: rows from its `at` on, or
@@ -129,8 +124,6 @@ struct KernelBuilder {
   mlir::Value entriesOf(int64_t view, mlir::Value sequence, int64_t rows);
   /// Entry of `sequence` in argument `view`, an index.
   mlir::Value entryOf(int64_t view, mlir::Value sequence);
-  /// Rows of the grid over the tiles of documents whose starts are `argument`.
-  kernel::Size slots(mlir::Value argument) const;
   /// Value of a scalar argument, i32.
   mlir::Value scalar(mlir::Value argument);
 
@@ -147,16 +140,6 @@ struct KernelBuilder {
 
 private:
   mlir::Value wrapped(int64_t ring, mlir::Value row);
-  struct Argument {
-    kernel::LayoutAttr layout;
-    int64_t view;
-  };
-  Argument describe(kernel::LayoutAttr layout);
-
-  llvm::SmallVector<Argument> arguments, results;
-  llvm::SmallVector<kernel::ViewType> types;
-  llvm::SmallVector<mlir::Attribute> storage;
-  unsigned resultStart = 0;
 };
 
 /// Tiles of a definition's values at one position of a kernel: rows from `i`, columns from `j` on,
@@ -198,37 +181,16 @@ mlir::Value packedDocuments(KernelBuilder &f);
 /// the document's last. Spare tiles stay at the last row of all and store nothing.
 mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
 
-/// Queries of attention's tile on Vulkan, where an invocation has one by itself.
-inline constexpr int64_t ownQueries = 64;
-
-/// Columns of a product up to which workgroups of whole tiles would be too few for a large GPU.
-inline constexpr int64_t fewColumns = 2048;
-
-/// The plan of a body with tiles of these sizes, for a level of Vulkan devices; null: for CPUs.
-kernel::PlanAttr planBody(kernel::FuncOp body, const GpuTarget *gpu, const TileSizes &sizes);
 /// The tile of a linear's product, multiplied and scaled as its format says.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
-/// The values that a definition computes for its results: what it yields, before rounding, since
-/// stores round. A definition may yield both forms of a value.
-llvm::SmallVector<mlir::Value> yieldedValues(KernelBuilder &f);
-/// The first of them.
+/// The first of the values that a definition yields.
 mlir::Value yielded(KernelBuilder &f);
 /// Stores a tile as each of the results, rounded where they are narrower.
 void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, mlir::Value left);
 
 // Functions that write bodies, one for each root; errors are at the definition.
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
-/// How many rows a linear has that its kernel takes in tiles.
-kernel::Size rowsOfLinear(KernelBuilder &frame);
-/// Whether a linear's kernel is one that stages its products where the target does so: with weights of
-/// floats, or with codes that it multiplies by fours.
-bool stagesProducts(KernelBuilder &frame, const GpuTarget &target);
-/// Whether the target has matrix units for all products of a linear's kernel.
-bool multipliesMatrices(KernelBuilder &frame, const GpuTarget &target);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
-/// Whether the target has matrix units for both products of an attention's kernel, and the kernel is
-/// one that is written for them.
-bool attendsByMatrices(KernelBuilder &frame, const GpuTarget &target);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Hoists scalars out of loops.
 void hoistScalars(kernel::FuncOp func);

@@ -2,29 +2,29 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans follow from the bodies: long products with weights go by blocks of features
-// on the CPU, loops over keys stand outside of the rows; on a GPU a workgroup is smaller
-// where a tile is.
+// Plans of definitions. On the CPU long products with weights go by blocks of features,
+// and loops over keys are outside of the rows; on a GPU a smaller tile has a smaller
+// workgroup.
 
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=cpu})" | FileCheck %s --check-prefix=CPU
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan})" | FileCheck %s --check-prefix=GPU
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=1})" | FileCheck %s --check-prefix=TEAM
 // RUN: not heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=7})" 2>&1 | FileCheck %s --check-prefix=LEVEL
-// LEVEL: error: tile-kernels: expected one of 0, 1, 1-dot, {{.*}} as level of Vulkan devices, found 7
+// LEVEL: error: plan-kernels: expected one of 0, 1, 1-dot, {{.*}} as level of Vulkan devices, found 7
 
-// CPU: @linear({{.*}}plan = #kernel.plan<mapping = cpu_tiles, block = 512, ahead = 1>
-// CPU: @norm({{.*}}plan = #kernel.plan<mapping = cpu_tiles>
-// CPU: @relayout({{.*}}plan = #kernel.plan<mapping = cpu_tiles>
-// CPU: @attention({{.*}}plan = #kernel.plan<mapping = cpu_strips>
-// GPU: @linear({{.*}}plan = #kernel.plan<mapping = blocked, threads = [8, 8]>
-// GPU: @linear_few({{.*}}few_rows = "d0"{{.*}}plan = #kernel.plan<mapping = few_rows, threads = [8, 16], block = 32, ahead = 2>
-// GPU: @norm({{.*}}plan = #kernel.plan<mapping = strided, threads = [16, 4]>
-// GPU: @relayout({{.*}}plan = #kernel.plan<mapping = strided, threads = [16, 4]>
-// GPU: @attention({{.*}}plan = #kernel.plan<mapping = blocked, threads = [4, 4]>
-// TEAM: @linear({{.*}}plan = #kernel.plan<mapping = staged, threads = [16, 4], block = 8, ahead = 2>
-// TEAM: @linear_few({{.*}}few_rows = "d0"{{.*}}plan = #kernel.plan<mapping = few_rows, threads = [8, 16], block = 32, ahead = 2>
-// TEAM: @norm({{.*}}plan = #kernel.plan<mapping = strided, threads = [8, 8]>
-// TEAM: @attention({{.*}}plan = #kernel.plan<mapping = own_rows, threads = [64, 1]>
+// CPU: @linear({{.*}}plan = #kernel.plan<mapping = cpu_tiles, tile = [128, 32], block = 512, ahead = 1>
+// CPU: @norm({{.*}}plan = #kernel.plan<mapping = cpu_tiles, tile = [32, 32]>
+// CPU: @relayout({{.*}}plan = #kernel.plan<mapping = cpu_tiles, tile = [32, 16]>
+// CPU: @attention({{.*}}plan = #kernel.plan<mapping = cpu_strips, tile = [96, 512]>
+// GPU: @linear({{.*}}plan = #kernel.plan<mapping = blocked, tile = [64, 32], threads = [8, 8]>
+// GPU: @linear_few({{.*}}few_rows = "d0"{{.*}}plan = #kernel.plan<mapping = few_rows, tile = [8, 16], threads = [8, 16], block = 32, ahead = 2>
+// GPU: @norm({{.*}}plan = #kernel.plan<mapping = strided, tile = [16, 32], threads = [16, 4]>
+// GPU: @relayout({{.*}}plan = #kernel.plan<mapping = strided, tile = [32, 16], threads = [16, 4]>
+// GPU: @attention({{.*}}plan = #kernel.plan<mapping = blocked, tile = [32, 64], threads = [4, 4]>
+// TEAM: @linear({{.*}}plan = #kernel.plan<mapping = staged, tile = [128, 32], threads = [16, 4], block = 8, ahead = 2>
+// TEAM: @linear_few({{.*}}few_rows = "d0"{{.*}}plan = #kernel.plan<mapping = few_rows, tile = [8, 16], threads = [8, 16], block = 32, ahead = 2>
+// TEAM: @norm({{.*}}plan = #kernel.plan<mapping = strided, tile = [8, 32], threads = [8, 8]>
+// TEAM: @attention({{.*}}plan = #kernel.plan<mapping = own_rows, tile = [64, 64], threads = [64, 1]>
 func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims = ["B", "S", 2048]}) -> tensor<?x?x32xf32> {
   %w = transformer.weight "w" : tensor<32x2048xf32>
   %g = transformer.weight "g" : tensor<32xf32>
@@ -42,7 +42,7 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16})" | FileCheck %s --check-prefix=UNITS
 // TEAM: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16], block = 16, ahead = 1>
 // TEAM: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8], block = 8, ahead = 2>
-// UNITS: @linear_2({{.*}}4096 by 128){{.*}}mapping = matrix, threads = [16, 16], block = 
+// UNITS: @linear_2({{.*}}4096 by 128){{.*}}mapping = matrix, tile = [128, 128], threads = [16, 16], block = 
 // UNITS: @linear_2_few({{.*}}threads = [16, 16], block = 64, ahead = 2>
 // UNITS: @linear_3({{.*}}2048 by 64){{.*}}threads = [32, 8], block = 32, ahead = 1>
 // UNITS: @linear_3_few({{.*}}threads = [16, 16], block = 128, ahead = 2>
@@ -57,7 +57,7 @@ func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.d
 
 // Matrices take the two products of a gated layer at once: tiles are half as wide for as many sums, and blocks, which have both
 // sides' columns, as long as those of wide tiles.
-// TEAM: @linear2_relu_mul({{.*}}4096 by 128){{.*}}mapping = staged, threads = [16, 16], block = 
+// TEAM: @linear2_relu_mul({{.*}}4096 by 128){{.*}}mapping = staged, tile = [128, 128], threads = [16, 16], block = 
 // UNITS: @linear2_relu_mul({{.*}}4096 by 64){{.*}}threads = [32, 8], block = 16, ahead = 1>
 func.func @gated(%x: tensor<?x512xf32> {transformer.name = "x", transformer.dims = ["M", 512]}) -> tensor<?x4096xf32> {
   %v = transformer.weight "gate" : tensor<4096x512xbf16>

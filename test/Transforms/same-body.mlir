@@ -1,5 +1,5 @@
-// RUN: heddle-opt %s --split-attention-weights --group-kernels --outline-kernels --tile-kernels=target=cpu | sed -E -f %S/Inputs/tiles.sed > %t.cpu
-// RUN: heddle-opt %s --split-attention-weights --group-kernels --outline-kernels --tile-kernels=target=vulkan | sed -E -f %S/Inputs/tiles.sed > %t.vulkan
+// RUN: heddle-opt %s --split-attention-weights --group-kernels --outline-kernels --plan-kernels=target=cpu --tile-kernels | sed -E -f %S/Inputs/tiles.sed > %t.cpu
+// RUN: heddle-opt %s --split-attention-weights --group-kernels --outline-kernels --plan-kernels=target=vulkan --tile-kernels | sed -E -f %S/Inputs/tiles.sed > %t.vulkan
 // RUN: diff %t.cpu %t.vulkan
 // RUN: FileCheck %s --input-file=%t.cpu
 

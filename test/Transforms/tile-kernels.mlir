@@ -1,13 +1,13 @@
-// RUN: heddle-opt %s --tile-kernels=target=cpu --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
-// RUN: heddle-opt %s --tile-kernels=target=vulkan --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
-// RUN: not heddle-opt %s --tile-kernels=target=abacus --split-input-file 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: heddle-opt %s --plan-kernels=target=cpu --tile-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
+// RUN: heddle-opt %s --plan-kernels=target=vulkan --tile-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
+// RUN: not heddle-opt %s --plan-kernels=target=abacus --tile-kernels --split-input-file 2>&1 | FileCheck %s --check-prefix=WRONG
 
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bodies of each root: the same ops for both kinds of device, tiles of their own.
 
-// WRONG: error: tile-kernels: expected target to be cpu or vulkan, found 'abacus'
+// WRONG: error: plan-kernels: expected target to be cpu or vulkan, found 'abacus'
 
 // Columns that 16 divides; the last rows are clipped.
 // CHECK-LABEL: kernel.func @linear(

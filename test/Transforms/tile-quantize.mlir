@@ -1,6 +1,6 @@
-// RUN: heddle-opt %s --tile-kernels=target=cpu --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU,WALK
-// RUN: heddle-opt %s --tile-kernels=target=vulkan --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU,WALK
-// RUN: heddle-opt %s --tile-kernels="target=vulkan level=1" --split-input-file | FileCheck %s --check-prefixes=CHECK,TEAM
+// RUN: heddle-opt %s --plan-kernels=target=cpu --tile-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU,WALK
+// RUN: heddle-opt %s --plan-kernels=target=vulkan --tile-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU,WALK
+// RUN: heddle-opt %s --plan-kernels="target=vulkan level=1" --tile-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,TEAM
 
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

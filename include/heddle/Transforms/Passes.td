@@ -92,19 +92,17 @@ def OutlineKernels : Pass<"outline-kernels", "mlir::ModuleOp"> {
 }
 
 def TileKernels : Pass<"tile-kernels", "mlir::ModuleOp"> {
-  let summary = "tile kernels for a target";
+  let summary = "tile kernels by their plans";
   let description = [{
-    Replaces each `kernel.def` by a `kernel.func` of the same name, so that launches keep their callee: a grid, and a body on static tiles. Every
-    target gets the same ops; tile sizes, chunk and plan come from its description.
+    Replaces each `kernel.def` by a `kernel.func` of the same name, so that launches keep their callee: a grid, and a body on static tiles. Sizes of
+    tiles are those of the definition's plan, which `plan-kernels` has chosen for a target; a second plan makes a second form, for few rows.
 
     ```mlir
-    kernel.def @linear(%x, %w) -> … { transformer.linear … }
+    kernel.def @linear(%x, %w) -> … attributes {plans = […]} { transformer.linear … }
     // becomes
-    kernel.func @linear(%x: !kernel.view<…>, …) grid(…) { kernel.contract … ; kernel.store … }
+    kernel.func @linear(%x: !kernel.view<…>, …) grid(…) attributes {plan = …} { kernel.contract … ; kernel.store … }
     ```
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "`cpu` or `vulkan`">,
-                 Option<"level", "level", "std::string", "\"0\"", "level of Vulkan devices: GpuTarget.h">];
   let dependentDialects = ["heddle::kernel::KernelDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect",
                            "mlir::scf::SCFDialect", "heddle::transformer::TransformerDialect"];
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "heddle/Support/Program.h"
-#include "heddle/Target/GpuTarget.h"
+#include "heddle/Support/VulkanLevels.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -16,11 +16,11 @@ namespace heddle {
 /// A module at the `tiled` stage.
 struct TiledModule {
   mlir::ModuleOp module;
-  const GpuTarget *gpu = nullptr; ///< null: tiled for CPUs
+  const VulkanLevel *gpu = nullptr; ///< null: tiled for CPUs
 };
 
-/// Builds the program of modules that hold the same kernels, tiled for one target each. A plan
-/// gives the workgroup's size.
-Expected<Program> buildProgram(llvm::ArrayRef<TiledModule> tiled);
+/// Builds the program of a module at the `program` stage, with the grids of its kernels as they were
+/// tiled for each of some targets. A plan gives the workgroup's size.
+Expected<Program> buildProgram(mlir::ModuleOp outlined, llvm::ArrayRef<TiledModule> tiled = {});
 
 } // namespace heddle

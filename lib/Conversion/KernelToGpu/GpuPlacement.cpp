@@ -50,8 +50,9 @@ static PlanAttr planOf(kernel::FuncOp func, int64_t rows) {
   if (PlanAttr plan = func.getPlanAttr())
     return plan;
   if (func.multiplies())
-    return PlanAttr::get(func.getContext(), Mapping::Blocked, {std::max<int64_t>(1, rows / 8), 8});
-  return PlanAttr::get(func.getContext(), Mapping::Strided, {std::min<int64_t>(rows, 16), 4});
+    return PlanAttr::get(func.getContext(), Mapping::Blocked, {},
+                         {std::max<int64_t>(1, rows / 8), 8});
+  return PlanAttr::get(func.getContext(), Mapping::Strided, {}, {std::min<int64_t>(rows, 16), 4});
 }
 
 FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &target) {

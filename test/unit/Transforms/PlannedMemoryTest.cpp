@@ -54,8 +54,8 @@ static int64_t plannedElements(const std::string &text, int64_t length) {
   context.loadAllAvailableDialects();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   EXPECT_TRUE(module);
-  EXPECT_TRUE(mlir::succeeded(runTo(*module, Stage::Transformer, Stage::Tiled)));
-  auto program = buildProgram(TiledModule{*module});
+  EXPECT_TRUE(mlir::succeeded(runTo(*module, Stage::Transformer, Stage::Program)));
+  auto program = buildProgram(*module);
   EXPECT_TRUE(program);
   int64_t total = 0;
   for (const Buffer &buffer : program->functions[0].buffers) {

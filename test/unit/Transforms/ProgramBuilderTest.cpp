@@ -7,6 +7,7 @@
 #include "heddle/Transforms/ProgramBuilder.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Pipelines/Pipelines.h"
+#include "heddle/Target/GpuTarget.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -28,17 +29,19 @@ TEST(ProgramBuilder, AVariantALevel) {
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  auto outlined = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  ASSERT_TRUE(mlir::succeeded(runTo(*outlined, Stage::Transformer, Stage::Program)));
   auto tiledFor = [&](TargetKind target) {
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    mlir::OwningOpRef<mlir::ModuleOp> module = outlined->clone();
     StageOptions options;
     options.target = target;
-    EXPECT_TRUE(mlir::succeeded(runTo(*module, Stage::Transformer, Stage::Tiled, options)));
+    EXPECT_TRUE(mlir::succeeded(runTo(*module, Stage::Program, Stage::Tiled, options)));
     return module;
   };
   auto cpu = tiledFor(TargetKind::Cpu), low = tiledFor(TargetKind::Vulkan),
        high = tiledFor(TargetKind::Vulkan);
   GpuTarget better{{.level = 3, .form = "wide", .subgroup = 32}, {}, {}, gpuTiles};
-  auto program = buildProgram({{*cpu}, {*low, &gpuTargets().front()}, {*high, &better}});
+  auto program = buildProgram(*outlined, {{*cpu}, {*low, &gpuTargets().front()}, {*high, &better}});
   ASSERT_TRUE(program) << program.error().message;
   ASSERT_EQ(program->kernels.size(), 1u);
   const Kernel &kernel = program->kernels.front();

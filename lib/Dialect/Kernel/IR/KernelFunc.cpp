@@ -91,6 +91,19 @@ static LogicalResult verifyLayout(DefOp def, LayoutAttr layout, StringRef what, 
   return success();
 }
 
+/// C3 of def: one or two plans with tiles.
+static LogicalResult verifyPlans(DefOp def) {
+  ArrayAttr plans = def.getPlansAttr();
+  if (!plans)
+    return success();
+  if (plans.size() != 1 && plans.size() != 2)
+    return def.emitOpError() << "C3: expected one or two plans, found " << plans.size();
+  for (PlanAttr plan : plans.getAsRange<PlanAttr>())
+    if (!plan.getTile())
+      return def.emitOpError() << "C3: expected a plan with a tile, found " << plan;
+  return success();
+}
+
 LogicalResult DefOp::verify() {
   if (failed(verifyYield(*this, getBody(), getResultTypes())))
     return failure();
@@ -100,7 +113,7 @@ LogicalResult DefOp::verify() {
   for (unsigned i = 0; getScalars() && i < getNumResults(); ++i)
     if (failed(verifyLayout(*this, getResultLayout(i), "result", i)))
       return failure();
-  return success();
+  return verifyPlans(*this);
 }
 
 //===- Sizes of the grid -------------------------------------------------===//
@@ -265,11 +278,14 @@ static bool hasProduct(FuncOp func, bool overRows) {
 
 bool FuncOp::multiplies() { return hasProduct(*this, false) || hasProduct(*this, true); }
 
-/// C7 of func: the body has the products of its mapping.
+/// C7 of func: the body has the products of its mapping. C8: an axis of the grid has the plan's rows.
 static LogicalResult verifyPlan(FuncOp func) {
   PlanAttr plan = func.getPlanAttr();
   if (!plan)
     return success();
+  if (plan.getTile() && !llvm::is_contained(func.getGridTiles(), plan.getRows()))
+    return func.emitOpError() << "C8: expected a grid axis of " << plan.getRows()
+                              << " rows, as the tile of the plan, found none";
   auto expected = [&](StringRef what) {
     return func.emitOpError() << "C7: expected " << what << " in a body with mapping "
                               << stringifyMapping(plan.getMapping()) << ", found "

@@ -183,19 +183,24 @@ bool kernel::usesMatrixUnit(Mapping mapping) {
          mapping == Mapping::MatrixAttention;
 }
 
+bool kernel::splitsKeys(Mapping mapping) { return mapping == Mapping::SplitKeys; }
+
 bool kernel::isOfAttention(Mapping mapping) {
   return mapping == Mapping::OwnRows || mapping == Mapping::SplitKeys ||
          mapping == Mapping::MatrixAttention || mapping == Mapping::CpuStrips;
 }
 
-PlanAttr PlanAttr::get(MLIRContext *context, Mapping mapping, ArrayRef<int64_t> threads,
-                       int64_t block, int64_t ahead) {
-  auto list = threads.empty() ? DenseI64ArrayAttr() : DenseI64ArrayAttr::get(context, threads);
-  return get(context, mapping, list, block, ahead);
+PlanAttr PlanAttr::get(MLIRContext *context, Mapping mapping, ArrayRef<int64_t> tile,
+                       ArrayRef<int64_t> threads, int64_t block, int64_t ahead, int64_t heads) {
+  auto list = [&](ArrayRef<int64_t> numbers) {
+    return numbers.empty() ? DenseI64ArrayAttr() : DenseI64ArrayAttr::get(context, numbers);
+  };
+  return get(context, mapping, list(tile), heads, list(threads), block, ahead);
 }
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Mapping mapping,
-                               DenseI64ArrayAttr threads, int64_t block, int64_t ahead) {
+                               DenseI64ArrayAttr tile, int64_t heads, DenseI64ArrayAttr threads,
+                               int64_t block, int64_t ahead) {
   const StringRef name = stringifyMapping(mapping);
   ArrayRef<int64_t> list = threads ? threads.asArrayRef() : ArrayRef<int64_t>();
   if (isOfCpu(mapping) ? !list.empty() : list.size() != 2 || list.front() < 1 || list.back() < 1)
@@ -204,8 +209,10 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Map
   if (!isOfCpu(mapping) && stages(mapping) != (block > 0))
     return emitError() << "C2: expected " << (stages(mapping) ? "a positive" : "no")
                        << " block of mapping " << name << ", found " << block;
-  if (block < 0 || ahead < 0)
-    return emitError() << "expected block and ahead not to be negative, found " << block << " and "
-                       << ahead;
+  if (tile && (tile.size() < 2 || llvm::any_of(tile.asArrayRef(), [](int64_t n) { return n < 1; })))
+    return emitError() << "C3: expected a tile of positive rows and columns, found " << tile;
+  if (block < 0 || ahead < 0 || heads < 0)
+    return emitError() << "expected block, ahead and heads not to be negative, found " << block
+                       << ", " << ahead << " and " << heads;
   return success();
 }

@@ -50,7 +50,11 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     A kernel that launches refer to by name; equal groups share one. Outlined definitions have `scalars`, the names of the numbers that a launch
     passes, and attribute `kernel.layout` (`#kernel.layout`) on each argument and result.
 
+    `plans`, which `plan-kernels` adds for a target, holds the plan of the kernel and, where there is a second form of it for launches with few rows,
+    the plan of that form.
+
     C1: the region ends in a `kernel.yield` of the results' types. C2: where there are `scalars`, each argument and result has a layout over them.
+    C3: `plans`, where they are given, are one or two, each with a `tile`.
 
     Example:
     ```mlir
@@ -61,7 +65,8 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<Kernel_RootAttr>:$root,
-                       OptionalAttr<StrArrayAttr>:$scalars, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+                       OptionalAttr<StrArrayAttr>:$scalars, OptionalAttr<TypedArrayAttrBase<Kernel_PlanAttr, "plans of the kernel and of its form for few rows">>:$plans,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type, CArg<"::heddle::kernel::RootAttr", "{}">:$root)>];

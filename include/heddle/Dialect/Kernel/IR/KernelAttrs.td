@@ -64,32 +64,43 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
     | `matrix_few_rows` | GPU | a product over features | As `few_rows`, multiplied by a matrix unit. |
     | `matrix_attention` | GPU | products over features and rows | A matrix unit multiplies both products; two invocations share a row. |
 
-    `threads`: invocations of a workgroup over the rows and over the columns of a tile; of `split_keys` over chunks and over the keys of one. `block`:
-    steps of the reduction that a product takes at once, 0 for all; on a GPU, words of a row. `ahead`: blocks of a product that are loaded before it
-    multiplies them; on a CPU 1 prefetches the next panels and the lines of the result, and the kernel reads one more address after its arguments
-    (Program.h).
+    Every other field has one meaning on all devices:
+
+    - `tile`: rows of the body's tiles, then columns: of a linear layer one number for each loop over columns (Planning/LinearColumns.h), of attention
+      the keys of one chunk. A body that holds whole rows has the columns of a row, one that goes over them in steps has the columns of a step.
+    - `heads`: query heads that share keys and are the rows of an attention's tile, 0 where the rows are queries.
+    - `threads`: invocations of a workgroup over the rows and over the columns of a tile; of `split_keys` over chunks and over the keys of one.
+    - `block`: steps of the reduction that a product takes at once, 0 for all; on a GPU, words of a row.
+    - `ahead`: blocks of a product that are loaded before it multiplies them. On a CPU 1 prefetches the next panels and the lines of the result, and
+      the kernel reads one more address after its arguments (Program.h).
 
     C1: a mapping of GPUs has two positive `threads`, one of CPUs none. C2: mappings that stage a product over features have a positive `block`, other
-    mappings of GPUs none.
+    mappings of GPUs none. C3: `tile`, where it is given, has a positive number of rows and at least one positive number of columns.
 
     ```mlir
-    #kernel.plan<mapping = cpu_tiles, block = 512, ahead = 1>
-    #kernel.plan<mapping = staged, threads = [16, 16], block = 16, ahead = 1>
+    #kernel.plan<mapping = cpu_tiles, tile = [128, 48], block = 512, ahead = 1>
+    #kernel.plan<mapping = staged, tile = [128, 128], threads = [16, 16], block = 16, ahead = 1>
     ```
   }];
   let parameters = (ins
     EnumParameter<Kernel_Mapping>:$mapping,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$tile,
+    DefaultValuedParameter<"int64_t", "0">:$heads,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$threads,
     DefaultValuedParameter<"int64_t", "0">:$block,
     DefaultValuedParameter<"int64_t", "0">:$ahead);
-  let builders = [AttrBuilder<(ins "Mapping":$mapping, CArg<"::llvm::ArrayRef<int64_t>", "{}">:$threads,
-                                   CArg<"int64_t", "0">:$block, CArg<"int64_t", "0">:$ahead)>];
+  let builders = [AttrBuilder<(ins "Mapping":$mapping, CArg<"::llvm::ArrayRef<int64_t>", "{}">:$tile,
+                                   CArg<"::llvm::ArrayRef<int64_t>", "{}">:$threads, CArg<"int64_t", "0">:$block,
+                                   CArg<"int64_t", "0">:$ahead, CArg<"int64_t", "0">:$heads)>];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Invocations over rows and over columns.
     int64_t getDown() const { return getThreads()[0]; }
     int64_t getAcross() const { return getThreads()[1]; }
+    /// Rows of the body's tiles, and their columns in each of its loops over columns.
+    int64_t getRows() const { return getTile()[0]; }
+    ::llvm::ArrayRef<int64_t> getColumns() const { return getTile().asArrayRef().drop_front(); }
   }];
 }
 

@@ -33,7 +33,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     C1: views use only listed scalars. C2: so do grid axes; tiles are positive. C3: the block's arguments are the views, then one index an axis.
     C4: parts come alone, and leave room for their axis (at most three in all). C5: `storage`, where it is given, says `memory` or `weight` for each
     view. C6: `few_rows`, where it is given, is the scalar of a grid axis: this kernel is a form of the one before it, which has the same arguments, for
-    launches with at most a tile of rows along that axis. C7: a body has the products that its `plan` is for.
+    launches with at most a tile of rows along that axis. C7: a body has the products that its `plan` is for. C8: an axis of the grid has tiles of as
+    many rows as the `tile` of the plan, where it is given.
 
     Example:
     ```mlir

@@ -79,6 +79,8 @@ bool isOfCpu(Mapping mapping);
 bool stages(Mapping mapping);
 /// Whether a mapping multiplies by a matrix unit.
 bool usesMatrixUnit(Mapping mapping);
+/// Whether the chunks of a row's keys are computed at once by groups of invocations, which meet at barriers.
+bool splitsKeys(Mapping mapping);
 /// Whether a mapping needs a product over rows, next to one over features.
 bool isOfAttention(Mapping mapping);
 

@@ -1,0 +1,210 @@
+//===- AttentionPlans.cpp - Plans of attention ----------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   CPU     rows share a strip of scores; one query's heads that share keys are rows
+//   GPU     one query: chunks of keys in parallel; small heads and plain masks: a row an
+//           invocation; else blocks of rows and columns; with matrix units: both products
+
+#include "Plans.h"
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Dialect/Transformer/IR/WithoutMatrices.h"
+#include "heddle/Support/Program.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::planning;
+using namespace heddle::transformer;
+using kernel::Mapping;
+using kernel::PlanAttr;
+
+//===- Masks -------------------------------------------------------------===//
+
+/// Whether a mask is the same for all heads and depends on queries by their number alone.
+static bool isOfAllHeads(Value mask) {
+  if (!mask)
+    return true;
+  Operation *op = mask.getDefiningOp();
+  if (isa<MaskAndOp, MaskOrOp, MaskNotOp>(op))
+    return llvm::all_of(op->getOperands(), isOfAllHeads);
+  return isa<MaskCausalOp, MaskWindowOp, MaskLengthsOp, MaskPrefixOp>(op);
+}
+
+/// Whether a mask is a conjunction of masks as above and of packed documents.
+static bool isOfBands(Value mask) {
+  if (!mask)
+    return true;
+  Operation *op = mask.getDefiningOp();
+  if (isa<MaskAndOp>(op))
+    return llvm::all_of(op->getOperands(), isOfBands);
+  auto documents = dyn_cast<MaskDocumentsOp>(op);
+  return documents ? documents.getStarts() : isOfAllHeads(mask);
+}
+
+//===- The attention of a definition -------------------------------------===//
+
+namespace {
+struct AttentionQuestion : Question {
+  AttentionQuestion(const Question &q, AttentionOp op) : Question(q), attention(op) {}
+
+  AttentionOp op() const { return attention; }
+  bool hasOneQuery() const { return op().getQuery().getType().getDimSize(2) == 1; }
+  int64_t valueColumns() const { return padded(views.featuresOf(op().getValue())); }
+  /// The larger of a query's and of a value's number of features.
+  int64_t features() const {
+    return std::max(views.featuresOf(op().getQuery()), views.featuresOf(op().getValue()));
+  }
+  /// Products of a tile of `rows` queries and one chunk of keys.
+  Products products(int64_t rows) const {
+    const NumberFormat *format = views.productOf(op().getQuery(), op().getKey());
+    return {format,
+            rows,
+            sizes.chunk,
+            valueColumns(),
+            sumsOfRow(*format, sizes.chunk),
+            sizes.chunk % 32 == 0 && valueColumns() % 32 == 0};
+  }
+
+private:
+  AttentionOp attention;
+};
+} // namespace
+
+/// Query heads that share a key head and can be the rows of a tile; 0 if there are none.
+static int64_t sharingHeads(const AttentionQuestion &q) {
+  AttentionOp op = q.op();
+  auto isOutput = [&](Value yielded) { // a row of each head, also where heads are merged
+    return yielded == op.getOutput() || yielded.getDefiningOp<MergeHeadsOp>();
+  };
+  ArrayRef<int64_t> query = op.getQuery().getType().getShape(),
+                    key = op.getKey().getType().getShape();
+  if (!q.hasOneQuery() || query[1] == key[1] || op.getSinks() || op.getRules().bias ||
+      !isOfAllHeads(op.getMask()) || !llvm::all_of(yieldedValues(q.def()), isOutput))
+    return 0;
+  return query[1] / key[1];
+}
+
+//===- CPU ---------------------------------------------------------------===//
+
+/// The most rows whose values fit the tile's limit.
+static int64_t cpuRows(const AttentionQuestion &q, int64_t sharing) {
+  const int64_t columns = padded(q.op().getValue().getType().getShape().back());
+  auto fits = [&](int64_t rows) { return columns <= q.sizes.mostValues / rows; };
+  if (sharing && sharing <= q.sizes.attentionRows.front() && fits(sharing))
+    return sharing;
+  if (q.hasOneQuery())
+    return 1; // one register tile of the row
+  const auto found = llvm::find_if(q.sizes.attentionRows, fits);
+  return found == q.sizes.attentionRows.end() ? q.sizes.attentionRows.back() : *found;
+}
+
+static KernelPlan planCpuAttention(const AttentionQuestion &q) {
+  const int64_t sharing = sharingHeads(q), rows = cpuRows(q, sharing);
+  return {PlanAttr::get(q.context(), Mapping::CpuStrips, {rows, q.sizes.chunk}, {}, 0, 0, sharing),
+          sharing ? "the heads of one query that share keys are rows, so that keys are read once"
+                  : "the scores of a chunk of keys are a strip on the stack"};
+}
+
+//===- GPU without matrix units ------------------------------------------===//
+
+/// Queries of a tile of which an invocation takes one.
+static constexpr int64_t ownQueries = 64;
+
+/// Whether an invocation can take a whole query: its output fits the registers, and scores need no
+/// loops over elements. Compilers of 2022 spill in loops with more features, and with f16.
+static bool fitsOwnQueries(const AttentionQuestion &q) {
+  constexpr int64_t most = 64;
+  AttentionOp op = q.op();
+  return isOfAllHeads(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr() &&
+         q.views.elementOf(op.getKey()) != DType::F16 && q.features() <= most;
+}
+
+/// Invocations that share a chunk of keys of one query: four keys each.
+static constexpr int64_t acrossChunk = 16;
+
+/// Plan of attention with one query. As many chunks of keys are computed at once as the level has
+/// invocations for, if their weights and sums of values fit the workgroup's memory. Processors run level
+/// 0, where invocations without a chunk cost time.
+static KernelPlan planSplitKeys(const AttentionQuestion &q) {
+  const int64_t bytes = sizeof(float) * (q.sizes.chunk + acrossChunk + 4 + q.valueColumns());
+  int64_t chunks = q.gpu->level == 0 ? 4 : q.gpu->invocations / acrossChunk;
+  while (chunks > 1 && chunks * bytes > q.gpu->sharedBytes)
+    chunks /= 2;
+  return {PlanAttr::get(q.context(), Mapping::SplitKeys, {1, q.sizes.chunk}, {chunks, acrossChunk}),
+          "one query has too few rows for a workgroup, so its keys are split among invocations"};
+}
+
+static KernelPlan planGpuAttention(const AttentionQuestion &q) {
+  if (q.hasOneQuery() && !packedDocumentsOf(q.op().getMask()))
+    return planSplitKeys(q);
+  const int64_t rows = *llvm::find_if(
+      q.sizes.attentionRows, [&](int64_t rows) { return rows != ownQueries || fitsOwnQueries(q); });
+  if (rows == ownQueries)
+    return {PlanAttr::get(q.context(), Mapping::OwnRows, {rows, q.sizes.chunk}, {rows, 1}),
+            "a query's output fits the registers of one invocation, which then exchanges nothing"};
+  return planBlocked(q, q.products(rows), {rows, q.sizes.chunk});
+}
+
+//===- GPU with matrix units ---------------------------------------------===//
+
+/// Whether the target has matrix units for both products, and the kernel is one that is written for
+/// them. Statistics of a row are read by a kernel that computes its scores again, without matrix units.
+static bool usesMatrices(const AttentionQuestion &q) {
+  constexpr std::array<int64_t, 3> features{32, 64, 128};
+  AttentionOp op = q.op();
+  bool yieldsStatistics = false;
+  q.def().getBody().walk([&](AttentionStatisticsOp) { yieldsStatistics = true; });
+  if (!q.gpu->matrixTiles || yieldsStatistics || op.getRules().bias || op.getHiddenScoreAttr() ||
+      op->hasAttr(withoutMatrices) || !isOfBands(op.getMask()))
+    return false;
+  const DType rows = q.views.elementOf(op.getQuery()),
+              sides = rows == DType::F32 ? DType::F16 : rows;
+  if (!llvm::is_contained({DType::F32, DType::BF16}, rows) || !q.gpu->matrixOf(rows, sides))
+    return false;
+  return llvm::all_of(ValueRange{op.getKey(), op.getValue()}, [&](Value side) {
+    return q.views.elementOf(side) == sides &&
+           llvm::is_contained(features, q.views.featuresOf(side));
+  });
+}
+
+/// Plan through matrix units. 32 KiB of workgroup memory hold a chunk of 64 keys and the scores of 64
+/// rows, or of 32 rows with heads of more than 64 features. A subgroup has one matrix of rows, two
+/// invocations a row.
+static KernelPlan planMatrixAttention(const AttentionQuestion &q) {
+  const int64_t matrix = q.sizes.attentionRows.back(), widest = q.sizes.attentionRows.front(),
+                rows = q.hasOneQuery()     ? matrix
+                       : q.features() > 64 ? std::min<int64_t>(32, widest)
+                                           : widest;
+  return {PlanAttr::get(q.context(), Mapping::MatrixAttention, {rows, q.sizes.chunk},
+                        {rows / matrix * q.gpu->subgroup / 2, 2}, 0, 0, sharingHeads(q)),
+          "the level has matrix units for both products"};
+}
+
+FailureOr<KernelPlan> planning::planAttention(const Question &question) {
+  AttentionOp op;
+  question.def().getBody().walk([&](AttentionOp found) { op = found; });
+  if (!op)
+    return question.def().emitOpError("expected an attention");
+  AttentionQuestion q(question, op);
+  if (q.isCpu())
+    return planCpuAttention(q);
+  if (!usesMatrices(q))
+    return planGpuAttention(q);
+  return planMatrixAttention({{q.views, q.gpu, *q.gpu->matrixTiles}, op});
+}
+
+//===- Returned weights --------------------------------------------------===//
+
+KernelPlan planning::planWeights(const Question &q) {
+  constexpr int64_t columns = 16; // tiles never reach beyond a row's padding
+  const int64_t rows = q.sizes.weightsRows;
+  if (q.isCpu())
+    return {PlanAttr::get(q.context(), Mapping::CpuTiles, {rows, columns}),
+            "scores are computed again and stored tile by tile"};
+  AttentionWeightsOp op;
+  q.def().walk([&](AttentionWeightsOp found) { op = found; });
+  const NumberFormat *format = q.views.productOf(op.getQuery(), op.getKey());
+  return planBlocked(q, {format, rows, columns, 0, sumsOfRow(*format, columns), false},
+                     {rows, columns});
+}

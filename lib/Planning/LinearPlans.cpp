@@ -1,0 +1,282 @@
+//===- LinearPlans.cpp - Plans of products with weights -------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   CPU   panels of weights are prefetched; long products go by blocks of features
+//   GPU   operands are staged in workgroup memory, from level 1 on, and multiplied by
+//         matrix units where the level has them; few rows have a form of their own
+
+#include "Plans.h"
+#include "ProductRows.h"
+
+#include "heddle/Planning/LinearColumns.h"
+#include "heddle/Support/Program.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::planning;
+using namespace heddle::transformer;
+using kernel::Mapping;
+using kernel::PlanAttr;
+
+/// Columns of a layer up to which workgroups of whole tiles would be too few for a large GPU.
+static constexpr int64_t fewColumns = 2048;
+
+int64_t planning::sumsOfRow(const NumberFormat &format, int64_t columns) {
+  return formatOf(format.weights).isCode() ? 2 * columns : columns;
+}
+
+/// Features of a block of a CPU's product, 0: all features at once. A tile of columns of the weight and
+/// one of rows of the input then stay in a cache of 1 MiB. Blocks are multiples of the format's sumBlock.
+static int64_t cpuFeatureBlock(const NumberFormat &format, int64_t features) {
+  const int64_t perFloat = formatOf(format.rows).isCode() ? 4 : 1, most = 512 * perFloat,
+                whole = 1024 * perFloat;
+  if (features <= whole)
+    return 0;
+  const int64_t blocks = llvm::divideCeil(features, most);
+  return llvm::alignTo(llvm::divideCeil(features, blocks), format.sumBlock);
+}
+
+//===- The products of a kernel ------------------------------------------===//
+
+namespace {
+/// A definition around linears, with what its plans depend on.
+struct LinearQuestion : Question {
+  LinearQuestion(const Question &q, ArrayRef<LinearPart> parts) : Question(q), parts(parts) {}
+  LinearQuestion with(const TileSizes &others) const { return {{views, gpu, others}, parts}; }
+
+  ArrayRef<LinearPart> parts;
+
+  auto linears() const { return def().getBody().front().getOps<LinearOp>(); }
+  LinearOp first() const { return parts.front().linear; }
+  const NumberFormat &format() const {
+    return *views.productOf(first().getInput(), first().getWeight());
+  }
+  /// Columns of the first layer.
+  int64_t columns() const { return views.viewTypeOf(first().getWeight()).getDim(0).extent.value; }
+  /// A gated layer: two products make one value.
+  bool isGated() const { return llvm::range_size(linears()) == 2 && parts.size() == 1; }
+};
+} // namespace
+
+/// Products that a tile of `value` needs. A value that is read twice is computed twice.
+static int64_t productsOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return 0;
+  if (isa<LinearOp>(op))
+    return 1;
+  int64_t products = 0;
+  for (Value operand : op->getOperands())
+    products += productsOf(operand);
+  return products;
+}
+
+/// The products of a body with a tile of `rows` and of each loop's columns.
+static Products productsOf(const LinearQuestion &q, ArrayRef<ColumnLoop> loops, int64_t rows) {
+  Products products{&q.format(), rows, loops.front().tile, 0, 0, true};
+  for (const ColumnLoop &loop : loops) {
+    RotaryOp rotary = loop.part->rotary;
+    const int64_t count = productsOf(rotary ? rotary.getInput() : loop.part->yielded);
+    products.isWide &= loop.tile % 32 == 0;
+    products.sums = std::max(products.sums, count * (loop.rotates ? 2 : 1) *
+                                                sumsOfRow(*products.format, loop.tile));
+  }
+  return products;
+}
+
+//===- Tiles of columns --------------------------------------------------===//
+
+/// The widest tile that divides the columns, and heads, of every part but those that are rotated. On a
+/// GPU tiles are half as wide where columns, thus workgroups, are few, so that more of its processors take
+/// part, and where matrices take the two products of a gated layer at once, as many sums as those of one
+/// wide tile; the products of int4, which matrices take one by one, have no registers for two wide ones.
+static int64_t commonTile(const LinearQuestion &q) {
+  const bool isFew = llvm::hasSingleElement(q.linears()) &&
+                     storedColumns(q.views, q.first()) <= fewColumns,
+             isNarrow =
+                 q.sizes.stagedSteps && (isFew || (q.isGated() && q.sizes.multipliesMatrices));
+  for (int64_t tile : q.sizes.linearColumns)
+    if (!(isNarrow && tile > narrowColumns) && llvm::all_of(q.parts, [&](const LinearPart &part) {
+          return part.rotary || unitOf(q.views, part) % tile == 0;
+        }))
+      return tile;
+  return 16;
+}
+
+/// The tile of most columns of a part, where `tile` divides all. Narrow tiles load each number of the rows
+/// for few multiplications, and rows of bf16 may have to be widened for each tile; but the rest costs code
+/// of its own, so that of few columns only those are cut which nothing but the narrowest tile divides.
+/// Formats that scale their rows have other register tiles.
+static int64_t tileOfMost(const LinearQuestion &q, const LinearPart &part, int64_t tile) {
+  const int64_t widest = q.sizes.linearColumns.front(), many = 8 * widest,
+                columns = unitOf(q.views, part);
+  LinearOp linear = part.linear;
+  const NumberFormat &format = linear.getFormat();
+  if (!q.sizes.cutsColumns)
+    return tile;
+  if (!format.scaleGroup && columns >= many)
+    return format.rows == DType::BF16 && columns >= 4 * many ? 2 * widest : widest;
+  return tile == q.sizes.linearColumns.back() ? widest : tile;
+}
+
+/// Tiles of all loops, in the order of `columnLoops`.
+static SmallVector<int64_t> tilesOf(const LinearQuestion &q) {
+  SmallVector<int64_t> tiles;
+  for (const LinearPart &part : q.parts) {
+    RotaryOp rotary = part.rotary;
+    if (!rotary) {
+      const int64_t unit = unitOf(q.views, part), tile = tileOfMost(q, part, commonTile(q));
+      if (unit >= tile)
+        tiles.push_back(tile);
+      if (unit % tile)
+        tiles.push_back(firstDividing(q.sizes.linearColumns, unit % tile));
+      continue;
+    }
+    const int64_t head = headColumns(q.views, part), rotated = rotary.getRotatedSize();
+    tiles.push_back(firstDividing(q.sizes.linearColumns, rotated / 2));
+    if (rotated < head)
+      tiles.push_back(firstDividing(q.sizes.linearColumns, head - rotated));
+  }
+  return tiles;
+}
+
+//===- Plans -------------------------------------------------------------===//
+
+KernelPlan planning::planBlocked(const Question &q, const Products &products,
+                                 ArrayRef<int64_t> tile) {
+  // Registers hold 8 x 16 sums of an invocation.
+  const int64_t down = products.rows <= 32 && std::max(products.columns, products.values) < 128 ? 4
+                                                                                                : 8,
+                across = products.sums > 128 ? 16
+                         : products.isWide   ? 8
+                                             : 4;
+  return {
+      PlanAttr::get(q.context(), Mapping::Blocked, tile, {std::min(products.rows, down), across}),
+      "invocations load their operands; registers hold the sums"};
+}
+
+/// The case of a product with tiles of `tile`.
+static ProductCase caseOf(const Products &products, Mapping mapping, int64_t most) {
+  const NumberFormat &format = *products.format;
+  return {mapping, most <= narrowColumns, formatOf(format.weights).isCode(),
+          format.rows != format.weights, products.sums > sumsOfRow(format, most)};
+}
+
+static std::string reasonOf(const ProductRow &row) {
+  return std::string(row.reason) + " (" + row.bench + ")";
+}
+
+KernelPlan planning::planStaged(const Question &q, const Products &products,
+                                ArrayRef<int64_t> tile) {
+  const Mapping mapping = q.sizes.multipliesMatrices ? Mapping::Matrix : Mapping::Staged;
+  const int64_t most = *llvm::max_element(tile.drop_front());
+  const ProductRow &row = productRow(caseOf(products, mapping, most));
+  int64_t block = row.block;
+  if (const MatrixShape *shape = q.gpu->matrixOf(products.format->rows, products.format->weights))
+    block = std::max(block, row.matrixSteps * shape->k / formatOf(shape->operands).perWord);
+  return {PlanAttr::get(q.context(), mapping, tile,
+                        {products.rows / row.rowsOfInvocation, std::max<int64_t>(most / 8, 4)},
+                        block, row.ahead),
+          reasonOf(row)};
+}
+
+/// Plan of a product with few rows, which is bound by loading weights.
+static KernelPlan planFewRows(const LinearQuestion &q, const Products &products,
+                              ArrayRef<int64_t> tile) {
+  const Mapping mapping = q.sizes.multipliesMatrices ? Mapping::MatrixFewRows : Mapping::FewRows;
+  ProductCase product = caseOf(products, mapping, *llvm::max_element(tile.drop_front()));
+  product.isNarrow = q.columns() <= fewColumns && !product.hasSeveral;
+  product.isRounded |= formatOf(products.format->rows).isCode();
+  const ProductRow &row = productRow(product);
+  constexpr int64_t across = 16;
+  return {PlanAttr::get(q.context(), mapping, tile, {products.rows, across}, row.block, row.ahead),
+          reasonOf(row)};
+}
+
+/// Tile sizes for a kernel's products on its target. Only products of floats, and of codes that the level
+/// multiplies by fours, are staged; others have the tiles of level 0.
+static TileSizes sizesOf(const LinearQuestion &q) {
+  TileSizes sizes = q.sizes;
+  if (q.isCpu())
+    return sizes;
+  auto all = [&](auto holds) { return llvm::all_of(q.linears(), holds); };
+  if (q.gpu->matrixTiles && all([&](LinearOp linear) {
+        return q.gpu->matrixOf(q.views.elementOf(linear.getInput()),
+                               q.views.elementOf(linear.getWeight())) != nullptr;
+      }))
+    return *q.gpu->matrixTiles;
+  const bool stages = all([&](LinearOp linear) {
+    return q.gpu->packedDots || !formatOf(q.views.elementOf(linear.getWeight())).isCode();
+  });
+  if (sizes.stagedSteps && !stages) {
+    sizes.stagedSteps = 0;
+    sizes.linearRows = gpuTiles.linearRows;
+  }
+  return sizes;
+}
+
+/// The tile, rows first, and the products of a body with the sizes of `q`.
+static FailureOr<std::pair<SmallVector<int64_t>, Products>> tileOf(const LinearQuestion &q) {
+  SmallVector<int64_t> tile = tilesOf(q);
+  FailureOr<SmallVector<ColumnLoop>> loops = columnLoops(q.views, q.parts, tile);
+  if (failed(loops))
+    return failure();
+  Products products = productsOf(q, *loops, q.sizes.linearRows);
+  tile.insert(tile.begin(), q.sizes.linearRows);
+  return std::pair(tile, products);
+}
+
+/// Plan of products of rows `input` with `weight`, which is prefetched where it is in panels.
+static KernelPlan planCpuProduct(const Question &q, Value input, Value weight,
+                                 ArrayRef<int64_t> tile) {
+  if (!q.views.isWeight(q.views.viewOf(weight)))
+    return {PlanAttr::get(q.context(), Mapping::CpuTiles, tile),
+            "the other side of the product is not a weight in panels"};
+  const int64_t block =
+      cpuFeatureBlock(*q.views.productOf(input, weight), q.views.featuresOf(input));
+  return {PlanAttr::get(q.context(), Mapping::CpuTiles, tile, {}, block, 1),
+          block ? "blocks of features keep a tile of weights in a cache of 1 MiB"
+                : "the features of a tile of weights fit a cache of 1 MiB"};
+}
+
+FailureOr<KernelPlans> planning::planLinear(const Question &question) {
+  FailureOr<SmallVector<LinearPart>> parts = linearParts(question.views);
+  if (failed(parts))
+    return failure();
+  const LinearQuestion asked(question, *parts);
+  const TileSizes sizes = sizesOf(asked);
+  const LinearQuestion q = asked.with(sizes);
+  auto planned = tileOf(q);
+  if (failed(planned))
+    return failure();
+  const auto &[tile, products] = *planned;
+  if (q.isCpu())
+    return KernelPlans{planCpuProduct(q, q.first().getInput(), q.first().getWeight(), tile), {}};
+  KernelPlans plans;
+  plans.kernel = sizes.stagedSteps ? planStaged(q, products, tile) : planBlocked(q, products, tile);
+  if (!sizes.fewRows || rowsOfLinear(q.views).isStatic())
+    return plans; // a number of rows that is known leaves no choice to devices
+  TileSizes few = sizes;
+  few.linearRows = sizes.fewRows;
+  few.linearColumns = sizes.fewRowColumns;
+  const LinearQuestion ofFew = q.with(few);
+  auto plannedFew = tileOf(ofFew);
+  if (failed(plannedFew))
+    return failure();
+  plans.fewRows = planFewRows(ofFew, plannedFew->second, plannedFew->first);
+  return plans;
+}
+
+KernelPlan planning::planHeadProducts(const Question &q) {
+  HeadProductsOp op;
+  q.def().walk([&](HeadProductsOp found) { op = found; });
+  const int64_t rows = q.sizes.linearRows,
+                columns = firstDividing(q.sizes.linearColumns, op.getType().getShape().back());
+  const NumberFormat *format = q.views.productOf(op.getInput(), op.getWeight());
+  if (q.isCpu())
+    return planCpuProduct(q, op.getInput(), op.getWeight(), {rows, columns});
+  const Products products{format, rows, columns, 0, sumsOfRow(*format, columns), columns % 32 == 0};
+  return q.sizes.stagedSteps ? planStaged(q, products, {rows, columns})
+                             : planBlocked(q, products, {rows, columns});
+}

@@ -1,0 +1,134 @@
+//===- RowPlans.cpp - Plans of bodies without products --------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Norms, softmax, quantisation, copies. A GPU's row that is reduced has the sixteen lanes
+// of a sum in one group of four invocations, or in several groups that load for the first.
+
+#include "Plans.h"
+
+#include "heddle/Planning/LinearColumns.h"
+#include "heddle/Support/Program.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::planning;
+using namespace heddle::transformer;
+using kernel::Mapping;
+using kernel::PlanAttr;
+using kernel::Root;
+
+namespace {
+/// The tile of a body without products.
+struct RowTile {
+  int64_t rows, columns;
+  bool reduces = false; ///< the body reduces rows
+  int64_t largest = 0;  ///< columns of the largest tile, where that is not `columns`
+};
+} // namespace
+
+/// Rows of `columns` that are walked sixteen columns at a time, or that are held whole.
+static RowTile walked(int64_t rows) { return {rows, laneColumns, /*reduces=*/true}; }
+
+/// One row where a few rows would exceed the limit of values.
+static RowTile tileOfNorm(const Question &q) {
+  Operation *norm = yieldedValues(q.def()).front().getDefiningOp();
+  constexpr int64_t rowsAtOnce = 4; // rows that a CPU reduces together
+  const int64_t stored = padded(q.views.featuresOf(norm->getOperand(0)));
+  const bool isLong = stored > q.sizes.mostValues / rowsAtOnce;
+  return {isLong ? 1 : rowsOfQuads(q.sizes, q.sizes.normRows, stored), stored, true};
+}
+
+/// Where invocations of a GPU share rows, they hold whole rows, or have a group of features each.
+static RowTile tileOfQuantize(const Question &q) {
+  auto op = q.def().getBody().front().getTerminator()->getOperand(0).getDefiningOp<QuantizeOp>();
+  const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1,
+             isShared = q.sizes.rowQuads > 1;
+  constexpr int64_t group = formatOf(DType::I4).group;
+  const int64_t features = q.views.featuresOf(op.getInput()), stored = padded(features);
+  if (inGroups && isShared && features % group == 0)
+    return {q.sizes.softmaxRows, group, true, laneColumns};
+  if (!inGroups && isShared)
+    return {rowsOfQuads(q.sizes, q.sizes.softmaxRows, stored), stored, true};
+  return walked(q.sizes.softmaxRows);
+}
+
+/// Copies of heads, with the ops of which they are a root.
+static RowTile tileOfRelayout(const Question &q) {
+  constexpr int64_t panelRows = 16;
+  kernel::DefOp def = q.def();
+  kernel::ViewType out = q.views.viewType(q.views.firstResult());
+  if (def.getBody().front().getTerminator()->getOperand(0).getDefiningOp<CacheQuantizeOp>())
+    return walked(q.sizes.softmaxRows);
+  if (def.packsDocuments())
+    return {panelRows, padded(out.getDims().back().extent.value)};
+  Value value = yieldedValues(def).front();
+  const bool merges = isa_and_nonnull<MergeHeadsOp>(value.getDefiningOp());
+  kernel::ViewType heads = merges ? q.views.viewType(0) : out;
+  if (heads.getRank() == 1)
+    return {q.sizes.copyRows, 1};
+  const int64_t size = heads.getDims().back().extent.value, stored = padded(size);
+  if (merges && size != stored && heads.getRank() == 4 && heads.getDim(1).extent.value > 1)
+    return {q.sizes.copyRows, laneColumns};
+  RotaryOp rotary = value.getDefiningOp<RotaryOp>();
+  if (rotary && rotatesTiles(rotary)) { // halves of the rotated features, and the rest
+    const int64_t rotated = rotary.getRotatedSize();
+    return {q.sizes.copyRows, stored, false, std::max(rotated / 2, stored - rotated)};
+  }
+  return {q.sizes.copyRows, stored};
+}
+
+static RowTile tileOf(const Question &q, Root root) {
+  const int64_t stored =
+      padded(q.views.viewType(q.views.firstResult()).getDims().back().extent.value);
+  switch (root) {
+  case Root::Norm:
+    return tileOfNorm(q);
+  case Root::Quantize:
+    return tileOfQuantize(q);
+  case Root::Softmax:
+  case Root::Loss:
+    return walked(q.sizes.softmaxRows);
+  case Root::LossMean:
+    return walked(1);
+  case Root::Shift:
+    return {1, 1};
+  case Root::Pool:
+    return {1, firstDividing(q.sizes.poolColumns, stored)};
+  case Root::Patches:
+    return {q.sizes.copyRows, laneColumns};
+  case Root::Relayout:
+    return tileOfRelayout(q);
+  default:
+    return {q.sizes.copyRows, firstDividing(q.sizes.copyColumns, stored)};
+  }
+}
+
+/// Whether some result is stored in panels, four rows at once.
+static bool storesPanels(const Question &q) {
+  const unsigned first = q.views.firstResult();
+  return llvm::any_of(llvm::seq<unsigned>(first, first + q.def().getNumResults()),
+                      [&](unsigned view) { return q.views.viewType(view).getPanel() != 0; });
+}
+
+KernelPlan planning::planRows(const Question &q, Root root) {
+  const RowTile tile = tileOf(q, root);
+  const std::array<int64_t, 2> sizes{tile.rows, tile.columns};
+  if (q.isCpu())
+    return {PlanAttr::get(q.context(), Mapping::CpuTiles, sizes),
+            tile.reduces ? "a tile of rows is on a thread's stack" : "rows are copied in tiles"};
+  const int64_t columns = tile.largest ? tile.largest : tile.columns;
+  int64_t down = 16, across = quadInvocations;
+  std::string reason = "four invocations share a row";
+  if (tile.reduces) {
+    down = tile.rows;
+    across *= quadsOfRow(q.sizes, columns);
+    reason = across > quadInvocations ? "several groups of four invocations load for a row"
+                                      : "four invocations hold the lanes of a row's sum";
+  } else if (storesPanels(q)) {
+    down = tile.rows <= 32 && columns < 128 ? 4 : 8;
+    reason = "an invocation stores four rows of a panel at once";
+  }
+  return {PlanAttr::get(q.context(), Mapping::Strided, sizes, {std::min(tile.rows, down), across}),
+          reason};
+}
