@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Messages name the input, the dimension, what was expected and what was found.
+// Binding of a call's inputs. Messages name the input, the dimension, what was expected and what
+// was found.
 #include "Binding.h"
 
 #include "heddle/Support/Broadcast.h"
@@ -16,7 +17,7 @@ namespace heddle {
 
 //===- Lengths -----------------------------------------------------------===//
 
-/// Length of each row of ids; padding behind the last id is not counted.
+/// Length of each row of ids, without the padding after the last id.
 static void lengthsOf(const Tensor &ids, int64_t padding, Tensor &lengths) {
   const int64_t columns = ids.rank() ? ids.shape().back() : 1;
   const int64_t rows[] = {ids.rank() > 1 ? ids.dim(0) : 1};
@@ -62,7 +63,7 @@ std::vector<Port> givenInputs(const Function &function) {
   return given;
 }
 
-/// Assigns inputs to ports by name; each required port must be given, and none twice.
+/// Assigns inputs to ports by name. Each required port must be given, and no port twice.
 Status BoundInputs::match(const NamedInputs &inputs) {
   std::ranges::fill(tensors, nullptr);
   for (const NamedInput &input : inputs) {
@@ -105,8 +106,8 @@ Status BoundInputs::addDefaults() {
   return {};
 }
 
-/// Makes a default from the ids of its source, if the caller did not give the input. Given running
-/// lengths replace the session's counts.
+/// Makes a default from the ids of its source if the caller did not give the input. If the caller
+/// gives running lengths, they replace the session's counts.
 Status BoundInputs::addDefault(size_t index) {
   const Port &port = function->inputs[index];
   const DefaultInput &fallback = port.fallback;
@@ -130,7 +131,7 @@ Status BoundInputs::addDefault(size_t index) {
   return {};
 }
 
-/// Makes a -1 for each sequence of the input `source`.
+/// Makes the default -1 for each sequence of the input `source`.
 Status BoundInputs::addNoRows(size_t index, size_t source) {
   const size_t axis = function->inputs[source].transposed ? 1 : 0;
   if (!tensors[source] || tensors[source]->rank() <= axis)
@@ -158,7 +159,7 @@ Status BoundInputs::bindDims(const Dimensions &session, CachedRows &rows) {
   if (!function->appendsTo.empty())
     HEDDLE_TRY(bindRows(rows));
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (!function->inputs[i].broadcast.empty()) { // other inputs have bound the full sizes
+    if (!function->inputs[i].broadcast.empty()) { // the full sizes are bound by other inputs
       HEDDLE_TRY(broadcast(i));
       HEDDLE_TRY(bindPort(i));
     }
@@ -169,7 +170,7 @@ Status BoundInputs::bindDims(const Dimensions &session, CachedRows &rows) {
   return {};
 }
 
-/// Binds the rows of the caches: those of each sequence before and after the call, and the most.
+/// Binds the rows of the caches: of each sequence before and after the call, and the most.
 Status BoundInputs::bindRows(CachedRows &rows) {
   for (size_t i = 0; i < tensors.size(); ++i)
     if (function->inputs[i].name == function->appendsBy)
@@ -207,7 +208,7 @@ Status BoundInputs::bindRows(CachedRows &rows) {
   return {};
 }
 
-/// The error of a call whose number of sequences is not that of the caches.
+/// Error for a call whose number of sequences differs from the caches'.
 Error BoundInputs::otherBatch(int64_t expected, int64_t found) const {
   for (const Port &port : function->inputs)
     if (port.fallback.isKept())
@@ -218,8 +219,8 @@ Error BoundInputs::otherBatch(int64_t expected, int64_t found) const {
                     " sequences as in the caches, found " + std::to_string(found));
 }
 
-/// Sets ids behind those that a sequence appends to 0: kernels index tables by them, and nobody
-/// reads the results.
+/// Zeroes the ids after those that a sequence appends. Kernels index tables by them, and their
+/// results are unused.
 void BoundInputs::clearUnread(size_t port) {
   const Tensor &given = *tensors[port];
   const bool transposed = function->inputs[port].transposed;
@@ -238,7 +239,7 @@ void BoundInputs::clearUnread(size_t port) {
   tensors[port] = &made[port];
 }
 
-/// Values beyond i32 fail the check of ranges later.
+/// Clamps values to i32; checkRange rejects out-of-range values later.
 void BoundInputs::readAppended(size_t port) {
   using Limits = std::numeric_limits<int32_t>;
   for (int64_t i = 0; i < tensors[port]->size(); ++i)
@@ -347,7 +348,7 @@ Status BoundInputs::check(const Plan &plan) const {
   return {};
 }
 
-/// A length is at most the rows of its own document.
+/// Checks that a length is at most the number of rows of its document.
 Status BoundInputs::checkBounds(size_t port, const std::string &boundedBy) const {
   auto isStarts = [&](const Port &input) { return input.name == boundedBy; };
   size_t of = std::ranges::find_if(function->inputs, isStarts) - function->inputs.begin();
@@ -369,8 +370,8 @@ static std::string placeText(const Tensor &tensor, int64_t index) {
   return shapeText(place);
 }
 
-/// Starts must ascend from `first` to `last`, and no document may be longer than its table of
-/// positions.
+/// Checks that starts ascend from `first` to `last` and that no document is longer than its table
+/// of positions.
 Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const {
   const Tensor &tensor = *tensors[port];
   const std::string &name = function->inputs[port].name;
@@ -396,7 +397,7 @@ Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const 
   return must(tensor.size() - 1, last, "last");
 }
 
-/// Values must be in [low, high): kernels index tables by ids without a check.
+/// Checks that values are in [low, high): kernels index tables by ids without a check.
 Status BoundInputs::checkRange(size_t port, int64_t low, int64_t high) const {
   const Tensor &tensor = *tensors[port];
   if (formatOf(tensor.dtype()).isFloat())

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names, types, ranks, dimensions and ranges of a caller's inputs are checked here,
-// before a device sees them. Omitted inputs get their defaults. A session keeps one
-// BoundInputs a function, so that a call with known shapes allocates nothing.
+// Checks names, types, ranks, dimensions and ranges of a caller's inputs before a device reads
+// them, and adds defaults for omitted inputs. A session keeps one BoundInputs per function, so that
+// a call with known shapes allocates nothing.
 #pragma once
 
 #include "Boundary.h"
@@ -15,7 +15,8 @@
 
 namespace heddle {
 
-/// Map that recycles its nodes between calls: clear() keeps them for the next add() of their name.
+/// Map that recycles its nodes between calls: clear() keeps them for the next add() with the same
+/// name.
 template <typename Value>
 class RefilledMap {
 public:
@@ -25,7 +26,7 @@ public:
     waiting.merge(filled);
     filled.clear();
   }
-  /// The entry of that name, and whether it is new; an existing entry keeps its value.
+  /// The entry with this name, and whether it is new. An existing entry keeps its value.
   std::pair<typename Map::iterator, bool> add(const std::string &name, const Value &value) {
     auto found = filled.find(name);
     if (found != filled.end())
@@ -52,8 +53,8 @@ public:
       : layout(&layout), function(layout.function), tensors(function->inputs.size()),
         made(tensors.size()), turned(tensors.size()) {}
 
-  /// Matches names, checks types and ranks, makes defaults and binds dimensions, beginning with
-  /// those that the session keeps (`session`).
+  /// Matches names, checks types and ranks, makes defaults and binds dimensions, starting from the
+  /// dimensions that the session keeps (`session`).
   Status bind(const NamedInputs &inputs, const Dimensions &session, CachedRows &rows);
   /// Checks computed dimensions and ranges of integers, once the plan has evaluated them.
   Status check(const Plan &plan) const;
@@ -62,10 +63,10 @@ public:
   const Tensor &tensor(size_t port) const { return *tensors[port]; }
   /// The tensor as its buffer holds it: its first two dimensions transposed if the port says so.
   const Tensor &stored(size_t port);
-  /// Sets rows of an output to zero that belong to sequences which append nothing in this call.
+  /// Zeroes the rows of an output whose sequences append nothing in this call.
   void clearIdle(Tensor &output) const;
-  /// The rows of the session that a call of a starting function replaces (Function::replaceBy); null
-  /// where the caller gives none: all start anew.
+  /// Rows of the session that a call of a starting function replaces (Function::replaceBy); null if
+  /// the caller gives none: all sequences start anew.
   const Tensor *replaced() const;
   /// The input and dimension that bound `dim` first, "source: dimension 0 (B)"; empty if none did.
   std::string binder(std::string_view dim) const;
@@ -94,7 +95,7 @@ private:
   std::vector<Tensor> made; ///< defaults, and tensors that were broadcast
   std::vector<TransposedTensor> turned;
   std::vector<int64_t> full, sizes, wanted; ///< scratch of broadcast
-  std::vector<int32_t> appended;            ///< by sequence, of a call that says so
+  std::vector<int32_t> appended;            ///< by sequence, if the call gives the counts
   RefilledMap<int64_t> values;
   RefilledMap<std::pair<size_t, size_t>> binders;
 };

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One template walks the groups; the element conversions are its parameters.
+// Copies between dense tensors and padded buffers. One template iterates over the groups; the
+// element conversions are its parameters.
 #include "Boundary.h"
 
 #include "heddle/Support/Float.h"
@@ -50,8 +51,8 @@ int64_t integerAt(const Tensor &tensor, int64_t index) {
   }
 }
 
-/// Calls body(dense index, memory index, count) for each contiguous piece, and
-/// pad(memory index, count) for the padding behind it.
+/// Calls body(dense index, memory index, count) for each contiguous piece, and pad(memory index,
+/// count) for the padding after it.
 template <typename Body, typename Pad>
 static void forEachGroup(const RowForm &form, Body &&body, Pad &&pad) {
   if (form.group == 0)
@@ -84,7 +85,7 @@ static void withElements(DType type, Body &&body) {
     return body(
         uint16_t(), [](uint16_t v) { return std::bit_cast<Word>(floatFromBFloat(v)); },
         [](Word v) { return bfloatFromFloat(std::bit_cast<float>(v)); });
-  case DType::I64: // BoundInputs::check has refused values that do not fit
+  case DType::I64: // BoundInputs::check has rejected values that do not fit
     return body(
         int64_t(), [](int64_t v) { return static_cast<Word>(v); },
         [](Word v) { return static_cast<int32_t>(v); });

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Callers' tensors are dense and of several types. Planned memory has 4-byte
-// elements; its last dimension consists of groups (heads, for example), each padded
-// to a multiple of 16 elements.
+// Conversion between callers' tensors, which are dense and have several types, and planned memory,
+// which has 4-byte elements. The last dimension in planned memory consists of groups (heads, for
+// example), each padded to a multiple of 16 elements.
 #pragma once
 
 #include "heddle/Runtime/Tensor.h"
@@ -20,7 +20,7 @@ struct RowForm {
   int64_t elements() const { return group == 0 ? 0 : rows * (columns / group) * stored; }
 };
 
-/// Layout of a port with sizes `shape`; an error if its groups do not divide the last size.
+/// Layout of a port with sizes `shape`. Error if its groups do not divide the last size.
 Expected<RowForm> rowForm(const Port &port, std::span<const int64_t> shape);
 
 /// Whether a tensor of type `given` can be an input of type `wanted`: equal types, i64 for i32, or
@@ -34,14 +34,14 @@ void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory);
 /// Reads a buffer back into a tensor whose shape fits `form`, without the padding.
 void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor);
 
-/// Transposes the first two dimensions: from[r][c][…] becomes to[c][r][…]. `to` has the type and
-/// the transposed shape already.
+/// Transposes the first two dimensions: from[r][c][…] becomes to[c][r][…]. `to` already has the
+/// type and the transposed shape.
 void transposeFirstTwo(const Tensor &from, Tensor &to);
 
-/// A copy with the first two dimensions transposed, which keeps its memory between calls.
+/// Copy with the first two dimensions transposed; its memory is kept between calls.
 class TransposedTensor {
 public:
-  /// The copy's tensor for an original of `shape`; its contents are unspecified.
+  /// The copy's tensor for an original with shape `shape`; its contents are unspecified.
   Tensor &shapedFor(DType type, std::span<const int64_t> shape);
   const Tensor &of(const Tensor &tensor);
 

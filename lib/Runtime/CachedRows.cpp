@@ -34,7 +34,7 @@ int64_t CachedRows::append(std::span<const int32_t> counts, int64_t each) {
   return most;
 }
 
-/// Notes what sequences reach by the rows that they have now.
+/// Updates `reached` by the current number of rows of each sequence.
 void CachedRows::reach() {
   reached.resize(kept.size());
   for (size_t row = 0; row < kept.size(); ++row)

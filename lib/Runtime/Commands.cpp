@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs are .npy files; results are .npy files, or lines of text without
+// The commands. Inputs are .npy files; results are .npy files, or lines of text without
 // --output-dir. Errors about an input begin with its file.
 #include "heddle/Runtime/Commands.h"
 
@@ -18,7 +18,7 @@
 
 namespace heddle {
 
-/// The function that is meant without --function: the only one that needs no session.
+/// The default without --function: the only function that needs no session.
 static Expected<const Function *> onlyFunction(const Program &program) {
   const Function *only = nullptr;
   for (const Function &function : program.functions) {
@@ -78,7 +78,8 @@ static Status checkOutputDir(const std::optional<std::string> &directory) {
   return {};
 }
 
-/// Paths of the results in the output folder. None may replace a file that an input was read from.
+/// Paths of the results in the output folder. No result may replace a file that an input was read
+/// from.
 static Expected<std::vector<std::string>> outputPaths(const NamedTensors &outputs,
                                                       const RunCommand &command) {
   std::vector<std::string> read, paths;
@@ -112,7 +113,7 @@ static Status writeOutputs(const NamedTensors &outputs, const RunCommand &comman
   return {};
 }
 
-/// A name as the place of an error: printable, and cut to 60 bytes.
+/// A name as the place in an error message: printable, and cut to 60 bytes.
 static std::string placeOf(std::string_view name) {
   std::string text = quotedText(name);
   return text.substr(1, text.size() - 2);
@@ -122,7 +123,7 @@ static bool takes(const Function &function, std::string_view name) {
   return std::ranges::any_of(function.inputs, [&](const Port &port) { return port.name == name; });
 }
 
-/// Refuses an input that no function takes.
+/// Rejects an input that no function takes.
 static Status checkNames(const std::vector<const Function *> &functions,
                          const NamedTensors &given) {
   std::string known;
@@ -149,9 +150,9 @@ NamedInputs inputsFrom(const Function &function, const NamedTensors &given,
   return inputs;
 }
 
-/// Puts the file in front of an error that begins with the name of an input.
+/// Prepends the file to an error that begins with the name of an input.
 static Error withFile(Error error, const std::vector<std::string> &inputs) {
-  for (const std::string &argument : inputs) { // NAME=FILE, which has been checked
+  for (const std::string &argument : inputs) { // NAME=FILE, already checked
     size_t equals = argument.find('=');
     if (error.message.starts_with(argument.substr(0, equals) + ": "))
       return {error.kind, argument.substr(equals + 1) + ": " + error.message};

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The names of devices and their implementations.
+// Maps the names of devices to their implementations.
 #include "heddle/Runtime/Device.h"
 
 #include "heddle/Runtime/Cpu/CpuCode.h"

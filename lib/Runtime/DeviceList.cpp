@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The command `devices`: lines of text, or an object of JSON, about the same facts.
+// The command `devices`: lines of text or a JSON object with the same facts.
 #include "heddle/Runtime/Commands.h"
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 #include "heddle/Support/CpuFeatures.h"
@@ -21,7 +21,7 @@ namespace heddle {
 
 static std::string text(int64_t value) { return std::to_string(value); }
 
-/// At which level kernels run, and why at no higher one.
+/// The level at which kernels run, and why there is no higher one.
 static std::string levelText(const VulkanDeviceInfo &info) {
   std::string line = "level " + text(info.level);
   if (info.highest > info.level)
@@ -75,7 +75,7 @@ static void describe(size_t number, const VulkanDeviceInfo &info, std::vector<st
     lines.push_back("  " + line);
 }
 
-/// Measured rates, see CpuRates.h; empty if the processor has no vectors of 512 bits.
+/// Measured rates (see CpuRates.h); empty if the processor has no vectors of 512 bits.
 static std::string ratesText() {
   const CpuRates &rates = cpuRates();
   if (rates.multiplyAdd == 0)
@@ -99,7 +99,7 @@ Expected<std::vector<std::string>> listDevices() {
   auto found = listVulkanDevices();
   if (!found && exitStatusOf(found.error().kind) != 1)
     return found.takeError();
-  if (!found) { // a machine without Vulkan: the reason is a line of the list
+  if (!found) { // a machine without Vulkan: the list gives the reason
     lines.push_back(found.error().message);
     return lines;
   }
@@ -112,7 +112,7 @@ Expected<std::vector<std::string>> listDevices() {
 
 using Json = nlohmann::ordered_json;
 
-/// The name, "vulkan:1", is what --device takes.
+/// Describes a device; its name, "vulkan:1", is a value of --device.
 static Json jsonOf(size_t number, const VulkanDeviceInfo &info) {
   Json device{{"name", "vulkan:" + std::to_string(number)},
               {"device", info.name},
@@ -140,7 +140,7 @@ static Json jsonOf(size_t number, const VulkanDeviceInfo &info) {
   return device;
 }
 
-/// A machine without Vulkan says why under `vulkan`.
+/// Describes all devices. Without Vulkan, `vulkan` gives the reason.
 static Expected<std::string> devicesJson() {
   Json cpu{{"name", "cpu"}, {"level", cpuLevel()}, {"processors", processorCount()}};
   if (const double rate = cpuRates().multiplyAdd; rate > 0)

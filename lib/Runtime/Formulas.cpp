@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions are equal if their texts are: the text is canonical.
+// Compares expressions by their texts, which are canonical.
 #include "Formulas.h"
 
 #include "heddle/Support/Try.h"

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function has hundreds of sizes, offsets and scalars, most of them equal. A new
-// shape evaluates each distinct expression once, and only those with a dimension
-// whose value changed.
+// Evaluation of a function's size expressions. A function has hundreds of sizes, offsets and
+// scalars, most of them equal. A new shape evaluates each distinct expression once, and only if it
+// uses a dimension whose value changed.
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"
@@ -14,10 +14,10 @@
 
 namespace heddle {
 
-/// Set of distinct expressions; their values are kept by the caller, one list a shape.
+/// Set of distinct expressions. The caller keeps their values, one list per shape.
 class Formulas {
 public:
-  /// Names of the dimensions that expressions may use.
+  /// `names` are the dimensions that expressions may use.
   explicit Formulas(std::vector<std::string> names) : names(std::move(names)) {}
 
   /// Index of the expression's value; equal expressions share one.
@@ -27,8 +27,8 @@ public:
   /// Writes the values of the dimensions in the order of the program's names; -1 for an unset
   /// dimension.
   void dimValues(const Dimensions &dims, std::vector<int64_t> &values) const;
-  /// Updates `values`, computed for the dimensions `before`, to the dimensions `now`. Empty
-  /// `before`: evaluates everything.
+  /// Updates `values` from the dimensions `before` to the dimensions `now`. Empty `before`:
+  /// evaluates everything.
   Status evaluate(const Dimensions &dims, std::span<const int64_t> before,
                   std::span<const int64_t> now, std::vector<int64_t> &values) const;
 

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The header of a .npy file is a Python dictionary with three keys: a string, a
-// bool and a tuple. Only the form that NumPy writes is read: its quotes, brackets
-// and words are replaced by those of JSON, and the JSON parser does the rest.
+// Reading and writing of .npy files. The header is a Python dictionary with three keys: a string, a
+// bool and a tuple. Only the form that NumPy writes is read: its quotes, brackets and words are
+// replaced by JSON's, and the result is parsed as JSON.
 #include "heddle/Runtime/Npy.h"
 
 #include "heddle/Support/Json.h"
@@ -52,7 +52,7 @@ std::string asJson(std::string_view text) {
   return json;
 }
 
-/// None if a key is missing or unknown, or if a value has the wrong type.
+/// Values of the dictionary; none if a key is missing or unknown, or if a value has the wrong type.
 std::optional<Header> headerOf(const nlohmann::ordered_json &json) {
   if (!json.is_object() || json.size() != 3)
     return std::nullopt;
@@ -98,7 +98,7 @@ Expected<DType> typeOf(const std::string &descr, const std::string &name) {
       quotedText(descr));
 }
 
-/// Bytes before the dictionary (magic, version and length field), and of the dictionary.
+/// Number of bytes before the dictionary (magic, version and length field), and of the dictionary.
 Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> bytes,
                                                  const std::string &name) {
   if (bytes.size() < 10 || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
@@ -120,7 +120,7 @@ Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> byte
 }
 
 Expected<Header> readHeader(std::string_view text, const std::string &name) {
-  bool isPython = text.find_first_of("[]\\") == text.npos; // else asJson would let JSON pass
+  bool isPython = text.find_first_of("[]\\") == text.npos; // else asJson would accept JSON
   auto json = parseJson(isPython ? asJson(text) : "", name);
   std::optional<Header> header = json ? headerOf(*json) : std::nullopt;
   if (!header)
@@ -161,7 +161,7 @@ Expected<Tensor> readNpy(const std::string &path) {
   return parseNpy(file.bytes(), path);
 }
 
-/// Writes version 1.0, whose header has a length of 16 bits; shapes are short enough.
+/// Writes version 1.0, whose header length has 16 bits; shapes are short enough.
 std::string npyHeader(const Tensor &tensor) {
   std::string shape = "(";
   for (int64_t dim : tensor.shape())

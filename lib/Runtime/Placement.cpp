@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Greedy best fit: largest buffers first, each into the tightest gap between
-// buffers that are alive at the same time, else behind them all. The result depends
-// on sizes and lifetimes only, so equal shapes give equal offsets.
+// Placement by greedy best fit: the largest buffers first, each into the tightest gap between
+// buffers that are alive at the same time, or after all of them. The result depends on sizes and
+// lifetimes only, so equal shapes give equal offsets.
 #include "Placement.h"
 
 #include "heddle/Runtime/Device.h"
@@ -20,8 +20,8 @@ struct Interval {
 };
 } // namespace
 
-/// Start of the tightest gap of at least `bytes` between the intervals `taken`, sorted by begin;
-/// their end if there is no gap.
+/// Start of the tightest gap of at least `bytes` between the intervals `taken`, which are sorted by
+/// begin; their end if there is no gap.
 static int64_t tightestGap(std::span<const Interval> taken, int64_t bytes) {
   int64_t best = -1, bestSize = 0, reached = 0;
   for (const Interval &interval : taken) {
@@ -35,7 +35,7 @@ static int64_t tightestGap(std::span<const Interval> taken, int64_t bytes) {
   return best < 0 ? reached : best;
 }
 
-/// Quadratic in the number of buffers, of which a function has at most a few hundred.
+/// Quadratic in the number of buffers; a function has at most a few hundred.
 Placement placeBuffers(std::span<const Lifetime> buffers, bool share) {
   std::vector<size_t> order(buffers.size()), placed;
   std::iota(order.begin(), order.end(), size_t{0});

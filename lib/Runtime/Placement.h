@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Buffers with disjoint lifetimes share memory in one arena.
+// Placement of buffers in one arena: buffers with disjoint lifetimes share memory.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Placement {
   int64_t bytes = 0;            ///< of the whole arena
 };
 
-/// Offsets of the buffers by greedy best fit. Without `share`, buffers never overlap.
+/// Places the buffers by greedy best fit. Without `share`, buffers never overlap.
 Placement placeBuffers(std::span<const Lifetime> buffers, bool share);
 
 } // namespace heddle

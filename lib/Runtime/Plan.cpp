@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluation, placement and the arithmetic of addresses. Sizes and offsets of a
-// damaged program that lie outside its memory are errors here.
+// Evaluation of sizes, placement of buffers and address arithmetic. If a damaged program has sizes
+// or offsets outside its memory, it fails here.
 #include "Plan.h"
 
 #include "heddle/Support/Try.h"
@@ -73,7 +73,7 @@ void FunctionLayout::findReorder() {
   }
 }
 
-/// Whether a launch of the function writes to the state of that name.
+/// Whether a launch of the function writes to the state named `state`.
 static bool writesTo(const Program &program, const Function &function, const std::string &state) {
   auto use = std::ranges::find(function.states, state, &StateUse::name);
   if (use == function.states.end())
@@ -142,8 +142,8 @@ Status Plan::update(const FunctionLayout &layout, const Dimensions &dims,
   return {};
 }
 
-/// Evaluates the sizes of all buffers. Places them anew only if one of scratch memory has changed:
-/// in decoding steps, only the caches grow.
+/// Evaluates the sizes of all buffers. Places them anew only if the size of a scratch buffer has
+/// changed: in decoding steps, only the caches grow.
 Status Plan::measure(const FunctionLayout &layout, bool share) {
   const std::vector<Buffer> &buffers = layout.function->buffers;
   bool moved = bytes.size() != buffers.size() || shared != share;
@@ -181,7 +181,7 @@ Status Plan::resolve(const FunctionLayout &layout, const Program &program,
   return {};
 }
 
-/// Tiles along one axis of a grid.
+/// Number of tiles along one axis of a grid.
 static int64_t extentOf(const GridAxis &axis, std::span<const int64_t> scalars) {
   if (axis.scalar < 0)
     return axis.count;

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FunctionLayout holds the distinct expressions of a function and the places of
-// their values, shared by all sessions. A Plan is the function at one shape: sizes,
-// offsets of its buffers in scratch memory, and the arguments of its launches.
+// A function at one shape. FunctionLayout holds the distinct expressions of a function and the
+// indices of their values, shared by all sessions. Plan holds the sizes at one shape, the offsets
+// of buffers in scratch memory, and the arguments of launches.
 #pragma once
 
 #include "Formulas.h"
@@ -34,7 +34,7 @@ struct FunctionLayout {
   };
 
   explicit FunctionLayout(const Function &function);
-  /// Fails where a kernel has no code for the device.
+  /// Fails if a kernel has no code for the device.
   static Expected<FunctionLayout> create(const Program &program, const Function &function,
                                          const DeviceCode &code);
 
@@ -46,14 +46,14 @@ struct FunctionLayout {
   std::vector<PortLayout> inputs, outputs;
   std::vector<std::pair<int, int>> checks;
   std::vector<int> updates;
-  /// For a function that reorders rows: the index of the input of parents, the dimension of that
-  /// input, and by state, whether its size depends on the dimension.
+  /// For a function that reorders rows: index of the input of parents, dimension of this input, and
+  /// by state, whether its size depends on the dimension.
   size_t parents = 0;
   std::string rowDim;
   std::vector<bool> movesRows;
-  /// By state: whether a start that may replace rows sets it.
+  /// By state: whether it is set by a start that may replace rows.
   std::vector<bool> isSet;
-  /// By state, where its rows move: whether only starts write to it.
+  /// By state whose rows move: whether only starts write to it.
   std::vector<bool> isFixed;
 
 private:
@@ -64,16 +64,16 @@ private:
 /// Prefixes of the names of blocks in a session's memory.
 inline constexpr std::string_view statePrefix = "state:", tablePrefix = "table:";
 
-/// Sizes, placement and launches of a function at one shape. Recycled for other shapes, so that its
+/// Sizes, placement and launches of a function at one shape. Reused for other shapes, so that its
 /// memory is kept.
 class Plan {
 public:
-  /// Evaluates the layout at `dims`; `dimValues` are from Formulas::dimValues.
-  /// Values that this plan holds already are reused. Without `share`, no buffers share memory.
+  /// Evaluates the layout at `dims`; `dimValues` are from Formulas::dimValues. Values that this
+  /// plan already holds are reused. Without `share`, no buffers share memory.
   Status update(const FunctionLayout &layout, const Dimensions &dims,
                 std::span<const int64_t> dimValues, bool share);
 
-  /// Whether the plan is for these dimensions already.
+  /// Whether the plan is already for these dimensions.
   bool matches(std::span<const int64_t> dimValues, bool share) const {
     return valid && shared == share &&
            std::equal(key.begin(), key.end(), dimValues.begin(), dimValues.end());

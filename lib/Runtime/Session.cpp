@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opens models and answers queries about them. The steps of a call are in
-// SessionRun.cpp, states and tables in SessionStates.cpp.
+// Opens models and answers queries about them. SessionRun.cpp has the steps of a call,
+// SessionStates.cpp states and tables.
 #include "SessionImpl.h"
 
 #include "heddle/Support/Text.h"
@@ -118,7 +118,7 @@ Expected<NamedTensors> Session::runObserved(std::string_view function, const Nam
 
 Expected<std::vector<int64_t>> Session::keepRows(std::span<const int64_t> rows) {
   const auto &functions = program().functions;
-  auto appends = std::ranges::find_if( // the same in all that append
+  auto appends = std::ranges::find_if( // all functions that append share it
       functions, [](const Function &function) { return function.keptRows > 0; });
   const bool keeps = appends != functions.end();
   return withinMemory([&] {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Model is shared by clones. Session::Impl holds one session's memory and caches,
-// and has a method for each step of a call.
+// Implementation of sessions. Clones share a Model. Session::Impl holds one session's memory and
+// caches, and has a method for each step of a call.
 #pragma once
 
 #include "Binding.h"
@@ -14,11 +14,11 @@
 
 namespace heddle {
 
-/// Code, weights and layouts: never changed after loading.
+/// Code, weights and layouts; immutable after loading.
 struct Model {
   Artifact artifact;
   std::unique_ptr<DeviceCode> code;
-  std::vector<FunctionLayout> layouts; ///< one a function, in the program's order
+  std::vector<FunctionLayout> layouts; ///< one per function, in the program's order
 
   explicit Model(Artifact artifact) : artifact(std::move(artifact)) {}
   static Expected<std::shared_ptr<const Model>> load(Artifact artifact,
@@ -27,9 +27,9 @@ struct Model {
   Expected<const FunctionLayout *> find(std::string_view function) const;
 };
 
-/// Observer of the launches of a call, or times of them; at most one is set.
+/// Observer of a call's launches, or their times; at most one is set.
 struct CallWitness {
-  const LaunchObserver *observer = nullptr; ///< buffers share no memory then
+  const LaunchObserver *observer = nullptr; ///< if set, buffers share no memory
   std::vector<LaunchTime> *times = nullptr;
 };
 
@@ -56,16 +56,16 @@ private:
     RowForm rows;
   };
 
-  /// A state of a call that replaces rows of the session's, in bytes of a matrix: of the session
-  /// before and after the call, and of the call itself.
+  /// State of a call that replaces rows of the session's state. Sizes are bytes of one matrix: in
+  /// the session before (`held`) and after (`next`) the call, and in the call itself (`own`).
   struct StagedState {
     int buffer = -1;
-    int64_t matrices = 1; ///< of a row
+    int64_t matrices = 1; ///< in each row
     int64_t held = 0, next = 0, own = 0;
   };
 
-  /// Data that the steps of a call hand to each other. All calls of a function share one, so that
-  /// repeated shapes need no allocations.
+  /// Data passed between the steps of a call. All calls of a function share one, so that repeated
+  /// shapes need no allocations.
   struct CallData {
     explicit CallData(const FunctionLayout &layout)
         : layout(layout), function(*layout.function), inputs(layout),
@@ -76,21 +76,21 @@ private:
     const Function &function;
     BoundInputs inputs;
     Plan *plan = nullptr;
-    int64_t staging = 0;         ///< where states of replaced rows begin, behind all blocks
-    int64_t scratch = 0;         ///< where scratch memory begins
+    int64_t staging = 0;         ///< begin of the states of replaced rows, after all blocks
+    int64_t scratch = 0;         ///< begin of scratch memory
     int64_t spareBytes = 0;      ///< scratch memory of a reorder or a replacement
     std::vector<int64_t> places; ///< offset of each buffer in planned memory
     std::vector<OutputForm> outputs;
     std::vector<size_t> fresh;     ///< numbers of blocks to be initialised
-    std::vector<size_t> untouched; ///< and of those whose contents nobody reads yet
+    std::vector<size_t> untouched; ///< numbers of new blocks whose contents are not read yet
     std::vector<int64_t> parents;  ///< row r continues row parents[r]
     RowMoves reorder, reorderFixed;
-    /// Copies of rows: of all states that steps write to, and of all others.
+    /// Copies of rows: for states that steps write to, and for all others.
     std::span<const RowMove> reordered, reorderedFixed;
     std::vector<Move> rowMoves;       ///< the copies of all states, in bytes
     std::vector<MemoryRange> emptied; ///< rows that a reorder sets to zero
-    /// Rows that a start replaces, in the order of its sequences, among `heldRows`; the name of their
-    /// dimension; and the size of the padded dimension before and after the call.
+    /// Rows that a start replaces, in the order of its sequences, among `heldRows`; the size of the
+    /// padded dimension before and after the call; and the name of the rows' dimension.
     std::vector<int64_t> replaced;
     int64_t heldRows = 0, heldLength = 0, nextLength = 0;
     const std::string *rowDim = nullptr;
@@ -101,12 +101,12 @@ private:
 
   /// Error if a state dimension has no value yet: a starting function must run first.
   Status requireDims(const Function &function) const;
-  /// The function's call data, cleared.
+  /// The call data of the function, cleared.
   CallData &callOf(const FunctionLayout &layout);
-  /// A kept plan for these dimensions, or the least recently used one, updated.
+  /// A kept plan for these dimensions, or the least recently used plan, updated.
   Expected<Plan *> planFor(const FunctionLayout &layout, const Dimensions &dims, bool share);
 
-  // In the order of a call.
+  // Steps in the order of a call.
   Status checkCall(CallData &call);       ///< the function's checks and computed sizes of inputs
   Status placePersistent(CallData &call); ///< states and tables; grows planned memory
   Status placeBuffers(CallData &call);    ///< scratch buffers; resolves the launches' addresses
@@ -115,7 +115,7 @@ private:
   Status launchTimed(CallData &call, size_t launch, std::vector<LaunchTime> &times);
   Status observe(CallData &call, int launch, const LaunchObserver &observer);
   Status collect(CallData &call, NamedTensors &outputs); ///< waits and copies outputs
-  Status replaceRows(CallData &call);                    ///< of a start for some rows
+  Status replaceRows(CallData &call);                    ///< for a start that replaces some rows
   void finishStates(const CallData &call);               ///< commits states of a successful call
   void forgetSizes();
 
@@ -140,7 +140,7 @@ private:
   SessionMemory memory;
   /// The last few plans of each function, most recent first.
   std::vector<std::vector<std::unique_ptr<Plan>>> plans;
-  std::vector<std::unique_ptr<CallData>> calls; ///< of each function that was called
+  std::vector<std::unique_ptr<CallData>> calls; ///< for each function that was called
   std::vector<int64_t> dimValues;               ///< scratch of planFor
 };
 

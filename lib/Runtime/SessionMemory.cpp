@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks are few and found by linear search.
+// Blocks of session memory, and planning of row copies. Blocks are few, so a linear search finds
+// them.
 #include "SessionMemory.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ SessionMemory::Block &SessionMemory::require(const std::string &name, int64_t by
   if (!block)
     block = &blocks.emplace_back(Block{name});
   if (bytes > block->capacity) {
-    // Grows by half: a cache that gains a row each call moves, and leaves a hole, only rarely.
+    // Grow by half: a cache that gains a row each call then moves, and leaves a hole, only rarely.
     int64_t capacity =
         aligned(block->capacity ? std::max(bytes, block->capacity + block->capacity / 2) : bytes);
     if (filled.stride == 0)
@@ -58,7 +59,7 @@ void RowMoves::offer(int64_t row) {
     ready.push_back(row);
 }
 
-/// Counts one reader of `parent` as done, after a copy from it.
+/// Counts one copy from `parent` as done.
 void RowMoves::follow(int64_t parent) {
   auto at = static_cast<size_t>(parent);
   if (at >= parents.size())

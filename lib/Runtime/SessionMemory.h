@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The front of planned memory holds blocks that outlive a call: states by name,
-// and generated tables. Scratch memory of the current call lies behind them.
-// A block that must grow moves behind the last one; the device copies contents.
+// Layout of a session's planned memory. Its front holds blocks that outlive a call: states by name,
+// and generated tables. Scratch memory of the current call follows them. A block that must grow
+// moves after the last block; the device copies its contents.
 #pragma once
 
 #include "heddle/Runtime/Device.h"
@@ -21,8 +21,8 @@ struct Move {
   int64_t from, to, bytes;
 };
 
-/// The part of a block that holds something: of every `stride` bytes the first `bytes`; with a stride
-/// of 0, all.
+/// The part of a block that holds contents: the first `bytes` of every `stride` bytes; with a
+/// stride of 0, all of it.
 struct Filled {
   int64_t bytes = 0, stride = 0;
 };
@@ -38,9 +38,9 @@ public:
   };
 
   const Block *find(const std::string &name) const;
-  /// The block of that name with at least `bytes`, made or grown if needed; a live block keeps its
-  /// contents, of which only what is `filled`, by default all, need be copied. The reference is valid
-  /// until the next `require`.
+  /// The block with this name and at least `bytes`, made or grown if needed. A live block keeps its
+  /// contents; only its `filled` part (default: all) need be copied. The reference is valid until
+  /// the next `require`.
   Block &require(const std::string &name, int64_t bytes, Filled filled = {});
   /// Number of a block, which unlike a reference stays valid until `forget`.
   size_t numberOf(const Block &block) const { return static_cast<size_t>(&block - blocks.data()); }
@@ -49,9 +49,9 @@ public:
   /// Drops the contents of all blocks with this prefix. If moves have left holes, drops every block
   /// to reclaim them.
   void forget(std::string_view prefix);
-  /// Offset behind the last block.
+  /// Offset of the end of the last block.
   int64_t end() const { return used; }
-  /// Copies that growing blocks need, since the last takeMoves.
+  /// Copies that growing blocks have needed since the last takeMoves.
   std::vector<Move> takeMoves() { return std::exchange(moves, {}); }
 
 private:
@@ -67,11 +67,12 @@ struct RowMove {
 };
 
 /// Sequence of copies for a parallel assignment: every row r gets the old contents of row
-/// parents[r]. As in register allocation, chains go leaf first and a cycle needs a spare row.
+/// parents[r]. As in register allocation, chains are copied leaf first and a cycle needs a spare
+/// row.
 class RowMoves {
 public:
-  /// The result is valid until the next call. A parent beyond the last row is only read;
-  /// at -1 the row keeps whatever it holds.
+  /// The result is valid until the next call. A parent beyond the last row is only read; a row with
+  /// parent -1 keeps its contents.
   std::span<const RowMove> plan(std::span<const int64_t> parents);
 
 private:
@@ -82,33 +83,33 @@ private:
 
   std::span<const int64_t> parents;
   std::vector<RowMove> moves;
-  std::vector<int> readers;   ///< by row: copies that still read its old contents
+  std::vector<int> readers;   ///< by row: pending copies that read its old contents
   std::vector<char> pending;  ///< by row: whether it still waits for its copy
-  std::vector<int64_t> ready; ///< pending rows without readers, so free to be overwritten
+  std::vector<int64_t> ready; ///< pending rows without readers, which may be overwritten
 };
 
-/// Which rows hold the same of the states that only starts write to: hypotheses of one text are rows
-/// of equal keys and values of that text, which need no copies among each other.
+/// Tracks which rows hold equal contents of the states that only starts write to. Hypotheses of one
+/// text have equal keys and values of that text, so no copies among them are needed.
 class RowOrigins {
 public:
-  /// All rows begin anew, each for itself.
+  /// Gives all rows origins of their own.
   void clear() { origins.clear(); }
-  /// These rows begin anew.
+  /// Gives these rows new origins.
   void renew(std::span<const int64_t> rows);
-  /// Row r continues parents[r]; at -1 it begins anew.
+  /// Row r continues parents[r]; at -1 it gets a new origin.
   void permute(std::span<const int64_t> parents);
-  /// The parents that rows need: itself for a row that holds what its parent does. The result is valid
-  /// until the next call.
+  /// The parents from which rows need copies: the row itself if it already holds its parent's
+  /// contents. The result is valid until the next call.
   std::span<const int64_t> needed(std::span<const int64_t> parents);
 
 private:
   int64_t originOf(int64_t row) const;
 
-  /// By row. Without any, each row is its own; else rows beyond them hold nothing: caches have more
-  /// rows only by a start or a reorder.
+  /// Origin by row. If empty, each row is its own origin; otherwise rows past the end hold nothing,
+  /// since only a start or a reorder adds rows to the caches.
   std::vector<int64_t> origins;
   std::vector<int64_t> next; ///< scratch
-  int64_t renewed = 0;       ///< rows that began anew; their origins are negative
+  int64_t renewed = 0;       ///< rows that got new origins, which are negative
 };
 
 } // namespace heddle

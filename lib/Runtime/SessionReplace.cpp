@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A start that replaces some rows (Function::replaceBy) runs like one of a batch of
-// its own, whose states lie behind the session's blocks. Once it has run, its
-// sequences are copied to their rows. What a sequence has less of than the session's
-// states stays as it is there: nobody reads beyond a sequence's own length. If one has
-// more, the matrices of all rows are moved apart first.
+// Starts that replace some rows of a session (Function::replaceBy). The call runs like one of a
+// batch of its own, whose states follow the session's blocks. After it has run, its sequences are
+// copied to their rows. If a sequence is shorter than the session's states, the rest of the row
+// stays as it is: nothing reads past a sequence's length. If it is longer, the matrices of all rows
+// are moved apart first.
 #include "SessionImpl.h"
 
 #include "heddle/Support/Try.h"
@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-/// The rows of the session that the call replaces: each exists, and is there once.
+/// Reads the rows of the session that the call replaces. Each must exist and be named once.
 Status Session::Impl::readReplaced(CallData &call, const Tensor &rows) {
   const Function &function = call.function;
   auto port = std::ranges::find(function.inputs, function.replaceBy, &Port::name);
@@ -39,7 +39,7 @@ Status Session::Impl::readReplaced(CallData &call, const Tensor &rows) {
   return {};
 }
 
-/// Other sizes than the number of rows are those of the session, but for the one that is padded.
+/// Checks that sizes other than the number of rows and the padded one equal the session's.
 Status Session::Impl::checkReplaced(CallData &call) {
   for (size_t i = 0; i < call.function.updates.size(); ++i) {
     const auto &[name, formula] = call.function.updates[i];
@@ -90,7 +90,7 @@ Status Session::Impl::stageStates(CallData &call, const Tensor &rows) {
   return {};
 }
 
-/// Places the states of the call behind all blocks; returns where they end.
+/// Places the states of the call after all blocks; returns their end.
 int64_t Session::Impl::placeStaged(CallData &call) {
   int64_t end = memory.end();
   for (const StagedState &state : call.staged) {
@@ -100,7 +100,7 @@ int64_t Session::Impl::placeStaged(CallData &call) {
   return end;
 }
 
-/// Moves the matrices of a state apart; scratch memory holds them meanwhile.
+/// Moves the matrices of a state apart, through scratch memory.
 Status Session::Impl::widen(CallData &call, const StagedState &state, int64_t offset) {
   const int64_t count = call.heldRows * state.matrices;
   if (count == 0 || state.held == 0)
@@ -119,7 +119,7 @@ Status Session::Impl::replaceRows(CallData &call) {
                   from = call.places[state.buffer];
     if (state.next != state.held)
       HEDDLE_TRY(widen(call, state, offset));
-    // Matrices of one size lie behind each other in both, so that a row is one copy.
+    // Matrices of equal size are contiguous in both states, so that a row is one copy.
     const int64_t pieces = state.own == state.next ? 1 : state.matrices,
                   bytes = state.own * (state.matrices / pieces);
     for (size_t i = 0; i < call.replaced.size() && bytes > 0; ++i)

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A call binds and checks its inputs, evaluates the function at this shape,
-// places every buffer, uploads, launches, downloads. The session changes only
-// after all checks have passed.
+// The steps of a call: binds and checks its inputs, evaluates the function at this shape, places
+// every buffer, uploads, launches, downloads. The session changes only after all checks have
+// passed.
 #include "Boundary.h"
 #include "SessionImpl.h"
 
@@ -16,9 +16,9 @@
 
 namespace heddle {
 
-/// A quiet NaN; as an integer far outside any range of ids or lengths.
+/// A quiet NaN. As an integer, it is far outside any range of ids or lengths.
 static constexpr uint32_t poisonBits = 0x7fc00000;
-/// Plans of each function, so that a caller may alternate between a few shapes.
+/// Plans kept for each function, so that a caller may alternate between a few shapes.
 static constexpr size_t plansKept = 4;
 
 Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options,
@@ -144,7 +144,7 @@ static Expected<RowForm> formIn(const Port &port, std::span<const int64_t> shape
   return form;
 }
 
-/// Evaluates output shapes, and the offsets of scratch buffers behind the session's blocks.
+/// Evaluates output shapes, and the offsets of scratch buffers after the session's blocks.
 Status Session::Impl::placeBuffers(CallData &call) {
   for (size_t i = 0; i < call.function.outputs.size(); ++i) {
     OutputForm &output = call.outputs[i];
@@ -195,8 +195,8 @@ Status Session::Impl::launchAll(CallData &call, CallWitness witness) {
   return {};
 }
 
-/// Finishes recorded work first, so that the time is this launch's alone: by the device's own clock,
-/// or else by the host's, which counts submitting and waiting too.
+/// Finishes recorded work first, so that the time is this launch's alone. Uses the device's clock,
+/// or else the host's, which counts submitting and waiting too.
 Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<LaunchTime> &times) {
   std::span<const LaunchCall> launches = call.plan->launches();
   const LaunchCall &timed = launches[launch];
@@ -215,8 +215,8 @@ Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<Lau
   return device->begin();
 }
 
-/// Gives the observer a function that reads any buffer: a call of its own on the device for each
-/// read.
+/// Gives the observer a function that reads any buffer; each read is a call of its own on the
+/// device.
 Status Session::Impl::observe(CallData &call, int launch, const LaunchObserver &observer) {
   HEDDLE_TRY(device->finish());
   BufferReader reader = [&](int buffer) -> Expected<std::vector<uint32_t>> {

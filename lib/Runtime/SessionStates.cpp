@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places and growth of caches and tables, and the copies of cache rows when beam
-// search reorders its hypotheses.
+// Placement and growth of caches and tables, and the copies of cache rows when beam search reorders
+// its hypotheses.
 #include "Boundary.h"
 #include "SessionImpl.h"
 
@@ -14,12 +14,12 @@
 
 namespace heddle {
 
-/// Stands for the spare row, whose offset is known once all blocks are placed.
-/// Places of the spare row are negative: -1 is its first byte, -2 its second.
+/// Placeholder for the spare row, whose offset is known only after all blocks are placed. Places in
+/// the spare row are negative: -1 is its first byte, -2 its second.
 static constexpr int64_t spareRow = -1;
 
-/// Bytes of a buffer if dimension `dim` were 1, that is, of one row, and the dimension that the
-/// function pads were `padded`.
+/// Bytes of a buffer if dimension `dim` were 1 (one row) and the dimension that the function pads
+/// were `padded`.
 Expected<int64_t> Session::Impl::bytesOfOne(CallData &call, int buffer, const std::string &dim,
                                             std::optional<int64_t> padded) {
   for (const auto &[name, value] : call.inputs.dims())
@@ -67,15 +67,16 @@ Status Session::Impl::placeState(CallData &call, const StateUse &use) {
     HEDDLE_TRY(explainMismatch(call, use, held->bytes));
   const SessionMemory::Block &block = memory.require(name, bytes);
   call.places[use.buffer] = block.offset;
-  // Nobody reads beyond the rows that sequences have, so that what has room for more is left untouched.
+  // Nothing reads past the rows that sequences have, so a block with room for more is not
+  // initialised.
   const bool isRead = call.function.buffers[use.buffer].rows == 0 || options.poison;
   if (!block.live)
     (isRead ? call.fresh : call.untouched).push_back(memory.numberOf(block));
   return {};
 }
 
-/// Explains why a live cache of `held` bytes does not fit this call: an error if the dimension of
-/// an input differs from the caches', success if none does.
+/// Explains why a live cache of `held` bytes does not fit this call. Error if the dimension of an
+/// input differs from the caches'; success otherwise.
 Status Session::Impl::explainMismatch(CallData &call, const StateUse &use, int64_t held) {
   const Buffer &buffer = call.function.buffers[use.buffer];
   std::vector<std::string> names;
@@ -105,8 +106,8 @@ Status Session::Impl::readParents(CallData &call) {
   return {};
 }
 
-/// Plans the copies of a live state's rows; rows without a parent become zero where a start sets the
-/// state as a whole. Parents are checked here, since only the state knows its number of rows.
+/// Plans the copies of a live state's rows. Rows without a parent become zero if a start sets the
+/// whole state. Parents are checked here, since only the state knows its number of rows.
 Status Session::Impl::reorderState(CallData &call, size_t state) {
   const StateUse &use = call.function.states[state];
   const std::string &name = call.layout.blocks[use.buffer];
@@ -137,8 +138,8 @@ Status Session::Impl::reorderState(CallData &call, size_t state) {
   return {};
 }
 
-/// What sequences fill of each matrix of a state, where a sequence has `one` bytes: rows are stored one
-/// behind another, keys in panels of 16.
+/// The part of each matrix of a state that sequences fill, where a sequence has `one` bytes. Rows
+/// are contiguous; keys are stored in panels of 16.
 Filled Session::Impl::filledOf(const Buffer &state, int64_t one) const {
   const std::optional<int64_t> most = rows.most();
   const int64_t stride = one / state.matrices;
@@ -155,7 +156,7 @@ Status Session::Impl::placeTable(CallData &call, size_t buffer) {
   if (!held || !held->live || held->bytes < bytes) {
     memory.setLive(name, false); // filled again, so a move need not copy
     SessionMemory::Block &block = memory.require(name, bytes);
-    block.bytes = block.capacity; // fill all of it, for longer sequences to come
+    block.bytes = block.capacity; // fill all of it, for longer sequences later
     call.fresh.push_back(memory.numberOf(block));
   }
   call.places[buffer] = memory.find(name)->offset;

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shapes, storage and the one-line description that `run` prints.
+// Shapes, storage and the one-line description of tensors that `run` prints.
 #include "heddle/Runtime/Tensor.h"
 
 #include "heddle/Support/Float.h"
@@ -17,7 +17,7 @@ namespace heddle {
 Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type) {
   constexpr int64_t limit = int64_t{1} << 62;
   int64_t count = 1;
-  // Empty tensors first: [0, 2^60, 2^60] is empty, not too large.
+  // Check for an empty tensor first: [0, 2^60, 2^60] is empty, not too large.
   bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   for (int64_t dim : shape) {
     if (dim < 0)

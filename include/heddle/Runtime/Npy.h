@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `.npy` format, versions 1 to 3: little endian, C order, elements of f32,
-// f16, i32, i64 or bool. Everything else is an error that says what was found.
+// Reads and writes the `.npy` format, versions 1 to 3: little endian, C order, elements of f32,
+// f16, i32, i64 or bool. Everything else is an input error that says what was found.
 #pragma once
 
 #include "heddle/Runtime/Tensor.h"
@@ -15,9 +15,9 @@ Expected<Tensor> readNpy(const std::string &path);
 /// Reads a .npy file that is in memory; messages begin with `name`.
 Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &name);
 
-/// Writes a temporary file beside `path` and renames it, so that no reader sees half a file.
+/// Writes a temporary file next to `path` and renames it, so that no reader sees a partial file.
 Status writeNpy(const std::string &path, const Tensor &tensor);
-/// Header of the file, from the magic on; padded to a multiple of 64 bytes, as NumPy does.
+/// Header of the file from the magic on, padded to a multiple of 64 bytes as NumPy does.
 std::string npyHeader(const Tensor &tensor);
 
 } // namespace heddle

@@ -2,17 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session is a model on a device together with its caches. It serves one thread
-// at a time; clones share weights and code. Inputs are checked before a device
-// sees them.
+// A session is a model on a device together with its caches. One thread at a time may use it;
+// clones share weights and code. Inputs are checked before a device reads them.
 //
-// Errors are of three kinds (ErrorKind). Input: a file, a name, a type, a shape or
-// an order of functions that does not fit the model; the message names the input,
-// what the function expects and what it found. Usage: an option that does not
-// exist. Device: it failed, or its memory is exhausted.
-// After an input or usage error the session is as it was before the call; after a
-// device error its caches are unspecified, and `open` or `clone` gives a new one. A
-// Vulkan device that was lost stays lost for all clones: only `open` gives a new one.
+// Errors have three kinds (ErrorKind). Input: a file, a name, a type, a shape or an order of
+// functions does not fit the model; the message names the input, what the function expects and what
+// it found. Usage: an option does not exist. Device: the device failed, or its memory is exhausted.
+// After an input or usage error the session is as it was before the call. After a device error its
+// caches are unspecified, and `open` or `clone` gives a new session. A Vulkan device that was lost
+// stays lost for all clones: only `open` gives a new one.
 #pragma once
 
 #include "heddle/Runtime/Tensor.h"
@@ -28,12 +26,14 @@ class Artifact;
 struct SessionOptions {
   std::string device = "cpu"; ///< "cpu", "vulkan", "vulkan:N"
   int threads = 0;            ///< CPU: 0 means all processors
-  /// Vulkan: the level of the device to use (docs/gpu.md); none: its highest, on the processor 0.
+  /// Vulkan: the level of the device to use (docs/gpu.md). Empty: its highest level, or 0 for a
+  /// driver that runs on the processor.
   std::optional<int> vulkanLevel = {};
-  /// Planned memory is NaN before each run (also: environment HEDDLE_POISON=1).
+  /// Fills planned memory with NaN before each run (also: environment HEDDLE_POISON=1).
   bool poison = false;
-  /// Called with a short phrase while a driver compiles pipelines for longer than half a second, and with
-  /// an empty one at the end: as the session is opened, or at a kernel's first launch.
+  /// Called with a short phrase while a driver compiles pipelines for longer than half a second,
+  /// and with an empty one at the end. Pipelines are compiled when the session is opened, or at a
+  /// kernel's first launch.
   std::function<void(const std::string &phase)> progress = {};
 };
 
@@ -55,10 +55,11 @@ struct PortInfo {
   std::string name;
   DType type = DType::F32;
   std::vector<std::string> shape; ///< "B", "S", "512"
-  bool required = true;           ///< inputs: false if there is a default
+  bool required = true;           ///< inputs: false if the port has a default
 };
 
-/// Reads a buffer (index into Function::buffers) after a launch: 4-byte elements with padding.
+/// Reads a buffer (an index into Function::buffers) after a launch: 4-byte elements, padding
+/// included.
 using BufferReader = std::function<Expected<std::vector<uint32_t>>(int buffer)>;
 /// Called after each launch with its index; an error ends the run.
 using LaunchObserver =
@@ -80,16 +81,16 @@ public:
 
   /// Opens a `.heddle` file and loads its code for the options' device.
   static Expected<Session> open(const std::string &path, const SessionOptions &options = {});
-  /// Opens an artifact that is in memory already, as the JIT compiler makes it.
+  /// Opens an artifact that is already in memory, such as the result of the JIT compiler.
   static Expected<Session> fromArtifact(Artifact artifact, const SessionOptions &options = {});
-  /// A new session with its own memory and empty caches over the same code and weights.
+  /// Creates a session with its own memory and empty caches over the same code and weights.
   Expected<Session> clone() const;
 
   const Program &program() const;
   const Artifact &artifact() const;
   /// Name of the device and its instruction set: "cpu x86-64-v4".
   std::string deviceText() const;
-  /// Seconds of all runs so far in which a driver compiled kernels at their first launch.
+  /// Seconds in which a driver compiled kernels at their first launch, over all runs so far.
   double preparationSeconds() const;
 
   /// Names of all functions, in the program's order.
@@ -100,15 +101,16 @@ public:
 
   /// Runs a function and returns its outputs in order. Inputs may be in any order.
   Expected<NamedTensors> run(std::string_view function, const NamedInputs &inputs);
-  /// Writes into tensors that an earlier call filled: no allocations once shapes repeat.
+  /// Runs a function and writes into tensors that an earlier call filled. Allocates nothing once
+  /// shapes repeat.
   Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs);
   /// Runs launch by launch and calls `observer` after each. Buffers share no memory, so that the
   /// observer can read any of them.
   Expected<NamedTensors> runObserved(std::string_view function, const NamedInputs &inputs,
                                      const LaunchObserver &observer);
 
-  /// Runs as `run` does and times each launch by itself, one entry a launch. A device that records
-  /// its launches (Vulkan) submits each alone and times it by its own clock, where it has one.
+  /// Runs like `run` and times each launch separately, one entry per launch. A device that records
+  /// its launches (Vulkan) submits each one alone and times it by its own clock, if it has one.
   Status runTimed(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs,
                   std::vector<LaunchTime> &times);
 
@@ -116,10 +118,10 @@ public:
   /// caches; none before a call has set it.
   std::optional<int64_t> stateDim(std::string_view name) const;
 
-  /// Forgets what the caches hold of each sequence behind its first `rows[b]` tokens, and returns how
-  /// many each keeps: as many, or none where a mask's window let the caches drop tokens that the
-  /// next one would see. Input error, which changes nothing, if they hold another number of sequences
-  /// or fewer tokens of one.
+  /// Truncates the caches: sequence b keeps its first `rows[b]` tokens. Returns the number of
+  /// tokens that each sequence keeps: `rows[b]`, or 0 if a mask's window let the caches drop tokens
+  /// that the next token would attend to. Input error, without any effect, if the caches hold
+  /// another number of sequences or fewer tokens of a sequence.
   Expected<std::vector<int64_t>> keepRows(std::span<const int64_t> rows);
 
 private:

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs and outputs of a session: a type, a shape and dense bytes in row-major
-// order, owned. The padded forms of planned memory never reach a caller; the
-// session copies at the boundary.
+// Inputs and outputs of a session: a type, a shape and owned, dense bytes in row-major order. The
+// padded forms of planned memory never reach a caller; the session copies at the boundary.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -20,18 +19,20 @@
 
 namespace heddle {
 
-/// Number of elements of a shape; an error if a dimension is negative or the bytes would pass 2^62.
+/// Number of elements of a shape. Error if a dimension is negative or the tensor would exceed 2^62
+/// bytes.
 Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type);
 
 /// A dense tensor that owns its memory. A default tensor is f32 of shape [0].
 class Tensor {
 public:
   Tensor() = default;
-  /// Zeros. elementCount must accept the shape, else the process aborts.
+  /// A tensor of zeros. Aborts the process if elementCount refuses the shape.
   Tensor(DType type, std::vector<int64_t> shape);
 
-  /// A tensor of `values`, as many as the shape has elements (asserted; otherwise the rest is left
-  /// out, or zero). T is float, int32_t, int64_t, bool or uint16_t (F16 bits).
+  /// A tensor that holds `values`, one for each element of the shape (asserted; otherwise excess
+  /// values are ignored and missing ones are zero). T is float, int32_t, int64_t, bool or uint16_t
+  /// (F16 bits).
   template <typename T>
   static Tensor of(std::vector<int64_t> shape, std::span<const T> values);
   static Tensor f32(std::vector<int64_t> shape, std::span<const float> values) {
@@ -62,7 +63,7 @@ public:
     return {reinterpret_cast<const T *>(data.data()), static_cast<size_t>(count)};
   }
 
-  /// Changes type and shape; contents become unspecified. Memory that is large enough is kept.
+  /// Changes type and shape. Contents become unspecified; memory that is large enough is kept.
   void reset(DType newType, std::span<const int64_t> newShape);
 
 private:
@@ -82,13 +83,13 @@ class NamedTensors {
 public:
   using Entry = std::pair<std::string, Tensor>;
 
-  /// The tensor of that name, or null.
+  /// The tensor with this name, or null.
   const Tensor *find(std::string_view name) const;
-  /// The tensor of that name. An unknown name aborts the process with a message; see find().
+  /// The tensor with this name. An unknown name aborts the process with a message; see find().
   const Tensor &operator[](std::string_view name) const;
   Tensor &operator[](std::string_view name);
 
-  /// Replaces the tensor of that name, or appends it.
+  /// Replaces the tensor with this name, or appends it.
   void set(std::string_view name, Tensor tensor);
 
   /// The entry at `index`, appended if needed, under a new name; its memory is kept.

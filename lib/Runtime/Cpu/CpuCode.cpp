@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each step of a call runs at once: uploads and downloads are plain addresses, a
+// CPU device. Each step of a call runs at once: uploads and downloads are plain addresses, and a
 // launch returns when its grid is done.
 #include "heddle/Runtime/Cpu/CpuCode.h"
 
@@ -26,8 +26,8 @@ namespace {
 
 constexpr int64_t lineBytes = 64; // of a cache line
 
-/// Entry point of a kernel: one point (g0, g1, g2) of its grid. Behind the last argument stands the
-/// address to prefetch for the next launch, or null.
+/// Entry point of a kernel: computes one point (g0, g1, g2) of its grid. The last argument is
+/// followed by the address to prefetch for the next launch, or null.
 using KernelFunction = void (*)(void *const *arguments, const int64_t *scalars, int64_t g0,
                                 int64_t g1, int64_t g2);
 
@@ -57,7 +57,7 @@ public:
 
   KernelFunction function(int kernel) const { return functions[kernel]; }
   /// Arguments of a kernel that are weights in panels. Consecutive tiles of the grid's last axis
-  /// read consecutive pieces of them, so the launch before can prefetch.
+  /// read consecutive pieces of them, so the previous launch can prefetch.
   std::span<const size_t> panels(int kernel) const { return panelArguments[kernel]; }
   const std::byte *weight(int64_t offset) const { return weights.data() + offset; }
 
@@ -81,7 +81,7 @@ void CpuCode::findPanels(const Program &program) {
     for (const Launch &launch : function.launches) {
       auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
       if (kernel == program.kernels.end())
-        continue; // an error of the function that launches it
+        continue; // an error when a function launches it
       std::vector<size_t> &panels = panelArguments[kernel - program.kernels.begin()];
       panels.clear(); // equal for all launches of a kernel
       for (size_t i = 0; i < launch.arguments.size(); ++i)
@@ -100,7 +100,7 @@ public:
   Status resize(int64_t bytes, int64_t keep) override {
     if (bytes <= size && memory.bytes().data())
       return {};
-    if (keep == 0) // two of them need not fit
+    if (keep == 0) // avoids holding the old and the new memory at once
       memory = {};
     if (!memory.grow(bytes + memorySlack))
       return inputError("cpu: expected " + std::to_string(bytes + memorySlack) +
@@ -141,15 +141,16 @@ private:
   std::vector<void *> pointers; ///< see layArguments; kept between launches
 };
 
-/// Threads for a launch. Waking and joining a thread costs some microseconds, so each gets work for
-/// longer than that.
+/// Number of threads for a launch. Waking and joining a thread costs some microseconds, so each
+/// thread gets work for longer than that.
 int threadsFor(const LaunchCall &call, int most) {
-  constexpr int64_t grain = 1'000'000; // some 20 microseconds of one core
+  constexpr int64_t grain = 1'000'000; // about 20 microseconds of one core
   const int64_t worth = call.work > 0 ? 1 + call.work / grain : most;
   return static_cast<int>(std::min({int64_t{most}, worth, call.points(), mostThreads}));
 }
 
-/// The next launch that reads panels, if this kernel prefetches for it: only those with panels do.
+/// The next launch that reads panels, if this kernel prefetches for it: only kernels with panels
+/// do.
 const LaunchCall *CpuDevice::prefetched(const LaunchCall &call,
                                         std::span<const LaunchCall> then) const {
   auto reads = [&](const LaunchCall &next) {
@@ -176,9 +177,9 @@ const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thre
   return nullptr;
 }
 
-/// Writes rows of kernel arguments to `pointers`: row 0 for all points but the last one of each
-/// thread, then a row for the last point of each of `pieces` threads. Those rows end with the
-/// address that the thread reads first in the launch `next`, which the kernel prefetches.
+/// Writes rows of kernel arguments to `pointers`: row 0 for all points except the last one of each
+/// thread, then a row for the last point of each of `pieces` threads. Each of these rows ends with
+/// the address that the thread reads first in the launch `next`, which the kernel prefetches.
 void CpuDevice::layArguments(const LaunchCall &call, const LaunchCall *next, int pieces) {
   const int usedNext = next ? threadsFor(*next, threads) : 0;
   pointers.clear();
@@ -234,15 +235,15 @@ bool isSlowHere(const std::vector<std::string> &features) {
   return pairs && !cpuRates().dot2Pays();
 }
 
-/// Whether code with these features multiplies by a matrix unit, faster than any other: int8 several
-/// times.
+/// Whether code with these features uses a matrix unit, the fastest way to multiply: int8 is
+/// several times faster.
 bool hasMatrices(const std::vector<std::string> &features) {
   return std::find(features.begin(), features.end(), "amx_int8") != features.end();
 }
 
-/// The member with the most features among those that this processor can run, before them those with
-/// a matrix unit; a member that is slow here (isSlowHere) is only a last resort. All members give
-/// equal results. Null if none can run.
+/// The member with the most features that this processor can run. Members with a matrix unit are
+/// preferred; a member that is slow here (isSlowHere) is the last resort. All members give equal
+/// results. Null if none can run.
 const CpuMember *bestMember(const std::vector<CpuMember> &members) {
   auto rank = [](const CpuMember &member) {
     return std::tuple(!isSlowHere(member.features), hasMatrices(member.features),
@@ -264,7 +265,7 @@ Error noMember(const Artifact &artifact) {
 } // namespace
 
 Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact) {
-  if (artifact.program().kernels.empty()) // no code, so any processor will do
+  if (artifact.program().kernels.empty()) // without kernels any processor will do
     return std::unique_ptr<DeviceCode>(
         std::make_unique<CpuCode>("none", LoadedObject(), artifact.weights()));
   const CpuMember *member = bestMember(artifact.cpu());

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels read and write denormals as zero, so that no input makes them slow. The
-// caller's mode comes back afterwards.
+// Makes kernels treat denormals as zero, so that no input slows them down. The caller's mode is
+// restored afterwards.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/// Turns flush-to-zero on for its scope, in the current thread.
+/// Enables flush-to-zero in the current thread for its scope.
 class DenormalGuard {
 public:
   DenormalGuard() : saved(read()) { write(saved | flushBits); }

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An anonymous file (memfd) whose path under /proc the dynamic loader opens.
+// Loads an object through an anonymous file (memfd), whose path under /proc is given to the dynamic
+// loader.
 #include "LoadedObject.h"
 
 #include <cerrno>

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ELF shared object is a member of the artifact; no file is written to disk.
+// Kernels' ELF shared object, which is a member of the artifact. No file is written to disk.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -16,19 +16,19 @@ namespace heddle {
 class LoadedObject {
 public:
   LoadedObject() = default; ///< without functions
-  /// `name` begins messages.
+  /// Loads an object; error messages begin with `name`.
   static Expected<LoadedObject> load(std::span<const std::byte> object, const std::string &name);
   LoadedObject(LoadedObject &&other) noexcept;
   LoadedObject &operator=(LoadedObject &&) = delete;
   ~LoadedObject();
 
-  /// Address of a function, null if there is none of that name.
+  /// Address of a function; null if the object has no function with this name.
   void *find(const std::string &function) const;
 
 private:
   LoadedObject(int descriptor, void *handle) : descriptor(descriptor), handle(handle) {}
-  /// Stays open: dlopen tells objects apart by path, here /proc/self/fd/N, and a closed number
-  /// would be used again.
+  /// Stays open: dlopen identifies objects by path, here /proc/self/fd/N, and a closed number would
+  /// be reused.
   int descriptor = -1;
   void *handle = nullptr;
 };

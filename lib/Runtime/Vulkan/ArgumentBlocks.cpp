@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dynamic descriptor spans a block of the largest size from any offset, so
-// that much memory must lie behind the last offset too.
+// Allocation of argument blocks. The dynamic descriptor spans a block of the largest size from any
+// offset, so that much memory must also follow the last offset.
 #include "ArgumentBlocks.h"
 
 #include "heddle/Support/Try.h"

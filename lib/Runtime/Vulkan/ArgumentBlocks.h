@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launch whose arguments exceed the push constants reads them from a block of
-// this buffer. Every recorded launch has its own block, so that none changes
-// before its kernel has run. The buffer is made once and never grows. (It is no
-// uniform buffer: some software drivers compile a kernel anew for each content.)
+// Argument blocks of launches. A launch whose arguments exceed the push constants reads them from a
+// block of this buffer. Every recorded launch has its own block, so that no block changes before
+// its kernel has run. The buffer is made once and never grows. (It is not a uniform buffer: some
+// software drivers recompile a kernel for each content.)
 #pragma once
 
 #include "MemoryBuffer.h"
@@ -22,9 +22,9 @@ public:
   VkBuffer handle() const { return buffer.handle(); }
   /// Whether another block fits.
   bool hasRoom() const { return used + blockBytes <= buffer.size(); }
-  /// Copies the words of a launch; returns their offset in bytes. Needs hasRoom().
+  /// Copies the words of a launch and returns their offset in bytes. Needs hasRoom().
   uint32_t write(std::span<const uint32_t> words);
-  /// Frees all blocks; only once the kernels that read them have run.
+  /// Frees all blocks. The kernels that read them must have run.
   void clear() { used = 0; }
 
 private:

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Properties are asked for only where the device has their extension.
+// Capabilities of a device. Properties are queried only if the device has their extension.
 #include "Capabilities.h"
 
 #include "heddle/Support/Text.h"
@@ -13,7 +13,7 @@
 
 namespace heddle::vulkan {
 
-/// Fills a structure of properties.
+/// Queries a structure of properties.
 template <typename Properties>
 static void ask(VkPhysicalDevice device, Properties &properties) {
   VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
@@ -76,7 +76,7 @@ void Capabilities::takeDots() {
     names.emplace("integerDotProduct4x8BitPackedSignedAccelerated");
 }
 
-/// Elements of 8, 16 and 32 bits; none for others.
+/// Types of 8, 16 and 32 bits; none for others.
 static std::optional<DType> elementOf(VkComponentTypeKHR type) {
   switch (type) {
   case VK_COMPONENT_TYPE_FLOAT16_KHR:
@@ -165,7 +165,7 @@ std::vector<std::string> Capabilities::lacks(const VulkanLevel &way,
 
 void Capabilities::clear() { *this = Capabilities(); }
 
-/// What all lists have, in the order of the first.
+/// Elements that all lists have, in the order of the first list.
 static std::vector<std::string> commonTo(const std::vector<std::vector<std::string>> &lists) {
   std::vector<std::string> common;
   std::ranges::copy_if(lists.front(), std::back_inserter(common), [&](const std::string &text) {

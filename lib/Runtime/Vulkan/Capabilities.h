@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that decides which level a device has and which variants it can run:
-// features, operations and sizes of subgroups, packed dots, shapes of matrices.
+// Capabilities that decide which level a device has and which variants it can run: features,
+// subgroup operations and sizes, packed dot products, matrix shapes.
 #pragma once
 
 #include "DeviceFeatures.h"
@@ -13,10 +13,10 @@
 
 namespace heddle::vulkan {
 
-/// What a device offers, queried once.
+/// Capabilities of a device, queried once.
 class Capabilities {
 public:
-  Capabilities() = default; ///< of the smallest device: nothing
+  Capabilities() = default; ///< capabilities of the smallest device: nothing
   static Capabilities of(VkPhysicalDevice device);
 
   const DeviceFeatures &features() const { return known; }
@@ -25,13 +25,14 @@ public:
   const VulkanSubgroups &subgroups() const { return sizes; }
   const std::vector<MatrixShape> &matrices() const { return shapes; }
   VulkanDots dots() const;
-  /// Needs of a variant that the device does not meet, each as text: "shaderInt64", "subgroups of 32".
+  /// Requirements of a variant that the device does not meet, as text: "shaderInt64", "subgroups of
+  /// 32".
   std::vector<std::string> lacks(const VulkanVariant &variant) const;
-  /// The same of a way of running a level.
+  /// Requirements that the device does not meet of one way to run a level.
   std::vector<std::string> lacks(const VulkanLevel &way, const VulkanLimits &limits) const;
   /// Turns everything optional off.
   void clear();
-  /// Counts packed dot products as an instruction where the device offers them at all.
+  /// Treats packed dot products as accelerated if the device offers them at all.
   void takeDots();
 
 private:
@@ -43,15 +44,15 @@ private:
 
   Names extensions;
   DeviceFeatures known;
-  Names names; ///< of VulkanLevels.h, and of features that the runtime itself uses
+  Names names; ///< names of VulkanLevels.h, and of features that the runtime itself uses
   VulkanSubgroups sizes;
   std::vector<MatrixShape> shapes;
 };
 
-/// Why a device does not have a level: "no cooperativeMatrix", with "or" between the ways of running
-/// it; empty if it has it.
+/// Why a device does not have a level: "no cooperativeMatrix", with "or" between the ways to run
+/// it. Empty if the device has the level.
 std::string whyNot(int level, const Capabilities &capabilities, const VulkanLimits &limits);
-/// The highest level that a device has, with all below it.
+/// Highest level that the device has together with all lower levels.
 int highestLevel(const Capabilities &capabilities, const VulkanLimits &limits);
 
 } // namespace heddle::vulkan

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A full barrier stands between consecutive commands. Launches share one buffer
-// and one window of it, so neither a driver nor the validation layer could tell
-// which launches are independent; few are.
+// Recording of commands. A full barrier separates consecutive commands: launches share one buffer
+// and one window of it, so neither a driver nor the validation layer could tell which launches are
+// independent, and few are.
 #include "CommandRecorder.h"
 
 #include "heddle/Support/Try.h"
@@ -44,7 +44,7 @@ CommandRecorder::~CommandRecorder() {
   const VolkDeviceTable &vk = device.functions();
   vk.vkDestroyQueryPool(device.handle(), clock, nullptr);
   vk.vkDestroyFence(device.handle(), fence, nullptr);
-  vk.vkDestroyCommandPool(device.handle(), pool, nullptr); // with its command buffer
+  vk.vkDestroyCommandPool(device.handle(), pool, nullptr); // destroys its command buffer too
 }
 
 Status CommandRecorder::begin() {
@@ -60,7 +60,7 @@ Status CommandRecorder::begin() {
   return startTime();
 }
 
-/// Writes the first timestamp. A queue without valid bits has no clock.
+/// Writes the first timestamp. A queue whose timestamps have no valid bits has no clock.
 Status CommandRecorder::startTime() {
   passed.reset();
   isTimed = wantsTime && device.physical().clockBits() > 0;
@@ -85,7 +85,8 @@ VkResult CommandRecorder::readTime() {
       device.handle(), clock, 0, 2, sizeof stamps, stamps, sizeof stamps[0],
       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   uint32_t bits = device.physical().clockBits();
-  uint64_t valid = bits < 64 ? (uint64_t{1} << bits) - 1 : ~uint64_t{0}; // beyond them it wraps
+  // timestamps wrap after the valid bits
+  uint64_t valid = bits < 64 ? (uint64_t{1} << bits) - 1 : ~uint64_t{0};
   passed = static_cast<double>((stamps[1] - stamps[0]) & valid) *
            device.physical().allLimits().timestampPeriod * 1e-9;
   return result;
@@ -140,8 +141,8 @@ void CommandRecorder::dispatch(VkPipelineLayout layout, std::span<const uint32_t
   vk.vkCmdDispatch(commands, groups[0], groups[1], groups[2]);
 }
 
-/// Waits without a time limit, since slow devices may need long. Polls the fence's status each
-/// second, because some drivers do not wake a waiting thread when the device is lost.
+/// Waits without a time limit, since slow devices may need long. Polls the fence each second,
+/// because some drivers do not wake a waiting thread when the device is lost.
 VkResult CommandRecorder::wait() {
   constexpr uint64_t oneSecond = 1'000'000'000;
   const VolkDeviceTable &vk = device.functions();

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One command buffer holds the transfers and dispatches of a call in order, with
-// the barriers between them. One thread at a time.
+// Records the transfers and dispatches of a call in one command buffer, in order and with barriers
+// between them. Used by one thread at a time.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -14,7 +14,7 @@
 
 namespace heddle::vulkan {
 
-/// A command buffer with its pool and fence, used again for every call.
+/// A command buffer with its pool and fence, reused for every call.
 class CommandRecorder {
 public:
   static Expected<std::unique_ptr<CommandRecorder>> create(const LogicalDevice &device);
@@ -26,7 +26,7 @@ public:
   Status begin();
   void copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset, int64_t bytes);
   void fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern);
-  /// Sets pipeline and descriptors of the dispatches that follow; `block` is the dynamic offset of
+  /// Sets pipeline and descriptors of the following dispatches; `block` is the dynamic offset of
   /// their argument block.
   void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, uint32_t block);
   /// Dispatches the bound kernel; `groups` are workgroups along x, y and z.
@@ -34,9 +34,9 @@ public:
                 std::array<uint32_t, 3> groups);
   /// Submits, waits for the end, and makes all writes visible to the host.
   Status run();
-  /// Later recordings are timed by the device's clock, if it has one.
+  /// Makes later recordings use the device's clock, if it has one.
   void keepTime() { wantsTime = true; }
-  /// Seconds from the first to the last command of the recording that ran last; none if it was not
+  /// Seconds from the first to the last command of the last recording that ran; none if it was not
   /// timed.
   std::optional<double> seconds() const { return passed; }
 

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools have a fixed size; they are added as needed and destroyed together.
+// Descriptor sets and their pools. Pools have a fixed size; they are added as needed and destroyed
+// together.
 #include "DescriptorCache.h"
 
 #include "KernelPipelines.h"
@@ -36,7 +37,7 @@ Status DescriptorCache::addPool() {
   return {};
 }
 
-/// Binding 2 is the memory window again: kernels read it as vec4 and as i32.
+/// Binding 2 is the memory window again: kernels read it both as vec4 and as i32.
 void DescriptorCache::write(VkDescriptorSet set, const Window &memory, const Window &weights) {
   const Window block{blocks, 0, vulkanBlockWords * 4};
   const Window *windows[] = {&memory, &weights, &memory, &block};

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of features. They are asked for by their extensions, also where a later
-// Vulkan includes them, because instances are of Vulkan 1.1.
+// The table of features. Features are requested by their extensions even if a later Vulkan version
+// includes them, because instances are of Vulkan 1.1.
 #include "DeviceFeatures.h"
 
 #include <string_view>
@@ -86,7 +86,7 @@ Names extensionsOf(VkPhysicalDevice device) {
   return names;
 }
 
-/// Chains the structures of `extensions`, each once, behind the head.
+/// Chains the structures of `extensions`, each once, after the head.
 void DeviceFeatures::link(const Names &extensions) {
   auto *last = reinterpret_cast<VkBaseOutStructure *>(&head);
   last->pNext = nullptr;

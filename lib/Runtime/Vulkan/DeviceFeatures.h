@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Vulkan spreads features over structures, one an extension, which are chained for the
-// device to fill or to enable. This class knows them by Vulkan's names.
+// Device features by Vulkan's names. Vulkan spreads features over structures, one per extension,
+// which are chained for the device to fill or to enable.
 #pragma once
 
 #include "NewerVulkan.h"
@@ -20,20 +20,20 @@ using Names = std::set<std::string, std::less<>>;
 /// Extensions that a device offers.
 Names extensionsOf(VkPhysicalDevice device);
 
-/// Features that are on: those that a device offers, or those to enable.
+/// Set of enabled features: the features that a device offers, or those to enable.
 class DeviceFeatures {
 public:
-  /// All that `device` offers and that are known here.
+  /// All known features that `device` offers.
   static DeviceFeatures offeredBy(VkPhysicalDevice device, const Names &extensions);
-  /// Of these features, those of `wanted`.
+  /// The intersection with `wanted`.
   DeviceFeatures only(const Names &wanted) const;
   Names names() const;
-  /// Extensions of the features that are on.
+  /// Extensions of the enabled features.
   std::vector<const char *> extensions() const;
-  /// Chain of all structures with a feature that is on, valid until this object moves.
+  /// Chain of all structures with an enabled feature, valid until this object moves.
   const VkPhysicalDeviceFeatures2 *chain();
 
-  /// A structure a set of features.
+  /// The structures of features, one per extension.
   struct Structures {
     VkPhysicalDeviceFeatures core{};
     VkPhysicalDeviceShaderFloat16Int8Features small{

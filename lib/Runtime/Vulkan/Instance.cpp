@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// This file compiles volk, whose tables hold the loader's functions.
+// Vulkan instances and validation. This file compiles volk, whose tables hold the loader's
+// functions.
 #define VOLK_IMPLEMENTATION
 #include "Instance.h"
 
@@ -85,7 +86,8 @@ Expected<std::unique_ptr<Instance>> Instance::create() {
   return created;
 }
 
-/// Enables synchronisation validation too, which checks the barriers between commands.
+/// Creates the instance. Validation includes synchronisation validation, which checks the barriers
+/// between commands.
 Status Instance::createInstance(bool validate) {
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pApplicationName = "heddle";

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opens the loader at run time. With HEDDLE_VULKAN_VALIDATION=1 the validation
-// layer runs, synchronisation validation included, and its messages are kept.
+// Opens the Vulkan loader at run time. HEDDLE_VULKAN_VALIDATION=1 enables the validation layer,
+// including synchronisation validation, and keeps its messages.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -19,13 +19,14 @@ namespace heddle::vulkan {
 /// Success, or a device error "vulkan: `what`: `result`".
 Status checked(std::string_view what, VkResult result);
 
-/// The input error where nothing can run kernels, with what is missing.
+/// Input error for a machine that cannot run kernels; `missing` says what it lacks.
 Error noDriver(std::string_view missing);
 
 /// A VkInstance of Vulkan 1.1, with a debug messenger if validation is on.
 class Instance {
 public:
-  /// Input error if there is no loader or driver, or no validation layer where one is wanted.
+  /// Creates an instance. Input error if there is no loader or driver, or no validation layer
+  /// although it is requested.
   static Expected<std::unique_ptr<Instance>> create();
   ~Instance();
   Instance(const Instance &) = delete;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels are checked against the device's limits before the driver compiles
-// them: drivers may crash where they should refuse.
+// Choice and compilation of pipelines. Kernels are checked against the device's limits before the
+// driver compiles them, because drivers may crash instead of reporting an error.
 #include "KernelPipelines.h"
 
 #include "PipelineCache.h"
@@ -103,9 +103,9 @@ Names KernelPipelines::featuresOf(const Program &program) {
   return features;
 }
 
-/// A kernel's forms for few rows, or its other variants, the best first: those of `level` and below
-/// by falling level, of a level the last first; then those above, which the device's level leaves
-/// out, by rising level.
+/// The kernel's forms for few rows, or its other variants, best first. Variants of `level` and
+/// below are ordered by falling level, and within a level the last one first. Variants above
+/// `level` follow by rising level; the device does not run them.
 static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int level, bool forFew) {
   std::vector<const VulkanVariant *> variants;
   for (const VulkanVariant &variant : kernel.vulkan)
@@ -118,7 +118,7 @@ static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int leve
   return variants;
 }
 
-/// SPIR-V of a variant; empty where the artifact has none.
+/// SPIR-V of a variant; empty if the artifact has none.
 static Expected<std::vector<uint32_t>> wordsOf(const VulkanVariant &variant,
                                                const Artifact &artifact) {
   auto bytes = HEDDLE_TRY(artifact.vulkan(variant.member));
@@ -127,8 +127,8 @@ static Expected<std::vector<uint32_t>> wordsOf(const VulkanVariant &variant,
   return words;
 }
 
-/// The best variant that the device can run at its level. The error without one names the limit
-/// that a variant exceeds, or else what each variant needs that the device lacks.
+/// Chooses the best variant that the device can run at its level. If there is none, the error names
+/// the limit that a variant exceeds, or else what the device lacks for each variant.
 Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                                                           const Artifact &artifact) const {
   const PhysicalDevice &physical = device.physical();
@@ -155,13 +155,13 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                     ", found " + physical.info().name);
 }
 
-/// Whether variants of two levels give the same bits: matrix units sum in an order of their own.
+/// Whether variants of two levels give the same bits: matrix units sum in their own order.
 static bool giveSameBits(int level, int other) {
   return (level < 2 && other < 2) || level == other;
 }
 
-/// The best form for few rows with the bits of the variant that serves other launches, if it pays on
-/// the device.
+/// Chooses the best form for few rows that gives the same bits as the variant for other launches,
+/// if such forms pay on the device.
 Expected<KernelPipelines::Chosen> KernelPipelines::chooseFew(const Kernel &kernel, int level,
                                                              const Artifact &artifact) const {
   if (!device.takesFewRows())
@@ -178,7 +178,8 @@ Expected<KernelPipelines::Chosen> KernelPipelines::chooseFew(const Kernel &kerne
   return Chosen();
 }
 
-/// Chooses variants first, so that the cache's file is named by a hash of the code that is used.
+/// Compiles all pipelines. Chooses variants first, so that the cache's file is named by a hash of
+/// the code that is used.
 Status KernelPipelines::compileAll(const Artifact &artifact, const PhaseObserver &observer) {
   const std::vector<Kernel> &kernels = artifact.program().kernels;
   chosen.resize(kernels.size());

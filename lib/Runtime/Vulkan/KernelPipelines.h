@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One layout serves all kernels: three storage buffers (memory as vec4, weights,
-// memory as i32), an argument block at an offset that each launch chooses, and the
-// 128 bytes of push constants that every device has. Each kernel has one pipeline,
-// from the best of its variants that the device can run, and maybe one for few rows.
+// Pipelines of an artifact's kernels. One layout serves all kernels. It has three storage buffers
+// (memory as vec4, weights, memory as i32) and an argument block at an offset that each launch
+// chooses. It uses the 128 bytes of push constants that every device has. Each kernel has one
+// pipeline, from the best of its variants that the device can run, and optionally one for few rows.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -17,17 +17,16 @@
 
 namespace heddle::vulkan {
 
-/// Bindings 0 to 2 are windows, binding 3 is the argument block with its dynamic offset. Vulkan
-/// guarantees no more than 4 storage buffers.
+/// Number of bindings. Bindings 0 to 2 are windows; binding 3 is the argument block with its
+/// dynamic offset. Vulkan guarantees no more than 4 storage buffers.
 constexpr uint32_t bindingCount = 4, windowBindings = 3;
 
-/// Layouts and pipelines of an artifact's kernels.
-/// Counts pipelines as a driver compiles them, and tells an observer once that takes long.
+/// Counts pipelines while a driver compiles them, and reports to an observer once this takes long.
 class PipelineProgress {
 public:
   PipelineProgress() = default;
   PipelineProgress(PhaseObserver observer, size_t all) : observer(std::move(observer)), all(all) {}
-  /// Before and after each.
+  /// Called before and after each pipeline.
   void begin();
   void end();
   double seconds() const { return passed.count(); }
@@ -39,12 +38,13 @@ private:
   std::chrono::duration<double> passed{0};
 };
 
+/// Layouts and pipelines of an artifact's kernels.
 class KernelPipelines {
 public:
-  /// Compiles every kernel that has SPIR-V, after a check of the device's limits.
+  /// Compiles every kernel that has SPIR-V, after checking the device's limits.
   static Expected<std::unique_ptr<KernelPipelines>>
   create(const LogicalDevice &device, const Artifact &artifact, const PhaseObserver &observer = {});
-  /// Features that some variant of a kernel needs.
+  /// Features that any variant of a kernel needs.
   static Names featuresOf(const Program &program);
   ~KernelPipelines();
   KernelPipelines(const KernelPipelines &) = delete;
@@ -55,12 +55,13 @@ public:
   VkPipeline pipeline(int kernel, bool fewRows) const {
     return (fewRows ? few : chosen)[kernel].pipeline;
   }
-  /// Null for kernels without SPIR-V; `fewRows`: for those without a form for few rows.
+  /// The chosen variant. Null for kernels without SPIR-V, and with `fewRows` for kernels without a
+  /// form for few rows.
   const VulkanVariant *variant(size_t kernel, bool fewRows = false) const {
     return (fewRows ? few : chosen)[kernel].variant;
   }
 
-  /// Pipelines of all kernels.
+  /// Number of pipelines of all kernels.
   size_t count() const;
 
 private:
@@ -69,7 +70,7 @@ private:
   Status compileAll(const Artifact &artifact, const PhaseObserver &observer);
   struct Chosen {
     const VulkanVariant *variant = nullptr;
-    std::vector<uint32_t> words = {}; ///< SPIR-V, until it is compiled
+    std::vector<uint32_t> words = {}; ///< SPIR-V, kept until it is compiled
     VkPipeline pipeline = VK_NULL_HANDLE;
   };
   Expected<Chosen> choose(const Kernel &kernel, const Artifact &artifact) const;

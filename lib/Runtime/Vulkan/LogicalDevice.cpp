@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Enables the optional features that the program's kernels may use, where the device
-// offers them, and their extensions; no others.
+// Opens a device. Enables only the optional features that the program's kernels may use, if the
+// device offers them, and their extensions.
 #include "LogicalDevice.h"
 
 #include "heddle/Support/Try.h"
@@ -62,7 +62,7 @@ Status LogicalDevice::create() {
   return {};
 }
 
-/// Mesa's null hardware, which only compiles, crashes when it is destroyed.
+/// Whether this is Mesa's null hardware, which only compiles and crashes when it is destroyed.
 static bool isNullHardware(const PhysicalDevice &hardware) {
   return hardware.info().name.starts_with("Null hardware");
 }

@@ -12,18 +12,18 @@
 
 namespace heddle::vulkan {
 
-/// What a device is opened for.
+/// Options for opening a device.
 struct DeviceUse {
-  std::optional<int> level = {}; ///< to run; none: that of PhysicalDevice::chooseLevel
-  Names features = {};           ///< to enable where the device offers them
-  bool statistics = false;       ///< pipelines keep statistics, which are not asked for otherwise
+  std::optional<int> level = {}; ///< level to run; none: the choice of PhysicalDevice::chooseLevel
+  Names features = {};           ///< features to enable if the device offers them
+  bool statistics = false;       ///< whether pipelines keep statistics
 };
 
-/// A VkDevice, shared by sessions; `submit` is safe for several threads.
+/// A VkDevice, shared by sessions. `submit` may be called from several threads.
 class LogicalDevice {
 public:
-  /// Opens device `number` in the loader's order; an input error if there is none, if it lacks
-  /// Vulkan 1.1 or a compute queue, or what `use` asks for.
+  /// Opens device number `number` in the loader's order. Input error if there is no device with
+  /// this number, or if it lacks Vulkan 1.1, a compute queue or something that `use` requires.
   static Expected<std::unique_ptr<LogicalDevice>> open(int number, DeviceUse use = {});
   ~LogicalDevice();
   LogicalDevice(const LogicalDevice &) = delete;
@@ -36,12 +36,12 @@ public:
   /// The level at which kernels run.
   int level() const { return *use.level; }
   bool keepsStatistics() const { return use.statistics; }
-  /// Whether kernels' forms for few rows run: not on processors, where staging is work and no wait,
-  /// unless a level is asked for.
+  /// Whether kernels' forms for few rows run. They do not on processors, where staging costs work
+  /// and hides no latency, unless a level is requested.
   bool takesFewRows() const { return fewRows; }
   /// Submits to the queue, which sessions share; `fence` is signalled at the end.
   VkResult submit(VkCommandBuffer commands, VkFence fence) const;
-  /// vkAllocateMemory, within a limit of all memory that tests may set.
+  /// vkAllocateMemory, within a limit on all memory that tests may set.
   VkResult allocate(const VkMemoryAllocateInfo &info, VkDeviceMemory &memory) const;
   void free(VkDeviceMemory memory, int64_t bytes) const;
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chooses memory types: cached host memory for staging, device memory for kernels,
-// and memory that is both where the device has it.
+// Allocation of buffers. Staging uses cached host memory, kernels use device memory; memory that is
+// both is used for kernels if the device has it.
 #include "MemoryBuffer.h"
 
 #include "heddle/Support/Try.h"
@@ -45,7 +45,7 @@ std::optional<uint32_t> MemoryBuffer::chooseType(Kind kind, uint32_t allowed) co
   return physical.memoryType(allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 }
 
-/// Allocates, binds, and maps the memory if the host can use it.
+/// Allocates and binds memory, and maps it if the host can use it.
 Status MemoryBuffer::allocate(Kind kind) {
   const VolkDeviceTable &vk = device->functions();
   VkMemoryRequirements requirements;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One VkBuffer on one allocation, mapped for its whole life if it is staging memory
-// or the device has unified memory.
+// A VkBuffer with its own allocation, mapped for its whole life if it is staging memory or the
+// device has unified memory.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -14,10 +14,11 @@ namespace heddle::vulkan {
 class MemoryBuffer {
 public:
   enum class Kind : uint8_t {
-    Device,  ///< kernels work on it; mapped only on devices with unified memory
-    Staging, ///< the host's end of transfers
+    Device,  ///< memory of kernels; mapped only on devices with unified memory
+    Staging, ///< host side of transfers
   };
-  /// Input error beyond maxMemoryAllocationSize; device error if memory is exhausted.
+  /// Creates a buffer. Input error beyond maxMemoryAllocationSize; device error if memory is
+  /// exhausted.
   static Expected<MemoryBuffer> create(const LogicalDevice &device, int64_t bytes, Kind kind);
   MemoryBuffer(MemoryBuffer &&other) noexcept;
   MemoryBuffer &operator=(MemoryBuffer &&other) noexcept;

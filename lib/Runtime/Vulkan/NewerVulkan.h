@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Structures of extensions that came after the headers of Debian 12 (1.3.239), as the
-// registry of Vulkan defines them. Headers that have them are used.
+// Structures of extensions that are newer than the headers of Debian 12 (1.3.239), as Vulkan's
+// registry defines them. Headers that already have them are used.
 #pragma once
 
 #include <volk.h>

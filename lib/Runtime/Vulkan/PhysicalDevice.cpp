@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queries use Vulkan 1.1; for an older device only properties of 1.0 are read.
+// Queries of a physical device. They use Vulkan 1.1; for an older device only properties of 1.0 are
+// read.
 #include "PhysicalDevice.h"
 
 #include "heddle/Support/Try.h"
@@ -45,7 +46,8 @@ static VulkanLimits limitsOf(const VkPhysicalDeviceLimits &from) {
   return limits;
 }
 
-/// Drivers that can keep denormals of f16 do so unless a kernel asks otherwise.
+/// Whether instructions on f16 keep denormals. Drivers that can keep them do so unless a kernel
+/// requests otherwise.
 static bool keepsDenormalHalves(VkPhysicalDevice device, uint32_t version,
                                 const Capabilities &offered) {
   if (version < VK_API_VERSION_1_2 &&
@@ -59,7 +61,7 @@ static bool keepsDenormalHalves(VkPhysicalDevice device, uint32_t version,
   return controls.shaderDenormPreserveFloat16;
 }
 
-/// HEDDLE_VULKAN_LEVEL, the level of sessions that ask for none; none if it is not set.
+/// HEDDLE_VULKAN_LEVEL, the level of sessions that request none; none if it is not set.
 static Expected<std::optional<int>> levelOfEnvironment() {
   const char *text = std::getenv("HEDDLE_VULKAN_LEVEL");
   if (!text)

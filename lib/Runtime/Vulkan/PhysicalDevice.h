@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names, limits, features and memory types. HEDDLE_VULKAN_LIMITS lowers limits and
-// turns features off.
+// A physical device: names, limits, features and memory types. HEDDLE_VULKAN_LIMITS lowers limits
+// and turns features off.
 #pragma once
 
 #include "Capabilities.h"
@@ -18,7 +18,7 @@ namespace heddle::vulkan {
 /// Properties of a VkPhysicalDevice, queried once.
 class PhysicalDevice {
 public:
-  /// Usage error for a bad HEDDLE_VULKAN_LIMITS.
+  /// Queries a device. Usage error for a bad HEDDLE_VULKAN_LIMITS.
   static Expected<PhysicalDevice> query(VkPhysicalDevice device);
 
   VkPhysicalDevice handle() const { return device; }
@@ -29,12 +29,12 @@ public:
     return static_cast<int64_t>(maintenance.maxMemoryAllocationSize);
   }
   const Capabilities &capabilities() const { return offered; }
-  /// The level that is asked for: `wanted`, or else that of HEDDLE_VULKAN_LEVEL, if it is set.
+  /// The requested level: `wanted`, or else HEDDLE_VULKAN_LEVEL if it is set.
   static Expected<std::optional<int>> levelAsked(std::optional<int> wanted);
-  /// The level to run: the highest that the device has, but 0 on the processor, where it is the
-  /// fastest, or else `wanted`. Input error if the device lacks that one.
+  /// The level to run: `wanted`, or by default the highest level of the device, or 0 on the
+  /// processor, where it is the fastest. Input error if the device lacks `wanted`.
   Expected<int> chooseLevel(std::optional<int> wanted) const;
-  /// How many submissions succeed before the device is lost, for tests.
+  /// Number of submissions that succeed before the device is lost, for tests.
   std::optional<int64_t> submissions() const { return submitted; }
   /// Whether instructions on f16 keep denormals.
   bool keepsHalves() const { return halvesKept; }
@@ -42,7 +42,7 @@ public:
   int64_t windowAlignment() const;
   /// First queue family with compute support.
   std::optional<uint32_t> queueFamily() const { return family; }
-  /// Valid bits of that family's timestamps; 0: it has no clock.
+  /// Valid bits of the timestamps of queueFamily(); 0: it has no clock.
   uint32_t clockBits() const { return familyClock; }
   /// Index of a memory type among `allowed` with all of `flags`.
   std::optional<uint32_t> memoryType(uint32_t allowed, VkMemoryPropertyFlags flags) const;
@@ -50,7 +50,7 @@ public:
   bool unifiedMemory() const;
   /// Key of compiled pipelines: device, driver version and driver build.
   std::string cacheKey() const;
-  /// Whether the processor is the device.
+  /// Whether the device is the processor.
   bool isSoftware() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 
 private:
@@ -69,9 +69,9 @@ private:
   uint32_t familyClock = 0;
   VulkanLimits masked;
   bool halvesKept = false;
-  bool dotsTaken = false;           ///< dots=1: packed dot products count as an instruction
-  bool staging = false;             ///< staging=1: as if the host could not reach device memory
-  std::optional<int64_t> submitted; ///< lost=3: the third submission and all behind it are lost
+  bool dotsTaken = false; ///< dots=1: packed dot products count as an instruction
+  bool staging = false;   ///< staging=1: treats device memory as not accessible from the host
+  std::optional<int64_t> submitted; ///< lost=3: the third and later submissions fail as lost
 };
 
 } // namespace heddle::vulkan

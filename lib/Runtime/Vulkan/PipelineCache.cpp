@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file holds a hash and then the driver's data, since drivers check little of
-// their input. Each model has a file; the most recently used files are kept.
+// Files of pipeline caches. A file holds a hash followed by the driver's data, since drivers check
+// little of their input. Each model has a file; the most recently used files are kept.
 #include "PipelineCache.h"
 
 #include "heddle/Support/CacheFolder.h"

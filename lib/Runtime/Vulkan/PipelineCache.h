@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A VkPipelineCache of a program's kernels, kept in the user's cache directory. A
-// damaged file, a file of another driver and a directory that cannot be written are
-// no errors: the driver compiles again.
+// The VkPipelineCache of a program's kernels, kept in the user's cache directory. A damaged file, a
+// file of another driver and a read-only directory are no errors: the driver compiles again.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -16,7 +15,7 @@ namespace heddle::vulkan {
 /// Pipeline cache of one program on one device.
 class PipelineCache {
 public:
-  /// `codeHash` is a hash of the program's SPIR-V and names the file.
+  /// Opens the cache; `codeHash` is a hash of the program's SPIR-V and names the file.
   static Expected<PipelineCache> open(const LogicalDevice &device, uint64_t codeHash);
   PipelineCache(PipelineCache &&other) noexcept;
   PipelineCache &operator=(PipelineCache &&) = delete;
@@ -36,7 +35,7 @@ private:
   size_t loadedBytes = 0;
 };
 
-/// FNV-1a of `bytes`, continued from `hash`.
+/// FNV-1a hash of `bytes`, continued from `hash`.
 uint64_t fnv1a(const void *bytes, size_t count, uint64_t hash = 0xcbf29ce484222325);
 
 } // namespace heddle::vulkan

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists are asked for twice: for their length, and for their elements.
+// Statistics and assembly of pipelines. Each list is queried twice: for its length, and for its
+// elements.
 #include "PipelineStatistics.h"
 
 #include <algorithm>

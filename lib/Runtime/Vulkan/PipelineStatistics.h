@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads VK_KHR_pipeline_executable_properties, for `heddle inspect --pipelines` and for
-// bench/gpu-static. The device has the feature pipelineExecutableInfo enabled.
+// Reads VK_KHR_pipeline_executable_properties for `heddle inspect --pipelines` and
+// bench/gpu-static. The device must have the feature pipelineExecutableInfo enabled.
 #pragma once
 
 #include <span>
@@ -13,20 +13,20 @@
 
 namespace heddle::vulkan {
 
-/// Makes the driver keep statistics, and its assembly.
+/// Flags that make the driver keep statistics, and its assembly.
 constexpr VkPipelineCreateFlags keepsStatistics = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR,
                                 keepsAssembly =
                                     VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
 
 struct PipelineStatistic {
-  std::string name; ///< the driver's
+  std::string name; ///< the driver's name
   double value = 0;
 };
 
 /// "Subgroup size" and all statistics of the pipeline's first executable; a compute pipeline has one.
 std::vector<PipelineStatistic> statisticsOf(const VolkDeviceTable &vk, VkDevice device,
                                             VkPipeline pipeline);
-/// Lines of its assembly; none where the driver has none.
+/// Lines of the pipeline's assembly; empty if the driver gives none.
 std::vector<std::string> assemblyOf(const VolkDeviceTable &vk, VkDevice device,
                                     VkPipeline pipeline);
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opened device, weights and pipelines, which sessions share.
+// Code on a Vulkan device: the opened device, weights and pipelines, which sessions share.
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 
 #include "PipelineStatistics.h"
@@ -125,7 +125,7 @@ Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, i
   return std::unique_ptr<DeviceCode>(std::move(code));
 }
 
-/// "vulkan/l2-16x16x16/linear.spv" is of the variant "l2-16x16x16".
+/// Name of a variant: "vulkan/l2-16x16x16/linear.spv" is in the variant "l2-16x16x16".
 static std::string variantName(std::string_view member) {
   size_t begin = member.find('/') + 1;
   return std::string(member.substr(begin, member.find('/', begin) - begin));

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Windows keep descriptor ranges within maxStorageBufferRange, a launch runs once a
-// window of a weight that exceeds it; split dispatches keep grids within
-// maxComputeWorkGroupCount.
+// Execution of calls on a Vulkan device. Windows keep descriptor ranges within
+// maxStorageBufferRange; if a weight exceeds it, a launch runs once per window of the weight. Split
+// dispatches keep grids within maxComputeWorkGroupCount.
 #include "VulkanDevice.h"
 
 #include "heddle/Support/Try.h"
@@ -40,7 +40,7 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
 
 //===- Memory ------------------------------------------------------------===//
 
-/// A new buffer makes all descriptor sets invalid.
+/// Grows planned memory. The new buffer invalidates all descriptor sets.
 Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
   if (memory && bytes <= size)
     return {};
@@ -61,7 +61,7 @@ Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
 }
 
 Status VulkanDevice::begin() {
-  // Replaces the staging buffers of the last call by one of their total size.
+  // Replaces the staging buffers of the last call by one with their total size.
   if (staging.size() > 1) {
     int64_t total = 0;
     for (const MemoryBuffer &buffer : staging)
@@ -175,7 +175,7 @@ Status VulkanDevice::enterWindow(const LaunchCall &call, const WindowedWeight &w
 }
 
 std::optional<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) const {
-  // Every binding needs a valid buffer: memory stands in for missing weights.
+  // Every binding needs a valid buffer: memory substitutes for missing weights.
   const MemoryBuffer &buffer = weight && weights ? *weights : *memory;
   if (buffer.size() <= range())
     return Window{buffer.handle(), 0, buffer.size()};
@@ -199,11 +199,12 @@ Error VulkanDevice::beyondRange(const LaunchCall &call, const char *what, int64_
                     std::to_string(bytes));
 }
 
-/// Activations lie behind the caches of all layers, of which a launch reads those of one.
+/// Gathers arguments that are too far apart into copies: activations follow the caches
+/// of all layers, and a launch reads the caches of one layer.
 Expected<Window> VulkanDevice::memoryWindow(const LaunchCall &call) {
   if (std::optional<Window> window = windowOf(call, false))
     return *window;
-  std::map<int64_t, MemoryRange> ranges; // by their ends; those that overlap are one
+  std::map<int64_t, MemoryRange> ranges; // by their ends; overlapping ranges are merged
   for (const LaunchAddress &argument : call.arguments) {
     if (argument.weight)
       continue;
@@ -221,7 +222,7 @@ Expected<Window> VulkanDevice::memoryWindow(const LaunchCall &call) {
   if (bytes > range())
     return beyondRange(call, "memory", bytes);
   if (!copies || copies->size() < bytes + memorySlack) {
-    HEDDLE_TRY(restart()); // recorded commands hold the buffer
+    HEDDLE_TRY(restart()); // recorded commands reference the buffer
     descriptors->clear();
     copies = HEDDLE_TRY(MemoryBuffer::create(device, std::min(2 * bytes, range()) + memorySlack,
                                              MemoryBuffer::Kind::Device));
@@ -250,7 +251,7 @@ void VulkanDevice::putBack(const LaunchCall &call) {
                      argument.bytes);
 }
 
-/// Offsets wrap around: a weight's row 0 may lie below the window that holds some of its rows.
+/// Offsets may wrap around: row 0 of a weight may be below the window that holds some of its rows.
 Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryWindow,
                                    const Window &weightWindow, const WeightPart *part) {
   push.clear();
@@ -271,7 +272,7 @@ Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryW
   return {};
 }
 
-/// Runs the recorded commands, so that nothing holds a buffer or a block.
+/// Runs the recorded commands, so that none of them references a buffer or a block.
 Status VulkanDevice::restart() {
   HEDDLE_TRY(recorder->run());
   HEDDLE_TRY(recorder->begin());
@@ -279,8 +280,8 @@ Status VulkanDevice::restart() {
   return {};
 }
 
-/// Moves all arguments but the grid's base from the push constants to a block; returns its offset.
-/// Runs the recorded commands first if no block is free.
+/// Moves all arguments except the grid's base from the push constants to a block and returns its
+/// offset. Runs the recorded commands first if no block is free.
 Expected<uint32_t> VulkanDevice::moveToBlock() {
   if (!blocks->hasRoom())
     HEDDLE_TRY(restart());
@@ -297,13 +298,13 @@ VulkanDevice::GridPart VulkanDevice::gridOf(const LaunchCall &call, const Weight
   const int axis = variant.windowAxis;
   if (!part || part->rows == 0 || axis < 0)
     return grid;
-  const int64_t tile = variant.grid[axis].tile; // divides the first row, see WeightPlacement
+  const int64_t tile = variant.grid[axis].tile; // divides the first row (WeightPlacement)
   grid.first[axis] = part->firstRow / tile;
   grid.count[axis] = (part->rows + tile - 1) / tile;
   return grid;
 }
 
-/// Dispatches the grid, in pieces if an axis has more groups than the device allows.
+/// Dispatches the grid, in pieces if an axis has more workgroups than the device allows.
 void VulkanDevice::dispatchAll(const GridPart &grid) {
   int64_t limit = device.physical().limits().groupCount;
   uint32_t *base = &push[push.size() - vulkanGridWords];
@@ -321,8 +322,8 @@ void VulkanDevice::dispatchAll(const GridPart &grid) {
       }
 }
 
-/// Some drivers, Mesa's on the processor among them, compile a pipeline when it is first launched: a
-/// launch without groups is one.
+/// Some drivers, among them Mesa's on the processor, compile a pipeline at its first launch. A
+/// launch without workgroups triggers this.
 Status VulkanDevice::prepare(const LaunchCall &call, VkDescriptorSet set, uint32_t block) {
   if (std::exchange(prepared[static_cast<size_t>(call.kernel)][call.fewRows ? 1 : 0], true))
     return {};

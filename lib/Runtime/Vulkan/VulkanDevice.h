@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches are recorded and run together in finish. With unified memory, uploads,
-// copies and fills happen at once, so they must precede a call's launches; without,
-// they are recorded too, uploads and downloads through staging buffers.
+// Device of a session on Vulkan. Launches are recorded and run together in finish. With unified
+// memory, uploads, copies and fills happen at once, so they must precede a call's launches. Without
+// it they are recorded too, and uploads and downloads use staging buffers.
 #pragma once
 
 #include "ArgumentBlocks.h"
@@ -15,11 +15,11 @@
 
 namespace heddle::vulkan {
 
-/// Device of a session: its memory, command buffer, staging buffers and descriptor sets.
+/// Memory, command buffer, staging buffers and descriptor sets of one session.
 class VulkanDevice final : public Device {
 public:
-  /// `kernels`, `weights` (null: the program has none) and their `placement` belong to the code and
-  /// outlive the device.
+  /// Creates a device. `kernels`, `weights` (null: the program has none) and their `placement`
+  /// belong to the code and must outlive the device.
   static Expected<std::unique_ptr<Device>>
   create(const LogicalDevice &device, const KernelPipelines &kernels, const MemoryBuffer *weights,
          const WeightPlacement &placement, const Program &program);
@@ -54,15 +54,15 @@ private:
 
   /// Reserves staging memory for a copy of `range`.
   Expected<Staged> stage(MemoryRange range);
-  /// Grid points of a dispatch, from `first` on.
+  /// Grid points of a dispatch, starting at `first`.
   struct GridPart {
     std::array<int64_t, 3> first, count;
   };
 
-  /// Sets the places of a launch's arguments, in memory or in the weights; returns the weight that has
-  /// windows of its own, null if none has.
+  /// Sets the places of a launch's arguments, in memory or in the weights. Returns the weight that
+  /// has its own windows, or null.
   const WindowedWeight *placeArguments(const LaunchCall &call);
-  /// Moves the arguments in the weights to where they are in one window.
+  /// Moves the arguments in the weights to their places in one window.
   Status enterWindow(const LaunchCall &call, const WindowedWeight &windowed,
                      const WeightPart &part);
   /// Window of all arguments of a launch in the weights or in memory; none if they span more than
@@ -70,15 +70,16 @@ private:
   std::optional<Window> windowOf(const LaunchCall &call, bool weight) const;
   Error beyondRange(const LaunchCall &call, const char *what, int64_t bytes) const;
   int64_t range() const { return device.physical().limits().storageRange / 16 * 16; }
-  /// Window of a launch's arguments in memory, or where they lie too far apart of copies of them, to
-  /// which the places of the arguments then change. Error if all of them are larger than a window.
+  /// Window of a launch's arguments in memory. If they are too far apart, copies them, changes
+  /// their places and returns the window of the copies. Error if all of them together exceed a
+  /// window.
   Expected<Window> memoryWindow(const LaunchCall &call);
-  /// Copies what a launch on copies has written to where it belongs.
+  /// Copies the results of a launch on copies back to their places.
   void putBack(const LaunchCall &call);
-  /// Runs a launch on the rows of one window; of all weights without a part.
+  /// Runs a launch on the rows of one window; without `part` on all weights.
   Status launchOn(const LaunchCall &call, const Window &memory, const Window &weights,
                   const WeightPart *part);
-  /// Lets the driver compile a kernel that it compiles when it is first launched.
+  /// Lets the driver compile a kernel if it does so only at the first launch.
   Status prepare(const LaunchCall &call, VkDescriptorSet set, uint32_t block);
   GridPart gridOf(const LaunchCall &call, const WeightPart *part) const;
   Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights,
@@ -103,7 +104,8 @@ private:
   int64_t stagingUsed = 0; ///< bytes used of the last staging buffer
   std::vector<Staged> downloads;
   std::vector<uint32_t> push;   ///< push constants of a launch; a member to keep its memory
-  std::vector<int64_t> offsets; ///< of a launch's arguments, in bytes of their buffers; likewise
+  std::vector<int64_t> offsets; ///< offsets of a launch's arguments in their buffers, in bytes; a
+                                ///< member to keep its memory
 };
 
 } // namespace heddle::vulkan

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See WeightPlacement.h. Moving a weight away brings the others closer together, so
-// weights are moved one by one until all launches fit.
+// Placement of weights. Moving a weight away brings the others closer together, so weights are
+// moved one by one until all launches fit.
 #include "WeightPlacement.h"
 
 #include "heddle/Runtime/Device.h"
@@ -19,7 +19,7 @@ WeightPlacement::WeightPlacement(const Program &program, std::span<const Forms> 
     : program(program), variants(variants), limit(limit), places(program.weights.size()),
       moved(places.size()), byOffset(places.size()) {
   std::iota(byOffset.begin(), byOffset.end(), size_t{0});
-  std::ranges::sort(byOffset, {}, [&](size_t weight) { // an empty weight before its neighbour
+  std::ranges::sort(byOffset, {}, [&](size_t weight) { // an empty weight precedes its neighbour
     return std::pair(program.weights[weight].offset, program.weights[weight].elements);
   });
   collectUses();
@@ -40,7 +40,7 @@ WeightPlacement::WeightPlacement(const Program &program, std::span<const Forms> 
     }
 }
 
-/// The launches of kernels that this device has.
+/// Collects the launches of kernels that this device has.
 void WeightPlacement::collectUses() {
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches) {
@@ -53,7 +53,8 @@ void WeightPlacement::collectUses() {
     }
 }
 
-/// Places all weights that are not moved, as the file has them; one piece as long as none is.
+/// Places all weights that are not moved, in the layout of the file; one piece if no weight is
+/// moved.
 void WeightPlacement::placeOthers() {
   size = 0;
   pieces.clear();
@@ -61,7 +62,8 @@ void WeightPlacement::placeOthers() {
     if (moved[weight])
       continue;
     const int64_t from = program.weights[weight].offset;
-    // Gaps of the file are kept, so that a weight is never closer to its end than there.
+    // Keep the gaps of the file, so that a weight is never closer to the end of the buffer than in
+    // the file.
     if (pieces.empty() || pieces.back().from + (size - pieces.back().to) != from)
       pieces.push_back({from, size, 0});
     places[weight] = size;
@@ -70,7 +72,8 @@ void WeightPlacement::placeOthers() {
   }
 }
 
-/// Whether one window holds the weights of a launch; those with a moved one get windows later.
+/// Whether one window holds the weights of a launch. Launches with a moved weight fit: they get
+/// windows later.
 bool WeightPlacement::fits(const Use &use) const {
   int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
   for (int weight : use.weights) {
@@ -92,7 +95,8 @@ size_t WeightPlacement::largestOf(const Use &use) const {
   return static_cast<size_t>(largest);
 }
 
-/// Places of all weights that stand beside one in some launch, and what they take.
+/// Places of all weights that share a launch with `weight`, relative to a window's start; `bytes`
+/// is their total size.
 std::map<size_t, int64_t> WeightPlacement::besideOf(size_t weight, int64_t &bytes) const {
   std::map<size_t, int64_t> beside;
   bytes = 0;
@@ -107,7 +111,8 @@ std::map<size_t, int64_t> WeightPlacement::besideOf(size_t weight, int64_t &byte
   return beside;
 }
 
-/// Rows that a launch of the product takes at a time; false: it needs the whole weight.
+/// Updates `cut` by the number of rows that a launch takes at a time. False if it needs the whole
+/// weight.
 bool WeightPlacement::addUnit(const Use &use, const VulkanVariant &variant, size_t weight,
                               Cut &cut) const {
   if (std::ranges::find(use.weights, static_cast<int>(weight)) == use.weights.end())
@@ -119,14 +124,14 @@ bool WeightPlacement::addUnit(const Use &use, const VulkanVariant &variant, size
   if (!isWindow || variant.windowAxis < 0)
     return isWindow;
   const GridAxis &axis = variant.grid[variant.windowAxis];
-  // A point takes a tile of rows, and the last one what is left.
+  // Each point takes a tile of rows, and the last one takes the rest.
   if (axis.scalar >= 0 || axis.tile < 1 || (cut.rows + axis.tile - 1) / axis.tile != axis.count)
     return false;
   cut.unit = std::lcm(cut.unit, axis.tile);
   return true;
 }
 
-/// How a weight's rows can be cut; nothing if some launch needs all of them at once.
+/// How a weight's rows can be cut; none if some launch needs all of them at once.
 std::optional<WeightPlacement::Cut> WeightPlacement::cutOf(size_t weight) const {
   auto entry = std::ranges::find(program.pack, static_cast<int>(weight), &PackEntry::weight);
   if (entry == program.pack.end())
@@ -146,7 +151,7 @@ std::optional<WeightPlacement::Cut> WeightPlacement::cutOf(size_t weight) const 
   return cut;
 }
 
-/// Places a weight in as few windows as hold it; false if none do.
+/// Places a weight in as few windows as possible. False if no windows can hold it.
 bool WeightPlacement::placeWindows(size_t weight) {
   int64_t others = 0;
   WindowedWeight made{{}, besideOf(weight, others)};
@@ -166,7 +171,7 @@ bool WeightPlacement::placeWindows(size_t weight) {
   return true;
 }
 
-/// A window of some rows; of all where `rows` is 0.
+/// Adds a window with `rows` rows of the weight, or with all if `rows` is 0.
 void WeightPlacement::addPart(size_t weight, WindowedWeight &to, int64_t firstRow, int64_t rows,
                               const Cut &cut) {
   WeightPart part{firstRow, rows, size, 0};

@@ -2,16 +2,16 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel sees one window of the weights, at most maxStorageBufferRange bytes. Weights
-// lie as in the file while the weights of each launch fit into a window. Where they do
-// not, the largest of them moves behind all others, with copies of those that stand
-// beside it in some launch; if it is too large even so, it is cut into parts, each
-// behind copies of its own:
+// Places weights so that each launch addresses them through one window of at most
+// maxStorageBufferRange bytes. Weights keep the layout of the file if the weights of each launch
+// fit into a window. If they do not, the largest of them moves after all others, together with
+// copies of the weights that share a launch with it. If it is still too large, it is cut into
+// parts, each after its own copies:
 //
 //   [others …][beside | rows 0 … 999][beside | rows 1000 … 1999] …
 //
-// A launch then runs once a part: over the columns that are its rows (a product), or
-// storing the rows that it holds (a gather). See VulkanVariant::windowed.
+// A launch then runs once per part: over the columns that correspond to its rows (a product), or
+// storing only the rows in the part (a gather). See VulkanVariant::windowed.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -22,15 +22,16 @@ namespace heddle::vulkan {
 
 /// Rows of a weight and the window that holds them, in bytes of the device's buffer.
 struct WeightPart {
-  int64_t firstRow = 0, rows = 0; ///< no rows: the window holds all of them
-  int64_t begin = 0;              ///< of the window
-  int64_t origin = 0;             ///< where row 0 would lie; may be below the window
+  int64_t firstRow = 0, rows = 0; ///< 0 rows: the window holds all of them
+  int64_t begin = 0;              ///< begin of the window
+  int64_t origin = 0;             ///< place of row 0; may be below the window
 };
 
-/// A weight with windows of its own.
+/// A weight with its own windows.
 struct WindowedWeight {
   std::vector<WeightPart> parts;
-  std::map<size_t, int64_t> beside; ///< other weights, by their place behind a window's beginning
+  std::map<size_t, int64_t> beside; ///< other weights, with their places relative to a window's
+                                    ///< begin
 };
 
 /// Places of a program's weights in a device's buffer.
@@ -43,23 +44,23 @@ public:
   /// A kernel's chosen variant, and its form for few rows; null: not on this device.
   using Forms = std::array<const VulkanVariant *, 2>;
 
-  /// `variants` are those of the program's kernels. What cannot be
-  /// placed within `limit` lies as in the file, and launches that need it fail.
+  /// `variants` belong to the program's kernels. A weight that cannot be placed within `limit`
+  /// keeps its place in the file, and launches that need it fail.
   WeightPlacement(const Program &program, std::span<const Forms> variants, int64_t limit);
 
   int64_t bytes() const { return size; }
-  /// What an upload copies from the file's weights.
+  /// The copies that upload the weights of the file.
   const std::vector<Copy> &copies() const { return pieces; }
-  /// Whether every weight lies as in the file.
+  /// Whether all weights have the layout of the file.
   bool isPlain() const { return plain; }
-  /// Number of the weight at an offset of the file.
+  /// Number of the weight at an offset in the file.
   size_t weightAt(int64_t offset) const;
-  /// Its windows; null: it lies at place(weight).
+  /// Windows of a weight; null if it is at place(weight).
   const WindowedWeight *windowsOf(size_t weight) const;
   int64_t place(size_t weight) const { return places[weight]; }
 
 private:
-  /// A launch, by what matters here.
+  /// A launch: its kernel and the weights that it reads.
   struct Use {
     size_t kernel;
     std::vector<int> weights; ///< by argument; -1: none
@@ -85,7 +86,7 @@ private:
   bool plain = true;
   std::vector<Use> uses;
   std::vector<int64_t> places;  ///< by weight
-  std::vector<char> moved;      ///< by weight: it shall have windows
+  std::vector<char> moved;      ///< by weight: whether it gets its own windows
   std::vector<size_t> byOffset; ///< numbers of weights, ascending in the file
   std::map<size_t, WindowedWeight> windowed;
   std::vector<Copy> pieces;
