@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The artifact stays in memory, or of a Hugging Face folder in the cache folder, and
-// has code for the session's device only; otherwise this is `heddle compile` followed
-// by Session::open.
+// Compilation followed by Session::open, as `heddle compile` does it. The artifact stays in memory,
+// or in the cache folder for a Hugging Face folder, and has code for the session's device only.
 
 #include "heddle/ExecutionEngine/Jit.h"
 
@@ -16,7 +15,7 @@ namespace heddle {
 
 namespace {
 
-/// Options for code of this processor, or for shaders, as the device needs.
+/// Options that compile for this processor, or for Vulkan, depending on the device.
 CompileOptions compileOptions(const JitOptions &options) {
   CompileOptions result;
   bool vulkan = options.device.rfind("vulkan", 0) == 0;

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks a function op by op. Masks and score rules have no values here: attention
-// reads their ops. States and lengths of caches outlive the call in Session; changes by
-// a call take effect only if it succeeds.
+// The interpreter's walk over a function. Masks and score rules have no values here: attention
+// reads their ops. States and cache lengths outlive a call in Session; changes by a call take
+// effect only if it succeeds.
 
 #include "heddle/ExecutionEngine/Reference.h"
 
@@ -46,13 +46,13 @@ struct Reference::Session : reference::SessionState {
 Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   std::string name = op.getName().str();
   DType type = *elementType(op.getType());
-  // One tensor may have several types: an embedding table may also be a product's matrix.
+  // A tensor may be needed in several types: an embedding table may also be a product's matrix.
   std::string key = name + " " + (op.getScales() ? "scales" : toString(type));
   if (auto found = loaded.find(key); found != loaded.end())
     return found->second;
   auto [values, areStored] = HEDDLE_TRY(weights(name, type));
   std::vector<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape().vec();
-  if (op.getScales()) // the tensor is the matrix that scales are computed from
+  if (op.getScales()) // the tensor is the matrix from which the scales are computed
     shape = {shape[1], static_cast<int64_t>(values.size()) / shape[1]};
   RefTensor tensor{DType::F32, std::move(shape), {values.begin(), values.end()}};
   if (tensor.size() != elementCount(tensor.shape))
@@ -141,8 +141,8 @@ Status FunctionRun::observe(Operation *op) {
   return observer(op, results);
 }
 
-/// Runs an op with a region, a group: its block arguments are the operands, and its terminator's
-/// operands are the results.
+/// Runs a group: its operands become the block's arguments, and the terminator's operands its
+/// results.
 Status FunctionRun::runGroup(Operation *op) {
   Block &body = op->getRegion(0).front();
   if (body.getNumArguments() != op->getNumOperands())
@@ -208,7 +208,7 @@ Reference::Reference(ModuleOp module, ReferenceWeights weights)
 Reference::Reference(Reference &&) noexcept = default;
 Reference::~Reference() = default;
 
-/// Name of a result: its `transformer.name`, else out0, out1, ….
+/// Name of a result: its `transformer.name`, or else out0, out1, ….
 static std::string resultName(func::FuncOp function, unsigned i) {
   if (auto name =
           function.getResultAttrOfType<StringAttr>(i, transformer::TransformerDialect::nameAttr))

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops of `arith` and `tensor` that models use: sums of tensors, constants, sizes. Any
-// other op is an error, never skipped.
+// Ops of `arith` and `tensor` that models use: sums of tensors, constants, sizes. Any other op is
+// an error; it is never skipped.
 
 #include "ReferenceOps.h"
 

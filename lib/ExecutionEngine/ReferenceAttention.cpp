@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All scores of a row are computed, changed by the rules in their order, masked, and
-// passed to a textbook softmax. A masked pair, and a pair with the score minus
-// infinity, has no effect on results. Packed documents are computed one at a time, as
-// if each were alone.
+// Attention. All scores of a row are computed, changed by the rules in their order, masked, and
+// passed to a textbook softmax. A masked pair, and a pair with the score minus infinity, has no
+// effect on results. Packed documents are computed one at a time, as if each were alone.
 
 #include "ReferenceMasks.h"
 
@@ -27,7 +26,7 @@ static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 //===- Sequences and documents -------------------------------------------===//
 
 namespace {
-/// Rows that attend to each other: a sequence, or a document of a packed one.
+/// Rows that attend to each other: a sequence, or one document of packed ones.
 struct Sequence {
   int64_t number;               ///< b in masks
   int64_t batch;                ///< batch element in the tensors
@@ -94,7 +93,7 @@ namespace {
 /// Scores of all pairs of an attention; minus infinity for a masked pair.
 class Scores {
 public:
-  /// Scores of attention, its statistics or its weights, whose operands have equal names.
+  /// Scores of an attention, or of its statistics or weights, whose operands have equal names.
   template <typename OpT>
   static Expected<Scores> create(OpT op, const Lookup &lookup);
   /// Scores of a query with each key of its sequence.
@@ -151,7 +150,7 @@ Expected<Scores> Scores::create(OpT op, const Lookup &lookup) {
   return made;
 }
 
-/// Numbers beyond f32 become infinite, as on every device.
+/// Rounds numbers beyond f32 to infinity, as every device does.
 static double asDevice(double x) { return std::abs(x) > FLT_MAX ? std::copysign(infinity, x) : x; }
 
 double Scores::product(const Sequence &sequence, int64_t h, int64_t i, int64_t j) const {
@@ -202,8 +201,8 @@ static bool isPoisoned(const std::vector<double> &scores) {
 
 //===- One row -----------------------------------------------------------===//
 
-/// Natural log-sum-exp in two parts: added to a score of -1e30, the logarithm would be rounded
-/// away.
+/// Natural log-sum-exp in two parts, because the logarithm would be lost to rounding when added to
+/// a score of -1e30.
 struct LogSumExp {
   double largest, logarithm; ///< largest score; log of the sum of exp(score - largest)
   double value() const { return largest + logarithm; }
@@ -229,11 +228,11 @@ static double weightOf(double score, LogSumExp total) {
   if (score == -infinity)
     return 0;
   double weight = std::exp(score - total.largest - total.logarithm);
-  return weight < 0x1p-126 ? 0 : weight; // a NaN stays one
+  return weight < 0x1p-126 ? 0 : weight; // NaN is kept
 }
 
-/// Weight for the product with the values: rounded to the queries' type, relative to the power of
-/// two next to the row's largest weight. (Rounding does not depend on the power of two.)
+/// Weight for the product with the values, rounded to the queries' type relative to the power of
+/// two nearest to the row's largest weight. (Rounding does not depend on the power of two.)
 static double roundedWeight(DType type, double weight, double score, double largest) {
   if (type == DType::F32 || std::isnan(weight))
     return weight;
@@ -272,7 +271,7 @@ public:
     tensor.values[row * scores.keys + sequence.firstKey + j] +=
         average ? weight / static_cast<double>(scores.heads) : weight;
   }
-  /// Makes all weights of a row NaN, also those of keys in other documents.
+  /// Makes all weights of a row NaN, including weights of keys in other documents.
   void poison(const Sequence &sequence, int64_t h, int64_t i) {
     for (int64_t j = -sequence.firstKey; j < scores.keys - sequence.firstKey; ++j)
       add(sequence, h, i, j, notANumber);
@@ -309,7 +308,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
       weights.poison(sequence, h, i);
     for (int64_t j = 0; j < sequence.keys; ++j) {
       double p = weightOf(row[j], total);
-      if (p == 0) // 0 times infinity would be NaN
+      if (p == 0) // avoids 0 times infinity, a NaN
         continue;
       weights.add(sequence, h, i, j, p);
       int64_t from = (sequence.batch * keyHeads + h / group) * scores.keys + sequence.firstKey + j;
@@ -334,7 +333,7 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
   RefTensor maximum = make({scores.batch, scores.heads, scores.queries}), sum = maximum;
   forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
     std::vector<double> row = scores.row(sequence, h, i);
-    row.push_back(scores.sink(h));         // like one more key
+    row.push_back(scores.sink(h));         // acts like one more key
     double largest = -0x1p+120, total = 0; // result for a row without an allowed key
     for (double s : row)
       if (s != -infinity)

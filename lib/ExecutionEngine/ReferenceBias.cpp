@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function for each rule, after the formulas of the papers (ALiBi, T5). Rules are
-// defined in f32, so each result is rounded to f32.
+// Score rules, one function each, after the formulas of the papers (ALiBi, T5). Rules are defined
+// in f32, so each result is rounded to f32.
 
 #include "ReferenceMasks.h"
 
@@ -39,7 +39,8 @@ static Expected<ScoreRule> alibi(BiasAlibiOp op, const Extents &extents, const L
   });
 }
 
-/// T5's bucket of a distance in one direction: exact for half of the buckets, logarithmic beyond.
+/// T5's bucket of a distance in one direction: exact for half of the buckets, logarithmic for
+/// larger distances.
 static int64_t bucket(int64_t distance, int64_t buckets, int64_t maxDistance) {
   int64_t exact = buckets / 2;
   if (distance < exact)
@@ -72,8 +73,8 @@ static Expected<ScoreRule> dense(BiasDenseOp op, const Extents &x, const Lookup 
   return ScoreRule([&table](const Pair &p) { return entryAt(table, p.b, p.h, p.i, p.j); });
 }
 
-/// DeBERTa's terms: what the query's or the key's own row says of the distance, clamped to those that
-/// the row has numbers for.
+/// DeBERTa's terms: the entry for the distance in the query's or the key's row of the table. The
+/// distance is clamped to the row's entries.
 static Expected<ScoreRule> distance(BiasDistanceOp op, const Extents &x, const Lookup &lookup) {
   const RefTensor &table = lookup(op.getTable());
   bool keys = op.getOfKeys();

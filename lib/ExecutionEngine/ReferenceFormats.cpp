@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference's side of a number format: what weights and rows are as codes, what
-// a sum of their products is worth, and codes out of an artifact's panels.
+// Number formats in the reference: codes of weights and rows, the value of a sum of their products,
+// and codes in an artifact's panels.
 
 #include "ReferenceOps.h"
 
@@ -41,15 +41,15 @@ RefTensor roundedTo(DType type, RefTensor value) {
   return value;
 }
 
-/// A number rounded once to f16: to a multiple of the last place of its binade.
+/// Rounds once to f16, that is, to a multiple of the last place of the number's binade.
 static double toHalf(double x) {
   double unit = std::ldexp(1.0, std::max(x == 0 ? -14 : std::ilogb(x), -14) - 10);
   double rounded = std::nearbyint(x / unit) * unit;
   return std::fabs(rounded) < 65536 ? rounded : INFINITY;
 }
 
-/// The numbers of one group as what their codes stand for: those of the part of their range that is
-/// off the least.
+/// Replaces the numbers of a group by the values of their codes, for the part of their range with
+/// the least squared error.
 static void roundGroup(std::span<double> group) {
   const std::vector<double> numbers(group.begin(), group.end());
   std::ranges::fill(group, NAN);
@@ -77,7 +77,7 @@ static void roundGroup(std::span<double> group) {
   }
 }
 
-/// A matrix as what its codes of 4 bits stand for.
+/// Replaces a matrix by the values of its int4 codes.
 static RefTensor inInt4(RefTensor matrix) {
   int64_t columns = matrix.shape.back(), group = formatOf(DType::I4).group;
   for (int64_t start = 0; start < matrix.size(); start += columns)
@@ -123,7 +123,7 @@ RefTensor decodedMatrix(RefTensor codes, const RefTensor *scales) {
   return codes;
 }
 
-/// Codes of zero and no scales yet.
+/// Zeroed codes and scales, one scale per row.
 static RefCodes emptyCodes(const RefTensor &input, DType type) {
   std::vector<int64_t> shape = input.shape;
   shape.back() = 1;
@@ -133,7 +133,7 @@ static RefCodes emptyCodes(const RefTensor &input, DType type) {
 namespace {
 struct RowMagnitude {
   float largest = 0;
-  bool isUsual = true; ///< all numbers are, and below 2^127
+  bool isUsual = true; ///< all numbers are below 2^127; false with a NaN
 };
 } // namespace
 
@@ -177,7 +177,8 @@ static RefCodes quantizeToBytes(const RefTensor &input) {
   return result;
 }
 
-/// Each group of features as a row of its own, and behind its scale the scaled sum of its codes.
+/// Quantises each group of features like a row; each scale is followed by the scaled sum of the
+/// group's codes.
 static RefCodes quantizeGroups(const RefTensor &input) {
   int64_t features = input.shape.back(), group = formatOf(DType::I4).group,
           groups = (features + group - 1) / group;
@@ -238,8 +239,8 @@ RefTensor storedAs(DType type, RefTensor weight) {
   return roundedTo(type, type == DType::I4 ? inInt4(std::move(weight)) : std::move(weight));
 }
 
-/// Of 32 columns of a panel there are 4 lines of codes and one of 16 scales and 16 minimums. A byte
-/// holds two columns, four of each other.
+/// 32 columns of a panel occupy 4 lines of codes and one line of 16 scales and 16 minimums. A byte
+/// holds two columns that are four apart.
 float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column) {
   int64_t blocks = (columns + 31) / 32, k = column % 8;
   const std::byte *block = panels + (row / 16 * blocks + column / 32) * 5 * 64;

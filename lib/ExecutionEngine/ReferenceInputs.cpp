@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs are checked as in the runtime, so that the reference never computes on inputs
-// that the device refuses.
+// Binding of inputs. They are checked as in the runtime, so that the reference never computes on
+// inputs that the device rejects.
 
 #include "ReferenceSession.h"
 
@@ -23,7 +23,7 @@ namespace heddle::reference {
 
 //===- Defaults of inputs ------------------------------------------------===//
 
-/// Length of each row of ids [B, T]; padding behind the last id is not counted.
+/// Length of each row of ids [B, T], without the padding after the last id.
 static RefTensor lengthsOf(const RefTensor &ids, int64_t padding) {
   int64_t B = ids.shape[0], T = ids.shape[1];
   RefTensor lengths = make({B}, DType::I32);
@@ -52,7 +52,7 @@ static std::optional<unsigned> argumentNamed(func::FuncOp function, const std::s
   return std::nullopt;
 }
 
-/// The argument of the function that an op, perhaps in a group, reads as `value`.
+/// Number of the function's argument that an op, possibly inside a group, reads as `value`.
 static unsigned argumentBehind(Value value) {
   auto argument = cast<BlockArgument>(value);
   Operation *parent = argument.getOwner()->getParentOp();
@@ -60,7 +60,7 @@ static unsigned argumentBehind(Value value) {
                                    : argumentBehind(parent->getOperand(argument.getArgNumber()));
 }
 
-/// Rows that each of `count` sequences has in caches before or after the call.
+/// Number of rows that each of `count` sequences has in the caches before or after the call.
 static Expected<RefTensor> cachedRows(func::FuncOp function, const DefaultInput &fallback,
                                       int64_t count, const std::vector<Ref> &given,
                                       const SessionState &session) {
@@ -255,7 +255,7 @@ static Status broadcastArgument(func::FuncOp function, unsigned i, Ref &argument
   return {};
 }
 
-/// Sizes of named dimensions by the inputs that are not broadcast; conflicts are checked later.
+/// Sizes of named dimensions from the inputs that are not broadcast; conflicts are checked later.
 static Dimensions sizesOf(func::FuncOp function, const std::vector<Ref> &arguments) {
   Dimensions sizes;
   for (unsigned i = 0; i < arguments.size(); ++i) {
@@ -270,7 +270,8 @@ static Dimensions sizesOf(func::FuncOp function, const std::vector<Ref> &argumen
   return sizes;
 }
 
-/// Sets ids behind those that a sequence appends to 0, as the runtime does: nobody reads them.
+/// Zeroes the ids after those that a sequence appends, as the runtime does. Their results are
+/// unused.
 static void clearUnread(func::FuncOp function, std::vector<Ref> &arguments) {
   Ref counts;
   SizeExpr rows = 0;

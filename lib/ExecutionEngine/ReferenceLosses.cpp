@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cross entropy of each row against its id, and the mean of those that count.
+// Losses: the cross entropy of each row with its id, and the mean over the rows that count.
 #include "ReferenceOps.h"
 
 #include <algorithm>

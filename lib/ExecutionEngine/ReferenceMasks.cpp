@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function for each mask op. Positions have 64 bits, so that offsets near the limits
-// of i32 do not overflow.
+// Masks, one function per op. Positions have 64 bits, so that offsets near the limits of i32 do not
+// overflow.
 
 #include "ReferenceMasks.h"
 
@@ -56,7 +56,7 @@ Expected<Offset> offsetOf(Operation *op, Value operand, const Extents &extents,
 
 //===- Formulas ----------------------------------------------------------===//
 
-/// Function table[x] or table[b, x], 0 outside of the table.
+/// Function table[x] or table[b, x]; 0 outside the table.
 static ScalarProgram::Function load(const RefTensor &table) {
   return [&table](const double *x, double *result) {
     int64_t at = 0;
@@ -72,7 +72,7 @@ static ScalarProgram::Function load(const RefTensor &table) {
   };
 }
 
-/// Compiles the region to a scalar program in f64, which holds i32 and i1 exactly.
+/// Compiles the region to a scalar program in f64, which represents i32 and i1 exactly.
 Expected<ScoreRule> formula(Operation *where, const Lookup &lookup) {
   ScalarProgram program;
   ScalarProgram::Site site;
@@ -110,13 +110,13 @@ static Expected<Predicate> window(MaskWindowOp op, const Extents &extents, const
   });
 }
 
-/// Predicate j < table[b] of lengths and prefix.
+/// Predicate j < table[b], for lengths and prefix masks.
 static Expected<Predicate> below(Operation *op, const RefTensor &table, const Extents &extents) {
   HEDDLE_TRY(checkPerSequence(op, table, extents));
   return Predicate([&table](const Pair &p) { return p.j < whole(table, p.b); });
 }
 
-/// ids[b, x]; 0 outside of the table, which happens only in masks with packed documents.
+/// ids[b, x]; 0 outside the table, which happens only in masks with packed documents.
 static int64_t idAt(const RefTensor &ids, int64_t b, int64_t x) {
   bool inside = b < ids.shape[0] && x >= 0 && x < ids.shape[1];
   return inside ? whole(ids, b * ids.shape[1] + x) : 0;
@@ -136,7 +136,7 @@ static Expected<Predicate> documents(MaskDocumentsOp op, const Extents &extents,
 }
 
 Status checkPairs(Operation *op, const RefTensor &table, const Extents &x) {
-  // In a decoding step, callers may give a table of more keys than the cache has.
+  // In a decoding step, callers may give a table with more keys than the cache has.
   int64_t keys = std::max(x.keys, table.shape[3]);
   return checkBroadcast(op, table, {x.sequences, x.heads, x.queries, keys});
 }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formulas of the op descriptions as loops in f64, with a function for each op from
-// the values of its operands to its result.
+// The formulas of the op descriptions as loops in f64. Each op has a function from the values of
+// its operands to its result.
 
 #include "ReferenceOps.h"
 
@@ -31,7 +31,7 @@ double activate(Activation activation, double x) {
   case Activation::None:
     return x;
   case Activation::Relu:
-    return x < 0 ? 0 : x; // a NaN stays one
+    return x < 0 ? 0 : x; // NaN is kept
   case Activation::Gelu:
     return x * 0.5 * std::erfc(-x / std::numbers::sqrt2);
   case Activation::GeluTanh:
@@ -78,8 +78,8 @@ static Expected<RefTensor> meaning(EmbeddingOp op, const Lookup &get) {
   return result;
 }
 
-/// Position of row t of sequence b: offset + t - start of the row's document, which is the last
-/// start that is at most t.
+/// Position of row t of sequence b: offset + t - start of the row's document. A document's start is
+/// the last one that is at most t.
 template <typename Op>
 static int64_t positionOf(int64_t b, int64_t t, Op op, const Lookup &get) {
   double first = 0;
@@ -203,12 +203,12 @@ static Expected<std::vector<RefTensor>> meaning(CacheQuantizeOp op, const Lookup
 
 //===- Row-wise ops ------------------------------------------------------===//
 
-/// Where the weights of a norm's row begin: those of its head, if each has its own.
+/// Offset of the weights of a norm's row: the weights of its head, if each head has its own.
 static int64_t weightsOf(const RefTensor &gamma, const RefTensor &input, int64_t row) {
   return gamma.shape.size() == 1 ? 0 : row / input.shape[2] % gamma.shape[0] * gamma.shape[1];
 }
 
-/// With `root` false, rows are divided by the variance itself instead of its square root.
+/// Layer norm. With `root` false, rows are divided by the variance instead of its square root.
 static RefTensor meaning(LayerNormOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput()), &gamma = get(op.getGamma()),
                   &beta = get(op.getBeta());
@@ -231,7 +231,7 @@ static RefTensor meaning(LayerNormOp op, const Lookup &get) {
   return result;
 }
 
-/// Divides an image into patches of `side` by `side` pixels, a row each.
+/// Divides an image into patches of `side` by `side` pixels, one row per patch.
 static RefTensor patches(const RefTensor &image, int64_t side) {
   int64_t channels = image.shape[1], height = image.shape[2], width = image.shape[3];
   RefTensor result = make({image.shape[0], height / side * (width / side), channels * side * side});
@@ -275,7 +275,7 @@ static RefTensor meaning(UnfoldOp op, const Lookup &get) {
   return result;
 }
 
-/// Puts the rows of `first` before those of every sequence.
+/// Prepends the rows of `first` to the rows of every sequence.
 static RefTensor meaning(ConcatOp op, const Lookup &get) {
   const RefTensor &first = get(op.getFirst()), &rows = get(op.getRows());
   int64_t before = first.size(), behind = rows.shape[1] * rows.shape[2];
@@ -328,7 +328,7 @@ static RefTensor meaning(SoftcapOp op, const Lookup &get) {
   return result;
 }
 
-/// A row whose elements are all minus infinity gives zeros, not NaN.
+/// Softmax. A row whose elements are all minus infinity gives zeros, not NaN.
 static RefTensor meaning(SoftmaxOp op, const Lookup &get) {
   RefTensor result = get(op.getInput());
   int64_t features = result.shape.back();
@@ -369,7 +369,7 @@ static RefTensor meaning(ShiftRightOp op, const Lookup &get) {
 
 //===- Shapes ------------------------------------------------------------===//
 
-/// What a pooling makes of the values of a feature, in the order of their rows; of none 0.
+/// Pools the values of a feature, which are in the order of their rows; 0 without values.
 static double pooled(Pooling kind, llvm::ArrayRef<double> values) {
   if (values.empty())
     return 0;
@@ -396,7 +396,7 @@ static double pooled(Pooling kind, llvm::ArrayRef<double> values) {
   llvm_unreachable("all poolings are listed");
 }
 
-/// One row of each sequence's first `length` rows, or of each packed document.
+/// Pools the first `length` rows of each sequence, or each packed document, to one row.
 static RefTensor meaning(PoolOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput()), *lengths = optional(op.getLengths(), get),
                   *starts = optional(op.getDocuments(), get);

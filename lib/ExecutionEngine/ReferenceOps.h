@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions from the values of an op's operands to its results. The interpreter in
-// Reference.cpp walks functions and keeps states.
+// Semantics of ops: functions from the values of an op's operands to its results. The interpreter
+// in Reference.cpp walks functions and keeps states.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -22,24 +22,25 @@ using Lookup = std::function<const RefTensor &(mlir::Value)>;
 Error errorAt(mlir::Operation *op, const std::string &message);
 int64_t elementCount(const std::vector<int64_t> &shape);
 
-/// A number rounded to `type`, to nearest, ties to even, if it is narrower than f32.
+/// Rounds to `type`, to nearest, ties to even, if it is narrower than f32.
 double roundedTo(DType type, double x);
-/// Element type of a tensor or number; none if the reference has no such values.
+/// Element type of a tensor or number; none if the reference does not support it.
 std::optional<DType> elementType(mlir::Type type);
 
 double activate(transformer::Activation activation, double x);
 
 // ReferenceFormats.cpp
 RefTensor make(std::vector<int64_t> shape, DType type = DType::F32);
-/// Rows of a tensor, the product of all dimensions but the last; 0 for rows without features.
+/// Number of rows of a tensor, the product of all dimensions except the last; 0 for rows without
+/// features.
 int64_t rowCount(const RefTensor &t);
-/// input * weight^T + bias, then the activation. Weights of convolutions are read as matrices.
+/// Activation of input * weight^T + bias. Weights of convolutions are read as matrices.
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation);
-/// Dequantises codes of rows by the scale of their group of features; without `scales`, the values as
-/// they are.
+/// Dequantises codes of rows by the scale of their group of features; without `scales`, returns the
+/// values.
 RefTensor decodedRows(const NumberFormat &format, RefTensor codes, const RefTensor *scales);
-/// Dequantises codes of a matrix by a scale a row. A weight's scales have a second row (sums of
+/// Dequantises codes of a matrix by one scale per row. A weight's scales have a second row (sums of
 /// codes), which is ignored.
 RefTensor decodedMatrix(RefTensor codes, const RefTensor *scales);
 RefTensor roundedTo(DType type, RefTensor value);
@@ -48,15 +49,16 @@ struct RefCodes {
   RefTensor codes, scales;
 };
 RefCodes quantize(transformer::QuantizeOp op, const RefTensor &input);
-/// Rows of heads as caches keep them.
+/// Quantises rows of heads as caches store them.
 RefCodes quantize(transformer::CacheQuantizeOp op, const RefTensor &rows);
-/// Keys or values as numbers of the queries' type, into which they are rounded as they enter products.
+/// Keys or values as numbers of the queries' type, to which they are rounded when they enter
+/// products.
 RefTensor entering(DType query, const RefTensor &kept, const RefTensor *scales);
-/// Scales of a matrix's rows as int8 codes, then the sums of the rows' codes.
+/// Scales of a matrix's rows as int8 codes, followed by the sums of the rows' codes.
 RefTensor scalesOfRows(const RefTensor &matrix);
 /// Weight as `type` stores it: rounded (floats), int8 codes, or dequantised values (i4).
 RefTensor storedAs(DType type, RefTensor weight);
-/// Dequantised element of panels of i4, after the rules of Support/Formats.h and independent of the
+/// Dequantised element of panels of i4, by the rules of Support/Formats.h and independent of the
 /// packing code; `row` is the stored row.
 float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column);
 
@@ -64,7 +66,7 @@ float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_
 /// Loss and count of each row of logits: the loss and 1, or 0 and 0 if the id is padding.
 RefTensor crossEntropyRows(const RefTensor &logits, const RefTensor &ids,
                            std::optional<uint64_t> padding);
-/// The mean loss of the rows that count, of losses and counts as above; 0 if none does.
+/// Mean loss over the rows that count, from losses and counts as above; 0 if no row counts.
 RefTensor crossEntropyMean(const RefTensor &rows);
 
 // ReferenceOps.cpp

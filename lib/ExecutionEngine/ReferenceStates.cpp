@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A call's changes are made on copies, so that a call that fails changes no session.
+// Changes of states. A call changes copies, so that a failed call does not change the session.
 
 #include "ReferenceSession.h"
 
@@ -14,12 +14,12 @@ namespace heddle::reference {
 
 //===- Rows of tensors ---------------------------------------------------===//
 
-/// The same heads with so many rows.
+/// The shape with `rows` rows per head.
 static std::vector<int64_t> withRows(std::vector<int64_t> shape, int64_t rows) {
   shape[2] = rows;
   return shape;
 }
-/// Numbers of a row of a head: scales of codes are one each.
+/// Number of elements in a row of a head; scales have one per row.
 static int64_t perRow(const RefTensor &heads) {
   return heads.shape.size() > 3 ? heads.shape[3] : 1;
 }
@@ -37,7 +37,7 @@ static RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
   return result;
 }
 
-/// Gathers rows `parents` of dimension 0; -1 gives zeros.
+/// Gathers the rows `parents` of dimension 0; -1 gives zeros.
 static RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents) {
   std::vector<int64_t> shape = value.shape;
   shape[0] = static_cast<int64_t>(parents.size());
@@ -115,7 +115,8 @@ Expected<Ref> StateChanges::appendEach(transformer::CacheAppendOp op, const RefT
   return this->after.states[name] = std::make_shared<const RefTensor>(std::move(content));
 }
 
-/// `whole` with row rows[i] replaced by row i of `part`; what either lacks is zero.
+/// `whole` with row rows[i] replaced by row i of `part`. Dimensions are extended to the larger one,
+/// with zeros.
 static RefTensor withRows(const RefTensor &whole, const RefTensor &part, const RefTensor &rows) {
   std::vector<int64_t> shape = whole.shape;
   for (size_t d = 1; d < shape.size(); ++d)

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Index arithmetic of rows, groups and panels, after the storage rules of
-// Support/Program.h and independent of the packing code, which it verifies.
+// Index arithmetic of rows, groups and panels. It follows the storage rules of Support/Program.h
+// and is independent of the packing code, which it verifies.
 
 #include "StoredTensor.h"
 
@@ -16,7 +16,7 @@ namespace heddle {
 
 namespace {
 
-/// Stored position of element n if every `group` elements are padded to a multiple of 16.
+/// Stored position of element n if groups of `group` elements are padded to a multiple of 16.
 int64_t inGroups(int64_t n, int64_t group) {
   return group ? n / group * padded(group) + n % group : n;
 }
@@ -26,7 +26,7 @@ int64_t storedSize(int64_t n, int64_t group) {
   return group ? n / group * padded(group) : padded(n);
 }
 
-/// Position in panels of 16 rows; a word of narrow elements holds adjacent columns of a row.
+/// Position in panels of 16 rows. A word of narrow elements holds adjacent columns of a row.
 int64_t inPanels(DType type, int64_t row, int64_t column, int64_t pitch) {
   int64_t start = row / 16 * 16 * pitch, word = formatOf(type).perWord;
   return start + (column / word * 16 + row % 16) * word + column % word;
@@ -43,7 +43,7 @@ int64_t packedIndex(const PackEntry &entry, int64_t columns, int64_t row, int64_
     return r * pitch + c;
   case PackEntry::Layout::Panels:
     return inPanels(entry.type, r, c, pitch);
-  case PackEntry::Layout::Scales: // of row `row`
+  case PackEntry::Layout::Scales: // scale of row `row`
     return r;
   }
   return 0;

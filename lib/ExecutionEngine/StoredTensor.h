@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads dense values of a kernel's result from its buffer, and of a checkpoint's tensor
-// from packed weights, for verification.
+// Reads stored tensors for verification: dense values of a kernel's result from its buffer, and of
+// a checkpoint's tensor from packed weights.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -16,24 +16,25 @@ namespace heddle {
 struct StoredLayout {
   std::vector<int64_t> dims; ///< stored sizes; leading dimensions may be flattened
   int64_t first = 0;         ///< stored row of each matrix's first row
-  /// The same of each sequence (the first dimension), instead of `first`, and how many of its rows
-  /// are stored; empty: all.
+  /// Stored row of the first row of each sequence (the first dimension), instead of `first`, and
+  /// the number of its rows that are stored; empty: all.
   std::vector<int64_t> firsts, counts;
   int64_t rows = 1;  ///< distance of matrices (the last two dimensions), in rows
   int64_t pitch = 1; ///< distance of rows, in elements
   bool panel = false;
   int64_t group = 0;       ///< size of heads in the last dimension, each padded; 0: no groups
   DType type = DType::F32; ///< in panels, a word of narrower elements holds several columns
-  int64_t codeBase = 0;    ///< what bytes are more than their codes
+  int64_t codeBase = 0;    ///< offset of stored bytes from their codes
 };
 
-/// The sequence that row `row` of all (leading dimensions flattened) belongs to.
+/// Number of the sequence that contains row `row` (leading dimensions flattened).
 int64_t sequenceOf(const StoredLayout &layout, int64_t row);
 
 /// Position of element `column` of row `row` (all leading dimensions flattened), in elements.
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);
 
-/// Element `index` of a buffer of f32, bf16, f16, or i8 codes that bytes are so much more than.
+/// Element `index` of a buffer of f32, bf16, f16 or i8 codes; a stored byte is its code plus
+/// `codeBase`.
 float storedValue(DType type, const std::byte *memory, int64_t index, int64_t codeBase = 0);
 
 /// Values of an entry's tensor, read from packed weights; codes are dequantised.

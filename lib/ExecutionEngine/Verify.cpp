@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference runs first and keeps the results of each group. The device then runs
-// launch by launch; after each launch, the results of its group are decoded from their
-// buffers and compared. Layouts come from the kernels' definitions, which are
-// outlined again from the fused module.
+// Comparison of launches with the reference. The reference runs first, and the results of each
+// group are kept. The device then runs launch by launch; after each launch, the results of its
+// group are decoded from their buffers and compared. Layouts come from the kernels' definitions,
+// which are outlined again from the fused module.
 
 #include "heddle/ExecutionEngine/Verify.h"
 
@@ -106,17 +106,18 @@ struct Modules {
   }
 };
 
-/// The reference's results of one group.
+/// Results of one group in the reference.
 struct GroupResults {
   kernel::GroupOp group;
   std::vector<RefTensor> results;
 };
 
-/// Weights for the reference, dequantised from the artifact. Those of i4 are stored as they are: the
-/// checkpoint may have had the codes. The reference quantises others again, which gives equal codes.
+/// Weights for the reference, dequantised from the artifact. Weights of i4 are marked as stored,
+/// since the checkpoint may have contained the codes. The reference quantises other weights again,
+/// which gives equal codes.
 ReferenceWeights weightsOf(const Artifact &artifact) {
   return [&artifact](const std::string &name, DType type) -> Expected<ReferenceValues> {
-    const PackEntry *found = nullptr; // the tensor's entry of the widest type, or that of groups
+    const PackEntry *found = nullptr; // the tensor's entry of the widest type, or its int4 entry
     for (const PackEntry &entry : artifact.program().pack) {
       if (entry.tensor != name || entry.layout == PackEntry::Layout::Scales)
         continue;
@@ -206,12 +207,12 @@ Expected<int64_t> Comparison::number(kernel::Size size, kernel::DefOp def, const
                      ": expected a scalar of the launch in its layout, found " + size.name.str());
 }
 
-/// The numbers in argument `index` of a kernel.
+/// Contents of argument `index` of a kernel, one number per sequence.
 Expected<std::vector<int64_t>> Comparison::eachSequence(kernel::DefOp def, int64_t index,
                                                         const Launch &launch,
                                                         const Dimensions &dims,
                                                         const BufferReader &read) {
-  size_t place = 0; // scalars are no arguments of a launch
+  size_t place = 0; // scalars are not arguments of a launch
   for (int64_t i = 0; i < index; ++i)
     place += def.getArgLayout(static_cast<unsigned>(i)).getView() ? 1 : 0;
   const LaunchArgument &argument = launch.arguments.at(place);
@@ -252,7 +253,7 @@ Expected<StoredLayout> Comparison::layout(kernel::DefOp def, unsigned index, con
   return result;
 }
 
-/// The number format of a quantize: its code type and its number of scales a row tell.
+/// Number format of a quantize op, identified by its code type and its number of scales per row.
 const NumberFormat &formatOf(transformer::QuantizeOp op) {
   DType codes = dtypeOf(op.getCodes().getType());
   int64_t features = op.getCodes().getType().getShape().back(),
@@ -263,7 +264,7 @@ const NumberFormat &formatOf(transformer::QuantizeOp op) {
   return found == std::end(numberFormats) ? formatOfRows(codes) : *found;
 }
 
-/// What the device stored of `made`, a value of the launch's group.
+/// Values of `made`, a value of the launch's group, as the device stored them.
 Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsigned result,
                                                        const RefTensor &expected, Value made,
                                                        int64_t group, const Launch &launch,
@@ -273,10 +274,10 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
   stored.group = group;
   stored.type = formatOf(expected.type).isNarrow() ? expected.type : DType::F32;
   if (auto quantize = made.getDefiningOp<transformer::QuantizeOp>())
-    stored.codeBase = formatOf(quantize).sumsGroups() ? 0 : 128; // Support/Program.h
+    stored.codeBase = formatOf(quantize).sumsGroups() ? 0 : 128; // see Support/Program.h
   int64_t columns = expected.shape.empty() ? 1 : expected.shape.back();
   if (stored.first > 0 ||
-      !stored.firsts.empty()) { // the layout is of the whole cache, the values are its new rows
+      !stored.firsts.empty()) { // the layout covers the whole cache, the values only its new rows
     if (expected.shape.size() == 3) { // scales: rows of one number
       stored.dims.push_back(1);
       stored.rows = std::exchange(stored.pitch, 1);
@@ -347,8 +348,8 @@ Status Comparison::judge(int launch, unsigned result, const std::vector<double> 
                      function.name + ", result " + std::to_string(result) + "): " + numbers);
 }
 
-/// Combines maximum and sum to one log2-sum-exp a row, since rounding may move a power of two
-/// between the two.
+/// Combines maximum and sum to one log2-sum-exp per row, since rounding may move a power of two
+/// from one to the other.
 void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum) {
   for (size_t i = 0; i < maximum.size(); ++i)
     maximum[i] = sum[i] > 0 ? maximum[i] + std::log2(sum[i]) : -INFINITY;
@@ -358,9 +359,9 @@ void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum
 /// separately.
 using Join = std::function<void(std::vector<double> &, const std::vector<double> &)>;
 
-/// Dequantises codes, since a code alone has no meaning where its scale is NaN, and a maximum next
-/// to a power of two may be scaled by either neighbour. Further numbers beside the scales are
-/// compared through the products that use them.
+/// Dequantises codes, since a code has no meaning if its scale is NaN, and a maximum near a power
+/// of two may be scaled by either neighbour. Further numbers next to the scales are compared
+/// through the products that use them.
 Join joinOf(transformer::QuantizeOp op) {
   return [op](std::vector<double> &codes, const std::vector<double> &scales) mutable {
     int64_t features = op.getCodes().getType().getShape().back(),
@@ -407,8 +408,8 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
   std::vector<Value> stored = storedValues(reference.group);
   std::vector<std::vector<double>> found, expected;
   if (def.packsDocuments()) {
-    // Keys of packed documents are stored from the beginning of their document's panels, which the
-    // layout does not express; the attention that reads them is compared instead.
+    // Keys of packed documents are stored at the beginning of their document's panels, which the
+    // layout cannot express. The attention that reads them is compared instead.
     ++report.launches;
     return {};
   }

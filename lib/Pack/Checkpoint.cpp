@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An index maps each tensor to its file; it must agree with the files' own headers.
+// Opens single files and shards. An index maps each tensor to its file; it must agree with the
+// files' own headers.
 
 #include "heddle/Pack/Checkpoint.h"
 
@@ -50,7 +51,7 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
   for (const auto &[tensor, file] : map.items()) {
     std::string place = path + ": weight_map." + tensor;
     auto name = file.is_string() ? file.get<std::string>() : std::string();
-    // Shards are in the folder of the index; a hostile index must not name other folders.
+    // Shards are in the folder of the index: a hostile index must not name other folders.
     if (name.empty() || fs::path(name).filename() != name)
       return inputError(place + ": expected the name of a file beside it, found " +
                         quotedText(file.is_string() ? name : file.dump()));
@@ -73,8 +74,8 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
 }
 } // namespace
 
-/// How to write model.safetensors without losing the model's head: a class that the folder does not
-/// name would leave it out.
+/// How to write model.safetensors without losing the model's head, which conversion with a class
+/// that the folder does not name would drop.
 static std::string conversionHint(const std::string &className, std::string_view file) {
   if (!className.empty())
     return "Transformers converts it: " + className +

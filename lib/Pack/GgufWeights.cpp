@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block has one scale, or one a group of its elements, and codes of few bits. Two
-// codes of 4 bits share a byte with their neighbour half a group away, so decoding
-// runs over groups, whose loops the compiler vectorises.
+// Decoders of GGUF's quantised blocks. A block has one scale, or one per group of its elements, and
+// codes of few bits. A byte of 4-bit codes holds two elements that are half a group apart, so
+// decoding runs over groups, and the compiler vectorises these loops.
 
 #include "heddle/Pack/GgufWeights.h"
 
@@ -30,14 +30,14 @@ void decodeF32(Bytes block, float *out) { std::memcpy(out, block, 4); }
 void decodeF16(Bytes block, float *out) { *out = halfAt(block); }
 void decodeBf16(Bytes block, float *out) { *out = floatFromBFloat(bitsAt(block)); }
 
-/// 32 codes of 8 bits behind a scale.
+/// A scale, then 32 codes of 8 bits.
 void decodeQ8_0(Bytes block, float *out) {
   const float scale = halfAt(block);
   for (int i = 0; i < 32; ++i)
     out[i] = static_cast<float>(static_cast<int8_t>(block[2 + i])) * scale;
 }
 
-/// 32 codes of 4 bits less 8 behind a scale.
+/// A scale, then 32 codes of 4 bits, offset by -8.
 void decodeQ4_0(Bytes block, float *out) {
   const float scale = halfAt(block);
   for (int i = 0; i < 16; ++i) {
@@ -46,7 +46,7 @@ void decodeQ4_0(Bytes block, float *out) {
   }
 }
 
-/// 32 codes of 4 bits behind a scale and a minimum.
+/// A scale and a minimum, then 32 codes of 4 bits.
 void decodeQ4_1(Bytes block, float *out) {
   const float scale = halfAt(block), least = halfAt(block + 2);
   for (int i = 0; i < 16; ++i) {
@@ -55,7 +55,8 @@ void decodeQ4_1(Bytes block, float *out) {
   }
 }
 
-/// Codes of 5 bits at `block`: the fifth bits of all 32 in four bytes, then the others, in pairs.
+/// Codes of 5 bits at `block`: four bytes with the fifth bits of all 32 codes, then the low bits in
+/// pairs.
 void fiveBitCodes(Bytes block, int (&codes)[32]) {
   const uint32_t high = bitsAt(block) | static_cast<uint32_t>(bitsAt(block + 2)) << 16;
   for (int i = 0; i < 16; ++i) {
@@ -65,7 +66,7 @@ void fiveBitCodes(Bytes block, int (&codes)[32]) {
   }
 }
 
-/// A scale, then 32 codes of 5 bits less 16.
+/// A scale, then 32 codes of 5 bits, offset by -16.
 void decodeQ5_0(Bytes block, float *out) {
   const float scale = halfAt(block);
   int codes[32];
@@ -83,8 +84,8 @@ void decodeQ5_1(Bytes block, float *out) {
     out[i] = scale * static_cast<float>(codes[i]) + least;
 }
 
-/// Scale and minimum of group `group` of 8, 6 bits each: those of the first four are in bytes 0 to 7,
-/// whose upper bits are the upper bits of the others'.
+/// Scale and minimum of group `group` of 8, 6 bits each. The first four groups use bytes 0 to 7;
+/// the upper two bits of these bytes are the upper bits of the other groups.
 std::pair<float, float> groupOf(Bytes codes, int group) {
   const int low = group & 3;
   const uint8_t first = codes[low], second = codes[4 + low], third = codes[8 + low];
@@ -93,7 +94,7 @@ std::pair<float, float> groupOf(Bytes codes, int group) {
   return {static_cast<float>(scale), static_cast<float>(least)};
 }
 
-/// Eight groups of 32; the fifth bits of Q5_K's codes are a bit a group in 32 bytes.
+/// Eight groups of 32 codes. In Q5_K, the fifth bit of each code is a bit per group in 32 bytes.
 template <bool hasFifth>
 void decodeGroups(Bytes block, float *out) {
   const float scale = halfAt(block), least = halfAt(block + 2);
@@ -110,8 +111,8 @@ void decodeGroups(Bytes block, float *out) {
   }
 }
 
-/// Eight runs of 32 codes of 6 bits less 32: four bits in 128 bytes, two in 64; a scale of 8 bits for
-/// each 16.
+/// Eight runs of 32 codes of 6 bits, offset by -32: four bits in 128 bytes, two in 64. Each 16
+/// codes have a scale of 8 bits.
 void decodeQ6_K(Bytes block, float *out) {
   const float scale = halfAt(block + 208);
   for (int run = 0; run < 8; ++run) {
@@ -129,7 +130,7 @@ void decodeQ6_K(Bytes block, float *out) {
 
 bool isFinite(uint16_t half) { return (half & 0x7c00) != 0x7c00; }
 
-/// Codes of a block whose elements are these codes times `scale` plus `minimum`, if f16 has both.
+/// Codes of a block whose elements are codes times `scale` plus `minimum`, if both are finite.
 std::optional<Int4Codes> codesOf(Bytes pairs, uint16_t scale, uint16_t minimum) {
   if (!isFinite(scale) || !isFinite(minimum))
     return {};
@@ -141,7 +142,7 @@ std::optional<Int4Codes> codesOf(Bytes pairs, uint16_t scale, uint16_t minimum) 
   return group;
 }
 
-/// -8 times the scale is exact, unless f16 has no number that large.
+/// The minimum is -8 times the scale, which is exact unless it overflows f16.
 std::optional<Int4Codes> codesOfQ4_0(Bytes block) {
   return codesOf(block + 2, bitsAt(block), halfFromFloat(-8 * halfAt(block)));
 }
@@ -154,7 +155,7 @@ std::optional<Int4Codes> codesOfQ4_1(Bytes block) {
 struct Decoder {
   std::string_view type;
   void (*decode)(Bytes block, float *out);
-  std::optional<Int4Codes> (*codes)(Bytes block) = nullptr; ///< null: a block is no group of int4
+  std::optional<Int4Codes> (*codes)(Bytes block) = nullptr; ///< null: a block is not an int4 group
 };
 constexpr Decoder decoders[] = {{"f32", decodeF32},
                                 {"f16", decodeF16},
@@ -197,7 +198,7 @@ private:
   std::vector<const Decoder *> decoderOf; ///< null: cannot be read
 };
 
-/// Whole blocks are decoded where they go, parts of one in a block of their own.
+/// Decodes whole blocks in place, and partial blocks through a temporary block.
 void GgufSource::read(int tensor, int64_t first, std::span<float> out) const {
   assert(decoderOf[tensor] && "checkReadable() lets no other type pass");
   const GgufTensor &from = file.tensors()[tensor];

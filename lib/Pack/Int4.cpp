@@ -2,12 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The groups of 16 rows are searched side by side, a row a lane: the sum of squared errors
-// of a group is a chain whose order the definition fixes, and 16 chains fill vectors of any
-// width. Loops over lanes have a known length and no branches, so that they are vectorised.
-// Sums in f32 tell which trial is the best one in all but some thousandths of the groups; where
-// they are too close to each other, the sums of f64 decide that the definition names.
-// This file is compiled without contraction: errors are rounded products and rounded sums.
+// Search for the int4 scale and minimum of each group. The definition fixes the order in which a
+// group's squared errors are summed, so a sum is one dependency chain. 16 rows are searched
+// together, one row per lane: 16 chains fill vectors of any width. Loops over lanes have a known
+// length and no branches, so that they are vectorised.
+// f32 sums identify the best trial in all except a few thousandths of the groups. If they are too
+// close to each other, the f64 sums that the definition prescribes decide.
+// This file is compiled without contraction, because products and sums are rounded separately.
 
 #include "Int4.h"
 
@@ -26,15 +27,15 @@ namespace {
 
 constexpr int64_t lanes = panelRows;
 
-/// Parts of a group's range that are tried, the first of the best is kept.
+/// Parts of a group's range that are tried; the first of the best is used.
 constexpr double ranges[] = {1, 0.97, 0.94, 0.90, 0.86};
 
-/// A sum with it has no room for a fraction, and the whole number in its low bits.
+/// Adding this constant to a number rounds it to an integer, which is then in the low bits.
 constexpr float noFraction = 0x1.8p23f;
 
 constexpr int32_t notANumber = 0x7e00; ///< of f16
 
-/// The numbers of 16 groups, number after number.
+/// Elements of 16 groups, stored by element.
 using Numbers = float[int4Group][lanes];
 
 /// Smallest and largest number of each group, and whether all are finite.
@@ -43,9 +44,9 @@ struct Bounds {
   int32_t isFinite[lanes];
 };
 
-/// A number rounded to f16 once: between f32, a result that is not exact is made odd, so that the
-/// second rounding sees on which side of a tie the number lay. The 29 bits that f32 lacks carry
-/// into the last one that it has, unless they are 0.
+/// Rounds to f16 once. Going through f32 would round twice, so an inexact f32 is made odd (round to
+/// odd): the second rounding then sees on which side of a tie the number is. The 29 bits that f32
+/// lacks carry into its last bit unless they are 0.
 HEDDLE_IN_CLONE uint16_t roundedOnce(double number) {
   constexpr uint64_t lacking = (uint64_t(1) << 29) - 1;
   const auto bits = std::bit_cast<uint64_t>(number);
@@ -53,7 +54,7 @@ HEDDLE_IN_CLONE uint16_t roundedOnce(double number) {
   return halfFromFloat(static_cast<float>(std::bit_cast<double>(odd)));
 }
 
-/// Scale and minimum of a part of each group's range, bits of f16.
+/// Scale and minimum of a part of each group's range, as bits of f16.
 struct Trial {
   int32_t scales[lanes], minimums[lanes];
 
@@ -67,7 +68,7 @@ struct Trial {
   }
   HEDDLE_IN_CLONE void make(const Bounds &bounds, double part) {
     for (int64_t r = 0; r < lanes; ++r) {
-      const double low = bounds.least[r] + 0.0, high = bounds.greatest[r] + 0.0; // -0 is 0
+      const double low = bounds.least[r] + 0.0, high = bounds.greatest[r] + 0.0; // turns -0 into 0
       const double cut = (high - low) * ((1 - part) / 2);
       scales[r] = roundedOnce(((high - cut) - (low + cut)) / 15);
       minimums[r] = roundedOnce(low + cut);
@@ -81,9 +82,9 @@ struct Trial {
   }
 };
 
-/// The numbers that codes of each group stand for: scale * code + minimum. Codes are floats.
+/// The values that each group's codes represent: scale * code + minimum. Codes are floats.
 struct Steps {
-  float scale[lanes], minimum[lanes], most[lanes]; ///< most: the largest code, 0 without a scale
+  float scale[lanes], minimum[lanes], most[lanes]; ///< most: the largest code, 0 if the scale is 0
 
   HEDDLE_IN_CLONE explicit Steps(const Trial &trial) {
     for (int64_t r = 0; r < lanes; ++r) {
@@ -92,9 +93,9 @@ struct Steps {
       most[r] = scale[r] > 0 ? 15 : 0;
     }
   }
-  /// A quotient as the nearest code, ties to even, and a constant that has no fraction.
+  /// Rounds a quotient to the nearest code, ties to even, and adds noFraction.
   HEDDLE_IN_CLONE float shiftedCode(float quotient, int64_t r) const {
-    const float code = quotient > 0 ? quotient : 0; // so is 0 / 0
+    const float code = quotient > 0 ? quotient : 0; // 0 / 0 too
     return (code < most[r] ? code : most[r]) + noFraction;
   }
   HEDDLE_IN_CLONE float shiftedCodeOf(float number, int64_t r) const {
@@ -121,7 +122,7 @@ HEDDLE_IN_CLONE Bounds boundsOf(const Numbers &numbers, int64_t count) {
 
 //===- The sums that decide ----------------------------------------------===//
 
-/// Adds up what a trial's codes are off, squared, in the order of the numbers.
+/// Sums the squared errors of a trial's codes, in the order of the elements.
 HEDDLE_IN_CLONE void sumSquares(const Numbers &numbers, int64_t count, const Steps &steps,
                                 double *sums) {
   std::fill_n(sums, lanes, 0.0);
@@ -133,7 +134,8 @@ HEDDLE_IN_CLONE void sumSquares(const Numbers &numbers, int64_t count, const Ste
     }
 }
 
-/// The trial with the least sum of each group, the first of several; NaN where there is none.
+/// Chooses the trial with the least sum of each group, the first among equal ones; NaN if no trial
+/// is valid.
 HEDDLE_IN_CLONE void decide(const Numbers &numbers, int64_t count, const Bounds &bounds,
                             const Trial *trials, Trial &best) {
   double least[lanes], sums[lanes];
@@ -151,14 +153,15 @@ HEDDLE_IN_CLONE void decide(const Numbers &numbers, int64_t count, const Bounds 
 
 //===- Sums of f32 that mostly suffice -----------------------------------===//
 
-/// About a trial's sums, and how far they may be from those that decide.
+/// f32 estimates of a trial's sums, with bounds of their distance from the deciding f64 sums.
 struct Estimate {
   float sums[lanes] = {}, margins[lanes];
 
-  /// With x * (1 / scale) for x / scale, at most 2^-18 off, a number has another code only so near
-  /// to the middle of two that its square is off by less than 2^-17 scale^2; rounding takes 2^-24 of
-  /// the larger of number and result in each of the four steps to a square, and of the sum in each
-  /// addition. The margin is more than twice what follows from that.
+  /// x * (1 / scale) differs from x / scale by at most 2^-18. It can therefore give another code
+  /// only so close to the midpoint of two codes that the squared error changes by less than 2^-17
+  /// scale^2. Rounding adds 2^-24 of the larger of number and result in each of the four
+  /// steps to a square, and 2^-24 of the sum in each addition. The margin is more than twice the
+  /// resulting bound.
   HEDDLE_IN_CLONE Estimate(const Numbers &numbers, int64_t count, const Steps &steps) {
     float factor[lanes];
     for (int64_t r = 0; r < lanes; ++r)
@@ -178,12 +181,12 @@ struct Estimate {
   }
 };
 
-/// Takes the only trial of each group whose sum may be the least. False where a group has several.
+/// Chooses the only trial of each group whose sum can be the least. False if a group has several.
 HEDDLE_IN_CLONE bool estimate(const Numbers &numbers, int64_t count, const Bounds &bounds,
                               const Trial *trials, Trial &best) {
   constexpr size_t tried = std::size(ranges);
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  float lower[tried][lanes], least[lanes]; // the least sum is no more than `least`
+  float lower[tried][lanes], least[lanes]; // the least sum is at most `least`
   std::fill_n(least, lanes, std::numeric_limits<float>::max());
   for (size_t t = 0; t < tried; ++t) {
     const Estimate sums(numbers, count, Steps(trials[t]));

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups of 32 numbers as codes from 0 to 15, a scale and a minimum of f16, which
-// `transformer.quantize` defines, and the blocks of panels that they lie in.
+// Int4 weights: groups of 32 numbers as codes from 0 to 15 with an f16 scale and minimum, as
+// `transformer.quantize` defines them, and the blocks of panels that store them.
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"
@@ -16,12 +16,12 @@
 
 namespace heddle {
 
-/// Columns of a row that share scale and minimum, which are those of a block.
+/// Columns of a row that share a scale and a minimum; equal to the columns of a block.
 inline constexpr int64_t int4Group = formatOf(DType::I4).group;
 static_assert(int4Group == formatOf(DType::I4).blockColumns);
 
-/// A block of a panel of 16 rows, as it lies in memory. A word is eight columns of a row, the first
-/// four in the low halves of its bytes, the others in the high ones.
+/// Memory layout of a block of a panel of 16 rows. A word holds eight columns of a row: the first
+/// four in the low halves of its bytes, the others in the high halves.
 struct Int4Block {
   uint32_t lines[int4Group / 8][16];
   uint16_t scales[16], minimums[16];
@@ -39,16 +39,16 @@ struct Int4Block {
 };
 static_assert(sizeof(Int4Block) == panelBytes(DType::I4, int4Group));
 
-/// A number rounded to f16 once, as scales and minimums are.
+/// Rounds to f16 once, as for scales and minimums.
 uint16_t halfFromDouble(double number);
 
-/// The groups of `count` columns, 1 to 32, of 16 rows; the codes of columns that are missing are 0.
-/// A group is NaN, and so is all that is made of it, where a number is not finite or f16 cannot hold
-/// any of its ranges.
+/// Quantises the groups of `count` columns, 1 to 32, of 16 rows; codes of missing columns are 0. If
+/// a number is not finite or f16 cannot represent any of the tried ranges, the scale and minimum of
+/// the group are NaN, and so are all values that it represents.
 void findInt4(const float *const *rows, int64_t count, Int4Block &block);
 
-/// Writes `count` columns of 16 rows, by whole blocks. kept(row, column) are codes that the numbers
-/// from there on are known to be, or null; they are not rounded again.
+/// Writes `count` columns of 16 rows in whole blocks. kept(row, column) returns the known codes of
+/// the numbers that begin there, which are not rounded again, or null.
 template <typename Kept>
 void writeInt4(const float *const *rows, int64_t count, std::byte *to, Kept kept) {
   for (int64_t first = 0; first < count; first += int4Group, to += sizeof(Int4Block)) {

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers are looked at in the pieces that are read anyway, while they are in the
-// processor's caches.
+// Checks numbers in the pieces that are read anyway, while they are in the processor's caches.
 
 #include "heddle/Pack/NanWatch.h"
 
@@ -15,7 +14,7 @@ NanWatch::NanWatch(const WeightSource &source)
     : source(source), whole(std::make_unique<std::once_flag[]>(source.tensors().size())),
       holdsNan(std::make_unique<std::atomic<bool>[]>(source.tensors().size())) {}
 
-/// No branch, so that the loop is vectorised.
+/// Without branches, so that the loop is vectorised.
 HEDDLE_WIDE_CLONES
 static bool hasNan(const float *numbers, size_t count) {
   int any = 0;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Units of 16 rows of a stored matrix are independent of each other, so they run in
-// parallel. Padding rows read as zeros.
+// Packing of weights. Units of 16 rows of a stored matrix are independent, so they run in parallel.
+// Padding rows read as zeros.
 
 #include "heddle/Pack/Pack.h"
 
@@ -23,7 +23,8 @@ namespace heddle {
 
 namespace {
 
-/// Columns that are read and transposed together: 16 rows of them (16 KiB of f32) fit into L1.
+/// Columns that are read and transposed together: 16 rows of them (16 KiB of f32) fit into the L1
+/// cache.
 constexpr int64_t columnsAtOnce = 256;
 
 /// Maps the elements of a dimension in padded groups to stored positions.
@@ -55,7 +56,7 @@ public:
   RowReader(const WeightSource &source, int tensor, int64_t columns)
       : source(source), tensor(tensor), columns(columns), memory(source.inPlace(tensor)) {}
 
-  /// Codes that the tensor has of the group that begins there; null also for row -1.
+  /// Codes that the tensor stores for the group that begins at this place; null also for row -1.
   std::optional<Int4Codes> codes(int64_t row, int64_t column) const {
     if (row < 0 || column + int4Group > columns)
       return {};
@@ -79,14 +80,14 @@ private:
   std::span<const float> memory;
 };
 
-/// Numbers of a piece of 16 rows in fewer bits, and missing ones that fill the last word.
+/// A piece of 16 rows in a narrower type, with room for the zeros that fill the last word.
 template <typename Element>
 struct Narrowed {
   static constexpr int64_t inWord = 4 / sizeof(Element);
   Element numbers[panelRows][columnsAtOnce + inWord];
 
-  /// Calls narrow(row, numbers) for each row, and writes words of the rows side by side, as dot2
-  /// and dot4 instructions read them: neighbouring columns of a row lie in one.
+  /// Calls narrow(row, numbers) for each row, then interleaves words of the rows, as dot2 and dot4
+  /// instructions read them: a word holds adjacent columns of a row.
   template <typename Narrow>
   HEDDLE_IN_CLONE void write(int64_t count, std::byte *to, Narrow narrow) {
     const Element *rows[panelRows];
@@ -125,7 +126,7 @@ void writeInt8(const float *const *rows, const RowScale *scales, int64_t count, 
       count, to, [&](int64_t r, int8_t *codes) { writeCodes(rows[r], scales[r], count, codes); });
 }
 
-/// Writer of a panel's columns in a type. A call begins at a block's start and fills its last block
+/// Writes a panel's columns in a type. A call begins at a block's start and fills its last block
 /// with zeros.
 struct PanelWriter {
   void (*write)(const float *const *rows, const RowScale *scales, int64_t count, std::byte *to);
@@ -140,19 +141,19 @@ PanelWriter panelWriterOf(DType type) {
     return {writeHalves};
   case DType::I8:
     return {writeInt8, /*needsRowScales=*/true};
-  default: // f32; validate() refuses other types, and codes in groups need more
+  default: // f32; validate() rejects other types, and int4 has its own writer
     return {writeFloats};
   }
 }
 
-/// Raises the largest magnitudes of 16 rows, as bits, to those of a piece of each.
+/// Raises the largest magnitudes of 16 rows (as bits) by a piece of each row.
 HEDDLE_WIDE_CLONES
 void raiseMagnitudes(const float *const *rows, int64_t count, uint32_t *largest) {
   for (int64_t r = 0; r < panelRows; ++r)
     largest[r] = largestMagnitude(rows[r], count, largest[r]);
 }
 
-/// Adds the codes of a piece of 16 rows to the sums of each.
+/// Adds the codes of a piece of 16 rows to the sums of each row.
 HEDDLE_WIDE_CLONES
 void addCodes(const float *const *rows, const RowScale *scales, int64_t count, int32_t *sums) {
   int8_t codes[columnsAtOnce];
@@ -216,7 +217,7 @@ void EntryPacker::packRows(int64_t first, int64_t end) const {
 }
 
 /// Calls body(pieces, position, count) for pieces of up to columnsAtOnce columns: pieces[r] is row
-/// r of the panel, position the piece's first stored column.
+/// r of the panel, `position` is the first stored column.
 template <typename Body>
 void EntryPacker::forEachPiece(int64_t panel, Body body) const {
   float scratch[panelRows][columnsAtOnce];
@@ -232,7 +233,8 @@ void EntryPacker::forEachPiece(int64_t panel, Body body) const {
   });
 }
 
-/// Clears the padding columns first, since a writer fills only up to the end of its last block.
+/// Packs a panel. Clears the padding columns first, since a writer fills only to the end of its
+/// last block.
 void EntryPacker::packPanel(int64_t panel) const {
   int64_t block = formatOf(type).blockColumns;
   std::byte *out = to + panel * panelBytes(type, columns.stored());
@@ -252,7 +254,7 @@ void EntryPacker::packPanel(int64_t panel) const {
   });
 }
 
-/// Groups that the tensor holds as codes are not rounded again.
+/// Packs a panel of int4. Groups that the tensor stores as codes are not rounded again.
 void EntryPacker::packGroups(int64_t panel, std::byte *to) const {
   forEachPiece(panel, [&](const float *const *pieces, int64_t position, int64_t count) {
     writeInt4(pieces, count, to + panelOffset(type, position), [&](int64_t row, int64_t column) {
@@ -261,7 +263,7 @@ void EntryPacker::packGroups(int64_t panel, std::byte *to) const {
   });
 }
 
-/// Scales of a panel's rows, from the largest magnitude of each.
+/// Scales of a panel's rows, from the largest magnitude of each row.
 EntryPacker::Scales EntryPacker::scalesOf(int64_t panel) const {
   uint32_t largest[panelRows] = {};
   forEachPiece(panel, [&](const float *const *pieces, int64_t, int64_t count) {
@@ -272,7 +274,7 @@ EntryPacker::Scales EntryPacker::scalesOf(int64_t panel) const {
   return scales;
 }
 
-/// Writes the scales of a panel's rows and the sums of their codes, which f32 holds exactly.
+/// Writes the scales of a panel's rows and the sums of their codes, which are exact in f32.
 void EntryPacker::packScales(int64_t panel) const {
   Scales scales = scalesOf(panel);
   int32_t sums[panelRows] = {};
@@ -292,7 +294,7 @@ Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSour
   int64_t elements = source.tensors()[tensor].elements();
   auto [rows, columns] = matrixOf(entry);
   switch (entry.layout) {
-  case PackEntry::Layout::Vector: // one row, in groups of the rows that its elements belong to
+  case PackEntry::Layout::Vector: // one row, in groups of the rows to which its elements belong
     return EntryPacker(RowReader(source, tensor, elements), Grouping(1, 0),
                        Grouping(elements, entry.rowGroup), entry, destination);
   case PackEntry::Layout::Rows:
@@ -322,8 +324,8 @@ Status pack(const PackEntry &entry, const WeightSource &source, std::byte *desti
   return {};
 }
 
-/// One parallel loop over the pieces of all entries, since entries differ in size by a factor of a
-/// million.
+/// A single parallel loop covers the pieces of all entries, since the sizes of entries differ by a
+/// factor of a million.
 Status packAll(const Program &program, const WeightSource &source, std::span<std::byte> weights,
                int threads) {
   std::vector<EntryPacker> packers;

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codes of a matrix's rows as `transformer.quantize` defines them. Loops have no
-// branches, so that they vectorise. Files that include this header are compiled with
-// -ffp-contract=off, because product and sum are rounded separately.
+// Int8 codes of a matrix's rows as `transformer.quantize` defines them. Loops have no branches, so
+// that they are vectorised. Files that include this header are compiled with -ffp-contract=off,
+// because product and sum are rounded separately.
 #pragma once
 
 #include "heddle/Support/WideClones.h"
@@ -16,16 +16,16 @@
 
 namespace heddle {
 
-/// Scale of a row: code = rint(x * factor), and x is about code * scale.
+/// Scale of a row: code = rint(x * factor), and code * scale approximates x.
 struct RowScale {
   float factor, scale;
 };
 
-/// Bits of |x|, which as integers have the order of magnitudes, with NaN above infinity.
+/// Bits of |x|. As integers they are ordered by magnitude, with NaN above infinity.
 HEDDLE_IN_CLONE uint32_t magnitudeBits(float x) { return std::bit_cast<uint32_t>(x) & 0x7fffffffu; }
 
 /// Scale of a row whose largest magnitude has these bits. Rows below 2^-118 have codes and scale 0;
-/// rows with infinity, NaN or 2^127 and more have codes 0 and the scale NaN.
+/// rows with infinity, NaN or a magnitude of at least 2^127 have codes 0 and the scale NaN.
 inline RowScale rowScale(uint32_t largestBits) {
   float largest = std::bit_cast<float>(largestBits);
   if (largestBits >= std::bit_cast<uint32_t>(0x1p127f))
@@ -48,8 +48,8 @@ HEDDLE_IN_CLONE uint32_t largestMagnitude(const float *row, int64_t count, uint3
 }
 
 /// Writes the codes of a piece of a row: rint(x * factor), ties to even, for magnitudes up to 127.
-/// Adding 1.5 * 2^23 leaves no bits for a fraction, and the code is in the low byte. A row with
-/// factor 0 has codes 0.
+/// Adding 1.5 * 2^23 rounds to an integer, and the code is in the low byte. A row with factor 0 has
+/// codes 0.
 HEDDLE_IN_CLONE void writeCodes(const float *__restrict row, RowScale scale, int64_t count,
                                 int8_t *__restrict codes) {
   const int32_t kept = scale.factor > 0 ? 0xff : 0;

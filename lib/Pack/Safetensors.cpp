@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors must fill the file without gaps or overlaps: the format demands it, and it
-// makes hostile offsets impossible.
+// Parsing of safetensors headers. Tensors must fill the file without gaps or overlaps: the format
+// requires it, and it makes hostile offsets impossible.
 
 #include "heddle/Pack/Safetensors.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Limit of the format, in bytes.
+/// Largest header that the format allows, in bytes.
 constexpr uint64_t largestHeader = 100'000'000;
 constexpr uint64_t prefixSize = 8;
 
@@ -34,14 +34,15 @@ struct FileType {
   const char *written, *name;
   int64_t bytes;
 };
-/// All types of the format. Only floats of 16 to 64 bits can be read, but a file may hold others too.
+/// All types of the format. Only floats of 16 to 64 bits can be read, but a file may contain the
+/// others.
 constexpr FileType fileTypes[] = {
     {"F32", "f32", 4},   {"F16", "f16", 2},        {"BF16", "bf16", 2},     {"F64", "f64", 8},
     {"I64", "i64", 8},   {"I32", "i32", 4},        {"I16", "i16", 2},       {"I8", "i8", 1},
     {"U64", "u64", 8},   {"U32", "u32", 4},        {"U16", "u16", 2},       {"U8", "u8", 1},
     {"BOOL", "bool", 1}, {"F8_E4M3", "f8e4m3", 1}, {"F8_E5M2", "f8e5m2", 1}};
 
-/// Range of a tensor's bytes, from the start of the data.
+/// Range of a tensor's bytes, relative to the start of the data.
 struct Extent {
   uint64_t begin = 0, end = 0;
 };
@@ -49,7 +50,7 @@ struct Extent {
 template <float (*widened)(uint16_t)>
 HEDDLE_IN_CLONE void widen(const std::byte *from, float *out, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    uint16_t bits; // memcpy, since the data may lie at an odd address
+    uint16_t bits; // memcpy, since the data may be unaligned
     std::memcpy(&bits, from + i * 2, 2);
     out[i] = widened(bits);
   }
@@ -61,10 +62,10 @@ HEDDLE_WIDE_CLONES void widenBFloats(const std::byte *from, float *out, size_t c
   widen<floatFromBFloat>(from, out, count);
 }
 
-/// Rounded to f32, as a model in f32 loads them.
+/// Rounds f64 to f32, as loading the model in f32 does.
 void narrow(const std::byte *from, float *out, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    double value; // memcpy, since the data may lie at an odd address
+    double value; // memcpy, since the data may be unaligned
     std::memcpy(&value, from + i * sizeof value, sizeof value);
     out[i] = static_cast<float>(value);
   }
@@ -82,7 +83,7 @@ public:
   std::span<const float> inPlace(int tensor) const override;
 
 private:
-  /// Names of tensors are any text, and a message is one line.
+  /// Names of tensors are arbitrary text, but a message is one line.
   Error fail(const std::string &message) const {
     return inputError(path + ": " + printable(message));
   }
@@ -94,12 +95,12 @@ private:
 
   MappedBytes file;
   std::string path;
-  std::span<const std::byte> contents; ///< data behind the header
+  std::span<const std::byte> contents; ///< data after the header
   std::vector<TensorInfo> infos;
-  std::vector<Extent> extents; ///< one a tensor
+  std::vector<Extent> extents; ///< one per tensor
 };
 
-/// Value of a size or an offset; none if it is no unsigned integer or beyond int64.
+/// Value of a size or an offset; none if it is not an unsigned integer or exceeds int64.
 std::optional<uint64_t> asSize(const Json &json) {
   if (!json.is_number_unsigned() || json.get<uint64_t>() > uint64_t(INT64_MAX))
     return std::nullopt;
@@ -110,7 +111,7 @@ Status Safetensors::readHeader() {
   std::span<const std::byte> bytes = file.bytes();
   if (bytes.size() < prefixSize)
     return fail("expected a safetensors file, found " + std::to_string(bytes.size()) + " bytes");
-  // Little-endian on every machine.
+  // The length is little-endian on every machine.
   uint64_t length = 0;
   for (size_t i = 0; i < prefixSize; ++i)
     length |= static_cast<uint64_t>(bytes[i]) << (8 * i);
@@ -118,7 +119,7 @@ Status Safetensors::readHeader() {
   const bool fits = length <= largestHeader && length <= rest;
   std::string_view whole(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   std::string_view text = fits ? whole.substr(prefixSize, length) : std::string_view();
-  // The beginning of another format may be a plausible length, but no header follows it.
+  // The first bytes of another format may be a plausible length, but no header follows them.
   if (std::string_view kind = foreignFile(whole); !text.starts_with('{') && !kind.empty())
     return fail("expected a safetensors file, found " + std::string(kind));
   if (!fits)
@@ -159,7 +160,7 @@ Status Safetensors::readTensor(const std::string &tensor, const Json &json) {
   return {};
 }
 
-/// Reads the type. An unknown one is kept as quoted text and refused only if the tensor is
+/// Reads the type. An unknown type is kept as quoted text and rejected only if the tensor is
 /// required.
 Status Safetensors::readType(TensorInfo &info, const Json &json, int64_t &bytes) const {
   if (!json.is_string())
@@ -172,7 +173,7 @@ Status Safetensors::readType(TensorInfo &info, const Json &json, int64_t &bytes)
   return {};
 }
 
-/// Reads the shape and computes the tensor's size in bytes; an overflow is an error here, so later
+/// Reads the shape and computes the tensor's size in bytes. Overflow is an error here, so later
 /// products of dimensions are safe.
 Status Safetensors::readShape(TensorInfo &info, const Json &json, int64_t bytes,
                               uint64_t &size) const {
@@ -191,8 +192,8 @@ Status Safetensors::readShape(TensorInfo &info, const Json &json, int64_t bytes,
   return {};
 }
 
-/// Checks that tensors, sorted by their data's offsets, follow each other directly and fill the
-/// file. The header's order may differ.
+/// Checks that tensors, sorted by the offsets of their data, are contiguous and fill the file. The
+/// order in the header may differ.
 Status Safetensors::checkExtents() const {
   std::vector<size_t> order(extents.size());
   std::iota(order.begin(), order.end(), 0);
@@ -216,7 +217,7 @@ Status Safetensors::checkExtents() const {
 
 void Safetensors::read(int tensor, int64_t first, std::span<float> out) const {
   const std::string &type = infos[tensor].type;
-  if (out.empty()) // which has no address that memcpy may take
+  if (out.empty()) // an empty span may have a null address, which memcpy does not allow
     return;
   if (type == "f32") {
     std::memcpy(out.data(), data(tensor) + first * 4, out.size() * 4);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An element depends only on the seed, its tensor's name and its index, so any piece
-// can be generated on its own.
+// Generates random weights. An element depends only on the seed, its tensor's name and its index,
+// so any piece can be generated independently.
 
 #include "heddle/Pack/SeededWeights.h"
 
@@ -32,8 +32,8 @@ inline uint64_t splitmix64(uint64_t state) {
   return z ^ (z >> 31);
 }
 
-/// Generates `count` elements of a tensor from `first` on. All clones give equal bits: every step
-/// is integer or exact except the last product, which is rounded once.
+/// Generates `count` elements of a tensor starting at `first`. All clones give equal bits: every
+/// step is an integer operation or exact, except the last product, which is rounded once.
 HEDDLE_WIDE_CLONES
 void fillUniform(uint64_t state, uint64_t first, float factor, float *out, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ void fillUniform(uint64_t state, uint64_t first, float factor, float *out, size_
   }
 }
 
-/// Rule for the elements of one tensor: a constant, or a uniform distribution.
+/// How to fill a tensor: with a constant, or from a uniform distribution.
 struct Rule {
   bool constant = false;
   float value = 0; ///< the constant, or the factor f32(sqrt(3 / fan_in))
@@ -89,14 +89,15 @@ private:
     return Rule{false, factor, seed ^ fnv1a64(tensor)};
   }
 
-  /// The tensor's last dimension; for a bias, that of its weight.
+  /// Last dimension of the tensor, or for a bias of its weight.
   Expected<int64_t> findFanIn(const TensorInfo &info) const {
     const TensorInfo *shaped = &info;
     constexpr std::string_view bias = ".bias";
     if (info.name.ends_with(bias)) {
       std::string weight = info.name.substr(0, info.name.size() - bias.size()) + ".weight";
       int index = find(weight);
-      // A tied classifier shares the embedding of the last side as its weight.
+      // A tied classifier has no weight of its own: it uses the embedding of the target, or else of
+      // the source.
       for (std::string_view tied : {"target.embedding.weight", "source.embedding.weight"})
         if (index < 0 && info.name == "classifier.bias")
           index = find(tied);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See TensorNames.h.
+// Rules for the names of wrapped models and old norms.
 #include "heddle/Pack/TensorNames.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view parallelPrefix = "module.";
 
-/// A name without the parts of wrappers, and with the names that norms have today.
+/// Removes the parts that wrappers add, and replaces old names of norms.
 std::string modelName(std::string_view name, bool isParallel) {
   constexpr std::string_view compiled = "_orig_mod.";
   std::string made(isParallel ? name.substr(parallelPrefix.size()) : name);
@@ -30,7 +30,7 @@ std::string modelName(std::string_view name, bool isParallel) {
   return made;
 }
 
-/// Tensors of another source under other names.
+/// Wraps another source and renames its tensors.
 class RenamedTensors : public WeightSource {
 public:
   RenamedTensors(std::unique_ptr<WeightSource> source, const std::vector<std::string> &names)

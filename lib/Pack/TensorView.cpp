@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A view reads the pieces that it needs from the view below. No view but a product keeps a
-// tensor in memory, so that packing a model needs little memory besides its output.
+// Views of tensors. A view reads the pieces that it needs from its source view. Only a product
+// keeps a tensor in memory, so that packing a model needs little memory besides its output.
 
 #include "heddle/Pack/TensorView.h"
 
@@ -88,7 +88,7 @@ private:
   TensorViewRef from;
 };
 
-/// Shape of `like` with another number of rows.
+/// The shape of `like` with another number of rows.
 std::vector<int64_t> withRows(const TensorView &like, int64_t rows) {
   std::vector<int64_t> shape = like.shape();
   shape.front() = rows;
@@ -139,7 +139,7 @@ private:
   std::vector<TensorViewRef> parts;
 };
 
-/// Base of views that compute whole rows; reads parts of a row through a temporary row.
+/// Base of views that compute whole rows; parts of a row are read through a temporary row.
 class ByRows : public TensorView {
 public:
   using TensorView::TensorView;
@@ -174,7 +174,7 @@ public:
         from(std::move(from)) {}
 
 protected:
-  /// Rows of the transpose are adjacent columns of the matrix below, read row by row.
+  /// Rows of the transpose are adjacent columns of the source matrix, which is read row by row.
   void readRows(int64_t row, int64_t count, std::span<float> out) const override {
     const int64_t rowsBelow = from->rows(), widthBelow = from->columns();
     std::vector<float> piece(count);
@@ -202,7 +202,7 @@ public:
   }
 
 protected:
-  /// Reads runs of consecutive rows at once.
+  /// Reads runs of consecutive rows in one call.
   void readRows(int64_t row, int64_t count, std::span<float> out) const override {
     const int64_t width = columns();
     for (int64_t r = row; r < row + count;) {
@@ -215,7 +215,7 @@ protected:
   }
 
 private:
-  /// Runs of rows as "from+count".
+  /// Runs of rows, written as "from+count".
   static std::string recipeOf(const TensorView &from, const std::vector<int64_t> &taken) {
     std::string text = "rows(" + from.recipe();
     for (size_t r = 0; r < taken.size();) {
@@ -301,7 +301,7 @@ private:
   double epsilon;
 };
 
-/// Sixteen sums at once, which compilers keep in vector registers.
+/// Sums in sixteen lanes, which compilers keep in vector registers.
 float dot(const float *x, const float *y, int64_t count) {
   constexpr int64_t lanes = 16;
   float sums[lanes] = {}, sum = 0;

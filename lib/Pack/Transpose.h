@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Panels hold columns of 16 rows, checkpoints hold rows. Words of four bytes are turned, four
-// by four in registers: an f32, two numbers of 16 bits or four codes of 8. What calls this may
-// be compiled for several vector widths.
+// Transposes 16 rows into the columns of a panel. Checkpoints store rows; panels store columns of
+// 16 rows. Words of four bytes are transposed four by four in registers: an f32, two 16-bit numbers
+// or four 8-bit codes. Callers may be compiled for several vector widths.
 #pragma once
 
 #include "heddle/Support/WideClones.h"
@@ -17,7 +17,7 @@ namespace heddle {
 
 constexpr int64_t panelRows = 16;
 
-/// Four words: a vector of SSE and of NEON.
+/// Four words: a vector register of SSE and of NEON.
 using Four = uint32_t __attribute__((vector_size(16)));
 
 HEDDLE_IN_CLONE Four loadFour(const void *row, int64_t word) {
@@ -43,7 +43,7 @@ HEDDLE_IN_CLONE void transposeFour(const Element *const *rows, int64_t word, uin
     std::memcpy(to + w * panelRows, &turned[w], sizeof(Four));
 }
 
-/// Writes `words` words of each of 16 rows, those of all rows side by side.
+/// Writes `words` words of each of 16 rows, interleaved by word.
 template <typename Element>
 HEDDLE_IN_CLONE void transposePanel(const Element *const *rows, int64_t words, void *to) {
   auto *out = static_cast<uint32_t *>(to);

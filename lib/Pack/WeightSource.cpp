@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Look-ups of tensors and their errors, shared by all sources.
+// Lookup of tensors and its errors, shared by all sources.
 
 #include "heddle/Pack/WeightSource.h"
 

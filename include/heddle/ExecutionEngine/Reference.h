@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interprets modules at stage `transformer` or `fused` by plain loops in f64. It
+// Reference interpreter: runs modules at stage `transformer` or `fused` with plain loops in f64. It
 // defines results and shares no code with kernels. Only --verify and tests use it.
 #pragma once
 
@@ -25,8 +25,8 @@ class Value;
 
 namespace heddle {
 
-/// A dense tensor of any element type; f64 holds integers and booleans exactly. A scalar has rank
-/// 0.
+/// A dense tensor of any element type; f64 represents integers and booleans exactly. A scalar has
+/// rank 0.
 struct RefTensor {
   DType type = DType::F32;
   std::vector<int64_t> shape;
@@ -37,27 +37,28 @@ struct RefTensor {
 
 using NamedRefTensors = std::vector<std::pair<std::string, RefTensor>>;
 
-/// Values of a tensor, in row-major order. `areStored`: what its codes in the wanted type stand for,
-/// which are not rounded again.
+/// Values of a tensor, in row-major order. `areStored`: they are the values of its codes in the
+/// requested type and are not rounded again.
 struct ReferenceValues {
   std::vector<float> values;
   bool areStored = false;
 };
 
-/// Returns a tensor of the checkpoint for a weight of this type.
+/// Returns a tensor of the checkpoint for a weight of type `type`.
 using ReferenceWeights =
     std::function<Expected<ReferenceValues>(const std::string &name, DType type)>;
 
-/// Values that a group's kernel stores, in the order of the kernel's results: values of states and
-/// appended rows that only later calls read, then the group's results; for a cache, its new rows.
+/// Values that a group's kernel stores, in the order of the kernel's results: first the values of
+/// states and the appended rows that only later calls read, then the group's results. A cache is
+/// represented by its new rows.
 std::vector<mlir::Value> storedValues(mlir::Operation *group);
 
-/// Callback after each op of the function's body with tensor results. A group counts as one op with
-/// its stored values as results. An error ends the run, which returns it.
+/// Called after each op of the function's body that has tensor results. A group counts as one op
+/// with its stored values as results. An error ends the run, which returns it.
 using ReferenceObserver =
     std::function<Status(mlir::Operation *op, std::span<const RefTensor *const> results)>;
 
-/// A module and the states of a session of it.
+/// Runs the functions of a module and keeps the states of one session.
 class Reference {
 public:
   /// `module` must outlive the reference. `weights` is called once for each tensor and type.

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a function on the device launch by launch, with buffers that share no memory,
-// and in the reference interpreter on the artifact's `fused` stage. Launches of the
-// program correspond one to one to groups of that stage, so that an error can name the
-// first kernel whose results differ.
+// Verification of kernels against the reference interpreter. A function runs on the device launch
+// by launch, with buffers that share no memory, and in the interpreter on the artifact's `fused`
+// stage. Launches of the program correspond one to one to groups of this stage, so that an error
+// can name the first kernel whose results differ.
 #pragma once
 
 #include "heddle/Runtime/Commands.h"
@@ -21,11 +21,11 @@ struct VerifyReport {
   std::string worstKernel;
 };
 
-/// A session of the device and one of the reference, both with their caches. The given session must
-/// outlive the verifier and must not have run any function before.
+/// A session of the device and one of the reference, each with its caches. The given session must
+/// outlive the verifier and must not have run any function yet.
 class Verifier {
 public:
-  /// Input error if the session's artifact does not carry its fused stage.
+  /// Creates a verifier. Input error if the session's artifact does not contain its fused stage.
   static Expected<Verifier> make(Session &session);
   Verifier(Verifier &&) noexcept;
   ~Verifier();

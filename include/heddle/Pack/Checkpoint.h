@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A checkpoint is one safetensors file, or several shards with an index.
+// Opens a checkpoint: one safetensors file, or several shards with an index.
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"
@@ -10,9 +10,9 @@
 namespace heddle {
 
 /// Opens model.safetensors of `folder`, or the shards of model.safetensors.index.json, as one
-/// source, whose tensors have the names of their model (TensorNames.h). Appends each file that is
-/// read to `files`. The error for a folder with other formats only tells how to convert them: by
-/// the class `className` of Transformers, empty where no file names one.
+/// source. Tensors have their model's names (TensorNames.h). Appends each file that is read to
+/// `files`. For a folder that has only other formats, the error says how to convert them with
+/// Transformers' class `className` (empty if no file names one).
 Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder,
                                                        std::vector<std::string> &files,
                                                        const std::string &className = {});

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Quantised tensors are decoded as they are read. Their values are those of the
-// package `gguf`, bit for bit: an f32 product, and an f32 sum or difference.
+// Tensors of a GGUF file as a source of weights. Quantised tensors are decoded as they are read.
+// Their values equal those that the package `gguf` computes, bit for bit: an f32 product, and an
+// f32 sum or difference.
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"
@@ -11,9 +12,9 @@
 
 namespace heddle {
 
-/// The tensors of a GGUF file, with shapes as Hugging Face has them: rows first.
+/// The tensors of a GGUF file, with shapes in the order of Hugging Face: rows first.
 std::unique_ptr<WeightSource> ggufWeights(Gguf file);
-/// The same of a file that is not open yet.
+/// Opens the GGUF file at `path` and returns its tensors likewise.
 Expected<std::unique_ptr<WeightSource>> openGgufWeights(const std::string &path);
 
 } // namespace heddle

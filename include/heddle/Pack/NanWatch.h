@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A broken training run leaves NaN in a checkpoint, and every result of the model is
-// NaN then. Who packs the weights reads them all, which is the time to see it.
+// Detects NaN in a checkpoint while its weights are packed. A broken training run leaves NaN in the
+// weights, and then every result of the model is NaN. Packing reads all weights anyway.
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"
@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/// Another source's tensors. Remembers in which of them a NaN was read.
+/// Wraps another source and records the tensors in which a NaN was read.
 class NanWatch : public WeightSource {
 public:
   explicit NanWatch(const WeightSource &source);
@@ -25,14 +25,14 @@ public:
     return source.codes(tensor, first);
   }
 
-  /// Names of those tensors, in the source's order.
+  /// Names of the tensors with a NaN, in the source's order.
   std::vector<std::string> found() const;
 
 private:
   void look(int tensor, std::span<const float> numbers) const;
 
   const WeightSource &source;
-  std::unique_ptr<std::once_flag[]> whole; ///< looked at in place
+  std::unique_ptr<std::once_flag[]> whole; ///< tensors already checked in place
   std::unique_ptr<std::atomic<bool>[]> holdsNan;
 };
 

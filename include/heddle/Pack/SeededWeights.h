@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights of a description with `"weights": {"seed": 7}`, so that tests need no
-// checkpoint. Element n of tensor NAME: z is one splitmix64 step from the state
-// seed ^ fnv1a64(NAME) ^ n, u = (z >> 40) * 2^-23 - 1, and the value
-// f32(u) * f32(sqrt(3 / fan_in)). fan_in is the last dimension, a bias takes its
-// weight's. Norms are 1 (`.norm.weight`) and 0 (`.norm.bias`).
+// Random weights of a description with `"weights": {"seed": 7}`, so that tests need no checkpoint.
+// For element n of tensor NAME, z is one splitmix64 step from the state seed ^ fnv1a64(NAME) ^ n,
+// and u = (z >> 40) * 2^-23 - 1. The element is f32(u) * f32(sqrt(3 / fan_in)). fan_in is the last
+// dimension; a bias uses the fan_in of its weight. Norms are 1 (`.norm.weight`) and 0
+// (`.norm.bias`).
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"
@@ -14,7 +14,7 @@
 namespace heddle {
 
 /// `tensors` are names and shapes of all tensors of the model; types are set to f32. Error for a
-/// bias without its weight, whose fan_in it takes.
+/// bias without a weight, from which its fan_in would be taken.
 Expected<std::unique_ptr<WeightSource>> makeSeededWeights(uint64_t seed,
                                                           std::vector<TensorInfo> tensors);
 

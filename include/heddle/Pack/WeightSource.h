@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Named tensors that can be read as f32 in pieces: a safetensors file, or random
-// numbers from a seed. Packing reads them once, in any order, from any thread.
+// Interface of weight sources: named tensors that can be read as f32 in pieces, such as a
+// safetensors file or random numbers from a seed. Packing reads them once, in any order, from any
+// thread.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -22,13 +23,14 @@ namespace heddle {
 /// A tensor of a checkpoint.
 struct TensorInfo {
   std::string name;
-  std::string type; ///< "f32", "f16", "bf16", …; not all that are listed can be read
+  std::string type; ///< "f32", "f16", "bf16", …; not every type can be read
   std::vector<int64_t> shape;
 
   int64_t elements() const;
 };
 
-/// Neighbours that are held as codes of 4 bits: each is f32(scale) * code + f32(minimum), of f16 both.
+/// Consecutive elements stored as 4-bit codes: each is f32(scale) * code + f32(minimum). Scale and
+/// minimum are f16.
 struct Int4Codes {
   uint16_t scale, minimum;
   std::array<uint8_t, formatOf(DType::I4).group> codes;
@@ -39,26 +41,25 @@ class WeightSource {
 public:
   virtual ~WeightSource();
 
-  /// Name for errors: the file's path, or "seed 7".
+  /// Name for messages: the file's path, or "seed 7".
   virtual const std::string &name() const = 0;
   virtual const std::vector<TensorInfo> &tensors() const = 0;
   /// Reads elements [first, first + out.size()) of tensor `tensor`, in row-major order.
   virtual void read(int tensor, int64_t first, std::span<float> out) const = 0;
   /// All elements of a tensor if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace(int tensor) const { return {}; }
-  /// The group of elements that begins at `first` as the codes that the tensor has, which stand for
-  /// these elements' exact numbers; null where it has none, or other groups.
+  /// Codes of the group of elements that begins at `first`, if the tensor stores them and they
+  /// represent the elements exactly; none otherwise, and if its groups differ from int4Group.
   virtual std::optional<Int4Codes> codes(int tensor, int64_t first) const { return {}; }
 
-  /// Types of tensors that can be read.
+  /// Types that can be read.
   virtual std::span<const std::string_view> readableTypes() const;
 
-  /// Error for a tensor of another type.
+  /// Error if the tensor's type cannot be read.
   Status checkReadable(int tensor) const;
-  /// Index into tensors(), or -1.
+  /// Index into tensors() of the tensor with this name, or -1.
   int find(std::string_view name) const;
-  /// Index of a tensor with this name and shape and a type that can be read; error if there is
-  /// none.
+  /// Index of the tensor with this name, this shape and a readable type. Error if there is none.
   Expected<int> require(std::string_view name, std::span<const int64_t> shape) const;
 };
 
