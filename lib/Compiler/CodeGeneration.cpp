@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels are tiled once for all instruction sets of the CPU and once for each level of
-// Vulkan. Each piece of code is then lowered from its own copy of the tiled kernel.
-// Levels at which a kernel is the same share its code (Variants.cpp).
+// Code generation for all targets. Kernels are tiled once for all instruction sets of the CPU and
+// once for each level of Vulkan. Each piece of code is then lowered from its own copy of the tiled
+// kernel. Levels with equal kernels share their code (Variants.cpp).
 
 #include "CodeGeneration.h"
 
@@ -39,11 +39,11 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
   return targets;
 }
 
-/// Whether matrix units of bytes multiply this format.
+/// Whether matrix units that multiply bytes support this format.
 static bool isOfMatrices(const NumberFormat &format) { return format.rows == DType::I8; }
 
 /// Instruction sets without --cpu: the levels of x86-64, and each x86-64 set with instructions for
-/// the format's products that adds no others besides what the format uses.
+/// the format's products that adds no features except the ones that the format uses.
 static std::vector<std::string> defaultCpus(std::string_view dtype) {
   std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   const NumberFormat *format = findFormat(dtype);
@@ -122,8 +122,7 @@ std::string targetText(const Unit &unit) {
   return std::string(toString(TargetKind::Vulkan)) + " level " + unit.gpu->name();
 }
 
-/// Part of the cache key: the kernel with all attributes, but without locations, which do not
-/// affect code.
+/// Text of a kernel for the cache key: all attributes, but no locations, which do not affect code.
 std::string kernelText(kernel::FuncOp kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -160,10 +159,10 @@ public:
   CodeGenerator(Compilation &compilation, KernelCache cache)
       : compilation(compilation), cache(std::move(cache)) {}
 
-  /// Add the module's kernels, tiled for the CPU's instruction sets or for a level of Vulkan.
+  /// Adds the module's kernels, tiled for the CPU's instruction sets or for a level of Vulkan.
   Status addCpus(std::vector<CpuTarget> cpus);
   Status addVulkan(const GpuTarget &gpu);
-  /// Makes the program of all targets and checks that the checkpoint has its tensors.
+  /// Makes the program of all targets and checks that the checkpoint has the required tensors.
   Status makeProgram();
   Status run(const std::function<void(const std::string &)> &progress);
   Expected<GeneratedCode> collect();
@@ -193,8 +192,8 @@ bool hasOp(ModuleOp tiled, llvm::function_ref<bool(Operation *)> isOne) {
       .wasInterrupted();
 }
 
-/// Whether a kernel has products of this arithmetic, or rounds to bf16, which the extension with such
-/// products does by an instruction.
+/// Whether a kernel has products of this arithmetic, or rounds to bf16, for which the bf16
+/// extension has an instruction.
 bool uses(ModuleOp tiled, Arithmetic arithmetic) {
   return hasOp(tiled, [&](Operation *op) {
     auto product = dyn_cast<kernel::ContractOp>(op);
@@ -204,7 +203,7 @@ bool uses(ModuleOp tiled, Arithmetic arithmetic) {
   });
 }
 
-/// Whether a kernel has products for a matrix unit of bytes.
+/// Whether a kernel has products that a matrix unit of bytes supports.
 bool usesMatrices(ModuleOp tiled) {
   return hasOp(tiled, [](Operation *op) {
     auto product = dyn_cast<kernel::ContractOp>(op);
@@ -223,7 +222,7 @@ Expected<std::vector<kernel::FuncOp>> CodeGenerator::tile(const StageOptions &op
 Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
   auto kernels = HEDDLE_TRY(tile({TargetKind::Cpu, cpus.front().name}));
   instructionSets = std::move(cpus);
-  // Removes unused features, so that the file requires only those that its code uses.
+  // Removes unused features, so that the file requires only the features that its code uses.
   ModuleOp module = *tiled.back().module;
   for (Arithmetic arithmetic : narrowArithmetics)
     if (!uses(module, arithmetic))
@@ -241,7 +240,7 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
 Status CodeGenerator::addVulkan(const GpuTarget &gpu) {
   auto kernels = HEDDLE_TRY(tile({TargetKind::Vulkan, "", gpu.name()}, &gpu));
   for (kernel::FuncOp kernel : kernels)
-    // Kernels that use no matrix unit are the same at level 1.
+    // Kernels that use no matrix unit are equal at level 1.
     if (gpu.matrices.empty() || kernel::usesMatrixUnit(kernel.getPlanAttr().getMapping()))
       units.push_back({kernel, nullptr, &gpu});
   return {};
@@ -270,7 +269,7 @@ Status CodeGenerator::run(const std::function<void(const std::string &)> &progre
   return generate(missing);
 }
 
-/// Lowers the missing units in parallel and keeps their code. Reports the first error in the order
+/// Lowers the missing units in parallel and caches their code. Reports the first error in the order
 /// of the units.
 Status CodeGenerator::generate(llvm::ArrayRef<Unit *> missing) {
   for (bool isCpu : {true, false}) {

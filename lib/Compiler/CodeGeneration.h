@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lowers a module from stage `program` to the code members of an artifact.
+// Generation of an artifact's code members from a module at stage `program`.
 #pragma once
 
 #include "Compilation.h"
@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-/// Code of all targets, as the artifact stores it, and the program.
+/// The program and the code of all targets, as the artifact stores them.
 struct GeneratedCode {
   struct Cpu {
     std::string isa;
@@ -27,22 +27,22 @@ struct GeneratedCode {
   int pieces = 0, cachedPieces = 0; ///< see CompileReport
 };
 
-/// Targets of `--target`, each once; usage error for an unknown name or an empty list.
+/// Targets of `--target`, each once. Usage error for an unknown name or an empty list.
 Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> &names);
 
-/// Instruction sets of `--cpu`, each once, in the given order; without any, the default for the
-/// dtype.
+/// Instruction sets of `--cpu`, each once, in the given order; the default for the dtype if the
+/// option is empty.
 Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options);
 
-/// All properties of an instruction set that code may depend on, for keys of caches.
+/// All properties of an instruction set on which code may depend, for cache keys.
 std::string targetText(const CpuTarget &cpu);
 
-/// Writes down what each variant needs of a device, and drops variants whose code is that of a lower
-/// level, with their shaders.
+/// Records the device requirements of each variant. Drops variants whose code equals a lower
+/// level's, together with their shaders.
 Status finishVariants(Program &program, std::vector<GeneratedCode::Shader> &shaders);
 
-/// Code of every kernel for the options' targets (each instruction set, each level of Vulkan), and
-/// the program that launches it. Kernels are compiled on all cores.
+/// Generates the code of every kernel for the options' targets (each instruction set, each level of
+/// Vulkan), and the program that launches it. Kernels are compiled on all cores.
 Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options);
 
 } // namespace heddle

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Imports a model and runs the pipelines. All dialects are loaded at the start, so that
+// Import of a model and runs of the pipelines. All dialects are loaded at the start, so that
 // modules of one context may be lowered in parallel.
 
 #include "Compilation.h"
@@ -26,7 +26,8 @@ Compilation::Compilation(const DialectRegistry &registry, const std::string &mod
   context.loadAllAvailableDialects();
 }
 
-/// How other libraries call a type: ", did you mean f16?"; empty: nobody calls one so.
+/// Suggestion for the name of a type in other libraries: ", did you mean f16?"; empty if no library
+/// uses the name.
 static std::string peersType(const std::string &name) {
   for (auto [theirs, ours] : {std::pair{"fp16", "f16"},
                               {"float16", "f16"},
@@ -67,7 +68,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   std::unique_ptr<Compilation> compilation(new Compilation(registry, model));
   compilation->onTiled = options.onTiled;
   ImportOptions importOptions = options;
-  // A checkpoint that --weights names is always opened, so that a wrong name is an error.
+  // A checkpoint named by --weights is always opened, so that a wrong name is an error.
   importOptions.needsWeights = options.needsWeights || !options.weights.empty();
   Expected<ImportedModel> imported = importModel(model, importOptions, compilation->context);
   if (!imported)

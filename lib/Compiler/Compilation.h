@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Holds the context, the imported model and its module, and lowers the module from
-// stage to stage. Diagnostics of MLIR become one-line errors.
+// A compilation: holds the context, the imported model and its module, and lowers the module from
+// stage to stage. MLIR's diagnostics become one-line errors.
 #pragma once
 
 #include "Diagnostics.h"
@@ -21,23 +21,23 @@
 
 namespace heddle {
 
-/// A model under compilation. Only `lowered` may be called from several threads.
+/// A model during compilation. Only `lowered` may be called from several threads.
 class Compilation {
 public:
   /// Imports `model` and runs the pipeline of the transformer stage.
   static Expected<std::unique_ptr<Compilation>> load(const std::string &model,
                                                      const CompileOptions &options);
 
-  /// Lowers the module in place to a stage up to `program`; no-op if it is there already.
+  /// Lowers the module in place to a stage up to `program`. Does nothing if it is already there.
   Status advance(Stage to);
-  /// Copy of the module, lowered to a later stage for a target.
+  /// Lowers a copy of the module to a later stage for a target.
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(Stage to, const StageOptions &options);
-  /// Copy of another module at stage `from`, lowered to stage `to`.
+  /// Lowers a copy of another module from stage `from` to stage `to`.
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(mlir::ModuleOp module, Stage from, Stage to,
                                                       const StageOptions &options);
 
   /// Program of the module, which is at the stage `program`, with the grids of modules at the stage
-  /// `tiled`, one a target.
+  /// `tiled`, one per target.
   Expected<Program> program(llvm::ArrayRef<TiledModule> tiled = {});
 
   mlir::ModuleOp module() { return *imported.module; }
@@ -45,10 +45,10 @@ public:
   Stage stage() const { return current; }
   /// Warnings of import and of passes.
   std::vector<std::string> warnings() const;
-  /// Remarks of passes, such as simplified masks.
+  /// Remarks of passes, for example about simplified masks.
   const std::vector<std::string> &remarks() const { return diagnostics.remarks(); }
-  /// First error that an op reported, or `fallback`. Errors of parallel passes arrive when all of
-  /// them have ended.
+  /// First error that an op reported, or `fallback`. Errors of parallel passes are available after
+  /// all of them have ended.
   Error explained(Error fallback) const { return diagnostics.error(std::move(fallback)); }
 
 private:

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// import ▶ fused (kept as bytecode) ▶ program ▶ code of each target ▶ artifact.
-// Weights are packed last; all other steps use only their names and shapes.
+// The steps of a compilation: import ▶ fused (kept as bytecode) ▶ program ▶ code of each target ▶
+// artifact. Weights are packed last; all other steps use only their names and shapes.
 
 #include "heddle/Compiler/Compiler.h"
 
@@ -40,7 +40,7 @@ void tell(const CompileOptions &options, const std::string &phase) {
     options.progress(phase);
 }
 
-/// A compilation with all members of its artifact but the weights.
+/// A compilation with all members of its artifact except the weights.
 struct Assembled {
   std::unique_ptr<Compilation> compilation;
   std::optional<ArtifactWriter> writer;
@@ -132,7 +132,7 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
                                      const CompileOptions &options) {
   return withinMemory([&]() -> Expected<CompileReport> {
     if (!isArtifactPath(model))
-      HEDDLE_TRY(AtomicFile::create(output)); // checks the path before long work
+      HEDDLE_TRY(AtomicFile::create(output)); // checks the path before the long work
     CompileOptions chosen = options;
     chosen.outputs.push_back(output);
     FormatChoice format = HEDDLE_TRY(chooseFormat(model, options.dtype));

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The format that a model runs in where no option names one. f32 keeps all numbers of
-// a model that is not quantised; of a quantised one it would spend memory on bits that
-// the file does not have.
+// Default number format of a model. f32 represents all numbers of a model that is not quantised.
+// For a quantised model it would spend memory on bits that the file does not have.
 
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Support/Gguf.h"
@@ -16,8 +15,8 @@
 
 using namespace heddle;
 
-/// The numbers of a file's tensors by their quantised types; those of other types under "".
-/// `withTable`: also those of the table of words.
+/// Number of elements of a file's tensors by quantised type, with "" for all other types.
+/// `withTable`: includes the embedding table.
 static std::map<std::string, int64_t> numbersByType(const Gguf &file, bool withTable) {
   std::map<std::string, int64_t> numbers;
   for (const GgufTensor &tensor : file.tensors()) {
@@ -36,7 +35,7 @@ Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std:
   if (!dtype.empty())
     return FormatChoice{dtype, ""};
   const std::string path = HEDDLE_TRY(modelPath(model));
-  std::error_code none; // a missing file is for the import to report
+  std::error_code none; // import reports a missing file
   if (!isGguf(path) || !std::filesystem::exists(path, none))
     return FormatChoice{"f32", ""};
   const Gguf file = HEDDLE_TRY(Gguf::open(path));
@@ -48,7 +47,8 @@ Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std:
   if (quantised <= plain)
     return FormatChoice{"f32", ""};
   const bool isInt4 = 2 * asInt4 > quantised;
-  if (isInt4) { // rows of the table stay bytes; of other types the note tells the one with the most numbers
+  // The embedding table is stored as int8; the note names the type with the most other numbers.
+  if (isInt4) {
     numbers = numbersByType(file, /*withTable=*/false);
     numbers["q4_0"] = numbers["q4_1"] = numbers[""] = 0;
   }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's pass manager delivers diagnostics of parallel passes in the order of the ops,
-// so the first one is the same in every run.
+// Collection of diagnostics. MLIR's pass manager delivers diagnostics of parallel passes in the
+// order of the ops, so the first one is equal in every run.
 
 #include "Diagnostics.h"
 
@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace heddle {
 
-/// The first name in a location; null if it has none.
+/// First name in a location; null if there is no name.
 static LocationAttr firstName(Location location) {
   LocationAttr found;
   location->walk([&](Location inner) {

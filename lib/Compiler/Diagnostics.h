@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A DiagnosticCollector keeps the diagnostics of its context during its life instead of
-// printing them. The first error becomes the error of the compilation.
+// DiagnosticCollector keeps the diagnostics of its context during its life instead of printing
+// them. The first error becomes the error of the compilation.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -18,7 +18,7 @@ namespace heddle {
 /// Errors, warnings and remarks of an MLIRContext, as lines of text.
 class DiagnosticCollector {
 public:
-  /// `model` is the file's name for errors at a part of a described model.
+  /// `model` is the name of the file, for errors at a part of a described model.
   DiagnosticCollector(mlir::MLIRContext &context, std::string model);
 
   /// First error, "file:line:col: message", as an input error; `fallback` if there is none.

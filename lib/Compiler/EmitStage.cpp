@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `--emit` prints the module after a stage. Stages after `tiled` determine their
-// target; `tiled` itself is for the first target of the options.
+// Implements `--emit`, which prints the module after a stage. Stages after `tiled` determine their
+// target; `tiled` itself is printed for the first target of the options.
 
 #include "CodeGeneration.h"
 

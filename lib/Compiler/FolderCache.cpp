@@ -2,11 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Cache of compiled Hugging Face folders. Its files are:
+//
 //   model-KEY.heddle   a compiled folder; the key is a hash of the compiler, the options
 //                      and the content of the folder's files
-//   model-KEY.json     which folder that was, and the warnings of its compilation
-//   folder-KEY.txt     the first key by one that is faster to find: of weights it has
-//                      size, time and inode instead of their content
+//   model-KEY.json     the path of the folder, and the warnings of its compilation
+//   folder-KEY.txt     maps a key that is faster to compute to the key above; it uses the
+//                      size, time and inode of weights instead of their content
 
 #include "CodeGeneration.h"
 #include "KeptPieces.h"
@@ -40,13 +42,13 @@ namespace fs = std::filesystem;
 static constexpr const char *kLimitVariable = "HEDDLE_MODEL_CACHE_LIMIT";
 static constexpr uint64_t kDefaultMegabytes = 4096;
 static constexpr size_t kMaxFiles = 2000;
-/// Files of a configuration are smaller; what is larger is not cached.
+/// Limit for a file of a configuration; larger files are not cached.
 static constexpr int64_t kMaxConfiguration = 256 << 20;
 
 namespace {
 
-/// The files of a folder that its compilation may read: those of the configuration with their
-/// content, and the weights. Names are relative to the folder.
+/// Files of a folder that its compilation may read: configuration files with their content, and the
+/// weights. Names are relative to the folder.
 struct FolderFiles {
   std::vector<std::string> configuration; ///< name, content, name, …
   std::vector<std::string> weights;
@@ -55,14 +57,14 @@ struct FolderFiles {
 /// A folder's place in the cache.
 class CachedFolder {
 public:
-  /// None where nothing is kept: the cache is off, or this is no folder of Hugging Face.
-  /// A note says why a folder is not kept that could be.
+  /// Locates a model in the cache. None if models are not kept: the cache is off, or the model is
+  /// not a folder of Hugging Face. If a folder could be kept but is not, a note says why.
   static Expected<std::optional<CachedFolder>>
   find(const std::string &model, const CompileOptions &options, std::vector<std::string> &notes);
-  /// The compiled file, and the warnings of its compilation; none if it is missing or damaged. Damage
-  /// is a note.
+  /// Opens the compiled file and reports the warnings of its compilation; none if it is missing or
+  /// damaged. Damage is reported as a note.
   std::optional<Artifact> open(CompileReport &report, std::vector<std::string> &notes) const;
-  /// Compiles into the cache. Where it cannot be written, says why: the result is none.
+  /// Compiles into the cache. Error if the file cannot be written.
   Status compile(const CompileOptions &options, CompileReport &report) const;
   void limit() const { limitCache(cachedModels.prefix, kMaxFiles, limitBytes); }
 
@@ -74,7 +76,7 @@ private:
   Status checkRoom() const;
 
   std::string model, key;
-  std::string description; ///< of the options, for people
+  std::string description; ///< of the options, for display
   uint64_t weightBytes = 0, limitBytes = 0;
 };
 
@@ -82,7 +84,7 @@ private:
 
 //===- Keys --------------------------------------------------------------===//
 
-/// Subfolders that modules.json names, which have weights of their own.
+/// Subfolders named by modules.json, which have their own weights.
 static Expected<std::vector<std::string>> moduleFolders(const fs::path &folder) {
   std::vector<std::string> folders = {""};
   const std::string path = (folder / "modules.json").string();
@@ -100,8 +102,9 @@ static Expected<std::vector<std::string>> moduleFolders(const fs::path &folder) 
   return folders;
 }
 
-/// Error if a file cannot be read, which the compilation may not need. Of a GGUF file there is that
-/// one. Hidden files are those of editors and of version control: no library reads them.
+/// Files that a compilation may read. Error if one of them cannot be read, even if the compilation
+/// would not need it. For a GGUF file it is this file alone. Hidden files belong to editors and
+/// version control, and no library reads them.
 static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &folder) {
   if (model != folder)
     return FolderFiles{{}, {model.filename().string()}};
@@ -116,7 +119,7 @@ static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &fold
          at.increment(failure)) {
       std::error_code none;
       const bool isHidden = at->path().filename().string().starts_with('.');
-      if (!isHidden && !at->is_directory(none)) // what is no file cannot be read below
+      if (!isHidden && !at->is_directory(none)) // reading other kinds of files fails below
         names.push_back((fs::path(inner) / at->path().filename()).string());
     }
     if (failure)
@@ -133,7 +136,7 @@ static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &fold
                extension == "spm" || extension == "jinja") {
       std::error_code none;
       if (fs::file_size(folder / name, none) > kMaxConfiguration) {
-        files.weights.push_back(name); // known by its facts, as weights are
+        files.weights.push_back(name); // identified by its size, time and inode, like weights
         continue;
       }
       std::string content = HEDDLE_TRY(readTextFile((folder / name).string(), kMaxConfiguration));
@@ -143,7 +146,7 @@ static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &fold
   return files;
 }
 
-/// What the compiled file depends on beside the folder; none for options that no tool has.
+/// Inputs of the compiled file other than the folder; none for options that no tool has.
 static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
                                                       const CompileOptions &options) {
   const bool pools = options.needsVectors && !isThere(folder / "modules.json");
@@ -169,13 +172,13 @@ static std::string keyOf(const KernelCache &cache, const std::vector<std::string
   return llvm::toHex(cache.keyOf(views), /*LowerCase=*/true);
 }
 
-/// Whether text from a file is what keyOf makes, and no path.
+/// Whether text from a file has the form of keyOf's results and is not a path.
 static bool isKey(StringRef text) {
   constexpr size_t digits = 2 * std::tuple_size_v<KernelCache::Key>;
   return text.size() == digits && llvm::all_of(text, llvm::isHexDigit);
 }
 
-/// Name, size, time and place of a file; none if the system does not say.
+/// Name, size, time and inode of a file; none if the system does not report them.
 static std::optional<std::string> factsOf(const fs::path &folder, const std::string &name,
                                           uint64_t &bytes) {
   struct stat facts = {};
@@ -234,7 +237,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
                       listText(options.targets, {}, ",");
   fast.insert(fast.end(), files->configuration.begin(), files->configuration.end());
   std::vector<std::string> byContent = fast;
-  byContent[0] = "content"; // so that the two are never one key
+  byContent[0] = "content"; // so that the two keys always differ
   for (const std::string &name : files->weights) {
     std::optional<std::string> file = factsOf(folder, name, found.weightBytes);
     if (!file)
@@ -262,7 +265,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
 
 //===- Files -------------------------------------------------------------===//
 
-/// The hashes in what is known of a kept file; none of one without.
+/// Hashes in the facts of a kept file; empty if there are none.
 static std::vector<uint64_t> writtenHashes(const Json &facts) {
   std::vector<uint64_t> hashes;
   for (const Json &hash : facts.value("pieces", Json::array()))
@@ -288,7 +291,7 @@ std::optional<Artifact> CachedFolder::open(CompileReport &report,
   }
   touchInCache(path(".heddle"));
   touchInCache(path(".json"));
-  // A copy of the folder is another path with the same warnings.
+  // A copy of the folder has another path, but equal warnings.
   const auto before = (*facts)["folder"].get<std::string>();
   for (const Json &warning : (*facts)["warnings"])
     if (warning.is_string()) {
@@ -349,8 +352,8 @@ Status CachedFolder::compile(const CompileOptions &options, CompileReport &repor
   return keepFacts(report);
 }
 
-/// Whether a compiled folder holds what makes tokens of texts, or numbers of images and sounds. A
-/// command that needs none keeps a folder without.
+/// Whether a compiled folder contains what turns texts into tokens, or images and sounds into
+/// numbers. Commands that do not need this compile without it.
 static bool takesTexts(const Artifact &artifact) {
   const auto facts = parseJson(artifact.program().model, "model");
   if (!facts || !facts->is_object())
@@ -363,7 +366,8 @@ static bool takesTexts(const Artifact &artifact) {
   return false;
 }
 
-/// `notes` are those of the cache; `facts` has what the compilation says.
+/// Opens or compiles a folder. `notes` are messages of the cache; `facts` receives the
+/// compilation's messages.
 static Expected<Artifact> openOnce(const std::string &model, const CompileOptions &options,
                                    CompileReport &facts, std::vector<std::string> &notes) {
   std::optional<CachedFolder> cached = HEDDLE_TRY(CachedFolder::find(model, options, notes));
@@ -374,7 +378,7 @@ static Expected<Artifact> openOnce(const std::string &model, const CompileOption
       return std::move(*artifact);
   Status kept = cached->compile(options, facts);
   if (kept) {
-    CompileReport again; // whose warnings are those of the compilation
+    CompileReport again; // its warnings repeat the compilation's
     std::vector<std::string> none;
     if (std::optional<Artifact> artifact = cached->open(again, none)) {
       cached->limit();
@@ -383,7 +387,7 @@ static Expected<Artifact> openOnce(const std::string &model, const CompileOption
     kept = inputError(cacheDirectory() + ": expected the file that was just written, found none");
   }
   auto artifact = compileToMemory(model, options, &facts);
-  if (artifact) // else the error is the model's
+  if (artifact) // otherwise the model itself has an error
     notes.push_back(kept.error().message + "; the compiled folder is not kept");
   return artifact;
 }
@@ -409,7 +413,7 @@ static std::string megabytes(uintmax_t bytes) {
   return formatted("%.1f MB", static_cast<double>(bytes) / 1e6);
 }
 
-/// "2026-11-23 13:45" of a file's last use.
+/// Time of a file's last use: "2026-11-23 13:45".
 static std::string timeText(fs::file_time_type used) {
   const auto system = std::chrono::file_clock::to_sys(used);
   const std::time_t seconds = std::chrono::system_clock::to_time_t(

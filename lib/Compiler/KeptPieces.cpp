@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See KeptPieces.h.
+// Hashes of the pieces of kept files.
 #include "KeptPieces.h"
 
 #include "heddle/Support/Parallel.h"
@@ -23,10 +23,10 @@ static std::span<const std::byte> pieceOf(std::span<const std::byte> bytes, size
 
 static size_t piecesOf(size_t bytes) { return (bytes + kPiece - 1) / kPiece; }
 
-/// Hashes of `count` pieces from `first` on, after the last one those from the beginning.
+/// Hashes of `count` pieces starting at `first`; wraps around after the last piece.
 static std::vector<uint64_t> hashesOf(std::span<const std::byte> bytes, size_t first,
                                       size_t count) {
-  constexpr int mostThreads = 8; // memory gives no more
+  constexpr int mostThreads = 8; // more do not increase memory bandwidth
   std::vector<uint64_t> hashes(count);
   const size_t pieces = piecesOf(bytes.size());
   parallelFor(

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file has a mark, its key, a hash of the code, and the code. The key is repeated
-// because files may be renamed, the hash guards against files that were not written
-// completely.
+// Files of the kernel cache. A file has a mark, its key, a hash of the code, and the code. The key
+// is repeated because files may be renamed. The hash detects incompletely written files.
 
 #include "KernelCache.h"
 
@@ -23,12 +22,12 @@
 using namespace heddle;
 using llvm::StringRef;
 
-static constexpr StringRef kMark = "heddle kernel 1\n"; ///< with the version of the file format
+static constexpr StringRef kMark = "heddle kernel 1\n"; ///< includes the version of the file format
 static constexpr uint64_t kDefaultMegabytes = 256, kMaxFiles = 10000;
 
 //===- Identity of the compiler ------------------------------------------===//
 
-/// Build id in a segment of ELF notes, which linkers compute from an object's whole content.
+/// Build id in a segment of ELF notes. Linkers compute it from an object's whole content.
 static StringRef buildIdIn(StringRef notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) header;
@@ -45,7 +44,7 @@ static StringRef buildIdIn(StringRef notes) {
 }
 
 namespace {
-/// Build ids of all loaded objects that take part in code generation.
+/// Build ids of all loaded objects that influence code generation.
 struct BuildIds {
   std::string ids;
   bool complete = true;
@@ -58,7 +57,7 @@ static StringRef segment(const dl_phdr_info &object, const ElfW(Phdr) & header) 
   return {reinterpret_cast<const char *>(object.dlpi_addr + header.p_vaddr), header.p_memsz};
 }
 
-/// Whether a loaded object takes part in code generation: LLVM and MLIR, and the object with Heddle
+/// Whether a loaded object influences code generation: LLVM and MLIR, and the object of Heddle
 /// itself, which contains kMark.
 static bool decidesCode(const dl_phdr_info &object) {
   StringRef file = object.dlpi_name;
@@ -83,7 +82,7 @@ void BuildIds::add(const dl_phdr_info &object) {
 }
 
 /// Text that identifies the compiler's build; empty if an object has no build id, since builds
-/// could not be told apart.
+/// could not be distinguished.
 static std::string compilerIdentity() {
   BuildIds found;
   dl_iterate_phdr(
@@ -114,7 +113,7 @@ Expected<KernelCache> KernelCache::open() {
 KernelCache::Key KernelCache::keyOf(llvm::ArrayRef<StringRef> parts) const {
   llvm::SHA256 hash;
   auto add = [&](StringRef part) {
-    uint8_t size[8]; // so that different lists of parts never hash the same bytes
+    uint8_t size[8]; // makes the hashed bytes of different lists differ
     llvm::support::endian::write64le(size, part.size());
     hash.update(size);
     hash.update(part);

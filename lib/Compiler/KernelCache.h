@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The key of code is a hash of all that it depends on: the kernel's text, the target,
-// and the compiler's build. Two processes that miss at once write equal bytes. Files
-// that cannot be read or written are no errors; the code is compiled again.
+// Cache of kernel code. The key of code is a hash of everything on which it depends: the kernel's
+// text, the target, and the compiler's build. Two processes that miss at the same time write equal
+// bytes. Files that cannot be read or written are no errors; the code is compiled again.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -17,18 +17,19 @@
 
 namespace heddle {
 
-/// Cache of kernel code in the user's cache folder, safe for several threads and processes.
+/// Cache of kernel code in the user's cache folder; safe for several threads and processes.
 class KernelCache {
 public:
   using Key = std::array<uint8_t, 32>;
 
-  /// The cache is off, so that nothing is found or kept, if HEDDLE_CACHE_LIMIT (MiB) is 0, there is
-  /// no cache folder, or the compiler has no build id. Usage error for another bad limit.
+  /// Opens the cache. It is off, so that nothing is found or kept, if HEDDLE_CACHE_LIMIT (MiB) is
+  /// 0, there is no cache folder, or the compiler has no build id. Usage error for an invalid
+  /// limit.
   static Expected<KernelCache> open();
 
   bool isOn() const { return limitBytes > 0; }
 
-  /// Key of the parts that code depends on; the compiler's build is added.
+  /// Key of the parts on which code depends; the compiler's build is added.
   Key keyOf(llvm::ArrayRef<llvm::StringRef> parts) const;
   /// Code of a key; none if it is missing or its file is damaged.
   std::optional<std::string> find(const Key &key) const;

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A compiled file carries its fused stage; any other model is imported.
+// Opens models. A compiled file contains its fused stage; any other model is imported.
 
 #include "heddle/Compiler/Models.h"
 
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace heddle {
 
-/// Parts of an opened model; contexts are declared before the module, which dies first.
+/// Members of an opened model. Contexts are declared before the module, which is destroyed first.
 struct OpenedModel::Parts {
   std::unique_ptr<Compilation> compilation; ///< for a model
   std::optional<Artifact> artifact;         ///< for a compiled file
@@ -40,7 +40,7 @@ const Artifact *OpenedModel::artifact() const {
   return parts->artifact ? &*parts->artifact : nullptr;
 }
 
-/// Diagnostics of the parser are collected, so that a damaged file is one error.
+/// Collects the parser's diagnostics, so that a damaged file is one error.
 Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileOptions &options) {
   auto parts = std::make_unique<Parts>();
   if (!isArtifactPath(model)) {
@@ -87,7 +87,8 @@ std::vector<TensorInfo> OpenedModel::tensors() const {
     return parts->compilation->model().tensors;
   std::vector<TensorInfo> tensors;
   for (const PackEntry &entry : program().pack)
-    if (entry.layout != PackEntry::Layout::Scales) // from the tensor of another entry
+    if (entry.layout != PackEntry::Layout::Scales) // scales are computed from the tensor of another
+                                                   // entry
       tensors.push_back({entry.tensor, "f32", entry.shape});
   return tensors;
 }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only dialects and passes that occur at some stage are registered, so that tools start
-// fast and refuse anything else.
+// Registration. Only dialects and passes that occur at some stage are registered, so that tools
+// start fast and reject everything else.
 
 #include "heddle/Compiler/RegisterAll.h"
 
@@ -42,7 +42,7 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
   // Stages transformer to tiled.
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
                   mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
-  // Stages after tiled; canonicalisation makes ops of ub for undefined values.
+  // Stages after tiled; canonicalisation creates ops of ub for undefined values.
   registry.insert<mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::spirv::SPIRVDialect,
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   registerTilers(registry);

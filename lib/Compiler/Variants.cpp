@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A level gives a kernel a variant only where its code is another: a device with that
-// level runs the lower one's code for all others.
+// Selection of kernel variants. A level has its own variant of a kernel only if its code differs;
+// otherwise devices of this level run the code of the lower level.
 
 #include "CodeGeneration.h"
 
@@ -25,8 +25,8 @@ static bool haveSameGrid(const VulkanVariant &a, const VulkanVariant &b) {
          });
 }
 
-/// Keeps of a kernel's variants those that have code, and of which no earlier one has the same code
-/// and grid.
+/// Keeps the variants of a kernel that have code, unless an earlier variant has equal code and an
+/// equal grid.
 static void keepDifferent(Kernel &kernel, const llvm::StringMap<const Words *> &words,
                           llvm::StringSet<> &dropped) {
   std::vector<VulkanVariant> kept;

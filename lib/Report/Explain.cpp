@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads decisions from the fused module: an op's kernel is its group's launch, its
-// partners are the other ops of the group, and the grouping pass left missed fusions
-// as an attribute of the group.
+// Reads decisions from the fused module. An op's kernel is its group's launch, its partners are the
+// other ops of the group, and missed fusions are an attribute of the group, written by the grouping
+// pass.
 
 #include "heddle/Report/Explain.h"
 
@@ -60,7 +60,7 @@ std::vector<Operation *> opsOf(kernel::GroupOp group) {
 /// Appends the decisions about a group's ops; `context` has function, layer and kernel.
 void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &explanation) {
   std::vector<Operation *> ops = opsOf(group);
-  // Ops of one name take the missed fusions of that name in turn, the last op all that are left.
+  // Ops with equal names take the missed fusions of their name in turn; the last op takes the rest.
   llvm::StringMap<size_t> seen;
   llvm::StringMap<size_t> count;
   for (Operation *op : ops)
@@ -85,7 +85,8 @@ void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &exp
   }
 }
 
-/// Names separated by commas, each once, with its count if above 1; `nothing` for an empty list.
+/// Names separated by commas, each once, with its count if it is above 1; `nothing` for an empty
+/// list.
 std::string joined(const std::vector<std::string> &words, const char *nothing) {
   std::string text;
   for (auto word = words.begin(); word != words.end(); ++word) {
@@ -103,7 +104,8 @@ std::string missedText(const OpDecision::Missed &missed) {
 
 } // namespace
 
-/// Groups and launches of a function are in the same order, one launch a group.
+/// Decisions of all groups. Groups and launches of a function have the same order, one launch per
+/// group.
 Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {
   Explanation explanation;
   for (auto func : fused.getOps<func::FuncOp>()) {
@@ -131,7 +133,7 @@ Expected<Explanation> explainModel(const std::string &model, const CompileOption
   return explainGroups(opened.module(), launches);
 }
 
-/// Whether two ops have equal decisions, and equal locations within their layers.
+/// Whether two ops have equal decisions and equal locations relative to their layers.
 static bool alike(const OpDecision &a, const OpDecision &b) {
   auto within = [](StringRef part) { return part.drop_front(layerOf(part).size()); };
   return a.function == b.function && a.op == b.op && a.kernel == b.kernel &&
@@ -139,7 +141,7 @@ static bool alike(const OpDecision &a, const OpDecision &b) {
          within(a.location) == within(b.location);
 }
 
-/// Text of all decisions; a layer that repeats another one is replaced by a line of `repeat`.
+/// Text of all decisions. A layer that repeats another one is replaced by a line from `repeat`.
 static std::string eachLayerOnce(const Explanation &explanation, bool all,
                                  llvm::function_ref<std::string(const OpDecision &)> text,
                                  llvm::function_ref<std::string(const std::string &)> repeat) {

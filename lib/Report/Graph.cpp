@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights, masks and constants are part of the op that reads them. Ops that only change
-// the form of a value (heads, roundings, caches) are part of an arrow.
+// Construction of graphs. Weights, masks and constants are part of the op that reads them. Ops that
+// only change the form of a value (heads, roundings, caches) are part of an arrow.
 
 #include "Graph.h"
 
@@ -37,8 +37,8 @@ bool isPartOfArrow(Operation *op) {
 
 Value behindArrow(Value value) { return behindGroups(value, isPartOfArrow); }
 
-/// Whether an op has a box: its result is a tensor, and it is no weight, constant or part of an
-/// arrow.
+/// Whether an op has a box: its result is a tensor, and it is not a weight, a constant or part of
+/// an arrow.
 bool hasBox(Operation *op) {
   return op->getNumResults() > 0 && isa<RankedTensorType>(op->getResult(0).getType()) &&
          !isa<WeightOp, kernel::GroupOp>(op) && !op->hasTrait<OpTrait::ConstantLike>() &&
@@ -53,7 +53,7 @@ bool worksOnStates(func::FuncOp function) {
       .wasInterrupted();
 }
 
-/// The name of an op in words: "add", "layer_norm".
+/// Readable name of an op: "add", "layer_norm".
 StringRef wordOf(Operation *op) {
   if (isa<arith::AddFOp>(op))
     return "add";
@@ -62,7 +62,7 @@ StringRef wordOf(Operation *op) {
   return op->getName().getStringRef().rsplit('.').second;
 }
 
-/// ", silu" where an op has an activation.
+/// ", silu" for an op with this activation; empty without one.
 std::string activationText(Operation *op) {
   auto activation = op->getAttrOfType<ActivationAttr>("activation");
   return activation && activation.getValue() != Activation::None
@@ -99,7 +99,8 @@ public:
 private:
   void addOp(Operation *op);
   void addOutputs();
-  /// Node of a value, none for weights and the like; made for an argument on its first read.
+  /// Node of a value; none for weights, masks and constants. Creates the node of an argument on its
+  /// first read.
   std::optional<size_t> nodeOf(Value value);
   size_t add(GraphNode node) {
     graph.nodes.push_back(std::move(node));
@@ -135,7 +136,7 @@ void Builder::addOp(Operation *op) {
   if (!numbered(layer))
     layer = "";
   std::vector<size_t> inputs;
-  // Operands of attention other than queries, keys and values are rules, in its label.
+  // Operands of attention other than queries, keys and values are rules, which its label shows.
   auto scores = dyn_cast<ScoresOpInterface>(op);
   auto isRule = [&](Value operand) {
     return isa<MaskType, BiasType>(operand.getType()) || operand == scores.getRules().sinks;
@@ -168,7 +169,7 @@ void Builder::addOutputs() {
   }
 }
 
-/// Keeps one of consecutive equal layers.
+/// Keeps one of each run of equal layers.
 FunctionGraph folded(FunctionGraph graph) {
   llvm::MapVector<StringRef, std::vector<size_t>> nodesOf;
   for (size_t i = 0; i < graph.nodes.size(); ++i)
@@ -229,7 +230,7 @@ std::vector<FunctionGraph> modelGraph(ModuleOp fused, const Dimensions &dims) {
   std::vector<func::FuncOp> all(fused.getOps<func::FuncOp>().begin(),
                                 fused.getOps<func::FuncOp>().end());
   bool some = !llvm::all_of(all, worksOnStates);
-  // encode_packed computes what encode does, over texts without padding.
+  // encode_packed computes the same function as encode, over texts without padding.
   auto isTwin = [&](func::FuncOp function) {
     StringRef name = function.getName();
     return name.consume_back("_packed") && fused.lookupSymbol(name);

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The graph of `heddle inspect --graph`: ops of a function, values between them, and
-// layers. Consecutive layers with equal ops and shapes are drawn once, with their
-// number.
+// The graph of `heddle inspect --graph`: ops of a function, values between them, and layers.
+// Consecutive layers with equal ops and shapes are drawn once, with their number.
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"
@@ -19,7 +18,7 @@ struct GraphNode {
   enum class Kind : uint8_t { Input, Op, Output } kind = Kind::Op;
   std::string label, shape;
   std::string layer;          ///< "encoder.0"; empty: not in a layer
-  std::vector<size_t> inputs; ///< nodes before this one, each once
+  std::vector<size_t> inputs; ///< earlier nodes, each once
 };
 
 struct GraphLayer {
@@ -33,11 +32,13 @@ struct FunctionGraph {
   std::vector<GraphLayer> layers;
 };
 
-/// Graphs of a module's functions at the fused stage. Functions that compute what another one does
-/// are left out: those that use states, if there are others, and those over packed texts.
+/// Graphs of a module's functions at the fused stage. Functions that repeat the computation of
+/// another one are omitted: functions that use states, if there are others, and functions over
+/// packed texts.
 std::vector<FunctionGraph> modelGraph(mlir::ModuleOp fused, const Dimensions &dims);
 
-/// Draws functions side by side, with arrows from results to equally named inputs of later ones.
+/// Draws functions next to each other, with arrows from results to inputs with equal names in later
+/// functions.
 std::string graphSvg(const std::vector<FunctionGraph> &functions);
 
 } // namespace heddle

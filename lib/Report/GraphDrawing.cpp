@@ -2,14 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data flows down. A box stands in the row before its first reader, so that keys of a
-// cross-attention stand beside its queries and inputs beside their readers. Boxes of a
-// row are in the order of the function. An arrow to the next row goes straight; an
-// arrow over several rows goes around them, residuals on the left, inputs on the right.
-// Arrows of different boxes that go around the same rows have lanes of their own, so that
-// none seems to run into another. Inputs and outputs stand outside the frames of layers.
-// Labels with masks are long and must not be cut off, so boxes are as wide as the
-// longest word and as high as their lines.
+// Layout and drawing of graphs. Data flows down. A box is in the row before its first reader, so
+// that keys of a cross-attention are next to its queries, and inputs next to their readers. Boxes
+// of a row have the order of the function.
+// An arrow to the next row is straight. An arrow over several rows passes around them: residuals on
+// the left, inputs on the right. Arrows of different boxes around the same rows have separate
+// lanes, so that they do not seem to join. Inputs and outputs are outside the frames of layers.
+// Labels with masks are long and must not be cut off, so boxes are as wide as the longest word and
+// as high as their lines.
 
 #include "Graph.h"
 
@@ -85,7 +85,7 @@ private:
   void chooseLanes();
   void place();
   bool isInput(size_t node) const { return graph.nodes[node].kind == GraphNode::Kind::Input; }
-  /// Whether an arrow goes around rows.
+  /// Whether an arrow passes around rows.
   bool goesAround(size_t from, size_t to) const { return ranks[to] != ranks[from] + 1; }
   /// Rows of a layer's boxes; none if they are folded into an equal layer.
   std::optional<std::pair<int64_t, int64_t>> rowsOf(const GraphLayer &layer) const;
@@ -100,7 +100,7 @@ private:
 
   std::vector<std::vector<std::string>> labels, shapes; ///< lines of each box
   std::vector<int64_t> ranks;
-  std::vector<size_t> lanes; ///< of the arrows that leave each box and go around rows
+  std::vector<size_t> lanes; ///< of the arrows that leave each box and pass around rows
   size_t leftLanes = 0, rightLanes = 0;
   std::vector<double> xs, tops = {40}; ///< left of each box; top of each row, and the end
   int64_t rows = 0, widest = 1;
@@ -145,7 +145,7 @@ std::optional<std::pair<int64_t, int64_t>> FunctionDrawing::rowsOf(const GraphLa
   return last < first ? std::nullopt : std::optional(std::pair(first, last));
 }
 
-/// Moves inputs up and outputs down out of the rows of layers.
+/// Moves inputs up and outputs down, out of the rows of layers.
 void FunctionDrawing::leaveFrames() {
   std::vector<bool> framed(static_cast<size_t>(rows), false);
   for (const GraphLayer &layer : graph.layers)
@@ -166,8 +166,8 @@ void FunctionDrawing::leaveFrames() {
   rows = *std::ranges::max_element(ranks) + 1;
 }
 
-/// Gives the arrows that leave a box and go around rows the innermost lane that is free there; short
-/// ones first, so that long ones go around them.
+/// Assigns to the arrows that leave a box and pass around rows the innermost free lane. Short
+/// arrows are assigned first, so that long ones pass around them.
 void FunctionDrawing::chooseLanes() {
   struct Way {
     size_t box;
@@ -184,7 +184,7 @@ void FunctionDrawing::chooseLanes() {
   }
   std::ranges::stable_sort(ways, {}, [](const Way &way) { return way.last - way.first; });
   lanes.assign(graph.nodes.size(), 0);
-  std::vector<std::vector<Way>> left, right; // ways in each lane
+  std::vector<std::vector<Way>> left, right; // arrows in each lane
   for (const Way &way : ways) {
     std::vector<std::vector<Way>> &side = isInput(way.box) ? right : left;
     auto free = std::ranges::find_if(side, [&](const std::vector<Way> &lane) {
@@ -222,7 +222,7 @@ void FunctionDrawing::place() {
   }
 }
 
-/// Ops have a blue ground (attention an orange one); inputs and outputs are rounder and grey.
+/// Draws a box. Ops are blue (attention is orange); inputs and outputs are rounder and grey.
 std::string FunctionDrawing::box(size_t node) const {
   const GraphNode &what = graph.nodes[node];
   bool op = what.kind == GraphNode::Kind::Op;
@@ -268,7 +268,7 @@ std::string FunctionDrawing::arrow(size_t from, size_t to) const {
       aside + lane * static_cast<double>((right ? rightLanes : leftLanes) - lanes[from]);
   double side = right ? width() - outside : outside;
   double start = xs[from] + (right ? boxWidth : 0), end = xs[to] + (right ? boxWidth + 2 : -2);
-  // One arrow may end where another one starts: the first higher, the second lower.
+  // One arrow may end where another one starts: it ends higher than the other starts.
   double startY = y(from) + boxHeight(from) * 2 / 3, endY = y(to) + boxHeight(to) / 3;
   double turn = right ? -8 : 8;
   std::string begun = "M" + point(start, startY) + "H" + svg::number(side + turn) + "Q" +
@@ -282,7 +282,7 @@ std::string FunctionDrawing::arrow(size_t from, size_t to) const {
               " " + point(toX, gap + 8) + "V" + svg::number(y(to) - 2));
 }
 
-/// Whether no box of the same row stands further out.
+/// Whether the box is the outermost one of its row on this side.
 bool FunctionDrawing::isOutermost(size_t node, bool right) const {
   for (size_t other = 0; other < graph.nodes.size(); ++other)
     if (ranks[other] == ranks[node] && (right ? xs[other] > xs[node] : xs[other] < xs[node]))

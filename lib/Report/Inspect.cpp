@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled files have a program; other models are lowered to theirs. The list of
-// weights has all tensors that packing requires of a checkpoint.
+// Inspection of models and compiled files. Compiled files have a program; other models are lowered
+// to it. The list of weights has all tensors that packing requires from a checkpoint.
 
 #include "heddle/Report/Inspect.h"
 
@@ -26,7 +26,7 @@ namespace heddle {
 
 namespace {
 
-/// Line about a level's shaders and their requirements beyond Vulkan 1.1.
+/// Line about the shaders of a level and their requirements beyond Vulkan 1.1.
 std::string levelLine(const Program &program, int level) {
   int64_t kernels = 0;
   std::set<std::string> needs;
@@ -34,7 +34,7 @@ std::string levelLine(const Program &program, int level) {
     for (const VulkanVariant &variant : kernel.vulkan) {
       if (variant.level != level)
         continue;
-      kernels += variant.rows < 0; // forms for few rows are not kernels of their own
+      kernels += variant.rows < 0; // forms for few rows are not separate kernels
       needs.insert(variant.features.begin(), variant.features.end());
       if (variant.subgroup)
         needs.insert("subgroups of " + std::to_string(variant.subgroup));
@@ -67,7 +67,7 @@ std::string memberList(const Artifact &artifact) {
   return text;
 }
 
-/// Usage error for a name of --dim that no function has.
+/// Usage error for a name in --dim that no function has.
 Status checkDims(const Program &program, const Dimensions &dims) {
   std::set<std::string> known;
   for (const Function &function : program.functions)
@@ -108,7 +108,7 @@ Expected<std::string> check(const std::string &path, const CompileOptions &compi
   return path + ": all checksums match\n";
 }
 
-/// A line a kernel, with the driver's own names.
+/// Statistics of pipelines, one line per kernel, under the driver's own names.
 Expected<std::string> pipelines(const std::string &path, const InspectOptions &options,
                                 const CompileOptions &compile) {
   if (!isArtifactPath(path))

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Costs come from the program's launches; a layer's cost is the sum over its groups.
+// Text of layers and their costs. Costs are from the program's launches; a layer's cost is the sum
+// over its groups.
 
 #include "ProgramText.h"
 
@@ -32,7 +33,8 @@ struct LayerCost {
   }
 };
 
-/// Elements of a group's weights that are not in `counted` yet, since groups may share weights.
+/// Number of elements of a group's weights that are not yet in `counted`, since groups may share
+/// weights.
 int64_t newParameters(kernel::GroupOp group, llvm::DenseSet<Value> &counted) {
   int64_t count = 0;
   auto isScales = [](Value operand) {
@@ -51,8 +53,8 @@ Status addLaunch(const Launch &launch, const Dimensions &dims, LayerCost &cost) 
   return {};
 }
 
-/// Costs of layers, in order of their first groups. Consecutive groups without a numbered layer but
-/// of one name share a line.
+/// Costs of layers, in the order of their first groups. Consecutive groups with equal names but no
+/// layer number share a line.
 Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &function,
                                             const Dimensions &dims, bool costs) {
   std::vector<LayerCost> layers;

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layers come from the names of locations, and equal layers from comparing their items
-// one by one.
+// Layers are found by the names of locations; equal layers by comparing their items one by one.
 
 #include "Layers.h"
 
@@ -84,7 +83,7 @@ static bool follows(StringRef before, StringRef after) {
   return a && b && a->first == b->first && a->second + 1 == b->second;
 }
 
-/// Layers are compared with the first of their run, so that a run of n equal layers needs n - 1
+/// Compares layers with the first one of their run, so that a run of n equal layers needs n - 1
 /// comparisons.
 std::vector<LayerItems> heddle::layerItems(ArrayRef<std::string> layers, EqualItems equal) {
   std::vector<LayerItems> all;

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Import gives each op a named location, the part of the model ("encoder.0.attention").
-// Passes keep locations, and compiled files keep the names. All functions work before
-// and after grouping.
+// Layers of a model. Import gives each op a named location, the part of the model
+// ("encoder.0.attention"). Passes keep locations, and compiled files keep the names. All functions
+// work before and after grouping.
 #pragma once
 
 #include "mlir/IR/Value.h"
@@ -24,41 +24,41 @@ namespace kernel {
 class GroupOp;
 } // namespace kernel
 
-/// Source of a value: looks through arguments and results of groups, and from ops that `isPassed`
-/// on to their first operands.
+/// Source of a value: looks through arguments and results of groups, and through ops for which
+/// `isPassed` holds to their first operands.
 mlir::Value behindGroups(mlir::Value value,
                          llvm::function_ref<bool(mlir::Operation *)> isPassed = nullptr);
 
-/// Name of the weight behind a value; empty if there is none.
+/// Name of the weight that is the source of a value; empty if there is none.
 llvm::StringRef weightName(mlir::Value value);
 
 /// Part of the model that an op belongs to; empty if its location has no name.
 llvm::StringRef partOf(mlir::Operation *op);
-/// Layer of a part: its name up to the first number, "encoder.0" for "encoder.0.attention", or all
-/// of it.
+/// Layer of a part: its name up to the first number, "encoder.0" for "encoder.0.attention", or the
+/// whole name.
 llvm::StringRef layerOf(llvm::StringRef part);
-/// "encoder" and 3 of the layer "encoder.3".
+/// Name and number of a layer: "encoder" and 3 for "encoder.3".
 std::optional<std::pair<llvm::StringRef, int64_t>> numbered(llvm::StringRef layer);
 
-/// Groups of a function at the fused stage, in order, and the layer of each: all layers of
-/// projections that share a launch; without any part's name, the group's.
+/// Groups of a function at the fused stage, in order, with the layer of each: all layers of
+/// projections that share a launch. If no part has a name, the layer is the group's name.
 std::vector<std::pair<kernel::GroupOp, std::string>> layersOf(mlir::func::FuncOp function);
 
 /// Consecutive items [begin, end) of a list that belong to one layer.
 struct LayerItems {
   std::string layer;
   size_t begin, end;
-  size_t like; ///< index of the first equal layer; its own if there is none before it
+  size_t like; ///< index of the first equal layer, which may be this one
 };
 
 using EqualItems = llvm::function_ref<bool(size_t a, size_t b)>;
 
-/// Divides items, given the layer of each, into layers. A layer equals the one before if their
-/// numbers are consecutive and `equal` holds for their items in turn.
+/// Divides items into layers, given the layer of each. A layer equals the previous one if their
+/// numbers are consecutive and `equal` holds for corresponding items.
 std::vector<LayerItems> layerItems(llvm::ArrayRef<std::string> layers, EqualItems equal);
 
-/// Concatenates the texts of all items, with equal layers once. `repeat` turns
-/// "encoder.1 … encoder.11: as encoder.0" into the line for the others.
+/// Concatenates the texts of all items; equal layers appear once. `repeat` turns "encoder.1 …
+/// encoder.11: as encoder.0" into the line for the others.
 std::string eachLayerOnce(llvm::ArrayRef<std::string> layers, EqualItems equal,
                           llvm::function_ref<std::string(size_t item)> text,
                           llvm::function_ref<std::string(const std::string &)> repeat);

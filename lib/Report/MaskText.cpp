@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints a mask's ops as an equivalent expression on one line; a long one is cut with
-// dots. Canonicalised formulas may differ from the text of the description.
+// Prints a mask's ops as an equivalent expression on one line; a long one is cut with dots.
+// Canonicalised formulas may differ from the description's text.
 
 #include "MaskText.h"
 
@@ -78,7 +78,7 @@ std::string MaskPrinter::chained(Value inner) {
   return inner.getDefiningOp<Op>() ? mask(inner) : nested(inner);
 }
 
-/// Offset between `before` and `behind`; empty without one, which means keys - queries.
+/// Offset between `before` and `behind`; empty if there is none, which means keys - queries.
 std::string offsetText(Value offset, const char *before, const char *behind = "") {
   return offset ? before + operandText(offset) + behind : "";
 }
@@ -161,7 +161,7 @@ StringRef operatorOf(Operation *op) {
       .Default([](Operation *) { return ""; });
 }
 
-/// Text of `x % y`, which import writes as x - (x / y) * y, and 0 for y = 0; empty for other ops.
+/// Text of `x % y`, which import expands to x - (x / y) * y, or 0 for y = 0; empty for other ops.
 std::string MaskPrinter::remainder(Operation *op) {
   if (auto choice = dyn_cast<arith::SelectOp>(op))
     if (auto zero = choice.getCondition().getDefiningOp<arith::CmpIOp>();

@@ -17,7 +17,7 @@ namespace heddle {
 /// are cut with dots.
 std::string maskText(mlir::Value mask);
 
-/// Name of a function's argument or of a cache's length; "a computed value" for others.
+/// Name of a function's argument or of a cache's length; "a computed value" for other values.
 std::string inputName(mlir::Value value);
 
 } // namespace heddle

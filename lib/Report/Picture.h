@@ -2,14 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The page of `heddle explain --tiles` and `--positions`.
+// HTML page of `heddle explain --tiles` and `--positions`.
 #pragma once
 
 #include "heddle/Support/Svg.h"
 
 namespace heddle {
 
-/// HTML page of a drawing with a text below.
+/// HTML page with a drawing and a text below it.
 inline std::string picturePage(std::string_view title, const std::string &drawing,
                                std::string_view text) {
   constexpr const char *page =

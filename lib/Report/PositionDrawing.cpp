@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values are quantised to levels, and all cells of a level's colour are one path.
-// Equal neighbours in a column are merged, since late features change slowly. A
-// transparent rectangle over each column has a title with the feature's formula.
+// Heat maps of position tables. Values are quantised to levels, and all cells of a level's colour
+// are one path. Equal neighbours in a column are merged, since features at high indices change
+// slowly. A transparent rectangle over each column has a title with the feature's formula.
 
 #include "heddle/Report/Positions.h"
 

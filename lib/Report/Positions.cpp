@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the ops that add positions, before or after grouping. Functions with equal
-// numbers share a table: a decoding step adds a later row of it.
+// Finds the ops that add positions, before or after grouping. Functions with equal numbers share a
+// table: a decoding step adds one of its later rows.
 
 #include "heddle/Report/Positions.h"
 
@@ -39,7 +39,8 @@ void fill(PositionTable &table) {
       table.values.push_back(static_cast<float>(table.scale) * rows[position * pitch + feature]);
 }
 
-/// Adds the tables of a function. Its dimension of positions, if in `dims`, gives their number.
+/// Adds the tables of a function. Its dimension of positions gives their number, if it is in
+/// `dims`.
 void addTables(func::FuncOp function, const ShapeExpressions &shapes, const Dimensions &dims,
                std::vector<PositionTable> &tables) {
   function.walk([&](PositionSinusoidalOp op) {

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plain text in the order of the program, one item a line.
+// Plain text of programs, in the order of the program, one item per line.
 
 #include "ProgramText.h"
 
@@ -63,8 +63,8 @@ Expected<int64_t> total(const std::vector<Item> &items, const Dimensions &dims,
   return sum;
 }
 
-/// Memory and cost of a function. Memory is the sum of all buffers, although temporaries share memory
-/// in a run.
+/// Memory and cost of a function. Memory is the sum of all buffers, although temporaries share
+/// memory in a run.
 struct Cost {
   int64_t flops = 0, bytes = 0, bufferBytes = 0;
 };
@@ -113,7 +113,8 @@ void addBuffers(const Function &function, const Dimensions &dims, std::string &t
   }
 }
 
-/// States of sessions, alike ones once: "  2 of i8 [B, 8, P, 64], at most 256 rows: decoder.0.self.key".
+/// States of sessions; equal ones are listed once: "  2 of i8 [B, 8, P, 64], at most 256 rows:
+/// decoder.0.self.key".
 void addStates(mlir::ModuleOp fused, std::string &text) {
   struct Kind {
     std::string what, first;
@@ -140,7 +141,7 @@ void addStates(mlir::ModuleOp fused, std::string &text) {
             (kind.count > 1 ? ", …\n" : "\n");
 }
 
-/// Launches of a kernel in all functions.
+/// Number of launches of a kernel in all functions.
 int64_t usesOf(const Kernel &kernel, const Program &program) {
   int64_t uses = 0;
   for (const Function &function : program.functions)

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A line covers a sublayer: projections, heads and output of an attention, the two
-// linear layers of a feed-forward block, or an image's patches and rows.
+// Traces of shapes. A line covers a sublayer: projections, heads and output of an attention, the
+// two linear layers of a feed-forward block, or an image's patches and rows.
 
 #include "ShapeTrace.h"
 
@@ -23,15 +23,15 @@ namespace heddle {
 
 namespace {
 
-/// Whether an op gives a line its next shape.
+/// Whether an op adds a shape to a line.
 bool isTraced(Operation *op) {
   return isa<EmbeddingOp, PatchesOp, UnfoldOp, ConcatOp, PoolOp, LinearOp, SplitHeadsOp,
              AttentionOp, MergeHeadsOp, CacheAppendOp>(op);
 }
 
-/// Follows values from op to op, in program order. A line is a part of the model as import named
-/// it, from the input of the part; ops of the part that read what the line reached add their shapes.
-/// Without names, a line is an attention between its projections, or one op.
+/// Follows values from op to op, in program order. A line is a part of the model as named by
+/// import, starting at the input of the part. Ops of the part that read a value of the line add
+/// their shapes. Without names, a line is an attention between its projections, or one op.
 class Tracer {
 public:
   explicit Tracer(func::FuncOp function) : shapes(function) {
@@ -45,7 +45,8 @@ private:
     StringRef part;
     std::optional<Shape> merged; ///< merged heads, until a projection follows
   };
-  /// A value that belongs to a line. `beside` it: of an equal projection, which adds no shapes.
+  /// A value that belongs to a line. `beside`: it is the value of an equal projection, which adds
+  /// no shapes.
   struct Reached {
     size_t line;
     bool beside;
@@ -56,16 +57,16 @@ private:
   std::optional<Reached> trace(Operation *op, std::optional<Reached> from);
   Reached extend(Operation *op, Reached from);
   Reached begin(Operation *op);
-  /// A group's arguments and results are the values that they stand for.
+  /// Maps a group's arguments and results to the values that they represent.
   void handOn(ValueRange from, ValueRange to);
   Value given(Value value) const { return sources.contains(value) ? sources.at(value) : value; }
 
   ShapeExpressions shapes;
   std::vector<Line> lines;
-  /// Lines by their part, and those without one by the value that they start from.
+  /// Lines by their part; lines without a part by the value from which they start.
   llvm::DenseMap<std::pair<StringRef, Value>, SmallVector<size_t, 1>> begun;
   llvm::DenseMap<Value, Reached> reached;
-  llvm::DenseMap<Value, Value> sources; ///< of the arguments of groups
+  llvm::DenseMap<Value, Value> sources; ///< sources of the arguments of groups
 };
 
 void Tracer::handOn(ValueRange from, ValueRange to) {
@@ -90,7 +91,8 @@ void Tracer::visit(Operation *op) {
     reached[op->getResult(0)] = *line;
 }
 
-/// The line of the first operand that has one; values beside a line count if there are no others.
+/// The line of the first operand that belongs to one. Values with `beside` count only if there are
+/// no others.
 std::optional<Tracer::Reached> Tracer::reachedBy(Operation *op) const {
   std::optional<Reached> found;
   for (Value operand : op->getOperands())
@@ -107,7 +109,7 @@ std::optional<Tracer::Reached> Tracer::trace(Operation *op, std::optional<Reache
       (!part.empty() || worksOnHeads || lines[from->line].merged))
     return extend(op, *from);
   if (worksOnHeads && !isa<AttentionOp>(op))
-    return std::nullopt; // heads of no projection
+    return std::nullopt; // heads that no projection produced
   return begin(op);
 }
 
@@ -115,7 +117,7 @@ Tracer::Reached Tracer::extend(Operation *op, Reached from) {
   Line &line = lines[from.line];
   if (isa<AttentionOp>(op)) {
     line.text.name =
-        line.part.empty() ? "attention" : line.part.str(); // its keys may have begun it
+        line.part.empty() ? "attention" : line.part.str(); // the keys may have begun the line
     return {from.line, false};
   }
   if (from.beside)
@@ -128,7 +130,7 @@ Tracer::Reached Tracer::extend(Operation *op, Reached from) {
   return from;
 }
 
-/// Begins a line, unless one of the same part begins with the same shapes.
+/// Begins a line, unless a line of the same part begins with equal shapes.
 Tracer::Reached Tracer::begin(Operation *op) {
   auto concat = dyn_cast<ConcatOp>(op);
   Value input = concat ? concat.getRows() : op->getOperand(0), start = given(input);
@@ -149,7 +151,7 @@ Tracer::Reached Tracer::begin(Operation *op) {
 std::vector<TraceLine> Tracer::take() {
   std::vector<TraceLine> all;
   for (Line &line : lines) {
-    if (line.merged) // without a projection
+    if (line.merged) // no projection follows
       line.text.shapes.push_back(*line.merged);
     all.push_back(std::move(line.text));
   }

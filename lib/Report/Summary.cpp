@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text commands read the same facts from Program::model. A program of dialect text
-// has none of them.
+// Summary of a model, from the facts in Program::model that text commands read too. A program of
+// dialect text has no such facts.
 
 #include "Summary.h"
 
@@ -57,7 +57,7 @@ public:
   }
 
 private:
-  /// `most`: the key of the most tokens that a text has.
+  /// `most`: the key of the maximum number of tokens of a text.
   static Json sideJson(const Json &side, const char *most) {
     Json object = Json::object();
     for (const auto &[name, key] : {std::pair("tokens", most), {"vocabulary", "vocabulary"}})
@@ -103,7 +103,7 @@ private:
   }
   std::string size() const { return std::to_string(parameters()) + " parameters"; }
 
-  /// The bytes of each type in which parameters are stored.
+  /// Bytes of stored parameters by type.
   std::map<std::string, int64_t> typeBytes() const {
     std::map<std::string, int64_t> bytes;
     for (const PackEntry &entry : program.pack)
@@ -126,7 +126,7 @@ private:
     return text;
   }
 
-  /// What `of` says of the source and of the target; once if it is the same.
+  /// Result of `of` for the source and the target; given once if they are equal.
   std::string ofSides(std::string (*of)(const Json &)) const {
     const std::string source = of(part("source")), target = of(part("target"));
     return source.empty() || target.empty() || source == target

@@ -10,10 +10,10 @@
 
 namespace heddle {
 
-/// Eight lines about a model: its path, kind, size, stored weights, lengths, tokenizer, chat template
-/// and labels. A line says `none` where the model has no such thing.
+/// Eight lines about a model: its path, kind, size, stored weights, lengths, tokenizer, chat
+/// template and labels. A line says `none` if the model lacks the item.
 std::string summaryText(const std::string &model, const Program &program);
-/// The same facts as an object of JSON; keys of what the model has not are missing.
+/// The same facts as a JSON object, without the keys of missing items.
 nlohmann::ordered_json summaryJson(const std::string &model, const Program &program);
 
 } // namespace heddle

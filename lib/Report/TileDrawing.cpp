@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queries go down, keys to the right. Adjacent tiles of one kind are merged, so that a
-// drawing of ten thousand tiles stays small.
+// Drawing of tile maps: queries downwards, keys to the right. Adjacent tiles of one kind are
+// merged, so that a drawing of ten thousand tiles stays small.
 
 #include "heddle/Report/Tiles.h"
 
@@ -20,7 +20,7 @@ namespace heddle {
 
 namespace {
 
-/// Names and colours of the kinds of tiles. The colours differ in brightness, for print and for
+/// Names and colours of the kinds of tiles. The colours differ in brightness, for printing and for
 /// readers with red-green blindness.
 constexpr const char *names[] = {"empty", "partial", "full"};
 const std::string colours[] = {"#eceff1", "#f2a541", svg::blue};
@@ -41,7 +41,7 @@ std::string countsText(const TilePicture &picture) {
   return text + " tiles: " + percent(picture.saved) + " of the work saved";
 }
 
-/// Kind of a block of `side` by `side` tiles: partial unless all of them are empty or full.
+/// Kind of a block of `side` by `side` tiles: empty or full if all of them are, else partial.
 TileKind together(const TilePicture &picture, int64_t row, int64_t column, int64_t side) {
   bool allEmpty = true, allFull = true;
   for (int64_t r = row; r < std::min(row + side, picture.rows); ++r)
@@ -52,7 +52,7 @@ TileKind together(const TilePicture &picture, int64_t row, int64_t column, int64
   return allEmpty ? TileKind::Empty : allFull ? TileKind::Full : TileKind::Partial;
 }
 
-/// Lines about the picture, without the map.
+/// Facts about the picture, one per line, without the map.
 std::string factsText(const TilePicture &picture) {
   std::string text = picture.layer + " of " + picture.function + ": " + sizesText(picture) +
                      "\nmask " + picture.mask + "\n";
@@ -98,7 +98,7 @@ svg::Plot plotOf(const TilePicture &picture) {
           picture.queries};
 }
 
-/// Lines between tiles; none if tiles are too small for that.
+/// Lines between tiles; none if the tiles are too small.
 std::string grid(const TilePicture &picture, const svg::Plot &plot) {
   std::string drawn;
   constexpr double least = 6;
@@ -131,7 +131,7 @@ std::string legend(const TilePicture &picture, double x, double y) {
 
 } // namespace
 
-/// The longer side has 640 units; the picture is wide enough for its legend.
+/// Draws the picture. The longer side has 640 units; the picture is wide enough for its legend.
 std::string pictureSvg(const TilePicture &picture) {
   svg::Plot plot = plotOf(picture);
   const double width = std::max(plot.left + plot.width + 24, 620.0);

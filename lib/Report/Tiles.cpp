@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the attention of --layer, its sizes and its mask, makes data for the mask's
-// inputs, and classifies the tiles by TileClasses.
+// Classification of the tiles of an attention. Finds the attention of --layer, its sizes and its
+// mask, makes data for the mask's inputs, and classifies the tiles with TileClasses.
 
 #include "heddle/Report/Tiles.h"
 
@@ -45,8 +45,8 @@ struct Candidate {
   func::FuncOp function;
 };
 
-/// All attentions, each once. A layer of several functions is taken from the first function, which
-/// works on whole sequences.
+/// All attentions, each once. If several functions have a layer, it is taken from the first one,
+/// which works on whole sequences.
 std::vector<Candidate> attentionsOf(ModuleOp module) {
   std::vector<Candidate> all;
   std::set<std::string> seen;
@@ -55,7 +55,7 @@ std::vector<Candidate> attentionsOf(ModuleOp module) {
     int64_t index = 0;
     function.walk([&](AttentionOp attention) {
       StringRef part = partOf(attention);
-      part.consume_back(".attention"); // "decoder.3.cross" stays
+      part.consume_back(".attention"); // "decoder.3.cross" keeps its suffix
       std::string layer = part.str();
       if (layer.empty() || (seen.count(layer) && !earlier.count(layer)))
         layer = function.getName().str() + "." + std::to_string(index);
@@ -92,7 +92,7 @@ std::set<std::string> sharedDims(func::FuncOp function) {
   return names;
 }
 
-/// Refuses sizes of 2^30 and more, so that sums and differences of two positions fit into i32.
+/// Rejects sizes of 2^30 and more, so that sums and differences of two positions fit into i32.
 Status checkSize(const std::string &name, int64_t value) {
   constexpr int64_t end = int64_t(1) << 30;
   if (value >= 1 && value < end)
@@ -150,7 +150,7 @@ void addDependence(Operation *op, Dependence &on) {
   }
 }
 
-/// Makes plain data for a mask's inputs: full lengths, documents of equal length, zeros.
+/// Makes simple data for a mask's inputs: full lengths, documents of equal length, zeros.
 class DataMaker {
 public:
   DataMaker(const ShapeExpressions &shapes, const Dimensions &dims, MaskPlace place)
@@ -201,8 +201,8 @@ Assumption constant(int64_t value) {
   return {[value](int64_t) { return value; }, std::to_string(value)};
 }
 
-/// Assumed data by the op that reads the input: full lengths, a quarter as prefix, four documents
-/// of equal length, tables of true; zeros otherwise.
+/// Assumed data, depending on the op that reads the input: full lengths, a quarter as prefix, four
+/// documents of equal length, tables of true; otherwise zeros.
 Assumption assume(Value value, Operation *user, ArrayRef<int64_t> shape, const MaskPlace &place) {
   constexpr int64_t documents = usualDocuments;
   int64_t last = shape.empty() ? 1 : shape.back();
@@ -230,7 +230,7 @@ Status DataMaker::make(Value value, Operation *user) {
   if (inputs.contains(value))
     return {};
   SmallVector<int64_t> shape = HEDDLE_TRY(shapeOf(value));
-  // A constant outside of the group: the evaluator sees only the group's argument.
+  // A constant outside the group: the evaluator sees only the group's argument.
   if (APInt number; matchPattern(behindGroups(value), m_ConstantInt(&number))) {
     inputs[value] = {shape, {static_cast<uint32_t>(number.getZExtValue())}};
     return {};

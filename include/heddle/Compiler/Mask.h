@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks and score rules (docs/model-description.md) as C++ values; `text()` is their
-// expression for descriptions and `--mask`:
+// Masks and score rules (docs/model-description.md) as C++ values. `text()` returns the expression
+// for descriptions and `--mask`:
 //
 //   using namespace heddle::mask;
 //   Formula i = query(), j = key();
 //   Mask m = (causal() & window(255, 0)) | where(j < 16 || table("group")[i] == table("group")[j]);
 //   jit(model, {.masks = {"decoder.mask=" + m.text()}});
 //
-// Nothing is checked here; the compiler checks the text.
+// The values are not checked here; the compiler checks the text.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace heddle::mask {
 
-/// Text of an expression; each kind (formula, mask, …) is a type.
+/// Text of an expression. Each kind of expression (formula, mask, …) has its own type.
 template <typename Kind>
 class Text {
 public:
@@ -30,7 +30,7 @@ private:
   std::string written;
 };
 
-/// A number or truth value over batch, head, query, key, literals and tables.
+/// A number or truth value that depends on batch, head, query, key, literals and tables.
 struct Formula : Text<Formula> {
   using Text::Text;
   /// INT32_MIN has no literal, as in C: a minus sign is an operator.
@@ -53,7 +53,7 @@ struct Offset : Text<Offset> {
   Offset(const char *input) : Text(input) {}
 };
 
-/// Which queries may attend to which keys.
+/// Condition under which a query may attend to a key.
 struct Mask : Text<Mask> {
   using Text::Text;
 };
@@ -70,7 +70,7 @@ template <typename Kind>
 std::string textOf(const Text<Kind> &text) {
   return text.text();
 }
-/// Text of a call, "window(255, 0)".
+/// Text of a call: "window(255, 0)".
 template <typename First, typename... Rest>
 std::string called(const char *word, const First &first, const Rest &...rest) {
   return word + ("(" + textOf(first)) + (std::string() + ... + (", " + textOf(rest))) + ")";
@@ -83,18 +83,18 @@ Kind joined(const Kind &x, const char *word, const Kind &y) {
 
 inline Formula batch() { return Formula(std::string("b")); }
 inline Formula head() { return Formula(std::string("h")); }
-/// Position of the query, from the first token of the sequence.
+/// Position of the query, counted from the first token of the sequence.
 inline Formula query() { return Formula(std::string("i")); }
 inline Formula key() { return Formula(std::string("j")); }
 
-/// A named input of i32; in score rules also of f32, except as an index.
+/// A named i32 input; in score rules also an f32 input, except as an index.
 class Table {
 public:
   explicit Table(std::string name) : name(std::move(name)) {}
   Formula operator[](const Formula &index) const {
     return Formula(name + "[" + index.text() + "]");
   }
-  /// Element in the row of the batch element.
+  /// Element in the row that belongs to the batch element.
   Formula ofBatch(const Formula &index) const {
     return Formula(name + "[b, " + index.text() + "]");
   }
@@ -166,14 +166,14 @@ inline Mask operator|(const Mask &x, const Mask &y) { return detail::joined(x, "
 inline Mask operator!(const Mask &x) { return Mask(detail::called("!", x)); }
 
 inline ScoreRule alibi() { return ScoreRule("alibi"); }
-/// ALiBi with slopes times `factor`, which must be finite and above 0.
+/// ALiBi with slopes multiplied by `factor`, which must be finite and above 0.
 inline ScoreRule alibi(double factor) {
   return ScoreRule(detail::called("alibi", Formula(factor)));
 }
 inline ScoreRule relative(int32_t buckets, int32_t maximumDistance) {
   return ScoreRule(detail::called("relative", buckets, maximumDistance));
 }
-/// DeBERTa's terms, of distances up to `reach`, a multiple of 8.
+/// DeBERTa's terms for distances up to `reach`, a multiple of 8.
 inline ScoreRule queryDistance(int32_t reach) {
   return ScoreRule(detail::called("query_distance", reach));
 }

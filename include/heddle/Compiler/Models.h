@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reports read the module of a model or of a compiled file, without its checkpoint.
+// Opens the module of a model or of a compiled file for reports, without its checkpoint.
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
@@ -16,7 +16,7 @@ namespace heddle {
 
 struct Program;
 
-/// A model or compiled file, with its module and, after `plan` or for a file, its program.
+/// A model or compiled file with its module. It has a program after `plan`, or if it is compiled.
 class OpenedModel {
 public:
   /// Opens a model at the transformer stage, or a compiled file at its fused stage.
@@ -31,7 +31,7 @@ public:
   const Program &program() const;
   /// The compiled file; null if the model is not compiled.
   const Artifact *artifact() const;
-  /// Tensors that the model requires of its checkpoint.
+  /// Tensors that the model requires from its checkpoint.
   std::vector<TensorInfo> tensors() const;
 
 private:
@@ -41,13 +41,13 @@ private:
   std::unique_ptr<Parts> parts;
 };
 
-/// Part of the model of an op, the first name in its location: "encoder.0.attention". Null for ops
-/// of dialect text, unless the text has `loc("encoder.0.attention")`.
+/// Part of the model to which an op belongs, the first name in its location: "encoder.0.attention".
+/// Null for ops of dialect text, unless the text has `loc("encoder.0.attention")`.
 mlir::StringAttr partOf(mlir::Location location);
-/// What the op makes in its part, "keys" or "values" of an attention, the name within the part's;
-/// null for anything else.
+/// Role of the op in its part, such as "keys" or "values" of an attention: the name inside the
+/// part's. Null for other ops.
 mlir::StringAttr roleOf(mlir::Location location);
-/// The location of an op with this part, and role if there is one.
+/// Location of an op with this part, and with this role unless it is null.
 mlir::Location named(mlir::StringAttr part, mlir::StringAttr role);
 /// "model.mlir:3:8", or the part of the model; empty for an unknown location.
 std::string locationText(mlir::Location location);

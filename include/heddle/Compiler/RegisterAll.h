@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All dialects and passes, for heddle-opt, the language server and the compiler's own
+// Registers all dialects and passes, for heddle-opt, the language server and the compiler's own
 // context.
 #pragma once
 
@@ -13,14 +13,14 @@ class MLIRContext;
 
 namespace heddle {
 
-/// Registers the dialects of the project and those of MLIR that occur at any stage.
+/// Registers the project's dialects and the MLIR dialects that occur at any stage.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// Passes run on one thread where the system does not start as many as MLIR's pool wants, which would
-/// end the process.
+/// Makes passes run on one thread if the system cannot start as many threads as MLIR's pool needs,
+/// which would otherwise end the process.
 void limitThreads(mlir::MLIRContext &context);
 
-/// Registers passes and pipelines of the project, and the few of MLIR that its stages use.
+/// Registers the project's passes and pipelines, and the few MLIR passes that its stages use.
 void registerAllPasses();
 
 } // namespace heddle

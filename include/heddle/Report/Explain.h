@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The answer of `heddle explain`: the kernel of each op of the fused module, and its
+// Explanation of fusion, for `heddle explain`: the kernel of each op of the fused module, and its
 // missed fusions.
 #pragma once
 
@@ -22,7 +22,7 @@ struct OpDecision {
   std::string op, location;          ///< "transformer.linear", "encoder.0.ffn"
   std::string kernel, group, root;   ///< its kernel, the name and the root of its group
   std::vector<std::string> partners; ///< other ops of the same kernel
-  /// A missed fusion: the reason's word, the other op, the reason's text, and a remedy.
+  /// A missed fusion: keyword of the reason, the other op, text of the reason, and a remedy.
   struct Missed {
     std::string reason, with, text, remedy;
     bool operator==(const Missed &) const = default;
@@ -34,12 +34,12 @@ using Explanation = std::vector<OpDecision>;
 /// Decisions about all ops of a model, in their order.
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options = {});
 
-/// Kernels of each function's launches, in order: one a group.
+/// Names of the kernels of each function's launches, in order: one per group.
 using LaunchNames = std::map<std::string, std::vector<std::string>>;
-/// Decisions of a module at the fused stage; the kernel of a group without a launch is its name.
+/// Decisions of a module at the fused stage. A group without a launch uses its name as its kernel.
 Explanation explainGroups(mlir::ModuleOp fused, const LaunchNames &launches);
 
-/// Text with equal layers once, or all of them with `all`.
+/// Text of the decisions; equal layers are printed once, or all of them with `all`.
 std::string explanationText(const Explanation &explanation, bool all = false);
 std::string explanationHtml(const Explanation &explanation, const std::string &title,
                             bool all = false);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The answer of `heddle explain --positions`: the sinusoidal positional encodings that
-// a model adds to its embeddings, as numbers and as a picture. They come from the
+// Explanation of positions, for `heddle explain --positions`: the sinusoidal positional encodings
+// that a model adds to its embeddings, as numbers and as a picture. They are computed by the
 // generator that fills the runtime's tables.
 #pragma once
 
@@ -24,15 +24,15 @@ struct PositionTable {
   }
 };
 
-/// Tables of all functions, each once. `dims` gives the number of positions, by the dimension of a
-/// function's sequences ("S", "T"); 100 by default.
+/// Tables of all functions, each once. `dims` gives the number of positions by the dimension of a
+/// function's sequences ("S", "T"); the default is 100.
 Expected<std::vector<PositionTable>> explainPositions(const std::string &model,
                                                       const Dimensions &dims,
                                                       const CompileOptions &options = {});
 
 /// Headings and first numbers of the tables.
 std::string pictureText(const std::vector<PositionTable> &tables);
-/// Heat maps with positions down and features to the right.
+/// Heat maps: positions downwards, features to the right.
 std::string pictureSvg(const std::vector<PositionTable> &tables);
 std::string pictureHtml(const std::vector<PositionTable> &tables, const std::string &title);
 

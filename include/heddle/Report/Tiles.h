@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The answer of `heddle explain --tiles`: empty, partial and full tiles of queries by
-// keys for one attention of a model and given sizes, by the analysis that the kernels
-// use. Masks that depend on data are drawn for assumed data, which the answer names.
+// Explanation of masks, for `heddle explain --tiles`: empty, partial and full tiles of queries by
+// keys for one attention of a model and given sizes, computed by the analysis that the kernels use.
+// Masks that depend on data are drawn for assumed data, which the answer names.
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
@@ -34,11 +34,12 @@ struct TilePicture {
   int64_t count(TileKind kind) const;
 };
 
-/// Usage error for an unknown layer or dimension, or for sizes beyond the limits of a picture.
+/// Usage error for an unknown layer or dimension, or for sizes that are too large for a picture.
 Expected<TilePicture> explainTiles(const std::string &model, const TileQuestion &question,
                                    const CompileOptions &options = {});
 
-/// A map of characters, at most 100 a line; for more tiles, a character stands for several.
+/// Map of characters, at most 100 per line. If there are more tiles, a character represents
+/// several.
 std::string pictureText(const TilePicture &picture);
 /// A self-contained SVG drawing.
 std::string pictureSvg(const TilePicture &picture);
