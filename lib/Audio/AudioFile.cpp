@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// libsndfile reads the samples. It takes a WAV file that ends early for a shorter one, and a frame
-// of FLAC that is damaged for silence: what a header promises is compared with what is there.
+// Reading of audio files with libsndfile. It reads a truncated WAV file as a shorter one, and a
+// damaged frame of FLAC as silence, so the header is compared with the data.
 #include "heddle/Audio/AudioFile.h"
 
 #include "Resampler.h"
@@ -25,9 +25,9 @@ namespace {
 
 constexpr int64_t leastRate = 4000, mostRate = 96000;
 constexpr int64_t mostHours = 24;
-/// What a writer says who does not know how long his stream will be.
+/// Data size that streaming WAV writers use when the length is unknown.
 constexpr uint64_t unknownSize = 0xffffffff;
-/// Chunks before the samples of a WAV file at most.
+/// Maximum number of chunks before the samples of a WAV file.
 constexpr int mostChunks = 1000;
 
 struct Close {
@@ -50,11 +50,11 @@ uint64_t numberOf(const unsigned char *bytes, int count) {
   return number;
 }
 
-/// Walks the chunks of a WAV file up to its samples: they must be as many as it says.
+/// Checks the chunks of a WAV file up to its samples, whose number must match the header.
 Status checkChunks(const std::string &path, std::FILE *file, bool isLong) {
   std::fseek(file, 0, SEEK_END);
   const auto end = static_cast<uint64_t>(std::ftell(file));
-  uint64_t longSize = unknownSize; // of a chunk ds64
+  uint64_t longSize = unknownSize; // from a chunk ds64
   uint64_t at = 12;
   for (int chunk = 0; chunk < mostChunks; ++chunk) {
     unsigned char head[24] = {};
@@ -79,7 +79,7 @@ Status checkChunks(const std::string &path, std::FILE *file, bool isLong) {
   return wrong(path, "samples in a WAV file", "none");
 }
 
-/// The kind of file by its first bytes, checked as far as libsndfile does not.
+/// Identifies the file by its first bytes, and checks what libsndfile does not.
 Status checkKind(const std::string &path) {
   HEDDLE_TRY(checkRegularFile(path));
   const File file(std::fopen(path.c_str(), "rb"));
@@ -100,14 +100,14 @@ Status checkKind(const std::string &path) {
 
 //===- Samples -----------------------------------------------------------===//
 
-/// What libsndfile says, as the end of an error.
+/// libsndfile's message, as the end of an error.
 std::string saidBy(SNDFILE *file) {
   std::string text = printable(sf_strerror(file));
   text.erase(text.find_last_not_of(". ") + 1);
   return text;
 }
 
-/// What libsndfile noted about a stream without failing, such as frames of FLAC that are damaged.
+/// Whether libsndfile logged errors without failing, such as damaged FLAC frames.
 bool notedErrors(SNDFILE *file) {
   std::string log(1 << 14, '\0');
   sf_command(file, SFC_GET_LOG_INFO, log.data(), static_cast<int>(log.size()));
@@ -124,7 +124,7 @@ Status checkFormat(const std::string &path, const SF_INFO &info) {
   return {};
 }
 
-/// Two channels become their mean, in place.
+/// Averages two channels in place.
 std::span<const float> mix(std::vector<float> &block, size_t frames, int channels) {
   if (channels == 2)
     for (size_t i = 0; i < frames; ++i)

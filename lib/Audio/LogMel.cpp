@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys and defaults of Transformers' WhisperFeatureExtractor, and its steps: frames of a periodic
-// Hann window, powers of their transform, triangles on Slaney's mel scale, log10, the quietest 80 dB
-// below the loudest, scaled.
+// The steps of Transformers' WhisperFeatureExtractor, with its keys and defaults. The steps are
+// frames of a periodic Hann window, power spectrum, triangular filters on Slaney's mel scale,
+// log10, clamping to 80 dB below the loudest value, and scaling.
 #include "heddle/Audio/LogMel.h"
 
 #include "heddle/Support/Json.h"
@@ -25,7 +25,7 @@ namespace {
 
 //===- preprocessor_config.json ------------------------------------------===//
 
-/// A number; 0 where the key is missing.
+/// A number; 0 if the key is missing.
 Expected<float> numberAt(const JsonField &keys, const char *key) {
   const auto field = keys.find(key);
   if (field && (!field->value().is_number() || !std::isfinite(field->value().get<float>())))
@@ -33,7 +33,7 @@ Expected<float> numberAt(const JsonField &keys, const char *key) {
   return field ? field->value().get<float>() : 0;
 }
 
-/// Error unless a key is missing or has the only value that is built.
+/// Error unless the key is missing or has the only supported value.
 Status checkOnly(const JsonField &keys, const char *key, const Json &built) {
   const auto field = keys.find(key);
   return field && field->value() != built ? Status(field->expected(foundText(built))) : Status();
@@ -41,9 +41,9 @@ Status checkOnly(const JsonField &keys, const char *key, const Json &built) {
 
 //===- Slaney's mel scale ------------------------------------------------===//
 
-/// Straight up to 1 kHz, which is mel 15, and logarithmic above (Auditory Toolbox, 1998).
+/// Linear up to 1 kHz, which is mel 15, and logarithmic above (Auditory Toolbox, 1998).
 constexpr double bendHertz = 1000, bendMel = 15, hertzAMel = 200.0 / 3;
-/// Filters reach up to here, whatever the rate.
+/// Upper end of the filters, independent of the rate.
 constexpr double mostHertz = 8000;
 
 double logStep() { return std::log(6.4) / 27; }
@@ -62,7 +62,7 @@ std::vector<double> hannWindow(int64_t size) {
   return window;
 }
 
-/// Powers of the transform of frames, bin by bin from 0 Hz to half the rate.
+/// Power spectrum of frames, bin by bin from 0 Hz to half the rate.
 class Powers {
 public:
   explicit Powers(int64_t size)
@@ -75,7 +75,7 @@ public:
     transform.transform_real(frame.data(), bins.data());
     for (size_t i = 1; i < bins.size(); ++i)
       powers[i] = std::norm(bins[i]);
-    // The first and the last bin are real numbers, and share a place.
+    // The first and the last bin are real numbers and share an element.
     powers.front() = bins[0].real() * bins[0].real();
     powers.back() = bins[0].imag() * bins[0].imag();
     return powers;
@@ -89,7 +89,7 @@ private:
   std::vector<double> powers;
 };
 
-/// What no power is below, and how far the quietest number may be below the loudest, in log10.
+/// Lower bound of a power, and the range of values below the loudest one, in log10.
 constexpr double leastPower = 1e-10;
 constexpr float span = 8;
 
@@ -111,7 +111,7 @@ Expected<LogMel> LogMel::fromJson(std::string_view text, const std::string &file
     return HEDDLE_TRY(keys.get("n_fft")).expected("an even number");
   const int64_t seconds = HEDDLE_TRY(keys.numberOr("chunk_length", 30, 1, 300));
   mel.windowSamples = mel.samplingRate * seconds;
-  // Reflection needs more samples than it adds, and the model a frame.
+  // Reflection needs more samples than it adds, and the model at least one frame.
   if (mel.windowSamples <= mel.size / 2 || mel.windowSamples < mel.hop)
     return HEDDLE_TRY(keys.get("chunk_length"))
         .expected("more seconds, for these n_fft and hop_length");
@@ -121,7 +121,7 @@ Expected<LogMel> LogMel::fromJson(std::string_view text, const std::string &file
 }
 
 void LogMel::makeFilters() {
-  const int64_t last = size / 2; // bin of half the rate
+  const int64_t last = size / 2; // bin at half the rate
   auto edge = [&](int64_t i) {
     return hertzOf(mostMel() * static_cast<double>(i) / static_cast<double>(bandCount + 1));
   };
@@ -137,7 +137,7 @@ void LogMel::makeFilters() {
         continue;
       if (filter.weights.empty())
         filter.first = static_cast<size_t>(bin);
-      filter.weights.push_back(height * 2 / (high - low)); // all triangles have one area
+      filter.weights.push_back(height * 2 / (high - low)); // all triangles have equal areas
     }
     filters.push_back(std::move(filter));
   }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// libsamplerate's best converter: a fifth of the time is enough for the medium one, but that takes
-// 2 to 20 dB from what lies between 7.2 and 7.6 kHz, which models have heard.
+// Uses libsamplerate's best converter. The medium one takes a fifth of the time, but it attenuates
+// 7.2 to 7.6 kHz by 2 to 20 dB, and models were trained with these frequencies.
 #include "Resampler.h"
 
 #include <samplerate.h>

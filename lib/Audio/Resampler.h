@@ -14,11 +14,11 @@ struct SRC_STATE_tag;
 
 namespace heddle {
 
-/// Resamples one channel, block by block, so that an audio of hours need not be held at both rates.
+/// Resamples one channel block by block, so that hours of audio need not be kept at both rates.
 class Resampler {
 public:
   static Expected<Resampler> create(int64_t from, int64_t to);
-  /// Appends to `samples` what a block gives; the last block gives what is left.
+  /// Appends the resampled block to `samples`; the last block also flushes the remaining samples.
   Status add(std::span<const float> block, bool isLast, std::vector<float> &samples);
 
 private:
@@ -26,7 +26,7 @@ private:
     void operator()(SRC_STATE_tag *state) const;
   };
   double ratio = 1;
-  std::unique_ptr<SRC_STATE_tag, Free> state; ///< null where both rates are the same
+  std::unique_ptr<SRC_STATE_tag, Free> state; ///< null if both rates are equal
   std::vector<float> room;
 };
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// libpng and libjpeg leave a damaged file by longjmp, past no destructor: whatever
-// has one lives outside of the functions that call setjmp.
+// Reading of image files. libpng and libjpeg report a damaged file by longjmp, which skips
+// destructors: every object with a destructor is outside the functions that call setjmp.
 #include "heddle/Images/Image.h"
 
 #include "heddle/Support/SystemError.h"
@@ -27,7 +27,8 @@ using namespace heddle;
 
 namespace {
 
-/// Pixels of an image at most, as many as other tools take: a small file may claim any size.
+/// Maximum number of pixels of an image, equal to other tools' limit: a small file may claim any
+/// size.
 constexpr int64_t mostPixels = int64_t(1) << 27;
 
 struct Close {
@@ -35,7 +36,7 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
-/// Where a library's error goes, and its message.
+/// Jump target for a library's error, and its message.
 struct Failure {
   std::jmp_buf escape;
   char message[256] = {};
@@ -59,10 +60,10 @@ uint8_t *rowOf(Image &image, int64_t y) { return image.pixels.data() + 3 * y * i
 
 //===- Exif --------------------------------------------------------------===//
 
-/// What Exif data begin with in JPEG files.
+/// First bytes of Exif data in JPEG files.
 constexpr std::string_view exifMark("Exif\0\0", 6);
 
-/// How the camera was held, 1 to 8; 1: upright.
+/// Exif orientation, 1 to 8; 1: upright.
 int orientationOf(std::span<const uint8_t> data) {
   std::unique_ptr<ExifData, decltype(&exif_data_unref)> exif(
       exif_data_new_from_data(data.data(), static_cast<unsigned>(data.size())), exif_data_unref);
@@ -71,7 +72,7 @@ int orientationOf(std::span<const uint8_t> data) {
   return isNumber ? exif_get_short(entry->data, exif_data_get_byte_order(exif.get())) : 1;
 }
 
-/// Turned and mirrored so that it stands upright.
+/// Rotates and mirrors an image so that it is upright.
 Image upright(Image image, int orientation) {
   if (orientation < 2 || orientation > 8)
     return image;
@@ -131,7 +132,7 @@ bool readPng(Png &png, std::FILE *file, Image &image) {
   for (int64_t y = 0; y < image.height; ++y)
     png.rows.push_back(rowOf(image, y));
   png_read_image(png.reader, png.rows.data());
-  png_read_end(png.reader, png.info); // a chunk eXIf may stand behind the pixels
+  png_read_end(png.reader, png.info); // a chunk eXIf may follow the pixels
   png_uint_32 size = 0;
   png_bytep exif = nullptr;
   if (png_get_eXIf_1(png.reader, png.info, &size, &exif) && size < 0xffff) {
@@ -144,7 +145,7 @@ bool readPng(Png &png, std::FILE *file, Image &image) {
 
 //===- JPEG --------------------------------------------------------------===//
 
-/// The orientation of the first marker that holds Exif data.
+/// Orientation in the first marker with Exif data.
 int orientationOf(jpeg_saved_marker_ptr marker) {
   for (; marker; marker = marker->next)
     if (std::string_view(reinterpret_cast<const char *>(marker->data), marker->data_length)
@@ -168,7 +169,7 @@ struct Jpeg {
       jpeg->err->format_message(jpeg, text);
       static_cast<Failure *>(jpeg->client_data)->leave(text);
     };
-    // Some warnings are images that end early or have damaged parts; others change no pixel.
+    // Some warnings mean that the image is truncated or damaged; others do not affect pixels.
     errors.emit_message = [](j_common_ptr jpeg, int level) {
       constexpr int damage[] = {JWRN_JPEG_EOF, JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE,
                                 JWRN_MUST_RESYNC};
@@ -180,7 +181,7 @@ struct Jpeg {
   ~Jpeg() { jpeg_destroy_decompress(&reader); }
 };
 
-/// Red, green and blue of inks; Adobe's files hold them inverted.
+/// Converts CMYK to RGB; Adobe's files store inverted values.
 void mixInks(const std::vector<uint8_t> &inks, bool inverted, uint8_t *rgb) {
   for (size_t x = 0; x * 4 < inks.size(); ++x) {
     auto ink = [&](size_t i) { return inverted ? 255 - inks[4 * x + i] : inks[4 * x + i]; };

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys and defaults of the image processors of Transformers (ViT, DeiT, CLIP, BiT and
-// their "Fast" twins), which write most of them into the file.
+// Image processing by preprocessor_config.json, with the keys and defaults of the image processors
+// of Transformers (ViT, DeiT, CLIP, BiT and their "Fast" variants), which write most keys into the
+// file.
 #include "heddle/Images/Image.h"
 
 #include "heddle/Support/Json.h"
@@ -19,16 +20,16 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Pixels of a resized image at most: a long strip of pixels may ask for many.
+/// Maximum number of pixels of a resized image: resizing a long strip may need many.
 constexpr int64_t mostPixels = int64_t(1) << 27;
-/// Sides of an image at most, so that no file asks for gigabytes.
+/// Maximum length of an image's side, so that no file requests gigabytes.
 constexpr int64_t mostSide = 4096;
 
 class Keys {
 public:
   Keys(const Json &json, std::string place) : json(json), place(std::move(place)) {}
 
-  /// The value of a key; null where it is missing or null.
+  /// The value of a key; null if it is missing or null.
   const Json &operator[](const char *key) const {
     static const Json none;
     auto found = json.find(key);
@@ -65,7 +66,7 @@ public:
   std::string place;
 };
 
-/// The steps that are built; another that is switched on is an error.
+/// Supported steps; enabling another one is an error.
 constexpr const char *steps[] = {"do_resize", "do_center_crop", "do_rescale", "do_normalize",
                                  "do_convert_rgb"};
 
@@ -79,7 +80,7 @@ Status refuseOthers(const Keys &keys) {
                          : keys.expected("crop_pct", "no such key: it is not built", share);
 }
 
-/// What a processor does where its file leaves a key out.
+/// Defaults of a processor for keys that its file omits.
 struct Defaults {
   std::string_view type;
   bool shortest; ///< a single number as the size means the shorter edge
@@ -100,11 +101,11 @@ const Defaults &defaultsOf(const Keys &keys) {
                                [&](const Defaults &d) { return name.starts_with(d.type); });
 }
 
-/// The middle of an image, with zeros around it where the image is smaller.
+/// Centre of an image, padded with zeros if the image is smaller.
 Image middle(const Image &image, int64_t width, int64_t height) {
   Image result{width, height, std::vector<uint8_t>(static_cast<size_t>(3 * width * height))};
-  // Halves of an odd difference are rounded down where something is cut off, and so are they where
-  // zeros are added: these count from the other side.
+  // Half of an odd difference is rounded down, both for cropping and for padding, which counts from
+  // the opposite side.
   auto offset = [](int64_t from, int64_t to) {
     return from >= to ? (from - to) / 2 : -((to - from + 1) / 2);
   };

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each pixel is a weighted sum of those around its place, wider where the image
-// shrinks; columns first, then rows. Weights are integers, so that every processor
-// gives the same pixels.
+// Resizing of images. Each pixel is a weighted sum of the pixels around its place, with a wider
+// window if the image shrinks; columns first, then rows. Weights are integers, so that every
+// processor gives equal pixels.
 #include "heddle/Images/Image.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace heddle;
 namespace {
 
 struct Kernel {
-  double reach; ///< beyond it weights are 0
+  double reach; ///< distance from which weights are 0
   double (*weight)(double distance);
 };
 
@@ -26,7 +26,7 @@ double sinc(double x) {
 
 Kernel kernelOf(ImageFilter filter) {
   switch (filter) {
-  case ImageFilter::Nearest: // has no weights, see `nearest`
+  case ImageFilter::Nearest: // has no weights; see `nearest`
   case ImageFilter::Box:
     return {0.5, [](double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }};
   case ImageFilter::Bilinear:
@@ -51,7 +51,7 @@ Kernel kernelOf(ImageFilter filter) {
 
 constexpr int fractionBits = 22;
 
-/// The pixels of a line that one pixel of the result is made of.
+/// Weights of the source pixels in a line that contribute to one pixel of the result.
 struct Window {
   int64_t first = 0;
   std::vector<int32_t> weights;
@@ -79,7 +79,7 @@ std::vector<Window> windowsOf(int64_t from, int64_t to, ImageFilter filter) {
   return windows;
 }
 
-/// Lines of pixels resized along one axis: pixel x of line y lies at 3 * (x * step + y * pitch).
+/// Lines of pixels resized along one axis: pixel x of line y is at 3 * (x * step + y * pitch).
 struct Lines {
   int64_t count, step, pitch;
 };

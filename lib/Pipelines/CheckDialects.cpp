@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks the dialect of every op against a list. Types and attributes need no
-// check: none occurs without an op of a dialect that uses it.
+// Checks the dialect of every op against a list. Types and attributes need no check, since they
+// occur only together with an op of a dialect that uses them.
 
 #include "heddle/Pipelines/Passes.h"
 

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Order of all passes: transformer ▶ fused ▶ program ▶ tiled, and from there
-// cpu ▶ llvm or gpu ▶ spirv. cse and canonicalize run between stages where they
-// help readers and later passes, but never between the CPU lowering and LLVM,
-// where canonicalization of vectors can explode.
+// Order of all passes: transformer ▶ fused ▶ program ▶ tiled, and then cpu ▶ llvm or gpu ▶ spirv.
+// Passes cse and canonicalize run between stages if they help readers and later passes. They do not
+// run between the CPU lowering and LLVM, where canonicalization of vectors can explode.
 
 #include "heddle/Pipelines/Pipelines.h"
 
@@ -67,7 +66,7 @@ void buildCpuPipeline(OpPassManager &pm, const std::string &isa) {
   pm.addPass(createConvertKernelToCpu({isa}));
 }
 
-// Loop invariants are hoisted while loops are still structured. Conversions are nested as far as
+// Loop invariants are hoisted while loops are still structured. Conversions are nested as deeply as
 // possible, because nested pipelines lower kernels in parallel.
 void buildLlvmPipeline(OpPassManager &pm) {
   OpPassManager &function = pm.nest<func::FuncOp>();

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Concatenates the stages' pipelines for a compilation, and for heddle-opt by
-// name.
+// Concatenates the stages' pipelines, for a compilation and for named pipelines of heddle-opt.
 
 #include "heddle/Pipelines/Passes.h"
 #include "heddle/Pipelines/Pipelines.h"
@@ -19,7 +18,7 @@ namespace heddle {
 
 namespace {
 
-/// The stage from which `stage` is made.
+/// The stage from which `stage` is lowered.
 Stage before(Stage stage) {
   switch (stage) {
   case Stage::Gpu:
@@ -80,7 +79,7 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
                                  llvm::cl::init("")};
 };
 
-/// Registers `heddle-to-<stage>`: all passes from the transformer stage on.
+/// Registers `heddle-to-<stage>`: all passes after the transformer stage.
 void registerStage(Stage stage) {
   std::string name = std::string("heddle-to-") + toString(stage);
   std::string text =
@@ -102,13 +101,13 @@ void registerStage(Stage stage) {
 LogicalResult runTo(ModuleOp module, Stage from, Stage to, const StageOptions &options) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
 #ifdef NDEBUG
-  // No pass behind the tiled stage has anything but a pass's output to verify, which took a sixth of the
-  // time of a compilation.
+  // Passes after the tiled stage only verify the output of other passes, which took a sixth of a
+  // compilation's time.
   if (from == Stage::Tiled)
     pm.enableVerifier(false);
 #endif
   if (from == to)
-    addStage(pm, to, options); // the transformer stage is made from itself
+    addStage(pm, to, options); // the transformer stage is lowered from itself
   else
     addStages(pm, from, to, options);
   return pm.run(module);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of stages and targets, the words of `--emit` and `--target`, both ways.
+// Conversion of stages and targets to and from names, the values of `--emit` and `--target`.
 
 #include "heddle/Pipelines/Stage.h"
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Newer folders have the templates in files of their own, which go before
+// Reading and choice of templates. Newer folders have templates in separate files, which override
 // tokenizer_config.json.
 #include "heddle/Templates/ChatTemplate.h"
 
@@ -30,7 +30,7 @@ struct Named {
   std::string name, text, file;
 };
 
-/// A template, or what is wrong with it, which matters where it is chosen.
+/// A template, or its error, which is reported only if the template is chosen.
 struct ReadTemplate {
   Named source;
   Expected<Template> read;
@@ -41,8 +41,8 @@ constexpr const char *usual = "default", *ofTools = "tool_use";
 } // namespace
 
 struct ChatTemplate::Parts {
-  std::string name;             ///< of the folder or file
-  Json tokens = Json::object(); ///< bos_token and its like
+  std::string name;             ///< path of the folder or file
+  Json tokens = Json::object(); ///< bos_token and similar
   std::vector<ReadTemplate> templates = {};
 
   Expected<const Template *> find(const std::string &wanted) const;
@@ -51,7 +51,7 @@ struct ChatTemplate::Parts {
 
 namespace {
 
-/// The templates of a folder, the first of a name counting.
+/// Templates of a folder; the first one with a name is used.
 Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &config) {
   std::vector<Named> found;
   if (const fs::path path = folder / "chat_template.jinja"; isThere(path))
@@ -89,7 +89,7 @@ Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &con
   return found;
 }
 
-/// bos_token, eos_token and their like of the files that may have them, the first counting.
+/// Special tokens (bos_token, eos_token, …) of several files; the first value is used.
 Json tokensOf(std::initializer_list<const Json *> files) {
   Json tokens = Json::object();
   for (const Json *file : files)
@@ -120,7 +120,7 @@ Expected<std::vector<Named>> templatesOf(const Gguf &file) {
   return found;
 }
 
-/// bos_token and its like by their ids.
+/// Special tokens (bos_token, …) by their ids.
 Expected<Json> tokensOf(const Gguf &file) {
   Json tokens = Json::object();
   if (!file.find("tokenizer.ggml.tokens"))
@@ -148,7 +148,7 @@ static std::string namesOf(const std::vector<ReadTemplate> &templates) {
   return listText(templates, [](const ReadTemplate &one) { return printable(one.source.name); });
 }
 
-/// Error where there is none of this name, or it cannot be read.
+/// The template with this name. Error if there is none, or if it is invalid.
 Expected<const Template *> ChatTemplate::Parts::find(const std::string &wanted) const {
   for (const ReadTemplate &one : templates)
     if (one.source.name == wanted)
@@ -158,7 +158,7 @@ Expected<const Template *> ChatTemplate::Parts::find(const std::string &wanted) 
                     namesOf(templates));
 }
 
-/// The template of a name, or that which Transformers takes for these variables.
+/// The template with the given name, or the one that Transformers chooses for these variables.
 Expected<const Template *> ChatTemplate::Parts::choose(const std::string &wanted,
                                                        const Json &variables) const {
   const bool hasTools = variables.contains("tools") && !variables["tools"].is_null();
@@ -170,7 +170,7 @@ Expected<const Template *> ChatTemplate::Parts::choose(const std::string &wanted
   return find(asksTools ? ofTools : usual);
 }
 
-/// Refuses what a template would leave out. Transformers says nothing there.
+/// Rejects variables that the template would ignore. Transformers ignores them silently.
 static Status checkReads(const Template &chosen, const std::string &name, const Json &variables) {
   for (const char *key : {"tools", "documents"})
     if (const Json value = variables.value(key, Json()); !value.empty() && !chosen.names(key))
@@ -198,7 +198,7 @@ Expected<ChatTemplate> ChatTemplate::named(const std::string &name) const {
 bool ChatTemplate::isIn(const std::string &folder) {
   const auto model = modelPath(folder);
   if (!model)
-    return true; // `open` says why it cannot be read
+    return true; // `open` reports why it cannot be read
   const fs::path path(*model);
   if (isGguf(*model)) {
     auto file = Gguf::open(*model);
@@ -209,7 +209,7 @@ bool ChatTemplate::isIn(const std::string &folder) {
     return true;
   auto config = readObject(path / tokenizerConfigName);
   if (!config)
-    return true; // `open` says why it cannot be read
+    return true; // `open` reports why it cannot be read
   auto found = templatesOf(path, *config);
   return !found || !found->empty();
 }
@@ -270,7 +270,7 @@ Expected<ChatTemplate> ChatTemplate::fromJson(std::string_view json, const std::
   return make(std::move(parts));
 }
 
-/// Readers before there were others read the template named default.
+/// Writes `template` for the default template: older readers know only this key.
 std::string ChatTemplate::toJson() const {
   Json json = Json::object();
   for (const auto &[source, read] : parts->templates)
@@ -311,7 +311,7 @@ Expected<RenderedText> ChatTemplate::renderParts(const Json &messages, bool addG
   if (!variables.is_object())
     return inputError(parts->name + ": expected an object of variables, found another value");
   Json own = parts->tokens;
-  own["tools"] = nullptr; // templates ask whether they are none
+  own["tools"] = nullptr; // templates test whether `tools` is none
   own["documents"] = nullptr;
   own["add_generation_prompt"] = addGenerationPrompt;
   Json given = {{"messages", messages}};

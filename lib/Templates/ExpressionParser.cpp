@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From what binds least to what binds most: if else, or, and, not, comparisons,
-// + -, ~, * / // %, **, signs, then filters and tests. A sign binds more than a
-// filter: -1|abs is (-1)|abs.
+// Parser of expressions. Precedence from lowest to highest: if else, or, and, not, comparisons, +
+// -, ~, * / // %, **, signs, then filters and tests. A sign binds more tightly than a filter:
+// -1|abs is (-1)|abs.
 #include "Parser.h"
 
 namespace heddle::templates {
@@ -180,7 +180,7 @@ ExpressionParser::Result ExpressionParser::parseConcat() {
   return make(Expression::Concat, line, std::move(parts));
 }
 
-/// Level 0: sums, whose parts are joined by ~; 1: products; 2: powers, from left to right.
+/// Level 0: sums, with operands joined by ~; 1: products; 2: powers, from left to right.
 ExpressionParser::Result ExpressionParser::parseArithmetic(size_t level) {
   static constexpr std::initializer_list<const char *> signs[] = {
       {"+", "-"}, {"*", "/", "//", "%"}, {"**"}};
@@ -266,7 +266,7 @@ ExpressionParser::Result ExpressionParser::parseTest(ExpressionPtr value) {
     HEDDLE_TRY(parseArguments(*made));
   } else if (((token().kind >= Token::Name && token().kind <= Token::Float) && !isWord) ||
              token().isSign("[") || token().isSign("{")) {
-    // As in `x is divisibleby 3`; names of operators are arguments too, which fails as in Jinja.
+    // As in `x is divisibleby 3`. Names of operators are arguments too, which fails as in Jinja.
     Guard guard(levels);
     HEDDLE_TRY(checkNesting());
     ExpressionPtr primary = HEDDLE_TRY(parsePrimary());
@@ -312,7 +312,7 @@ ExpressionParser::Result ExpressionParser::parseSubscript(ExpressionPtr object) 
   return make(Expression::Item, line, listOf(std::move(object), std::move(key)));
 }
 
-/// Behind `[`: a key, or a slice with one or two colons.
+/// After `[`: a key, or a slice with one or two colons.
 ExpressionParser::Result ExpressionParser::parseKey(ExpressionPtr object, int line) {
   ExpressionPtr bounds[3];
   size_t colons = 0;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An attribute is looked for among methods first and keys then, an item the other
-// way round: message.items is a method, message['items'] may be a value.
+// Evaluation of expressions. An attribute is looked up first among methods and then among keys, an
+// item in the opposite order: message.items is a method, message['items'] may be a value.
 #include "InterpreterScopes.h"
 #include "Strings.h"
 
@@ -169,7 +169,7 @@ Expected<Value> Interpreter::evaluateItem(const Expression &expression) {
 
 namespace {
 
-/// Places of a slice, as Python cuts: bounds beyond the ends are moved there.
+/// Indices of a slice, as in Python: bounds beyond the ends are clamped.
 Expected<std::vector<size_t>> slicePlaces(const std::optional<int64_t> (&bounds)[3], int64_t size) {
   const int64_t step = bounds[2].value_or(1);
   if (step == 0)
@@ -183,7 +183,7 @@ Expected<std::vector<size_t>> slicePlaces(const std::optional<int64_t> (&bounds)
   const int64_t first = placeOf(bounds[0], step > 0 ? 0 : size - 1);
   const int64_t end = placeOf(bounds[1], step > 0 ? size : -1);
   std::vector<size_t> places;
-  // The step may be too large to be added.
+  // The sum may overflow if the step is large.
   for (int64_t at = first; step > 0 ? at < end : at > end; at += step) {
     places.push_back(static_cast<size_t>(at));
     if (step > 0 ? step >= end - at : step <= end - at)
@@ -263,7 +263,7 @@ Expected<Arguments> Interpreter::evaluateArguments(const Expression &expression)
 Expected<Value> Interpreter::call(const Value &function, Arguments arguments) {
   if (!function.is(Kind::Function))
     return inputError("expected a function to call, found " + describe(function));
-  // Held, since a macro may give its name another value.
+  // Held, because a macro may assign another value to its name.
   auto object = std::static_pointer_cast<FunctionObject>(function.sharedObject());
   if (object->macro)
     return callMacro(*object, std::move(arguments));
@@ -348,7 +348,7 @@ Expected<Value> Interpreter::evaluateCompare(const Expression &expression) {
   return Value(true);
 }
 
-/// The value that decides, as in Python: none or 'x' is 'x'.
+/// Value of `and` and `or`, as in Python the operand that decides: none or 'x' is 'x'.
 Expected<Value> Interpreter::evaluateLogic(const Expression &expression) {
   Value value;
   for (const ExpressionPtr &part : expression.parts) {

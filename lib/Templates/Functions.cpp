@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Functions.h.
+// Binding of arguments to the parameters of filters, tests, methods and global functions.
 #include "Interpreter.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct ParameterText {
   bool isOptional;
 };
 
-/// "old new count=" as its parts; `any` is set by a last "*".
+/// Splits "old new count=" into parameters; a last "*" sets `any`.
 std::vector<ParameterText> parametersOf(std::string_view text, bool &any) {
   std::vector<ParameterText> parameters;
   while (!text.empty()) {
@@ -118,7 +118,7 @@ Expected<Value> applyFunction(const Function &function, Interpreter &interpreter
   if (!function.apply)
     return inputError(placeOf(function) +
                       "expected a function that is built, found one that is not");
-  if (self.isText()) // all read it, few keep it
+  if (self.isText()) // all functions read the text, few keep it
     HEDDLE_TRY(interpreter.budgetOf().step(self.text().size() / 64));
   bool any = false;
   const std::vector<ParameterText> parameters = parametersOf(function.parameters, any);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Functions.h.
+// Global functions: range, dict, namespace and others.
 #include "Interpreter.h"
 #include "Strings.h"
 
@@ -11,7 +11,7 @@ namespace heddle::templates {
 namespace {
 
 Expected<Value> range(Call &call) {
-  constexpr uint64_t longest = 100'000; // as Jinja's sandbox has it
+  constexpr uint64_t longest = 100'000; // limit of Jinja's sandbox
   const Values &given = call.rest.byPlace;
   if (given.empty() || given.size() > 3 || !call.rest.byName.empty())
     return inputError("range: expected one to three whole numbers, found " +
@@ -44,7 +44,7 @@ Expected<Value> range(Call &call) {
   return Value::sequence(Kind::Range, std::move(numbers), call.budget, std::move(shown));
 }
 
-/// Entries of a mapping or of a list of pairs, and those that were given by name.
+/// Entries of a mapping or of a list of pairs, and of arguments by name.
 Expected<std::vector<std::pair<Value, Value>>> givenEntries(Call &call) {
   std::vector<std::pair<Value, Value>> entries;
   if (call.rest.byPlace.size() > 1)
@@ -81,9 +81,9 @@ Expected<Value> makeNamespace(Call &call) {
   return call.interpreter.makeNamespace(std::move(attributes));
 }
 
-/// The template's own complaint about what it was given.
+/// raise_exception: the template rejects its input.
 Expected<Value> raise(Call &call) {
-  constexpr size_t most = 200; // a sentence for people
+  constexpr size_t most = 200; // a sentence for the user
   const std::string text = HEDDLE_TRY(textOf(call.value(0), call.budget));
   return inputError("expected what the template takes, found: " + printable(shortened(text, most)));
 }

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Interpreter.h.
+// Execution of statements, loops and macros.
 #include "Interpreter.h"
 
 #include "InterpreterScopes.h"
@@ -140,9 +140,9 @@ Expected<Interpreter::Flow> Interpreter::executeIf(const Statement &statement) {
   return Flow::On;
 }
 
-/// `with` and `generation`: names that are set within end with it.
+/// Executes `with` and `generation`: names that are set inside are local.
 Expected<Interpreter::Flow> Interpreter::executeScope(const Statement &statement) {
-  Values values; // are those of the scope around
+  Values values; // evaluated in the surrounding scope
   for (size_t i = 1; i < statement.parts.size(); i += 2)
     values.push_back(HEDDLE_TRY(evaluate(*statement.parts[i])));
   Inner inner(scope);
@@ -154,7 +154,7 @@ Expected<Interpreter::Flow> Interpreter::executeScope(const Statement &statement
 //===- Loops ---------------------------------------------------------------===//
 
 namespace {
-/// What `loop.changed` keeps may hold the loop.
+/// Clears the values that `loop.changed` keeps, since they may contain the loop itself.
 struct Forgetting {
   LoopObject &loop;
   ~Forgetting() { loop.lastSeen.reset(); }
@@ -174,7 +174,8 @@ Expected<Interpreter::Flow> Interpreter::executeFor(const Statement &statement) 
   auto loop = std::make_shared<LoopObject>();
   const Forgetting forgetting{*loop};
   const Values all = HEDDLE_TRY(elementsOf(list, budget));
-  // `loop` knows what comes next: the condition is asked for all elements before the first turn.
+  // `loop` knows its next element, so the condition is evaluated for all elements before the first
+  // iteration.
   for (const Value &item : all)
     if (!statement.usesLoop || HEDDLE_TRY(isWanted(statement, item)))
       loop->items.push_back(item);
@@ -260,7 +261,7 @@ Value Interpreter::macroOf(const Statement &statement) {
 }
 
 Status Interpreter::executeCall(const Statement &statement) {
-  HEDDLE_TRY(budget.allocate(256)); // kept to the render's end
+  HEDDLE_TRY(budget.allocate(256)); // kept until the end of the render
   const Expression &call = *statement.parts[0];
   const Value function = HEDDLE_TRY(evaluate(*call.parts[0]));
   Arguments arguments = HEDDLE_TRY(evaluateArguments(call));
@@ -283,8 +284,8 @@ Expected<Value> Interpreter::callMacro(const FunctionObject &object, Arguments a
   return std::move(text).value();
 }
 
-/// Sets the parameters in the macro's scope; what is left over goes to varargs and kwargs where the
-/// macro names them.
+/// Sets the parameters in the macro's scope. Excess arguments are assigned to varargs and kwargs if
+/// the macro names them.
 Status Interpreter::bindParameters(const Statement &macro, Arguments &arguments) {
   const size_t byPlace = std::min(arguments.byPlace.size(), macro.parameters.size());
   const std::string place = "macro " + quotedText(macro.text) + ": ";

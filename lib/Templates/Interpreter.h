@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names are looked up from the innermost scope outwards: a loop's turn, a macro's
-// call and a captured block have one each, `if` has none. A macro keeps the scopes
-// around it. What can hold itself (scopes by their macros, namespaces) is emptied
-// when a render ends.
+// Interpreter of templates. Names are looked up from the innermost scope outwards: an iteration of
+// a loop, a call of a macro and a captured block have their own scopes, `if` has not. A macro keeps
+// the surrounding scopes. Objects that can contain themselves (scopes through their macros,
+// namespaces) are emptied when a render ends.
 #pragma once
 
 #include "Functions.h"
@@ -28,7 +28,7 @@ struct LoopObject : Object {
 };
 
 struct FunctionObject : Object {
-  const Function *function = nullptr; ///< or a macro
+  const Function *function = nullptr; ///< null: a macro
   Value self;
   const Statement *macro = nullptr;
   std::shared_ptr<Scope> scope;
@@ -44,7 +44,7 @@ public:
   Expected<RenderedText> run(const Body &body, const nlohmann::ordered_json &own,
                              const nlohmann::ordered_json &given);
 
-  // What functions ask for.
+  // Services for functions.
   Budget &budgetOf() { return budget; }
   const std::tm &now() const { return time; }
   Expected<Value> filter(std::string_view filter, const Value &value, Arguments arguments);
@@ -56,9 +56,9 @@ private:
   enum class Flow : uint8_t { On, Break, Continue };
   using ScopePtr = std::shared_ptr<Scope>;
 
-  /// The deepest evaluation: trees within trees, and macros that call macros.
+  /// Counts the depth of evaluation: nested trees, and macros that call macros.
   class Level;
-  /// A scope for as long as it lives.
+  /// Opens an inner scope for its lifetime.
   class Inner;
 
   Expected<Value> evaluate(const Expression &expression);
@@ -80,7 +80,7 @@ private:
   Expected<Value> evaluateSequence(const Expression &expression);
   Expected<Value> evaluateDict(const Expression &expression);
   Expected<Arguments> evaluateArguments(const Expression &expression);
-  /// The filters of a block, the innermost of which has no value of its own.
+  /// Applies the filters of a block to its text; the innermost filter has no operand.
   Expected<Value> filterBlock(const Expression &expression, Value text);
   Expected<bool> compare(const std::string &sign, const Value &a, const Value &b);
 
@@ -106,7 +106,7 @@ private:
   Expected<bool> isWanted(const Statement &loop, const Value &item);
   Status assign(const Expression &target, Value value);
   Status write(const Value &value);
-  /// The text that a body writes, in a scope of its own.
+  /// The text that a body writes, in its own scope.
   Expected<Value> capture(const Body &body);
   Status define(const nlohmann::ordered_json &variables, bool given);
   Error placed(Error error, int line);
@@ -115,7 +115,7 @@ private:
   Budget budget;
   std::tm time;
   int depth = 0;
-  bool isPlaced = false; ///< the error knows its line
+  bool isPlaced = false; ///< the error already has its line
   ScopePtr scope;
   TextBuilder *out = nullptr;
   std::vector<ScopePtr> keptScopes;

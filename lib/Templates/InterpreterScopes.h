@@ -14,7 +14,7 @@ public:
   Level(const Level &) = delete;
   Level &operator=(const Level &) = delete;
   Status check() const {
-    constexpr int most = 1000; // some hundred bytes of stack each
+    constexpr int most = 1000; // each takes some hundred bytes of stack
     if (depth > most)
       return inputError("expected at most " + std::to_string(most) +
                         " levels of expressions and macros within each other, found more");

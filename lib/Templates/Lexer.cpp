@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blanks around tags: `-` takes all of them away; a tag {% %} and a comment that
-// stand first in their line take the blanks before them (unless `+`), and the end
-// of line behind them. The last end of line of a template is no part of it.
+// Tokens of templates, and whitespace control: `-` strips all whitespace. A tag {% %} and a comment
+// that are first in their line strip the blanks before them (unless `+`) and the newline after
+// them. A newline at the end of a template is dropped.
 #include "Strings.h"
 #include "Syntax.h"
 #include "Utf8.h"
@@ -27,7 +27,7 @@ bool isDecimal(char c) { return c >= '0' && c <= '9'; }
 class Lexer {
 public:
   Lexer(std::string_view source, const std::string &name) : name(name) {
-    // One kind of line end, and none at the end.
+    // Normalise newlines and drop the last one.
     for (size_t i = 0; i < source.size(); ++i) {
       if (source[i] == '\r' && i + 1 < source.size() && source[i + 1] == '\n')
         continue;
@@ -61,7 +61,7 @@ private:
   void add(Token::Kind kind, std::string value = "") {
     tokens.push_back({.kind = kind, .line = line, .text = std::move(value)});
   }
-  /// Moves on, over the ends of lines too.
+  /// Advances, also across newlines.
   void take(size_t size) {
     for (size_t i = 0; i < size; ++i)
       line += text[at + i] == '\n';
@@ -72,7 +72,7 @@ private:
 
   //===- Text ----------------------------------------------------------------===//
 
-  /// Where the next `{{`, `{%` or `{#` begins; the end if there is none.
+  /// Start of the next `{{`, `{%` or `{#`; the end if there is none.
   size_t nextTag() const {
     for (size_t i = at; i + 1 < text.size(); ++i)
       if (text[i] == '{' && (text[i + 1] == '{' || text[i + 1] == '%' || text[i + 1] == '#'))
@@ -80,8 +80,8 @@ private:
     return text.size();
   }
 
-  /// Text before a tag, less the blanks that the tag takes. `sign`: what stands behind the tag's
-  /// opening.
+  /// Text before a tag without the blanks that the tag strips. `sign`: the character after the
+  /// tag's opening.
   std::string_view cutData(std::string_view data, char sign, bool isOutput) const {
     if (sign == '-')
       return stripEnd(data);
@@ -123,13 +123,13 @@ private:
     const size_t end = text.find("#}", at);
     if (end == text.npos)
       return expected("`#}` at the end of a comment", "the end");
-    // Of `{#-#}` the hyphen belongs to the beginning.
+    // In `{#-#}` the hyphen belongs to the opening.
     const char sign = end > at ? text[end - 1] : ' ';
     take(end + 2 - at);
     takeBehind(sign);
     return {};
   }
-  /// What the end of a tag takes away behind it.
+  /// Skips the whitespace that the end of a tag strips.
   void takeBehind(char sign) {
     if (sign == '-')
       takeBlanks();
@@ -137,7 +137,7 @@ private:
       take(1);
   }
 
-  /// Behind `{%`: whether `raw %}` follows, which is read then.
+  /// After `{%`: reads `raw %}` if it follows, and returns whether it did.
   bool takeRaw() {
     std::string_view view = stripStart(rest());
     if (!view.starts_with("raw"))
@@ -174,7 +174,7 @@ private:
 
   //===- Tags ----------------------------------------------------------------===//
 
-  /// The tag's end, unless a bracket is open.
+  /// Reads the end of the tag, unless a bracket is open.
   bool takeEnd(bool isOutput) {
     if (!open.empty())
       return false;
@@ -254,7 +254,7 @@ private:
 
   //===- Numbers and strings -------------------------------------------------===//
 
-  /// Digits with single `_` between them; empty where there is none.
+  /// Digits with single `_` between them; empty if there are none.
   std::string digits(size_t &from, bool (*isOne)(char)) const {
     std::string found;
     while (from < text.size()) {
@@ -290,7 +290,7 @@ private:
     startsLine = false;
     return {};
   }
-  /// ".5e-3" behind the digits of a number; moves `end` behind it.
+  /// ".5e-3" after the digits of a number; moves `end` past it.
   std::string readFraction(size_t &end) const {
     std::string fraction;
     size_t next = end + 1;
@@ -314,7 +314,7 @@ private:
   Status readBased(int base) {
     size_t end = at + 2 + (text[at + 2] == '_');
     auto isOne = [](char c) { return isDecimal(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); };
-    const std::string number = digits(end, isOne); // moves the end
+    const std::string number = digits(end, isOne); // moves `end`
     return addInteger(number, base, end);
   }
   Status addInteger(const std::string &number, int base, size_t end) {
@@ -350,7 +350,7 @@ private:
     return {};
   }
 
-  /// Of `text[next]`, which stands behind a backslash; moves behind it.
+  /// Reads the escape at `text[next]`, which follows a backslash, and moves past it.
   Status readEscape(size_t &next, std::string &value) {
     static constexpr std::pair<char, char> letters[] = {
         {'n', '\n'}, {'t', '\t'}, {'r', '\r'},  {'a', '\a'},  {'b', '\b'}, {'f', '\f'},
@@ -376,7 +376,7 @@ private:
       ++octals;
     if (octals > 0)
       return readCode(next, octals, 8, value);
-    value += '\\'; // as Python keeps it
+    value += '\\'; // kept, as in Python
     return {};
   }
   Status readCode(size_t &next, size_t size, int base, std::string &value) {
@@ -396,8 +396,8 @@ private:
   std::string text;
   size_t at = 0;
   int line = 1;
-  bool startsLine = true; ///< what was read last ended a line
-  std::string open;       ///< the closing brackets that are awaited
+  bool startsLine = true; ///< the last text read ended a line
+  std::string open;       ///< closing brackets that are expected
   std::vector<Token> tokens;
 };
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Jinja gives piece by piece is an iterator, which is true, has no length and
-// is read once, as there.
+// Filters for lists. Filters that are generators in Jinja return an iterator, which is true, has no
+// length and can be read once.
 #include "Interpreter.h"
 #include "Strings.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 //===- Attributes ----------------------------------------------------------===//
 
-/// "a.0.b" of a value; none: the value itself.
+/// The attribute "a.0.b" of a value; without an attribute, the value itself.
 Expected<Value> partOf(Call &call, Value value, const Value &attribute,
                        const std::optional<Value> &otherwise = {}) {
   if (attribute.isNone())
@@ -106,7 +106,7 @@ Expected<Value> items(Call &call) {
 
 Expected<Value> attr(Call &call) {
   const std::string wanted = HEDDLE_TRY(call.text(0));
-  if (call.self.is(Kind::Dict)) // an attribute is no key
+  if (call.self.is(Kind::Dict)) // an attribute is not a key
     return Value::undefined(quotedText(wanted) + ", which a mapping has not");
   return call.interpreter.item(call.self, Value::text(wanted));
 }
@@ -127,8 +127,8 @@ Expected<Value> join(Call &call) {
 
 //===- Choosing ------------------------------------------------------------===//
 
-/// `select` and its like: elements that pass a test, by default of truth; those of `…attr` by an
-/// attribute of theirs.
+/// `select`, `reject` and their `…attr` forms: elements for which a test holds, by default truth.
+/// The `…attr` forms test an attribute of the element.
 Expected<Value> chosen(Call &call, bool byAttribute, bool isWanted) {
   Values kept;
   if (!isTrue(call.self))
@@ -206,12 +206,12 @@ Expected<Value> map(Call &call) {
 
 //===- Ordering ------------------------------------------------------------===//
 
-/// Sorts by keys, which are found once; equal ones keep their order, in reverse too.
+/// Sorts by keys, which are computed once. The order of equal elements is kept, in reverse too.
 Expected<Values> sorted(Call &call, const Values &items, Values keys, bool isReversed) {
   std::vector<size_t> order(items.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
-  std::optional<Error> failure; // once there is one, nothing is before anything
+  std::optional<Error> failure; // after the first error, no element precedes another
   std::ranges::stable_sort(order, [&](size_t a, size_t b) {
     if (failure)
       return false;
@@ -262,7 +262,7 @@ Expected<Value> dictsort(Call &call) {
   return made(call, Kind::List, HEDDLE_TRY(sorted(call, pairs, std::move(keys), call.flag(2))));
 }
 
-/// What `unique`, `min` and `max` compare.
+/// The key that `unique`, `min` and `max` compare.
 Expected<Value> keyOf(Call &call, const Value &item) {
   return withoutCase(call, HEDDLE_TRY(partOf(call, item, call.value(1))), call.flag(0));
 }

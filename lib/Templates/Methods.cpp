@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values do not change: what would change its object has a row that says so.
+// Methods of texts, lists, dictionaries and loops. Values are immutable: methods that would change
+// their object are rows that report an error.
 #include "Interpreter.h"
 #include "Strings.h"
 
@@ -38,7 +39,7 @@ Expected<Value> strip(Call &call) { return stripped(call, true, true); }
 Expected<Value> lstrip(Call &call) { return stripped(call, true, false); }
 Expected<Value> rstrip(Call &call) { return stripped(call, false, true); }
 
-/// Parts of the text.
+/// A sequence of parts of the text.
 Expected<Value> texts(Call &call, Kind kind, const std::vector<std::string_view> &pieces) {
   HEDDLE_TRY(call.budget.allocate(call.self.text().size() + 48 * pieces.size()));
   Values items;
@@ -89,7 +90,7 @@ Expected<Value> partitioned(Call &call, bool fromEnd) {
 Expected<Value> partition(Call &call) { return partitioned(call, false); }
 Expected<Value> rpartition(Call &call) { return partitioned(call, true); }
 
-/// Whether the text begins or ends with the argument, or with one of a tuple.
+/// Whether the text begins or ends with the argument, or with an element of a tuple.
 Expected<Value> hasEdge(Call &call, bool atEnd) {
   const Value wanted = call.value(0);
   const Values choices = wanted.is(Kind::Tuple) ? wanted.items() : Values{wanted};
@@ -125,7 +126,7 @@ Expected<Value> replace(Call &call) {
   return replacedText(call.self, old, call.value(1), HEDDLE_TRY(call.integer(2, -1)), call.budget);
 }
 
-/// The first place in code points; -1: none.
+/// Index of the first occurrence in code points; -1: none.
 Expected<int64_t> pointOf(Call &call, bool fromEnd) {
   const std::string wanted = HEDDLE_TRY(call.text(0));
   const std::string_view text = call.self.text();
@@ -332,7 +333,7 @@ constexpr Function ofLoops[] = {
 
 std::span<const Function> textMethods() { return ofTexts; }
 std::span<const Function> listMethods() { return ofLists; }
-/// Those that ask; a tuple has no others.
+/// Read-only list methods; tuples have only these.
 std::span<const Function> tupleMethods() { return std::span(ofLists).first(2); }
 std::span<const Function> dictMethods() { return ofDicts; }
 std::span<const Function> loopMethods() { return ofLoops; }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Python's: / always gives a fraction, // and % round down. Whole numbers have 64
-// bits; beyond them is an error, where Python goes on.
+// Operators, as in Python: / always gives a float, // and % round down. Integers have 64 bits;
+// overflow is an error, unlike in Python.
 #include "Functions.h"
 
 #include "heddle/Support/Text.h"
@@ -19,7 +19,8 @@ namespace {
 Error tooLarge() { return inputError("expected whole numbers of 64 bits, found a larger result"); }
 Error zeroDivisor() { return inputError("expected a divisor other than 0, found 0"); }
 
-/// `result` is read once the operation that says `overflows` has written it.
+/// `result` is a reference, because it is read after the operation that returns `overflows` has
+/// written it.
 Expected<Value> fitting(bool overflows, const int64_t &result) {
   return overflows ? Expected<Value>(tooLarge()) : Value(result);
 }
@@ -43,7 +44,7 @@ Expected<Value> onWhole(std::string_view sign, int64_t a, int64_t b) {
     return fitting(__builtin_sub_overflow(a, b, &result), result);
   if (sign == "*")
     return fitting(__builtin_mul_overflow(a, b, &result), result);
-  if (b == -1) // the quotient of the least number does not fit
+  if (b == -1) // the quotient of the least integer does not fit
     return sign == "%" ? Expected<Value>(Value(int64_t{0}))
                        : fitting(__builtin_sub_overflow(0, a, &result), result);
   const int64_t rest = a % b;
@@ -165,7 +166,7 @@ double rounded(double value, int64_t places) {
     const double unit = std::pow(10.0, static_cast<double>(-places));
     return std::nearbyint(value / unit) * unit;
   }
-  // Digits of the exact value, half to even.
+  // Digits of the exact value, ties to even.
   const std::string digits = formatted("%.*f", static_cast<int>(places), value);
   std::from_chars(digits.data(), digits.data() + digits.size(), value);
   return value;
@@ -175,7 +176,7 @@ double rounded(double value, int64_t places) {
 
 namespace {
 
-/// "%-5.2f" without its letter.
+/// Format specifier without its letter: "%-5.2f".
 struct Field {
   std::string flags;
   size_t width = 0;
@@ -195,7 +196,7 @@ public:
       if (at < form.size())
         HEDDLE_TRY(readField());
     }
-    // What has items by a key may have more than the format takes.
+    // A value that has items by key may have more items than the format takes.
     const bool hasItems =
         values.size() == 1 && (values[0].is(Kind::Dict) || values[0].is(Kind::List) ||
                                values[0].is(Kind::Range) || values[0].isUndefined());

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tag is a row of `tags`; those that chat templates do not use are rows of their
-// own, so that the error can say so.
+// Parser of statements. A tag is a row of `tags`; tags that chat templates do not use have rows
+// too, so that the error can name them.
 #include "Parser.h"
 
 #include "heddle/Support/Text.h"
@@ -27,10 +27,11 @@ private:
   using Ends = std::initializer_list<const char *>;
   struct Tag {
     const char *name;
-    Expected<Statement> (Parser::*parse)(); ///< null: not built
+    Expected<Statement> (Parser::*parse)(); ///< null: unsupported
   };
 
-  /// Up to one of `ends`, which is taken and left in `ending`; without ends, to the template's.
+  /// Parses up to one of `ends`, which is read and stored in `ending`; without ends, up to the end
+  /// of the template.
   Expected<Body> parseBody(Ends ends) {
     Guard guard(levels);
     HEDDLE_TRY(checkNesting());
@@ -60,9 +61,9 @@ private:
     return listText(
         ends, [](const char *end) { return "`{% " + std::string(end) + " %}`"; }, " or ");
   }
-  /// `%}`, and the body that begins behind it; the ending's own `%}` is taken where it is the last.
+  /// Parses `%}` and the body that follows. The `%}` of an ending is read if it is the last one.
   Expected<Body> parseBodyOf(Ends ends) {
-    takeSign(":"); // as Python writes it
+    takeSign(":"); // a Python-style colon
     HEDDLE_TRY(closeTag());
     return parseBody(ends);
   }
@@ -178,7 +179,7 @@ private:
     }
     return parameters;
   }
-  /// The body of a macro or of a call, which `break` does not leave.
+  /// Body of a macro or of a call, which `break` cannot leave.
   Status parseMacroBody(Statement &macro, const char *end) {
     const int around = std::exchange(loops, 0);
     macros.push_back(&macro);
@@ -235,7 +236,7 @@ private:
     return result;
   }
 
-  /// What an assistant said, for training: its text is kept as it is.
+  /// Text of an assistant, marked for training; the text is kept as it is.
   Expected<Statement> parseGeneration() {
     Statement result = begin(Statement::Scope);
     const int around = std::exchange(loops, 0);
@@ -252,7 +253,7 @@ private:
   Expected<Statement> parseBreak() { return parseJump(Statement::Break); }
   Expected<Statement> parseContinue() { return parseJump(Statement::Continue); }
 
-  std::string_view ending; ///< of the body that was read last
+  std::string_view ending; ///< ending of the last parsed body
   int loops = 0;
 };
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions, which the parser of statements stands on. Recursion is bounded by
-// `nested`, the depth of the trees by `make`: chains such as a + b + c are deep too.
+// Parser of expressions, the base of the parser of statements. `nested` bounds the recursion and
+// `make` the depth of trees: chains such as a + b + c are deep too.
 #pragma once
 
 #include "Syntax.h"
@@ -27,7 +27,7 @@ protected:
   Error expected(const std::string &what) const;
   Error errorAt(int line, const std::string &text) const;
 
-  /// One level deeper, for as long as the guard lives.
+  /// One level of nesting, for the lifetime of the guard.
   class Guard {
   public:
     explicit Guard(int &levels) : levels(levels) { ++levels; }
@@ -42,23 +42,23 @@ protected:
   Status setDepth(Expression &expression) const;
 
   Result parseExpression(bool withCondition = true);
-  /// Expressions with commas between them: a tuple, or one expression.
+  /// Expressions separated by commas: a tuple, or one expression.
   Result parseTuple(bool withCondition = true);
   Result parseUnary(bool withFilter = true);
   Result parsePrimary();
   Result parsePostfix(ExpressionPtr object);
-  /// `|name(…)` again and again; `first`: at the name, without the bar.
+  /// Repeated `|name(…)`; `first`: the first one starts at the name, without the bar.
   Result parseFilters(ExpressionPtr value, bool first = false);
-  /// What can be assigned to: a name, a tuple of names, `space.name`.
+  /// Target of an assignment: a name, a tuple of names, `space.name`.
   Result parseTarget();
 
   const std::string &name;
   std::vector<Token> tokens;
   size_t at = 0;
   int levels = 0;
-  /// Macros around the current token, innermost last; they note which arguments they name.
+  /// Macros around the current token, innermost last. They record which arguments they name.
   std::vector<Statement *> macros;
-  int loopNames = 0; ///< how often `loop` was named
+  int loopNames = 0; ///< number of occurrences of `loop`
 
 private:
   Result parseChain(const char *word, Expression::Kind kind, Result (ExpressionParser::*part)());

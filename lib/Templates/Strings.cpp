@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Strings.h.
+// Functions on UTF-8 strings, with Python's semantics.
 #include "Strings.h"
 
 #include "Utf8.h"
@@ -69,7 +69,7 @@ std::string_view withoutEnd(std::string_view text, const Holds &holds) {
   return text.substr(0, end);
 }
 
-/// A set, so that a long text is not searched for each of its characters.
+/// A set, so that testing a character takes constant time.
 auto isAmong(std::string_view characters) {
   std::unordered_set<char32_t> points;
   for (size_t at = 0; at < characters.size();)
@@ -117,7 +117,7 @@ bool isUpperPoint(char32_t point) {
   return u_hasBinaryProperty(static_cast<UChar32>(point), UCHAR_UPPERCASE) != 0;
 }
 
-/// One letter in title case, which may be several.
+/// A letter in title case, which may be several letters.
 std::string titlePoint(std::string_view letter) {
   const icu::UnicodeString wide = wideOf(letter);
   char16_t title[8];
@@ -153,7 +153,7 @@ std::string titleText(std::string_view text) {
     if (!word.empty())
       nextPoint(word, rest);
     result += titlePoint(word.substr(0, rest));
-    // Some letters have another form at a word's end, but not as its only letter.
+    // Some letters have another form at the end of a word, unless they are its only letter.
     result += lowerText("a" + std::string(word.substr(rest))).substr(1);
   }
   return result;
@@ -254,7 +254,7 @@ std::vector<std::string_view> linesOf(std::string_view text) {
 
 namespace {
 
-/// Pieces were found from the end.
+/// Reverses pieces that were found from the end.
 std::vector<std::string_view> inOrder(std::vector<std::string_view> pieces, bool fromEnd) {
   if (fromEnd)
     std::ranges::reverse(pieces);
@@ -277,7 +277,7 @@ std::vector<std::string_view> splitBlanks(std::string_view text, int64_t most, b
     if (text.empty())
       break;
     if (most >= 0 && static_cast<int64_t>(words.size()) == most) {
-      words.push_back(text); // with the blanks at its other end
+      words.push_back(text); // includes the blanks at its other end
       break;
     }
     const std::string_view word = wordAt(text, fromEnd);
@@ -300,7 +300,7 @@ size_t lastPlaceOf(std::string_view text, std::string_view wanted) {
   return at == text.npos ? at : text.size() - at - wanted.size();
 }
 
-/// From the end, a text that is written backwards is split.
+/// To split from the end, the reversed text is split.
 std::vector<std::string_view> splitAt(std::string_view text, std::string_view separator,
                                       int64_t most, bool fromEnd) {
   const std::string mirrored = fromEnd ? backwards(text) : "",

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens and trees. Trees are walked by recursion, so that the parser bounds how
-// deep they are.
+// Tokens and syntax trees. Trees are traversed by recursion, so the parser bounds their depth.
 #pragma once
 
 #include "Value.h"
@@ -12,21 +11,21 @@ namespace heddle::templates {
 
 struct Token {
   enum Kind : uint8_t {
-    Data,       ///< text between tags, cut as the tags around it say
+    Data,       ///< text between tags, without the whitespace that the tags strip
     OpenOutput, ///< {{
     CloseOutput,
     OpenTag, ///< {%
     CloseTag,
     Name,
-    Text, ///< a string
+    Text, ///< a string literal
     Integer,
     Float,
-    Sign, ///< an operator, a bracket, a comma, …
+    Sign, ///< an operator, bracket, comma, …
     End,
   };
   Kind kind = End;
   int line = 1;
-  std::string text = ""; ///< of a string: what it says
+  std::string text = ""; ///< of a string literal: its value
   int64_t integer = 0;
   double real = 0;
 
@@ -34,7 +33,8 @@ struct Token {
   bool isName(std::string_view name) const { return kind == Name && text == name; }
 };
 
-/// Ends with a token of kind End. Errors begin with `name` and the line.
+/// Splits a template into tokens, ending with one of kind End. Errors begin with `name` and the
+/// line.
 Expected<std::vector<Token>> tokensOf(std::string_view text, const std::string &name);
 
 struct Expression;
@@ -43,7 +43,7 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 struct Argument {
   enum Spread : uint8_t { One, List, Dict }; ///< `*list` or `**mapping`
   Spread spread = One;
-  std::string name; ///< empty: by its place
+  std::string name; ///< empty: positional
   ExpressionPtr value;
 };
 
@@ -53,9 +53,9 @@ struct Expression {
     Name,
     Attribute, ///< parts: object
     Item,      ///< parts: object, key
-    Slice,     ///< parts: object, begin, end, step; each but the object may be null
+    Slice,     ///< parts: object, begin, end, step; each except the object may be null
     Call,      ///< parts: function
-    Filter,    ///< parts: value; null within a block that is filtered
+    Filter,    ///< parts: value; null for the block that is filtered
     Test,      ///< parts: value
     Not,
     Sign,       ///< name: + or -
@@ -64,7 +64,7 @@ struct Expression {
     Compare, ///< operators, one less than parts
     And,
     Or,
-    Condition, ///< parts: condition, value, otherwise, which may be null
+    Condition, ///< parts: condition, value, otherwise (may be null)
     List,
     Tuple,
     Dict, ///< parts: key, value, key, value, …
@@ -91,10 +91,10 @@ struct Statement {
   enum Kind : uint8_t {
     Text,
     Output,   ///< parts: values
-    If,       ///< parts: a condition a body; one more body: else
-    For,      ///< parts: target, list, condition, which may be null; bodies: loop, else
+    If,       ///< parts: one condition per body; one more body: else
+    For,      ///< parts: target, list, condition (may be null); bodies: loop, else
     Set,      ///< parts: target, value
-    SetBlock, ///< parts: target, filter, which may be null
+    SetBlock, ///< parts: target, filter (may be null)
     Macro,
     CallBlock,   ///< parts: call
     FilterBlock, ///< parts: filter
@@ -109,16 +109,17 @@ struct Statement {
   std::vector<ExpressionPtr> parts = {};
   std::vector<Body> bodies = {};
   std::vector<Parameter> parameters = {};
-  /// Whether a macro's body names `varargs`, `kwargs`, `caller`: it takes such arguments then.
+  /// Whether a macro's body names `varargs`, `kwargs`, `caller`; the macro then takes such
+  /// arguments.
   bool takesMore = false, takesNamed = false, takesCaller = false;
-  /// Whether the body of a loop names `loop`, which has to know what comes next.
+  /// Whether the body of a loop names `loop`, which needs to know the next element.
   bool usesLoop = false;
 };
 
-/// Errors begin with `name` and the line.
+/// Parses a template. Errors begin with `name` and the line.
 Expected<Body> parseTemplate(std::string_view text, const std::string &name);
 
-/// Expressions in a list; braces would copy what cannot be copied.
+/// List of expressions; a braced list would copy them, but they are move-only.
 template <typename... Parts>
 std::vector<ExpressionPtr> listOf(Parts... parts) {
   std::vector<ExpressionPtr> list;

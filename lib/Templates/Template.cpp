@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Template.h.
+// Parsing and rendering of templates.
 #include "heddle/Templates/Template.h"
 
 #include "Interpreter.h"
@@ -21,7 +21,7 @@ struct Template::Parts {
   std::set<std::string, std::less<>> names;
 };
 
-/// Names in tags that are no attributes.
+/// Names inside tags that are not attributes.
 static Expected<std::set<std::string, std::less<>>> namesIn(std::string_view text,
                                                             const std::string &name) {
   std::set<std::string, std::less<>> names;

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Functions.h.
+// Tests, as in `x is defined`.
 #include "Functions.h"
 #include "Strings.h"
 
@@ -38,7 +38,7 @@ Expected<Value> isCallable(Call &call) {
   const Kind kind = call.self.kind();
   return Value(kind == Kind::Function || kind == Kind::Undefined || kind == Kind::Loop);
 }
-/// Nothing is, since nothing is escaped unasked.
+/// Always false, since nothing is escaped automatically.
 Expected<Value> isEscaped(Call &) { return Value(false); }
 
 Expected<Value> isLower(Call &call) {

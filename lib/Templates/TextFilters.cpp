@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Functions.h.
+// Filters for texts and numbers.
 #include "Functions.h"
 #include "Strings.h"
 
@@ -56,7 +56,7 @@ Expected<Value> indent(Call &call) {
     blanks.assign(static_cast<size_t>(std::max<int64_t>(width, 0)), ' ');
   }
   const bool first = call.flag(1), blank = call.flag(2);
-  // An end of line at the end begins no line, as Jinja has it.
+  // As in Jinja, a newline at the end does not begin a line.
   const std::string text = call.self.text() + "\n";
   const std::vector<std::string_view> lines = linesOf(text);
   HEDDLE_TRY(call.budget.allocate(text.size() + lines.size() * (blanks.size() + 1)));
@@ -85,7 +85,7 @@ Expected<Value> format(Call &call) {
 
 Expected<Value> replacedText(const Value &text, const std::string &old, const Value &with,
                              int64_t most, Budget &budget) {
-  // Each place may also cut a given part in two.
+  // Each replacement may also split a given part in two.
   const size_t each = bytesOf(with) + (text.given().empty() ? 0 : sizeof(TokenSpan));
   HEDDLE_TRY(budget.allocate(bytesOf(text) - text.text().size()));
   HEDDLE_TRY(budget.allocate(replacedSize(text.text(), old, each, most)));
@@ -100,7 +100,7 @@ namespace {
 
 //===- Numbers -------------------------------------------------------------===//
 
-/// Digits as Python reads them: blanks around, single _ between. None: it is no number.
+/// Digits in Python's notation: surrounding blanks, single _ between digits. None: not a number.
 std::optional<std::string> plainDigits(std::string_view text) {
   text = stripEnd(stripStart(text));
   std::string digits;
@@ -263,7 +263,7 @@ constexpr Function table[] = {
     {"title", "", title},
     {"capitalize", "", capitalize},
     {"string", "", string},
-    {"safe", "", string}, // nothing is escaped unasked
+    {"safe", "", string}, // nothing is escaped automatically
     {"escape", "", escape},
     {"e", "", escape},
     {"trim", "chars=", trim},

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Value.h.
+// Construction, comparison and lookup of values.
 #include "Value.h"
 
 #include "Strings.h"
@@ -144,7 +144,7 @@ Expected<bool> holdsGiven(const Value &value, Budget &budget) {
     for (const auto &[key, element] : value.entries())
       if (HEDDLE_TRY(holdsGiven(key, budget)) || HEDDLE_TRY(holdsGiven(element, budget)))
         return true;
-  return value.is(Kind::Namespace); // which may hold itself
+  return value.is(Kind::Namespace); // it may contain itself
 }
 
 Expected<Value> madeOf(const Value &from, std::string text, Budget &budget) {
@@ -179,7 +179,7 @@ Value fromText(const std::string &text, bool given) {
   return Value::text(text, {{0, static_cast<uint32_t>(text.size())}});
 }
 
-/// Whether a text is a name, as those of roles: templates write it within their marks.
+/// Whether a text is a single word, such as a role: templates write it inside their markers.
 bool isWord(const Json &json) {
   const auto *text = json.get_ptr<const Json::string_t *>();
   return text && std::ranges::all_of(*text, [](unsigned char c) {
@@ -251,7 +251,7 @@ bool isTrue(const Value &value) {
 
 namespace {
 
-/// Numbers as a type that holds both exactly.
+/// A number in a type that represents both integers and floats exactly.
 long double exactly(const Value &value) {
   return value.is(Kind::Float) ? static_cast<long double>(value.real())
                                : static_cast<long double>(value.integer());
@@ -343,7 +343,7 @@ Status checkKey(const Value &key) {
 
 namespace {
 
-/// Numbers are one key in all their types: 1, 1.0, true.
+/// Equal numbers of different types are the same key: 1, 1.0, true.
 Expected<bool> isSameKey(const Value &a, const Value &b, Budget &budget) {
   if (a.isText() && b.isText())
     return a.text() == b.text();

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Python's values, as far as templates see them. They are shared and never change,
-// but for namespaces and for iterators, which are read once.
+// Values of Python, as far as templates need them. They are shared and immutable, except
+// namespaces, and iterators, which can be read once.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -21,14 +21,14 @@
 
 namespace heddle::templates {
 
-/// What a render may still use. Everything that takes time or memory in proportion to a value asks
-/// here first, so that no template runs for ever.
+/// Remaining resources of a render. Every operation whose time or memory is proportional to a value
+/// charges the budget first, so that every template terminates.
 class Budget {
 public:
   Budget(int64_t steps, int64_t bytes)
       : stepLimit(steps), byteLimit(bytes), steps(steps), bytes(bytes) {}
   Status step(size_t count = 1);
-  /// Also counts as steps: to write memory takes time.
+  /// Allocates memory. Also counts as steps, since writing memory takes time.
   Status allocate(size_t count);
 
 private:
@@ -46,7 +46,7 @@ enum class Kind : uint8_t {
   Tuple,
   Range,
   View,     ///< keys, values or items of a dictionary
-  Iterator, ///< what map, select and their like give
+  Iterator, ///< result of map, select and similar filters
   Dict,
   Namespace,
   Loop,
@@ -59,7 +59,7 @@ struct Object {
 
 class Value;
 using Values = std::vector<Value>;
-/// Parts of a text that others wrote than the template: bytes, in order.
+/// Parts of a text that the template did not write: byte ranges, in order.
 using Given = std::vector<TokenSpan>;
 
 class Value {
@@ -68,8 +68,8 @@ public:
   static Value none() { return Value(Kind::None); }
   static Value undefined(std::string what);
   static Value text(std::string text, Given given = {});
-  /// Sequences of any kind; an error where values nest too deeply. `shown`: how a range or a view
-  /// prints.
+  /// A sequence of any kind. Error if values are nested too deeply. `shown`: how a range or a view
+  /// is printed.
   static Expected<Value> sequence(Kind kind, Values items, Budget &budget, std::string shown = "");
   static Expected<Value> dict(std::vector<std::pair<Value, Value>> entries, Budget &budget);
   static Value object(Kind kind, std::shared_ptr<Object> object);
@@ -82,12 +82,12 @@ public:
   bool isText() const { return of == Kind::String; }
   bool isUndefined() const { return of == Kind::Undefined; }
   bool isNone() const { return of == Kind::None; }
-  /// An integer or a boolean, which counts as 0 or 1.
+  /// An integer, or a boolean, which counts as 0 or 1.
   bool isWhole() const { return of == Kind::Integer || of == Kind::Boolean; }
   bool isNumber() const { return isWhole() || of == Kind::Float; }
   /// A list, a tuple, a range, a view or an iterator.
   bool isSequence() const { return of >= Kind::List && of <= Kind::Iterator; }
-  /// A sequence that has elements by number.
+  /// A sequence with elements by index.
   bool isIndexed() const { return of >= Kind::List && of <= Kind::Range; }
 
   int64_t integer() const { return number.integer; }
@@ -98,7 +98,7 @@ public:
   const Given &given() const; ///< of a text
   const Values &items() const;
   const std::vector<std::pair<Value, Value>> &entries() const;
-  /// How a range or a view prints; what is not defined; see `sequence`.
+  /// How a range or a view is printed; name of an undefined value. See `sequence`.
   const std::string &note() const;
   template <typename T>
   T &as() const {
@@ -127,9 +127,9 @@ struct TextObject : Object {
 
 struct SequenceObject : Object {
   Values items;
-  int depth = 1; ///< levels of values; bounded, since values are walked by recursion
+  int depth = 1; ///< nesting depth; bounded, since values are traversed by recursion
   std::string shown;
-  size_t taken = 0; ///< of an iterator
+  size_t taken = 0; ///< elements of an iterator that were read
 };
 
 struct DictObject : Object {
@@ -139,18 +139,18 @@ struct DictObject : Object {
 
 struct NamespaceObject : Object {
   std::map<std::string, Value, std::less<>> attributes;
-  std::vector<std::string> order; ///< of the attributes, as they came
+  std::vector<std::string> order; ///< attributes in the order of their creation
 };
 
-/// "a string", or what is not defined, for messages.
+/// Description for messages: "a string", or the name of an undefined value.
 std::string describe(const Value &value);
 
-/// A text that is put together of texts, and which parts of it are given.
+/// Concatenates texts and records which parts of the result are given.
 class TextBuilder {
 public:
   void add(std::string_view own) { bytes += own; }
   void add(const Value &text) { addPart(text, text.text()); }
-  /// Adds a part of a text, which is a view of it.
+  /// Adds a part of a text; `part` is a view of it.
   void addPart(const Value &whole, std::string_view part);
   Value value() && { return Value::text(std::move(bytes), std::move(parts)); }
   std::string &text() { return bytes; }
@@ -161,46 +161,46 @@ private:
   Given parts;
 };
 
-/// What a text takes of memory.
+/// Memory that a text takes.
 inline size_t bytesOf(const Value &text) {
   return text.text().size() + text.given().size() * sizeof(TokenSpan);
 }
-/// A part of a text, which is a view of it.
+/// A part of a text; `part` is a view of it.
 Value partOfText(const Value &whole, std::string_view part);
-/// Whether a text, or one within the value, has parts that are given.
+/// Whether a text, or a text inside the value, has given parts.
 Expected<bool> holdsGiven(const Value &value, Budget &budget);
-/// A text that was made of `from` letter by letter: all of it is given where a part of that is.
+/// A text derived from `from` letter by letter: all of it is given if any part of `from` is.
 Expected<Value> madeOf(const Value &from, std::string text, Budget &budget);
 
-/// Values of JSON; its texts are the template's own, or given.
+/// Converts JSON to a value. Its texts are given, or else the template's own.
 Expected<Value> fromJson(const nlohmann::ordered_json &json, bool given, Budget &budget,
                          int depth = 0);
 
-/// Python's truth: empty texts and sequences are false, iterators are true.
+/// Truth as in Python: empty texts and sequences are false, iterators are true.
 bool isTrue(const Value &value);
 Expected<bool> areEqual(const Value &a, const Value &b, Budget &budget);
-/// Whether a < b; an error for values without an order.
+/// Whether a < b. Error for values without an order.
 Expected<bool> isLess(const Value &a, const Value &b, Budget &budget);
-/// a < b, a <= b and their like, which all ask `isLess` alike.
+/// Evaluates <, <=, > and >=, all of which use `isLess`.
 Expected<bool> isOrdered(std::string_view sign, const Value &a, const Value &b, Budget &budget);
 Expected<bool> contains(const Value &container, const Value &value, Budget &budget);
-/// The entry of a key; null where there is none.
+/// The entry of a key; null if there is none.
 Expected<const Value *> findKey(const Value &dict, const Value &key, Budget &budget);
 /// Error for values that cannot be keys.
 Status checkKey(const Value &key);
 
-/// Adds an entry, or gives a key that is there another value.
+/// Adds an entry, or replaces the value of an existing key.
 Status setEntry(std::vector<std::pair<Value, Value>> &entries, Value key, Value value,
                 Budget &budget);
 
-/// What a loop over the value visits. Reads an iterator to its end.
+/// Elements over which a loop iterates. Reads an iterator to its end.
 Expected<Values> elementsOf(const Value &value, Budget &budget);
 
-/// str(value): what `{{ value }}` prints.
+/// str(value), the output of `{{ value }}`.
 Expected<std::string> textOf(const Value &value, Budget &budget);
-/// The same as a text that knows which parts of it are given.
+/// str(value) as a text with its given parts.
 Expected<Value> textValueOf(const Value &value, Budget &budget);
-/// repr(value): how it prints within a list.
+/// repr(value), the form of a value inside a list.
 Expected<std::string> shownText(const Value &value, Budget &budget);
 std::string realText(double value);
 

@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What operators stand between: names, numbers, texts, lists, tuples and dicts; and
-// what `set` and `for` assign to.
+// Parser of operands (names, numbers, texts, lists, tuples and dictionaries) and of the targets of
+// `set` and `for`.
 #include "Parser.h"
 
 namespace heddle::templates {
 
 //===- Values --------------------------------------------------------------===//
 
-/// Whether nothing more comes behind a comma.
+/// Whether a tuple ends after a comma.
 bool ExpressionParser::endsTuple() const {
   return token().kind == Token::CloseOutput || token().kind == Token::CloseTag ||
          token().isSign(")") || token().isName("in") || token().isName("recursive");
@@ -73,7 +73,7 @@ ExpressionParser::Result ExpressionParser::parsePrimary() {
   } else if (token().kind == Token::Float) {
     constant->value = Value(tokens[at++].real);
   } else if (token().kind == Token::Text) {
-    std::string text; // strings side by side are one
+    std::string text; // adjacent string literals are joined
     while (token().kind == Token::Text)
       text += tokens[at++].text;
     constant->value = Value::text(std::move(text));

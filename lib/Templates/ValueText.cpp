@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Python's str, repr and json.dumps. Values nest by at most a hundred levels, and
-// every element is paid for: equal lists in one list may make a text without end.
+// Python's str, repr and json.dumps. Values are nested at most a hundred levels deep. Every element
+// is charged to the budget: equal lists in one list may make an exponentially long text.
 #include "Strings.h"
 #include "Utf8.h"
 #include "Value.h"
@@ -19,7 +19,7 @@ namespace heddle::templates {
 
 //===- Numbers -------------------------------------------------------------===//
 
-/// The fewest digits that read as the same number; with an exponent below 1e-4 and from 1e16 on.
+/// The shortest digits that parse to the same number; with an exponent below 1e-4 and from 1e16 on.
 std::string realText(double value) {
   if (std::isnan(value))
     return "nan";
@@ -41,7 +41,7 @@ std::string realText(double value) {
 
 namespace {
 
-/// A text that grows, all of it paid for.
+/// A growing text that is charged to the budget.
 class PaidText {
 public:
   explicit PaidText(Budget &budget) : budget(budget) {}
@@ -64,7 +64,7 @@ public:
   using PaidText::PaidText;
 
   Status show(const Value &value) {
-    constexpr int maxDepth = 250; // namespaces may hold themselves
+    constexpr int maxDepth = 250; // namespaces may contain themselves
     if (depth == maxDepth)
       return inputError("expected a value that does not hold itself, found one that does");
     ++depth;
@@ -276,7 +276,7 @@ private:
     return inputError(std::string("expected strings as keys for tojson, found ") + describe(key));
   }
 
-  /// Places of the entries, in the order in which they are written.
+  /// Indices of the entries in the order in which they are written.
   Expected<std::vector<size_t>> orderOf(const Value &value) {
     std::vector<size_t> order(value.entries().size());
     std::iota(order.begin(), order.end(), 0);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// WAV and FLAC files as one channel at the rate of a model.
+// Reads WAV and FLAC files as one channel at a model's sampling rate.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -13,11 +13,11 @@
 
 namespace heddle {
 
-/// Reads a WAV (with RF64) or FLAC file, whichever it is by its content: two channels become their
-/// mean, and samples are resampled to `rate` a second. Whole numbers become -1 to 1; floating-point
-/// samples are taken as they are. Errors begin with `path`: another kind of file, one that ends
-/// early, no samples, samples that are no numbers, more than two channels, fewer than 4,000 or more
-/// than 96,000 samples a second, more than 24 hours.
+/// Reads a WAV (also RF64) or FLAC file, identified by its content. Two channels are averaged, and
+/// samples are resampled to `rate` per second. Integer samples become -1 to 1; floating-point
+/// samples are not scaled. Input errors begin with `path`. They are: another kind of file, a
+/// truncated file, no samples, samples that are NaN or infinite, more than two channels, a rate
+/// below 4,000 or above 96,000 samples per second, or more than 24 hours.
 Expected<std::vector<float>> readAudio(const std::string &path, int64_t rate);
 
 } // namespace heddle

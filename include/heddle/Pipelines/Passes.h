@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pass `check-dialects`, by which tests prove the list of dialects of a stage.
+// Pass `check-dialects`, with which tests check the list of dialects of each stage.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One pipeline for each stage; passes are put in order only here. A function
-// brings a module from the stage before to its own and names the dialects alive
-// afterwards. The tests of `check-dialects` check these lists.
+// Pipelines of all stages. Passes are ordered only here. Each function brings a module from the
+// previous stage to its own and names the dialects that are legal afterwards. Tests of
+// `check-dialects` check these lists.
 #pragma once
 
 #include "heddle/Pipelines/Stage.h"
@@ -23,43 +23,43 @@ struct LogicalResult;
 
 namespace heddle {
 
-/// Options of the stages from `program` on, and the pipeline's dtype.
+/// Options of the stages after `program`, and the pipeline's dtype.
 struct StageOptions {
   TargetKind target = TargetKind::Cpu;
   std::string isa = "x86-64-v3"; ///< instruction set of a CPU
   std::string level = "0";       ///< level of Vulkan devices: a name of GpuTarget.h
   std::string dtype = "f32";     ///< type of product operands, as in buildTransformerPipeline
-  std::string cacheDtype; ///< type of keys and values that sessions keep; empty: it follows `dtype`
+  std::string cacheDtype;        ///< type of cached keys and values; empty: it follows `dtype`
 };
 
-/// Alive: transformer, arith, tensor, func (builtin modules are always alive).
-/// `dtype`: the number format of products' operands; `cacheDtype`: the type of keys and values that
-/// sessions keep, which follows `dtype` where it is empty.
+/// Legal: transformer, arith, tensor, func (builtin modules are always legal).
+/// `dtype`: number format of products' operands. `cacheDtype`: type of the keys and values that
+/// sessions cache; empty: it follows `dtype`.
 void buildTransformerPipeline(mlir::OpPassManager &pm, const std::string &dtype = "f32",
                               const std::string &cacheDtype = "");
 
-/// Alive: kernel.group around transformer, arith, tensor; func outside them.
+/// Legal: kernel.group around transformer, arith, tensor; func outside groups.
 void buildFusedPipeline(mlir::OpPassManager &pm);
 
-/// Alive: kernel (program and def); inside kernel.def also transformer, arith, tensor.
+/// Legal: kernel (program and def); inside kernel.def also transformer, arith, tensor.
 void buildProgramPipeline(mlir::OpPassManager &pm);
 
-/// Alive: kernel (program and func); inside kernel.func also arith, math, scf, on tiles.
+/// Legal: kernel (program and func); inside kernel.func also arith, math, scf, on tiles.
 void buildTiledPipeline(mlir::OpPassManager &pm, const StageOptions &options);
 
-/// Alive: func, llvm, scf, arith, math, vector, on native vectors of the instruction set.
+/// Legal: func, llvm, scf, arith, math, vector, on native vectors of the instruction set.
 void buildCpuPipeline(mlir::OpPassManager &pm, const std::string &isa);
 
-/// Alive: llvm.
+/// Legal: llvm.
 void buildLlvmPipeline(mlir::OpPassManager &pm);
 
-/// Alive: spirv functions in nested modules, holding scf, arith, math, vector.
+/// Legal: spirv functions in nested modules, which contain scf, arith, math, vector.
 void buildGpuPipeline(mlir::OpPassManager &pm, const std::string &level = "0");
 
-/// Alive: spirv.
+/// Legal: spirv.
 void buildSpirvPipeline(mlir::OpPassManager &pm, const std::string &level = "0");
 
-/// Brings a module from stage `from` to stage `to`, but not to `asm` or `artifact`, which are not
+/// Lowers a module from stage `from` to stage `to`, except to `asm` or `artifact`, which are not
 /// MLIR. Errors are diagnostics of the module's context.
 llvm::LogicalResult runTo(mlir::ModuleOp module, Stage from, Stage to,
                           const StageOptions &options = {});

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Named stages of a compilation, the words of `--emit`. After `program` they
-// fork: `tiled` is written for a kind of device, then follow `cpu`, `llvm`,
-// `asm` for CPUs and `gpu`, `spirv` for Vulkan. No MLIR here: tools parse stage
-// names without it.
+// Named stages of a compilation, the values of `--emit`. After `program` they fork: `tiled` depends
+// on the kind of device, and is followed by `cpu`, `llvm` and `asm` for CPUs or by `gpu` and
+// `spirv` for Vulkan. This header does not include MLIR, so that tools can parse stage names
+// without it.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -16,14 +16,14 @@ namespace heddle {
 
 enum class Stage { Transformer, Fused, Program, Tiled, Cpu, Llvm, Asm, Gpu, Spirv, Artifact };
 
-/// A kind of device for which `tiled` is written.
+/// Kinds of devices on which `tiled` depends.
 enum class TargetKind { Cpu, Vulkan };
 
-/// "transformer", "fused", …: the words of `--emit`.
+/// "transformer", "fused", …: the values of `--emit`.
 const char *toString(Stage stage);
 Expected<Stage> parseStage(std::string_view name);
 
-/// "cpu", "vulkan": the words of `--target`.
+/// "cpu", "vulkan": the values of `--target`.
 const char *toString(TargetKind target);
 Expected<TargetKind> parseTarget(std::string_view name);
 

@@ -2,12 +2,12 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of Jinja that chat templates use, with the settings that they were
-// written for: trim_blocks, lstrip_blocks, loop controls, values that a template
-// cannot change. docs/templates.md lists it.
+// The subset of Jinja that chat templates use, with the settings for which they are written:
+// trim_blocks, lstrip_blocks, loop controls, and values that a template cannot change.
+// docs/templates.md lists it.
 //
-// Templates come with models, so they may be damaged or hostile: parsing and
-// rendering end with a text or with one line, `NAME:LINE: expected …, found …`.
+// Templates are part of models, so they may be damaged or hostile: parsing and rendering end with a
+// text or with one line, `NAME:LINE: expected …, found …`.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -24,16 +24,16 @@
 namespace heddle {
 
 struct RenderOptions {
-  /// What strftime_now tells; none: the time of the call.
+  /// Time that strftime_now returns; none: the time of the call.
   std::optional<std::tm> now;
-  /// Expressions, statements and elements of lists that may be looked at.
+  /// Limit for the number of evaluated expressions, statements and list elements.
   int64_t steps = 10'000'000;
-  /// Bytes of all texts and lists that are made, the result among them.
+  /// Limit for the bytes of all created texts and lists, including the result.
   int64_t bytes = 256 << 20;
 };
 
-/// A text, and which parts of it the template did not write: bytes, in order. A part is of a text that
-/// was given, also where the template cut it, joined it or changed its letters.
+/// A text, and its parts (byte ranges, in order) that the template did not write. A part is from a
+/// given text, even if the template cut it, joined it or changed its letters.
 struct RenderedText {
   std::string text;
   std::vector<TokenSpan> given;
@@ -41,20 +41,21 @@ struct RenderedText {
 
 class Template {
 public:
-  /// Errors begin with `name` and the line.
+  /// Parses a template. Input errors begin with `name` and the line.
   static Expected<Template> parse(std::string_view text, const std::string &name);
 
-  /// The text for `variables`, an object; objects keep the order of their keys.
+  /// Renders the template with `variables`, an object; objects keep the order of their keys.
   Expected<std::string> render(const nlohmann::ordered_json &variables,
                                const RenderOptions &options = {}) const;
 
-  /// The same, with what the text holds of the texts in `given`, another object of variables, whose names go
-  /// first. A `role` that is a word of letters, digits, `-` and `_` counts as the template's.
+  /// As above, and reports which parts of the text are from texts in `given`, another object of
+  /// variables, which overrides `own`. A `role` that consists of letters, digits, `-` and `_`
+  /// counts as the template's text.
   Expected<RenderedText> renderParts(const nlohmann::ordered_json &own,
                                      const nlohmann::ordered_json &given,
                                      const RenderOptions &options = {}) const;
 
-  /// Whether a variable of this name stands anywhere in the template, but for attributes.
+  /// Whether a variable with this name occurs anywhere in the template; attributes do not count.
   bool names(std::string_view variable) const;
 
 private:
