@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Members are checked against the manifest before any is used, and so are checksums: of
-// code and of the fused stage where they are taken, of the weights only on demand.
+// Reading and writing of artifacts. Members are checked against the manifest before any is used.
+// Checksums of code and of the fused stage are checked when these are read, the weights' only on
+// demand.
 
 #include "heddle/Support/Artifact.h"
 
@@ -33,7 +34,7 @@ std::string_view asText(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
-/// Names of the SPIR-V members of a program's kernels. Several kernels may share one.
+/// Names of the SPIR-V members of a program's kernels. Several kernels may share a member.
 std::set<std::string> vulkanMembers(const Program &program) {
   std::set<std::string> names;
   for (const Kernel &kernel : program.kernels)
@@ -70,7 +71,7 @@ Status Artifact::readManifest() {
   return {};
 }
 
-/// Finds the members that the manifest names, and refuses missing and unknown ones.
+/// Finds the members that the manifest names; rejects missing and unknown ones.
 Status Artifact::findMembers() {
   std::set<std::string> needed = vulkanMembers(program());
   needed.insert({manifestName, weightsName});
@@ -81,7 +82,7 @@ Status Artifact::findMembers() {
   for (const std::string &name : needed)
     if (!container.find(name))
       return inputError(artifactName + ": expected a member " + name + ", found none");
-  // Refuses unknown members: an archive must not carry hidden data.
+  // Unknown members are errors: an archive must not carry hidden data.
   for (const ContainerMember &member : container.members())
     if (!needed.count(member.name) && member.name != fusedName)
       return inputError(artifactName + ": expected only members that the manifest names, found " +
@@ -101,8 +102,8 @@ Status Artifact::findMembers() {
   return {};
 }
 
-/// Checks alignments, and that weights and texts are not deflated: they are used in the mapping,
-/// without a copy.
+/// Checks alignments, and that weights and texts are not deflated, since they are used in the
+/// mapping without a copy.
 Status Artifact::checkForms() const {
   for (const ContainerMember &member : container.members()) {
     const bool isWeights = member.name == weightsName;
@@ -195,7 +196,7 @@ Status ArtifactWriter::writeFile(const std::string &path, const FillWeights &fil
 Expected<Artifact> ArtifactWriter::build(const std::string &name, const FillWeights &fillWeights) {
   if (Status valid = validate(manifest.program); !valid)
     return deviceError("the compiler made an invalid program: " + valid.error().message);
-  // The JSON text is written and read back, so that files and memory load in one way.
+  // Writes the JSON text and reads it back, so that files and memory are loaded alike.
   std::string json = toJson(manifest);
   auto bytes = HEDDLE_TRY(collect(json, fillWeights).writeMemory());
   return Artifact::fromBytes(std::move(bytes), name);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Adds missing dimensions, then compares each size with the full one.
+// Broadcasting: adds missing dimensions, then compares each size with the full one.
 
 #include "heddle/Support/Broadcast.h"
 
@@ -23,7 +23,7 @@ static std::string sizesText(std::span<const int64_t> sizes) {
 }
 
 /// Splits the first of three dimensions, sequences or sequences * heads, into two. PyTorch's
-/// attn_mask of MultiheadAttention has the second form.
+/// MultiheadAttention has the second form of attn_mask.
 static Status ofThree(const std::string &name, std::span<const int64_t> given,
                       std::span<const int64_t> full, std::vector<int64_t> &sizes) {
   int64_t first = given[0], sequences = full[0], heads = full[1];

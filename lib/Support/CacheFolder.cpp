@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file's time is that of its last use, for LRU eviction. All errors are ignored:
-// another process may delete a file at any time.
+// Access to the cache folder. A file's time is the time of its last use, for LRU eviction. All
+// errors are ignored: another process may delete a file at any time.
 
 #include "heddle/Support/CacheFolder.h"
 
@@ -25,7 +25,7 @@ namespace heddle {
 
 namespace {
 
-/// Limit of a file that is read, far above any file that Heddle writes.
+/// Size limit for reading a file; far larger than any file that Heddle writes.
 constexpr off_t kMaxBytes = 1 << 30;
 
 } // namespace
@@ -59,7 +59,7 @@ Expected<uint64_t> cacheLimit(const char *variable, uint64_t defaultMegabytes) {
   return megabytes << 20;
 }
 
-/// Where the variables say that the folder is.
+/// Path of the folder according to the environment variables.
 static std::string namedDirectory() {
   const char *cache = std::getenv("XDG_CACHE_HOME");
   if (cache && cache[0] == '/')
@@ -74,7 +74,7 @@ std::string whyNoCacheDirectory() {
     return "expected XDG_CACHE_HOME or HOME to be an absolute path, found neither";
   struct stat facts = {};
   if (::stat(named.c_str(), &facts) != 0)
-    return ""; // it is made when something is kept
+    return ""; // it is made when something is stored
   if (facts.st_uid != ::geteuid())
     return printable(named) + ": expected a cache folder of this user, found one of user " +
            std::to_string(facts.st_uid);
@@ -88,8 +88,8 @@ std::string whyNoCacheDirectory() {
 std::string cacheDirectory() { return whyNoCacheDirectory().empty() ? namedDirectory() : ""; }
 
 std::optional<std::string> readFromCache(const std::string &path) {
-  // Read, not mapped: if another process truncates a mapped file, access is SIGBUS. O_NONBLOCK:
-  // open must not wait if the path is a pipe.
+  // The file is read, not mapped: if another process truncates a mapped file, access raises SIGBUS.
+  // O_NONBLOCK: open must not block if the path is a pipe.
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat facts = {};
   std::string bytes;
@@ -110,7 +110,7 @@ std::error_code makeCacheFolder(const std::string &folder) {
     std::error_code failure;
     if (::mkdir(made.c_str(), own) == 0 || errno == EEXIST)
       continue;
-    const int code = errno; // that of a file system for reading alone, also for what is there
+    const int code = errno; // read-only file systems report their own code, even for existing files
     if (!fs::is_directory(made, failure))
       return {code, std::generic_category()};
   }

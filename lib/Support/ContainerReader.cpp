@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Members follow each other from the start of the file; their headers tell names,
-// sizes, alignments and checksums. From these all other bytes of the file, the
-// directory among them, follow and are compared.
+// Reading of containers. Members follow each other from the start of the file; their headers give
+// names, sizes, alignments and checksums. All other bytes of the file, including the directory, are
+// derived from these and compared.
 
 #include "ZipFormat.h"
 
@@ -20,7 +20,7 @@ namespace heddle {
 
 namespace {
 
-/// Reads little-endian fields; past the end it gives zeros and `short` is set.
+/// Reads little-endian fields. Past the end it returns zeros and sets `tooShort`.
 class Cursor {
 public:
   explicit Cursor(std::span<const std::byte> bytes) : bytes(bytes) {}
@@ -44,8 +44,8 @@ private:
   std::span<const std::byte> bytes;
 };
 
-/// What a file that is no container looks like, for the error: people pass the wrong file more
-/// often than a broken one.
+/// Description of a file that is not a container, for the error message: passing the wrong file is
+/// more common than a damaged one.
 std::string describe(std::span<const std::byte> bytes) {
   auto begins = [&](std::string_view magic) {
     return bytes.size() >= magic.size() && !std::memcmp(bytes.data(), magic.data(), magic.size());
@@ -71,8 +71,8 @@ std::string describe(std::span<const std::byte> bytes) {
   return text ? "text" : "other data of " + std::to_string(bytes.size()) + " bytes";
 }
 
-/// From bytes to members: reads a header, rebuilds it and compares, goes on behind its data, and at
-/// last compares the directory. A field that is skipped while reading is thereby checked as well.
+/// Parses members: reads a header, rebuilds it and compares, continues after its data, and finally
+/// compares the directory. This also checks fields that are skipped while reading.
 class Parser {
 public:
   Parser(std::span<const std::byte> bytes, const std::string &place) : bytes(bytes), place(place) {}
@@ -122,7 +122,7 @@ private:
     readExtra(member, cursor.take(extraSize));
     if (cursor.tooShort)
       return damaged("half a header at byte " + std::to_string(start));
-    // The commonest foreign ZIP: named as such, rather than as damage.
+    // The most common foreign ZIP: reported as foreign, not as damaged.
     if ((method != zip::methodStored && !member.isDeflated) || member.alignment == 0)
       return inputError(place + ": expected a Heddle file, found another kind of ZIP archive");
     if (Status status = zip::checkMember(member); !status)
@@ -135,7 +135,7 @@ private:
     std::vector<std::byte> header = zip::localHeader(member, where);
     if (!std::ranges::equal(bytes.subspan(start, header.size()), header))
       return damaged("a changed header of member " + member.name);
-    constexpr uint64_t mostOfAByte = 1032; // that deflation makes of one
+    constexpr uint64_t mostOfAByte = 1032; // that deflate can encode in one byte
     if (member.isDeflated ? member.stored >= member.size || member.size > mostDeflated ||
                                 member.size / mostOfAByte > member.stored
                           : member.stored != member.size)
@@ -145,7 +145,7 @@ private:
     return member;
   }
 
-  /// Extra fields of others are passed over here and found by the comparison.
+  /// Skips foreign extra fields, which the comparison then finds.
   static void readExtra(ContainerMember &member, std::span<const std::byte> extra) {
     Cursor cursor(extra);
     while (!cursor.atEnd()) {
@@ -186,7 +186,8 @@ std::span<const std::byte> ContainerReader::data(const ContainerMember &member) 
   return bytes.subspan(member.offset, member.size);
 }
 
-/// Inflates `deflated` to exactly `out.size()` bytes; false if it holds other than that.
+/// Inflates `deflated` to exactly `out.size()` bytes; false if its content has another size or is
+/// invalid.
 static bool inflateTo(std::span<std::byte> out, std::span<const std::byte> deflated) {
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) // negative: without a header

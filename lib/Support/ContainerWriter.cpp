@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes are known before anything is written, so the whole file is laid out,
-// mapped, and filled in place: weights are made where they stay, whether that
-// is a file or memory.
+// Writing of containers. Sizes are known before anything is written, so the whole file is laid out,
+// mapped, and filled in place: weights are produced at their final place, whether it is a file or
+// memory.
 
 #include "ZipFormat.h"
 
@@ -23,11 +23,11 @@ void copy(std::span<std::byte> out, uint64_t offset, const std::vector<std::byte
   std::memcpy(out.data() + offset, bytes.data(), bytes.size());
 }
 
-/// `data` deflated; empty if that is no shorter, or not allowed.
+/// `data` deflated; empty if this is not shorter, or not allowed.
 std::vector<std::byte> deflated(std::span<const std::byte> data) {
   z_stream stream{};
   std::vector<std::byte> out(data.size());
-  // Negative: without a header. 8: as much memory as zlib takes by itself.
+  // Negative: without a header. 8: zlib's default memory level.
   if (data.size() > mostDeflated || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
                                                  -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
     return {};
@@ -97,7 +97,7 @@ Expected<uint64_t> ContainerWriter::layOut(const std::string &place) {
   return start;
 }
 
-/// Data first: a header holds the checksum of what `fill` wrote behind it.
+/// Writes data first: a header contains the checksum of the data after it.
 Status ContainerWriter::writeInto(std::span<std::byte> out, uint64_t directoryOffset) {
   uint64_t start = 0;
   for (size_t i = 0; i < members.size(); ++i) {
@@ -127,7 +127,7 @@ Status ContainerWriter::writeFile(const std::string &path) {
   return file.commit();
 }
 
-/// Zero pages that no member touches, such as padding, cost no memory.
+/// Zero pages that no member touches, such as padding, use no memory.
 Expected<MappedBytes> ContainerWriter::writeMemory() {
   auto directoryOffset = HEDDLE_TRY(layOut("memory"));
   uint64_t total = directoryOffset + zip::directory(members, directoryOffset).size();

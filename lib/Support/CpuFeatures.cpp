@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CPUID has the processor's features, XCR0 the register state that the operating
-// system saves and restores. A feature counts only with both. Names are LLVM's.
+// Detection of features by LLVM's names. CPUID reports the processor's features, XCR0 the register
+// state that the operating system saves and restores. A feature counts only with both.
 #include "heddle/Support/CpuFeatures.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Feature {
   State state;
 };
 
-constexpr uint32_t ext = 0x80000001; // the leaf of AMD's extended features
+constexpr uint32_t ext = 0x80000001; // leaf of AMD's extended features
 constexpr Feature features[] = {
     {"cx8", 1, 0, EDX, 8, State::None},
     {"cmov", 1, 0, EDX, 15, State::None},
@@ -133,7 +133,7 @@ std::vector<std::string> findFeatures() {
 std::vector<std::string> findFeatures() {
   struct Feature {
     const char *name;
-    int bit; ///< of AT_HWCAP
+    int bit; ///< bit of AT_HWCAP
   };
   constexpr Feature features[] = {{"fp-armv8", 0}, {"neon", 1},     {"aes", 3},
                                   {"sha2", 6},     {"crc", 7},      {"lse", 8},
@@ -150,8 +150,8 @@ std::vector<std::string> findFeatures() {
 std::vector<std::string> findFeatures() { return {}; }
 #endif
 
-/// Asks Linux for the matrix registers, which a process may use only with permission. All its threads
-/// have it from then on, and their signal stacks must hold 8 KiB more.
+/// Requests the matrix registers from Linux, which a process may use only with permission.
+/// Afterwards all its threads have it, and their signal stacks need 8 KiB more.
 bool mayUseMatrices() {
 #if defined(__x86_64__)
   constexpr long requestPermission = 0x1023, matrixData = 18; // ARCH_REQ_XCOMP_PERM, XTILEDATA
@@ -165,7 +165,8 @@ bool mayUseMatrices() {
 } // namespace
 
 const std::vector<std::string> &cpuFeatures() {
-  // A virtual machine leaves to its host at every CPUID: all of them take milliseconds.
+  // Computed once: a virtual machine exits to its host at every CPUID, which takes milliseconds in
+  // total.
   static const std::vector<std::string> sorted = [] {
     std::vector<std::string> found = findFeatures();
     std::sort(found.begin(), found.end());
@@ -193,7 +194,7 @@ std::vector<std::string> missingCpuFeatures(std::span<const std::string> require
   std::vector<std::string> missing;
   for (const std::string &name : required) {
     const std::string_view known = llvmName(name);
-    // Permission is asked for only where code wants it.
+    // Permission is requested only if code needs it.
     if (!std::binary_search(found.begin(), found.end(), known) ||
         (known.starts_with("amx") && !mayUseMatrices()))
       missing.push_back(name);
@@ -205,7 +206,7 @@ std::string cpuLevel() {
 #if defined(__x86_64__)
   struct Level {
     const char *name;
-    std::vector<std::string> needed; ///< beyond the level before
+    std::vector<std::string> needed; ///< in addition to the previous level
   };
   const Level levels[] = {
       {"x86-64-v2", {"cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"}},

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Independent chains of sums hide the latency of a multiply-add (4 to 6 cycles, 2 a
-// cycle): at least twelve, and more where there are registers for them. Loops are
-// inline assembly, so that no compiler option changes what is measured.
+// Measurement of rates. Independent accumulator chains hide the latency of a multiply-add (4 to 6
+// cycles, 2 per cycle): at least twelve, and more if there are registers for them. Loops are inline
+// assembly, so that compiler options cannot change the measurement.
 
 #include "heddle/Support/CpuRates.h"
 
@@ -31,18 +31,18 @@ namespace {
 struct Unit {
   Arithmetic arithmetic;
   const char *instruction, *feature;
-  int lanes;    ///< sums of a vector
+  int lanes;    ///< accumulators in a vector
   int products; ///< products that a lane adds at once
-  int chains;   ///< instructions of a step, each with its own sum
+  int chains;   ///< instructions in a step, each with its own accumulator
   void (*run)(int64_t steps);
 };
 
 #if defined(__x86_64__)
 
-// Registers are named, so that no sum is spilled to memory. Operands are zeros, which are slow on
-// no unit. All free registers hold sums: two units of vdpbf16ps have a latency of six cycles each,
-// and with fourteen sums they sometimes wait. The assembler's .irp repeats a line for each
-// register.
+// Registers are named, so that no accumulator is spilled to memory. Operands are zeros, which are
+// slow on no unit. All free registers are accumulators: two units of vdpbf16ps have a latency of
+// six cycles each and sometimes stall with fourteen accumulators. The assembler's .irp repeats a
+// line for each register.
 #define HEDDLE_EACH(REGISTERS, LINE) ".irp reg, " REGISTERS "\n" LINE "\n.endr\n"
 #define HEDDLE_LOW "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
 #define HEDDLE_HIGH "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29"
@@ -77,7 +77,7 @@ HEDDLE_RATE(runInt8, "avx2", "ymm", HEDDLE_LOW, "vpxor", "%{vex%} vpdpbusd")
 #undef HEDDLE_LOW
 #undef HEDDLE_HIGH
 
-/// Widest vectors first: unitOf takes the first unit that the processor has.
+/// Units, widest vectors first: unitOf returns the first one that the processor has.
 constexpr Unit kUnits[] = {
     {Arithmetic::F32, "vfmadd231ps", "avx512f", 16, 1, 28, runF32Wide},
     {Arithmetic::F32, "vfmadd231ps", "fma", 8, 1, 14, runF32},
@@ -146,8 +146,8 @@ double measureRate(Arithmetic arithmetic, int threads, int64_t steps) {
 
 //===- Cached rates ------------------------------------------------------===//
 
-/// Takes the best of some short rounds. Instructions alternate, so that all see the same clock
-/// rate; one round warms up first, because vectors of 512 bits may change the clock.
+/// Uses the best of several short rounds. Instructions alternate, so that all run at the same clock
+/// rate. One round warms up first, because vectors of 512 bits may change the clock.
 CpuRates measureCpuRates() {
   constexpr int64_t steps = 8000;
   CpuRates rates;
@@ -161,7 +161,7 @@ CpuRates measureCpuRates() {
   return rates;
 }
 
-/// Name of this kind of processor in the cache, since machines may share a home folder.
+/// Key of this kind of processor in the cache, since machines may share a home folder.
 static std::string machineKey() {
 #if defined(__x86_64__)
   uint32_t leaf[4][4] = {};

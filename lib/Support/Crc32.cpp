@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checksum is the remainder of a polynomial over two elements. Products without carries
-// fold 64 bytes into the next 64 ("Fast CRC Computation for Generic Polynomials Using
-// PCLMULQDQ Instruction", Gopal et al. 2009), three times as fast as tables; zlib takes
-// the remainder of the last 16, and everything where the processor has no such product.
+// CRC-32 by carry-less multiplication. The checksum is the remainder of a polynomial over GF(2).
+// Carry-less products fold 64 bytes into the next 64 ("Fast CRC Computation for Generic Polynomials
+// Using PCLMULQDQ Instruction", Gopal et al. 2009), three times as fast as tables. zlib computes
+// the remainder of the last 16 bytes, or of everything if the processor lacks the instruction.
 
 #include "heddle/Support/Container.h"
 #include "heddle/Support/CpuFeatures.h"
@@ -28,14 +28,15 @@ uLong continued(uLong sum, std::span<const std::byte> bytes) {
 
 #if defined(__x86_64__)
 
-/// Moves `sum`, a polynomial, by as many bits as the remainders in `by` stand for, and adds `next`.
+/// Shifts `sum`, a polynomial, by the number of bits that the remainders in `by` represent, and
+/// adds `next`.
 __attribute__((target("pclmul"))) inline __m128i folded(__m128i sum, __m128i by, __m128i next) {
   return _mm_xor_si128(
       _mm_xor_si128(_mm_clmulepi64_si128(sum, by, 0x00), _mm_clmulepi64_si128(sum, by, 0x11)),
       next);
 }
 
-/// At least 64 bytes.
+/// Requires at least 64 bytes.
 __attribute__((target("pclmul"))) uLong foldedSum(std::span<const std::byte> bytes) {
   const __m128i by512 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4), // x^(512 +- 32), bits reversed
       by128 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);           // x^(128 +- 32)
@@ -43,7 +44,7 @@ __attribute__((target("pclmul"))) uLong foldedSum(std::span<const std::byte> byt
   __m128i sums[4];
   for (int i = 0; i < 4; ++i)
     sums[i] = _mm_loadu_si128(at + i);
-  sums[0] = _mm_xor_si128(sums[0], _mm_cvtsi32_si128(-1)); // where the checksum begins
+  sums[0] = _mm_xor_si128(sums[0], _mm_cvtsi32_si128(-1)); // initial value of the checksum
   size_t done = 64;
   for (; done + 64 <= bytes.size(); done += 64)
     for (int i = 0; i < 4; ++i)
@@ -52,7 +53,7 @@ __attribute__((target("pclmul"))) uLong foldedSum(std::span<const std::byte> byt
     sums[i] = folded(sums[i - 1], by128, sums[i]);
   std::byte last[16];
   _mm_storeu_si128(reinterpret_cast<__m128i *>(last), sums[3]);
-  constexpr uLong fromZero = 0xffffffff; // zlib begins with the complement
+  constexpr uLong fromZero = 0xffffffff; // zlib starts from the complement
   return continued(continued(fromZero, last), bytes.subspan(done));
 }
 
@@ -68,7 +69,7 @@ uLong sumOf(std::span<const std::byte> bytes) { return continued(0, bytes); }
 
 } // namespace
 
-/// Sums of pieces can be combined, in the pieces' order, into the sum of the whole.
+/// Sums of pieces are combined in order into the sum of the whole.
 uint32_t crc32(std::span<const std::byte> bytes) {
   constexpr size_t piece = size_t(8) << 20;
   size_t pieces = (bytes.size() + piece - 1) / piece;

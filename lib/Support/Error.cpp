@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Quotes users' text for messages, and aborts on misuse of an Expected.
+// Escaping and quoting of text for messages, and the abort on misuse of an Expected.
 
 #include "heddle/Support/Error.h"
 
@@ -17,7 +17,7 @@ Error outOfMemory() {
   return {ErrorKind::System, "expected enough memory for this call, found too little"};
 }
 
-/// Length of the character of UTF-8 at the start of a text, and its code point; 0: there is none.
+/// Length of the UTF-8 character at the start of a text, and its code point; 0 if it is invalid.
 static size_t decode(std::string_view text, uint32_t &point) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -35,7 +35,8 @@ static size_t decode(std::string_view text, uint32_t &point) {
   return point < least[size] || point > 0x10ffff || isSurrogate ? 0 : size;
 }
 
-/// Whether a terminal obeys a character rather than show it: C0, C1, and marks of direction.
+/// Whether a terminal interprets a character instead of showing it: C0, C1, and bidirectional
+/// formatting characters.
 static bool isObeyed(uint32_t point) {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e ||
          point == 0x200f || (point >= 0x202a && point <= 0x202e) ||

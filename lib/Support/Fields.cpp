@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts names of C++ to snake case for files and the text of ops.
+// Converts C++ names to snake case, for files and the text of ops.
 
 #include "heddle/Support/Fields.h"
 

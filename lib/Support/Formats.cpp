@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names and look-ups of rows.
+// Names of formats and lookup of rows.
 
 #include "heddle/Support/Formats.h"
 
@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-/// `formatOf` counts on the order of the types.
+/// `formatOf` relies on the order of the types.
 static_assert([] {
   size_t next = 0;
   return std::ranges::all_of(format_rows::elements, [&](const ElementFormat &row) {
@@ -20,7 +20,7 @@ static_assert([] {
 
 const char *toString(DType type) { return wordOf(type).c_str(); }
 
-/// The first row that fits, else `none`.
+/// The first row that fits, or else `none`.
 template <typename Predicate>
 static const NumberFormat *firstOf(Predicate fits, const NumberFormat *none = nullptr) {
   auto found = std::ranges::find_if(numberFormats, fits);
@@ -40,7 +40,7 @@ const NumberFormat *findKeptProduct(DType rows, DType kept) {
   return isKept && (rows == DType::F32 || rows == DType::BF16) ? findProduct(rows, rows) : nullptr;
 }
 
-/// A code is named as its `--dtype` is.
+/// Name of a cached type; codes have the name of their `--dtype`.
 static std::string_view keptName(DType type) {
   return formatOf(type).isCode() ? formatOfRows(type).name : std::string_view(toString(type));
 }
@@ -56,7 +56,7 @@ const NumberFormat &formatOfRows(DType type) {
   return *firstOf([&](const NumberFormat &row) { return row.rows == type; }, numberFormats);
 }
 
-/// What `name` gives of each row, as a list.
+/// List of the names that `name` returns for the rows.
 template <typename Rows, typename Name>
 static std::string listOf(const Rows &rows, std::string_view last, Name name) {
   std::string text;

@@ -2,13 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Reading of GGUF files. Their layout is:
+//
 //   'GGUF', version, number of tensors, number of values
 //   values    key, type, value
 //   tensors   name, dimensions (fastest first), type, offset into the data
-//   data      from a multiple of general.alignment on, as does each tensor
+//   data      starts at a multiple of general.alignment, as does each tensor
 //
-// Numbers are little-endian. A count is compared with the bytes that so many things
-// take at least before anything is made of it.
+// Numbers are little-endian. A count is compared with the minimum number of bytes that its elements
+// take before anything is allocated for it.
 
 #include "heddle/Support/Gguf.h"
 
@@ -38,7 +40,7 @@ constexpr GgufBlocks blockTypes[] = {
     {29, "iq1_m", 256, 56},   {30, "bf16", 1, 2},       {34, "tq1_0", 256, 54},
     {35, "tq2_0", 256, 66},   {39, "mxfp4", 32, 17}};
 
-/// Bytes of a number, or of the shortest text or list.
+/// Bytes of a number, or minimum bytes of a text or list.
 uint64_t leastBytes(GgufType type) {
   switch (type) {
   case GgufType::U8:
@@ -179,7 +181,7 @@ std::string GgufValue::shown() const {
 
 //===- Reading -----------------------------------------------------------===//
 
-/// Reads a file from its beginning on. What is short of bytes is an error at its place.
+/// Reads a file from its beginning. Missing bytes are an error at their place.
 class GgufReader {
 public:
   explicit GgufReader(Gguf &gguf) : gguf(gguf) {
@@ -189,7 +191,7 @@ public:
   Status read();
 
 private:
-  /// Names of keys and tensors are any text, and a message is one line.
+  /// Names of keys and tensors are arbitrary text, but a message is one line.
   Error fail(const std::string &message) const {
     return inputError(gguf.path + ": " + printable(message));
   }
@@ -210,7 +212,7 @@ private:
     const auto length = HEDDLE_TRY(number<uint64_t>(what));
     return take(length, what);
   }
-  /// A number of things of at least `least` bytes each, which the file can hold.
+  /// A number of elements of at least `least` bytes each, which must fit in the file.
   Expected<uint64_t> countOf(const std::string &what, uint64_t least, uint64_t reserved = 0) {
     const auto count = HEDDLE_TRY(number<uint64_t>(what));
     const uint64_t room = left() > reserved ? left() - reserved : 0;
@@ -320,8 +322,8 @@ Status GgufReader::readAlignment() {
   return {};
 }
 
-/// Reads name, dimensions, type and offset. A tensor of an unknown type is kept, and refused only
-/// where it is asked for.
+/// Reads name, dimensions, type and offset. A tensor of an unknown type is kept, and rejected only
+/// if it is required.
 Status GgufReader::readTensor() {
   const std::string place = "tensor " + std::to_string(gguf.infos.size());
   const std::string_view name = HEDDLE_TRY(text(place));
@@ -352,7 +354,7 @@ Status GgufReader::readShape(GgufTensor &tensor, int64_t &bytes) {
   int64_t elements = 1;
   for (uint32_t d = 0; d < rank; ++d) {
     const auto extent = HEDDLE_TRY(number<uint64_t>(tensor.name));
-    // Products of any type's bytes stay far below 2^63. An extent of 0 would hide one that does not.
+    // The number of bytes of any type stays far below 2^63. An extent of 0 would hide an overflow.
     if (extent < 1 || extent > uint64_t(INT64_MAX) ||
         __builtin_mul_overflow(elements, static_cast<int64_t>(extent), &elements) ||
         elements > INT64_MAX / 512)
@@ -378,7 +380,7 @@ Status GgufReader::readShape(GgufTensor &tensor, int64_t &bytes) {
   return {};
 }
 
-/// Gives tensors their bytes. They may leave gaps, which alignment needs, but they do not overlap.
+/// Assigns bytes to tensors. Gaps between them are allowed for alignment, overlaps are not.
 Status GgufReader::placeTensors() {
   if (gguf.infos.empty())
     return {};

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of a key as one type, and whether a path is a GGUF file.
+// Typed values of keys, and detection of GGUF files.
 
 #include "heddle/Support/Gguf.h"
 
@@ -64,7 +64,7 @@ Expected<bool> Gguf::flag(std::string_view key, bool otherwise) const {
 
 static bool beginsAsGguf(const std::filesystem::path &path) {
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(path, failure)) // reading a pipe would wait
+  if (!std::filesystem::is_regular_file(path, failure)) // reading a pipe would block
     return false;
   char magic[4] = {};
   std::ifstream(path, std::ios::binary).read(magic, sizeof magic);

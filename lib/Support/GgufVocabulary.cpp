@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The names and their exceptions are those of llama.cpp (llama-vocab.cpp).
+// Reading of vocabularies. The names and their exceptions are from llama.cpp (llama-vocab.cpp).
 
 #include "heddle/Support/GgufVocabulary.h"
 
@@ -17,7 +17,7 @@ namespace heddle {
 
 namespace {
 
-/// Tokens of these names end a text, whatever the keys say.
+/// Tokens with these names end a text, independent of the keys.
 constexpr std::string_view endNames[] = {"<|eot_id|>",
                                          "<|im_end|>",
                                          "<|end|>",
@@ -41,16 +41,15 @@ constexpr std::string_view endNames[] = {"<|eot_id|>",
                                          "<｜end▁of▁sentence｜>",
                                          "[e~["};
 
-/// Harmony's marks, which a reader of the text needs.
+/// Harmony's markers, which a reader of the text needs.
 constexpr std::string_view shownNames[] = {"<|channel|>", "<|message|>", "<|start|>",
                                            "<|constrain|>"};
 
-/// A token for the middle of a text: a key names it, or where there is none the first token of one
-/// of the names.
+/// A fill-in-the-middle token: named by a key, or else the first token with one of the names.
 struct MiddleToken {
   std::string_view word;
   std::string_view names[8];
-  bool ends = false; ///< such a token ends a text
+  bool ends = false; ///< the token ends a text
 };
 constexpr MiddleToken middleTokens[] = {
     {"fim_pre",
@@ -66,7 +65,7 @@ constexpr MiddleToken middleTokens[] = {
     {"fim_rep", {"<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"}, true},
     {"fim_sep", {"<|file_sep|>"}, true}};
 
-/// Older words of three keys.
+/// Older names of three keys.
 constexpr std::pair<std::string_view, std::string_view> olderWords[] = {
     {"fim_pre", "prefix"}, {"fim_suf", "suffix"}, {"fim_mid", "middle"}};
 
@@ -104,7 +103,7 @@ private:
     const std::optional<int64_t> id = tokenOf(name);
     return id && ends.contains(*id);
   }
-  /// Takes the end `name` back.
+  /// Removes `name` from the ends.
   void spare(std::string_view name, GgufTokenKind kind) {
     const int64_t id = *tokenOf(name);
     ends.erase(id);
@@ -152,12 +151,12 @@ Status VocabularyReader::readIds() {
   for (auto [word, place] : {std::pair("bos", &made.start),
                              {"eos", &made.end},
                              {"unknown", &made.unknown},
-                             {"seperator", &made.separator}, // the format spells it so
+                             {"seperator", &made.separator}, // spelled like this in the format
                              {"cls", &made.classes},
                              {"padding", &made.padding},
                              {"mask", &made.mask}})
     *place = HEDDLE_TRY(idOf(word));
-  // What these two kinds of tokenizers have where the file does not say it.
+  // Defaults of these two kinds of tokenizers if the file does not give the tokens.
   const GgufValue *model = file.find("tokenizer.ggml.model");
   const bool isLlama = model && model->text() == "llama";
   auto otherwise = [&](std::optional<int64_t> &place, std::string_view word, size_t usual) {
@@ -201,16 +200,16 @@ Status VocabularyReader::readEnds() {
   return {};
 }
 
-/// Names that mean something else next to others.
+/// Handles names whose meaning depends on the presence of others.
 void VocabularyReader::takeExceptions() {
   for (std::string_view name : shownNames)
     if (const auto id = tokenOf(name))
       setKind(*id, GgufTokenKind::UserDefined);
   const bool calls = endsAt("<|call|>") || endsAt("<|calls|>");
-  // Harmony and Solar end a message by it, and go on with the next one.
+  // In Harmony and Solar it ends a message, and the next one follows.
   if (calls && (endsAt("<|return|>") || endsAt("<|flush|>")) && endsAt("<|end|>"))
     spare("<|end|>", GgufTokenKind::UserDefined);
-  // A word like others in Gemma 4 and PLaMo.
+  // An ordinary word in Gemma 4 and PLaMo.
   if ((endsAt("<|tool_response>") || endsAt("<|plamo:eos|>")) && endsAt("</s>"))
     spare("</s>", GgufTokenKind::Normal);
 }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds a value from the parser's events, because a finished object no longer shows
-// duplicate keys, and deep nesting must stop the parser before the stack overflows.
+// Parsing with checks. Values are built from the parser's events, because a finished object no
+// longer shows duplicate keys, and deep nesting must stop the parser before the stack overflows.
 
 #include "heddle/Support/Json.h"
 
@@ -35,7 +35,7 @@ public:
   bool number_unsigned(number_unsigned_t value) override { return place(value); }
   bool number_float(number_float_t value, const string_t &) override { return place(value); }
   bool string(string_t &value) override { return place(std::move(value)); }
-  bool binary(binary_t &) override { return false; } // only in CBOR and its like
+  bool binary(binary_t &) override { return false; } // only in CBOR and similar formats
   bool start_object(size_t) override { return open(Json::object()); }
   bool start_array(size_t) override { return open(Json::array()); }
   bool end_object() override { return close(); }
@@ -76,15 +76,15 @@ private:
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // The key is new (see key), so append without the linear search of operator[].
+    // The key is new (see key), so it is appended without the linear search of operator[].
     auto &object = parent.get_ref<Json::object_t &>();
     if (object.size() == object.capacity())
       enlarge(object);
     object.emplace_back(std::move(lastKey), std::move(value));
     return &object.back().second;
   }
-  /// Where a vector grows it copies keys, which are constant, inside noexcept: without memory for one
-  /// it would end the process.
+  /// Grows an object without exceptions in noexcept code: when a vector grows, it copies the
+  /// constant keys inside noexcept, and a failed allocation would end the process.
   static void enlarge(Json::object_t &object) {
     Json::object_t larger;
     larger.reserve(2 * object.size() + 1);
@@ -120,8 +120,8 @@ private:
   std::string lastKey;
 };
 
-/// `place` with line and column from 1, in bytes: "model.json:3:14"; with the column alone if it is a
-/// line itself: "line 7, column 14".
+/// `place` with line and column, counted from 1 in bytes: "model.json:3:14". If it names a line,
+/// only the column is added: "line 7, column 14".
 std::string placeAt(const std::string &place, JsonText of, std::string_view text, size_t at) {
   std::string_view before = text.substr(0, at);
   size_t line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -140,8 +140,8 @@ std::string foundAt(std::string_view text, size_t at) {
   return "byte " + std::to_string(byte);
 }
 
-/// Where a byte is that the parser accepts silently, and what it is: the parser skips a byte order
-/// mark and ends at a NUL.
+/// Offset and description of a byte that the parser accepts silently: it skips a byte order mark
+/// and stops at a NUL.
 std::optional<std::pair<size_t, std::string>> strayBytes(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF"))
     return std::pair(size_t{0}, std::string("a byte order mark"));

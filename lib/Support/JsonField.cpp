@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See JsonField.h.
+// Accessors for JSON values and their error messages.
 #include "heddle/Support/JsonField.h"
 
 #include "heddle/Support/Try.h"

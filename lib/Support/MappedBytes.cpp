@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slack past the end of a file: anonymous pages are reserved first and the file is
-// mapped over their beginning (MAP_FIXED).
+// Mapping of files and memory. For the slack past the end of a file, anonymous pages are reserved
+// first and the file is mapped over their beginning (MAP_FIXED).
 
 #include "heddle/Support/MappedBytes.h"
 
@@ -42,7 +42,7 @@ int64_t wholePages(int64_t size) {
 
 constexpr int64_t hugePage = 2 << 20;
 
-/// Maps private pages at a multiple of 2 MiB, as huge pages need.
+/// Maps private pages at a multiple of 2 MiB, as huge pages require.
 void *reserve(int64_t size, int protection) {
   void *whole = ::mmap(nullptr, size + hugePage, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (whole == MAP_FAILED)
@@ -56,8 +56,8 @@ void *reserve(int64_t size, int protection) {
   return start;
 }
 
-/// Asks for huge pages: weights are streamed again and again, and fewer TLB entries then cover
-/// them. Only a hint; for a file it depends on the file system.
+/// Requests huge pages: weights are streamed repeatedly, and fewer TLB entries then cover them.
+/// Only a hint; for a file it depends on the file system.
 void adviseHugePages(void *start, int64_t size) { ::madvise(start, size, MADV_HUGEPAGE); }
 
 } // namespace
@@ -114,7 +114,7 @@ Status MappedBytes::grow(int64_t size) {
   if (mapped > 0 &&
       ::mremap(start, mapped, mapped, MREMAP_MAYMOVE | MREMAP_FIXED, larger.start) == MAP_FAILED)
     return systemError("memory", std::to_string(size) + " bytes");
-  start = nullptr; // its pages belong to the larger mapping now
+  start = nullptr; // its pages now belong to the larger mapping
   *this = std::move(larger);
   return {};
 }

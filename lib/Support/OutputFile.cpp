@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files are replaced as a whole; devices, pipes and standard output are written in
-// place. A file has no name until it is whole (O_TMPFILE), so a killed process leaves
-// none. File systems without such files get a temporary name next to the target, which
-// no other file has (O_EXCL) and signal handlers remove.
+// Atomic replacement of files; devices, pipes and standard output are written in place. A file has
+// no name until it is complete (O_TMPFILE), so a killed process leaves none. On file systems
+// without unnamed files it gets a unique temporary name next to the target (O_EXCL), which signal
+// handlers remove.
 
 #include "heddle/Support/OutputFile.h"
 
@@ -32,11 +32,11 @@ namespace heddle {
 
 static constexpr const char *kExpected = "a path that can be written";
 
-/// Follows symbolic links by hand, since the last one may name a file that does not exist yet.
+/// Follows symbolic links manually, since the last one may name a file that does not exist yet.
 static std::string behindLinks(const std::string &path) {
   std::error_code failure;
   std::filesystem::path target = path;
-  // Linux too follows at most 40 links; a circle is an error of stat() in open().
+  // Linux also follows at most 40 links; stat() in open() reports a cycle.
   for (int links = 0; links < 40 && std::filesystem::is_symlink(target, failure); ++links)
     target = target.parent_path() / std::filesystem::read_symlink(target, failure);
   return target.string();
@@ -50,10 +50,10 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path, FileAccess acce
 
 //===- Names of files that are not whole ---------------------------------===//
 
-/// For signal handlers, which take a name out as they remove its file. Only who takes a name out may
-/// free it; a handler does not.
+/// Temporary names, for signal handlers, which clear an entry when they remove its file. Only the
+/// code that clears an entry may free it; a handler does not.
 static std::array<std::atomic<char *>, 64> unfinished;
-/// Of all who change `unfinished`, handlers excepted.
+/// Guards changes of `unfinished`, except in handlers.
 static std::mutex changesUnfinished;
 
 static void listUnfinished(const std::string &name) {
@@ -80,7 +80,7 @@ void removeUnfinishedFiles() noexcept {
       ::unlink(name);
 }
 
-/// A name next to `target` that hardly any other file has, not longer than names may be.
+/// A probably unique name next to `target`, within the limit for the length of names.
 static std::string temporaryName(const std::filesystem::path &target) {
   constexpr size_t longest = 200;
   static std::atomic<int> serial = 0;
@@ -90,14 +90,14 @@ static std::string temporaryName(const std::filesystem::path &target) {
   return (target.parent_path() / file).string();
 }
 
-/// Calls make(name) with temporary names until one is new; the name, which is listed, or empty with
-/// errno.
+/// Calls make(name) with temporary names until one is new. Returns the listed name, or an empty one
+/// with errno.
 static std::string makeTemporary(const std::string &target,
                                  const std::function<int(const char *)> &make) {
   constexpr int tries = 100;
   for (int i = 0; i < tries; ++i) {
     std::string name = temporaryName(target);
-    listUnfinished(name); // before it is there: a signal may come between
+    listUnfinished(name); // before it exists: a signal may arrive in between
     if (make(name.c_str()) >= 0)
       return name;
     const int code = errno;
@@ -125,10 +125,10 @@ AtomicFile::~AtomicFile() {
   unlistUnfinished(temporary);
 }
 
-/// What linkat takes for the file of a descriptor.
+/// Path with which linkat names the file of a descriptor.
 static std::string linkOf(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
-/// A file without a name that can get one; -1 where there are none.
+/// Opens an unnamed file that can be linked later; -1 if this is not supported.
 static int openNameless([[maybe_unused]] const std::string &target, [[maybe_unused]] mode_t mode) {
 #if defined(O_TMPFILE)
   const std::filesystem::path folder = std::filesystem::path(target).parent_path();
@@ -149,8 +149,8 @@ Status AtomicFile::open(FileAccess access) {
   if (exists && !S_ISREG(facts.st_mode))
     return inputError(path + ": expected a file or a new path, found " +
                       (S_ISDIR(facts.st_mode) ? "a directory" : "a device or a pipe"));
-  // The old file's permissions hold from the start, so that the temporary file is never more
-  // accessible; without an old file the umask decides.
+  // The old file's permissions apply from the start, so that the temporary file is never more
+  // accessible. Without an old file the umask decides.
   const mode_t mode = exists ? facts.st_mode & 0777 : access == FileAccess::Owner ? 0600 : 0666;
   descriptor = openNameless(target, mode);
   if (descriptor < 0) {
@@ -180,7 +180,8 @@ Status AtomicFile::commit() {
   return commitUnsynced();
 }
 
-/// Makes `name` a file with the content of `from`, on the disk; its descriptor, or -1 with errno.
+/// Creates the file `name` with the content of `from`, on the disk. Returns its descriptor, or -1
+/// with errno.
 static int copyTo(const char *name, int from) {
   struct stat facts = {};
   int to = -1;
@@ -206,7 +207,7 @@ static int copyTo(const char *name, int from) {
   return -1;
 }
 
-/// A link cannot replace a file: over an old one it gets a temporary name first.
+/// A link cannot replace a file: if one exists, the new file gets a temporary name first.
 Status AtomicFile::commitUnsynced() {
   if (temporary.empty()) {
     auto link = [file = linkOf(descriptor)](const char *name) {
@@ -218,7 +219,7 @@ Status AtomicFile::commitUnsynced() {
     }
     if (errno == EEXIST)
       temporary = makeTemporary(target, link);
-    else // a system that has such files and links none of them
+    else // a system that supports unnamed files but not linking them
       temporary = makeTemporary(target, [this](const char *name) {
         const int copy = copyTo(name, descriptor);
         if (copy >= 0)
@@ -235,15 +236,16 @@ Status AtomicFile::commitUnsynced() {
   return {};
 }
 
-/// Begins writing and does not wait for its end, but waits where the disk's queue is full, so it has a
-/// thread of its own. A page that changes afterwards is written once more.
+/// Starts writing without waiting for its end. It blocks if the disk's queue is full, so it needs
+/// its own thread. A page that changes afterwards is written again.
 static void beginWriting([[maybe_unused]] int descriptor) {
 #if defined(__linux__)
-  ::sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); // a hint: its errors are fsync's too
+  ::sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); // a hint: fsync reports its errors
+                                                              // too
 #endif
 }
 
-/// Without a thread to be had, the disk begins when all is written.
+/// If no thread can be started, writing begins when the file is complete.
 EarlyWriting::EarlyWriting(int descriptor) {
   try {
     thread = std::jthread([descriptor](const std::stop_token &stop) {
@@ -268,7 +270,7 @@ Status replaceFile(const std::string &path, std::string_view bytes) {
 
 static bool isStandardOutput(const std::string &path) { return path.empty() || path == "-"; }
 
-/// Whether `path` is a device or a pipe, which a rename would replace by a file.
+/// Whether `path` is a device or a pipe, which renaming would replace by a file.
 static bool isWrittenInPlace(const std::string &path) {
   std::error_code ignored;
   std::filesystem::file_status facts = std::filesystem::status(path, ignored);

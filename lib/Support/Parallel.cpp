@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each thread takes the indices of its own piece one by one and then steals from the
-// others, since tiles of causal attention differ in work. Pieces are contiguous and
-// equal in every call: a thread prefetches the next tile's weights, and the next call
-// finds them in the same cache.
+// Parallel loops on OpenMP. Each thread takes the indices of its own piece one by one and then
+// steals from the others, since tiles of causal attention differ in work. Pieces are contiguous and
+// equal in every call: a thread prefetches the next tile's weights, and the next call finds them in
+// the same cache.
 
 #include "heddle/Support/Parallel.h"
 
@@ -24,7 +24,7 @@
 #include <vector>
 
 extern "C" {
-// Of libomp; libgomp has neither.
+// Functions of libomp; libgomp has neither.
 void kmp_set_warnings_off() __attribute__((weak));
 size_t kmp_get_stacksize_s() __attribute__((weak));
 }
@@ -33,12 +33,14 @@ namespace heddle {
 
 namespace {
 
-/// Starts LLVM's OpenMP runtime, which writes a file of the process's number into /dev/shm, or where
-/// that does not open into /tmp, and reads what stands there. It dies of a file that a killed process
-/// of the same number left unfinished, and of a full file system: each name that it could not use is
-/// cleared, or taken by a link that does not open until the runtime has gone on without. The file
-/// goes once the runtime has started, so that no killed process leaves one; a host's own runtime,
-/// which runs already, keeps its. Warnings are off: who runs a model cannot follow them.
+/// Starts LLVM's OpenMP runtime safely. The runtime writes a file named by the process id to
+/// /dev/shm, or to /tmp if this fails, and reads an existing file with the name. It crashes if a
+/// killed process with the same id left an incomplete file, or if the file system is full.
+/// Therefore each unusable name is cleared, or occupied by a link that cannot be opened until the
+/// runtime has continued without it.
+/// The file is removed after the runtime has started, so that no killed process leaves one. A
+/// host's own runtime that already runs keeps its file. Warnings are off, since users of a model
+/// cannot act on them.
 class OpenMpStart {
 public:
   OpenMpStart() {
@@ -58,7 +60,7 @@ public:
   }
 
 private:
-  /// Whether a file holds what the runtime writes: an address, a number and a name.
+  /// Whether a file has the content that the runtime writes: an address, a number and a name.
   static bool isFinished(int file) {
     std::array<char, 64> text = {};
     const ssize_t size = pread(file, text.data(), text.size() - 1, 0);
@@ -66,7 +68,7 @@ private:
     return size > 0 && std::strtoull(text.data(), &end, 16) != 0 && *end == '-';
   }
 
-  /// False if the file of a runtime stands there.
+  /// Prepares a name; false if the file of a running runtime exists there.
   static bool prepare(const std::string &path) {
     constexpr mode_t own = 0600;
     constexpr off_t registration = 1024; // bytes
@@ -90,7 +92,7 @@ private:
   }
 };
 
-/// Before any other call of OpenMP.
+/// Must precede any other call of OpenMP.
 void startOpenMp() { static const OpenMpStart start; }
 
 } // namespace
@@ -102,7 +104,7 @@ int startableThreads(int wanted, size_t stack) {
   if (pthread_attr_init(&attributes) != 0)
     return 0;
   const bool hasStack = stack == 0 || pthread_attr_setstacksize(&attributes, stack) == 0;
-  std::mutex gate; // each waits until all have started
+  std::mutex gate; // each thread waits until all have started
   auto pass = [](void *gate) -> void * {
     std::lock_guard lock(*static_cast<std::mutex *>(gate));
     return nullptr;
@@ -120,9 +122,9 @@ int startableThreads(int wanted, size_t stack) {
   return static_cast<int>(threads.size());
 }
 
-/// At most `threads`: as many as a team of this thread can have. OpenMP's runtimes end the process if
-/// the system has no thread for them, so it is tried first: once for each larger team, and after a
-/// shortage once a second.
+/// Number of threads, at most `threads`, in a team of this thread. OpenMP's runtimes end the
+/// process if the system cannot start a thread, so this is tried first: once for each larger team,
+/// and after a shortage once per second.
 static int teamOf(int threads) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds pause(1);
@@ -145,14 +147,14 @@ int processorCount() {
 
 namespace {
 
-/// Remaining indices of a thread's piece, on its own cache line against false sharing.
+/// Remaining indices of a thread's piece, on its own cache line to avoid false sharing.
 struct alignas(64) Piece {
   int64_t next, end;
 };
 
 } // namespace
 
-/// Runs the indices of the thread's own piece, then those left in the others'.
+/// Runs the indices of the thread's own piece, then the remaining ones of other pieces.
 static void runPieces(std::span<Piece> pieces, int self, LoopBody body) {
   for (size_t t = 0; t < pieces.size(); ++t) {
     Piece &piece = pieces[(static_cast<size_t>(self) + t) % pieces.size()];
@@ -165,14 +167,14 @@ static void runPieces(std::span<Piece> pieces, int self, LoopBody body) {
   }
 }
 
-/// A function of its own: compilers ask the runtime for the thread's number where one begins.
+/// A separate function: compilers query the thread's number at the beginning of a function.
 __attribute__((noinline)) static void runTogether(std::span<Piece> pieces, LoopBody body,
                                                   ThreadScope scope) {
 #pragma omp parallel num_threads(static_cast<int>(pieces.size()))
   scope([&] { runPieces(pieces, omp_get_thread_num(), body); });
 }
 
-/// Serial inside of another parallel region: nested loops would oversubscribe the processors.
+/// Runs serially inside another parallel region: nested loops would oversubscribe the processors.
 void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope) {
   if (threads <= 0)
     threads = processorCount();
@@ -197,9 +199,9 @@ void parallelFor(int64_t n, int threads, LoopBody body) {
 }
 
 /// Threads run for a while before they meet at a barrier, because a thread that has just been woken
-/// shares a processor until the scheduler moves it. Time counts from the first start to the last
-/// end, so that threads that run one after the other do not look parallel. A smaller team counts as one
-/// that does its work again for the threads that are missing.
+/// shares a processor until the scheduler moves it. Time is measured from the first start to the
+/// last end, so that threads that run one after the other do not appear parallel. A team that is
+/// too small repeats its work for the missing threads.
 __attribute__((noinline)) static double timeTogether(int threads,
                                                      const std::function<void(int)> &work) {
   using Clock = std::chrono::steady_clock;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows are at the pitch of planned memory, `padded(columns)`. A generator is a
-// row of the list below: its word, its numbers, and what fills a table with them.
+// Generators of tables. Rows have the pitch of planned memory, `padded(columns)`. A generator is a
+// row of the list below: its name, its arguments, and the function that fills a table.
 
 #include "heddle/Support/PositionTables.h"
 
@@ -19,7 +19,7 @@ namespace heddle {
 
 //===- Filling -----------------------------------------------------------===//
 
-/// Element e of row r is at(r, e), in f64; padding is zero.
+/// Sets element e of row r to at(r, e), computed in f64; padding is zero.
 static void fillRows(int64_t columns, std::span<float> memory,
                      const std::function<double(int64_t row, int64_t column)> &at) {
   int64_t pitch = padded(columns), rows = static_cast<int64_t>(memory.size()) / pitch;
@@ -39,7 +39,7 @@ void fillSinusoidal(int64_t columns, std::span<float> memory) {
   });
 }
 
-/// Cosines of row * frequency times `magnitude`, then the sines.
+/// Cosines of row * frequency times `magnitude`, followed by the sines.
 static void fillRotation(double magnitude, std::span<const double> frequencies,
                          std::span<float> memory) {
   auto half = static_cast<int64_t>(frequencies.size());
@@ -49,7 +49,7 @@ static void fillRotation(double magnitude, std::span<const double> frequencies,
   });
 }
 
-/// The same of the frequencies base^(-2i/size) / factor.
+/// Cosines and sines for the frequencies base^(-2i/size) / factor.
 static void fillRotary(int64_t size, double base, double factor, std::span<float> memory) {
   std::vector<double> frequencies;
   for (int64_t i = 0; i < size / 2; ++i)
@@ -64,7 +64,7 @@ namespace {
 using Numbers = std::span<const double>;
 
 struct Generator {
-  std::string_view word, numbers; ///< the latter by name, as errors show them
+  std::string_view word, numbers; ///< `numbers` are the names of the arguments, for errors
   bool (*accepts)(Numbers);
   void (*fill)(Numbers, std::span<float>);
 };
@@ -96,7 +96,7 @@ static constexpr Generator generators[] = {
      [](Numbers n, std::span<float> memory) { fillRotation(n[0], n.subspan(1), memory); }},
 };
 
-/// "a, b)" as numbers; none where the text is anything else.
+/// Parses numbers from "a, b)"; none for any other text.
 static std::optional<std::vector<double>> numbersOf(std::string_view text) {
   std::vector<double> numbers;
   const char *at = text.data(), *end = at + text.size();

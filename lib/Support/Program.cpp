@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of element types, look-ups, and sizes of packed weights.
+// Names of element types, lookup of functions, and sizes of packed weights.
 
 #include "heddle/Support/Program.h"
 

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encoder and decoder over the fields (Fields.h) of a program or manifest. Files may
-// be damaged: the decoder keeps the path of the current value and stops at the first
-// mismatch.
+// JSON of programs and manifests: an encoder and a decoder over the fields (Fields.h). Files may be
+// damaged: the decoder tracks the path of the current value and stops at the first mismatch.
 
 #include "ProgramJson.h"
 
@@ -71,7 +70,7 @@ private:
   }
 };
 
-/// Reads structures up to the first error.
+/// Reads structures until the first error.
 class Decoder {
 public:
   explicit Decoder(std::string place) : path(std::move(place)) {}
@@ -104,7 +103,7 @@ public:
   template <typename T>
     requires std::is_integral_v<T>
   void decode(const Json &json, T &value) {
-    // The parser gives numbers beyond int64 as unsigned or as floats.
+    // The parser represents numbers beyond int64 as unsigned or floating-point.
     bool fits = json.is_number_integer() &&
                 (!json.is_number_unsigned() ||
                  json.get<uint64_t>() <= uint64_t(std::numeric_limits<int64_t>::max()));
@@ -175,13 +174,13 @@ private:
       if (std::find(known.begin(), known.end(), name) == known.end())
         return fail("expected known fields, found " + quotedText(name));
   }
-  /// Keeps the first error only: later ones may follow from it.
+  /// Keeps only the first error: later ones may be its consequences.
   void fail(const std::string &message) {
     if (!failure)
       failure = inputError(path + (isPlace() ? "" : ": ") + message);
   }
   bool isPlace() const { return path.ends_with(": "); }
-  /// Error with the value found, cut to 40 bytes and escaped to ASCII.
+  /// Error with the found value, cut to 40 bytes and escaped to ASCII.
   void mismatch(const std::string &expected, const Json &found) {
     std::string text = found.dump(-1, ' ', true, Json::error_handler_t::replace);
     fail("expected " + expected + ", found " +
@@ -198,7 +197,7 @@ static std::string textOf(const T &value) {
   return Encoder::encode(value).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// `place` is the path of the root for errors: "program", or "m.heddle: " for none.
+/// `place` is the path of the root in errors: "program", or "m.heddle: " for an empty path.
 template <typename T>
 static Expected<T> readAs(const Json &json, const std::string &place) {
   T value;
@@ -223,7 +222,7 @@ Expected<Program> programFromJson(std::string_view text) {
   return program;
 }
 
-/// Checked before all other fields, in which a file of another version may differ.
+/// Checked before all other fields, which may differ in a file of another version.
 static Status checkVersion(const Json &json, const std::string &place) {
   if (!json.is_object() || !json.contains("heddle") || !json["heddle"].is_number_integer())
     return inputError(place + ": expected a format version in field 'heddle', found none");

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks a program from a file or from the compiler before the runtime trusts its
+// Validation of a program from a file or from the compiler, before the runtime relies on its
 // indices. Sizes with dimensions are known, and checked, only in a call.
 
 #include "heddle/Support/Program.h"
@@ -17,8 +17,8 @@ namespace heddle {
 
 namespace {
 
-/// Limit of elements, bytes and tiles, beyond which a file must be damaged. Small enough that sizes
-/// in bytes do not overflow.
+/// Limit of elements, bytes and tiles. A file that exceeds it must be damaged. It is small enough
+/// that sizes in bytes do not overflow.
 constexpr int64_t largest = int64_t(1) << 46;
 
 std::string at(const std::string &what, const std::string &name) {
@@ -28,7 +28,7 @@ std::string at(const std::string &what, size_t index) {
   return what + " " + std::to_string(index) + ": ";
 }
 
-/// Error of this file: "kernel 'attend': expected a tile of at least 1, found 0".
+/// Error in the format of this file: "kernel 'attend': expected a tile of at least 1, found 0".
 Error expected(const std::string &place, const std::string &what, const std::string &found) {
   return inputError(place + "expected " + what + ", found " + found);
 }
@@ -44,7 +44,7 @@ Status checkIndex(const std::string &place, const std::string &what, int64_t ind
   return expected(place, what + " below " + std::to_string(list.size()), index);
 }
 
-/// Checks that names are unique, since look-ups are by name.
+/// Checks that names are unique, since lookup is by name.
 template <typename List, typename Name>
 Status checkNames(const std::string &what, const List &list, Name name) {
   std::set<std::string_view> seen;
@@ -64,7 +64,7 @@ Status checkNames(const std::string &what, const List &list) {
 
 //===- Weights -----------------------------------------------------------===//
 
-/// The comparison with `largest` comes first, so that `elements * 4` cannot overflow.
+/// Compares with `largest` first, so that `elements * 4` cannot overflow.
 Status checkWeight(const Weight &weight, int64_t bytes) {
   std::string place = at("weight", weight.name);
   if (weight.offset < 0 || weight.offset % 256 != 0)
@@ -99,13 +99,13 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
     return expected(place, "f32, or a narrower type in panels", toString(entry.type));
   if (format.holdsScales() && entry.columnGroup % 16 != 0)
     return expected(place, "groups of columns without padding", entry.columnGroup);
-  // Padding grows a tensor at most 256-fold: a group of one element becomes 16 by 16.
+  // Padding enlarges a tensor at most 256-fold: a group of one element becomes 16 by 16.
   if (elements > largest / 256 || packedElements(entry) != weights[entry.weight].elements)
     return expected(place, "a weight of its packed size", weights[entry.weight].elements);
   return {};
 }
 
-/// Refuses weights that two entries write. A weight without an entry is zero.
+/// Rejects weights that two entries write. A weight without an entry is zero.
 Status checkWeights(const Program &program) {
   if (program.weightBytes < 0 || program.weightBytes > largest)
     return expected("", "0 to 2^46 bytes of weights", program.weightBytes);
@@ -123,7 +123,8 @@ Status checkWeights(const Program &program) {
 
 //===- Kernels -----------------------------------------------------------===//
 
-/// An axis has the extent of a scalar, divided by its tile, or a fixed count (scalar -1).
+/// Checks that an axis has the extent of a scalar divided by its tile, or a fixed count (scalar
+/// -1).
 Status checkGrid(const std::string &place, const KernelCode &code, size_t scalars) {
   for (const GridAxis &axis : code.grid) {
     if (axis.scalar < -1 || axis.scalar >= static_cast<int64_t>(scalars))
@@ -136,8 +137,8 @@ Status checkGrid(const std::string &place, const KernelCode &code, size_t scalar
   return {};
 }
 
-/// Checks the limits of all Vulkan devices; those of the actual device are checked when the code is
-/// loaded.
+/// Checks the limits of all Vulkan devices. The limits of the actual device are checked when the
+/// code is loaded.
 Status checkVariant(const std::string &place, const VulkanVariant &variant) {
   int64_t invocations = 1;
   for (int32_t size : variant.workgroup) {
@@ -178,7 +179,7 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
                           std::to_string(variant.windowAxis));
     if (variant.rows < -1 || variant.rows >= std::ssize(kernel.scalars))
       return expected(place, "one of its scalars as rows", variant.rows);
-    // Of two that need the same, the first would never run.
+    // Of two variants with equal requirements, the first would never run.
     std::string others = std::to_string(variant.subgroup);
     for (const MatrixShape &shape : variant.matrices)
       others += ", " + matrixText(shape) + " into " + toString(shape.sums);
@@ -188,7 +189,7 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
   return {};
 }
 
-/// Refuses kernels that write to weights, whose mapping is read-only.
+/// Rejects kernels that write to weights, whose mapping is read-only.
 Status checkKernel(const Kernel &kernel) {
   std::string place = at("kernel", kernel.name);
   for (const KernelArgument &argument : kernel.arguments)
@@ -237,7 +238,7 @@ private:
     return {};
   }
 
-  /// Checks the names of an expression, whose value may be negative: scalars, checks and ranges.
+  /// Checks the names in an expression whose value may be negative: scalars, checks and ranges.
   Status checkNamed(const std::string &here, const SizeExpr &size) {
     std::vector<std::string> names;
     size.collectDims(names);
@@ -258,7 +259,7 @@ private:
     return {};
   }
 
-  /// Checks lifetimes above all, which decide whether buffers share memory.
+  /// Checks a buffer, in particular its lifetime, which decides whether it shares memory.
   Status checkBuffer(const std::string &here, const Buffer &buffer) {
     int64_t launches = static_cast<int64_t>(function.launches.size());
     bool temporary = buffer.kind == Buffer::Kind::Temporary;
@@ -289,7 +290,8 @@ private:
     return port.type == DType::I32 || port.type == DType::I64;
   }
 
-  /// Checks a port, and references to other inputs: starts of documents and sources of defaults.
+  /// Checks a port, and its references to other inputs: starts of documents and sources of
+  /// defaults.
   Status checkInput(const std::string &here, const Port &port) {
     HEDDLE_TRY(checkPort(here, port));
     if (port.range) {
@@ -331,7 +333,7 @@ private:
     return {};
   }
 
-  /// Checks what a function appends to caches whose sequences have rows of their own number.
+  /// Checks what a function appends to caches whose sequences have individual numbers of rows.
   Status checkAppends() {
     if (function.appendsTo.empty() && (!function.appendsBy.empty() || function.appends != 0))
       return expected(place, "the length that rows are appended to", "none");
@@ -352,7 +354,7 @@ private:
     return checkSize(place + "appended rows: ", function.appends);
   }
 
-  /// Checks the counts of arguments and scalars, which machine code reads by position.
+  /// Checks the numbers of arguments and scalars, which machine code reads by position.
   Status checkLaunch(const std::string &here, const Launch &launch) {
     auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
     if (kernel == program.kernels.end())

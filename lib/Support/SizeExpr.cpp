@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions are canonicalised as they are built: sums and products lean to the
-// left, a constant stands at the right end, `x - 2` is a sum with -2. Equal sizes
-// that are built in different ways then mostly have equal texts.
+// Construction, evaluation and parsing of size expressions. Expressions are canonicalised as they
+// are built: sums and products are left-associated, a constant is the rightmost operand, `x - 2` is
+// a sum with -2. Equal sizes that are built differently then mostly have equal texts.
 
 #include "heddle/Support/SizeExpr.h"
 
@@ -20,9 +20,9 @@ namespace heddle {
 
 namespace {
 
-/// Limit of absolute values: a sum of two fits into int64.
+/// Limit of absolute values; a sum of two fits into int64.
 constexpr int64_t limit = int64_t(1) << 62;
-/// Depth of an expression, which bounds the recursion over hostile text.
+/// Maximum depth of an expression, which bounds the recursion over hostile text.
 constexpr int maxDepth = 512;
 
 enum Op : char {
@@ -57,8 +57,8 @@ struct SizeExpr::Node {
   std::shared_ptr<const Node> left, right;
   int depth = 1;
 
-  /// Appends the text: `level` is the precedence around it: 0 sum, 1 right operand of a sum, 2 product,
-  /// 3 right operand of a product.
+  /// Appends the text. `level` is the surrounding precedence: 0 sum, 1 right operand of a sum, 2
+  /// product, 3 right operand of a product.
   void write(std::string &text, int level) const;
 };
 
@@ -113,8 +113,8 @@ SizeExpr SizeExpr::dim(std::string name) {
   return SizeExpr(std::make_shared<Node>(Node{.op = Op::Dim, .name = std::move(name)}));
 }
 
-/// Canonicalises a sum or product: constants at the right end, everything else leaning left. None
-/// if it is canonical already.
+/// Canonicalises a sum or product: constants on the right, everything else left-associated. None if
+/// it is already canonical.
 std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const SizeExpr &b) {
   // x + 0 and x*1 are x.
   int64_t neutral = op == Op::Multiply ? 1 : 0;
@@ -138,7 +138,7 @@ std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const Si
   return std::nullopt;
 }
 
-/// Whether the value is a multiple of `factor` for all dimensions; false if that is not obvious.
+/// Whether the value is a multiple of `factor` for all dimensions; false if this is not obvious.
 bool SizeExpr::isMultipleOf(int64_t factor) const {
   switch (node->op) {
   case Op::Constant:
@@ -157,8 +157,8 @@ bool SizeExpr::isMultipleOf(int64_t factor) const {
   }
 }
 
-/// Rewrites without values: chains, x / 1, roundup of a multiple, x - x, min and max of equals.
-/// None if no rewrite applies.
+/// Rewrites without values: chains, x / 1, roundup of a multiple, x - x, min and max of equal
+/// operands. None if no rewrite applies.
 std::optional<SizeExpr> SizeExpr::simplify(char op, const SizeExpr &a, const SizeExpr &b) {
   switch (op) {
   case Op::Add:
@@ -181,7 +181,7 @@ std::optional<SizeExpr> SizeExpr::simplify(char op, const SizeExpr &a, const Siz
 }
 
 /// Folds constants and simplifies. An invalid constant operation, such as a division by zero, is
-/// kept and becomes an error of evaluate.
+/// kept and becomes an error in evaluate.
 SizeExpr SizeExpr::make(char op, const SizeExpr &a, const SizeExpr &b) {
   if (a.isConstant() && b.isConstant())
     if (auto value = apply(op, a.constantValue(), b.constantValue()))
@@ -311,7 +311,7 @@ bool isNamePart(char c) { return isNameStart(c) || isDigit(c) || c == '.'; }
 
 } // namespace
 
-/// Recursive-descent parser with a function for each rule; `nesting` counts open parentheses and
+/// Recursive-descent parser with one function per rule; `nesting` counts open parentheses and
 /// calls.
 class SizeExprParser {
 public:
@@ -325,7 +325,7 @@ public:
   }
 
 private:
-  /// Next character that is no space, or 0 at the end.
+  /// Next character that is not a space, or 0 at the end.
   char peek() {
     while (at < text.size() && text[at] == ' ')
       ++at;
@@ -342,7 +342,7 @@ private:
     return inputError("size " + quotedText(text) + ": expected " + expected + " at character " +
                       std::to_string(at + 1) + ", found " + found);
   }
-  /// Refuses deep expressions: a long sum leans to the left, so it is deep even without nesting.
+  /// Rejects deep expressions: a long sum is left-associated, so it is deep even without nesting.
   Expected<SizeExpr> combine(char op, const SizeExpr &a, const SizeExpr &b) {
     if (std::max(a.depth(), b.depth()) >= maxDepth)
       return fail("at most " + std::to_string(maxDepth) + " levels of operations");

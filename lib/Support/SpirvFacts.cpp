@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One pass over the instructions sums the sizes of variables in Workgroup storage and
-// collects types of matrices. SPIR-V declares types before their uses.
+// Reading of SPIR-V. One pass over the instructions sums the sizes of variables in Workgroup
+// storage and collects matrix types. SPIR-V declares types before their uses.
 #include "heddle/Support/SpirvFacts.h"
 
 #include "heddle/Support/Try.h"
@@ -34,8 +34,7 @@ enum Opcode : uint32_t {
   OpTypeCooperativeMatrixKHR = 4456,
 };
 constexpr uint32_t magicNumber = 0x07230203, workgroupStorage = 4, localSize = 17;
-/// Capabilities: what every module has, what is part of Vulkan 1.1, and what operations of subgroups
-/// have.
+/// Capabilities: of every module, of Vulkan 1.1, and of subgroup operations.
 constexpr uint32_t matrixCapability = 0, shaderCapability = 1, firstOfSubgroups = 61,
                    lastOfSubgroups = 67, cooperativeMatrix = 6022;
 
@@ -43,7 +42,7 @@ class FactsReader {
 public:
   SpirvFacts facts;
 
-  /// `operands` are the words after the first.
+  /// Reads an instruction; `operands` are the words after the first.
   void visit(uint32_t opcode, std::span<const uint32_t> operands) {
     auto at = [&](size_t i) { return i < operands.size() ? operands[i] : 0; };
     switch (opcode) {
@@ -61,7 +60,7 @@ public:
       sizes[at(0)] = at(1) / 8;
       types[at(0)] = at(1) == 8 ? DType::I8 : DType::I32;
       break;
-    case OpTypeFloat: // a third operand is another encoding: bf16
+    case OpTypeFloat: // a third operand selects another encoding: bf16
       sizes[at(0)] = at(1) / 8;
       types[at(0)] = at(1) == 32 ? DType::F32 : operands.size() > 2 ? DType::BF16 : DType::F16;
       break;
@@ -85,7 +84,8 @@ public:
       if (at(2) == workgroupStorage)
         facts.sharedBytes += sizes[pointees[at(0)]];
       break;
-    case OpGroupNonUniformShuffleXor: // two invocations lie within twice the highest bit of the mask
+    case OpGroupNonUniformShuffleXor: // two invocations are within twice the highest bit of the
+                                      // mask
       facts.subgroup = std::max(facts.subgroup, 2 * static_cast<int64_t>(std::bit_floor(
                                                         static_cast<uint64_t>(constants[at(4)]))));
       break;
@@ -100,7 +100,7 @@ public:
     }
   }
 
-  /// The shapes of all products that the types allow: left m x k, right k x n, sums m x n.
+  /// Finds the shapes of all products that the types allow: left m x k, right k x n, sums m x n.
   void findProducts() {
     for (const MatrixType &left : matrices[0])
       for (const MatrixType &right : matrices[1])

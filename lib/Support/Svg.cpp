@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes text directly: the pictures need only a few elements of SVG.
+// Generation of SVG. Text is written directly: the pictures need only a few elements.
 
 #include "heddle/Support/Svg.h"
 
@@ -86,7 +86,7 @@ std::string group(double x, double y, std::string_view attributes, std::string_v
          "</g>\n";
 }
 
-/// Distance of ticks, 1, 2 or 5 times a power of ten, such that there are at most seven.
+/// Distance of ticks, 1, 2 or 5 times a power of ten, so that there are at most seven.
 static int64_t markDistance(int64_t size) {
   for (int64_t power = 1;; power *= 10)
     for (int64_t factor : {1, 2, 5})
@@ -144,7 +144,7 @@ std::pair<double, std::string> scale(double x, double y, std::string_view least,
                                      std::span<const std::string> fills) {
   constexpr double height = 14, gap = 8, fontSize = 12;
   std::string drawn = text(x, y + 11, least, "class=\"mark least\"");
-  x = std::ceil(x + textWidth(least, fontSize) + gap); // whole pixels, against seams
+  x = std::ceil(x + textWidth(least, fontSize) + gap); // whole pixels avoid seams
   const double width = step * static_cast<double>(fills.size());
   for (size_t i = 0; i < fills.size(); ++i)
     drawn += rectangle(x + step * static_cast<double>(i), y, step, height, fills[i]);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stream buffer in front of that of the terminal.
+// A stream buffer in front of the terminal's, which escapes control characters.
 
 #include "heddle/Support/Terminal.h"
 
@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-/// How many bytes at the end begin a character of UTF-8 whose others are still to come.
+/// Number of bytes at the end that begin an incomplete UTF-8 character.
 static size_t unfinishedBytes(std::string_view text) {
   for (size_t count = 1; count <= std::min<size_t>(3, text.size()); ++count) {
     const auto byte = static_cast<unsigned char>(text[text.size() - count]);
@@ -30,7 +30,7 @@ class TerminalText::Buffer : public std::streambuf {
 public:
   explicit Buffer(std::streambuf &terminal) : terminal(terminal) {}
 
-  /// Writes what waits, even if it is no whole character.
+  /// Writes the pending bytes, even if they are not a whole character.
   void finish() {
     write(waiting);
     waiting.clear();

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table. Rows follow from what devices offer, never from a vendor's name.
+// The table of levels. Rows depend on what devices offer, never on a vendor's name.
 
 #include "heddle/Support/VulkanLevels.h"
 
@@ -14,7 +14,7 @@ static std::vector<std::string> with(std::vector<std::string> features,
   return features;
 }
 
-/// Products of floats of 16 bits into f32 and of codes into i32, each with its own depth.
+/// Products of 16-bit floats into f32 and of codes into i32, each with its own depth.
 static std::vector<MatrixShape> shapes(int64_t m, int64_t n, int64_t floats, int64_t codes) {
   return {{m, n, floats, DType::F16, DType::F32},
           {m, n, floats, DType::BF16, DType::F32},
@@ -31,8 +31,8 @@ const std::vector<VulkanLevel> &vulkanLevels() {
   static const std::vector<VulkanLevel> levels = {
       // Level 0: every device of Vulkan 1.1.
       {.level = 0, .sharedBytes = 16 * kib, .invocations = 128},
-      // Level 1: tiles of a workgroup, operations of subgroups, and packed dots where the device
-      // has an instruction for them: emulated, they are slower than f32.
+      // Level 1: tiles of a workgroup, subgroup operations, and packed dot products if the device
+      // has an instruction for them. Emulated ones are slower than f32.
       {.level = 1, .sharedBytes = 32 * kib, .invocations = 256, .features = subgroups},
       {.level = 1,
        .form = "dot",

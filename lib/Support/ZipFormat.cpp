@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Field by field what the ZIP specification asks for, with the fewest choices:
-// stored or deflated, no time, no comment, regular file of mode 0644.
+// ZIP records field by field, with the fewest choices that the specification allows: stored or
+// deflated, no time, no comment, regular file of mode 0644.
 
 #include "ZipFormat.h"
 
@@ -49,19 +49,20 @@ private:
 
 bool isWide(uint64_t value) { return value >= full32; }
 
-/// Version of the specification that a reader needs: 4.5 has 64-bit fields, 2.0 deflated members.
+/// Version of the specification that a reader needs: 4.5 for 64-bit fields, 2.0 for deflated
+/// members.
 uint64_t version(const ContainerMember &member, bool wide) {
   return wide ? 45 : member.isDeflated ? 20 : 10;
 }
 
-/// Deflated members are no longer than their data.
+/// Deflated members are not longer than their data.
 bool isWide(const ContainerMember &member) { return isWide(member.size); }
 
 uint64_t localExtraSize(const ContainerMember &member) { return (isWide(member) ? 20 : 0) + 6; }
 
-/// From "version needed" to the two sizes: the same in both headers.
+/// Writes the fields from "version needed" to the two sizes, which both headers share.
 void common(Fields &out, const ContainerMember &member, bool wide) {
-  // Both sizes are elsewhere, or none is.
+  // Either both sizes are in the extra field, or neither.
   auto shown = [&](uint64_t size) { return isWide(member) ? full32 : size; };
   out.u16(version(member, wide)).u16(0).u16(member.isDeflated ? methodDeflated : methodStored);
   out.u16(0).u16(firstOfJanuary1980);
@@ -88,7 +89,7 @@ Fields directoryEntry(const ContainerMember &member, uint64_t header) {
   return out;
 }
 
-/// The 64-bit end record and the locator that leads to it.
+/// Appends the 64-bit end record and its locator.
 void appendEnd64(Fields &out, uint64_t count, uint64_t size, uint64_t offset) {
   out.u32(end64Signature).u64(end64Size - 12).u16(unixSystem << 8 | 45).u16(45).u32(0).u32(0);
   out.u64(count).u64(count).u64(size).u64(offset);

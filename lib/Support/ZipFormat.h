@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one way in which members become a ZIP: where each begins, its local
-// header, the directory. The writer writes these bytes, the reader compares
-// with them.
+// Canonical ZIP layout of members: their places, their local headers, and the directory. The writer
+// writes these bytes, and the reader compares with them.
 #pragma once
 
 #include "heddle/Support/Container.h"
@@ -20,26 +19,26 @@ inline constexpr uint64_t localSize = 30, end64Size = 56;
 /// Extra fields: sizes of 64 bits, and a member's alignment followed by padding (as Android's tools
 /// write it).
 inline constexpr uint16_t wideExtra = 0x0001, alignmentExtra = 0xd935;
-/// A 32 bit field with this value, and a 16 bit field with all ones, stand for one of 64 bits
-/// elsewhere.
+/// Marker values: a 32-bit field with this value, or a 16-bit field of all ones, refers to a 64-bit
+/// field elsewhere.
 inline constexpr uint64_t full32 = 0xffffffff, full16 = 0xffff;
 
-/// Methods of storing a member.
+/// Storage methods of a member.
 inline constexpr uint64_t methodStored = 0, methodDeflated = 8;
 
-/// Name and alignment are such as we write.
+/// Checks that name and alignment have the form that the writer uses.
 Status checkMember(const ContainerMember &member);
 
-/// Where the local header of a member begins and ends; its data follows.
+/// Start and end of a member's local header; its data follow.
 struct Extent {
   uint64_t header = 0, data = 0;
 };
-/// The place of a member whose predecessor ends at `start`.
+/// Place of a member whose predecessor ends at `start`.
 Extent placeMember(const ContainerMember &member, uint64_t start);
 
 std::vector<std::byte> localHeader(const ContainerMember &member, Extent place);
 
-/// Central directory and end records, which begin at `offset`. `members` have their offsets.
+/// Central directory and end records, starting at `offset`. `members` have their offsets.
 std::vector<std::byte> directory(const std::vector<ContainerMember> &members, uint64_t offset);
 
 } // namespace heddle::zip

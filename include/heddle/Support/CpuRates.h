@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Benchmarks measure a peak in each round beside the kernel that they compare with
-// it. The runtime uses rates, measured once on each machine, to choose among code
-// members with equal results. A processor's name would not do: vdpbf16ps runs at
-// twice the rate of multiply-adds on one processor and at half of it on another.
+// Measured peak rates of the processor. Benchmarks measure a peak in each round, next to the kernel
+// that they compare with it. The runtime uses rates, measured once per machine, to choose among
+// code members with equal results. A processor's name is not sufficient: vdpbf16ps runs at twice
+// the rate of multiply-adds on one processor and at half of it on another.
 #pragma once
 
 #include "heddle/Support/Formats.h"
@@ -17,15 +17,15 @@ namespace heddle {
 
 const char *toString(Arithmetic arithmetic); ///< "f32", "bf16", "int8", "f16"
 
-/// Instruction that `measureRate` times, on the widest vectors of the processor: "vfmadd231ps, 16
+/// Instruction that `measureRate` times, on the processor's widest vectors: "vfmadd231ps, 16
 /// lanes"; empty if the processor has none.
 std::string rateInstruction(Arithmetic arithmetic);
 
-/// Operations a second (a multiply-add is two) of `threads` threads together, on registers alone; 0
-/// if the processor lacks the instruction. The default `steps` take some milliseconds.
+/// Operations per second (a multiply-add is two) of `threads` threads together, on registers only;
+/// 0 if the processor lacks the instruction. The default `steps` take some milliseconds.
 double measureRate(Arithmetic arithmetic, int threads, int64_t steps = 2'000'000);
 
-/// Rates of one core in 10^9 operations a second; 0 if the processor lacks the instruction.
+/// Rates of one core in 10^9 operations per second; 0 if the processor lacks the instruction.
 struct CpuRates {
   double multiplyAdd = 0;   ///< f32
   double bf16Dot2 = 0;      ///< vdpbf16ps
@@ -36,13 +36,13 @@ struct CpuRates {
   bool operator==(const CpuRates &) const = default;
 };
 
-/// Measures for about a millisecond.
+/// Measures the rates in about a millisecond.
 CpuRates measureCpuRates();
 
-/// Rates of this machine, from the cache folder; the first process measures and keeps them.
+/// Rates of this machine, from the cache folder. The first process measures and stores them.
 const CpuRates &cpuRates();
 
-/// Text of the cached file.
+/// Text of the rates for the cache file.
 std::string toText(const CpuRates &rates);
 /// Reads toText's result; false, and `rates` unchanged, if the text is damaged.
 bool parseRates(const std::string &text, CpuRates &rates);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shapes in messages, and checks of --dim.
+// Formatting of shapes in messages, and checks of --dim.
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"
@@ -12,12 +12,12 @@
 
 namespace heddle {
 
-/// "[B, S, 512]".
+/// Text of a shape: "[B, S, 512]".
 inline std::string shapeText(const std::vector<SizeExpr> &shape) {
   return shape.empty() ? "[]" : "[" + listText(shape, &SizeExpr::str) + "]";
 }
 
-/// Usage error for a name of `--dim` that is not in `known`, which would otherwise have no effect.
+/// Usage error for a name in `--dim` that is not in `known`, since it would have no effect.
 template <typename Names>
 Status checkNames(const Dimensions &dims, const Names &known) {
   for (const auto &[name, value] : dims)

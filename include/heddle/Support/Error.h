@@ -2,13 +2,12 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of the runtime that can fail return Expected<T>, or Status if there is
-// no value. No exception crosses a library boundary. An error is one line,
-// `place: expected …, found …`, and a kind, which decides a tool's exit status.
+// Errors and results. Functions of the runtime that can fail return Expected<T>, or Status if they
+// have no value. No exception crosses a library boundary. An error is one line, `place: expected …,
+// found …`, and a kind, which determines a tool's exit status.
 //
-// Reading the value of a failed Expected, or the error of a good one, is a defect of
-// the caller. It aborts the process with a message in every build: no exception, no
-// undefined behaviour.
+// Reading the value of a failed Expected, or the error of a successful one, is a bug in the caller.
+// It aborts the process with a message in every build: no exception, no undefined behaviour.
 #pragma once
 
 #include <new>
@@ -22,15 +21,15 @@ namespace heddle {
 
 /// Kind of an error.
 enum class ErrorKind {
-  Input = 1,  ///< a file, a shape or a value that does not fit
-  Usage = 2,  ///< a command line that is wrong
-  Device = 3, ///< a device that fails, results that differ, or a defect of Heddle
-  /// What the system does not give: a file that is there and cannot be read, memory. Another time
-  /// the same call may succeed, so nothing that is kept may follow from such an error.
+  Input = 1,  ///< a file, shape or value that does not fit
+  Usage = 2,  ///< a wrong command line
+  Device = 3, ///< a failing device, differing results, or a bug in Heddle
+  /// A resource that the system denies: an existing file that cannot be read, or memory. The same
+  /// call may succeed later, so no lasting decision may be based on this error.
   System = 4,
 };
 
-/// The exit status of the tools: the kind's value, and 1 for what the system does not give.
+/// Exit status of the tools: the value of the kind, and 1 for System.
 constexpr int exitStatusOf(ErrorKind kind) {
   return static_cast<int>(kind == ErrorKind::System ? ErrorKind::Input : kind);
 }
@@ -45,24 +44,24 @@ inline Error inputError(std::string message) { return {ErrorKind::Input, std::mo
 inline Error usageError(std::string message) { return {ErrorKind::Usage, std::move(message)}; }
 inline Error deviceError(std::string message) { return {ErrorKind::Device, std::move(message)}; }
 
-/// System error for memory that is exhausted.
+/// System error for exhausted memory.
 Error outOfMemory();
 
-/// Text whose control characters, marks of the direction of writing and bytes that are not UTF-8 are
-/// \xNN or \uNNNN, so that a hostile name cannot break a line, move the terminal's cursor or change
-/// the order of what is shown.
+/// Escapes control characters, bidirectional formatting characters and invalid UTF-8 as \xNN or
+/// \uNNNN, so that a hostile name cannot break a line, move the terminal's cursor or reorder the
+/// displayed text.
 std::string printable(std::string_view text);
-/// The same of text with lines: its newlines and tabs stay.
+/// As `printable`, but keeps newlines and tabs.
 std::string printableLines(std::string_view text);
-/// At most `most` bytes of a text, and "..." where there are more.
+/// At most `most` bytes of a text, followed by "..." if it is longer.
 std::string shortened(std::string_view text, size_t most);
-/// Text of a user for a message: in quotes, printable, and cut to 60 bytes.
+/// User text for a message: quoted, printable, and cut to 60 bytes.
 std::string quotedText(std::string_view text);
 
-/// Prints "heddle: expected `what`, found `found`" to standard error and aborts.
+/// Prints "heddle: expected `what`, found `found`" to standard error and aborts the process.
 [[noreturn]] void misused(std::string_view what, std::string_view found);
 
-/// A value or an error. Test it first: reading a missing value aborts the process.
+/// A value or an error. Test it before reading: reading a missing value aborts the process.
 template <typename T>
 class [[nodiscard]] Expected {
 public:
@@ -75,13 +74,13 @@ public:
   T *operator->() { return &get(); }
   const T *operator->() const { return &const_cast<Expected *>(this)->get(); }
 
-  /// The error; only if there is no value.
+  /// The error. Aborts the process if there is a value.
   const Error &error() const {
     if (const Error *error = std::get_if<1>(&storage))
       return *error;
     misused("an error", "a value");
   }
-  /// Moves the error out, to return it as another Expected.
+  /// Moves the error out, to return it in another Expected.
   Error takeError() { return std::move(const_cast<Error &>(error())); }
 
 private:
@@ -93,7 +92,7 @@ private:
   std::variant<T, Error> storage;
 };
 
-/// Success or an error. The error of a success is empty.
+/// Success or an error. On success, error() is empty.
 class [[nodiscard]] Status {
 public:
   Status() = default;
@@ -115,7 +114,7 @@ auto withinMemory(const Work &work) -> decltype(work()) {
     return work();
   } catch (const std::bad_alloc &) {
     return outOfMemory();
-  } catch (const std::length_error &) { // a container larger than any memory
+  } catch (const std::length_error &) { // a container larger than the address space
     return outOfMemory();
   }
 }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A structure lists its fields once, an enumeration its values. JSON, the text of
-// ops and comparison all follow from the list:
+// Reflection of structures and enumerations. A structure lists its fields once, an enumeration its
+// values. JSON, the text of ops, and comparison are derived from the list:
 //
 //   struct Check {
 //     HEDDLE_ENUM(friend, Kind, Equal, AtMost)
@@ -21,15 +21,16 @@
 #include <tuple>
 #include <vector>
 
-/// Fields of a structure in the order of its text. In the text of ops, the first `Shown` are always
-/// written, without names; the others only if they differ from the structure's default, with names.
+/// Fields of a structure in the order of its text. In the text of ops, the first `Shown` fields are
+/// always written, without names. The other fields are written with names, and only if they differ
+/// from the structure's default.
 #define HEDDLE_FIELDS(Shown, ...)                                                                  \
   static constexpr size_t shownFields = Shown;                                                     \
   static constexpr const char *fieldNames = #__VA_ARGS__;                                          \
   auto fields() { return std::tie(__VA_ARGS__); }                                                  \
   auto fields() const { return std::tie(__VA_ARGS__); }
 
-/// An enumeration; `Scope` is `friend` inside of a class and `inline` outside.
+/// An enumeration. `Scope` is `friend` inside a class and `inline` outside.
 #define HEDDLE_ENUM(Scope, Name, ...)                                                              \
   enum class Name : uint8_t { __VA_ARGS__ };                                                       \
   Scope constexpr const char *enumNames(Name) { return #__VA_ARGS__; }
@@ -42,7 +43,7 @@ concept Structure = requires(const T &value) {
   T::shownFields;
 };
 
-/// "stateDims, BF16" as {"state_dims", "bf16"}.
+/// Splits "stateDims, BF16" into {"state_dims", "bf16"}.
 std::vector<std::string> snakeCaseWords(const char *names);
 
 template <Structure T>
@@ -60,7 +61,7 @@ template <typename Enum>
 const std::string &wordOf(Enum value) {
   return enumWords<Enum>()[static_cast<size_t>(value)];
 }
-/// False if no value has this name.
+/// Parses the name of a value; false if no value has this name.
 template <typename Enum>
 bool parseWord(std::string_view word, Enum &value) {
   const std::vector<std::string> &words = enumWords<Enum>();

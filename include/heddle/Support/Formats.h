@@ -2,14 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known of a format stands here, in a row of one of two tables: how
-// elements of a type lie in memory, and what the products of a `--dtype` multiply.
-// Validation, planning, dialects, emitters, `--dtype`, `--verify`, tests and the bench
-// ask a row. Three functions beside a row know a format by its name: pack (lib/Pack),
-// the reference's unpack (ExecutionEngine), and decode to a register (the strategies
-// of Conversion).
+// Properties of number formats, one row per format in two tables: how elements of a type are stored
+// in memory, and what the products of a `--dtype` multiply. Validation, planning, dialects,
+// emitters, `--dtype`, `--verify`, tests and the bench use these rows. Only three other functions
+// depend on a particular format: pack (lib/Pack), the reference's unpack (ExecutionEngine), and
+// decode to a register (the strategies of Conversion).
 //
-// How codes are made and what they stand for, `transformer.quantize` defines.
+// `transformer.quantize` defines how codes are computed and which values they represent.
 #pragma once
 
 #include "heddle/Support/Fields.h"
@@ -22,37 +21,38 @@
 
 namespace heddle {
 
-/// What is multiplied and added: f32; pairs of bf16 into f32 (vdpbf16ps); four bytes into i32
-/// (vpdpbusd); f16.
+/// Multiplication and addition of products: f32; pairs of bf16 into f32 (vdpbf16ps); four bytes
+/// into i32 (vpdpbusd); f16.
 enum class Arithmetic : uint8_t { F32, BF16, Int8, F16 };
-/// Those for which some processors have instructions of their own.
+/// Arithmetic for which some processors have dedicated instructions.
 inline constexpr Arithmetic narrowArithmetics[] = {Arithmetic::BF16, Arithmetic::Int8,
                                                    Arithmetic::F16};
 
-/// Element types of tensors. I8 and I4 are codes, which callers neither give nor get.
+/// Element types of tensors. I8 and I4 are codes, which callers neither pass nor receive.
 HEDDLE_ENUM(inline, DType, F32, F16, BF16, I32, I64, Bool, I8, I4)
 const char *toString(DType type); ///< "f32", "i32", "bool", …
 
 //===- Elements in memory ------------------------------------------------===//
 
-/// How elements of a type lie in memory.
+/// How elements of a type are stored in memory.
 ///
-/// A panel is 16 rows of a matrix. It goes by blocks of columns, a block by lines of 64 bytes: four
-/// bytes a row, elements of neighbouring columns side by side in them.
+/// A panel is 16 rows of a matrix. It consists of blocks of columns, and a block of lines of 64
+/// bytes. A line has four bytes per row, which hold elements of adjacent columns.
 struct ElementFormat {
   enum class Kind : uint8_t { Float, Index, Code };
   DType type;
   Kind kind;
-  int64_t bits;        ///< of an element as callers give it; scales count apart
-  int64_t significant; ///< bits of precision, the sign's included; 0: exact
-  int64_t perWord;     ///< elements of a word in planned memory; what is wider is one word there
-  int64_t blockColumns, blockLines; ///< of panels; 0: there are none of this type
-  /// Columns of a row that share scales, which lie in the lines behind their codes; 0: none lie there.
+  int64_t bits;        ///< of an element of a caller's tensor; excludes scales
+  int64_t significant; ///< bits of precision, including the sign; 0: exact
+  int64_t perWord;     ///< elements in a word of planned memory; wider elements take one word
+  int64_t blockColumns, blockLines; ///< of panels; 0: the type has no panels
+  /// Columns of a row that share scales, which are stored in the lines after their codes; 0: none.
   int64_t group;
 
-  /// Whether a word in planned memory has several elements.
+  /// Whether a word in planned memory holds several elements.
   constexpr bool isNarrow() const { return perWord > 1; }
-  /// Whether scales lie beside the codes: such a matrix is stored in panels, and as a weight only.
+  /// Whether scales are stored next to the codes. The matrix is then stored in panels, and only as a
+  /// weight.
   constexpr bool holdsScales() const { return group > 0; }
   constexpr bool isCode() const { return kind == Kind::Code; }
   constexpr bool isFloat() const { return kind == Kind::Float; }
@@ -62,8 +62,9 @@ namespace format_rows {
 using enum DType;
 using enum ElementFormat::Kind;
 
-/// I4: a word is eight columns of a row, the first four in the low halves of its bytes, the others in
-/// the high ones. Behind the lines of a group's codes stands one of f16, 16 scales and 16 minimums.
+/// I4: a word is eight columns of a row, the first four in the low halves of its bytes, the others
+/// in the high halves. The lines of a group's codes are followed by one line of f16: 16 scales and
+/// 16 minimums.
 // clang-format off
 inline constexpr ElementFormat elements[] = {
     // type kind  bits  sig. /word block lines group
@@ -85,7 +86,7 @@ constexpr const ElementFormat &formatOf(DType type) {
 
 /// Bytes of an element of a caller's tensor.
 constexpr int64_t byteSize(DType type) { return formatOf(type).bits / 8; }
-/// Bytes of a panel in front of the block that holds a column.
+/// Bytes of a panel before the block that contains a column.
 constexpr int64_t panelOffset(DType type, int64_t column) {
   return column / formatOf(type).blockColumns * formatOf(type).blockLines * 64;
 }
@@ -95,40 +96,42 @@ constexpr int64_t panelBytes(DType type, int64_t columns) {
 
 //===- Products ----------------------------------------------------------===//
 
-/// What the products of a `--dtype` multiply.
+/// Operands and arithmetic of the products of a `--dtype`.
 struct NumberFormat {
   std::string_view name; ///< of `--dtype`
   DType rows, weights;   ///< operands of a linear with a weight
-  DType sums;            ///< of their products
-  DType others;          ///< what attention, states and other products are rounded to
-  int64_t scales;        ///< operands that scale a linear's sums: of its rows; of its weights
-  int64_t scaleGroup;    ///< features of a row that share scales; 0: rows have none
-  int64_t groupScales;   ///< numbers that they share
-  int64_t sumBlock;      ///< features whose sum is never cut in two
-  double tolerance;      ///< of a kernel beside a reference that rounds where it does
-  double error;          ///< of a product or a small model beside exact numbers
-  double deepError;      ///< of an encoder of twelve layers; 0: none is measured
-  Arithmetic peak;       ///< whose rate is the most that its products can reach
-  std::string_view classes = {}; ///< the format of linears that score classes; empty: this one
+  DType sums;            ///< type of their products' sums
+  DType others;          ///< type to which attention, states and other products are rounded
+  int64_t scales;        ///< operands that scale a linear's sums: scales of its rows, scales of its
+                         ///< weights
+  int64_t scaleGroup;    ///< features of a row that share scales; 0: rows have no scales
+  int64_t groupScales;   ///< numbers in the scales of a group
+  int64_t sumBlock;      ///< features whose sum is never split
+  double tolerance;      ///< of a kernel, compared with a reference that rounds at the same places
+  double error;          ///< of a product or a small model, compared with exact numbers
+  double deepError;      ///< of an encoder with twelve layers; 0: not measured
+  Arithmetic peak;       ///< its rate is the maximum that the products can reach
+  std::string_view classes = {}; ///< format of linears that score classes; empty: this format
 
-  /// Numbers that scale one row of so many features.
+  /// Number of scales of a row with `features` features.
   constexpr int64_t rowScales(int64_t features) const {
     return scaleGroup ? ((features - 1) / scaleGroup + 1) * groupScales : 0;
   }
-  /// Whether scales enter the sums, group by group; else sums are multiplied by them.
+  /// Whether scales enter the sums, group by group; otherwise sums are multiplied by them.
   constexpr bool sumsGroups() const { return scaleGroup > 0 && formatOf(weights).holdsScales(); }
-  /// Whether a linear with a weight multiplies other operands than other products do.
+  /// Whether the operands of a linear with a weight differ from the operands of other products.
   constexpr bool hasOwnProducts() const { return scales > 0 || weights != others; }
 };
 
 inline constexpr int64_t wholeRow = std::numeric_limits<int64_t>::max();
 
 namespace format_rows {
-/// Differences are max |a - b| / max |b|. Operands rounded to bf16 are 2^-9 off, each, those of f16
-/// 2^-12; codes of 8 bits 2^-8 of their row's largest value, those of 4 bits a thirtieth of their
-/// group's range: 0.19 was the most that was seen, behind six and six layers. A number next to the
-/// middle of two values of a type may go either way beside the reference, unless nothing is rounded
-/// after packing, as in f32. Sums in f16 are off by some 2^-10.
+/// Tolerances are bounds of max |a - b| / max |b|. An operand rounded to bf16 has an error of 2^-9,
+/// one rounded to f16 of 2^-12. Codes of 8 bits have an error of 2^-8 of the row's largest value,
+/// codes of 4 bits of a thirtieth of the group's range: at most 0.19 was observed after six and six
+/// layers. A number close to the midpoint of two values of a type may be rounded differently from
+/// the reference, unless nothing is rounded after packing, as in f32. Sums in f16 have an error of
+/// about 2^-10.
 // clang-format off
 inline constexpr NumberFormat numberFormats[] = {
     {.name = "f32", .rows = F32, .weights = F32, .sums = F32, .others = F32,
@@ -155,24 +158,26 @@ inline constexpr NumberFormat numberFormats[] = {
 } // namespace format_rows
 using format_rows::numberFormats;
 
-/// The format of a `--dtype`; null where none has this name.
+/// The format with this `--dtype` name, or null.
 const NumberFormat *findFormat(std::string_view name);
-/// The first format whose products have these operands; null where none has.
+/// The first format whose products have these operands, or null.
 const NumberFormat *findProduct(DType rows, DType weights);
-/// The format of products with keys or values that are kept in a type: as they enter, they become numbers
-/// of the rows' type, unless `findProduct` knows both types. Null where rows are not f32 or bf16.
+/// Format of products with cached keys or values of type `kept`. They are converted to the rows'
+/// type before the product, unless `findProduct` supports both types. Null if rows are not f32 or
+/// bf16.
 const NumberFormat *findKeptProduct(DType rows, DType kept);
-/// What `--cache-dtype` may name: types in which keys and values are kept; int8 are codes with scales.
+/// Types in which keys and values may be cached, the values of `--cache-dtype`; int8 has codes and
+/// scales.
 inline constexpr DType keptTypes[] = {DType::F32, DType::BF16, DType::F16, DType::I8};
-/// The type that `--cache-dtype` calls so; none where there is none of this name.
+/// The type with this `--cache-dtype` name, if there is one.
 std::optional<DType> findKeptType(std::string_view name);
-/// The names of all: "f32, bf16, f16 or int8".
+/// The names of all cached types: "f32, bf16, f16 or int8".
 std::string keptTypeNames(std::string_view last = " or ");
-/// The first format of weights, or of rows, of this type; that of f32 where none has it.
+/// The first format with weights, or rows, of this type; the f32 format if there is none.
 const NumberFormat &formatOfWeights(DType type);
 const NumberFormat &formatOfRows(DType type);
 
-/// The names of all: "f32, bf16 or int8"; with the last separator of a caller's own.
+/// The names of all formats: "f32, bf16 or int8". `last` is the last separator.
 std::string formatNames(std::string_view last = " or ");
 
 } // namespace heddle

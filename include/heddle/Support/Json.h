@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// JSON from files may be damaged or hostile: bad text, bad UTF-8, duplicate keys and
-// nesting deeper than 64 levels are errors.
+// Parsing of JSON from files, which may be damaged or hostile: invalid text, invalid UTF-8,
+// duplicate keys and nesting deeper than 64 levels are errors.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -13,11 +13,11 @@
 
 namespace heddle {
 
-/// What a text of JSON is: a file, or a line of one, which its place names.
+/// Origin of a JSON text: a whole file, or one line of a file, which its place names.
 enum class JsonText : uint8_t { File, Line };
 
 /// Parses `text`; objects keep the order of their keys. Errors begin with `place`, and with line
-/// and column where the text is no JSON.
+/// and column if the text is not JSON.
 Expected<nlohmann::ordered_json> parseJson(std::string_view text, const std::string &place,
                                            JsonText of = JsonText::File);
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reader asks for what it needs; what is missing or of another type becomes the
-// line `FILE: path.of.value: expected …, found …`.
+// Typed access to JSON. A missing value or one of another type is reported as the line `FILE:
+// path.of.value: expected …, found …`.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -22,11 +22,11 @@ public:
       : json(&value), file(std::move(file)), path(std::move(path)) {}
 
   const nlohmann::ordered_json &value() const { return *json; }
-  /// "expected …, found …" of this value.
+  /// Error "expected …, found …" about this value.
   Error error(const std::string &expected, const std::string &found) const;
   Error expected(const std::string &what) const;
 
-  /// The value of a key, unless it is missing or null.
+  /// The value of a key; none if it is missing or null.
   std::optional<JsonField> find(const std::string &key) const;
   Expected<JsonField> get(const std::string &key) const;
   JsonField element(size_t index) const;
@@ -39,7 +39,7 @@ public:
   Expected<std::string> textAt(const std::string &key) const;
   Expected<int64_t> numberAt(const std::string &key, int64_t least, int64_t most) const;
   Expected<std::vector<JsonField>> listAt(const std::string &key) const;
-  /// These take a key that is missing or null for a default.
+  /// Accessors that return a default if the key is missing or null.
   Expected<int64_t> numberOr(const std::string &key, int64_t otherwise, int64_t least,
                              int64_t most) const;
   Expected<bool> flagAt(const std::string &key, bool otherwise) const;
@@ -50,10 +50,10 @@ private:
   std::string file, path;
 };
 
-/// What a message says of a value.
+/// Description of a value for messages.
 std::string foundText(const nlohmann::ordered_json &value);
 
-/// The choice of a word in a table of (word, value) pairs.
+/// Looks up a word in a table of (word, value) pairs.
 template <typename Value, size_t N>
 Expected<Value> choiceOf(const JsonField &field,
                          const std::pair<const char *, Value> (&choices)[N]) {

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Heddle gives every file its name when it is complete. A reader never sees half a
-// file, a crash or a full disk leaves the old file, and a failed write or a killed
-// process leaves nothing.
+// Atomic output files. A file gets its name when it is complete: a reader never sees a partial
+// file, a crash or a full disk leaves the old file, and a failed write or a killed process leaves
+// nothing.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -16,15 +16,16 @@
 
 namespace heddle {
 
-/// Who may read a new file: those that the umask says, or its owner alone.
+/// Access to a new file: determined by the umask, or only for its owner.
 enum class FileAccess { Umask, Owner };
 
-/// A file that replaces its target on `commit` and is gone otherwise. Until then it has no name, or a
-/// temporary one next to the target where the file system has no files without a name.
+/// A file that replaces its target on `commit` and is deleted otherwise. Before `commit` it has no
+/// name, or a temporary one next to the target if the file system does not support unnamed files.
 class AtomicFile {
 public:
-  /// Follows symbolic links, so that the file behind them is replaced. Keeps the permissions of an
-  /// existing file, `access` is for a new one. Folders, devices and pipes are errors.
+  /// Creates a file. Follows symbolic links, so that their target is replaced. Keeps the
+  /// permissions of an existing file; `access` applies to a new one. Folders, devices and pipes are
+  /// errors.
   static Expected<AtomicFile> create(const std::string &path,
                                      FileAccess access = FileAccess::Umask);
   AtomicFile(AtomicFile &&other) noexcept;
@@ -34,9 +35,9 @@ public:
   /// File descriptor, open for reading and writing.
   int file() const { return descriptor; }
   Status write(std::string_view bytes);
-  /// Calls fsync and renames: a crash leaves the old file or the new one.
+  /// Calls fsync and renames the file: after a crash, either the old or the new file exists.
   Status commit();
-  /// Renames without fsync: a power cut may damage the content. For files that carry a checksum.
+  /// Renames without fsync: a power failure may damage the content. For files with a checksum.
   Status commitUnsynced();
 
 private:
@@ -45,17 +46,17 @@ private:
   Status open(FileAccess access);
 
   std::string path;      ///< as given, for messages
-  std::string target;    ///< path behind all symbolic links
+  std::string target;    ///< path after all symbolic links
   std::string temporary; ///< next to the target; empty: the file has no name
   int descriptor = -1;
 };
 
-/// Deletes files with temporary names. For a signal handler that ends the process: the files are not
-/// usable afterwards.
+/// Deletes files with temporary names. For a signal handler that ends the process: the files are
+/// unusable afterwards.
 void removeUnfinishedFiles() noexcept;
 
-/// While it lives, the system is asked again and again to begin writing what is in the pages of a
-/// file: the disk works while the file is made, and fsync finds little left.
+/// During its life, repeatedly asks the system to start writing the pages of a file. The disk works
+/// while the file is made, and fsync has little left to write.
 class EarlyWriting {
 public:
   explicit EarlyWriting(int descriptor);
@@ -64,12 +65,12 @@ private:
   std::jthread thread;
 };
 
-/// Replaces a file by `bytes`, atomically.
+/// Replaces a file by `bytes` atomically.
 Status replaceFile(const std::string &path, std::string_view bytes);
 
-/// Error if `writeOutput` could not write to `path`; to be called before long work.
+/// Error if `writeOutput` could not write to `path`. Call it before long work.
 Status checkOutput(const std::string &path);
-/// Error if `path` is one of `inputs`, also through links: writing would destroy it.
+/// Error if `path` is one of `inputs`, also through links, since writing would destroy it.
 Status checkNotAnInput(const std::string &path, const std::vector<std::string> &inputs);
 /// Writes `bytes` to `path`, or to standard output if the path is empty or "-".
 Status writeOutput(const std::string &path, std::string_view bytes);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parallel.cpp alone uses OpenMP. Results must not depend on which thread runs which
+// Parallel loops. Only Parallel.cpp uses OpenMP. Results must not depend on which thread runs which
 // index.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace heddle {
 template <typename Signature>
 class FunctionRef;
 
-/// A borrowed callable, as llvm::function_ref or C++26's std::function_ref; the callable must
+/// A borrowed callable, like llvm::function_ref or C++26's std::function_ref. The callable must
 /// outlive the call that takes it.
 template <typename Result, typename... Arguments>
 class FunctionRef<Result(Arguments...)> {
@@ -41,29 +41,30 @@ using LoopBody = FunctionRef<void(int64_t, int)>;
 /// Wraps all indices of a thread, to set a mode of the thread: scope(run) calls run() once.
 using ThreadScope = FunctionRef<void(FunctionRef<void()>)>;
 
-/// Processors that this process may use, by its affinity mask.
+/// Processors available to this process, by its affinity mask.
 int processorCount();
 
-/// At most `wanted`: how many threads the system starts next to those that there are. `stack`: bytes of
-/// each one's stack, 0 for the usual ones. For libraries that end the process if they get none.
+/// Number of threads, at most `wanted`, that the system can start in addition to the existing ones.
+/// `stack`: bytes of each thread's stack, 0 for the default. For libraries that end the process if
+/// they get no threads.
 int startableThreads(int wanted, size_t stack = 0);
 
 /// Upper limit of threads in a loop.
 constexpr int64_t mostThreads = 256;
 
-/// End of a thread's piece when n indices are divided evenly.
+/// End of a thread's piece if n indices are divided evenly.
 constexpr int64_t pieceEnd(int64_t n, int threads, int thread) {
   return n * (thread + 1) / threads;
 }
-/// The thread that index `i` of n belongs to.
+/// The thread to which index `i` of n belongs.
 constexpr int pieceOf(int64_t n, int threads, int64_t i) {
   return static_cast<int>((threads * (i + 1) - 1) / n);
 }
 
 /// Runs body(i, thread) for each i in [0, n) on at most `threads` threads (0: all processors). Each
 /// thread runs its own piece of consecutive indices (pieceOf) in ascending order, then steals from
-/// the others. Serial and in ascending order if threads or n is 1, or the system has no thread to
-/// start. The body must not throw.
+/// the others. Runs serially and in ascending order if threads or n is 1, or if the system cannot
+/// start a thread. The body must not throw.
 void parallelFor(int64_t n, int threads, LoopBody body);
 /// Calls `scope` in each thread around all its indices.
 void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shapes as SVG text for the pictures of the tools, and HTML pages around them. Files
-// are self-contained: nothing is loaded from elsewhere.
+// Shapes as SVG text for the pictures of the tools, and HTML pages around them. Files are
+// self-contained: nothing is loaded from elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,13 @@ std::string htmlPage(std::string_view page, std::string_view title, std::string_
 
 namespace svg {
 
-/// Number with at most two digits behind the point and no trailing zeros.
+/// Number with at most two decimals and no trailing zeros.
 std::string number(double value);
 
-/// `content` is escaped; `attributes` are written as they are, as in the functions below.
+/// Text element. `content` is escaped; `attributes` are written verbatim, as in the functions
+/// below.
 std::string text(double x, double y, std::string_view content, std::string_view attributes);
-/// `inside` are child elements, such as a <title>, which browsers show as a tooltip.
+/// Rectangle. `inside` are child elements, such as a <title>, which browsers show as a tooltip.
 std::string rectangle(double x, double y, double width, double height, std::string_view attributes,
                       std::string_view inside = "");
 std::string line(double x1, double y1, double x2, double y2, std::string_view colour);
@@ -46,11 +47,11 @@ struct Plot {
   double x(int64_t column) const { return left + perColumn() * static_cast<double>(column); }
   double y(int64_t row) const { return top + perRow() * static_cast<double>(row); }
 };
-/// Frame of a plot with ticks at round numbers above and to the left, labelled `columns` and
+/// Frame of a plot with ticks at round numbers above it and on its left, labelled `columns` and
 /// `rows`.
 std::string axes(const Plot &plot, std::string_view columns, std::string_view rows);
 
-/// Cells of a plot with borders at the elements `rows` and `columns`, each list with its end.
+/// Cells of a plot with borders at the elements `rows` and `columns`, each list including its end.
 /// Adjacent cells of a column with one colour are merged, and all cells of a colour are one path,
 /// which keeps files small. Cells whose colour is "" are not drawn.
 std::string cells(const Plot &plot, std::span<const int64_t> rows, std::span<const int64_t> columns,
@@ -63,13 +64,13 @@ std::pair<double, std::string> scale(double x, double y, std::string_view least,
                                      std::string_view greatest, double step,
                                      std::span<const std::string> fills);
 
-/// The <svg> element on white ground: a whole file, or a part of a page.
+/// The <svg> element on a white background: a whole file, or a part of a page.
 std::string drawing(double width, double height, std::string_view content);
 
 /// Estimated width of `text` in a sans-serif font; code points of 3 or 4 bytes count as squares.
 double textWidth(std::string_view text, double fontSize);
-/// Breaks text into lines of about `width` at most, at spaces, or inside a word that is wider
-/// alone. Gives at least one line.
+/// Breaks text into lines of at most about `width`, at spaces, or inside a word that is too wide on
+/// its own. Returns at least one line.
 std::vector<std::string> lines(std::string_view text, double fontSize, double width);
 
 inline constexpr const char *grey = "#78909c"; ///< axes and frames

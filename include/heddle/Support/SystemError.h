@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors of the operating system as errors of Heddle, and what is no regular file.
+// Errors of the operating system as errors of Heddle, and checks for regular files.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -13,15 +13,15 @@
 
 namespace heddle {
 
-/// Error "m.heddle: expected a file that can be read, found: Permission denied", of the kind System.
-/// A file that is not there is an input error.
+/// System error "m.heddle: expected a file that can be read, found: Permission denied". A missing
+/// file is an input error.
 inline Error systemError(const std::string &path, const std::string &expected, int code = errno) {
   return {code == ENOENT || code == ENOTDIR ? ErrorKind::Input : ErrorKind::System,
           path + ": expected " + expected + ", found: " + std::generic_category().message(code)};
 }
 
-/// Error for a directory, a device or a pipe, which `open` may wait for; none for a regular file, and
-/// for what is not there.
+/// Error for a directory, a device or a pipe, on which `open` may block. Success for a regular
+/// file, and for a missing one.
 inline Status checkRegularFile(const std::string &path) {
   struct stat facts = {};
   if (::stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode))

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What files and models say may hold characters that a terminal obeys. A tool shows
-// them there as escapes; into a file or a pipe the bytes go as they are.
+// Escaping of terminal output. Text of files and models may contain control characters. On a
+// terminal, a tool escapes them; to a file or a pipe, bytes are written unchanged.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace heddle {
 
-/// Sends a stream through `printableLines` as long as this lives. A character whose bytes come in
-/// several writes stays whole.
+/// Filters a stream through `printableLines` for its lifetime. A character whose bytes are written
+/// in several calls stays whole.
 class TerminalText {
 public:
   explicit TerminalText(std::ostream &stream);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists and numbers in messages and reports.
+// Formatting of lists and numbers in messages and reports.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-/// printf into a string; values are numbers and C strings.
+/// printf to a string; values are numbers and C strings.
 template <typename... Values>
 std::string formatted(const char *form, Values... values) {
   std::string text(static_cast<size_t>(std::snprintf(nullptr, 0, form, values...)), ' ');
@@ -20,7 +20,7 @@ std::string formatted(const char *form, Values... values) {
   return text;
 }
 
-/// Texts of a list's elements with a separator between them; "none" for an empty list.
+/// Texts of a list's elements, separated by `separator`; "none" for an empty list.
 template <typename List, typename TextOf = std::identity>
 std::string listText(const List &list, TextOf textOf = {}, const char *separator = ", ") {
   std::string text;
@@ -31,7 +31,7 @@ std::string listText(const List &list, TextOf textOf = {}, const char *separator
   }
   return std::ranges::empty(list) ? "none" : text;
 }
-/// The first `most` elements of a list that is not empty, and how many more there are.
+/// The first `most` elements of a list that is not empty, and the number of further ones.
 template <typename List, typename TextOf = std::identity>
 std::string firstText(const List &list, size_t most, TextOf textOf = {}) {
   std::string text = listText(list | std::views::take(most), textOf);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers of the specialization constants by which the runtime tells a kernel
-// what the device does. A kernel declares those that it needs.
+// Ids of the specialization constants with which the runtime tells a kernel about the device. A
+// kernel declares the constants that it needs.
 #pragma once
 
 #include <cstdint>

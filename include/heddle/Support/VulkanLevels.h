@@ -2,19 +2,18 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Levels of Vulkan devices as data, for the compiler (Target/GpuTarget.h adds how
-// their kernels are written) and for the runtime, which finds the level of a device.
-// docs/gpu.md describes them. Level 3, VK_NV_cooperative_matrix2, has no row: MLIR
-// has none of its operations.
+// Levels of Vulkan devices as data. The compiler uses them (Target/GpuTarget.h adds how their
+// kernels are written), and the runtime finds the level of a device. docs/gpu.md describes them.
+// Level 3, VK_NV_cooperative_matrix2, has no row, because MLIR has none of its operations.
 #pragma once
 
 #include "heddle/Support/Program.h"
 
 namespace heddle {
 
-/// Something beyond Vulkan 1.1 that a kernel may need, by Vulkan's name of the feature or property;
-/// operations of subgroups are called `subgroup…` after VK_SUBGROUP_FEATURE_…_BIT, in compute
-/// shaders. A module that declares `capability` of SPIR-V needs it.
+/// A requirement beyond Vulkan 1.1, named by Vulkan's feature or property. Subgroup operations are
+/// called `subgroup…` after VK_SUBGROUP_FEATURE_…_BIT, in compute shaders. A module that declares
+/// SPIR-V's `capability` needs the feature.
 struct VulkanNeed {
   std::string_view name;
   uint32_t capability;
@@ -40,35 +39,36 @@ inline constexpr VulkanNeed vulkanNeeds[] = {
     {"shaderBFloat16CooperativeMatrix", 5118},
 };
 
-/// Every device's subgroups have as many invocations; more are a need of this name: "subgroupSize16", met
-/// by subgroups of any size from that on.
+/// Minimum number of invocations in every device's subgroups. A kernel that needs more requires
+/// "subgroupSize16", for example, which subgroups of at least 16 invocations satisfy.
 inline constexpr int64_t leastSubgroup = 4;
 inline std::string subgroupSizeNeed(int64_t invocations) {
   return "subgroupSize" + std::to_string(invocations);
 }
 
-/// A way to run a level: what its kernels may rely on. A device that offers all of it, and one of
-/// the matrix shapes where there are any, has the level; a kernel needs only what it uses.
+/// One way to run a level: what its kernels may rely on. A device has the level if it offers all of
+/// it, including one of the matrix shapes if there are any. A kernel needs only what it uses.
 struct VulkanLevel {
   int level = 0;
-  std::string form = {};                  ///< tells the ways of a level apart: "dot", "16x16x16"
-  int64_t sharedBytes = 0;                ///< of a workgroup
-  int64_t invocations = 0;                ///< of a workgroup
-  int64_t subgroup = 0;                   ///< size that kernels with subgroups rely on; 0: any
+  std::string form = {};   ///< distinguishes the ways to run a level: "dot", "16x16x16"
+  int64_t sharedBytes = 0; ///< of a workgroup
+  int64_t invocations = 0; ///< of a workgroup
+  int64_t subgroup = 0;    ///< size on which kernels with subgroup operations rely; 0: any
   std::vector<std::string> features = {}; ///< names of vulkanNeeds
   std::vector<MatrixShape> matrices = {};
 
-  /// "0", "1-dot": in names of members and options of passes.
+  /// "0", "1-dot": used in names of members and options of passes.
   std::string name() const { return std::to_string(level) + (form.empty() ? "" : "-" + form); }
 };
 
-/// All levels, the lowest first; of the ways of one level a device takes the last that it can.
+/// All levels, lowest first. Of several ways to run a level, a device uses the last one that it
+/// supports.
 const std::vector<VulkanLevel> &vulkanLevels();
 
 inline bool operator==(const MatrixShape &a, const MatrixShape &b) {
   return a.fields() == b.fields();
 }
-/// "f16 16x16x16": the type of the operands, rows, columns, and products of a sum.
+/// Text of a shape, "f16 16x16x16": type of the operands, rows, columns, and products per sum.
 std::string matrixText(const MatrixShape &shape);
 
 } // namespace heddle

@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hot loops outside of kernels are compiled for several vector widths; the dynamic
-// loader selects a clone (ifunc). Sanitisers are not initialised that early, so they
-// get the default only. What a clone calls is compiled for its width only where it is
-// inlined, which HEDDLE_IN_CLONE makes sure of. Clones take pointers: clang 22 forgets to
-// emit small functions of the library (iterators of a span) that only clones call.
+// Function multiversioning: hot loops outside kernels are compiled for several vector widths, and
+// the dynamic loader selects a clone (ifunc). Sanitisers are not initialised that early, so they
+// get only the default. A callee of a clone is compiled for its width only if it is inlined, which
+// HEDDLE_IN_CLONE ensures. Clones take pointers: clang 22 omits small library functions (iterators
+// of a span) that only clones call.
 #pragma once
 
 #if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 22 : __GNUC__ >= 12) &&        \
