@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small session: every buffer has memory of its own, sizes are evaluated once.
+// A minimal session: every buffer has its own memory, and sizes are evaluated once.
 #include "Contender.h"
 
 #include "bench/Bench.h"
@@ -123,7 +123,8 @@ Expected<Values> Contender::run() {
 }
 
 Expected<Duration> Contender::time(int repeat) {
-  // One warming round of timeLaunch and one timed one: half of the processor's time is the latter.
+  // timeLaunch runs one warm-up round and one timed round, so half of the processor time is the
+  // timed round.
   std::clock_t start = std::clock();
   auto wall = timeLaunch(*device, steps.back().call(), /*rounds=*/1, repeat);
   double passed = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
@@ -134,7 +135,7 @@ Expected<Duration> Contender::time(int repeat) {
 
 //===- Artifacts ---------------------------------------------------------===//
 
-/// A checkpoint: the length of a JSON header, the header, the values.
+/// Writes a checkpoint: the length of a JSON header, the header, the values.
 static bool writeSafetensors(const std::string &path,
                              const std::vector<CheckpointTensor> &tensors) {
   nlohmann::ordered_json header;

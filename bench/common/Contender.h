@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One artifact on a device with its buffers placed and filled. Compiled
-// models and hand-written kernels take the same way: an artifact, a program,
-// launches through the runtime's Device. What is timed is one launch of the
-// program, the last.
+// One artifact on a device with its buffers placed and filled. Compiled models and hand-written
+// kernels use the same path: an artifact, a program, and launches through the runtime's Device. The
+// last launch of the program is timed.
 #pragma once
 
 #include "Values.h"
@@ -17,11 +16,11 @@
 
 namespace heddle::bench {
 
-/// Values by the name of an input.
+/// Values of inputs by name.
 using Inputs = std::map<std::string, Values>;
 
-/// Seconds of a launch: on the wall, and of all our threads together, which other load on the
-/// machine hardly touches where the device is the processor.
+/// Seconds of a launch: wall time, and processor time of all our threads together. If the device is
+/// the processor, other load on the machine hardly affects the latter.
 struct Duration {
   double wall = 0, processor = 0;
 };
@@ -29,14 +28,15 @@ struct Duration {
 class Contender {
 public:
   /// Loads the only function of an artifact on `device` ("cpu", "vulkan" or "vulkan:N"; `threads`
-  /// 0: all processors) and uploads its inputs, the bits of integers as if they were floats. Shapes
-  /// are such that the memory form is dense: no value is padded.
+  /// 0: all processors) and uploads its inputs; integers are passed as floats with their bits.
+  /// Shapes must be dense in memory, that is, need no padding.
   static Expected<Contender> create(Artifact artifact, const std::string &device, int threads,
                                     const Dimensions &dims, const Inputs &inputs);
 
-  /// Runs all launches once and gives the function's only output.
+  /// Runs all launches once and returns the function's only output.
   Expected<Values> run();
-  /// One execution of the last launch, `repeat` of them timed together after as many that warm up.
+  /// Times the last launch: seconds per execution over `repeat` executions, after the same number
+  /// of warm-up executions.
   Expected<Duration> time(int repeat);
   std::string describe() const { return code->describe(); }
 
@@ -63,17 +63,17 @@ private:
   std::vector<Step> steps;
 };
 
-/// Compiles a model for a target; `weights` (name, shape, values) is its checkpoint.
+/// A tensor of a checkpoint.
 struct CheckpointTensor {
   std::string name;
   std::vector<int64_t> shape;
   const Values &values;
 };
+/// Compiles a model for a target; `weights` are its checkpoint.
 Expected<Artifact> compileKernel(const std::string &model, const std::string &target,
                                  const std::vector<CheckpointTensor> &weights);
 
-/// A hand-written kernel as an artifact whose program has one launch. The weights are one after
-/// the other.
+/// A hand-written kernel as an artifact whose program has one launch. The weights are concatenated.
 struct Witness {
   std::string module; ///< path of its SPIR-V
   Kernel kernel;      ///< name, arguments, scalars, grid and workgroup

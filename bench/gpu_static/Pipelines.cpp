@@ -4,10 +4,10 @@
 //
 // heddle-gpu-pipelines [ID=VALUE | @SUBGROUP | FILE.spv] ...
 //
-// Makes a compute pipeline of each module on the first device and prints the
-// driver's statistics and assembly; nothing runs, so Mesa's null hardware will
-// do (bench/gpu-static). Specialization constants and a required subgroup size
-// hold for the modules behind them. Lines that it prints:
+// Makes a compute pipeline of each module on the first device and prints the driver's statistics
+// and assembly. Nothing runs, so Mesa's null hardware is sufficient (bench/gpu-static).
+// Specialization constants and a required subgroup size apply to the modules that follow them. It
+// prints these lines:
 //
 //   module FILE            refused RESULT
 //   statistic VALUE NAME   code LINE
@@ -40,7 +40,7 @@ void check(VkResult result, const char *what) {
     fail(std::string("expected ") + what + " to succeed, found VkResult " + std::to_string(result));
 }
 
-/// The first device, with every feature that it has and that kernels may need.
+/// The first device, with all its features that kernels may need.
 class Device {
 public:
   Device() {
@@ -72,8 +72,7 @@ public:
   VolkDeviceTable functions{};
 
 private:
-  /// Asks for features of 1.1 to 1.3, statistics, and cooperative matrices where the device
-  /// has them.
+  /// Requests features of 1.1 to 1.3, statistics, and cooperative matrices if the device has them.
   void create() {
     uint32_t count = 0;
     vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
@@ -120,7 +119,8 @@ private:
   std::vector<VkExtensionProperties> extensions;
 };
 
-/// Buffers at bindings 0 to 15 of set 0 and 32 words of push constants: more than any kernel has.
+/// Layout with buffers at bindings 0 to 15 of set 0 and 32 words of push constants: more than any
+/// kernel has.
 VkPipelineLayout makeLayout(const Device &device) {
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (uint32_t number = 0; number < 16; ++number)
@@ -146,7 +146,7 @@ VkPipelineLayout makeLayout(const Device &device) {
 struct Constants {
   std::vector<VkSpecializationMapEntry> entries;
   std::vector<uint32_t> values;
-  uint32_t subgroup = 0; ///< required size, 0: the driver's choice
+  uint32_t subgroup = 0; ///< required size; 0: the driver's choice
 };
 
 VkResult makePipeline(const Device &device, VkPipelineLayout layout, const Constants &constants,

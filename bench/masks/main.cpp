@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One head of 64 over 8,192 tokens, f32, one thread: attention under each mask
-// beside attention without one, kernel by kernel, interleaved in one run. Gates
-// are the share of the unmasked kernel's time. Exit status 1: a gate missed.
+// Benchmark of masks: one head of 64 over 8,192 tokens, f32, one thread. Attention under each mask
+// is compared with attention without one, kernel by kernel, interleaved in one run. Gates limit the
+// time relative to the unmasked kernel. Exit status 1: a gate was missed.
 #include "Contender.h"
 
 #include "heddle/Support/CpuRates.h"
@@ -26,10 +26,10 @@ namespace {
 constexpr int64_t kTokens = 8192, kHeadSize = 64;
 constexpr double kFlops = 4.0 * kTokens * kTokens * kHeadSize;
 
-/// Documents of mixed lengths at odd places, one after another.
+/// Consecutive documents of mixed lengths with unaligned starts.
 struct Documents {
   std::vector<int32_t> starts{0}, ids;
-  double share = 0; ///< of the pairs that are in one document
+  double share = 0; ///< fraction of the pairs that are inside one document
 
   explicit Documents(std::mt19937 &random) {
     while (starts.back() < kTokens) {
@@ -41,7 +41,7 @@ struct Documents {
   }
 };
 
-/// What a mask may cost.
+/// Upper bound of a mask's cost.
 struct Gate {
   enum class Of { Unmasked, Share, Documents, Packed } of;
   double limit;
@@ -144,7 +144,7 @@ Expected<Contender> prepare(const Case &c, const Inputs &all, const Documents &d
   return Contender::create(std::move(*artifact), "cpu", /*threads=*/1, dims, inputs);
 }
 
-/// The bits of integers.
+/// Integers as floats with their bits.
 Values bitsOf(const std::vector<int32_t> &integers) {
   Values values;
   for (int32_t integer : integers)

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plain loops in f64, written apart from the project's own reference.
+// Expected results by plain loops in f64, written independently of the project's own reference.
 #include "Problem.h"
 
 #include <algorithm>
@@ -72,7 +72,7 @@ double relativeError(const Values &found, const std::vector<double> &expected) {
   double difference = 0, largest = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     double gap = std::abs(found[i] - expected[i]);
-    difference = gap <= difference ? difference : gap; // a NaN stays
+    difference = gap <= difference ? difference : gap; // keeps NaN
     largest = std::max(largest, std::abs(expected[i]));
   }
   return difference / largest;

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The two problems of the comparison with their seeded inputs, and what they
-// give in f64. Both contenders get the same values and are held to the same
-// results.
+// The two problems of the comparison with seeded inputs, and their results in f64. Both contenders
+// get equal inputs and are compared with the same results.
 #pragma once
 
 #include "Values.h"
@@ -27,12 +26,12 @@ struct Product {
 struct Attention {
   static constexpr int64_t heads = 8, length = 512, headSize = 64;
   static constexpr int64_t elements = heads * length * headSize;
-  /// Both products; the softmax is not counted, as is usual.
+  /// Operations of both products; the softmax is not counted, as is usual.
   static constexpr double flops = 4.0 * heads * length * length * headSize;
   Values q, k, v;
 
   Attention();
-  /// In the order of the inputs.
+  /// Expected output, in the order of the inputs.
   std::vector<double> expected() const;
 };
 

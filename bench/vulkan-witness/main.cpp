@@ -2,12 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A matrix product of 512 and attention over 512 rows, as Heddle compiles them
-// and as a person wrote them in GLSL, through the same runtime in one run. Each
-// round measures the processor's peak and all four kernels one after the other;
-// what is reported are medians of times and of ratios inside a round, so that
-// other load on the machine falls on all alike, and shares of the peak, best
-// round over best round. Exit status 1: a result is wrong or a gate is missed.
+// Compares Heddle's kernels with hand-written GLSL: a matrix product of 512 and attention over 512
+// rows, through the same runtime in one run. Each round measures the processor's peak and all four
+// kernels one after the other. Reported are medians of times and of ratios inside a round, so that
+// other load on the machine affects all alike, and shares of the peak, best round over best round.
+// Exit status 1: a result is wrong or a gate was missed.
 #include "Contender.h"
 #include "Problem.h"
 
@@ -108,7 +107,7 @@ struct Entry {
   double flops;
   Contender contender;
   double error = 0;
-  std::vector<Duration> times = {}; ///< one a round
+  std::vector<Duration> times = {}; ///< one per round
 
   double rate(size_t round) const { return flops / times[round].wall; }
 };
@@ -125,7 +124,8 @@ Expected<Entry> prepare(std::string name, double flops, Expected<Artifact> artif
   return Entry{std::move(name), flops, std::move(contender), error};
 }
 
-/// [heads][length][head size] as [length][heads][head size], which is what a model gives.
+/// Transposes [heads][length][head size] to [length][heads][head size], the layout of a model's
+/// output.
 std::vector<double> headsMerged(const std::vector<double> &separate) {
   std::vector<double> merged(separate.size());
   constexpr int64_t heads = Attention::heads, length = Attention::length,
@@ -137,7 +137,7 @@ std::vector<double> headsMerged(const std::vector<double> &separate) {
   return merged;
 }
 
-/// Heddle's product, the witness's; Heddle's attention, the witness's.
+/// Prepares Heddle's product, the witness's; Heddle's attention, the witness's.
 Expected<std::vector<Entry>> prepareAll(const Options &options) {
   Product product;
   Attention attention;
@@ -170,7 +170,7 @@ Expected<std::vector<Entry>> prepareAll(const Options &options) {
 
 //===- Measuring ---------------------------------------------------------===//
 
-/// Fills the entries' seconds; gives the peak of each round.
+/// Fills the entries' seconds and returns the peak of each round.
 Expected<std::vector<double>> measure(std::vector<Entry> &entries, const Options &options) {
   std::vector<double> peaks;
   for (int round = 0; round < options.rounds; ++round) {
@@ -183,7 +183,7 @@ Expected<std::vector<double>> measure(std::vector<Entry> &entries, const Options
   return peaks;
 }
 
-/// Median over the rounds of a number that each round gives.
+/// Median over the rounds of the values of `of`.
 double over(size_t rounds, const std::function<double(size_t)> &of) {
   std::vector<double> values;
   for (size_t round = 0; round < rounds; ++round)
@@ -191,7 +191,7 @@ double over(size_t rounds, const std::function<double(size_t)> &of) {
   return median(values);
 }
 
-/// The best round's rate over the best round's peak: what is left when nothing else runs.
+/// Rate of the best round over the peak of the best round: the share without other load.
 double shareOfPeak(const Entry &entry, const std::vector<double> &peaks) {
   double best = 0;
   for (size_t round = 0; round < peaks.size(); ++round)
@@ -199,14 +199,14 @@ double shareOfPeak(const Entry &entry, const std::vector<double> &peaks) {
   return best / *std::ranges::max_element(peaks);
 }
 
-/// Prints a line and gives whether the gate holds.
+/// Prints a line and returns whether the gate passes.
 bool gate(const char *what, double found, double least) {
   bool holds = found >= least;
   std::printf("%-62s %6.3f  >= %.3f  %s\n", what, found, least, holds ? "pass" : "FAIL");
   return holds;
 }
 
-/// Prints the table and the gates; gives whether all hold.
+/// Prints the table and the gates. Returns whether all gates pass.
 bool report(const std::vector<Entry> &entries, const std::vector<double> &peaks) {
   size_t rounds = peaks.size();
   bool passed = true;

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each request is a call of a public header; clocks stand around nothing else.
+// Handling of requests. Each request is a call of a public header; only this call is timed.
 #include "Commands.h"
 
 #include "heddle/Compiler/Compiler.h"
@@ -16,7 +16,7 @@
 
 namespace heddle::bench {
 
-constexpr int64_t kLargeProbe = int64_t{128} << 20; ///< bytes; of such buffers one is kept
+constexpr int64_t kLargeProbe = int64_t{128} << 20; ///< bytes; only one larger buffer is kept
 
 static double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -26,7 +26,7 @@ Expected<NamedInputs> Worker::Row::named(const std::string &function) const {
   auto ports = HEDDLE_TRY(session.inputs(function));
   NamedInputs result;
   for (const auto &[key, tensor] : inputs) {
-    std::string_view name = key; // of the tensor, which lives longer than the call
+    std::string_view name = key; // of the tensor, which outlives the call
     if (size_t colon = name.find(':'); colon != name.npos) {
       if (name.substr(0, colon) != function)
         continue;
@@ -145,7 +145,7 @@ Expected<Json> Worker::result(const Json &request) {
   return Json::object();
 }
 
-/// What a decoder writes for a request.
+/// The tokens that a decoder generates for a request.
 static Expected<std::vector<TokenIds>> written(TextDecoder &decoder, const Json &request,
                                                const NamedTensors &inputs) {
   DecodingOptions options = decoder.defaults();
@@ -205,7 +205,7 @@ Expected<Json> Worker::compile(const Json &request) {
   CompileOptions options;
   options.targets = {"cpu"};
   options.dtype = request.at("dtype");
-  if (std::string cpu = request.at("cpu"); !cpu.empty()) // else the default instruction sets
+  if (std::string cpu = request.at("cpu"); !cpu.empty()) // otherwise the default instruction sets
     options.cpus = {cpu};
   auto start = std::chrono::steady_clock::now();
   auto report = HEDDLE_TRY(compileModel(request.at("model"), request.at("output"), options));
@@ -215,7 +215,7 @@ Expected<Json> Worker::compile(const Json &request) {
               {"seconds", secondsSince(start)}};
 }
 
-/// The arithmetic that a request calls `name`.
+/// The arithmetic named `name` in a request.
 static Expected<Arithmetic> arithmeticOf(const std::string &name) {
   std::string known;
   for (auto arithmetic : {Arithmetic::F32, Arithmetic::BF16, Arithmetic::Int8, Arithmetic::F16}) {
@@ -226,7 +226,8 @@ static Expected<Arithmetic> arithmeticOf(const std::string &name) {
   return inputError("rates: expected an arithmetic of " + known + ", found " + quotedText(name));
 }
 
-/// The processor's matrix unit for an arithmetic; empty without one. Its rate is not measured: no gate is a share of it.
+/// The processor's matrix unit for an arithmetic; empty without one. Its rate is not measured,
+/// since no gate is a share of it.
 static std::string matrixUnitOf(Arithmetic arithmetic) {
   const std::string unit = arithmetic == Arithmetic::Int8   ? "amx-int8"
                            : arithmetic == Arithmetic::BF16 ? "amx-bf16"

@@ -2,29 +2,29 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One object that keeps the open models and answers requests, JSON in and out.
-// Every request has "do"; the answer has "error" (and "kind", the error's kind)
-// or the values that were asked for. `before` are functions that bring caches to
-// where they were, before the first call and each `every` calls; no clock runs then.
-// `keep` does so without a function: of each sequence, the tokens that stay. An input
-// that functions share is "FUNCTION:NAME" where this one takes another.
+// Answers requests of the benchmark harness, JSON in and out, and keeps the open models. Every
+// request has "do"; the answer has "error" (and "kind", the error's kind) or the requested values.
+// `before` are functions that restore the caches before the first call and again every `every`
+// calls; this is not timed. `keep` does so without a function: the number of tokens of each
+// sequence that are kept. An input that functions share is called "FUNCTION:NAME" if one function
+// takes another tensor.
 //
 //   open     row, model, dtype, threads, inputs {NAME: FILE.npy}, fill (functions to
 //            run once) → device, seconds
 //   time     row, function, calls, part, before, keep, every → seconds of a call:
 //            "call", its "launches" or the "last" of them
-//   launches row, function, calls → kernels [{kernel, flops}, …] of a call, and seconds, a
-//            list of the same length a call
+//   launches row, function, calls → kernels [{kernel, flops}, …] of a call, and seconds:
+//            a list of the same length for each call
 //   result   row, function, before, keep, folder → writes NAME.npy
-//   decode   row, tokens, beam, texts [[id, …], …] or the input that is heard and the prompt
-//            behind it, calls → seconds of a call that writes `tokens` tokens a text, no end
-//            among them; with folder, they are written as tokens.npy instead
+//   decode   row, tokens, beam, texts [[id, …], …] or the audio input and its prompt,
+//            calls → seconds of a call that generates `tokens` tokens per text without an
+//            end token; with folder, the tokens are written as tokens.npy instead
 //   close    row
 //   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
-//   rates    of (["f32", …]), threads → {"f32": {rate, instruction}, …}, rate 0 where
+//   rates    of (["f32", …]), threads → {"f32": {rate, instruction}, …}, rate 0 if
 //            the CPU lacks it
-//   read     bytes, threads → bytes a second; the buffer is kept,
-//            of large ones the last
+//   read     bytes, threads → bytes per second; the buffer is kept, but only the last
+//            one of the large buffers
 #pragma once
 
 #include "bench/ReadProbe.h"
@@ -46,16 +46,17 @@ public:
   Json answer(const Json &request);
 
 private:
-  /// A model, its inputs and where results go.
+  /// A model, its inputs and outputs.
   struct Row {
     Session session;
     NamedTensors inputs, outputs;
     std::vector<LaunchTime> times;
-    std::unique_ptr<TextModel> texts; ///< of a row that has been asked to decode
-    /// The inputs that a function takes.
+    std::unique_ptr<TextModel> texts; ///< set once the row has been asked to decode
+    /// Inputs that a function takes.
     Expected<NamedInputs> named(const std::string &function) const;
     Status runAll(const Json &functions);
-    /// Caches as a call wants them: the functions `before`, then the rows to `keep`.
+    /// Restores the caches for a call: runs the functions `before`, then truncates to the rows
+    /// `keep`.
     Status prepare(const Json &request);
     /// Seconds of a call, of all its launches or of the last one.
     Expected<double> timeOne(const std::string &function, const NamedInputs &given,

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every activation on both devices, computed by a linear of one feature with the
-// weight 1: its formula in f64, NaN for NaN, and the limits of those that have some.
+// Tests every activation on both devices, computed by a linear with one feature and weight 1,
+// against its formula in f64: NaN for NaN, and the limits of activations that have them.
 #include "LinearModel.h"
 
 #include <cmath>

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program's own malloc takes the place of the C library's, which it calls. A
-// sanitiser has taken that place already and offers a hook.
+// The program's own malloc replaces the C library's, which it calls. Sanitisers already replace
+// malloc and provide a hook instead.
 #include "AllocationCounter.h"
 
 #include <atomic>
@@ -16,7 +16,7 @@ int64_t heddle::test::allocations() { return counted; }
 
 #ifdef __SANITIZE_ADDRESS__
 
-// Not every compiler brings the sanitiser's own header.
+// Not every compiler ships the sanitiser's header.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void *, size_t),
                                                          void (*)(const volatile void *));
 

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Once a session has seen its shapes, `run` into the caller's own tensors takes
-// no memory from the heap: of whole models, of each step of a decoding whose
-// caches grow, and of a reorder of hypotheses.
+// Once a session has seen its shapes, `run` into the caller's own tensors does not allocate. Tests
+// whole models, each step of a decoding whose caches grow, and a reorder of hypotheses.
 #include "AllocationCounter.h"
 #include "Models.h"
 
@@ -16,13 +15,14 @@ using namespace heddle::test;
 
 namespace {
 
-/// One call with everything it needs made before it is counted.
+/// A call whose data are made before its allocations are counted.
 struct PreparedCall {
   std::string function;
   Tensors given;
   NamedTensors outputs;
 
-  /// Those of `tensors` that the function takes, and what an earlier call gave.
+  /// Takes the tensors that the function needs from `tensors`, including results of an earlier
+  /// call.
   PreparedCall(Session &session, std::string name, const Tensors &tensors)
       : function(std::move(name)) {
     auto ports = session.inputs(function);
@@ -70,7 +70,7 @@ protected:
     calls.push_back(std::make_unique<PreparedCall>(*session, function, tensors));
   }
 
-  /// The calls one after the other, again and again: the first rounds may allocate.
+  /// Runs the calls one after the other, repeatedly; the first rounds may allocate.
   void expectSteady() {
     constexpr int rounds = 3, warm = 2;
     for (int round = 0; round < rounds; ++round)
@@ -104,7 +104,8 @@ TEST_P(AllocationTest, StepsWithGrowingCachesTakeNone) {
   const size_t axis = golden.timeAxis("target");
   const Tensor target = inputs.at("target");
   auto rows = static_cast<int32_t>(target.dim(1 - axis));
-  const int64_t steps = std::min<int64_t>(target.dim(axis), 12); // more than plans are kept
+  // more than the number of kept plans
+  const int64_t steps = std::min<int64_t>(target.dim(axis), 12);
   for (int64_t t = 0; t < steps; ++t) {
     Tensors step = inputs;
     step["target"] = slice(target, axis, t, t + 1);

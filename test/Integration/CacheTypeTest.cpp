@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention to keys and values that are kept in a type gives the bits of attention to
-// what docs/semantics.md says that they stand for, as f32. PromptTest holds caches to
-// whole texts.
+// Attention over cached keys and values of a narrow type gives the same bits as attention over the
+// f32 values that they represent (docs/semantics.md). PromptTest compares caches with whole texts.
 #include "LinearModel.h"
 
 #include "heddle/ExecutionEngine/Jit.h"
@@ -19,7 +18,7 @@ namespace {
 
 constexpr int64_t kHeads = 2, kGroup = 2;
 
-/// What a row stands for.
+/// Replaces a row by the values that its stored form represents.
 void roundRow(std::span<float> row, const std::string &type) {
   if (type == "int8") {
     float largest = 0;
@@ -40,7 +39,7 @@ void roundRow(std::span<float> row, const std::string &type) {
                         : x;
 }
 
-/// Attention with grouped heads, causal, of so many rows and features.
+/// Causal attention with grouped heads and the given numbers of rows and features.
 struct Attention {
   int64_t rows, features, valueFeatures;
   Matrix query, key, value;
@@ -50,12 +49,12 @@ struct Attention {
         query(numbers(kHeads * kGroup * rows, features, 1)),
         key(numbers(kHeads * rows, features, 2)), value(numbers(kHeads * rows, valueFeatures, 3)) {
     for (Matrix *kept : {&key, &value}) {
-      kept->fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties: to even
+      kept->fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties round to even
       kept->fill(2, {0.0f, -0.0f});
-      kept->fill(3, {0x1p-130f, -0x1p-120f}); // next to nothing
+      kept->fill(3, {0x1p-130f, -0x1p-120f}); // almost zero
       kept->fill(4, {1e4f, 1.0f, -1e-3f});
     }
-    // Masked for all but the last rows of the first head, which become NaN.
+    // Masked for all rows except the last ones of the first head, which become NaN.
     value.fill(rows - 2, {1.0f, INFINITY, 2.0f});
     key.fill(rows - 1, {1.0f, NAN, 2.0f});
   }
@@ -110,7 +109,7 @@ struct Attention {
 class CacheTypeTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(CacheTypeTest, StandsForItsNumbers) {
-  // More than a chunk of keys; a word of codes more than whole iterations have.
+  // More keys than a chunk, and one more word of codes than whole iterations.
   const Attention attention(GetParam() == "vulkan" ? 70 : 533, 36, 24);
   for (const char *dtype : {"f32", "bf16"}) {
     auto plain = attention.open(dtype, "f32", GetParam());
@@ -124,7 +123,7 @@ TEST_P(CacheTypeTest, StandsForItsNumbers) {
       HEDDLE_ASSERT(found, call(session, "run", attention.inputs("")));
       auto want = expected.at("o").values<float>(), have = found.at("o").values<float>();
       ASSERT_EQ(want.size(), have.size());
-      // Another device may round the factor of a row otherwise, and with it a tie.
+      // Another device may round the factor of a row, and therefore a tie, differently.
       const float allowed = GetParam() == "vulkan" && type == std::string("int8") ? 5e-3f : 0;
       for (size_t i = 0; i < want.size(); ++i)
         ASSERT_TRUE(want[i] == have[i] || (std::isnan(want[i]) && std::isnan(have[i])) ||
@@ -167,8 +166,9 @@ Model decoded(const std::string &dtype, const std::string &cache) {
   return model;
 }
 
-/// Types are near f32, and take the memory of their numbers: two layers, keys and values, two heads of
-/// 64 in room for 32 rows. Bounds are twice to four times what was seen.
+/// Cache types are close to f32 and use only the memory of their elements: two layers, keys and
+/// values, two heads of 64, room for 32 rows. Bounds are two to four times the observed
+/// differences.
 TEST(CacheTypes, AreNearF32AndTakeTheirMemory) {
   constexpr int64_t rows = int64_t{2} * 2 * 2 * 32;
   const Model exact = decoded("f32", "");
@@ -182,7 +182,7 @@ TEST(CacheTypes, AreNearF32AndTakeTheirMemory) {
   }
 }
 
-/// Rounding at entry and before is one.
+/// Rounding on entry to products equals rounding before.
 TEST(CacheTypes, OfF32BesideBf16HaveItsBits) {
   EXPECT_TRUE(sameBits(decoded("bf16", "f32").logits, decoded("bf16", "").logits));
 }

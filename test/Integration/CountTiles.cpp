@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The product of queries and keys says which column tiles it computes: the bits of
-// `visited`, or all of [from, columns). Their number is summed up by the loops and
-// branches around the product.
+// Instruments kernels. The product of queries and keys knows which column tiles it computes: the
+// bits of `visited`, or all of [from, columns). The loops and branches around the product sum up
+// their number.
 #include "CountTiles.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace heddle;
 
-/// Set bits of a word: sums of neighbours of 1, 2 and 4 bits, then of all bytes.
+/// Number of set bits of a word: sums of neighbours of 1, 2 and 4 bits, then of all bytes.
 static Value setBits(Value word, ImplicitLocOpBuilder &b) {
   auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
   auto shifted = [&](Value x, int64_t by) -> Value {
@@ -29,7 +29,7 @@ static Value setBits(Value word, ImplicitLocOpBuilder &b) {
   return shifted(arith::MulIOp::create(b, word, number(0x01010101)), 24);
 }
 
-/// Column tiles that a product computes, `width` columns each, as i32.
+/// Number of column tiles that a product computes, `width` columns each, as i32.
 static Value tilesOf(kernel::ContractOp scores, int64_t width, ImplicitLocOpBuilder &b) {
   if (Value visited = scores.getVisited())
     return setBits(visited, b);
@@ -42,7 +42,7 @@ static Value tilesOf(kernel::ContractOp scores, int64_t width, ImplicitLocOpBuil
                                     arith::DivUIOp::create(b, span, index(width)));
 }
 
-/// The sum of `count`, a tile, over all loops around it; 0 where a branch is not taken.
+/// Sum of `count`, a tile, over all surrounding loops; 0 if a branch is not taken.
 static Value summedUp(Value count, IRRewriter &rewriter) {
   Operation *parent = count.getParentBlock()->getParentOp();
   if (isa<kernel::FuncOp>(parent))

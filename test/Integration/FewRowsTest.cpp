@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A linear has on Vulkan a form for at most eight rows, which stages blocks of the
-// weight. Each row must have the bits that it has among more rows, in every number
-// format: features that end inside a block, a word and a group, and whole blocks.
+// On Vulkan, a linear has a form for at most eight rows, which stages blocks of the weight. Each
+// row must have the bits that it has among more rows, in every number format. Features end inside a
+// block, a word and a group, or fill whole blocks.
 #include "LinearModel.h"
 
 #include <cstring>
@@ -29,7 +29,7 @@ TEST_P(FewRowsTest, HaveTheBitsOfMany) {
     for (const VulkanVariant &variant : kernel.vulkan)
       forms += variant.level == 0 && variant.rows >= 0 && variant.mostRows == 8;
   EXPECT_EQ(forms, 1);
-  // Devices that are processors take these forms only if a level is asked for.
+  // Devices that are processors use these forms only if a level is requested.
   auto session =
       Session::fromArtifact(std::move(*artifact), {.device = "vulkan", .vulkanLevel = 0});
   if (!session && isMissingDevice(session.error()))
@@ -51,14 +51,14 @@ TEST_P(FewRowsTest, HaveTheBitsOfMany) {
         << rows << " rows from " << first;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Formats, FewRowsTest,
-    testing::Combine(testing::Values<std::string>("f32", "bf16", "f16", "f16-sum", "int8", "int4"),
-                     testing::Values(1024, 1131)),
-    [](const auto &info) {
-      std::string name = std::get<0>(info.param);
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name + "_" + std::to_string(std::get<1>(info.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Formats, FewRowsTest,
+                         testing::Combine(testing::Values<std::string>("f32", "bf16", "f16",
+                                                                       "f16-sum", "int8", "int4"),
+                                          testing::Values(1024, 1131)),
+                         [](const auto &info) {
+                           std::string name = std::get<0>(info.param);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name + "_" + std::to_string(std::get<1>(info.param));
+                         });
 
 } // namespace

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every folder of test/folders on both devices, or the CPU alone: results of
-// Transformers lie beside its weights (make.py). A new architecture is a new folder and no line here.
+// Tests every folder of test/folders on both devices, or only on the CPU. Results of Transformers
+// are next to its weights (make.py). A new architecture is a new folder and needs no change here.
 
 #include "Models.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 fs::path folders() { return fs::path(HEDDLE_SOURCE_DIR) / "test" / "folders"; }
 
-/// Folders, and those of a part of one: "clip/vision".
+/// Names of folders, and of parts of a folder: "clip/vision".
 std::vector<std::string> folderNames() {
   std::vector<std::string> names;
   for (const fs::directory_entry &entry : fs::directory_iterator(folders())) {
@@ -34,7 +34,7 @@ std::vector<std::string> folderNames() {
   return names;
 }
 
-/// Zeroes rows behind each text's length, as the goldens have them: they are no results.
+/// Zeroes the rows after each text's length, as in the goldens: they are not results.
 void zeroPadding(Tensor &rows, const std::string &result, const Tensors &inputs) {
   const bool ofTarget = inputs.contains("target") && result != "memory";
   auto lengths = inputs.find(ofTarget ? "target.lengths" : "source.lengths");
@@ -47,7 +47,7 @@ void zeroPadding(Tensor &rows, const std::string &result, const Tensors &inputs)
       std::ranges::fill(values.subspan((b * steps + t) * width, width), 0.0f);
 }
 
-/// The texts of `inputs` one after another in a single row.
+/// The texts of `inputs`, concatenated to a single row.
 Tensors packed(const Tensors &inputs) {
   const Tensor &ids = inputs.at("source");
   std::span<const int32_t> lengths = inputs.at("source.lengths").values<int32_t>();
@@ -109,8 +109,8 @@ void expectSameOfPrompts(Session &session, const Tensors &inputs, const Tensor &
   }
 }
 
-/// The first place of `answer` where the two largest logits behind `prompt` are so near that sums in
-/// another order may choose the other one.
+/// The first position in `answer` at which the two largest logits after `prompt` are so close that
+/// sums in another order may choose the other token.
 size_t firstNear(Session &session, const TokenIds &prompt, const TokenIds &answer) {
   constexpr float near = 1e-3f;
   TokenIds ids = prompt;
@@ -134,7 +134,7 @@ size_t firstNear(Session &session, const TokenIds &prompt, const TokenIds &answe
   return answer.size();
 }
 
-/// The model with numbers for tokens: the folders have none.
+/// The model with numbers as tokens, since the folders have no tokenizer.
 Expected<TextModel> modelOf(Session &session, int64_t vocabulary) {
   std::string tokens;
   for (int64_t id = 0; id < vocabulary; ++id)
@@ -147,7 +147,7 @@ Expected<TextModel> modelOf(Session &session, int64_t vocabulary) {
   return model;
 }
 
-/// The likeliest tokens behind a prompt are those of Transformers.
+/// The likeliest tokens after a prompt equal Transformers'.
 void expectSameText(Session &session, const fs::path &golden, int64_t vocabulary) {
   HEDDLE_ASSERT(greedy, readTensors(golden / "greedy"));
   auto ids = [&](const char *name) {
@@ -168,7 +168,7 @@ void expectSameText(Session &session, const fs::path &golden, int64_t vocabulary
     ASSERT_EQ(found[0][i], answer[i]) << "token " << i;
 }
 
-/// Rows of ids that end with -1.
+/// Splits rows of ids that are padded with -1.
 std::vector<TokenIds> textsOf(const Tensor &rows) {
   std::vector<TokenIds> texts;
   std::span<const int32_t> ids = rows.values<int32_t>();
@@ -182,7 +182,7 @@ std::vector<TokenIds> textsOf(const Tensor &rows) {
   return texts;
 }
 
-/// The folder's own settings of beams give the texts of Transformers, all in one batch.
+/// With the folder's own settings for beams, the texts equal Transformers', all in one batch.
 void expectSameBeams(Session &session, const fs::path &golden, int64_t vocabulary) {
   HEDDLE_ASSERT(beams, readTensors(golden / "beams"));
   HEDDLE_ASSERT(model, modelOf(session, vocabulary));
@@ -194,12 +194,12 @@ void expectSameBeams(Session &session, const fs::path &golden, int64_t vocabular
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     while (!expected[i].empty() && std::ranges::count(options.ends, expected[i].back()))
-      expected[i].pop_back(); // an end is no part of an answer here
+      expected[i].pop_back(); // here, an answer does not include its end
     EXPECT_EQ(found[i], expected[i]) << "text " << i;
   }
 }
 
-/// Folder, device and dtype.
+/// Folder, device and data type.
 using Case = std::tuple<std::string, std::pair<std::string, std::string>>;
 class FolderTest : public testing::TestWithParam<Case> {};
 
@@ -244,7 +244,8 @@ TEST_P(FolderTest, AgreesWithTransformers) {
     expectSameText(*session, golden, found.at("logits").dim(2));
   if (fs::exists(golden / "beams") && dtype == "f32")
     expectSameBeams(*session, golden, found.at("logits").dim(2));
-  // A vector of few numbers gathers the rounding of the table, the layers, a projection and a tanh.
+  // A vector of few numbers accumulates the rounding of the table, the layers, a projection and a
+  // tanh.
   const double most = findFormat(dtype)->error * (fs::exists(folder / "2_Dense") ? 1.25 : 1);
   for (const auto &[result, tensor] : expected) {
     ASSERT_TRUE(found.count(result)) << result;

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small llama whose matrices are Q4_0 and Q4_1. The compiled file has their codes, bit
-// for bit, those of queries and keys with their rows brought back; every launch agrees
-// with the reference, on both devices; instruction sets give the same bits.
+// A small llama with matrices in Q4_0 and Q4_1. The compiled file has the same codes, bit for bit,
+// with the rows of queries and keys in their original order. Every launch agrees with the reference
+// on both devices, and instruction sets give equal bits.
 
 #include "GgufFile.h"
 #include "LinearModel.h"
@@ -25,12 +25,12 @@ struct Sequence {
   float unit() { return static_cast<float>((*this)()) * 0x1p-23f - 1; }
 };
 
-/// A matrix of the file, by blocks of 32 numbers.
+/// A matrix of the file, in blocks of 32 numbers.
 struct Blocks {
   std::string gguf, model; ///< names
   int64_t rows, columns;
   bool hasMinimum;      ///< Q4_1, else Q4_0
-  bool inPairs = false; ///< its rows stand in pairs
+  bool inPairs = false; ///< its rows are interleaved in pairs
   std::string bytes = {};
 
   void fill(Sequence &next) {
@@ -43,7 +43,7 @@ struct Blocks {
         bytes += static_cast<char>(next() % 12 + 3 | (next() % 12 + 1) << 4);
     }
   }
-  /// Code `k` of a row of the model, and scale and minimum of its group, as the format has them.
+  /// Code `k` of a row of the model, and scale and minimum of its group, as in the format.
   std::tuple<int, uint16_t, uint16_t> at(int64_t row, int64_t k) const {
     if (inPairs) { // row j * D/2 + i of a head is its row 2i + j
       int64_t inHead = row % headSize, half = headSize / 2;
@@ -157,8 +157,8 @@ TEST_F(GgufCodes, AreInTheCompiledFile) {
 
 class GgufCodesOn : public GgufCodes, public testing::WithParamInterface<std::string> {};
 
-/// The reference has the numbers of the codes: with codes of its own it is off by more than the format's
-/// tolerance. A code of a row next to a tie may differ by one.
+/// The reference uses the values of the codes: with its own codes its error would exceed the
+/// format's tolerance. A code of a row near a tie may differ by one.
 TEST_P(GgufCodesOn, AgreeWithTheReference) {
   auto session = open(GetParam());
   if (!session && LinearModel::isMissing(session.error()))
@@ -170,7 +170,7 @@ TEST_P(GgufCodesOn, AgreeWithTheReference) {
   EXPECT_LT(report.largestDifference, 2e-2) << report.worstKernel;
 }
 
-/// On all instruction sets with fused multiply-adds.
+/// All instruction sets with fused multiply-adds give equal bits.
 TEST_F(GgufCodes, HaveTheSameBits) {
   HEDDLE_ASSERT(base, open("x86-64-v3"));
   HEDDLE_ASSERT(expected, call(base, "decode", {{"target", ids()}}));

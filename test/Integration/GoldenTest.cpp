@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One conformance suite, run by every device over every case of test/goldens.
-// Numbers are compared with PyTorch's once; everything else is compared bit by
-// bit with the device's own all-at-once run.
+// Conformance suite, run on every device over every case of test/goldens. Results are compared once
+// with PyTorch's; everything else is compared bit by bit with the device's own all-at-once run.
 #include "Models.h"
 
 #include <iterator>
@@ -16,7 +15,7 @@ using namespace heddle::test;
 
 namespace {
 
-/// Against PyTorch in f32 (the bits of int4 are held by Int4Test and `--verify`).
+/// Tolerance relative to PyTorch in f32 (Int4Test and `--verify` check the bits of int4).
 double toleranceOf(const std::string &dtype) {
   const NumberFormat *format = findFormat(dtype);
   return (format ? *format : numberFormats[0]).error;
@@ -24,7 +23,8 @@ double toleranceOf(const std::string &dtype) {
 
 class GoldenTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
 protected:
-  /// The artifact: a case of test/goldens, ".bf16" or another type behind it where it was compiled so.
+  /// Name of the artifact: a case of test/goldens, followed by ".bf16" or another type if it was
+  /// compiled with it.
   const std::string &model() const { return std::get<0>(GetParam()); }
   std::string goldenCase() const { return model().substr(0, model().find('.')); }
   std::string dtype() const {
@@ -36,8 +36,8 @@ protected:
   /// Results of `encode`, and of `decode` with its memory.
   using Results = std::pair<Tensors, Tensors>;
 
-  /// A model that is open, and its all-at-once run. The tests of a model share it: to open one on a
-  /// software GPU takes longer than to run it.
+  /// An open model and its all-at-once run. The tests of a model share it, because opening it on a
+  /// software GPU takes longer than running it.
   struct Subject {
     Golden golden;
     Session session;
@@ -66,7 +66,7 @@ protected:
 
   const Golden &golden() const { return subject->golden; }
   Session &session() const { return subject->session; }
-  /// What everything else is compared with.
+  /// Results with which everything else is compared.
   const Results &all() const { return subject->all; }
 
   static bool decodes(const Golden &golden) { return !golden.decode.empty(); }
@@ -93,7 +93,7 @@ protected:
     return inputs;
   }
 
-  /// Inputs of one row alone, cut to its real lengths.
+  /// Inputs of a single row, cut to its real lengths.
   Tensors rowAlone(int64_t row) const {
     Tensors inputs;
     for (const auto &[name, tensor] : golden().inputs) {
@@ -105,7 +105,7 @@ protected:
     return inputs;
   }
 
-  /// The part of a batch's result that belongs to one row; `wanted` says how long it is.
+  /// The part of a batch's result that belongs to one row; `wanted` has its length.
   Tensor partOf(const std::string &name, const Tensor &whole, int64_t row,
                 const Tensor &wanted) const {
     Tensor part = slice(whole, golden().batchAxis(name), row, row + 1);
@@ -121,8 +121,8 @@ protected:
           << name << ", row " << row;
   }
 
-  /// One call of decode_step with position `t` of the target; only what every model has is kept of
-  /// the results.
+  /// One call of decode_step at position `t` of the target. Keeps only results that every model
+  /// has.
   Expected<Tensors> step(Tensors inputs, int64_t t) {
     Tensor &target = inputs.at("target");
     target = slice(target, golden().timeAxis("target"), t, t + 1);
@@ -130,7 +130,7 @@ protected:
     return results ? Expected(scoresOf(std::move(*results))) : results.takeError();
   }
 
-  /// Tokens of each row of `inputs`, without what pads it.
+  /// Number of tokens in each row of `inputs`, without padding.
   std::vector<int64_t> tokens(const Tensors &inputs) const {
     const Tensor &target = inputs.at("target");
     const size_t time = golden().timeAxis("target");
@@ -147,8 +147,8 @@ protected:
     return counts;
   }
 
-  /// What a step at position `t` found is what `expected` has there, but for rows whose text has
-  /// ended: to a step their padding is a token like others.
+  /// A step at position `t` gives the values of `expected` there, except in rows whose text has
+  /// ended: a step treats their padding as ordinary tokens.
   void expectStep(const Tensors &found, const Tensors &expected, const Tensors &inputs, int64_t t) {
     const std::vector<int64_t> counts = tokens(inputs);
     for (const auto &[name, tensor] : found)
@@ -170,7 +170,7 @@ protected:
     return results;
   }
 
-  /// Without attention weights, whose shapes differ between a step and a whole run.
+  /// Results without attention weights, whose shapes differ between a step and a whole run.
   static Tensors scoresOf(Tensors results) {
     std::erase_if(results, [](const auto &entry) {
       return entry.first != "logits" && entry.first != "probabilities" && entry.first != "output";
@@ -223,7 +223,7 @@ TEST_P(GoldenTest, ReorderedRowsGoOn) {
   EXPECT_TRUE(started.empty());
   HEDDLE_ASSERT(first, step(golden().inputs, 0));
   expectStep(first, column(all().second, 0), golden().inputs, 0);
-  // A batch of two or more becomes one of three, every input's rows follow their parents.
+  // A batch of two or more becomes a batch of three; every input's rows follow their parents.
   const std::vector<int32_t> parents = {1, 0, 1};
   HEDDLE_ASSERT(reordered,
                 call(session(), "decode_reorder", {{"parents", Tensor::i32({3}, parents)}}));
@@ -268,7 +268,7 @@ std::string caseName(const testing::TestParamInfo<GoldenTest::ParamType> &info) 
   return name;
 }
 
-/// The cases that CMakeLists.txt has artifacts made of.
+/// Cases for which CMakeLists.txt makes artifacts.
 std::vector<std::string> cases() {
   std::istringstream names(HEDDLE_GOLDENS);
   return {std::istream_iterator<std::string>(names), {}};

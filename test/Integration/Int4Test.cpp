@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A linear compiled with --dtype=int4 and what docs/semantics.md says of it, in plain
-// loops: codes of rows and of weights by groups of 32, exact sums of each, and two
-// multiply-adds a group. All instruction sets give its bits, whatever they multiply with.
+// Compares a linear compiled with --dtype=int4 with docs/semantics.md in plain loops: codes of rows
+// and of weights by groups of 32, exact sums of each group, and two multiply-adds per group. All
+// instruction sets give these bits, whichever products they use.
 
 #include "LinearModel.h"
 
@@ -21,7 +21,7 @@ using namespace heddle::test;
 
 namespace {
 
-/// Denormals are zero while it lives, as in every kernel of the CPU.
+/// Flushes denormals to zero for its lifetime, as every kernel of the CPU does.
 struct FlushDenormals {
 #ifdef __SSE2__
   unsigned before = _mm_getcsr();
@@ -32,14 +32,14 @@ struct FlushDenormals {
 #endif
 };
 
-/// A number rounded once to f16; infinity from 65520 on.
+/// Rounds a number once to f16; infinity from 65520 on.
 double toHalf(double number) {
   int exponent = number == 0 ? -14 : std::max(std::ilogb(number), -14);
   double step = std::ldexp(1.0, exponent - 10), rounded = std::nearbyint(number / step) * step;
   return std::fabs(rounded) < 65536 ? rounded : INFINITY;
 }
 
-/// Codes of one group of a row of a matrix, its scale and its minimum.
+/// Codes, scale and minimum of one group of a row of a matrix.
 struct WeightGroup {
   std::vector<float> codes;
   float scale = NAN, minimum = NAN;
@@ -93,7 +93,8 @@ struct RowGroup {
   }
 };
 
-/// Rows of weights that ties, zeros, numbers next to nothing and numbers without bounds decide on.
+/// Rows of weights with edge cases: ties, zeros, and numbers that are almost zero, too large or not
+/// finite.
 void addCorners(Matrix &weight) {
   auto fill = [&](int64_t row, std::initializer_list<float> values) {
     if (row < weight.rows)
@@ -105,7 +106,7 @@ void addCorners(Matrix &weight) {
   fill(3, {1e-7f, -1.6e-7f, 0.5e-7f}); // a scale that is a denormal of f16
   fill(4, {1e-9f, -1e-9f});
   fill(5, {60000.0f, -60000.0f, 1.0f});
-  fill(9, {-66000.0f, 0.0f, 100.0f}); // only a smaller part of the range can be held
+  fill(9, {-66000.0f, 0.0f, 100.0f}); // f16 can represent only a smaller part of the range
   fill(10, {0.5f});
   for (auto [row, value] :
        {std::pair{6, 1.2e6f}, {7, NAN}, {8, -INFINITY}, {11, 50.0f}, {12, -70000.0f}})
@@ -115,11 +116,11 @@ void addCorners(Matrix &weight) {
 
 void addInputCorners(Matrix &input) {
   auto fill = [&](int64_t row, std::initializer_list<float> values) { input.fill(row, values); };
-  fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties: to even
+  fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties round to even
   fill(2, {0.0f, -0.0f});
-  fill(3, {0x1p-130f, -0x1.fp-119f}); // next to nothing
+  fill(3, {0x1p-130f, -0x1.fp-119f}); // almost zero
   fill(4, {0x1p100f, -0x1p99f, 1.0f});
-  fill(5, {-1.0f}); // sums as large as they can be
+  fill(5, {-1.0f}); // sums of maximum size
   for (auto [row, value] : {std::pair{6, NAN}, {7, -INFINITY}, {8, 0x1p127f}, {9, 0x1.8p126f}})
     if (row < input.rows)
       input.at(row, input.columns / 2) = value;
@@ -130,7 +131,7 @@ protected:
   bool onCpu() const { return GetParam() != "vulkan"; }
   bool isFused() const { return GetParam() != "x86-64-v2"; }
 
-  /// The definition, and beside each result what a tie of a row that went the other way would change.
+  /// Expected results, each with the change that a tie of a row rounded the other way would cause.
   std::vector<std::pair<float, float>> expected(LinearModel &linear) const {
     FlushDenormals mode(onCpu());
     auto multiplyAdd = [&](float a, float b, float c) {
@@ -193,7 +194,7 @@ TEST_P(Int4Test, HaveTheBitsOfTheirDefinition) {
       auto [number, step] = wanted[i];
       bool isSame = std::bit_cast<uint32_t>(values[i]) == std::bit_cast<uint32_t>(number) ||
                     (std::isnan(values[i]) && std::isnan(number));
-      // Another device may divide otherwise, round a tie to the other side, and overflow earlier.
+      // Another device may divide differently, round a tie to the other side, and overflow earlier.
       if (!onCpu())
         isSame = isSame || (std::isinf(number) && !std::isfinite(values[i])) ||
                  std::fabs(values[i] - number) <= 1e-5f * std::fabs(number) + step;

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C++ face of design section 8: a description in, a session out, the same
-// numbers as the compiled file.
+// The C++ API: a description in, a session out, with the same numbers as the compiled file.
 #include "heddle/ExecutionEngine/Jit.h"
 #include "Models.h"
 
@@ -50,7 +49,7 @@ TEST_P(JitTest, ClonesAreSessionsOfTheirOwn) {
   EXPECT_FALSE(call(clone, "decode_step", inputs));
 }
 
-/// The first step after the start says how many sequences there are; another start forgets it.
+/// The first step after the start determines the number of sequences; another start forgets it.
 TEST_P(JitTest, ADecoderAloneKeepsItsBatch) {
   auto session =
       jit(std::string(HEDDLE_SOURCE_DIR) + "/test/models/decoder.json", {.device = GetParam()});

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `decode_start` with `rows` gives some rows the memory of other texts. Whatever row a
-// text has, whoever had it before and whoever stands beside it, its scores have the bits
-// of `decode` over the text alone.
+// `decode_start` with `rows` gives some rows the memory of other texts. A text's scores have the
+// bits of `decode` over this text alone, independent of its row, of the row's earlier texts and of
+// the other rows.
 #include "Models.h"
 #include "heddle/ExecutionEngine/Jit.h"
 
@@ -20,13 +20,13 @@ constexpr const char *crossMask = "decoder.cross-mask=causal(99)"; // hides noth
 
 struct Case {
   const char *model, *device, *dtype;
-  bool masked = true;      ///< masks over the memory hide what lies behind a source
-  const char *caches = ""; ///< type of what a session keeps; as the format says where empty
+  bool masked = true;      ///< masks over the memory hide the padding after a source
+  const char *caches = ""; ///< type of the caches; empty: determined by the format
 };
 
 class JoinTest : public testing::TestWithParam<Case> {
 protected:
-  /// What a row holds.
+  /// State of a row.
   struct Row {
     int64_t text;
     int64_t read = 0;
@@ -65,7 +65,7 @@ protected:
     return static_cast<int32_t>(1 + (text * 5 + position * 3) % 12);
   }
 
-  /// The memory of texts, encoded together.
+  /// The memory of texts that are encoded together.
   Tensors memoryOf(const std::vector<int64_t> &texts) {
     int64_t most = 0;
     for (int64_t text : texts)
@@ -119,7 +119,7 @@ protected:
     rows = next;
   }
 
-  /// Feeds `counts[row]` tokens to each row, and compares the last one's scores.
+  /// Feeds `counts[row]` tokens to each row, and checks the scores of the last one.
   void feed(const std::vector<int64_t> &counts) {
     const int64_t columns = *std::ranges::max_element(counts);
     Tensors next{{"target", make(std::ssize(rows), columns, transposed,
@@ -145,7 +145,7 @@ protected:
     }
   }
 
-  /// The scores of a row are those of its last token in `decode` over its text alone.
+  /// The scores of a row equal the scores of its last token in `decode` over its text alone.
   void expectScores(const Tensor &found, const Row &row, size_t place) {
     Tensors alone = memoryOf({row.text});
     alone["target"] =
@@ -160,7 +160,7 @@ protected:
 
   void expectRefusals();
 
-  /// Tokens of each source.
+  /// Number of tokens of each source.
   std::vector<int64_t> lengths = {5, 2, 37, 16, 1, 17};
   std::optional<Session> session, reference;
   bool transposed = false;
@@ -168,7 +168,7 @@ protected:
   std::vector<Row> rows;
 };
 
-/// Calls that are refused change nothing.
+/// Rejected calls change nothing.
 void JoinTest::expectRefusals() {
   if (!GetParam().masked) {
     lengths = {9, 9, 9, 8, 9, 10};
@@ -186,21 +186,21 @@ void JoinTest::expectRefusals() {
   expectRefusal({2, 3}, {1, 1}, "rows: expected each row once, found 1 again at [1]");
   expectRefusal({2, 3}, {1}, "rows: dimension 0 (B): expected 2 as in memory, found 1");
   step();
-  start({3}); // and all start anew
+  start({3}); // all rows start anew
   feed({2});
 }
 
 TEST_P(JoinTest, RowsAreThoseOfTextsAlone) {
   expectRefusals();
   if (!GetParam().masked)
-    lengths.assign(lengths.size(), 9); // nothing hides padding there
+    lengths.assign(lengths.size(), 9); // in these models nothing hides padding
   start({0, 1});
   feed({3, 1});
   step();
-  replace({2}, {0}); // longer than all before it
+  replace({2}, {0}); // longer than all earlier ones
   feed({2, 1});
   reorder({1, -1, 0, -1});
-  replace({3, 4}, {3, 1}); // shorter ones, of two lengths, in another order
+  replace({3, 4}, {3, 1}); // shorter ones of two lengths, in another order
   feed({0, 1, 1, 2});
   step();
   reorder({2, 1, 3, 2});

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The encoder of a T5 as an embedder, and classes of a BART: its own, and any labels, as
-// Transformers' pipelines have them (test/languages/make.py).
+// Tests the encoder of a T5 as an embedder, and classification by a BART with its own classes and
+// with arbitrary labels, against Transformers' pipelines (test/languages/make.py).
 
 #include "LanguageFolders.h"
 #include "Models.h"
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// The mean of the rows of a text, of a folder that says no pooling.
+/// A folder without a pooling configuration gives the mean of a text's rows.
 TEST(T5, EmbedsTexts) {
   TemporaryFolder folder;
   putFolder("t5", "folders/t5", folder.path());
@@ -70,7 +70,7 @@ protected:
   static inline Session *session = nullptr;
 };
 
-/// The scores of a line of output each, which come in their order.
+/// Compares the scores of output lines, which must be in descending order.
 void expectScores(const std::string &lines, const nlohmann::ordered_json &scores) {
   std::istringstream in(lines);
   double last = 1;
@@ -104,7 +104,7 @@ TEST_F(ClassesTest, TextsTogetherGiveTheLinesOfEachAlone) {
   for (const std::string &text : texts) {
     command.run.text.texts = {text};
     std::string line = classify(command);
-    line.insert(line.size() - 1, "\t" + text); // of several texts each line says whose it is
+    line.insert(line.size() - 1, "\t" + text); // with several texts, each line names its text
     alone += line;
   }
   command.run.text.texts = texts;

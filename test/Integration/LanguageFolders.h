@@ -12,7 +12,7 @@
 
 namespace heddle::test {
 
-/// What Transformers made of a folder.
+/// Transformers' results for a folder.
 inline Expected<nlohmann::ordered_json> goldenOf(const std::string &folder,
                                                  const std::string &name) {
   const std::string path =
@@ -21,14 +21,14 @@ inline Expected<nlohmann::ordered_json> goldenOf(const std::string &folder,
   return text ? parseJson(*text, name) : Expected<nlohmann::ordered_json>(text.takeError());
 }
 
-/// A folder of test/languages with the files of its tokenizer.
+/// Copies a folder of test/languages together with the files of its tokenizer.
 inline void putFolder(const std::string &name, const std::filesystem::path &tokenizer,
                       const std::filesystem::path &folder) {
   namespace fs = std::filesystem;
   const auto all = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
   const fs::path tests = fs::path(HEDDLE_SOURCE_DIR) / "test";
   fs::copy(tests / "tokenizers" / tokenizer, folder, all);
-  // The configuration of the model says more than that of the tokenizer alone.
+  // The model's configuration replaces the one of the tokenizer alone.
   fs::copy(tests / "languages" / name, folder, all);
 }
 

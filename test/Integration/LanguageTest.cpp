@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `translate` on the folders of test/languages, each with its tokenizer of
-// test/tokenizers/folders: texts are those of Transformers (make.py).
+// Tests `translate` on the folders of test/languages, each with its tokenizer of
+// test/tokenizers/folders, against texts of Transformers (make.py).
 
 #include "LanguageFolders.h"
 #include "Models.h"
@@ -74,7 +74,7 @@ TEST_P(LanguageTest, WhatTheModelDoesNotKnowIsAnError) {
     EXPECT_EQ(translate({.text = a, .from = "fra"}),
               "error: --from: expected a model that is told the language of a text, found one that "
               "is not");
-  } else if (GetParam() != "mbart") { // its folder says with which one writing begins
+  } else if (GetParam() != "mbart") { // its folder defines the language with which writing begins
     EXPECT_THAT(translate({.text = a}), HasSubstr("), found none"));
   }
 }

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Level 1 stages products of many rows, gives an invocation of attention a query by
-// itself, and exchanges parts of rows inside subgroups. All take the steps of level 0
-// in its order. Rows, columns and features that end inside a tile, few rows, masks, and
-// values that no query may see.
+// Level 1 stages products of many rows, gives each invocation of attention a whole query, and
+// exchanges parts of rows inside subgroups. All of these perform the operations of level 0 in its
+// order and therefore give equal bits. Tests rows, columns and features that end inside a tile, few
+// rows, masks, and values that no query may see.
 #include "TwoLevels.h"
 
 #include <cmath>
@@ -34,13 +34,13 @@ protected:
 
   void expectProducts(int64_t features) {
     constexpr int64_t rows = 150;
-    // Tiles of 32 columns, the last of which do not exist, or of 64.
+    // Tiles of 32 columns, the last one partial, or of 64.
     LinearModel model(rows, features, GetParam() == "f32" ? 150 : 128);
     model.activation = "relu";
     ASSERT_NO_FATAL_FAILURE(open(model.text(), model));
     if (sessions.size() < 2)
       return;
-    // Codes have a kernel that rounds rows, int4 another form for few rows too.
+    // Codes have a kernel that rounds rows; int4 also has another form for few rows.
     EXPECT_EQ(higher, GetParam() == "int4" ? 3 : GetParam() == "int8" ? 2 : 1);
     for (int64_t some : {rows, int64_t{9}, int64_t{1}}) {
       auto from = model.input.values.begin();
@@ -54,13 +54,13 @@ protected:
 
 TEST_P(LevelBitsTest, Products) { expectProducts(141); }
 
-/// Features of which teams of invocations share a row's codes.
+/// Number of features for which teams of invocations share a row's codes.
 class LevelBitsOfCodesTest : public LevelBitsTest {};
 TEST_P(LevelBitsOfCodesTest, SharedRows) { expectProducts(320); }
 INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsOfCodesTest, testing::Values("int8", "int4"),
                          targetName);
 
-/// Attention of `features` a head under a mask of queries and keys.
+/// Attention with `features` features per head, under a mask of queries and keys.
 std::string attention(int64_t features, const std::string &mask) {
   const std::string type = "tensor<?x2x?x" + std::to_string(features) + "xf32>";
   auto argument = [&](const std::string &name, const std::string &length) {
@@ -99,7 +99,7 @@ TEST_P(LevelBitsTest, Attention) {
       SCOPED_TRACE(std::to_string(features) + " features, " + std::to_string(queries) + " queries");
       Matrix q = numbers(4 * queries, features, 1), k = numbers(4 * keys, features, 2),
              v = numbers(4 * keys, features, 3);
-      v.fill(keys - 1, {1.0f, INFINITY, 2.0f, NAN}); // hidden from most queries by most masks
+      v.fill(keys - 1, {1.0f, INFINITY, 2.0f, NAN}); // most masks hide it from most queries
       k.fill(2 * keys + 3, {400.0f});
       auto tensor = [&](const Matrix &matrix, int64_t rows) {
         return Tensor::f32({2, 2, rows, features}, matrix.values);
@@ -112,7 +112,7 @@ TEST_P(LevelBitsTest, Attention) {
     }
 }
 
-/// Rows of `columns`, of which teams of invocations take parts where that divides them.
+/// Norms of rows of `columns`, of which teams of invocations take parts if the size is divisible.
 std::string norms(int64_t columns) {
   const std::string row = "tensor<?x" + std::to_string(columns) + "xf32>",
                     vector = "tensor<" + std::to_string(columns) + "xf32>";

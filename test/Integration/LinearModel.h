@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function of one linear with its checkpoint, compiled for an instruction set or
-// for Vulkan in one of the types of --dtype, for tests against plain loops.
+// A function with one linear and its checkpoint, compiled for an instruction set or for Vulkan in
+// one of the types of --dtype, for tests against plain loops.
 #pragma once
 
 #include "Models.h"
@@ -15,19 +15,19 @@
 
 namespace heddle::test {
 
-/// Rows of numbers.
+/// A matrix of numbers.
 struct Matrix {
   int64_t rows, columns;
   std::vector<float> values;
   float &at(int64_t row, int64_t column) { return values[row * columns + column]; }
-  /// Repeats `numbers` along a row, if the matrix has one of that number.
+  /// Repeats `numbers` along row `row`, if the matrix has it.
   void fill(int64_t row, std::initializer_list<float> numbers) {
     for (int64_t k = 0; row < rows && k < columns; ++k)
       at(row, k) = numbers.begin()[k % numbers.size()];
   }
 };
 
-/// Numbers between -1 and 1 from a fixed sequence.
+/// Numbers between -1 and 1 from a deterministic sequence.
 inline Matrix numbers(int64_t rows, int64_t columns, uint32_t seed) {
   Matrix matrix{rows, columns, {}};
   for (int64_t i = 0; i < rows * columns; ++i) {
@@ -40,7 +40,7 @@ inline Matrix numbers(int64_t rows, int64_t columns, uint32_t seed) {
 /// y = activation(x * w^T + b).
 struct LinearModel {
   Matrix input, weight, bias;
-  std::string activation = "none"; ///< as #transformer.activation spells it
+  std::string activation = "none"; ///< in the spelling of #transformer.activation
 
   LinearModel(int64_t rows, int64_t features, int64_t outputs)
       : input(numbers(rows, features, 1)), weight(numbers(outputs, features, 2)),
@@ -77,11 +77,11 @@ struct LinearModel {
     file.write(reinterpret_cast<const char *>(bias.values.data()), static_cast<int64_t>(second));
   }
 
-  /// A session of its code for `target`: "vulkan" or an instruction set.
+  /// Opens a session of the model's code for `target`: "vulkan" or an instruction set.
   Expected<Session> open(const std::string &dtype, const std::string &target) const {
     return open(dtype, target, text());
   }
-  /// A session of other code over the same weights.
+  /// Opens a session of other code over the same weights.
   Expected<Session> open(const std::string &dtype, const std::string &target,
                          const std::string &code) const {
     Expected<Artifact> artifact = compile(dtype, target, code);
@@ -105,13 +105,13 @@ struct LinearModel {
     return compileToMemory(folder.write("linear.mlir", code), options);
   }
 
-  /// Whether a session is missing because this machine cannot run the code.
+  /// Whether opening a session failed because this machine cannot run the code.
   static bool isMissing(const Error &error) {
     return isMissingDevice(error) || error.message.find("expected code for") != std::string::npos;
   }
 };
 
-/// A test's name of a target.
+/// Name of a target in a test's name.
 inline std::string targetName(const testing::TestParamInfo<std::string> &info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');

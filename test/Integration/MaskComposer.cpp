@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks, rules and functions; formulas are in MaskFormulas.cpp. Tables are drawn
-// so that masks are neither empty nor full most of the time, with now and then a
-// number at the limits of i32.
+// Composition of masks, rules and functions; formulas are in MaskFormulas.cpp. Table contents are
+// random so that masks are mostly neither empty nor full, with occasional numbers at the limits of
+// i32.
 #include "MaskComposer.h"
 
 #include <limits>
@@ -69,7 +69,7 @@ std::string Composer::argument(const std::string &type, const std::string &dims,
   return "%" + name;
 }
 
-/// How many keys each sequence has.
+/// Number of keys of each sequence.
 std::string Composer::lengths() {
   return argument("tensor<?xi32>", sequences(), [](const Sizes &s, Random &r) {
     int64_t b = 0;
@@ -78,7 +78,7 @@ std::string Composer::lengths() {
   });
 }
 
-/// One number a sequence; `extremes` percent of them at the limits of i32.
+/// One number per sequence; `extremes` percent of them at the limits of i32.
 std::string Composer::perSequence(int64_t extremes) {
   return argument("tensor<?xi32>", sequences(), [extremes](const Sizes &s, Random &r) {
     return filled(DType::I32, {s.sequences()}, [&]() -> double {
@@ -89,7 +89,7 @@ std::string Composer::perSequence(int64_t extremes) {
   });
 }
 
-/// The clause of an offset: none, a number, a number a sequence.
+/// Clause of an offset: none, a number, or one number per sequence.
 std::string Composer::offset() {
   if (random.chance(50))
     return "";
@@ -138,7 +138,7 @@ std::string Composer::ids() {
                 keyType);
 }
 
-/// A rank-4 table, dimensions of 1 among them, as a mask or a rule.
+/// A rank-4 table, possibly with dimensions of 1, as a mask or a rule.
 std::string Composer::dense(const std::string &element) {
   bool full[4];
   for (bool &dim : full)
@@ -198,7 +198,7 @@ std::string Composer::leaf() {
   int64_t kind = random.whole(0, 11);
   if (kind < 4)
     return rangeLeaf(static_cast<int>(kind));
-  // Tables of the whole attention do not stand beside packed documents.
+  // Tables of the whole attention cannot be combined with packed documents.
   if (kind == 4 && !packed)
     return ids();
   if (kind == 5 && !packed)

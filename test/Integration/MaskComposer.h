@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Composes attentions with masks and score rules of every kind from a seed: the
-// text of a function, and the tensors that it takes for given sizes.
+// Composes attentions with masks and score rules of every kind from a seed: the text of a function,
+// and its input tensors for given sizes.
 #pragma once
 
 #include "heddle/ExecutionEngine/Reference.h"
@@ -15,16 +15,16 @@
 
 namespace heddle::test {
 
-/// Numbers that are the same on every platform.
+/// Random numbers that are equal on every platform.
 class Random {
 public:
   explicit Random(uint64_t seed) : engine(seed) {}
-  /// In [low, high].
+  /// Integer in [low, high].
   int64_t whole(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(engine() % static_cast<uint64_t>(high - low + 1));
   }
   bool chance(int percent) { return whole(0, 99) < percent; }
-  /// In [-1, 1].
+  /// Number in [-1, 1].
   double unit() { return static_cast<double>(engine() >> 40) * 0x1p-23 - 1; }
   template <typename T>
   const T &of(const std::vector<T> &list) {
@@ -35,12 +35,12 @@ private:
   std::mt19937_64 engine;
 };
 
-/// Sizes of one run. With `documents`, the starts of queries and keys too: B is 1 then.
+/// Sizes of one run. With `documents`, also the starts of queries and keys; B is then 1.
 struct Sizes {
   int64_t batch = 1, queries = 1, keys = 1;
   std::vector<int64_t> queryStarts, keyStarts;
 
-  /// What b counts.
+  /// Number of sequences that b indexes.
   int64_t sequences() const {
     return queryStarts.empty() ? batch : static_cast<int64_t>(queryStarts.size()) - 1;
   }
@@ -65,24 +65,24 @@ struct Heads {
 struct Composition {
   std::string name, text;
   Heads heads;
-  std::vector<Argument> arguments; ///< q, k and v among them
+  std::vector<Argument> arguments; ///< including q, k and v
 
   NamedRefTensors inputs(const Sizes &sizes, uint64_t seed) const;
 };
 
-/// Sizes that the text of a function says; 0 is one that a call brings.
+/// Sizes that the text of a function fixes; 0: given by a call.
 struct FixedSizes {
   int64_t queries = 0, keys = 0;
 };
 
-/// What may stand in a composition.
+/// Ops that may occur in a composition.
 struct Kinds {
   int depth = 4;
   bool rules = true;      ///< score rules, soft-cap, sinks, hidden scores, further results
   bool documents = false; ///< packed
-  /// Only masks whose tiles are derived tightly: key-range masks and their conjunctions.
+  /// Only masks whose tiles are derived exactly: key-range masks and their conjunctions.
   bool onlyRanges = false;
-  bool weights = false; ///< without rules: the result `weights` all the same
+  bool weights = false; ///< the result `weights` even without rules
   FixedSizes fixed = {};
 };
 
@@ -91,24 +91,24 @@ public:
   Composer(Random &random, const Heads &heads, const FixedSizes &fixed = {})
       : random(random), heads(heads), fixed(fixed) {}
 
-  /// A mask: the name of the value.
+  /// Composes a mask and returns the name of its value.
   std::string mask(int depth);
   /// A conjunction of key-range masks.
   std::string ranges(int count);
   std::string packedDocuments();
-  /// A table of blocks of which `percent` are allowed.
+  /// A table of blocks, of which `percent` percent are allowed.
   std::string blocks(int64_t rows, int64_t columns, int percent);
   std::string conjunction(const std::string &a, const std::string &b);
   std::string bias(int depth);
-  /// The clauses and attributes of a rule, beside those of a mask and a bias.
+  /// Clauses and attributes of a rule, in addition to a mask and a bias.
   std::string distance();
   std::string sinks();
 
-  /// The function as a whole; `clauses` and `attributes` are those of the attention.
+  /// Completes the function; `clauses` and `attributes` belong to the attention.
   Composition finish(const std::string &name, const std::string &clauses,
                      const std::string &attributes, bool lse = false, bool weights = false);
 
-  /// An argument: returns "%name".
+  /// Adds an argument and returns "%name".
   std::string argument(const std::string &type, const std::string &dims,
                        std::function<RefTensor(const Sizes &, Random &)> make);
   std::string define(const std::string &op);
@@ -123,12 +123,12 @@ private:
   std::string perSequence(int64_t extremes);
   std::string lengths();
   std::string where();
-  /// T and S, as types and as lists of dimensions name them.
+  /// Names of T and S, in types and in lists of dimensions.
   std::string queriesInType() const;
   std::string keysInType() const;
   std::string queriesInDims() const;
   std::string keysInDims() const;
-  /// The dimension that b counts.
+  /// The dimension that b indexes.
   std::string sequences() const { return packed ? "\"D\"" : "\"B\""; }
   std::string biasWhere();
 
@@ -153,10 +153,10 @@ private:
   std::string body;    ///< ops of the function
   std::string formula; ///< ops of the region that is being written
   int next = 0;
-  bool packed = false; ///< packed documents stand in the mask
+  bool packed = false; ///< the mask contains packed documents
 };
 
-/// The composition of a seed.
+/// The composition for a seed.
 Composition compose(uint64_t seed, const std::string &name, const Kinds &kinds);
 
 } // namespace heddle::test

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values at excluded pairs change no bit, formulas that overflow or divide by a
-// loaded 0 have their fixed meaning, offsets at the limits of i32 do not wrap,
-// there may be more tables than push constants, and a packed document has the bits that it has
-// alone.
+// Edge cases of masks. Values at excluded pairs change no bit; formulas that overflow or divide by
+// a loaded 0 have a defined result; offsets at the limits of i32 do not wrap; there may be more
+// tables than push constants; and a packed document has the bits that it has alone.
 #include "MaskRun.h"
 
 #include <limits>
@@ -17,7 +16,7 @@ namespace {
 
 class MaskEdgeTest : public testing::TestWithParam<std::string> {
 protected:
-  /// Compiles, or ends the test: skipped without the device.
+  /// Compiles the compositions. Without the device, skips the test.
   void compile(const std::vector<Composition> &compositions) {
     auto made = MaskModule::compile(compositions, {.device = GetParam(), .poison = true});
     if (!made && isMissingDevice(made.error()))
@@ -46,7 +45,7 @@ std::string where(const std::string &ops) {
          "    transformer.yield %r : i1\n  }";
 }
 
-/// Keys that `hidden` names become NaN and infinite in a copy of the inputs.
+/// Sets keys selected by `hidden` to NaN and infinity in a copy of the inputs.
 NamedRefTensors poisoned(const NamedRefTensors &inputs,
                          const std::function<bool(int64_t b, int64_t j)> &hidden) {
   NamedRefTensors changed = inputs;
@@ -170,7 +169,7 @@ TEST_P(MaskEdgeTest, OffsetsAtTheLimitsDoNotWrap) {
     agrees(composition, composition.inputs({4, 50, 100}, 3));
 }
 
-/// A chunk of 512 keys in tiles of 16 has 32 of them: as many as a word has bits.
+/// A chunk of 512 keys in tiles of 16 has 32 tiles, the number of bits in a word.
 TEST_P(MaskEdgeTest, AChunkOfThirtyTwoTiles) {
   std::vector<Composition> compositions;
   for (FixedSizes fixed : {FixedSizes{}, FixedSizes{3, 512}}) {
@@ -186,7 +185,7 @@ TEST_P(MaskEdgeTest, AChunkOfThirtyTwoTiles) {
       agrees(composition, composition.inputs({2, 3, 512}, 3));
 }
 
-/// Where keys are known to fit into a chunk there is no loop over chunks.
+/// If keys are known to fit into a chunk, there is no loop over chunks.
 TEST_P(MaskEdgeTest, AKnownNumberOfKeysInOneChunk) {
   std::vector<Composition> compositions;
   const std::vector<FixedSizes> sizes = {{8, 8}, {100, 512}};
@@ -205,7 +204,7 @@ TEST_P(MaskEdgeTest, AKnownNumberOfKeysInOneChunk) {
 
 //===- Many tables -------------------------------------------------------===//
 
-/// The sum of `count` tables, each of a length of its own, decides.
+/// A mask determined by the sum of `count` tables, each with its own length.
 Composition manyTables(const std::string &name, int64_t count) {
   Random random(static_cast<uint64_t>(count));
   Composer composer(random, {});
@@ -228,7 +227,7 @@ Composition manyTables(const std::string &name, int64_t count) {
   return composer.finish(name, " mask(" + mask + ")", "", true);
 }
 
-/// Launches of both kinds follow each other: with their numbers in push constants, and in blocks.
+/// Launches of both kinds follow each other: with their arguments in push constants, and in blocks.
 TEST_P(MaskEdgeTest, AMaskMayReadManyTables) {
   std::vector<Composition> compositions = {manyTables("few", 2), manyTables("many", 24),
                                            manyTables("more", 30)};
@@ -241,7 +240,7 @@ TEST_P(MaskEdgeTest, AMaskMayReadManyTables) {
 
 //===- Packed documents --------------------------------------------------===//
 
-/// causal and a formula with alibi, with packed documents or alone.
+/// Causal mask and a formula with alibi, with packed documents or alone.
 Composition document(const std::string &name, bool packed) {
   Random random(1);
   Composer composer(random, {});
@@ -256,7 +255,7 @@ Composition document(const std::string &name, bool packed) {
   return composer.finish(name, " mask(" + mask + ") bias(" + bias + ")", "", true);
 }
 
-/// Rows [from, to) of [1, H, T, D].
+/// Rows [from, to) of a tensor [1, H, T, D].
 RefTensor rowsOf(const RefTensor &tensor, int64_t from, int64_t to) {
   int64_t heads = tensor.shape[1], rows = tensor.shape[2], width = tensor.shape[3];
   RefTensor part{tensor.type, {1, heads, to - from, width}, {}};

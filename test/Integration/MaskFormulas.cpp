@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Regions of mask.where and bias.where. Half are shapes that people write (bands,
-// grids, tables), half are any ops on any numbers: overflows, divisions by a
-// loaded 0 and shifts by too much among them. Numbers of score rules stay small,
-// so that f32 and the reference's f64 may be compared.
+// Regions of mask.where and bias.where. Half of them are typical of models (bands, grids, tables).
+// The other half combines arbitrary ops and numbers, including overflows, divisions by a loaded 0
+// and shifts by too many bits. Numbers in score rules stay small, so that f32 and the reference's
+// f64 are comparable.
 #include "MaskComposer.h"
 
 using namespace heddle;
@@ -34,7 +34,7 @@ std::string Composer::constant(int64_t value) {
   return name;
 }
 
-/// An entry of a new table, of rank 1 or 2; the index may leave it.
+/// An entry of a new table of rank 1 or 2; the index may be out of range.
 std::string Composer::load(const std::string &element, const std::string &index) {
   bool perSequence = random.chance(40), extremes = element == "i32" && random.chance(15);
   std::string type = std::string(perSequence ? "tensor<?x?x" : "tensor<?x") + element + ">";
@@ -94,7 +94,7 @@ std::string Composer::integer(int depth) {
     formula += "    " + name + " = arith.select " + c + ", " + a + ", " + b + " : i32\n";
     return name;
   }
-  if (kind == 2) { // a narrow integer, or a truth, as a number
+  if (kind == 2) { // a narrow integer, or a truth value, as a number
     std::string narrow = random.of<std::string>({"i8", "i16", "i1"});
     std::string wide = integer(depth - 1), cut = "%x" + text(next++), name = "%x" + text(next++);
     formula += "    " + cut + " = arith.trunci " + wide + " : i32 to " + narrow + "\n    " + name +
@@ -121,7 +121,8 @@ std::string Composer::condition(int depth) {
   return binary("arith.cmpi " + predicate + ",", a, b);
 }
 
-/// What people write: a band, equal blocks, a grid, a table of colours, a stride, a limit a row.
+/// Formulas typical of models: a band, equal blocks, a grid, a table of colours, a stride, a limit
+/// per row.
 std::string Composer::knownFormula() {
   auto compare = [&](const char *predicate, const std::string &a, const std::string &b) {
     return binary(std::string("arith.cmpi ") + predicate + ",", a, b);
@@ -175,7 +176,7 @@ std::string Composer::choice(const std::string &condition, const std::string &a,
   return name;
 }
 
-/// A number of at most a few units, from integers cut to [-20, 20] and tables.
+/// A number of at most a few units, from integers clamped to [-20, 20] and from tables.
 std::string Composer::number(int depth) {
   auto unary = [&](const std::string &op, const std::string &x) {
     std::string name = "%x" + text(next++);
@@ -212,7 +213,7 @@ std::string Composer::number(int depth) {
   }
 }
 
-/// Minus infinity, which excludes a pair, is the outermost choice: no number is made from it.
+/// Minus infinity, which excludes a pair, is the outermost choice: no number is computed from it.
 std::string Composer::biasWhere() {
   std::string value = number(3);
   if (random.chance(25)) {

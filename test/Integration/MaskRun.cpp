@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference reads the text itself: what canonicalisation does to masks is
-// under test too.
+// Runs of compositions. The reference reads the text itself, so that the canonicalisation of masks
+// is tested too.
 #include "MaskRun.h"
 #include "TemporaryFolder.h"
 #include "heddle/Compiler/RegisterAll.h"
@@ -32,7 +32,7 @@ MaskModule::MaskModule(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 MaskModule::MaskModule(MaskModule &&) noexcept = default;
 MaskModule::~MaskModule() = default;
 
-/// A session of the module that lies in `path`.
+/// Opens a session of the module in the file `path`.
 static Expected<Session> openSession(const std::string &path, const RunOptions &options) {
   CompileOptions compile;
   compile.targets = {options.device};
@@ -66,7 +66,7 @@ Expected<MaskModule> MaskModule::forReference(const std::vector<Composition> &co
   if (!impl->module)
     return inputError("the text does not parse: " + moduleText(compositions));
   StageOptions stage;
-  stage.dtype = dtype; // the reference rounds what the devices round
+  stage.dtype = dtype; // the reference rounds where the devices round
   if (dtype != "f32" &&
       mlir::failed(runTo(*impl->module, Stage::Transformer, Stage::Transformer, stage)))
     return inputError("the transformer stage failed: " + moduleText(compositions));
@@ -135,8 +135,8 @@ static std::string mismatchOf(const std::string &name, const Tensor &found,
     text << "shape " << shapeText(found.shape()) << ", expected " << shapeText(expected.shape);
     return text.str();
   }
-  // A sum that is off by some part of itself has a logarithm that is off by as much, however small
-  // that is.
+  // A relative error of a sum is an absolute error of its logarithm, however small the logarithm
+  // is.
   double largest = 0, scale = name == "lse" ? 1 : name == "o" ? largestValue : 0;
   int64_t worst = 0, width = name == "o" && expected.size() ? expected.shape.back() : 1;
   for (int64_t n = 0; n < expected.size(); ++n) {

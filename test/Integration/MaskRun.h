@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles compositions in one module, since a compilation costs more than many
-// runs, and gives what a device and what the reference makes of them.
+// Compiles several compositions in one module, since a compilation costs more than many runs, and
+// returns the results of a device and of the reference.
 #pragma once
 
 #include "MaskComposer.h"
@@ -14,10 +14,10 @@
 
 namespace heddle::test {
 
-/// What to compile for, beside the device.
+/// Options of a compilation and its runs.
 struct RunOptions {
   std::string device = "cpu";
-  bool poison = false; ///< planned memory is NaN before each run
+  bool poison = false; ///< planned memory is set to NaN before each run
   std::string dtype = "f32";
   std::function<void(mlir::ModuleOp)> onTiled = {}; ///< CompileOptions::onTiled
 };
@@ -27,7 +27,7 @@ class MaskModule {
 public:
   static Expected<MaskModule> compile(const std::vector<Composition> &compositions,
                                       const RunOptions &options);
-  /// Without code: byReference only.
+  /// Module without code, for byReference only.
   static Expected<MaskModule> forReference(const std::vector<Composition> &compositions,
                                            const std::string &dtype = "f32");
   MaskModule(MaskModule &&) noexcept;
@@ -42,9 +42,10 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
-/// Nothing where each result is within max |a - b| / max |b| <= tolerance, has the same infinities
-/// and NaN, and is exactly zero in the rows of `o` that no key reaches; else what differs. `o` is
-/// measured against `largestValue` where its own largest is less: each row is a mean of values.
+/// Empty if each result is within max |a - b| / max |b| <= tolerance, has the same infinities and
+/// NaN, and is exactly zero in the rows of `o` that no key reaches; otherwise describes the
+/// difference. `o` is compared relative to `largestValue` if its own maximum is smaller, since each
+/// row is a mean of values.
 std::string mismatch(const Tensors &found, const NamedRefTensors &expected, double tolerance = 5e-6,
                      double largestValue = 0);
 

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compositions of masks and score rules, each of its own seed, on both devices.
-// A failure names the seed: HEDDLE_MASK_SEED=N runs that one alone.
-// HEDDLE_MASK_COMPOSITIONS=N sets how many of them run on each device, and within
-// packed documents.
+// Compares random compositions of masks and score rules with the reference on both devices. A
+// failure names its seed: HEDDLE_MASK_SEED=N runs only this seed. HEDDLE_MASK_COMPOSITIONS=N sets
+// the number of compositions on each device, and within packed documents.
 #include "MaskRun.h"
 
 #include <cstdlib>
@@ -15,22 +14,22 @@ using namespace heddle::test;
 
 namespace {
 
-/// Compositions in a module, and modules: fewer on Vulkan, where a software device takes seconds to
-/// compile each shader once more.
+/// Compositions per module, and number of modules. Vulkan has fewer, since a software device takes
+/// seconds to compile each shader again.
 constexpr uint64_t perModule = 10;
 constexpr uint64_t cpuModules = 50, cpuPackedModules = 5;
 constexpr uint64_t vulkanModules = 24, vulkanPackedModules = 1;
 
-/// Sizes for which everything has an edge: one query, one key, fewer keys than queries, tiles that
-/// end early, more rows than a tile and, in the last ones, more keys than a chunk.
+/// Sizes that exercise all edges: one query, one key, fewer keys than queries, partial tiles, more
+/// rows than a tile and, in the last ones, more keys than a chunk.
 const std::vector<Sizes> cpuSizes = {
     {1, 1, 1},    {3, 1, 70},  {2, 20, 3},   {2, 33, 33},   {1, 100, 97}, {1, 97, 130}, {3, 17, 64},
     {1, 3, 1100}, {2, 5, 600}, {1, 49, 515}, {2, 200, 150}, {1, 33, 700}, {1, 300, 300}};
 const std::vector<Sizes> gpuSizes = {{1, 1, 1},   {3, 1, 70},   {2, 20, 3},  {2, 33, 33},
                                      {1, 65, 70}, {1, 40, 130}, {2, 17, 64}, {1, 3, 260}};
 
-/// Two of them. Distances of alibi stay below 130: the rounding of a score of some hundreds in f32
-/// would itself be more than is allowed.
+/// Two sizes for a composition. Distances of alibi stay below 130: rounding a score of some
+/// hundreds to f32 would already exceed the tolerance.
 std::vector<Sizes> sizesOf(const Composition &composition, uint64_t seed, bool vulkan) {
   std::vector<Sizes> list = vulkan ? gpuSizes : cpuSizes;
   if (composition.text.find("alibi") != std::string::npos)
@@ -38,7 +37,7 @@ std::vector<Sizes> sizesOf(const Composition &composition, uint64_t seed, bool v
   return {list[seed % list.size()], list[(seed / 7 + 3) % list.size()]};
 }
 
-/// Starts of documents, empty ones among them.
+/// Random starts of documents, including empty ones.
 Sizes packedSizes(uint64_t seed) {
   Random random(seed);
   Sizes sizes;
@@ -55,13 +54,13 @@ Sizes packedSizes(uint64_t seed) {
   return sizes;
 }
 
-/// A composition and the sizes that it runs with.
+/// A composition and the sizes with which it runs.
 struct Case {
   Composition composition;
   std::vector<Sizes> sizes;
 };
 
-/// Every second text says its T or its S or both: what is known folds loops and branches away.
+/// Every second text fixes its T, its S or both: known sizes fold loops and branches.
 Case caseOf(uint64_t seed, Kinds kinds, bool vulkan) {
   std::string name = "f" + std::to_string(seed);
   Composition open = compose(seed, name, kinds);
@@ -89,7 +88,7 @@ class MaskTest : public testing::TestWithParam<std::tuple<std::string, uint64_t>
 protected:
   bool onVulkan() const { return std::get<0>(GetParam()) == "vulkan"; }
   void check(const std::vector<uint64_t> &seeds, const Kinds &kinds);
-  /// Of the operands of products.
+  /// Type of products' operands.
   std::string dtype = "f32";
   void checkOne(MaskModule &module, const Composition &composition, uint64_t seed,
                 const Sizes &sizes);
@@ -105,8 +104,8 @@ void MaskTest::checkOne(MaskModule &module, const Composition &composition, uint
   ASSERT_TRUE(expected) << expected.error().message << "\n" << place;
   Expected<Tensors> found = module.onDevice(composition.name, inputs);
   ASSERT_TRUE(found) << found.error().message << "\n" << place;
-  // A weight next to the middle of two bf16 may be rounded either way, which moves a row by 2^-7 of
-  // the value that it weighs.
+  // A weight near the midpoint of two bf16 may be rounded either way, which changes a row by 2^-7
+  // of the value that it multiplies.
   if (dtype == "bf16")
     EXPECT_EQ(mismatch(*found, *expected, 0x1p-7, largestOf("v", inputs)), "") << place;
   else
@@ -138,7 +137,7 @@ TEST_P(MaskTest, CompositionsAgreeWithTheReference) {
   check(seeds, {});
 }
 
-/// The same within packed documents.
+/// Compositions within packed documents.
 class PackedMaskTest : public MaskTest {};
 
 TEST_P(PackedMaskTest, CompositionsAgreeWithTheReference) {
@@ -150,7 +149,7 @@ TEST_P(PackedMaskTest, CompositionsAgreeWithTheReference) {
   check(seeds, {.documents = true});
 }
 
-/// Both with operands rounded to a narrower type.
+/// Compositions, also within packed documents, with operands rounded to a narrower type.
 class RoundedMaskTest : public MaskTest {
 protected:
   void checkRounded(const std::string &type, uint64_t first) {
@@ -167,7 +166,7 @@ protected:
 
 TEST_P(RoundedMaskTest, CompositionsAgreeWithTheReference) { checkRounded("bf16", 300000); }
 
-/// Keys and values of f16 are the same numbers on both sides.
+/// Keys and values of f16 have equal values on both sides.
 TEST_P(RoundedMaskTest, CompositionsOfF16AgreeWithTheReference) { checkRounded("f16", 500000); }
 
 std::string nameOf(const testing::TestParamInfo<std::tuple<std::string, uint64_t>> &info) {

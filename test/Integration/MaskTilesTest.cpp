@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels changed to count: their output is the number of column tiles that each
-// tile of rows visited. For structured masks these are the tiles in which the
-// reference allows a pair; for others they are at least those.
+// Counts the column tiles that kernels visit, with kernels that output the number of visited tiles
+// per tile of rows. For structured masks these are exactly the tiles in which the reference allows
+// a pair; for other masks they include at least these.
 #include "CountTiles.h"
 #include "MaskRun.h"
 
@@ -13,7 +13,7 @@ using namespace heddle::test;
 
 namespace {
 
-/// Rows and columns of a visit tile.
+/// Rows and columns of a visited tile.
 struct TileSize {
   int64_t rows, columns;
 };
@@ -26,7 +26,7 @@ struct Case {
   int64_t columns = 64;
 };
 
-/// Queries of zero give every allowed pair a weight.
+/// Inputs with zero queries, so that every allowed pair has a weight.
 NamedRefTensors inputsOf(const Case &c, uint64_t seed) {
   NamedRefTensors inputs = c.counted.inputs(c.sizes, seed);
   for (auto &[name, tensor] : inputs)
@@ -35,7 +35,7 @@ NamedRefTensors inputsOf(const Case &c, uint64_t seed) {
   return inputs;
 }
 
-/// Sequences or documents: first query, first key and number of both.
+/// Sequences or documents: first query, first key and the number of each.
 struct Span {
   int64_t batch, query, queries, key, keys;
 };
@@ -52,7 +52,7 @@ std::vector<Span> spansOf(const Sizes &s) {
 class MaskTilesTest : public testing::TestWithParam<std::string> {
 protected:
   bool onVulkan() const { return GetParam() == "vulkan"; }
-  /// A software device compiles shaders slowly.
+  /// Number of cases; lower on a software device, which compiles shaders slowly.
   uint64_t count(uint64_t cases) const { return onVulkan() ? cases / 3 : cases; }
   void check(const std::vector<Case> &cases);
   void compare(const Case &c, const Tensor &counts, const RefTensor &weights);
@@ -154,8 +154,8 @@ TEST_P(MaskTilesTest, PackedDocumentsAreTight) {
   check(cases);
 }
 
-/// 100 masks, a module of 20 at a time. (A tile that is left out and should not be is a wrong value
-/// too: MaskTest's compositions find it.)
+/// 100 masks, in modules of 20. (A tile that is wrongly omitted also gives a wrong value, which
+/// MaskTest's compositions detect.)
 TEST_P(MaskTilesTest, OtherMasksVisitAtLeastWhatTheyAllow) {
   constexpr uint64_t perModule = 20;
   for (uint64_t first = 0; first < (onVulkan() ? perModule : 100); first += perModule) {

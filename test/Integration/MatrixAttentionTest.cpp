@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Level 2 takes both products of attention through matrix units. Numbers are near those
-// of level 0, and a query's bits do not depend on its company: alone, beside others, in a
-// batch, padded, packed, in a step of grouped heads, and beside values that are not finite.
-// A device whose units have no bf16 runs that type's attention at level 1.
+// Level 2 computes both products of attention on matrix units. Results are close to level 0's, and
+// a query's bits do not depend on other queries: alone, with others, in a batch, padded, packed, in
+// a step of grouped heads, and next to values that are not finite. A device whose units lack bf16
+// runs attention in this type at level 1.
 #include "TwoLevels.h"
 
 #include <algorithm>
@@ -18,10 +18,10 @@ using namespace heddle::test;
 
 namespace {
 
-/// An attention, as text of a function.
+/// An attention as the text of a function.
 struct Attention {
   std::string name, mask, arguments;             ///< the mask defines %m, or is empty
-  int64_t heads = 2, keyHeads = 2, features = 0; ///< 0: those of the test
+  int64_t heads = 2, keyHeads = 2, features = 0; ///< 0: the test's number
   std::string queries = "T", more = "";
 
   std::string text() const {
@@ -121,7 +121,7 @@ protected:
               0);
   }
 
-  /// Sums in another order may round a weight of bf16 to its neighbour.
+  /// A sum in another order may round a weight of bf16 to its neighbour.
   static void expectNear(const Heads &found, const Heads &expected) {
     const float tolerance = std::get<0>(GetParam()) == "bf16" ? 1e-2f : 2e-3f;
     ASSERT_EQ(found.values.size(), expected.values.size());
@@ -133,8 +133,9 @@ protected:
   }
 
   const int64_t features = std::get<1>(GetParam());
-  static constexpr int shapes = 3; ///< of matrices of f16, or bf16, that a file has kernels for
-  int forms = 0;                   ///< of kernels at level 2
+  static constexpr int shapes = 3; ///< number of matrix shapes, for f16 or bf16, for which a file
+                                   ///< has kernels
+  int forms = 0;                   ///< number of kernel variants at level 2
 };
 
 TEST_P(MatrixAttentionTest, QueriesHaveTheirBitsInAnyCompany) {
@@ -146,7 +147,7 @@ TEST_P(MatrixAttentionTest, QueriesHaveTheirBitsInAnyCompany) {
   Heads q = Heads::of(2, rows, features, 1), k = Heads::of(2, rows, features, 2),
         v = Heads::of(2, rows, features, 3);
   k.row(1, 30)[7] = 300.0f; // few keys have all of the weight
-  q.row(0, 9)[0] = 3e20f;   // rows of very large and very small numbers have scales of their own
+  q.row(0, 9)[0] = 3e20f;   // rows of very large and very small numbers have different scales
   for (int64_t i = 0; i < features; ++i)
     q.row(1, 20)[i] *= 1e-25f;
   Heads all = run(1, "run", q, k, v);
@@ -176,7 +177,7 @@ TEST_P(MatrixAttentionTest, BatchesAndPadding) {
   const Tensors more{{"n", Tensor::i32({2}, counts)}};
   Heads all = run(1, "run", q, k, v, more, 2);
   expectNear(all, run(0, "run", q, k, v, more, 2));
-  // Alone and without padding.
+  // One text alone and without padding.
   const std::vector<int32_t> own{length};
   auto firstOf = [](const Heads &from) {
     Heads one{2, from.rows, from.features, {}};
@@ -208,7 +209,7 @@ TEST_P(MatrixAttentionTest, PackedDocuments) {
   }
 }
 
-// Chunks of keys between the near and the far ones have no key that a query sees.
+// Chunks between the near and the far keys have no key that a query sees.
 TEST_P(MatrixAttentionTest, MasksWithHoles) {
   const std::string holes = "  %c = transformer.mask.causal\n"
                             "  %near = transformer.mask.window before = 3 after = 0\n"

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Level 2 multiplies by matrix units. Integers keep the bits of level 0, floats are near
-// its numbers, and a row's bits do not depend on its company. Rows, columns and features
-// that end inside a tile, a matrix and a word. A device whose units have no bf16 runs
-// those kernels of level 1.
+// Level 2 multiplies on matrix units. Integer formats keep the bits of level 0, float formats are
+// close to its results, and a row's bits do not depend on other rows. Rows, columns and features
+// end inside a tile, a matrix and a word. A device whose units lack bf16 runs these kernels at
+// level 1.
 #include "TwoLevels.h"
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t rows = 150;
 
-/// Features and outputs.
+/// Numbers of features and of outputs.
 using Size = std::pair<int64_t, int64_t>;
 
 class MatrixUnitsTest : public testing::TestWithParam<std::tuple<std::string, Size>>,
@@ -30,7 +30,7 @@ protected:
     openLevels(model, dtype, model.text(), 2, [](const Program &program) { countForms(program); });
   }
 
-  /// Kernels of many and of few rows for each shape of matrices, and none else.
+  /// Checks that there are kernels for many and for few rows for each matrix shape, and no others.
   static void countForms(const Program &program) {
     int many = 0, few = 0;
     for (const Kernel &kernel : program.kernels)
@@ -60,7 +60,7 @@ protected:
 TEST_P(MatrixUnitsTest, RowsHaveTheirBitsInAnyCompany) {
   LinearModel model(rows, features, outputs);
   model.activation = "gelu";
-  // Rows of very large and very small numbers have scales of their own; one has none.
+  // Rows of very large and very small numbers have different scales; one row has no scale.
   model.input.fill(3, {3e20f, -1e18f, 2e20f});
   model.input.fill(20, {1e-25f, 3e-26f});
   model.input.fill(21, {0.f});

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Models.h.
+// Access to test artifacts and goldens, and comparison of results.
 #include "Models.h"
 #include "heddle/Runtime/Npy.h"
 

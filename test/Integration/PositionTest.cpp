@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention does not know the order of its keys: without positions a permuted
-// input gives the permuted output, and a vector that is the same everywhere
-// changes nothing about that. Sinusoids do.
+// Attention does not depend on the order of its keys: without positions a permuted input gives the
+// permuted output, even if a constant vector is added everywhere. Sinusoids break this symmetry.
 #include "Models.h"
 #include "TemporaryFolder.h"
 #include "heddle/ExecutionEngine/Jit.h"
@@ -17,7 +16,7 @@ namespace {
 constexpr int64_t length = 6, size = 24;
 const std::vector<int32_t> permutation = {3, 0, 5, 1, 4, 2};
 
-/// An encoder of one layer on vectors; `position` is the value of that key.
+/// An encoder of one layer on vectors; `position` is the value of the key "position".
 Expected<Session> encoder(const std::string &position) {
   TemporaryFolder folder;
   return jit(folder.write(
@@ -28,7 +27,7 @@ Expected<Session> encoder(const std::string &position) {
           R"(, "attention": {"heads": 3}, "ffn": {"size": 32}, "encoder": {"layers": 1}})"));
 }
 
-/// Vectors of a sequence, plus the same number everywhere.
+/// Vectors of a sequence, with `constant` added to all elements.
 Tensor sequence(float constant) {
   std::vector<float> values;
   for (int64_t i = 0; i < length * size; ++i)
@@ -36,7 +35,7 @@ Tensor sequence(float constant) {
   return Tensor::f32({1, length, size}, values);
 }
 
-/// How far the output of the permuted input is from the permuted output.
+/// Difference between the output of the permuted input and the permuted output.
 double order(Session &session, float constant) {
   const Tensor input = sequence(constant);
   auto straight = call(session, "encode", {{"source", input}});

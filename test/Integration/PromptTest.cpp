@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens of prompts and of steps give the bits of `decode` over the whole text,
-// however a prompt is cut, whatever its company is, and whichever row it has.
+// Tokens in prompts and in steps give the bits of `decode` over the whole text, independent of how
+// a prompt is split, of the other rows and of the row's number.
 #include "Models.h"
 #include "heddle/ExecutionEngine/Jit.h"
 
@@ -20,7 +20,7 @@ class PromptTest
 protected:
   void SetUp() override {
     const auto &[model, device, types] = GetParam();
-    const size_t end = types.find('_'); // "bf16_int8": the caches' type behind that of products
+    const size_t end = types.find('_'); // "bf16_int8": the type of products, then the caches' type
     JitOptions options{.device = device, .dtype = types.substr(0, end)};
     if (end != std::string::npos)
       options.cacheDtype = types.substr(end + 1);
@@ -52,7 +52,7 @@ protected:
   static Tensor vector(const std::vector<int64_t> &values) {
     return make({std::ssize(values)}, [&](int64_t n) { return values[n]; });
   }
-  /// Ids [B, T] as the model takes them.
+  /// Ids [B, T] in the layout of the model.
   Tensor port(const Tensor &ids) const {
     if (!transposed)
       return ids;
@@ -61,7 +61,7 @@ protected:
                 [&](int64_t n) { return values[n % ids.dim(0) * ids.dim(1) + n / ids.dim(0)]; });
   }
 
-  /// Token `position` of a text.
+  /// The token at `position` of a text.
   int32_t token(int64_t text, int64_t position) const {
     auto values = inputs.at("target").values<int32_t>();
     return transposed ? values[position * std::ssize(lengths) + text]
@@ -73,8 +73,9 @@ protected:
     EXPECT_TRUE(started.empty());
   }
 
-  /// Feeds `counts[row]` tokens of text `texts[row]` from `firsts[row]` on, in a call of `columns`
-  /// columns, and compares the last one's scores. Ids that do not count are none of the vocabulary.
+  /// Feeds `counts[row]` tokens of text `texts[row]`, starting at `firsts[row]`, in a call with
+  /// `columns` columns, and checks the scores of the last one. Unused ids are outside the
+  /// vocabulary.
   void feed(const std::vector<int64_t> &texts, const std::vector<int64_t> &firsts,
             const std::vector<int64_t> &counts, int64_t columns) {
     const int64_t rows = std::ssize(texts);
@@ -117,8 +118,8 @@ protected:
         << "text " << text << ", position " << position;
   }
 
-  /// Scores of the last token of a text that ends at `position`: pairs that a mask hides count in
-  /// some models, so that later tokens change earlier scores.
+  /// Scores of the last token of a text that ends at `position`: in some models hidden pairs affect
+  /// the result, so that later tokens change earlier scores.
   Tensor endOf(int64_t text, int64_t position) {
     auto ids = make({1, position + 1}, [&](int64_t t) { return token(text, t); });
     auto found = call(*session, "decode", {{"target", ids}});
@@ -126,7 +127,7 @@ protected:
     return found ? slice(found->at(scores), 1, position, position + 1) : Tensor();
   }
 
-  /// Tokens of each sequence; none of them fills the caches of the models.
+  /// Number of tokens of each sequence; none fills the caches of the models.
   std::vector<int64_t> lengths = {12, 1, 7, 20};
   std::optional<Session> session;
   bool transposed = false;
@@ -142,7 +143,7 @@ TEST_P(PromptTest, GivesTheBitsOfDecode) {
     start();
     for (int64_t first = 0; first < 19; first += chunk) {
       std::vector<int64_t> counts;
-      for (int64_t length : lengths) // all but the last token, which is a step's
+      for (int64_t length : lengths) // all except the last token, which a step feeds
         counts.push_back(std::clamp<int64_t>(length - 1 - first, 0, chunk));
       std::vector<int64_t> firsts;
       for (int64_t length : lengths)
@@ -153,7 +154,7 @@ TEST_P(PromptTest, GivesTheBitsOfDecode) {
   }
 }
 
-/// Rows that leave make place for other texts, in a call of their own or beside tokens of others.
+/// Rows that leave make room for other texts, in a separate call or together with tokens of others.
 TEST_P(PromptTest, RowsJoinAndLeave) {
   if (session->program().findFunction("encode"))
     return; // a text that joins would need its own memory
@@ -172,7 +173,7 @@ TEST_P(PromptTest, RowsJoinAndLeave) {
   step({1, 3}, {0, 17});
 }
 
-/// Neither ids nor counts that a call refuses change a row.
+/// Neither rejected ids nor rejected counts change a row.
 TEST_P(PromptTest, RefusedCallsChangeNothing) {
   start();
   std::vector<int64_t> texts = {0, 1, 2, 3}, counts = {5, 1, 5, 5};
@@ -190,7 +191,8 @@ TEST_P(PromptTest, RefusedCallsChangeNothing) {
   feed(texts, {5, 0, 5, 5}, {3, 0, 2, 1}, 4);
 }
 
-/// A model whose masks are windows, but for one layer: caches of the others are rings of 512 rows.
+/// A model whose masks are windows, except in one layer: the caches of the other layers are rings
+/// of 512 rows.
 class RingTest : public PromptTest {
 protected:
   void SetUp() override {
@@ -198,7 +200,7 @@ protected:
     PromptTest::SetUp();
   }
 
-  /// Feeds texts up to `lengths[text]`, from `first` on, in calls of `chunk` columns.
+  /// Feeds texts up to `lengths[text]`, starting at `first`, in calls of `chunk` columns.
   void feedAll(const std::vector<int64_t> &texts, int64_t first, int64_t chunk) {
     const int64_t most = *std::ranges::max_element(lengths);
     for (; first < most; first += chunk) {
@@ -254,7 +256,7 @@ TEST_P(RingTest, CachesHoldAWindowAndTheRowsOfACall) {
       << found.error().message;
 }
 
-/// Tokens that the next one would see are gone where too many are forgotten.
+/// If too many tokens are forgotten, tokens that the next one would see are no longer available.
 TEST_P(RingTest, RowsAreForgottenAsFarAsTheCachesKeepThem) {
   start();
   feedAll({0}, 0, 250);
@@ -295,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"prompt-hidden", "vulkan", "f32"}),
     nameOf);
 
-/// Types of caches beside types of products. CacheTypeTest multiplies each with each.
+/// Combinations of cache types and product types. CacheTypeTest combines all of them.
 INSTANTIATE_TEST_SUITE_P(Caches, PromptTest,
                          testing::Values(Case{"rotary-decoder", "cpu", "bf16_int8"},
                                          Case{"rotary-odd", "cpu", "f32_int8"},

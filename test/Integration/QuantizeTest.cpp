@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A linear compiled with --dtype=int8 or f16-sum and what docs/semantics.md says of
-// it, in plain loops. int8: codes of rows and of weights, exact sums, two scales; all
-// instruction sets give its bits, whatever they multiply with. f16-sum: rows and
-// weights of f16, a scale a row; those that sum in f32 give its bits.
+// Compares a linear compiled with --dtype=int8 or f16-sum with docs/semantics.md in plain loops.
+// int8: codes of rows and of weights, exact sums, two scales; all instruction sets give these bits,
+// whichever products they use. f16-sum: rows and weights of f16, one scale per row; targets that
+// sum in f32 give these bits.
 #include "LinearModel.h"
 
 #include "heddle/Support/CpuFeatures.h"
@@ -18,13 +18,13 @@ using namespace heddle::test;
 
 namespace {
 
-/// Rows of codes with a scale each.
+/// Rows of codes with one scale per row.
 struct Codes {
   std::vector<int32_t> values;
   std::vector<float> scales;
 };
 
-/// The definition, row by row.
+/// Quantises a matrix row by row, by the definition.
 Codes quantized(Matrix &matrix) {
   Codes codes;
   for (int64_t row = 0; row < matrix.rows; ++row) {
@@ -44,7 +44,7 @@ Codes quantized(Matrix &matrix) {
   return codes;
 }
 
-/// Rows as f16 whose largest magnitude lies in [1, 2), and their powers of two.
+/// Rows as f16 whose largest magnitude is in [1, 2), and their powers of two.
 std::pair<Matrix, std::vector<float>> inHalves(Matrix matrix) {
   std::vector<float> scales;
   for (int64_t row = 0; row < matrix.rows; ++row) {
@@ -64,17 +64,17 @@ std::pair<Matrix, std::vector<float>> inHalves(Matrix matrix) {
   return {std::move(matrix), std::move(scales)};
 }
 
-/// Rows of the input that rounding, zeros and numbers without bounds decide on.
+/// Rows of the input with edge cases: rounding, zeros, numbers that are too large or not finite.
 void addCorners(Matrix &input) {
   auto fill = [&](int64_t row, std::initializer_list<float> values) { input.fill(row, values); };
-  fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties: to even
+  fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties round to even
   fill(2, {0.0f, -0.0f});
-  fill(3, {0x1p-130f, -0x1p-120f}); // next to nothing
+  fill(3, {0x1p-130f, -0x1p-120f}); // almost zero
   fill(4, {0x1p126f, -0x1p125f, 1.0f});
   fill(5, {1.0f, NAN, 2.0f});
   fill(6, {1.0f, -INFINITY, 2.0f});
   fill(7, {1.0f, 0x1p127f, 2.0f});
-  fill(8, {-1.0f}); // sums as large as they can be
+  fill(8, {-1.0f}); // sums of maximum size
 }
 
 struct Linear : LinearModel {
@@ -99,15 +99,15 @@ struct Linear : LinearModel {
     return result;
   }
 
-  /// The sums in f32, and how far sums in f16 may be from them: half a unit in the last place of what is
-  /// summed so far, at every step. A lane sums every other feature of a block of 256.
+  /// Sums in f32, and bounds for the difference of sums in f16: half a unit in the last place of
+  /// the partial sum at every step. A lane sums every other feature of a block of 256.
   std::pair<std::vector<float>, std::vector<double>> expectedOfHalves() {
     auto [x, scales] = inHalves(input);
     std::vector<float> result;
     std::vector<double> errors;
     for (int64_t row = 0; row < input.rows; ++row)
       for (int64_t n = 0; n < weight.rows; ++n) {
-        float sum = 0; // products of two f16 are exact: a chain with one rounding a step
+        float sum = 0; // products of two f16 are exact: a chain with one rounding per step
         double lanes[2] = {}, error = 0;
         for (int64_t k = 0; k < input.columns; ++k) {
           const float w = floatFromHalf(halfFromFloat(weight.at(n, k)));
@@ -126,7 +126,7 @@ struct Linear : LinearModel {
 class QuantizeTest : public testing::TestWithParam<std::string> {
 protected:
   bool onCpu() const { return GetParam() != "vulkan"; }
-  /// Whether the code that runs sums in f16.
+  /// Whether the code that runs computes sums in f16.
   bool sumsInHalves() const {
     const std::string needed[] = {"avx512_fp16"};
     return (GetParam() == "native" || GetParam() == "x86-64-v4-fp16") &&
@@ -145,7 +145,7 @@ protected:
     auto [expected, errors] =
         isInt8 ? std::pair(linear.expected(), std::vector<double>()) : linear.expectedOfHalves();
     ASSERT_EQ(found.size(), expected.size());
-    // Another device may round the factor of a row otherwise, and with it a tie.
+    // Another device may round the factor of a row, and therefore a tie, differently.
     const float allowed = isInt8 && !onCpu() ? 5e-3f : 0;
     int64_t columns = linear.weight.rows;
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -170,7 +170,7 @@ TEST_P(QuantizeTest, IsTheDefinition) {
       check(Linear(rows, features, outputs), dtype);
 }
 
-/// A block of features is not all of them.
+/// More features than one block.
 TEST_P(QuantizeTest, OfManyFeatures) {
   for (const char *dtype : {"int8", "f16-sum"})
     check(Linear(onCpu() ? 40 : 10, 4500, 49), dtype);

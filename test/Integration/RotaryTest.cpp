@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Against the paper's formula, a product of complex numbers; bits of a projection's
-// kernel against those of a kernel that does nothing else.
+// Compares rotary positions with the paper's formula, a product of complex numbers. The bits of a
+// projection's kernel are compared with the bits of a kernel that only rotates.
 #include "LinearModel.h"
 #include "TemporaryFolder.h"
 #include "heddle/ExecutionEngine/Jit.h"
@@ -19,12 +19,12 @@ namespace {
 
 constexpr int64_t sentences = 2, heads = 3, rows = 37, features = 24;
 
-/// Heads of one size, and what of them is rotated.
+/// Size of heads, and the part of them that is rotated.
 struct Rotation {
   int64_t size;
   double fraction, base, factor = 1, magnitude = 0; ///< magnitude: of frequencies; 0: none
 
-  /// Frequencies that no base has, where they are given.
+  /// If frequencies are given, they do not follow from any base.
   double frequency(int64_t pair) const {
     return magnitude > 0
                ? 1 / (1.0 + 3.0 * static_cast<double>(pair))
@@ -34,15 +34,16 @@ struct Rotation {
   int64_t rotated() const { return static_cast<int64_t>(fraction * static_cast<double>(size)); }
 };
 
-/// Whole heads and parts of them, by tiles (halves of 16, 32 and 48) and by elements (others).
+/// Rotations of whole heads and of parts, by tiles (halves of 16, 32 and 48) and by elements
+/// (others).
 const Rotation rotations[] = {{64, 1, 10000},   {64, 0.5, 500000, 8},    {96, 1, 100},
                               {40, 0.8, 10000}, {20, 1, 10000},          {38, 0.7, 1000, 2.5},
                               {5, 0.5, 1},      {64, 1, 10000, 1, 1.25}, {20, 0.6, 10000, 1, 0.75}};
 
 class RotaryTest : public testing::TestWithParam<std::tuple<std::string, Rotation>> {
 protected:
-  /// `run` projects x, cuts it into heads and rotates them, `project` does not rotate, `rotate` does
-  /// nothing else.
+  /// Functions: `run` projects x, splits it into heads and rotates them; `project` does not rotate;
+  /// `rotate` only rotates.
   static std::string text(const Rotation &rotation) {
     auto scaled = [](const Rotation &given) {
       if (given.magnitude == 0)

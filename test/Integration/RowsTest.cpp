@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every pooling and the division by a row's length against plain loops, on both
-// devices: texts of different lengths (an empty one too), packed documents, and
-// more rows than the rounds of sixteen in which many are added.
+// Compares every pooling, and the division by a row's length, with plain loops on both devices.
+// Cases are texts of different lengths (including an empty one), packed documents, and more rows
+// than are added in one round of sixteen.
 #include "LinearModel.h"
 #include "TemporaryFolder.h"
 #include "heddle/ExecutionEngine/Jit.h"
@@ -21,7 +21,7 @@ constexpr int64_t features = 37;
 
 struct Pooling {
   const char *name;
-  double (*formula)(std::span<const double> rows); ///< of one feature, at least one row
+  double (*formula)(std::span<const double> rows); ///< for one feature and at least one row
 };
 
 const Pooling poolings[] = {
@@ -53,7 +53,7 @@ Expected<Session> open(const std::string &text, const std::string &device) {
   return jit(folder.write("rows.mlir", text), {.device = device});
 }
 
-/// Poolings side by side.
+/// Several poolings of one input.
 class PoolTest : public testing::TestWithParam<std::tuple<std::string, std::vector<Pooling>>> {};
 
 TEST_P(PoolTest, IsItsFormula) {
@@ -121,7 +121,7 @@ std::string nameOf(const testing::TestParamInfo<PoolTest::ParamType> &info) {
   return name;
 }
 
-/// Each alone, and all at once.
+/// Each pooling alone, and all together.
 std::vector<std::vector<Pooling>> choices() {
   std::vector<std::vector<Pooling>> result(1, {std::begin(poolings), std::end(poolings)});
   for (const Pooling &pooling : poolings)

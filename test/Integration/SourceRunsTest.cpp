@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a decoder reads of a text has the same bits alone, beside padding and among others
-// in one row, and so has what it writes.
+// The rows that an encoder gives for a text have the same bits alone, with padding and together
+// with other texts in one row, and so does the decoder's output.
 
 #include "LanguageFolders.h"
 #include "Models.h"
@@ -41,7 +41,7 @@ protected:
     runs.emplace(std::move(made));
   }
 
-  /// Texts of these numbers of tokens.
+  /// Texts with these numbers of tokens.
   static std::vector<EncodedText> textsOf(const std::vector<int64_t> &lengths) {
     std::vector<EncodedText> texts;
     for (int64_t length : lengths) {
@@ -58,8 +58,8 @@ protected:
     return result;
   }
 
-  /// The rows of each text are those of `encode` over it alone, and behind them stand zeros: nobody
-  /// computed rows of padding.
+  /// The rows of each text equal the rows of `encode` over this text alone. They are followed by
+  /// zeros: rows of padding are not computed.
   void expectRowsOfTextsAlone(const std::vector<int64_t> &lengths) {
     const std::vector<EncodedText> texts = textsOf(lengths);
     const std::vector<const EncodedText *> all = pointers(texts);
@@ -91,13 +91,13 @@ TEST_P(SourceRunsTest, RowsAreThoseOfTextsAlone) {
   expectRowsOfTextsAlone({5, 1, 33, 17, 2});
   expectRowsOfTextsAlone({3});
   expectRowsOfTextsAlone({4, 4, 4});
-  std::vector<int64_t> many; // more than a run takes
+  std::vector<int64_t> many; // more texts than fit into one run
   for (int64_t i = 0; i < 90; ++i)
     many.push_back(1 + (13 * i) % 50);
   expectRowsOfTextsAlone(many);
 }
 
-/// Beams too, of texts that join the batch as others leave it.
+/// Also tests beams, with texts that join the batch as others leave it.
 TEST_P(SourceRunsTest, TextsTogetherAreThoseOfTextsAlone) {
   HEDDLE_ASSERT(answers, goldenOf(GetParam().folder, "answers.json"));
   auto translate = [&](TranslateCommand command) {

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// On Vulkan the one query of a decoder's step has a workgroup whose teams take a chunk
-// of its keys each. The row that it gives is, bit by bit, that of the kernel for many
-// queries, and the same at levels 0 and 1: fewer keys than a chunk, more chunks than
-// teams, a last chunk of some keys, and chunks without a key that the query sees.
+// On Vulkan, the single query of a decoder's step has a workgroup in which each team computes a
+// chunk of its keys. Its row equals, bit by bit, the row of the kernel for many queries, at levels
+// 0 and 1. Cases: fewer keys than a chunk, more chunks than teams, a partial last chunk, and chunks
+// without a key that the query sees.
 #include "TwoLevels.h"
 
 #include <bit>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kHeads = 4, kKeyHeads = 2, kQueries = 3, kBatch = 2;
 
-/// A kind of attention: its name, a mask %m, and clauses behind it.
+/// A kind of attention: its name, a mask %m, and the clauses that follow.
 struct Rule {
   std::string name, mask, clauses;
 };
@@ -45,7 +45,7 @@ const std::vector<Rule> &rules() {
   return all;
 }
 
-/// Attention of grouped heads under a rule, of one query or of many.
+/// Attention of grouped heads under a rule, for one query or for many.
 std::string attention(const Rule &rule, int64_t features, bool isOne) {
   auto type = [&](int64_t heads, const std::string &rows) {
     return "tensor<?x" + std::to_string(heads) + "x" + rows + "x" + std::to_string(features) +
@@ -73,7 +73,7 @@ std::string attention(const Rule &rule, int64_t features, bool isOne) {
 class StepBitsTest : public testing::TestWithParam<std::tuple<std::string, int64_t>>,
                      protected TwoLevels {
 protected:
-  /// Drivers of 2023 compile what level 1 has for many queries for minutes.
+  /// Drivers of 2023 take minutes to compile level 1's kernels for many queries.
   void open() {
     std::string text;
     for (const Rule &rule : rules())
@@ -83,7 +83,7 @@ protected:
                [](const Program &) {});
   }
 
-  /// The last of each head's rows.
+  /// The last row of each head.
   std::vector<float> lastRows(size_t session, const std::string &function, Tensors inputs,
                               int64_t queries) {
     Matrix q = numbers(kBatch * kHeads, features, 1);
@@ -109,7 +109,7 @@ protected:
     SCOPED_TRACE(rule.name + ", " + std::to_string(keys) + " keys");
     Matrix k = numbers(kBatch * kKeyHeads * keys, features, 2),
            v = numbers(kBatch * kKeyHeads * keys, features, 3);
-    if (keys > 300) // one that no query sees, and one that all do
+    if (keys > 300) // one chunk that no query sees, and one that all see
       v.fill(keys - 100, {1.0f, INFINITY, 2.0f, NAN});
     k.fill(2 * keys + 3, {400.0f});
     const std::vector<int64_t> shape{kBatch, kKeyHeads, keys, features};

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows that ids choose, bit by bit what the stored numbers stand for, of a table whose
-// sizes 16 does not divide; and that a table which a product reads too is stored once.
+// Rows of a table selected by ids have exactly the values that the stored numbers represent, for a
+// table with sizes that 16 does not divide. A table that a product also reads is stored once.
 
 #include "LinearModel.h"
 
@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t rows = 37, columns = 43, padding = 3;
 constexpr float scale = 0.75f;
 
-/// Rows of a table; with `tied`, a function beside it scores classes by the same matrix.
+/// Embeds rows of a table; with `tied`, another function scores classes by the same matrix.
 std::string tableText(bool tied) {
   std::string text = R"(
 func.func @embed(%ids: tensor<?xi32> {transformer.name = "ids"}) -> (tensor<?x43xf32> {transformer.name = "y"}) {
@@ -39,7 +39,7 @@ func.func @score(%x: tensor<?x43xf32> {transformer.name = "x"}) -> (tensor<?x37x
   return text;
 }
 
-/// What a stored row of the table stands for.
+/// Values that a stored row of the table represents.
 std::vector<float> storedRow(std::span<const float> row, const std::string &dtype) {
   float largest = 0;
   for (float w : row)
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-/// Bytes of weights in memory of the code above.
+/// Bytes of weights in the artifact of the code above.
 int64_t weightBytes(const std::string &dtype, bool tied) {
   Expected<Artifact> artifact =
       LinearModel(1, columns, rows).compile(dtype, "x86-64-v2", tableText(tied));

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `translate` through the library that both drivers call: the sequence of the
-// README, the held-out sequences with their bar, batches, limits and bad text.
+// Tests `translate` through the library that both drivers call: the sequence of the README, the
+// held-out sequences with their required accuracy, batches, limits and invalid text.
 #include "Models.h"
 #include "heddle/Generation/Commands.h"
 
@@ -38,7 +38,7 @@ protected:
   std::ostringstream notes;
 };
 
-/// Chinese and English of the first `count` pairs of a file of examples/translate.
+/// Chinese and English of the first `count` pairs in a file of examples/translate.
 std::vector<std::pair<std::string, std::string>> readPairs(const std::string &file, size_t count) {
   std::ifstream in(std::string(HEDDLE_SOURCE_DIR) + "/examples/translate/" + file);
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -78,7 +78,8 @@ TEST_P(TranslateTest, BatchesDoNotChangeTranslations) {
   EXPECT_EQ(translate({.text = {.batch = 20}}, lines), one);
 }
 
-/// Texts take the places of those that are done, by beams too: memory of many lengths in one batch.
+/// New texts replace finished ones in a batch, also with beams: one batch has memory of many
+/// lengths.
 TEST_P(TranslateTest, TextsJoinBatches) {
   std::string lines, answers;
   for (const auto &[chinese, english] : readPairs("patterns.tsv", 14)) {

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sessions of one model at level 0 and at a higher one, whose results are compared.
+// Compares the results of sessions of one model at level 0 and at a higher level.
 #pragma once
 
 #include "LinearModel.h"
@@ -14,8 +14,8 @@ namespace heddle::test {
 
 class TwoLevels {
 protected:
-  /// Opens sessions of `code` at level 0 and at `level`, and calls `look` with what is compiled; skips
-  /// where the device has no such level.
+  /// Opens sessions of `code` at level 0 and at `level`, and calls `look` with the compiled
+  /// program. Skips the test if the device lacks the level.
   void openLevels(const LinearModel &weights, const std::string &dtype, const std::string &code,
                   int level, const std::function<void(const Program &)> &look) {
     for (int wanted : {0, level}) {
@@ -33,7 +33,7 @@ protected:
     }
   }
 
-  // Drivers for the processor emulate packed dot products, which are tested too.
+  // Drivers for the processor emulate packed dot products; this limit enables them for the test.
   ScopedVariable limits{"HEDDLE_VULKAN_LIMITS", "dots=1"};
   std::vector<Session> sessions; ///< at level 0 and the higher one, or fewer
 };

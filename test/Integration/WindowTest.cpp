@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device whose kernels see fewer bytes of a buffer than a table or a classifier has
-// gives the bits of one that sees all: windows of rows, one after another.
+// Tests windows of weights. A device that limits the bytes of a buffer which a kernel can address
+// processes a large table or classifier in windows of rows. It gives the bits of a device that
+// addresses the whole buffer.
 #include "Models.h"
 #include "ScopedVariable.h"
 #include "TemporaryFolder.h"
@@ -14,8 +15,9 @@ using namespace heddle::test;
 
 namespace {
 
-/// A table of rows of 64 numbers; positions and a norm are beside it in a kernel, a bias beside the
-/// classifier, which may be the same matrix. Neither number of rows is one of whole tiles.
+/// A model with a table of rows of 64 numbers. The table's kernel also adds positions and a norm;
+/// the classifier, which may be the same matrix, has a bias. No number of rows is a multiple of a
+/// tile.
 std::string description(bool tied) {
   return R"({"heddle": 1, "kind": "encoder", "size": 64, "weights": {"seed": 5},
   "source": {"vocabulary": )" +
@@ -41,10 +43,11 @@ protected:
     ASSERT_TRUE(compiled) << compiled.error().message;
   }
 
-  /// The classes of ids of all windows, side by side, on a device with these limits.
+  /// The classes of ids in all windows, on a device with these limits.
   Expected<Tensors> run(const char *limits, std::optional<int> level = {}) {
     ScopedVariable mask("HEDDLE_VULKAN_LIMITS", limits);
-    auto session = Session::open(folder / "model.heddle", {.device = "vulkan", .vulkanLevel = level});
+    auto session =
+        Session::open(folder / "model.heddle", {.device = "vulkan", .vulkanLevel = level});
     if (!session)
       return session.takeError();
     return call(*session, "encode",
@@ -63,7 +66,7 @@ TEST_P(WindowTest, GivesTheBitsOfOneWindow) {
     SCOPED_TRACE(limits);
     HEDDLE_ASSERT(found, run(limits));
     EXPECT_TRUE(sameBits(found, *whole));
-    HEDDLE_ASSERT(few, run(limits, 0)); // by kernels for few rows, which processors leave aside
+    HEDDLE_ASSERT(few, run(limits, 0)); // level 0 requested: forms for few rows
     EXPECT_TRUE(sameBits(few, *whole));
   }
   auto found = run("range=4096"); // not even the memory of a kernel fits
