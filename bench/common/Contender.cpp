@@ -1,4 +1,4 @@
-//===- Contender.cpp - A kernel that is timed ------------------------------===//
+//===- Contender.cpp - A timed kernel -------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Contender.h - A kernel that is timed --------------------*- C++ -*-===//
+//===- Contender.h - A timed kernel -----------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Values.h - What the programs compute with ---------------*- C++ -*-===//
+//===- Values.h - Tensors as vectors of numbers -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - What a driver makes of compute kernels -------------===//
+//===- Pipelines.cpp - Driver statistics of compute kernels ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

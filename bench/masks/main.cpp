@@ -1,4 +1,4 @@
-//===- main.cpp - What masks save on the CPU ------------------------------===//
+//===- main.cpp - Benchmark of attention masks on the CPU -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

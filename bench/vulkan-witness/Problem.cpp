@@ -1,4 +1,4 @@
-//===- Problem.cpp - What is computed, and what is right ------------------===//
+//===- Problem.cpp - Benchmark problems and expected results --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

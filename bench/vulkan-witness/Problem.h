@@ -1,4 +1,4 @@
-//===- Problem.h - What is computed, and what is right ---------*- C++ -*-===//
+//===- Problem.h - Benchmark problems and expected results ------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- main.cpp - Compiled kernels beside hand-written ones ---------------===//
+//===- main.cpp - Compiled and hand-written kernels compared --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

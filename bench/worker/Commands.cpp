@@ -1,4 +1,4 @@
-//===- Commands.cpp - What the harness may ask of Heddle -------------------===//
+//===- Commands.cpp - Requests of the benchmark harness -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Commands.h - What the harness may ask of Heddle ---------*- C++ -*-===//
+//===- Commands.h - Requests of the benchmark harness -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- main.cpp - Heddle's side of bench/run ------------------------------===//
+//===- main.cpp - Worker process of bench/run -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Resampler.cpp - Samples at another rate --------------------*- C++ -*-===//
+//===- Resampler.cpp - Conversion of sampling rates -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

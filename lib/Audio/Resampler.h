@@ -1,4 +1,4 @@
-//===- Resampler.h - Samples at another rate -------------------*- C++ -*-===//
+//===- Resampler.h - Conversion of sampling rates ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once

@@ -1,4 +1,4 @@
-//===- FolderCache.cpp - Compiled Hugging Face folders, kept --------------===//
+//===- FolderCache.cpp - Cache of compiled folders ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -325,7 +325,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
   return results;
 }
 
-//===- Statistics and weights as ops of their own ------------------------===//
+//===- Statistics and weights as separate ops ----------------------------===//
 
 Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
                                                      const Lookup &lookup) {

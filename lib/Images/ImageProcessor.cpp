@@ -1,4 +1,4 @@
-//===- ImageProcessor.cpp - preprocessor_config.json --------------*- C++ -*-===//
+//===- ImageProcessor.cpp - Image preprocessing ---------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

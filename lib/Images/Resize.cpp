@@ -1,4 +1,4 @@
-//===- Resize.cpp - Images of other sizes -------------------------*- C++ -*-===//
+//===- Resize.cpp - Resizing of images ------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -126,7 +126,7 @@ void decodeQ6_K(Bytes block, float *out) {
   }
 }
 
-//===- Codes as int4 has them --------------------------------------------===//
+//===- Codes in the format of int4 ---------------------------------------===//
 
 bool isFinite(uint16_t half) { return (half & 0x7c00) != 0x7c00; }
 

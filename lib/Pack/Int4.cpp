@@ -1,4 +1,4 @@
-//===- Int4.cpp - Codes of 4 bits in groups ---------------------------------===//
+//===- Int4.cpp - Group-wise int4 quantisation ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -84,7 +84,7 @@ struct Trial {
 
 /// The values that each group's codes represent: scale * code + minimum. Codes are floats.
 struct Steps {
-  float scale[lanes], minimum[lanes], most[lanes]; ///< most: the largest code, 0 if the scale is 0
+  float scale[lanes], minimum[lanes], most[lanes]; ///< most: the largest code, 0 unless scale > 0
 
   HEDDLE_IN_CLONE explicit Steps(const Trial &trial) {
     for (int64_t r = 0; r < lanes; ++r) {
@@ -120,7 +120,7 @@ HEDDLE_IN_CLONE Bounds boundsOf(const Numbers &numbers, int64_t count) {
   return bounds;
 }
 
-//===- The sums that decide ----------------------------------------------===//
+//===- Exact sums --------------------------------------------------------===//
 
 /// Sums the squared errors of a trial's codes, in the order of the elements.
 HEDDLE_IN_CLONE void sumSquares(const Numbers &numbers, int64_t count, const Steps &steps,
@@ -151,7 +151,7 @@ HEDDLE_IN_CLONE void decide(const Numbers &numbers, int64_t count, const Bounds 
   }
 }
 
-//===- Sums of f32 that mostly suffice -----------------------------------===//
+//===- Estimates in f32 --------------------------------------------------===//
 
 /// f32 estimates of a trial's sums, with bounds of their distance from the deciding f64 sums.
 struct Estimate {

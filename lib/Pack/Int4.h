@@ -1,4 +1,4 @@
-//===- Int4.h - Codes of 4 bits in groups -------------------*- C++ -*-===//
+//===- Int4.h - Group-wise int4 quantisation --------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- NanWatch.cpp - Tensors that hold what is no number -----------------===//
+//===- NanWatch.cpp - Detection of NaN in weights -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

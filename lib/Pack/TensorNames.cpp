@@ -1,4 +1,4 @@
-//===- TensorNames.cpp - Older names of tensors ---------------------------===//
+//===- TensorNames.cpp - Model names of checkpoint tensors ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

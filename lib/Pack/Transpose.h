@@ -1,4 +1,4 @@
-//===- Transpose.h - Columns of 16 rows ------------------------*- C++ -*-===//
+//===- Transpose.h - Transposition of 16 rows -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- CheckDialects.cpp - Prove which dialects are alive -----------------===//
+//===- CheckDialects.cpp - The pass check-dialects ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

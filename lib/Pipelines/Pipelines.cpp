@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - One function a stage -------------------------------===//
+//===- Pipelines.cpp - Pass pipelines of the stages -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

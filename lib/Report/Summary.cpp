@@ -1,4 +1,4 @@
-//===- Summary.cpp - What a model is, in eight lines ----------------------===//
+//===- Summary.cpp - Summary of a model -----------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Summary.h - What a model is, in eight lines -------------*- C++ -*-===//
+//===- Summary.h - Summary of a model ---------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once

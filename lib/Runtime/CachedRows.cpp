@@ -1,4 +1,4 @@
-//===- CachedRows.cpp - Rows that sequences have in the caches ---*- C++ -*-===//
+//===- CachedRows.cpp - Cached rows of each sequence ----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CachedRows.h"

@@ -1,4 +1,4 @@
-//===- CachedRows.h - Rows that sequences have in the caches -----*- C++ -*-===//
+//===- CachedRows.h - Cached rows of each sequence --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Plan.cpp - A function at one shape -----------------------*- C++ -*-===//
+//===- Plan.cpp - A function at one shape ---------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -92,7 +92,7 @@ private:
 /// text have equal keys and values of that text, so no copies among them are needed.
 class RowOrigins {
 public:
-  /// Gives all rows origins of their own.
+  /// Gives each row its own origin.
   void clear() { origins.clear(); }
   /// Gives these rows new origins.
   void renew(std::span<const int64_t> rows);

@@ -1,9 +1,9 @@
-//===- SessionReplace.cpp - New sequences for rows of a session -*- C++ -*-===//
+//===- SessionReplace.cpp - Replacement of rows in a session --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Starts that replace some rows of a session (Function::replaceBy). The call runs like one of a
-// batch of its own, whose states follow the session's blocks. After it has run, its sequences are
+// separate batch, whose states follow the session's blocks. After it has run, its sequences are
 // copied to their rows. If a sequence is shorter than the session's states, the rest of the row
 // stays as it is: nothing reads past a sequence's length. If it is longer, the matrices of all rows
 // are moved apart first.

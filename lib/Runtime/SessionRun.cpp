@@ -215,7 +215,7 @@ Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<Lau
   return device->begin();
 }
 
-/// Gives the observer a function that reads any buffer; each read is a call of its own on the
+/// Gives the observer a function that reads any buffer; each read is a separate call on the
 /// device.
 Status Session::Impl::observe(CallData &call, int launch, const LaunchObserver &observer) {
   HEDDLE_TRY(device->finish());

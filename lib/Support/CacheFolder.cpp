@@ -110,7 +110,7 @@ std::error_code makeCacheFolder(const std::string &folder) {
     std::error_code failure;
     if (::mkdir(made.c_str(), own) == 0 || errno == EEXIST)
       continue;
-    const int code = errno; // read-only file systems report their own code, even for existing files
+    const int code = errno; // EROFS, even if the folder exists
     if (!fs::is_directory(made, failure))
       return {code, std::generic_category()};
   }

@@ -1,4 +1,4 @@
-//===- Crc32.cpp - The checksum of ZIP ------------------------------------===//
+//===- Crc32.cpp - CRC-32 checksums ---------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- GgufLookup.cpp - Keys of GGUF files, and their place ---------------===//
+//===- GgufLookup.cpp - Lookup of keys and GGUF files ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

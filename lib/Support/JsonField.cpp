@@ -1,4 +1,4 @@
-//===- JsonField.cpp - Values of a file, with their path --------*- C++ -*-===//
+//===- JsonField.cpp - JSON values with their path ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

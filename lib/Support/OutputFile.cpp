@@ -48,7 +48,7 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path, FileAccess acce
   return file;
 }
 
-//===- Names of files that are not whole ---------------------------------===//
+//===- Names of unfinished files -----------------------------------------===//
 
 /// Temporary names, for signal handlers, which clear an entry when they remove its file. Only the
 /// code that clears an entry may free it; a handler does not.

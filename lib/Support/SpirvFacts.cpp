@@ -1,4 +1,4 @@
-//===- SpirvFacts.cpp - What a SPIR-V module uses ---------------*- C++ -*-===//
+//===- SpirvFacts.cpp - Resources of SPIR-V modules -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Terminal.cpp - Text of others on a terminal -------------*- C++ -*-===//
+//===- Terminal.cpp - Escaping of terminal output -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

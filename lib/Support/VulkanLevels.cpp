@@ -1,4 +1,4 @@
-//===- VulkanLevels.cpp - What levels of Vulkan devices need --------------===//
+//===- VulkanLevels.cpp - Requirements of Vulkan levels -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ZipFormat.cpp - The bytes around members ----------------*- C++ -*-===//
+//===- ZipFormat.cpp - Binary layout of ZIP files -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ZipFormat.h - The bytes around members ------------------*- C++ -*-===//
+//===- ZipFormat.h - Binary layout of ZIP files -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ChatTemplate.cpp - Conversations as a model reads them ---*- C++ -*-===//
+//===- ChatTemplate.cpp - Chat templates of models ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

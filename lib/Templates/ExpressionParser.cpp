@@ -1,4 +1,4 @@
-//===- ExpressionParser.cpp - Tokens to expressions -------------*- C++ -*-===//
+//===- ExpressionParser.cpp - Parser of expressions -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

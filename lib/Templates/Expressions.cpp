@@ -1,4 +1,4 @@
-//===- Expressions.cpp - Expressions of templates ---------------*- C++ -*-===//
+//===- Expressions.cpp - Evaluation of expressions ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

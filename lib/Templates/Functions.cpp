@@ -1,4 +1,4 @@
-//===- Functions.cpp - Calls by their rows ----------------------*- C++ -*-===//
+//===- Functions.cpp - Calls of template functions ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

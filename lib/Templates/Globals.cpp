@@ -1,4 +1,4 @@
-//===- Globals.cpp - Functions that every template has ----------*- C++ -*-===//
+//===- Globals.cpp - Global functions -------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

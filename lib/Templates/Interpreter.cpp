@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - Statements -----------------------------*- C++ -*-===//
+//===- Interpreter.cpp - Execution of statements --------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

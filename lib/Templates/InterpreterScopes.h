@@ -1,4 +1,4 @@
-//===- InterpreterScopes.h - Depth and scopes while a block runs -*- C++ -*-===//
+//===- InterpreterScopes.h - Depth and scopes of evaluation -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once

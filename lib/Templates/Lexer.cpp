@@ -1,4 +1,4 @@
-//===- Lexer.cpp - Templates to tokens --------------------------*- C++ -*-===//
+//===- Lexer.cpp - Lexer of templates -------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

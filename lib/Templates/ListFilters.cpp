@@ -1,4 +1,4 @@
-//===- ListFilters.cpp - Filters of lists and mappings ----------*- C++ -*-===//
+//===- ListFilters.cpp - Filters for lists and mappings -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -125,7 +125,7 @@ Expected<Value> join(Call &call) {
   return std::move(text).value();
 }
 
-//===- Choosing ------------------------------------------------------------===//
+//===- Selection -----------------------------------------------------------===//
 
 /// `select`, `reject` and their `…attr` forms: elements for which a test holds, by default truth.
 /// The `…attr` forms test an attribute of the element.
@@ -204,7 +204,7 @@ Expected<Value> map(Call &call) {
   return made(call, Kind::Iterator, std::move(results));
 }
 
-//===- Ordering ------------------------------------------------------------===//
+//===- Sorting -------------------------------------------------------------===//
 
 /// Sorts by keys, which are computed once. The order of equal elements is kept, in reverse too.
 Expected<Values> sorted(Call &call, const Values &items, Values keys, bool isReversed) {

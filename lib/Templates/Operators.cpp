@@ -1,4 +1,4 @@
-//===- Operators.cpp - Arithmetic of templates ------------------*- C++ -*-===//
+//===- Operators.cpp - Arithmetic operators -------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Parser.cpp - Tokens to statements ------------------------*- C++ -*-===//
+//===- Parser.cpp - Parser of statements ----------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

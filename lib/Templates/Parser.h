@@ -1,4 +1,4 @@
-//===- Parser.h - Tokens to trees -------------------------------*- C++ -*-===//
+//===- Parser.h - Parser of expressions -------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Strings.cpp - Python's functions of text -----------------*- C++ -*-===//
+//===- Strings.cpp - Python's string functions ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -230,7 +230,7 @@ bool isNameStart(char32_t point) {
   return point == '_' || u_hasBinaryProperty(static_cast<UChar32>(point), UCHAR_XID_START) != 0;
 }
 
-//===- Cutting -------------------------------------------------------------===//
+//===- Splitting and replacing ---------------------------------------------===//
 
 std::vector<std::string_view> linesOf(std::string_view text) {
   std::vector<std::string_view> lines;

@@ -1,4 +1,4 @@
-//===- Strings.h - Python's functions of text -------------------*- C++ -*-===//
+//===- Strings.h - Python's string functions --------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Syntax.h - Templates, read -------------------------------*- C++ -*-===//
+//===- Syntax.h - Tokens and syntax trees -----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

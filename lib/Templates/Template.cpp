@@ -1,4 +1,4 @@
-//===- Template.cpp - Templates of text -------------------------*- C++ -*-===//
+//===- Template.cpp - Text templates --------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

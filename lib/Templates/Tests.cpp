@@ -1,4 +1,4 @@
-//===- Tests.cpp - What stands behind `is` ----------------------*- C++ -*-===//
+//===- Tests.cpp - Tests --------------------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- TextFilters.cpp - Filters of texts and numbers -----------*- C++ -*-===//
+//===- TextFilters.cpp - Filters for texts and numbers --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

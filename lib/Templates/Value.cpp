@@ -55,7 +55,7 @@ std::string describe(const Value &value) {
   return value.isUndefined() ? value.note() : texts[static_cast<size_t>(value.kind())];
 }
 
-//===- Making --------------------------------------------------------------===//
+//===- Construction --------------------------------------------------------===//
 
 Value Value::object(Kind kind, std::shared_ptr<Object> object) {
   Value value(kind);
@@ -105,7 +105,7 @@ const std::string &Value::note() const {
   return held ? text() : otherwise;
 }
 
-//===- What is given -------------------------------------------------------===//
+//===- Given parts ---------------------------------------------------------===//
 
 void TextBuilder::addPart(const Value &whole, std::string_view part) {
   const auto place = static_cast<uint32_t>(bytes.size());
@@ -223,7 +223,7 @@ Expected<Value> fromJson(const Json &json, bool given, Budget &budget, int depth
   }
 }
 
-//===- Comparing -----------------------------------------------------------===//
+//===- Comparison ----------------------------------------------------------===//
 
 bool isTrue(const Value &value) {
   switch (value.kind()) {

@@ -28,7 +28,7 @@ public:
   Budget(int64_t steps, int64_t bytes)
       : stepLimit(steps), byteLimit(bytes), steps(steps), bytes(bytes) {}
   Status step(size_t count = 1);
-  /// Allocates memory. Also counts as steps, since writing memory takes time.
+  /// Charges memory, and also steps, since writing memory takes time.
   Status allocate(size_t count);
 
 private:

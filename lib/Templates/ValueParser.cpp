@@ -1,4 +1,4 @@
-//===- ValueParser.cpp - Tokens to values and targets -----------*- C++ -*-===//
+//===- ValueParser.cpp - Parser of operands and targets -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

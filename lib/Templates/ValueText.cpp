@@ -1,4 +1,4 @@
-//===- ValueText.cpp - How values print -------------------------*- C++ -*-===//
+//===- ValueText.cpp - Conversion of values to text -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- AllocationCounter.cpp - How often memory was asked for -------------===//
+//===- AllocationCounter.cpp - Counter of heap allocations ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

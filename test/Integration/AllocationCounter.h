@@ -1,4 +1,4 @@
-//===- AllocationCounter.h - How often memory was asked for ----*- C++ -*-===//
+//===- AllocationCounter.h - Counter of heap allocations --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- AllocationTest.cpp - Calls that ask for no memory -------------------===//
+//===- AllocationTest.cpp - Calls without heap allocations ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

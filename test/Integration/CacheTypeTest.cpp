@@ -1,4 +1,4 @@
-//===- CacheTypeTest.cpp - Keys and values in the type of caches -*- C++ -*-===//
+//===- CacheTypeTest.cpp - Types of cached keys and values ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

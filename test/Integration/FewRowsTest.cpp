@@ -1,4 +1,4 @@
-//===- FewRowsTest.cpp - Kernels for few rows give the bits of many --------===//
+//===- FewRowsTest.cpp - Kernels for few rows on Vulkan -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

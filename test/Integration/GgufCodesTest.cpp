@@ -1,4 +1,4 @@
-//===- GgufCodesTest.cpp - GGUF files of 4 bits, compiled with int4 -------===//
+//===- GgufCodesTest.cpp - GGUF files of 4 bits as int4 -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Int4Test.cpp - Weights of 4 bits against their definition -------===//
+//===- Int4Test.cpp - Int4 products against their definition --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

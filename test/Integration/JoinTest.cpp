@@ -1,4 +1,4 @@
-//===- JoinTest.cpp - Texts that take rows of an encoder-decoder --*- C++ -*-===//
+//===- JoinTest.cpp - Texts that join a batch of a decoder ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- LabelsTest.cpp - T5's vectors and BART's classes -------------------===//
+//===- LabelsTest.cpp - Vectors of T5 and classes of BART -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- MaskEdgeTest.cpp - What no mask may let through ------------*- C++ -*-===//
+//===- MaskEdgeTest.cpp - Edge cases of masks -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

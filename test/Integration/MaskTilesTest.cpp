@@ -1,4 +1,4 @@
-//===- MaskTilesTest.cpp - Which tiles attention visits -----------*- C++ -*-===//
+//===- MaskTilesTest.cpp - Tiles that attention visits --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

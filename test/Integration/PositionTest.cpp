@@ -1,4 +1,4 @@
-//===- PositionTest.cpp - What positions are for ----------------*- C++ -*-===//
+//===- PositionTest.cpp - Effect of positions on attention ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

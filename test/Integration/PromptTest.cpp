@@ -1,4 +1,4 @@
-//===- PromptTest.cpp - Sessions whose rows have their own length -*- C++ -*-===//
+//===- PromptTest.cpp - Sessions with rows of different lengths -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

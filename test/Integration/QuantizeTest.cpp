@@ -1,4 +1,4 @@
-//===- QuantizeTest.cpp - Products of codes against their definition ------===//
+//===- QuantizeTest.cpp - Int8 and f16 products against definitions -------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- RotaryTest.cpp - Heads that are rotated by positions -----*- C++ -*-===//
+//===- RotaryTest.cpp - Rotary position embeddings ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- RowsTest.cpp - Pooling and lengths of 1 -----------------*- C++ -*-===//
+//===- RowsTest.cpp - Pooling and normalisation of rows -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

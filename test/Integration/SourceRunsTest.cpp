@@ -1,4 +1,4 @@
-//===- SourceRunsTest.cpp - Texts packed in an encoder --------------------===//
+//===- SourceRunsTest.cpp - Packed texts in an encoder --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

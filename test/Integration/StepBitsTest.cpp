@@ -1,4 +1,4 @@
-//===- StepBitsTest.cpp - Attention of one query is that of many ------------===//
+//===- StepBitsTest.cpp - Attention of a single query ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

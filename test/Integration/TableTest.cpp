@@ -1,4 +1,4 @@
-//===- TableTest.cpp - Tables of embeddings in every number format -------===//
+//===- TableTest.cpp - Embedding tables in every number format ------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- WindowTest.cpp - Weights beyond a Vulkan device's range ----*- C++ -*-===//
+//===- WindowTest.cpp - Weights beyond the range of a device --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

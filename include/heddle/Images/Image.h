@@ -1,4 +1,4 @@
-//===- Image.h - Images as models take them --------------------*- C++ -*-===//
+//===- Image.h - Images as model inputs -------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

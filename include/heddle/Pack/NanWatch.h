@@ -1,4 +1,4 @@
-//===- NanWatch.h - Tensors that hold what is no number --------*- C++ -*-===//
+//===- NanWatch.h - Detection of NaN in weights -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

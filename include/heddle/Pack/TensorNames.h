@@ -1,4 +1,4 @@
-//===- TensorNames.h - Older names of tensors ------------------*- C++ -*-===//
+//===- TensorNames.h - Model names of checkpoint tensors --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

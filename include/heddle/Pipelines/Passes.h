@@ -1,4 +1,4 @@
-//===- Passes.h - The check of live dialects -------------------*- C++ -*-===//
+//===- Passes.h - The pass check-dialects -----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

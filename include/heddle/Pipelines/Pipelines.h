@@ -1,4 +1,4 @@
-//===- Pipelines.h - One function a stage ----------------------*- C++ -*-===//
+//===- Pipelines.h - Pass pipelines of the stages ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

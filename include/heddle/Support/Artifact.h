@@ -44,9 +44,9 @@ struct TextMember {
 /// them valid.
 class Artifact {
 public:
-  /// Reads an artifact and checks everything except some checksums. The checksums of code and of the
-  /// fused stage are compared when these are read, and the checksum of the weights only by `check`.
-  /// Errors begin with `name`.
+  /// Reads an artifact and checks everything except some checksums. The checksums of code and of
+  /// the fused stage are compared when these are read, and the checksum of the weights only by
+  /// `check`. Errors begin with `name`.
   static Expected<Artifact> fromBytes(MappedBytes bytes, std::string name);
 
   const std::string &name() const { return artifactName; }

@@ -1,4 +1,4 @@
-//===- SpirvFacts.h - What a SPIR-V module uses -----------------*- C++ -*-===//
+//===- SpirvFacts.h - Resources of SPIR-V modules ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

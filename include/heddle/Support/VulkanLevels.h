@@ -1,4 +1,4 @@
-//===- VulkanLevels.h - What levels of Vulkan devices need ------*- C++ -*-===//
+//===- VulkanLevels.h - Requirements of Vulkan levels -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ChatTemplate.h - Conversations as a model reads them -----*- C++ -*-===//
+//===- ChatTemplate.h - Chat templates of models ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

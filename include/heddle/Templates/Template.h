@@ -1,4 +1,4 @@
-//===- Template.h - Templates of text ---------------------------*- C++ -*-===//
+//===- Template.h - Text templates ------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

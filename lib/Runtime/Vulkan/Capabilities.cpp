@@ -1,4 +1,4 @@
-//===- Capabilities.cpp - What a device offers beyond Vulkan 1.1 ----------===//
+//===- Capabilities.cpp - Optional capabilities of a device ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

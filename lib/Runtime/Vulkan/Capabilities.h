@@ -1,4 +1,4 @@
-//===- Capabilities.h - What a device offers beyond Vulkan 1.1 --*- C++ -*-===//
+//===- Capabilities.h - Optional capabilities of a device -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

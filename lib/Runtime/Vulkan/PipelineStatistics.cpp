@@ -1,4 +1,4 @@
-//===- PipelineStatistics.cpp - What a driver says of a pipeline ----------===//
+//===- PipelineStatistics.cpp - Driver statistics of pipelines ------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

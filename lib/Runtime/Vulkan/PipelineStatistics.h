@@ -1,4 +1,4 @@
-//===- PipelineStatistics.h - What a driver says of a pipeline --*- C++ -*-===//
+//===- PipelineStatistics.h - Driver statistics of pipelines ----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -23,7 +23,8 @@ struct PipelineStatistic {
   double value = 0;
 };
 
-/// "Subgroup size" and all statistics of the pipeline's first executable; a compute pipeline has one.
+/// "Subgroup size" and all statistics of the pipeline's first executable; a compute pipeline has
+/// only one.
 std::vector<PipelineStatistic> statisticsOf(const VolkDeviceTable &vk, VkDevice device,
                                             VkPipeline pipeline);
 /// Lines of the pipeline's assembly; empty if the driver gives none.

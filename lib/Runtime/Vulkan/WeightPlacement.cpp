@@ -1,4 +1,4 @@
-//===- WeightPlacement.cpp - Where a device holds the weights ----*- C++ -*-===//
+//===- WeightPlacement.cpp - Placement of weights on a device -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- WeightPlacement.h - Where a device holds the weights ------*- C++ -*-===//
+//===- WeightPlacement.h - Placement of weights on a device -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
