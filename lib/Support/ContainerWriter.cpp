@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writing of containers. Sizes are known before anything is written, so the whole file is laid out,
-// mapped, and filled in place: weights are produced at their final place, whether it is a file or
-// memory.
+// mapped, and filled in place. Weights are produced at their final place, in a file or in memory.
 
 #include "ZipFormat.h"
 

@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // CRC-32 by carry-less multiplication. The checksum is the remainder of a polynomial over GF(2).
-// Carry-less products fold 64 bytes into the next 64 ("Fast CRC Computation for Generic Polynomials
-// Using PCLMULQDQ Instruction", Gopal et al. 2009), three times as fast as tables. zlib computes
-// the remainder of the last 16 bytes, or of everything if the processor lacks the instruction.
+// Carry-less products fold 64 bytes into the next 64, which is three times as fast as tables ("Fast
+// CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Gopal et al. 2009). The
+// remainder of the last 16 bytes is computed by zlib, or the whole checksum if the processor lacks
+// the instruction.
 
 #include "heddle/Support/Container.h"
 #include "heddle/Support/CpuFeatures.h"

@@ -127,11 +127,11 @@ inline constexpr int64_t wholeRow = std::numeric_limits<int64_t>::max();
 
 namespace format_rows {
 /// Tolerances are bounds of max |a - b| / max |b|. An operand rounded to bf16 has an error of 2^-9,
-/// one rounded to f16 of 2^-12. Codes of 8 bits have an error of 2^-8 of the row's largest value,
-/// codes of 4 bits of a thirtieth of the group's range: at most 0.19 was observed after six and six
-/// layers. A number close to the midpoint of two values of a type may be rounded differently from
-/// the reference, unless nothing is rounded after packing, as in f32. Sums in f16 have an error of
-/// about 2^-10.
+/// one rounded to f16 of 2^-12. Codes of 8 bits have an error of 2^-8 of the row's largest value.
+/// Codes of 4 bits have an error of a thirtieth of the group's range: at most 0.19 was observed
+/// after six and six layers. A number close to the midpoint of two values of a type may be rounded
+/// differently from the reference, unless nothing is rounded after packing, as in f32. Sums in f16
+/// have an error of about 2^-10.
 // clang-format off
 inline constexpr NumberFormat numberFormats[] = {
     {.name = "f32", .rows = F32, .weights = F32, .sums = F32, .others = F32,

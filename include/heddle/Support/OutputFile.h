@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Atomic output files. A file gets its name when it is complete: a reader never sees a partial
-// file, a crash or a full disk leaves the old file, and a failed write or a killed process leaves
-// nothing.
+// Atomic output files. A file gets its name when it is complete, so that a reader never sees a
+// partial file. A crash or a full disk leaves the old file; a failed write or a killed process
+// leaves nothing.
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -185,8 +185,8 @@ struct Function {
   /// Input with the number of rows that each sequence appends; empty: `appends` for each.
   std::string appendsBy;
   SizeExpr appends = 0;
-  /// Number of rows that caches keep if masks let queries see no older ones, and how many of them
-  /// no query sees any more before the call; the minimum over all caches. 0: caches keep all rows.
+  /// Number of rows that caches keep if masks let queries see no older ones; 0: all rows. Before
+  /// the call, no query sees `spareRows` of them any longer. Both are minima over all caches.
   int64_t keptRows = 0, spareRows = 0;
   /// Whether the function needs the caches of earlier calls, so that `heddle run` does not choose
   /// it by default.
@@ -257,11 +257,11 @@ struct KernelArgument {
 /// follow this point's panels.
 /// Vulkan: entry point `main`. Set 0 has binding 0 = memory as vec4<f32>[], 1 = weights as
 /// vec4<f32>[], 2 = memory as i32[] (each present only if used). Push constants are i32 words:
-/// scalars, one offset per argument (4-byte elements divided by 4, from the start of the bound
-/// window), the words of VulkanVariant::gathers, and the grid base (z, y, x) of the dispatch. If
-/// they exceed 32 words, only the grid base is pushed; the others are in an argument block, binding
-/// 3 as vec4<i32>[]. Offsets are added modulo 2^32: the offset of a weight seen in part may be
-/// below its window.
+/// scalars, one offset per argument, the words of VulkanVariant::gathers, and the grid base (z, y,
+/// x) of the dispatch. An offset is counted in 4-byte elements divided by 4, from the start of the
+/// bound window. If all these exceed 32 words, only the grid base is pushed; the others are in an
+/// argument block, binding 3 as vec4<i32>[]. Offsets are added modulo 2^32: the offset of a weight
+/// seen in part may be below its window.
 struct Kernel {
   std::string name;
   std::vector<KernelArgument> arguments;
