@@ -27,18 +27,6 @@ using namespace mlir;
 
 namespace heddle {
 
-Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> &names) {
-  std::vector<TargetKind> targets;
-  for (const std::string &name : names) {
-    TargetKind target = HEDDLE_TRY(parseTarget(name));
-    if (!llvm::is_contained(targets, target))
-      targets.push_back(target);
-  }
-  if (targets.empty())
-    return usageError("--target: expected cpu, vulkan, found none");
-  return targets;
-}
-
 /// Whether matrix units that multiply bytes support this format.
 static bool isOfMatrices(const NumberFormat &format) { return format.rows == DType::I8; }
 
@@ -325,7 +313,7 @@ Expected<GeneratedCode> CodeGenerator::collect() {
 } // namespace
 
 Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options) {
-  auto targets = HEDDLE_TRY(checkedTargets(options.targets));
+  auto targets = HEDDLE_TRY(parseTargets(options.targets));
   auto names = HEDDLE_TRY(checkedCpus(options));
   std::vector<CpuTarget> cpus;
   for (const std::string &name : names)

@@ -27,9 +27,6 @@ struct GeneratedCode {
   int pieces = 0, cachedPieces = 0; ///< see CompileReport
 };
 
-/// Targets of `--target`, each once. Usage error for an unknown name or an empty list.
-Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> &names);
-
 /// Instruction sets of `--cpu`, each once, in the given order; the default for the dtype if the
 /// option is empty.
 Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options);

@@ -35,7 +35,7 @@ Status checkStage(Stage stage, llvm::ArrayRef<TargetKind> targets, const Compile
 }
 
 Expected<StageOptions> optionsFor(Stage stage, const CompileOptions &options) {
-  auto targets = HEDDLE_TRY(checkedTargets(options.targets));
+  auto targets = HEDDLE_TRY(parseTargets(options.targets));
   HEDDLE_TRY(checkStage(stage, targets, options));
   auto cpus = HEDDLE_TRY(checkedCpus(options));
   StageOptions result;

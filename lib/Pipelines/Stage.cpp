@@ -6,6 +6,9 @@
 
 #include "heddle/Pipelines/Stage.h"
 
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -41,6 +44,18 @@ Expected<Stage> parseStage(std::string_view name) {
 }
 Expected<TargetKind> parseTarget(std::string_view name) {
   return parse<TargetKind>(targetNames, "target", name);
+}
+
+Expected<std::vector<TargetKind>> parseTargets(const std::vector<std::string> &names) {
+  std::vector<TargetKind> targets;
+  for (const std::string &name : names) {
+    TargetKind target = HEDDLE_TRY(parseTarget(name));
+    if (std::ranges::find(targets, target) == targets.end())
+      targets.push_back(target);
+  }
+  if (targets.empty())
+    return usageError("--target: expected cpu, vulkan, found none");
+  return targets;
 }
 
 } // namespace heddle

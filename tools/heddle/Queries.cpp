@@ -8,6 +8,7 @@
 
 #include "heddle/Report/Explain.h"
 #include "heddle/Report/Inspect.h"
+#include "heddle/Report/Plans.h"
 #include "heddle/Report/Positions.h"
 #include "heddle/Report/Tiles.h"
 #include "heddle/Runtime/Commands.h"
@@ -26,7 +27,7 @@ namespace {
 struct ExplainFlags {
   std::string model, html, svg, layer, positions;
   std::vector<std::string> dims;
-  bool tiles = false, all = false;
+  bool tiles = false, all = false, plans = false;
   CompileOptions options;
 };
 
@@ -61,6 +62,20 @@ Status takePositionsFile(ExplainFlags &flags) {
   return {};
 }
 
+/// Prints plans; no other report goes with them.
+Status explainPlans(const ExplainFlags &flags) {
+  for (auto [name, given] : {std::pair{"--tiles", flags.tiles},
+                             {"--positions", !flags.positions.empty()},
+                             {"--all", flags.all},
+                             {"--html", !flags.html.empty()},
+                             {"--svg", !flags.svg.empty()},
+                             {"--layer", !flags.layer.empty()},
+                             {"--dim", !flags.dims.empty()}})
+    if (given)
+      return usageError(std::string("explain: --plans: expected no ") + name + " with it");
+  return writeOutput("", plansText(HEDDLE_TRY(heddle::explainPlans(flags.model, flags.options))));
+}
+
 /// Checks options that exclude each other and the output path before the model is opened.
 Status explain(ExplainFlags &flags) {
   HEDDLE_TRY(takePositionsFile(flags));
@@ -74,6 +89,8 @@ Status explain(ExplainFlags &flags) {
   if (flags.all && (flags.tiles || !flags.positions.empty()))
     return usageError("explain: --all: expected no --tiles and no --positions beside it");
   auto dims = HEDDLE_TRY(parseDimensions(flags.dims));
+  if (flags.plans)
+    return explainPlans(flags);
   if (flags.tiles)
     return draw(flags, explainTiles(flags.model, {flags.layer, dims}, flags.options));
   if (!flags.layer.empty())
@@ -153,6 +170,8 @@ void addExplain(CLI::App &app, Status &outcome) {
   command->add_option("--html", flags->html, "write a page instead of text");
   command->add_option("--svg", flags->svg, "draw tiles or positions into a file");
   command->add_flag("--all", flags->all, "print every layer, also equal ones");
+  command->add_flag("--plans", flags->plans,
+                    "show how each kernel runs on each target: mapping, tile, threads and why");
   command->add_flag("--tiles", flags->tiles,
                     "show which tiles of an attention its mask leaves empty, partial and full");
   command->add_option("--layer", flags->layer, "encoder.3, decoder.3, decoder.3.cross");
@@ -163,11 +182,16 @@ void addExplain(CLI::App &app, Status &outcome) {
                    "sizes for --tiles, NAME=N (default: 512), and --positions (default: 100)")
       ->allow_extra_args(false);
   addModelFlags(*command, flags->options);
+  command->add_option("--target", flags->options.targets, "of --plans: cpu, vulkan (default: both)")
+      ->delimiter(',');
+  addNumber(*command, "--vulkan-level", flags->options.vulkanLevel, 0,
+            "of --plans: the highest level of Vulkan devices");
   command->footer(
       "Examples:\n  heddle explain examples/translate\n  heddle explain model.json "
       "--html=fusion.html\n  heddle explain model.json --tiles --layer=decoder.3 --dim T=4096 "
       "--svg=tiles.svg\n"
-      "  heddle explain examples/translate --positions=positions.html");
+      "  heddle explain examples/translate --positions=positions.html\n"
+      "  heddle explain examples/translate --plans --target=vulkan");
   command->callback([flags, &outcome] { outcome = explain(*flags); });
 }
 

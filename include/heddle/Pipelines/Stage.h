@@ -11,6 +11,7 @@
 #include "heddle/Support/Error.h"
 
 #include <string_view>
+#include <vector>
 
 namespace heddle {
 
@@ -26,5 +27,7 @@ Expected<Stage> parseStage(std::string_view name);
 /// "cpu", "vulkan": the values of `--target`.
 const char *toString(TargetKind target);
 Expected<TargetKind> parseTarget(std::string_view name);
+/// Targets of `--target`, each once. Usage error for an unknown name or an empty list.
+Expected<std::vector<TargetKind>> parseTargets(const std::vector<std::string> &names);
 
 } // namespace heddle
