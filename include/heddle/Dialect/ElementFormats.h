@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Maps element types of tensors, views and registers to rows of
+// Maps element types of tensors, views and registers to the formats of
 // Support/Formats.h.
 #pragma once
 
@@ -26,7 +26,7 @@ inline mlir::Type mlirTypeOf(DType type, mlir::MLIRContext *context) {
   return mlir::IntegerType::get(context, static_cast<unsigned>(bits));
 }
 
-/// The element type of a tensor or number; none if programs have no such elements.
+/// The element type of a tensor or number as a DType; none if programs have no such elements.
 inline std::optional<DType> findDType(mlir::Type type) {
   type = mlir::getElementTypeOrSelf(type);
   if (type.isIndex())
@@ -36,7 +36,7 @@ inline std::optional<DType> findDType(mlir::Type type) {
       return row.type;
   return std::nullopt;
 }
-/// findDType of a type that was verified.
+/// Like findDType, for a type that was verified.
 inline DType dtypeOf(mlir::Type type) { return findDType(type).value(); }
 inline const ElementFormat &formatOf(mlir::Type type) { return formatOf(dtypeOf(type)); }
 

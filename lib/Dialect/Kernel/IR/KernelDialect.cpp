@@ -15,7 +15,7 @@ using namespace heddle::kernel;
 #include "heddle/Dialect/Kernel/IR/KernelDialect.cpp.inc"
 
 namespace {
-/// Folding materializes constants inside their part: a kernel with parts holds nothing else.
+/// Materializes folded constants inside their part, because a kernel with parts holds nothing else.
 struct KernelFolds : DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   bool shouldMaterializeInto(Region *region) const override {

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text, builders and verifiers of the ops that hold a body: func, part, def,
+// Text, builders and verifiers of the ops that hold a body: func, part, def and
 // group.
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -33,7 +33,7 @@ static bool copiesPackedKeys(Block &body) {
 
 bool GroupOp::packsDocuments() { return copiesPackedKeys(getBody().front()); }
 bool DefOp::packsDocuments() {
-  // A cache's append, of which only `places` is left, has the same body and arguments.
+  // An append to a cache has the same body and arguments; only its `places` distinguishes it.
   LayoutAttr layout = getResultLayout(0);
   return copiesPackedKeys(getBody().front()) && (!layout || layout.getPlaces() < 0);
 }
@@ -237,7 +237,7 @@ int64_t FuncOp::getScalarIndex(StringRef name) {
 
 bool FuncOp::hasParts() { return !getBody().front().getOps<PartOp>().empty(); }
 
-/// The axis that a form for few rows is cut along, or -1.
+/// The grid axis along which the form for few rows is restricted, or -1.
 static int64_t axisOfFewRows(FuncOp func) {
   for (int64_t axis = 0; axis < func.getNumAxes(); ++axis)
     if (func.getFewRows() && func.getGridSizes()[axis] == func.getFewRowsAttr())
@@ -266,7 +266,7 @@ bool FuncOp::isWeight(int64_t i) {
   return storage && cast<StorageAttr>(storage[i]).getValue() == Storage::Weight;
 }
 
-/// Whether a body has a product over rows, or over features.
+/// Whether a body has a product over rows (`overRows`) or over features.
 static bool hasProduct(FuncOp func, bool overRows) {
   return func
       .walk([&](ContractOp op) {

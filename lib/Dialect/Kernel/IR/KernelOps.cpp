@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// Views are printed with their full type: a bare `<[d0, 64], f32>` reads badly beside tiles.
+/// Parses the full type of a view, since a bare `<[d0, 64], f32>` is hard to read next to tiles.
 static ParseResult parseView(OpAsmParser &parser, Type &type) { return parser.parseType(type); }
 
 static void printView(OpAsmPrinter &printer, Operation *, Type type) { printer << type; }
@@ -131,7 +131,7 @@ int64_t StoreOp::getPieceColumns() {
   return std::gcd(columns, int64_t{16});
 }
 
-/// C5 to C7: tiles of which not all columns lie side by side in memory.
+/// C5 to C7: tiles whose columns are not all contiguous in memory.
 static LogicalResult verifyPieces(StoreOp op) {
   ViewType view = viewOf(op.getView());
   if (!op.getOverHeads() && !op.getColumns())
@@ -180,7 +180,7 @@ LogicalResult StoreOp::verify() {
 
 //===- Tiles -------------------------------------------------------------===//
 
-/// C2: features of two views, the right one in panels.
+/// C2: features of two views, with the right view in panels.
 static LogicalResult verifyFeatures(ContractOp op) {
   auto lhs = dyn_cast<ViewType>(op.getLhs().getType());
   ViewType rhs = viewOf(op.getRhs());
@@ -196,7 +196,7 @@ static LogicalResult verifyFeatures(ContractOp op) {
   return success();
 }
 
-/// C3 and C5: a tile times rows of a view.
+/// C3 and C5: a tile times the rows of a view.
 static LogicalResult verifyOverRows(ContractOp op) {
   auto lhs = dyn_cast<RankedTensorType>(op.getLhs().getType());
   ViewType rhs = viewOf(op.getRhs());
@@ -225,7 +225,7 @@ const heddle::NumberFormat *ContractOp::findFormat() {
 
 bool ContractOp::convertsRight() { return getFormat().weights != dtypeOf(elementOf(getRhs())); }
 
-/// C7: the sides have the elements of a number format, the result those of its sums.
+/// C7: the operands have the element types of a number format, and the result has its sum type.
 static LogicalResult verifyElements(ContractOp op) {
   Type left = elementOf(op.getLhs()), right = elementOf(op.getRhs());
   const NumberFormat *format = op.findFormat();

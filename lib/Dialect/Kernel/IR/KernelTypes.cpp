@@ -2,12 +2,12 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text of views, and plans:
+// Text of view types and plan attributes:
 //
 //   !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
 //   #kernel.plan<mapping = blocked, threads = [8, 8]>
 //
-// ProgramText.h has the text of a program's values.
+// The text of program values is in ProgramText.h.
 
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h"
 

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See KernelWindow.h. Whatever does not look like one of the two forms has no window.
+// Implements the two forms of KernelWindow.h. A kernel of any other form has no
+// window.
 
 #include "heddle/Dialect/Kernel/IR/KernelWindow.h"
 
@@ -11,7 +12,7 @@ using namespace heddle::kernel;
 
 namespace heddle::kernel {
 
-/// The number of the weight of a function that `view` is; -1: it is none.
+/// Argument number of the weight that `view` is, or -1 if it is no weight of `func`.
 static int64_t weightNumber(FuncOp func, Value view) {
   auto argument = dyn_cast<BlockArgument>(view);
   if (!argument || argument.getOwner() != &func.getBody().front() ||
@@ -59,7 +60,7 @@ std::optional<WeightWindow> windowOf(FuncOp func) {
   return windowOfProduct(func, products.front());
 }
 
-/// Null if several gathers read the table by rows of their own.
+/// Returns null if several gathers read the table by different rows.
 Value gatheredRows(FuncOp func, const WeightWindow &window) {
   Value rows;
   WalkResult walked = func.walk([&](GatherOp gather) {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text and verifiers of stage `program`: tables have generators, a launch has
-// one offset for each argument.
+// Text and verifiers of the ops of stage `program`. Verifiers check that tables
+// have generators and that a launch has one offset for each argument.
 
 #include "ProgramText.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text of any structure of Support/Program.h, derived from its list of fields:
-// sizes and strings in quotes, words bare, lists in brackets. Shown fields come
-// first, the others by name in braces if they are not the default.
+// Text of the structures of Support/Program.h, derived from their lists of
+// fields. Sizes and strings are quoted, words are bare, lists are in brackets.
+// Shown fields come first; the others follow by name in braces unless they have
+// their default value.
 //
 //   "x" f32 ["B", "16"] {dense, range = ["0", "100"]}
 #pragma once
@@ -57,7 +58,7 @@ void printText(llvm::raw_ostream &os, const T &value) {
   } else if constexpr (std::is_integral_v<T>) {
     os << value;
   } else {
-    printText(os, *value); // optional: fields without a value are left out
+    printText(os, *value); // optional: absent fields are not printed
   }
 }
 
@@ -90,7 +91,7 @@ void printValue(mlir::AsmPrinter &printer, const T &value) {
   printText(printer.getStream(), value);
 }
 
-/// Hash of an attribute's value: values with equal text are equal.
+/// Hash of an attribute's value, computed from its text: equal values have equal text.
 template <typename T>
   requires Structure<T> || std::is_same_v<T, SizeExpr> || std::is_same_v<T, std::vector<SizeExpr>>
 llvm::hash_code hash_value(const T &value) {
@@ -144,7 +145,7 @@ mlir::ParseResult parseValue(mlir::AsmParser &parser, T &value) {
   }
 }
 
-/// `rows = 4`, or `dense` alone.
+/// Parses `rows = 4`, or a bare flag such as `dense`.
 template <Structure T>
 mlir::ParseResult parseNamed(mlir::AsmParser &parser, T &value) {
   llvm::SMLoc loc = parser.getCurrentLocation();

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Addresses of a product's right side, and row reductions in their fixed order:
-// registers of a row are combined lane by lane, ascending, then the lanes by
-// one tree, l and l + 8, l and l + 4, ...
+// Emits addresses of the right operand of a product, and row reductions in a
+// fixed order. The registers of a row are combined lane by lane, in ascending
+// order, then the lanes by one tree (l and l + 8, l and l + 4, ...).
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -30,8 +30,8 @@ SmallVector<Address> BodyEmitter::rightPlaces(ContractOp op, const Fragment &sha
       result.push_back(moved(start, Value(), vectorColumn(j, columns)));
     return result;
   }
-  // Column c of the result is row c of the view: panel c / 16, place c % 16, in words. Fragments
-  // begin at multiples of 16.
+  // Column c of the result is row c of the view, which is at panel c / 16, position c % 16, in
+  // words. Fragments begin at multiples of 16.
   int64_t panel = right.type.getPanel(), word = perWord(right);
   stepElements = panel * word;
   Address start = moved({right.offset, 0}, mul(add(index, base), stored));
@@ -49,7 +49,8 @@ Value BodyEmitter::combine(ReduceKind kind, Value a, Value b) {
 }
 
 Value BodyEmitter::reduceLanes(ReduceKind kind, SmallVector<Value> groups) {
-  // Lanes l and l + 8, then l and l + 4, ...: between registers first, then inside the last one.
+  // Lanes l and l + 8, then l and l + 4, ...: first between registers, then within the last
+  // register.
   for (size_t half = groups.size() / 2; half >= 1; half /= 2) {
     for (size_t i = 0; i < half; ++i)
       groups[i] = combine(kind, groups[i], groups[i + half]);

@@ -2,13 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Control flow over fragments, and fusion of ops on wide tiles into loop nests:
+// Emits control flow over fragments, and fuses ops on wide tiles into loop
+// nests:
 //
 //   s = contract, t = s * c, m = reduce max t | e = t - m, u = reduce add e | ...
 //
-// A nest ends at an op that needs the result of one of its reductions, or reads
-// a tile of the nest whole, as the left side of a product. Independent scalar
-// ops go before the nest.
+// A nest ends at an op that needs the result of one of its reductions, or that
+// reads a tile of the nest as a whole, like the left operand of a product.
+// Independent scalar ops move before the nest.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -17,7 +18,7 @@ using namespace heddle::kernel;
 
 //===- Loop nests---------------------------------------------------------===//
 
-/// Whether a branch may be part of a nest: its ops work element by element.
+/// Whether a branch may be part of a nest, which requires that its ops are elementwise.
 static bool isElementwiseBranch(scf::IfOp op) {
   return !op.walk([](Operation *inner) {
               return isa<ContractOp, ReduceOp, StoreOp, scf::ForOp>(inner) ? WalkResult::interrupt()
@@ -39,7 +40,7 @@ int64_t BodyEmitter::nestColumns(Operation &op) const {
     return isElementwiseBranch(branch) ? wide(op.getResultTypes()) : 0;
   if (int64_t columns = wide(op.getResultTypes()))
     return columns;
-  // A contraction reads its left tile whole.
+  // A contraction reads its whole left tile.
   return isa<ContractOp>(op) ? 0 : wide(op.getOperandTypes());
 }
 
@@ -59,8 +60,8 @@ bool BodyEmitter::dependsOn(Operation &op, const OpSet &ops) const {
       .wasInterrupted();
 }
 
-/// Collects in `run` the ops that share the column loop of the first of `ops`, and in `before`
-/// independent ops among them. Returns how many ops were taken.
+/// Collects into `run` the ops that share the column loop of the first op of `ops`, and into
+/// `before` the independent ops between them. Returns the number of ops taken.
 size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operation *> &run,
                                SmallVectorImpl<Operation *> &before) const {
   int64_t columns = nestColumns(*ops.front());
@@ -75,7 +76,7 @@ size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operat
       continue;
     }
     if (nestColumns(*op) == columns) {
-      // The left tile of a contraction must be complete.
+      // The left tile of a contraction must be complete before the nest.
       auto contract = dyn_cast<ContractOp>(op);
       Operation *left = contract ? contract.getLhs().getDefiningOp() : nullptr;
       if (left && members.contains(left))
@@ -140,7 +141,7 @@ LogicalResult BodyEmitter::emitLoopNest(ArrayRef<Operation *> run) {
 
 //===- Loops and branches ------------------------------------------------===//
 
-/// Carried tiles become carried registers.
+/// Carries tiles through the loop as registers.
 LogicalResult BodyEmitter::emitFor(scf::ForOp op) {
   SmallVector<Value> inits, yields;
   for (Value init : op.getInitArgs())
@@ -167,7 +168,7 @@ LogicalResult BodyEmitter::emitFor(scf::ForOp op) {
   return success();
 }
 
-/// Emits one side of a branch; fragments that it computes are unknown outside.
+/// Emits one side of a branch. Fragments computed inside are not visible outside.
 LogicalResult BodyEmitter::emitArm(Region &from, Block *to) {
   OpBuilder::InsertionGuard guard(builder);
   auto saved = fragments;

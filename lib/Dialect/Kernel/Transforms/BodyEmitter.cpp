@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dispatch, scalars, constants, elementwise ops and index arithmetic,
-// independent of the target.
+// Target-independent part of BodyEmitter: dispatch, scalars, constants,
+// elementwise ops and index arithmetic.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -118,7 +118,7 @@ Fragment BodyEmitter::shapeOf(Type tile) const {
 }
 
 Type BodyEmitter::registerType(Type element, int64_t vectors) const {
-  if (perWord(element) > 1) // the target's own form
+  if (perWord(element) > 1) // the target's representation
     element = narrowElement(element);
   return vectors && width > 1 ? Type(VectorType::get({width}, element)) : element;
 }
@@ -387,7 +387,7 @@ LogicalResult BodyEmitter::emitBroadcast(BroadcastOp op) {
     return failure();
   for (int64_t row = 0; row < result.rows; ++row)
     for (int64_t column = 0; column < result.columns(); ++column) {
-      // A scalar of the row is broadcast once, for all registers of the row.
+      // A row scalar is broadcast once and shared by all registers of the row.
       if (column && !from->vectors)
         result.registers.push_back(result.registers.back());
       else
@@ -398,7 +398,7 @@ LogicalResult BodyEmitter::emitBroadcast(BroadcastOp op) {
   return success();
 }
 
-/// Row indices are equal in a row, column indices in a column: each is emitted only once.
+/// Row indices are equal along a row and column indices along a column, so each is emitted once.
 LogicalResult BodyEmitter::emitIota(IotaOp op) {
   Fragment result = shapeOf(op.getType());
   int64_t tileColumns = columnsOf(op.getType());

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions between f16 and f32 by integer arithmetic, for targets without an
-// exact instruction. No f32 denormal occurs, so a kernel's denormal mode
-// changes no bit: an f16 denormal is a normal f32, made by one exact
-// subtraction, and comes from one addition that rounds it.
+// Converts between f16 and f32 by integer arithmetic, for targets without an
+// exact instruction. No f32 denormal occurs, so the denormal mode of a kernel
+// changes no bit. An f16 denormal corresponds to a normal f32: one exact
+// subtraction widens it, and one addition rounds to it.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -32,7 +32,7 @@ struct Words {
     return arith::AddIOp::create(builder, loc, x, constant(y));
   }
   Value either(Value x, Value y) const { return arith::OrIOp::create(builder, loc, x, y); }
-  /// `x < limit ? below : other`, of numbers without a sign bit.
+  /// Returns `x < limit ? below : other` for words without a sign bit.
   Value below(Value x, uint32_t limit, Value below, Value other) const {
     Value isBelow =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, x, constant(limit));
@@ -41,8 +41,8 @@ struct Words {
 };
 } // namespace
 
-/// Rebias: f32's exponent bias is larger by 112 (0x38000000 = 112 << 23). A denormal m * 2^-24 is
-/// 2^-14 * (1 + m / 1024) - 2^-14, an exact subtraction.
+/// Adjusts the exponent bias, which is larger by 112 in f32 (0x38000000 = 112 << 23). A denormal
+/// m * 2^-24 equals 2^-14 * (1 + m / 1024) - 2^-14, an exact subtraction.
 Value BodyEmitter::widenedHalves(Value words) {
   auto constant = [&](uint32_t word) {
     return wordConstant(static_cast<int32_t>(word), words.getType());
@@ -58,8 +58,8 @@ Value BodyEmitter::widenedHalves(Value words) {
   return asFloats(w.either(all, w.left(w.masked(words, 0x8000), 16)));
 }
 
-/// Rounds to nearest, ties to even. For denormals the addition of 0.5 rounds: an f32 next to 0.5
-/// counts in steps of 2^-24, the unit of f16 denormals.
+/// Rounds to nearest, ties to even. For denormals the addition of 0.5 rounds, because f32 values
+/// next to 0.5 are multiples of 2^-24, the unit of f16 denormals.
 Value BodyEmitter::roundedHalves(Value floats) {
   Value bits = asWords(floats);
   auto constant = [&](uint32_t word) {
@@ -73,7 +73,7 @@ Value BodyEmitter::roundedHalves(Value floats) {
   Value rounded = arith::AddIOp::create(builder, loc, w.plus(magnitude, 0xfff), odd);
   Value normal = w.plus(w.right(rounded, 13), static_cast<uint32_t>(-0x1c000));
   Value nan = w.either(w.masked(w.right(magnitude, 13), 0x3ff), constant(0x7e00));
-  // f16 is denormal below 2^-14 (0x38800000), infinite from 65520 (0x477ff000) on.
+  // f16 is denormal below 2^-14 (0x38800000) and infinite from 65520 (0x477ff000).
   Value special = w.below(magnitude, 0x7f800001, constant(0x7c00), nan);
   Value finite = w.below(magnitude, 0x38800000, small, normal);
   Value all = w.below(magnitude, 0x477ff000, finite, special);

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks branch once for each fragment: full tiles pass, others evaluate the
-// predicate. Table lookups never read outside their table, whatever the index.
+// Emits masks and table lookups. A mask branches once for each fragment: full
+// tiles pass unchanged, others evaluate the predicate. A lookup never reads
+// outside its table, whatever the index.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -50,7 +51,7 @@ LogicalResult BodyEmitter::emitChoice(MaskOp op, const Fragment &tile, Value oth
   return success();
 }
 
-/// full ? tile : visited ? select(predicate, tile, value) : value, by branches.
+/// Emits `full ? tile : visited ? select(predicate, tile, value) : value` with branches.
 LogicalResult BodyEmitter::emitMask(MaskOp op) {
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
@@ -78,7 +79,7 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
   builder.setInsertionPointToStart(whole.thenBlock());
   scf::YieldOp::create(builder, loc, tile->registers);
   builder.setInsertionPointToStart(whole.elseBlock());
-  if (visit == columns) { // a single tile: the body runs only if it is visited
+  if (visit == columns) { // one column tile: this branch runs only if it is visited
     if (failed(choose()))
       return failure();
   } else {
@@ -183,7 +184,7 @@ LogicalResult BodyEmitter::emitTableRange(TableRangeOp op) {
     scf::YieldOp::create(builder, loc, ValueRange{none, none});
     builder.setInsertionPointToStart(branch.thenBlock());
     auto [low, high] = rangeOfElements(table, begin, end);
-    // Elements outside of the table count as 0.
+    // Elements outside the table count as 0.
     Value outside = arith::OrIOp::create(builder, loc, compare(CmpIPredicate::slt, from, begin),
                                          compare(CmpIPredicate::sgt, to, end));
     low = select(outside, minimum(low, none), low);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Addresses of fragments, loads and stores. Offsets count elements; whatever
-// does not depend on the launch stays constant.
+// Emits addresses of fragments, loads and stores. Offsets count elements. Parts
+// of an address that do not depend on the launch stay constant.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -26,8 +26,8 @@ BoundView BodyEmitter::bindView(Value value, ViewType type, int64_t argument,
   return bound;
 }
 
-/// Elements that a row takes in memory: rows of numbers are padded to 16, indices and vectors are
-/// dense.
+/// Number of elements that a row occupies in memory. Rows of numbers are padded to a multiple of
+/// 16; indices and vectors are dense.
 static Value storedColumns(const BoundView &view, function_ref<Value(int64_t)> constant) {
   const Size &pitch = view.type.getDims().back().pitch;
   if (!pitch.isStatic() || view.type.holdsIndices() || view.type.getRank() == 1)
@@ -39,7 +39,8 @@ Value BodyEmitter::stride(const BoundView &view, int64_t dim) {
   int64_t last = view.type.getRank() - 1;
   if (dim == last)
     return constant(1);
-  // In panels a row's elements are 16 apart, but a row takes as many elements in all.
+  // In panels, neighbouring elements of a row are 16 apart, but a row occupies the same number of
+  // elements.
   Value result = storedColumns(view, [&](int64_t value) { return constant(value); });
   for (int64_t i = last - 1; i > dim; --i)
     result = mul(result, view.pitches[i]);
@@ -101,7 +102,8 @@ StorePiece BodyEmitter::pieceOf(StoreOp op, Value inTile) {
   const BoundView &to = view(op.getView());
   const int64_t all = op.getViewColumns().value, size = to.type.getDims().back().extent.value;
   Value head = column, isStored;
-  if (all % 16 != 0) { // a place behind the last head's columns for what is not stored
+  // Columns that are not stored are directed to the padding after the last head's columns.
+  if (all % 16 != 0) {
     isStored = compare(arith::CmpIPredicate::ult, column, constant(all));
     column = minimum(column, constant(all));
     head = minimum(column, constant(all - 1));
@@ -156,8 +158,8 @@ LogicalResult BodyEmitter::emitRead(ReadOp op) {
   return success();
 }
 
-/// In panels neighbouring words of a row are 16 words apart, each with as many of its elements as
-/// fit.
+/// Neighbouring words of a row are 16 words apart in panels. Each word holds `perWord` elements of
+/// the row.
 Value BodyEmitter::loadFromPanels(const BoundView &view, Address place) {
   const int64_t inWord = perWord(view);
   SmallVector<Value> lanes;
@@ -172,8 +174,8 @@ std::pair<Value, Value> BodyEmitter::gatherableRows(const BoundView &table) {
   return {constant(0), sub(table.extents.front(), constant(1))};
 }
 
-/// Gathers a table row for each row. Indices outside the table, in rows past the extent, are
-/// clamped.
+/// Gathers one table row for each row of the tile. Indices outside the table, which occur in rows
+/// past the extent, are clamped.
 LogicalResult BodyEmitter::emitGather(GatherOp op) {
   const BoundView &from = view(op.getView());
   FailureOr<Fragment> rows = use(op.getRows());

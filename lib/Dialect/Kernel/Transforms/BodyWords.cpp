@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Integer arithmetic on words of 4 bytes: bits of f32, for powers of two and
-// rounding, and words that hold several elements, two bf16 or four bytes, the
-// even one low. Unpacking is exact, and its results are cached, because several
-// products read them.
+// Integer arithmetic on words of 4 bytes. A word is either the bits of an f32,
+// for powers of two and rounding, or several packed elements (two bf16 or four
+// bytes, the even one low). Unpacking is exact; its results are cached because
+// several products read them.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -17,7 +17,7 @@ Type BodyEmitter::withElement(Type type, Type element) {
   return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
 }
 
-/// Builds the power from its exponent bits.
+/// Builds the power of two from its exponent bits.
 Value BodyEmitter::scaleByPower(Value x, Value n) {
   auto floats = [&](float value) -> Value {
     auto vector = dyn_cast<VectorType>(n.getType());
@@ -64,7 +64,7 @@ std::pair<Value, Value> BodyEmitter::halvesOf(Value words) {
   return known;
 }
 
-/// Adding 0x7fff and the last kept bit rounds to nearest, ties to even.
+/// Rounds to nearest, ties to even, by adding 0x7fff plus the last kept bit.
 Value BodyEmitter::nearestWords(Value floats) {
   Value bits = asWords(floats);
   Type type = bits.getType();
@@ -112,8 +112,8 @@ Value BodyEmitter::byteOf(Value words, int64_t byte, bool isSigned) {
   return known = arith::ShRSIOp::create(builder, loc, high, by(24));
 }
 
-/// Shifts each element to the high end of its lane: there the low ones are cut off, and codes keep
-/// their signs on the way back.
+/// Shifts the element of each lane to the high end of the lane, which drops the elements above it.
+/// The elements below are masked, or dropped by the shift back, which extends the signs of codes.
 Value BodyEmitter::widenedLanes(Value words, Type element) {
   const auto inWord = static_cast<int32_t>(perWord(element));
   if (inWord == 1)

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builder and verifier of attention. The constraints of its mask and score
-// rules are in AttentionRules.cpp.
+// Builder and verifier of attention. Constraints of its mask and score rules
+// are in AttentionRules.cpp.
 
 #include "AttentionRules.h"
 #include "ShapeChecks.h"
@@ -18,7 +18,7 @@ using namespace heddle::transformer;
 using heddle::transformer::detail::differ;
 
 namespace {
-/// Sizes of an attention; dynamic where no operand has them.
+/// Sizes of an attention; dynamic if no operand has a static size.
 struct Sizes {
   int64_t batch, heads, queries, keys, keyHeads, features, valueFeatures;
 
@@ -61,7 +61,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, 
 
 //===- Verifying ---------------------------------------------------------===//
 
-/// C1 to C5: query, key and value fit each other.
+/// C1 to C5: query, key and value have matching shapes.
 static LogicalResult verifyOperands(AttentionOp op, const Sizes &s) {
   auto size = [](Value v, int64_t i) { return cast<RankedTensorType>(v.getType()).getDimSize(i); };
   Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
@@ -88,7 +88,7 @@ static LogicalResult verifyOperands(AttentionOp op, const Sizes &s) {
   return success();
 }
 
-/// Checks the shape of a result; heads and features must be static.
+/// Checks the shape of a result, whose heads and features must be static.
 static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value result,
                                   ArrayRef<int64_t> expected, ArrayRef<StringRef> names) {
   auto type = cast<RankedTensorType>(result.getType());
@@ -161,7 +161,8 @@ void AttentionOp::inferShapes(SymbolicShapes &shapes) {
 SizeExpr AttentionOp::countFlops(const SymbolicShapes &shapes) {
   const Shape &q = shapes.of(getQuery()), &v = shapes.of(getValue());
   SizeExpr keys = v[2];
-  if (MaskDocumentsOp packed = packedDocumentsOf(getMask())) // as if they were equally long
+  // Estimate packed documents as if they had equal lengths.
+  if (MaskDocumentsOp packed = packedDocumentsOf(getMask()))
     keys = SizeExpr::ceilDiv(keys, SizeExpr::max(shapes.of(packed.getKeys())[0] - 1, 1));
   return q[0] * q[1] * q[2] * keys * (q[3] + v[3]) * 2;
 }

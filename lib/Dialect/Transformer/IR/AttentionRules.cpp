@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks the ops of an attention's mask and score rule and checks that each fits
-// its sizes: constraints C10 and C12 to C18, for attention and for the two ops
-// that compute returned weights.
+// Checks the ops of an attention's mask and score rules against the sizes of
+// the scores: constraints C10 and C12 to C18. The two ops that compute returned
+// weights share these checks.
 
 #include "AttentionRules.h"
 #include "ShapeChecks.h"
@@ -81,7 +81,7 @@ private:
                    << " sequences, found " << type.getDimSize(0);
   }
 
-  /// A dimension of `size`, or also of 1.
+  /// A dimension that must have `size`; with `orOne`, 1 is allowed too.
   struct Dimension {
     StringRef name;
     int64_t size;
@@ -124,7 +124,7 @@ private:
                        {"blocks of keys", blocks(sizes.keys, mask.getColumns())}});
   }
 
-  /// With an offset the ids of queries are part of a longer table.
+  /// Checks ids of documents. With an offset, the ids of queries are part of a longer table.
   LogicalResult checkIds(MaskDocumentsOp mask) {
     int64_t queries = mask.getOffset() ? ShapedType::kDynamic : sizes.queries;
     LogicalResult fits = checkTable(mask.getQueries(), "ids of queries",
@@ -140,7 +140,8 @@ private:
     return failed(fits) ? fits : checkSequences(rule.getOffset());
   }
 
-  /// The batch is not that of `sizes` under packed documents: shapes are required to be equal.
+  /// Checks a table of distances. Its batch is not checked here, because it differs from `sizes`
+  /// under packed documents; the symbolic shapes require equality.
   LogicalResult checkDistance(BiasDistanceOp rule) {
     return checkTable(
         rule.getTable(), "table of distances",
@@ -163,7 +164,7 @@ private:
 };
 } // namespace
 
-/// The ops that a mask or a score rule is made of.
+/// The ops of a mask or a score rule.
 static llvm::SetVector<Operation *> partsOf(ArrayRef<Value> values) {
   llvm::SetVector<Operation *> parts;
   SmallVector<Value> open(values);
@@ -179,8 +180,8 @@ static llvm::SetVector<Operation *> partsOf(ArrayRef<Value> values) {
   return parts;
 }
 
-/// Whether a mask may give each sequence its own valid keys: a cache of such keys has a length for
-/// each sequence.
+/// Whether a mask may limit the valid keys of each sequence separately. A cache of such keys has
+/// one length for each sequence.
 static bool tellsLengths(Operation *part) {
   if (auto dense = dyn_cast<MaskDenseOp>(part)) {
     auto table = cast<RankedTensorType>(dense.getTable().getType());
@@ -189,7 +190,7 @@ static bool tellsLengths(Operation *part) {
   return isa<MaskLengthsOp, MaskPrefixOp>(part);
 }
 
-/// C17: a default offset derives from the number of keys, which locates the queries only if all
+/// C17: a default offset is derived from the number of keys. This locates the queries only if all
 /// keys are valid.
 static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operation *> &parts) {
   Operation *keys = cast<ScoresOpInterface>(op).getKey().getDefiningOp();
@@ -214,8 +215,8 @@ static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operatio
   return success();
 }
 
-/// C16: packed documents are a conjunct, once in the mask, with a batch of 1, and without tables
-/// over whole rows.
+/// C16: packed documents occur once, as a conjunct of the mask, with a batch of 1 and without
+/// tables over whole rows.
 static LogicalResult verifyPacked(Operation *op, const RuleSizes &sizes, Value mask,
                                   const llvm::SetVector<Operation *> &parts) {
   int64_t all = llvm::count_if(parts, isPacked);
@@ -271,7 +272,8 @@ static LogicalResult verifyCounts(Operation *op, const RuleSizes &sizes, Value m
   return success();
 }
 
-/// Sizes that the tables of masks and rules must have; under packed documents, those of a document.
+/// Sizes required of the tables of masks and rules: under packed documents, the sizes of one
+/// document.
 static RuleSizes sizesOfTables(const RuleSizes &sizes, const llvm::SetVector<Operation *> &parts) {
   const auto *packed = llvm::find_if(parts, isPacked);
   if (packed == parts.end())

@@ -50,7 +50,7 @@ void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, Attent
 
 //===- Verifying ---------------------------------------------------------===//
 
-/// Checks the constraints that both ops share.
+/// Checks the constraints shared by attention.statistics and attention.weights.
 template <typename Op>
 static LogicalResult verifyRulesOf(Op op) {
   auto q = cast<RankedTensorType>(op.getQuery().getType()),

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Score rules, emitted on a tile. Slopes and bucket starts are computed here,
+// Score rules, emitted on a tile. Slopes and bucket starts are computed here
 // once for all targets, in the precision that PyTorch models use.
 
 #include "MaskArith.h"
@@ -43,7 +43,7 @@ SmallVector<int32_t> heddle::transformer::bucketStarts(int64_t buckets, int64_t 
   SmallVector<int32_t> starts;
   for (int64_t k = 0; k <= exact; ++k)
     starts.push_back(static_cast<int32_t>(k));
-  // Finds the first distance of each bucket by bisection, since buckets grow with the distance.
+  // Find the first distance of each bucket by bisection, since buckets grow with the distance.
   for (int64_t k = exact + 1; k < buckets; ++k) {
     int64_t low = starts.back(), high = maxDistance;
     while (low < high) {
@@ -102,7 +102,7 @@ LogicalResult BiasAlibiOp::verify() {
   return success();
 }
 
-/// table[first + k, h], where bucket k holds `distance`.
+/// table[first + k, h], for the bucket k that holds `distance`.
 static Value emitBuckets(MaskArith &a, MaskSite &site, Value table, Value distance,
                          ArrayRef<int32_t> starts, int64_t first) {
   Value result = site.splat(a.b, site.perHead(a.b, table, a.i32(first)));

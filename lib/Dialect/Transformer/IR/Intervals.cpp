@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bounds are sound by two rules. A function that is monotone on an interval is
-// bounded by its values at the ends; one that wraps, or is not monotone, by
-// what is known of all its values. Points are computed exactly, including
-// wrapping.
+// Bounds of ops on intervals, sound by two rules. A function that is monotone
+// on an interval is bounded by its values at the ends. A function that wraps or
+// is not monotone is bounded by the range of all its values. Points are
+// computed exactly, including wrapping.
 
 #include "Intervals.h"
 
@@ -32,7 +32,7 @@ Interval IntervalArith::sum(const Interval &x, const Interval &y) {
   Interval result{add(x.low, y.low), add(x.high, y.high)};
   if (inside)
     return {result.low, result.high, least, most};
-  // A sum wrapped where its sign differs from that of both terms.
+  // A sum wrapped if its sign differs from the signs of both terms.
   auto wrapped = [&](Value p, Value q, Value s) {
     return less(both(differ(p, s), differ(q, s)), i32(0));
   };
@@ -48,7 +48,8 @@ Interval IntervalArith::difference(const Interval &x, const Interval &y) {
   Interval result{sub(x.low, y.high), sub(x.high, y.low)};
   if (inside)
     return {result.low, result.high, least, most};
-  // A difference wrapped where the signs of its terms differ and its own is not the first's.
+  // A difference wrapped if its terms have different signs and its own sign differs from the first
+  // one's.
   auto wrapped = [&](Value p, Value q, Value d) {
     return less(both(differ(p, q), differ(p, d)), i32(0));
   };
@@ -62,7 +63,7 @@ std::pair<Value, Value> IntervalArith::multiply(Value x, Value y) {
   return {compare(Order::ne, product.getHigh(), sign), product.getLow()};
 }
 
-/// Monotone. The product wraps if an end is beyond the last number whose product fits.
+/// Monotone. Wraps if an end is beyond the last number whose product fits.
 Interval IntervalArith::timesConstant(const Interval &x, int64_t factor) {
   if (factor == 0)
     return constant(0);
@@ -100,7 +101,7 @@ Interval IntervalArith::product(const Interval &x, const Interval &y) {
   return unless(either(either(w0, w1), either(w2, w3)), {least4(corners), most4(corners)});
 }
 
-/// Tighter than product(x, x), whose lower corner is negative for an interval around 0.
+/// Tighter than product(x, x), which has a negative lower bound for an interval around 0.
 Interval IntervalArith::square(const Interval &x) {
   if (x.isPoint())
     return point(mul(x.low, x.low));
@@ -127,8 +128,8 @@ Interval IntervalArith::larger(const Interval &x, const Interval &y) {
 
 //===- Quotients and remainders------------------------------------------===//
 
-/// Quotients grow with x for a positive divisor, and fall for a negative one. For a divisor in an
-/// interval of positive numbers, the extremes are at the corners.
+/// Quotients are monotone in x: they grow for a positive divisor and fall for a negative one. If
+/// the divisor is an interval of positive numbers, the extremes are at the corners.
 Interval IntervalArith::quotientBy(const Interval &x, const Interval &y,
                                    llvm::function_ref<Value(Value, Value)> divide) {
   if (x.isPoint() && y.isPoint())
@@ -177,7 +178,7 @@ Interval IntervalArith::quotientCeil(const Interval &x, const Interval &y) {
   return result;
 }
 
-/// Inside one block of `size` numbers the remainder grows with x.
+/// Within one block of `size` numbers the remainder grows with x.
 Interval IntervalArith::modulo(const Interval &x, int64_t size) {
   Value s = i32(size), first = divideFloor(x.low, s);
   Value low = sub(x.low, mul(first, s));
@@ -188,7 +189,7 @@ Interval IntervalArith::modulo(const Interval &x, int64_t size) {
   return {select(together, low, i32(0)), select(together, high, i32(size - 1)), 0, size - 1};
 }
 
-/// The remainder has the sign of x, and grows with x where the quotients of both ends are equal.
+/// The remainder has the sign of x, and it grows with x if the quotients of both ends are equal.
 Interval IntervalArith::rest(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
     return point(remainder(x.low, y.low));
@@ -206,7 +207,7 @@ Interval IntervalArith::rest(const Interval &x, const Interval &y) {
     return {select(together, remainder(x.low, s), low),
             select(together, remainder(x.high, s), high), -last, last};
   }
-  // Nearer to 0 than the divisor, and with the sign of x.
+  // The remainder is closer to 0 than the divisor and has the sign of x.
   Value zero = i32(0), last = sub(y.high, i32(1));
   Interval result{select(less(x.low, zero), sub(zero, last), zero),
                   select(less(zero, x.high), last, zero)};
@@ -229,7 +230,7 @@ Interval IntervalArith::bitAnd(const Interval &x, const Interval &y) {
   return unless(negate(either(xCounts, yCounts)), {zero, high});
 }
 
-/// For non-negative numbers: between the larger one and the sum.
+/// For non-negative numbers the result is between the larger one and the sum.
 Interval IntervalArith::bitOr(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
     return point(either(x.low, y.low));
@@ -238,7 +239,8 @@ Interval IntervalArith::bitOr(const Interval &x, const Interval &y) {
   return unless(negate(counts), {max(x.low, y.low), select(less(s, zero), i32(largest), s)});
 }
 
-/// For non-negative numbers: at most the sum. With -1: the complement, which falls as x grows.
+/// For non-negative numbers the result is at most the sum. With -1 it is the complement, which
+/// falls as x grows.
 Interval IntervalArith::bitXor(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
     return point(differ(x.low, y.low));
@@ -264,11 +266,11 @@ Interval IntervalArith::right(const Interval &x, const Interval &by) {
   if (by.isPoint())
     return x.isPoint() ? point(shiftRight(x.low, by.low))
                        : Interval{shiftRight(x.low, by.low), shiftRight(x.high, by.low)};
-  // Between the number and 0, or -1.
+  // The result is between x and 0, or between x and -1.
   return {min(x.low, i32(0)), max(x.high, i32(-1))};
 }
 
-/// Numbers of one sign keep their order as unsigned numbers.
+/// Numbers of equal sign have the same order as unsigned numbers.
 Interval IntervalArith::rightUnsigned(const Interval &x, const Interval &by) {
   if (!by.isPoint())
     return everything();
@@ -279,7 +281,7 @@ Interval IntervalArith::rightUnsigned(const Interval &x, const Interval &by) {
   return unless(mixed, result);
 }
 
-/// Exact if the interval fits `bits`; otherwise all numbers of so many bits.
+/// Exact if the interval fits `bits`; otherwise the range of all numbers with `bits` bits.
 Interval IntervalArith::narrow(const Interval &x, unsigned bits) {
   int64_t end = int64_t(1) << (bits - 1);
   Value shift = i32(32 - bits), low = shiftRight(shiftLeft(x.low, shift), shift);
@@ -300,7 +302,7 @@ Interval IntervalArith::unsign(const Interval &x, unsigned bits) {
 
 //===- Choices and comparisons -------------------------------------------===//
 
-/// The chosen interval where the condition is certain, else the hull of both.
+/// The chosen interval if the condition is certain, otherwise the hull of both.
 Interval IntervalArith::choice(const TileTruth &c, const Interval &x, const Interval &y) {
   Value low = select(c.must, x.low, select(c.may, min(x.low, y.low), y.low));
   Value high = select(c.must, x.high, select(c.may, max(x.high, y.high), y.high));
@@ -313,7 +315,7 @@ TileTruth IntervalArith::otherwise(const TileTruth &x, const TileTruth &y) {
   return {may, must};
 }
 
-/// `may` compares the most favourable ends, `must` the least favourable ones.
+/// `may` compares the most favourable ends, `must` the least favourable.
 TileTruth IntervalArith::order(Order p, const Interval &x, const Interval &y) {
   switch (p) {
   case Order::eq:
@@ -339,7 +341,7 @@ TileTruth IntervalArith::order(Order p, const Interval &x, const Interval &y) {
   llvm_unreachable("all orders are listed");
 }
 
-/// Unknown for an interval of both signs, which is no interval of unsigned numbers.
+/// Unknown for an interval with both signs, which is not an interval of unsigned numbers.
 TileTruth IntervalArith::unsignedOrder(Order p, const Interval &x, const Interval &y) {
   Value zero = i32(0);
   auto mixed = [&](const Interval &v) { return both(less(v.low, zero), atMost(zero, v.high)); };

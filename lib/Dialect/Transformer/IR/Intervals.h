@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Interval arithmetic as emitted code. An interval of i32 has two ends, which
-// code computes at run time, and bounds of these that are known at compile
-// time. Where a result could wrap, the interval is all of i32: sound, whatever
-// the formula does next. Truths are intervals too, from must to may.
+// are computed at run time, and bounds of these ends known at compile time. If
+// a result could wrap, the interval is all of i32, which is sound for every
+// later op. A truth value is an interval too, from must to may.
 #pragma once
 
 #include "MaskArith.h"
@@ -28,7 +28,7 @@ struct Interval {
   }
 };
 
-/// Ops on intervals. A result contains every value of the op for operands inside the operands'
+/// Ops on intervals. The result contains the value of the op for all operands in the given
 /// intervals.
 class IntervalArith : public MaskArith {
 public:

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Divisions and shifts that are defined for all operands. Remainders are
-// computed from quotients, because some devices leave the remainder of negative
+// computed from quotients, because some devices leave remainders of negative
 // numbers undefined.
 
 #include "MaskArith.h"
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace heddle::transformer;
 
-/// `attribute` as a constant of the type of `like`, repeated if that is a tile.
+/// `attribute` as a constant of the element type of `like`, splat if `like` is a tile.
 static Value constantLike(OpBuilder &b, Location loc, TypedAttr attribute, Value like) {
   auto tile = dyn_cast<ShapedType>(like.getType());
   return arith::ConstantOp::create(
@@ -33,7 +33,7 @@ Value MaskArith::real(float v, Value like) {
   return constantLike(b, loc, b.getF32FloatAttr(v), like);
 }
 
-/// The number of a constant, scalar or splat.
+/// The number of a scalar or splat constant.
 static std::optional<int64_t> constantOf(Value v) {
   APInt number;
   if (matchPattern(v, m_ConstantInt(&number)))
@@ -73,7 +73,8 @@ Value MaskArith::divideFloor(Value x, Value y) {
     return arith::ShRSIOp::create(b, loc, x, integer(llvm::Log2_64(*n), x));
   auto [q, r] = quotient(x, y);
   Value zero = integer(0, x);
-  // The remainder of a division by 0 has the sign of x, and y none: guarded below.
+  // With a divisor of 0 the remainder has the sign of x, but y has no sign; the next line handles
+  // this case.
   Value uneven = both(compare(Order::ne, r, zero), less(differ(r, y), zero));
   uneven = both(uneven, compare(Order::ne, y, zero));
   return select(uneven, sub(q, integer(1, q)), q);
@@ -97,7 +98,7 @@ Value MaskArith::shiftLeft(Value x, Value by) {
   return select(inside, arith::ShLIOp::create(b, loc, x, count), integer(0, x));
 }
 
-/// A count out of range becomes 31, which leaves the sign.
+/// Limits the shift count to 31, which yields the sign.
 Value MaskArith::shiftRight(Value x, Value by) {
   Value inside = compare(Order::ult, by, integer(32, by));
   return arith::ShRSIOp::create(b, loc, x, select(inside, by, integer(31, by)));
@@ -109,7 +110,7 @@ Value MaskArith::shiftRightUnsigned(Value x, Value by) {
 }
 
 Value heddle::transformer::offsetValue(OpBuilder &b, MaskSite &site, Value operand) {
-  if (!operand) // the queries are the last of the keys
+  if (!operand) // the queries are the last keys
     return site.defaultOffset(b);
   return isa<ShapedType>(operand.getType()) ? site.perBatch(b, operand) : site.scalar(b, operand);
 }

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic on i32, i1 and f32, scalars and tiles alike, as mask and rule ops
-// emit it. Both operands of an op have one type: a scalar meets a tile as a
-// constant of the tile's type, or through the site's splat.
+// Arithmetic that mask and rule ops emit on i32, i1 and f32, for scalars and
+// tiles. Both operands of an op have the same type: a scalar is combined with a
+// tile as a constant of the tile's type, or through the site's splat.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
@@ -42,31 +42,31 @@ struct MaskArith {
   Value compare(Order p, Value x, Value y) { return mlir::arith::CmpIOp::create(b, loc, p, x, y); }
   Value select(Value c, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, c, x, y); }
   Value clamp(Value x, int64_t low, int64_t high) { return max(min(x, i32(high)), i32(low)); }
-  /// Clamps a bound of a band: coordinates are in [0, 2^30), so a number outside [-2^30, 2^30)
-  /// bounds no more than the nearest one inside.
+  /// Clamps a bound of a band. Coordinates are in [0, 2^30), so a bound outside [-2^30, 2^30) is
+  /// equivalent to the nearest one inside.
   Value limit(Value x) { return clamp(x, -(int64_t(1) << 30), (int64_t(1) << 30) - 1); }
 
-  /// Division rounded to zero: x / 0 = 0, and the smallest number by -1 is itself.
+  /// Division rounded toward zero. x / 0 is 0, and the smallest number divided by -1 is itself.
   Value divide(Value x, Value y);
-  /// The remainder of that division, with the sign of x; x % 0 = 0.
+  /// Remainder of `divide`, with the sign of x; x % 0 is 0.
   Value remainder(Value x, Value y);
   Value divideFloor(Value x, Value y);
   Value divideCeil(Value x, Value y);
-  /// Shifts by less than 0 or more than 31 give 0, or the sign (arithmetic right shift).
+  /// Shifts. A count below 0 or above 31 yields 0, or the sign for the arithmetic right shift.
   Value shiftLeft(Value x, Value by);
   Value shiftRight(Value x, Value by);
   Value shiftRightUnsigned(Value x, Value by);
 
 private:
-  /// A divisor that cannot trap: 1 in place of 0, and of -1 under the smallest number.
+  /// A divisor that cannot trap: 0 becomes 1, and so does -1 under the smallest number.
   Value safeDivisor(Value x, Value y);
   /// Truncated quotient and remainder, which divideFloor and divideCeil correct.
   std::pair<Value, Value> quotient(Value x, Value y);
-  /// Whether a shift is in range, as i1; and the shift, 0 if it is not.
+  /// Whether a shift is in range, as i1, and the shift count, 0 if it is not.
   std::pair<Value, Value> shiftInRange(Value by);
 };
 
-/// The offset operand of a mask or rule, or the site's default; any i32.
+/// The offset operand of a mask or rule, or the site's default offset; any i32.
 mlir::Value offsetValue(mlir::OpBuilder &b, MaskSite &site, mlir::Value operand);
 
 } // namespace heddle::transformer

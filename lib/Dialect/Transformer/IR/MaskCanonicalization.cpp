@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Canonical forms of masks: constant masks disappear, bands merge, nots move to
-// where they are bands, and tables that are bands become bands. A band gives
-// kernels a loop in closed form; a table does not.
+// Canonical forms of masks: constant masks are dropped, bands are merged, nots
+// are moved to masks that become bands, and tables that equal bands become
+// bands. A band gives kernels loop bounds in closed form; a table does not.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -35,7 +35,7 @@ std::optional<bool> heddle::transformer::constantTruth(Value mask) {
   return std::nullopt;
 }
 
-/// Whether every attention that uses the mask is known to have these sizes; a size of 1 fits all.
+/// Whether every attention that uses the mask is known to have these sizes. A size of 1 fits all.
 static bool isUsedWithSizes(Value mask, int64_t batch, int64_t queries, int64_t keys) {
   llvm::SetVector<Value> open;
   open.insert(mask);
@@ -55,8 +55,8 @@ static bool isUsedWithSizes(Value mask, int64_t batch, int64_t queries, int64_t 
   return true;
 }
 
-/// Whether the sizes of a constant table are known to fit every attention that uses the mask.
-/// Otherwise the run checks them, and dropping the table would drop that check.
+/// Whether the sizes of a constant table are known to fit every attention that uses the mask. If
+/// not, they are checked at run time, and dropping the table would drop the check.
 static bool fitsWhereUsed(Value mask) {
   while (auto inner = mask.getDefiningOp<MaskNotOp>())
     mask = inner.getMask();
@@ -71,7 +71,7 @@ namespace {
 
 /// and(m, true) ──▶ m        and(m, false) ──▶ false
 /// or(m, false) ──▶ m        or(m, true)   ──▶ true
-/// Packed documents stay: sizes and positions count inside them, whatever the mask.
+/// Packed documents are kept, because sizes and positions count within them under any other mask.
 template <typename Op>
 struct DropConstant : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -101,7 +101,7 @@ struct DropMask : OpRewritePattern<AttentionOp> {
           op, "expected a mask that allows everything and checks no size");
     rewriter.modifyOpInPlace(op, [&] {
       op.getMaskMutable().clear();
-      op.removeHiddenScoreAttr(); // no pair is hidden
+      op.removeHiddenScoreAttr(); // no pair is hidden any more
     });
     return success();
   }
@@ -109,7 +109,7 @@ struct DropMask : OpRewritePattern<AttentionOp> {
 
 //===- Bands -------------------------------------------------------------===//
 
-/// A window; `causal` is one that reaches back to the first key.
+/// A window; a causal mask is a window that reaches back to the first key.
 struct Window {
   int64_t before, after;
   Value offset;
@@ -169,8 +169,8 @@ static bool repeats(Value mask) {
 
 namespace {
 
-/// and(and(causal, m), window) ──▶ and(window, m), if both have the same offset. A mask that occurs
-/// twice is kept once.
+/// and(and(causal, m), window) ──▶ and(window, m), if both have the same offset. A repeated mask is
+/// kept once.
 struct MergeConjuncts : OpRewritePattern<MaskAndOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -193,7 +193,7 @@ struct MergeConjuncts : OpRewritePattern<MaskAndOp> {
 };
 
 /// not(and(not(a), not(b))) ──▶ or(a, b)        not(or(a, b)) ──▶ and(not(a), not(b))
-/// The second only if both complements are simple: nots, or bands with one end.
+/// The second rewrite applies only if both complements are simple: nots, or bands with one end.
 struct MoveNot : OpRewritePattern<MaskNotOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -229,7 +229,7 @@ struct TableBand {
 
 } // namespace
 
-/// The band of a table that is true exactly inside it.
+/// The band of a table, if the table is true exactly inside it.
 static std::optional<TableBand> bandOfTable(DenseElementsAttr table, int64_t rows,
                                             int64_t columns) {
   TableBand band;
@@ -268,7 +268,7 @@ static Value createKeyRange(PatternRewriter &rewriter, Location loc, int64_t low
 static Value createBand(PatternRewriter &rewriter, Location loc, const TableBand &band,
                         int64_t rows) {
   Value offset = arith::ConstantIntOp::create(rewriter, loc, band.high, 32);
-  if (band.low <= 1 - rows) // as far back as the first key of the last row
+  if (band.low <= 1 - rows) // reaches back to the first key of the last row
     return MaskCausalOp::create(rewriter, loc, offset);
   return MaskWindowOp::create(rewriter, loc, rewriter.getType<MaskType>(), band.high - band.low, 0,
                               offset);
@@ -276,7 +276,7 @@ static Value createBand(PatternRewriter &rewriter, Location loc, const TableBand
 
 namespace {
 
-/// dense(constant) ──▶ causal, window or where(low <= j <= high), where the constant is that band
+/// dense(constant) ──▶ causal, window or where(low <= j <= high), if the table equals that band
 struct TableToBand : OpRewritePattern<MaskDenseOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Generated interfaces, bands of keys, and conjunctions. The bands of all
-// conjuncts are intersected first, component by component, so that one exact
-// test covers them; the bounds of the other conjuncts are combined with it.
+// Interfaces of masks and rules, bands of keys, and conjunctions. The bands of
+// all conjuncts are first intersected, component by component, so that one
+// exact test covers them. The bounds of the other conjuncts are combined with
+// its result.
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
 
@@ -65,8 +66,9 @@ KeyBand heddle::transformer::intersect(OpBuilder &b, Location loc, const KeyBand
           smaller(x.relativeHigh, y.relativeHigh)};
 }
 
-/// From the keys that the absolute bounds leave to the tile's rows, the differences j - i take
-/// every value from `nearest` to `farthest`. A pair fits if this range meets the relative bounds.
+/// Bounds of a band over a tile. Over the keys that the absolute bounds leave, the differences j -
+/// i take every value from `nearest` to `farthest`. A pair may be allowed if this range overlaps
+/// the relative bounds.
 TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand &band,
                                        const TileCorners &t) {
   MaskArith a{b, loc};
@@ -76,7 +78,7 @@ TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand
   Value end = band.high ? a.min(t.j1, band.high) : t.j1;
   if (band.low || band.high)
     require(may, a.less(first, end));
-  // j - i of the corners: the last row and the first key, the first row and the last key.
+  // j - i at two corners: last row and first key, first row and last key.
   Value nearest = a.sub(first, a.sub(t.i1, a.i32(1))), farthest = a.sub(a.sub(end, a.i32(1)), t.i0);
   if (band.relativeLow)
     require(may, a.atMost(band.relativeLow, farthest));
@@ -97,7 +99,7 @@ TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand
 
 //===- Conjunctions ------------------------------------------------------===//
 
-/// Walks the tree of `and` from left to right; shared conjuncts are visited once.
+/// Walks the tree of `and` from left to right and visits shared conjuncts once.
 SmallVector<MaskOpInterface> heddle::transformer::conjunctsOf(Value mask) {
   SmallVector<MaskOpInterface> result;
   SmallVector<Value> open{mask};

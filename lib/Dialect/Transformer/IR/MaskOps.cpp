@@ -1,10 +1,10 @@
-//===- MaskOps.cpp - Truth and bounds of the mask ops ---------------------===//
+//===- MaskOps.cpp - Predicates and bounds of the mask ops ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mask ops: the predicate on a tile of (i, j), its bounds over a tile, and the
-// band of keys if the mask is one. All code is arith on i32 and i1, scalars or
-// tiles.
+// Predicates of mask ops on a tile of (i, j), their bounds over a tile, and the
+// band of keys if the mask is one. All code is arith on i32 and i1, on scalars
+// or tiles.
 
 #include "MaskArith.h"
 
@@ -18,7 +18,7 @@ using namespace heddle::transformer;
 
 //===- Bands: causal, window, lengths, prefix, packed documents ----------===//
 
-/// One comparison for each bound of the band; without a bound, true.
+/// Emits one comparison for each bound of the band, or true if there is none.
 Value heddle::transformer::emitBand(OpBuilder &b, MaskSite &site, const KeyBand &band) {
   MaskArith a{b, site.loc()};
   Value truth;
@@ -70,7 +70,8 @@ std::optional<KeyBand> MaskPrefixOp::keyRange(OpBuilder &b, MaskSite &site) {
 
 //===- documents ---------------------------------------------------------===//
 
-/// Under packed documents the site counts inside one document, in which every key is allowed.
+/// Under packed documents the site's coordinates are within one document, in which every key is
+/// allowed.
 std::optional<KeyBand> MaskDocumentsOp::keyRange(OpBuilder &, MaskSite &) {
   return getStarts() ? std::optional(KeyBand()) : std::nullopt;
 }
@@ -83,8 +84,8 @@ Value MaskDocumentsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   return a.equal(site.lookupRow(b, getQueries(), first), site.lookupColumn(b, getKeys()));
 }
 
-/// Compares the id ranges of the tile's queries and keys: a match is possible if they overlap,
-/// certain if both are the same single id.
+/// Compares the ranges of ids of the tile's queries and keys. A match is possible if they overlap,
+/// and certain if both are one equal id.
 TileTruth MaskDocumentsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   if (getStarts())
     return boundOf(b, site.loc(), KeyBand(), t);
@@ -142,7 +143,7 @@ TileTruth MaskBlocksOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t
 
 //===- and, or, not ------------------------------------------------------===//
 
-/// One test of the intersection of all bands, then the other conjuncts.
+/// Emits one test of the intersection of all bands, then the other conjuncts.
 Value MaskAndOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   KeyBand band;
@@ -208,7 +209,7 @@ std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
     return KeyBand{{}, band->low, {}, {}};
   if (band->high)
     return KeyBand{band->high, {}, {}, {}};
-  // Differences lie strictly between -2^30 and 2^30 - 1, so clamping a bound that moved by one
+  // Differences are strictly between -2^30 and 2^30 - 1, so clamping a bound that moved by one
   // loses nothing.
   if (band->relativeLow)
     return KeyBand{{}, {}, {}, a.limit(a.sub(band->relativeLow, a.i32(1)))};
@@ -225,7 +226,7 @@ static ScoresOpInterface scoresBeside(Operation *mask) {
   llvm_unreachable("masks are read by attention");
 }
 
-/// Lengths are at most the number of keys, counted in the document under packed documents.
+/// Lengths are at most the number of keys; under packed documents, of the keys of one document.
 void MaskLengthsOp::limitValues(OpOperand &, ValueLimits &limits) {
   limits.addBelow(limits.shapes.of(scoresBeside(*this).getKey())[2] + 1);
   for (auto documents : (*this)->getBlock()->getOps<MaskDocumentsOp>())
@@ -233,7 +234,7 @@ void MaskLengthsOp::limitValues(OpOperand &, ValueLimits &limits) {
       limits.addWithin(documents.getKeys());
 }
 
-/// Starts of documents are between 0 and the number of rows.
+/// Starts of documents are at least 0 and at most the number of rows.
 void MaskDocumentsOp::limitValues(OpOperand &operand, ValueLimits &limits) {
   if (!getStarts())
     return;

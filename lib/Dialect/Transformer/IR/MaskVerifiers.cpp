@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of what a mask op can check by itself. AttentionRules.cpp checks
-// what depends on the attention that uses the mask.
+// Verifiers and folds of mask ops. Constraints that depend on the attention
+// that uses a mask are in AttentionRules.cpp.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -44,7 +44,7 @@ LogicalResult MaskWindowOp::verify() {
   return success();
 }
 
-/// `custom<DocumentTables>`: ids as `%q, %k`, starts as `starts(%q, %k)`.
+/// `custom<DocumentTables>`: ids print as `%q, %k`, starts as `starts(%q, %k)`.
 ParseResult heddle::transformer::detail::parseDocumentTables(
     OpAsmParser &parser, OpAsmParser::UnresolvedOperand &queries,
     OpAsmParser::UnresolvedOperand &keys, UnitAttr &starts) {

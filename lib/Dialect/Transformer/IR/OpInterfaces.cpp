@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Common parts of the interfaces' implementations; those of an op are beside
-// its verifier.
+// Shared parts of the implementations of op interfaces. The methods of a
+// particular op are next to its verifier.
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
 
@@ -94,7 +94,7 @@ void SymbolicShapes::requireBatchOfOne(Value rows) {
   require(of(rows)[0], 1, "the batch of packed documents");
 }
 
-/// Static features keep the size that the result type has; all other sizes follow the operand.
+/// Static features keep the size of the result type; all other sizes follow the operand.
 void SymbolicShapes::inferRows(Operation *op) {
   for (Value result : op->getResults()) {
     auto type = dyn_cast<ShapedType>(result.getType());

@@ -115,9 +115,9 @@ void FfnOp::decompose() {
     gate = LinearOp::create(b, getLoc(), getInput(), gate, getGateBias(), getActivation());
     hidden = arith::MulFOp::create(b, getLoc(), gate, hidden);
   }
-  // The input of the second product is rounded like that of the first.
+  // Round the input of the second product to the type of the first product's input.
   hidden = roundedTo(b, getLoc(), hidden, getElementTypeOrSelf(getInput()));
-  // The written result type is kept: it may be more precise than the inferred one.
+  // Keep the written result type, which may be more precise than the inferred one.
   Value result = LinearOp::create(b, getLoc(), getType(), hidden, getOutWeight(), getOutBias(),
                                   Activation::None);
   replaceAllUsesWith(result);
@@ -143,7 +143,7 @@ LogicalResult Conv1x1Op::verify() {
   return shapes;
 }
 
-/// Matrices of products are packed in panels, other operands stored by rank.
+/// Storage of a product's operand: matrices are packed in panels, others are stored by rank.
 static OperandStorage storageIn(OpOperand &operand, std::initializer_list<OpOperand *> matrices) {
   return llvm::is_contained(matrices, &operand) ? OperandStorage::Panels : storageByRank(operand);
 }

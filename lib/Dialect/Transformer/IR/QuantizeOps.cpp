@@ -45,7 +45,7 @@ LogicalResult QuantizeOp::verify() {
 }
 
 bool QuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) {
-  return true; // the verifier names the wrong dimension
+  return true; // the verifier reports the wrong dimension
 }
 
 //===- cache.quantize ----------------------------------------------------===//
@@ -59,7 +59,7 @@ LogicalResult CacheQuantizeOp::inferReturnTypes(MLIRContext *context, std::optio
 }
 
 bool CacheQuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) {
-  return true; // the verifier names the wrong dimension
+  return true; // the verifier reports the wrong dimension
 }
 
 LogicalResult CacheQuantizeOp::verify() {
@@ -94,7 +94,8 @@ LogicalResult heddle::transformer::detail::verifyScales(WeightOp op) {
   return success();
 }
 
-/// Sums of products of codes stay below 127 * 127 * 2^17 < 2^31.
+/// Largest number of features for which a sum of products of codes fits an i32: 127 * 127 * 2^17 <
+/// 2^31.
 static constexpr int64_t mostCodes = int64_t(1) << 17;
 
 const NumberFormat &LinearOp::getFormat() {

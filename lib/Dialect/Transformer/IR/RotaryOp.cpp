@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What rotary checks, and the table of cosines and sines that it reads.
+// Verifier of rotary, and its table of cosines and sines.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -21,7 +21,7 @@ int64_t RotaryOp::getRotatedSize() {
                               static_cast<double>(features(getInput())));
 }
 
-/// A number as short as it can be read again.
+/// The shortest text that parses to the same number.
 static std::string numberText(double number) {
   char text[32];
   return {text, std::to_chars(std::begin(text), std::end(text), number).ptr};

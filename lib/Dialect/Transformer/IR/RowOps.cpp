@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers and inferred types, as in TransformerOps.cpp.
+// Verifiers and inferred types of ops over whole rows, as in
+// TransformerOps.cpp.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -26,7 +27,7 @@ static LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAtt
          << ": expected a finite epsilon that is not negative, found " << epsilon;
 }
 
-/// A weight for each feature, or for each feature of each head.
+/// Checks for one weight for each feature, or for each feature of each head.
 static LogicalResult verifyNormWeight(Operation *op, StringRef constraint, StringRef name,
                                       Value weight, Value input) {
   int64_t size = features(input);
@@ -133,7 +134,7 @@ void PoolOp::limitValues(OpOperand &operand, ValueLimits &limits) {
 
 //===- shift_right, cross_entropy ----------------------------------------===//
 
-// The result holds the ids but the last, behind the start id: its readers limit them too.
+// The result holds all ids but the last, after the start id, so its readers limit the ids as well.
 void ShiftRightOp::limitValues(OpOperand &, ValueLimits &limits) {
   limits.addReadersOf(getResult());
 }

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Requirements on symbolic sizes: each table of a mask or score rule against
-// the attention that uses it. Under packed documents, one number a sequence
-// means one number a document.
+// Requirements on symbolic sizes: the tables of masks and score rules against
+// the attention that uses them. Under packed documents, "one number for each
+// sequence" means one for each document.
 
 #include "AttentionRules.h"
 
@@ -27,12 +27,12 @@ static void collect(Value value, llvm::SetVector<Operation *> &ops) {
 }
 
 namespace {
-/// Requires the shapes that tables of masks and rules need in an attention over `full`.
+/// Requires the shapes of the tables of masks and rules in an attention over `full`.
 class RuleShapes {
 public:
   RuleShapes(SymbolicShapes &of, const Shape &full) : of(of), full(full), sequences(full[0]) {}
 
-  /// To be called first: under packed documents, tables have one row a document.
+  /// Must be called first: under packed documents, tables have one row for each document.
   void countSequences(MaskDocumentsOp op);
   void check(Operation *rule);
   void oneASequence(Value table, const char *what);
@@ -103,20 +103,21 @@ void RuleShapes::check(Operation *rule) {
       });
 }
 
-/// Rows of packed documents are those of all of them.
+/// The rows of packed documents are counted over all documents.
 void RuleShapes::distances(BiasDistanceOp op) {
   Shape table = shape(op.getTable());
   of.require(table[0], full[0], "the batch of a table of distances");
   of.require(table[2], full[op.getOfKeys() ? 3 : 2], "the rows of a table of distances");
 }
 
-/// Requires a vector, or the first dimension of a table, to have one entry a sequence.
+/// Requires a vector, or the first dimension of a table, to have one entry for each sequence.
 void RuleShapes::oneASequence(Value table, const char *what) {
   if (table && isa<ShapedType>(table.getType()))
     of.require(shape(table)[0], sequences, what);
 }
 
-/// Requires 1 or `size`. A table over the keys of a cache may be longer than the keys so far.
+/// Requires 1 or `size`. A table over the keys of a cache may be longer than the current number of
+/// keys.
 void RuleShapes::fits(const SizeExpr &found, const SizeExpr &size, bool keys, const char *what) {
   if (found == SizeExpr(1) || found == size || of.isOneOrFull(found))
     return;
@@ -147,7 +148,7 @@ void RuleShapes::documentIds(MaskDocumentsOp op) {
   of.require(queries[0], sequences, "the documents of queries");
   if (!op.getOffset())
     of.require(queries[1], full[2], "the documents of queries");
-  else // on a cache: ids of its keys and of the new queries
+  else // on a cache, the table holds the ids of its keys and of the new queries
     fits(queries[1], full[3], true, "the documents of queries");
   of.require(keys[0], sequences, "the documents of keys");
   oneASequence(op.getOffset(), "the offsets of a mask");

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shapes and checks that verifiers share. Each check names its constraint and
-// the wrong dimension.
+// Shape functions and checks that verifiers share. Each check reports its
+// constraint and the wrong dimension.
 #pragma once
 
 #include "heddle/Dialect/ElementFormats.h"
@@ -24,9 +24,8 @@ namespace heddle::transformer::detail {
 
 using namespace mlir;
 
-// TransformerOps.cpp: checks the origin of positions (the starts of documents, or an offset), and
-// limits starts of documents by the rows of `input`, a document by `maxLength`.
-/// What counts positions: of documents in one batch, or an offset for each sequence, fits the rows.
+/// Requires that the origin of positions fits the rows: documents need a batch of one, offsets need
+/// one entry for each sequence.
 template <typename Op>
 void requireOrigin(Op op, SymbolicShapes &shapes) {
   if (op.getDocuments())
@@ -34,17 +33,22 @@ void requireOrigin(Op op, SymbolicShapes &shapes) {
   if (Value offset = op.getOffset(); offset && isa<ShapedType>(offset.getType()))
     shapes.require(shapes.of(offset)[0], shapes.of(op.getInput())[0], "the offsets and the batch");
 }
-/// `rows` of a sequence and those before them are at most `known`, which `what` names. Documents
-/// (limitStarts) and offsets of each sequence (the planner's caches) have limits elsewhere.
+/// Requires that the rows of a sequence and the rows before them number at most `known`, which
+/// `what` describes. Limits of documents are in limitStarts, limits of per-sequence offsets in the
+/// planner's caches.
 template <typename Op>
 void requirePositions(Op op, const SizeExpr &rows, int64_t known, std::string what,
                       SymbolicShapes &shapes) {
-  Value offset = op.getOffset(); // a length that a session counts; other numbers are not known here
+  // An offset with a known shape is a length that a session counts. Other numbers are unknown here.
+  Value offset = op.getOffset();
   if (op.getDocuments() || (offset && isa<ShapedType>(offset.getType())))
     return;
   SizeExpr before = offset && shapes.knows(offset) ? shapes.of(offset)[0] : SizeExpr(0);
   shapes.requireAtMost(before + rows, known, std::move(what));
 }
+// TransformerOps.cpp: verifyOrigin checks the origin of positions (starts of documents, or an
+// offset). limitStarts limits starts of documents by the rows of `input`, and a document by
+// `maxLength`.
 LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value documents, Value offset);
 void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
                  int64_t maxLength = 0);
@@ -62,7 +66,7 @@ inline bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }
 
-/// The type of `value` with other features, in f32: sums are f32, whatever the operands.
+/// The f32 type of `value` with `count` features. Sums are f32, whatever the operands.
 inline RankedTensorType withFeatures(Value value, int64_t count) {
   SmallVector<int64_t> shape(typeOf(value).getShape());
   shape.back() = count;
@@ -77,7 +81,7 @@ inline SmallVector<int64_t> embeddedShape(Value ids, Value table) {
   return shape;
 }
 
-/// Rows of a table are f32, however narrow it is.
+/// Type of embedded rows: f32, whatever the element type of the table.
 inline RankedTensorType embeddedType(Value ids, Value table) {
   return RankedTensorType::get(embeddedShape(ids, table), Float32Type::get(table.getContext()));
 }
@@ -96,8 +100,8 @@ inline SmallVector<int64_t> patchesShape(Value image, Value weight) {
   return {dim(image, 0), patchCount(image, dim(weight, 2)), dim(weight, 0)};
 }
 
-/// A row for each `stride` rows of `input`, of the channels of `size` rows; meaningless where C1 or C2
-/// of unfold does not hold.
+/// Shape of unfolded rows: one row for every `stride` rows of `input`, with the channels of `size`
+/// rows. Meaningless if C1 or C2 of unfold does not hold.
 inline SmallVector<int64_t> unfoldedShape(Value input, uint64_t size, uint64_t stride,
                                           bool channelsFirst) {
   if (typeOf(input).getRank() != 3 || stride == 0)
@@ -116,8 +120,8 @@ inline SmallVector<int64_t> concatShape(Value first, Value rows) {
           features(rows)};
 }
 
-/// One row for each sequence, or for each document: one less than the starts; `kinds` poolings side
-/// by side.
+/// Shape of pooled rows: one row for each sequence or document (one less than the starts), with
+/// `kinds` poolings concatenated.
 inline SmallVector<int64_t> pooledShape(Value input, Value documents, size_t kinds) {
   int64_t rows = dim(input, 0);
   if (documents && typeOf(documents).getRank() == 1)
@@ -149,7 +153,7 @@ inline std::string shapeText(ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
-/// Checks a shape against the one that follows from the operands; `fixed` dimensions must be
+/// Checks a shape against the shape that follows from the operands. The `fixed` dimensions must be
 /// static.
 inline LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef what, Value value,
                                  ArrayRef<int64_t> expected, ArrayRef<int64_t> fixed = {}) {
@@ -189,7 +193,7 @@ inline LogicalResult verifySize(Operation *op, StringRef constraint, StringRef n
                 : success();
 }
 
-/// Whether a product takes operands of these types; `kept`: a weight, keys or values.
+/// Whether a product accepts operands of these types. `kept` is a weight, or keys or values.
 inline bool multiplies(Type operand, Type kept) { return findProduct(operand, kept) != nullptr; }
 
 /// Checks the element types of a product's operands.
@@ -202,7 +206,7 @@ inline LogicalResult verifyElements(Operation *op, StringRef constraint, StringR
                                      << expected << " of input, found " << found;
 }
 
-/// Runs checks until one fails; each has reported its own reason.
+/// Runs checks until one fails. Each check reports its own error.
 template <typename... Checks>
 LogicalResult inOrder(Checks... checks) {
   return success((succeeded(checks()) && ...));

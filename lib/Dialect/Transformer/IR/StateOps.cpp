@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of states and of ops that refer to them.
+// Verifiers of states and of the ops that refer to them.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -102,7 +102,7 @@ void CacheAppendOp::inferShapes(SymbolicShapes &shapes) {
   Shape content = shapes.ofState(getStateAttr().getAttr());
   const Shape &added = shapes.of(getRows());
   content[0] = added[0];
-  if (getAt()) // the name of the length stands for the longest sequence after the call
+  if (getAt()) // the named length is the maximum over all sequences after the call
     shapes.countRows(content[2].dimName());
   else
     content[2] = content[2] + added[2];
@@ -122,7 +122,7 @@ void CacheLengthOp::inferShapes(SymbolicShapes &shapes) {
   shapes.set(getResult(), Shape{SizeExpr::dim(getDim().str())});
 }
 
-/// C1 of all users: the symbol is a state.
+/// C1 of all ops that refer to states: the symbol is a state.
 static FailureOr<StateOp> findState(Operation *op, FlatSymbolRefAttr name,
                                     SymbolTableCollection &symbols) {
   if (auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name))
@@ -195,7 +195,7 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// C1 of cache.length and cache.clear: some state of the module counts this length.
+/// C1 of cache.length and cache.clear: a state of the module has this length.
 static LogicalResult verifyLength(Operation *op, StringAttr dim) {
   Operation *table = SymbolTable::getNearestSymbolTable(op);
   for (auto state : table->getRegion(0).getOps<StateOp>())

@@ -1,9 +1,9 @@
-//===- TransformerDialect.cpp - The language's dialect --------------------===//
+//===- TransformerDialect.cpp - The transformer dialect --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registration, the attributes of functions' arguments and results, and the
-// error about unknown ops.
+// Registration of the dialect, attributes of function arguments and results,
+// and the error about unknown ops.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -53,7 +53,8 @@ void TransformerDialect::initialize() {
 
 //===- Unknown ops -------------------------------------------------------===//
 
-/// A plain function, because MLIR refers to the hook and copies no captures.
+/// Reports an unknown op. This is a plain function, because MLIR keeps a reference to the hook and
+/// copies no captures.
 static ParseResult refuseUnknown(OpAsmParser &parser, OperationState &state) {
   StringRef name = state.name.getStringRef(), nearest;
   unsigned least = ~0u;
@@ -63,7 +64,7 @@ static ParseResult refuseUnknown(OpAsmParser &parser, OperationState &state) {
       nearest = known.getStringRef();
       least = distance;
     }
-  // The parser puts the op's name in front of the message.
+  // The parser prepends the op's name to the message.
   return parser.emitError(parser.getNameLoc(),
                           "is not supported yet or misspelt, the nearest op is '")
          << nearest << "'";
@@ -154,7 +155,7 @@ static SmallVector<Attribute> withoutOnes(ArrayAttr dims) {
   });
 }
 
-/// transformer.port: the dims without ones, or with the first two transposed.
+/// transformer.port: the dims without ones, optionally with the first two transposed.
 static LogicalResult verifyPort(const PortSite &place, Attribute attribute, ArrayAttr dims) {
   auto port = dyn_cast<ArrayAttr>(attribute);
   if (!port || !llvm::all_of(port, llvm::IsaPred<StringAttr, IntegerAttr>))
@@ -170,7 +171,7 @@ static LogicalResult verifyPort(const PortSite &place, Attribute attribute, Arra
   return success();
 }
 
-/// transformer.broadcast: the full sizes of an input; callers may give 1 in place of each.
+/// transformer.broadcast: the full sizes of an input; callers may pass 1 instead of each of them.
 static LogicalResult verifyBroadcast(const PortSite &place, Attribute attribute, Type type) {
   auto sizes = dyn_cast<ArrayAttr>(attribute);
   auto isSize = [](Attribute size) {
@@ -202,7 +203,8 @@ static bool isIntegerTensor(Type type) {
   return tensor && tensor.getElementType().isInteger(32);
 }
 
-/// transformer.range: [low, high] for i32; ends that are expressions are ordered only at run time.
+/// transformer.range: [low, high) for i32. The order of ends that are expressions is checked only
+/// at run time.
 static LogicalResult verifyRange(const PortSite &place, Attribute attribute, Type type) {
   auto range = dyn_cast<ArrayAttr>(attribute);
   if (!range || range.size() != 2)
@@ -234,7 +236,7 @@ static bool hasArgumentNamed(FunctionOpInterface function, StringRef name) {
   return false;
 }
 
-/// Whether a session of the module counts a length of that name.
+/// Whether a session of the module has a length with this name.
 static bool hasLengthNamed(Operation *op, StringRef name) {
   for (auto state : SymbolTable::getNearestSymbolTable(op)->getRegion(0).getOps<StateOp>())
     if (state.getCapacity() && state.getDims().size() == 4 && state.getLengthName() == name)
@@ -242,8 +244,8 @@ static bool hasLengthNamed(Operation *op, StringRef name) {
   return false;
 }
 
-/// transformer.default: the argument from which lengths or zeros are made, and its padding id; or
-/// the length of caches whose rows the session counts.
+/// transformer.default: the argument that default lengths or zeros derive from, and its padding id;
+/// or the length of caches whose rows the session counts.
 static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, Type type) {
   std::optional<heddle::DefaultInput> fallback = heddle::defaultFromAttr(attribute);
   if (!fallback)

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers check the constraints C1, C2, ... of an op's description in order,
-// and name the wrong dimension. Matrix products are in ProductOps.cpp, ops over
-// whole rows in RowOps.cpp.
+// Verifiers and inferred types. Verifiers check the constraints C1, C2, ... of
+// an op's description in order and report the wrong dimension. Matrix products
+// are in ProductOps.cpp, ops over whole rows in RowOps.cpp.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -200,7 +200,7 @@ static LogicalResult verifyPatches(Operation *op, StringRef constraint, Value im
          << " and the width " << dim(image, 3) << " of the image, found a side of " << side;
 }
 
-/// Sizes of patches are static, except the batch.
+/// Patches have static sizes except for the batch.
 static void inferPatches(Value result, Value image, SymbolicShapes &shapes) {
   Shape shape = staticShape(result.getType());
   shape.front() = shapes.of(image).front();

@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Interval analysis of the region of mask.where: b and h are points, i and j
-// the ranges of the tile. A table that is read at i or j, or at one of them
-// plus a number that is uniform over the tile, is bounded by its smallest and
-// largest entries there; any other load is unknown.
+// are the ranges of the tile. A table load at i or j, plus an optional number
+// that is uniform over the tile, is bounded by the smallest and largest entries
+// in that range. Other loads are unbounded.
 //
-// Sums ignore that both terms may hold the same variable. One idiom in which
-// that matters is recognised by its shape: x - (x / c) * c, the remainder of a
+// Sums ignore that both terms may depend on one variable. One idiom for which
+// this matters is recognised by its form: x - (x / c) * c, the remainder of a
 // division.
 
 #include "Intervals.h"
@@ -22,7 +22,8 @@ using namespace mlir;
 using namespace heddle::transformer;
 
 namespace {
-/// Bounds of each value of a formula: intervals of numbers, may and must of truths.
+/// Computes bounds of each value of a formula: intervals of numbers, and may and must of truth
+/// values.
 class FormulaBounds {
 public:
   FormulaBounds(OpBuilder &b, MaskSite &site, Region &region, const TileCorners &tile)
@@ -51,12 +52,12 @@ private:
   TileTruth truth(Value v) {
     if (auto known = truths.find(v); known != truths.end())
       return known->second;
-    APInt number; // from outside: the verifier admits constants only
+    APInt number; // from outside: the verifier admits only constants
     bool isTrue = matchPattern(v, m_ConstantInt(&number)) && number.isOne();
     return truths[v] = {a.i1(isTrue), a.i1(isTrue)};
   }
 
-  /// Bounds of the region's arguments, and of numbers from outside.
+  /// Bounds of the region's arguments and of numbers from outside the region.
   Interval leaf(Value v) {
     if (auto argument = dyn_cast<BlockArgument>(v); argument && argument.getOwner() == &body) {
       Value one = a.i32(1);
@@ -141,7 +142,7 @@ TileTruth FormulaBounds::compare(arith::CmpIOp op) {
   return a.order(p, number(x), number(y));
 }
 
-/// Known if the interval is a single number.
+/// The lowest bit, known if the interval is a single number.
 TileTruth FormulaBounds::lowestBit(const Interval &x) {
   Value single = a.equal(x.low, x.high),
         odd = a.compare(arith::CmpIPredicate::ne, a.both(x.low, a.i32(1)), a.i32(0));
@@ -185,7 +186,8 @@ Interval FormulaBounds::binary(Operation *op, const Interval &x, const Interval 
       .Default([&](Operation *) { return a.everything(); });
 }
 
-/// x - x is 0, x - floor(x / c) * c lies in [0, c), x - (x / c) * c is the remainder of x / c.
+/// Recognises x - x, which is 0; x - floor(x / c) * c, which is in [0, c); and x - (x / c) * c, the
+/// remainder of x / c.
 Interval FormulaBounds::difference(arith::SubIOp op) {
   Value x = op.getLhs();
   if (x == op.getRhs())
@@ -222,7 +224,7 @@ Interval FormulaBounds::resize(Operation *op) {
 
 //===- Loads -------------------------------------------------------------===//
 
-/// Whether a number is uniform over the tile: it depends on neither i nor j.
+/// Whether a number is uniform over the tile, that is, depends on neither i nor j.
 bool FormulaBounds::isUniform(Value v) {
   if (auto argument = dyn_cast<BlockArgument>(v); argument && argument.getOwner() == &body)
     return argument.getArgNumber() < 2;
@@ -232,8 +234,8 @@ bool FormulaBounds::isUniform(Value v) {
   });
 }
 
-/// Whether an index is i or j, perhaps plus or minus a uniform number: it takes as many values as
-/// the tile has rows or columns.
+/// Whether an index is i or j, optionally plus or minus a uniform number. It then takes one value
+/// for each row or column of the tile.
 bool FormulaBounds::isRun(Value v) {
   if (v == body.getArgument(2) || v == body.getArgument(3))
     return true;
@@ -254,14 +256,16 @@ Interval FormulaBounds::load(MaskLoadOp op) {
   return isRun(index) ? loadRange(op.getTable(), x) : a.everything();
 }
 
-/// All of i32 where the index may wrap: its interval is all of i32 then, and a scan of the whole
-/// table would cost a tile too much.
+/// Smallest and largest entry of a table over an index interval. An index that may wrap has all of
+/// i32 as its interval; the result is then all of i32 too, since scanning the whole table for each
+/// tile is too expensive.
 Interval FormulaBounds::loadRange(Value table, const Interval &index) {
   Value everywhere = a.both(a.equal(index.low, a.i32(Interval::smallest)),
                             a.equal(index.high, a.i32(Interval::largest)));
   Value from = index.low, last = index.high;
   if (index.least < 0 || index.most >= coordinates) {
-    // Every table ends before the coordinates do; one index beyond stands for all.
+    // Every table ends before the largest coordinate, so one index past the end represents all of
+    // them.
     from = a.select(everywhere, a.i32(0), a.clamp(from, -1, coordinates));
     last = a.select(everywhere, a.i32(0), a.clamp(last, -1, coordinates));
   }

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Emits the ops of mask.where or bias.where for a whole tile, divisions and
-// shifts in forms that are defined for all operands. Values that depend on
-// neither i nor j stay scalars until they meet a tile.
+// Emits the ops of mask.where or bias.where for a whole tile. Divisions and
+// shifts take forms that are defined for all operands. Values that depend on
+// neither i nor j stay scalar until an op combines them with a tile.
 
 #include "MaskArith.h"
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace heddle::transformer;
 
 namespace {
-/// Emits a formula op by op; `values` holds the scalar or tile of each value.
+/// Emits a formula op by op. `values` maps each value to its scalar or tile.
 class FormulaEmitter {
 public:
   FormulaEmitter(OpBuilder &b, MaskSite &site, Region &region)
@@ -35,7 +35,8 @@ public:
 private:
   static bool isTile(Value v) { return isa<ShapedType>(v.getType()); }
 
-  /// Broadcasts a scalar to a tile. Constants stay constants, because divisions look for them.
+  /// Broadcasts a scalar to a tile. Constants stay constants, because the emission of divisions
+  /// matches them.
   Value broadcast(Value scalar) {
     TypedAttr number;
     if (!matchPattern(scalar, m_Constant(&number)))
@@ -46,7 +47,7 @@ private:
                                      DenseElementsAttr::get(type, ArrayRef<Attribute>(number)));
   }
 
-  /// Operands of an op: all scalars, or all tiles.
+  /// The operands of an op, all as scalars or all as tiles.
   SmallVector<Value> alike(OperandRange operands) {
     SmallVector<Value> result = llvm::map_to_vector(operands, [&](Value v) { return value(v); });
     if (llvm::any_of(result, isTile))
@@ -62,7 +63,7 @@ private:
     return values[v];
   }
 
-  /// Arguments of the region, and numbers from outside.
+  /// The value of a region argument or of a number from outside.
   Value leaf(Value v) {
     if (auto argument = dyn_cast<BlockArgument>(v); argument && argument.getOwner() == &body)
       switch (argument.getArgNumber()) {
@@ -164,7 +165,7 @@ Value FormulaEmitter::compare(arith::CmpIOp op, Value x, Value y) {
   if (p == P::eq || p == P::ne)
     return p == P::ne ? a.differ(x, y) : a.negate(a.differ(x, y));
   bool isSigned = p == P::slt || p == P::sle || p == P::sgt || p == P::sge;
-  // x < y as numbers; true is the smaller one if signed.
+  // x < y as numbers; in signed comparisons true is the smaller value.
   bool less = p == P::slt || p == P::sle || p == P::ult || p == P::ule;
   bool orEqual = p == P::sle || p == P::sge || p == P::ule || p == P::uge;
   Value smaller = less ? x : y, larger = less ? y : x;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of a formula's region: its ops, which must be defined for all
-// operands, and the values that it takes from outside.
+// Verifiers of a formula's region: the ops it may hold, which must be defined
+// for all operands, and the values it may capture.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -18,7 +18,7 @@ static bool isNarrow(Type type) { return type.isInteger(8) || type.isInteger(16)
 
 //===- Ops of a region ---------------------------------------------------===//
 
-/// Whether an op is allowed on i32, or with `onTruth` on i1.
+/// Whether an op is allowed on i32 or, with `onTruth`, on i1.
 static bool isIntegerOp(StringRef name, bool onTruth) {
   static const llvm::StringSet<> both{"arith.andi", "arith.ori",    "arith.xori",
                                       "arith.cmpi", "arith.select", "arith.constant"};
@@ -41,7 +41,8 @@ static bool isResize(Operation *op) {
   return isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op);
 }
 
-/// The type that decides whether an op is allowed: that of its last operand, or of a constant.
+/// The type that decides whether an op is allowed: the type of the last operand, or of a constant's
+/// result.
 static Type decidingType(Operation *op) {
   return op->getNumOperands() ? op->getOperands().back().getType() : op->getResult(0).getType();
 }
@@ -64,7 +65,7 @@ static bool isAllowed(Operation *op, bool inBias) {
   return (type.isInteger(32) || type.isInteger(1)) && isIntegerOp(name, type.isInteger(1));
 }
 
-/// C4: constants, i32 numbers, and the tables of loads.
+/// C4: captures are constants, i32 numbers and tables of loads.
 static LogicalResult verifyCapture(Operation *where, Operation *op, OpOperand &use) {
   Type type = use.get().getType();
   bool table = isa<MaskLoadOp>(op) && use.getOperandNumber() == 0;

@@ -1,8 +1,9 @@
-//===- BoundCaches.cpp - Caches of which only the last rows are read ------===//
+//===- BoundCaches.cpp - Windows of caches --------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A cache's window is the widest of those that its readers' masks prove.
+// Sets the window of a cache, the number of last rows that are read: the widest
+// window that the masks of its readers prove.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
@@ -17,8 +18,8 @@ namespace heddle::transformer {
 #define GEN_PASS_DEF_BOUNDCACHES
 #include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
 
-/// How many keys a query may see that end with its own, which lies at row i + `at`; none: nobody
-/// knows.
+/// Number of keys a query sees at most, counted back from its own key at row i + `at`; none if the
+/// mask proves no bound.
 static std::optional<int64_t> windowOf(Value mask, Value at) {
   if (!mask)
     return std::nullopt;
@@ -42,7 +43,7 @@ static std::optional<int64_t> windowOf(Value mask, Value at) {
       .Default([](Operation *) { return Window(); });
 }
 
-/// The window of what an append returns: that of its readers, which must all be attentions.
+/// The widest window among the readers of an append; none if a reader is unbounded or no attention.
 static std::optional<int64_t> windowOf(CacheAppendOp append) {
   std::optional<int64_t> widest;
   for (OpOperand &use : append.getResult().getUses()) {
@@ -77,7 +78,7 @@ struct BoundCaches : impl::BoundCachesBase<BoundCaches> {
         windows[state] = std::max(windows[state], *window);
     });
     for (auto state : getOperation().getOps<StateOp>()) {
-      state.removeWindowAttr(); // what a text says is not proven
+      state.removeWindowAttr(); // discards a written window, which is not proven
       if (windows.contains(state) && !unbounded.contains(state))
         state.setWindow(windows[state]);
     }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ffn(x) becomes linear(activation(linear(x))): two products, each of which
-// later stages fuse with its neighbours.
+// Rewrites ffn(x) to linear(activation(linear(x))): two products, which later
+// stages fuse with their neighbours.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"

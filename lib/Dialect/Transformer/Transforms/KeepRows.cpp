@@ -2,16 +2,17 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys and values that sessions keep take the type of caches, before they are stored and,
-// where a function keeps none of its own (`kept`), before they are attended to:
+// Converts keys and values that sessions keep to the element type of caches.
+// Rows are converted before they are stored. Functions without a cache of their
+// own (`kept`) convert them before attention reads:
 //
 //   cache.append(s, rows)    ──▶  cache.append(s as bf16, truncf rows)
 //   cache.append(s, rows)    ──▶  q, e = cache.quantize(rows)
 //                                 cache.append(s as i8, q), cache.append(s.scale, e)
 //   attention(x, k, v) kept  ──▶  attention(x, truncf k, truncf v)
 //
-// Attention reads any type, so that it has one meaning whether its rows come from a
-// cache or not.
+// Attention accepts any element type, so its meaning does not depend on whether
+// its rows come from a cache.
 
 #include "ProductRewrites.h"
 
@@ -26,7 +27,7 @@ namespace heddle::transformer {
 
 namespace {
 
-/// Rows in the type of caches, and the scales of codes.
+/// Rows in the element type of caches, and their scales if the elements are codes.
 struct Kept {
   Value rows, scales;
 };
@@ -40,7 +41,7 @@ public:
   FailureOr<KeptValues> run(bool isAsked) {
     if (failed(findStates(isAsked)))
       return failure();
-    // Collected before they change: new ops stand in the walked blocks.
+    // Collect the users first: the changes insert ops into the blocks that are walked.
     SmallVector<Operation *> users;
     module.walk([&](Operation *op) {
       if (isa<StateGetOp, StateSetOp, CacheAppendOp, AttentionOp>(op))
@@ -60,8 +61,8 @@ private:
            (&use == &attention.getKeyMutable() || &use == &attention.getValueMutable());
   }
 
-  /// The states that only attention reads. Others stay as they are, which is an error where somebody
-  /// asked for a type of what attention reads.
+  /// Finds the f32 states that only attention reads. Other states keep their type. If the user
+  /// requested a type (`isAsked`), it is an error if attention and another op read one state.
   LogicalResult findStates(bool isAsked) {
     llvm::DenseSet<StringAttr> attended;
     llvm::DenseMap<StringAttr, Operation *> others;
@@ -103,12 +104,14 @@ private:
     if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getKept()) {
       for (bool isKey : {true, false})
         keepOperand(attention, isKey);
-      attention.setKept(false); // the types tell it, so that its kernel may be another attention's
+      // The types now carry this information. Without the attribute, the kernel can be shared with
+      // other attentions.
+      attention.setKept(false);
     }
   }
 
-  /// The value as caches keep it, made once: rounded behind its definition, or as codes in front of
-  /// `reader`, since they need a kernel of their own.
+  /// The converted value, created once. Rounding is placed after the definition of `value`; codes
+  /// are placed before `reader`, because they need a kernel of their own.
   Kept kept(Value value, Operation *reader) {
     if (type == DType::F32)
       return {value, {}};
@@ -124,7 +127,7 @@ private:
     return made = {quantize.getCodes(), quantize.getScales()};
   }
 
-  /// The state of the scales of a state's rows, made once behind it.
+  /// The state that holds the scales of the rows of `state`, created once, after it.
   StateOp scalesOf(StateOp state) {
     StateOp &made = scaleStates[state];
     if (made)
@@ -138,7 +141,7 @@ private:
                state.getCapacityAttr(), state.getWindowAttr(), TypeAttr::get(shape));
   }
 
-  /// The same op behind it for the state of scales.
+  /// Clones `op` after itself for the state of the scales.
   template <typename Op>
   Op besideFor(Op op, StateOp scales) {
     builder.setInsertionPointAfter(op);
@@ -181,9 +184,10 @@ private:
     values.insert(content);
   }
 
-  /// Gives the attentions that read `content` the scales of its codes.
+  /// Passes the scales of `content` to the attentions that read it.
   static void read(Value content, Value scales) {
-    SmallVector<std::pair<AttentionOp, bool>> readers; // new operands move the uses
+    // Collect the readers first, because new operands change the use list.
+    SmallVector<std::pair<AttentionOp, bool>> readers;
     for (OpOperand &use : content.getUses()) {
       auto attention = cast<AttentionOp>(use.getOwner());
       readers.push_back({attention, &use == &attention.getKeyMutable()});
@@ -211,7 +215,7 @@ private:
   OpBuilder builder;
   DType type;
   Type element;
-  llvm::DenseMap<StringAttr, StateOp> all; ///< that the module had before the pass
+  llvm::DenseMap<StringAttr, StateOp> all; ///< states of the module before the pass
   llvm::SmallSetVector<StateOp, 16> states;
   llvm::DenseMap<Value, Kept> known;
   llvm::DenseMap<Operation *, StateOp> scaleStates;

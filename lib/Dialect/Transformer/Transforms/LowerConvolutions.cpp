@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A convolution of kernel size 1, or whose stride is its kernel size, becomes a
-// product with the weight as a matrix, so that no later pass handles
-// convolutions.
+// Rewrites convolutions as products, so that later passes handle no
+// convolutions. The kernel size must be 1 or equal to the stride.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
@@ -16,8 +15,8 @@ namespace heddle::transformer {
 #define GEN_PASS_DEF_LOWERCONVOLUTIONS
 #include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
 
-/// Replaces `op` by a product with a tensor of the checkpoint as a matrix: its first dimension by
-/// all others. Other weights are rejected later.
+/// Replaces `op` by a product whose matrix is a tensor of the checkpoint, with the first dimension
+/// as rows and all other dimensions as columns. Weights of other origin are rejected later.
 template <typename Op>
 static void replaceByProduct(OpBuilder &b, Op op, WeightOp kernels, Value input,
                              Activation activation) {
@@ -26,7 +25,7 @@ static void replaceByProduct(OpBuilder &b, Op op, WeightOp kernels, Value input,
                                     b.getF32Type());
   auto matrix = WeightOp::create(b, kernels.getLoc(), type, kernels.getName(),
                                  b.getDenseI64ArrayAttr(kernels.getCheckpointShape()));
-  // The written result type is kept: it may be more precise than the inferred one.
+  // Keep the written result type, which may be more precise than the inferred one.
   Value result =
       LinearOp::create(b, op.getLoc(), op.getType(), input, matrix, op.getBias(), activation);
   op.replaceAllUsesWith(result);
@@ -41,7 +40,7 @@ static void lower(Conv1x1Op op) {
     replaceByProduct(b, op, kernels, op.getInput(), op.getActivation());
 }
 
-/// Patches become rows that hold their pixels.
+/// Lowers patches to rows that hold their pixels.
 static void lower(PatchEmbeddingOp op) {
   OpBuilder b(op);
   auto kernels = op.getWeight().getDefiningOp<WeightOp>();

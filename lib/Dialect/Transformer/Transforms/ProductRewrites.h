@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rewrites of f32 products to a number format.
+// Rewrites of f32 products and of kept rows to a number format.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -27,14 +27,15 @@ inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op
   return matrices;
 }
 
-/// Gives every f32 `linear` and `ffn` whose matrices are tensors of the checkpoint the format's
-/// operands. Other products are left alone.
+/// Gives every f32 `linear` and `ffn` whose matrices are tensors of the checkpoint the operands of
+/// `format`. Other products are unchanged.
 void quantizeProducts(mlir::ModuleOp module, const NumberFormat &format);
 
 /// Values that sessions keep, in the type of caches.
 using KeptValues = llvm::DenseSet<mlir::Value>;
-/// Gives states that only attention reads, and keys and values that are marked as kept, the type of
-/// caches. Where it is asked for, an error if others read what attention reads.
+/// Converts states that only attention reads, and keys and values marked as kept, to the type of
+/// caches. If the user requested that type (`isAsked`), reports an error if other ops read a state
+/// that attention reads.
 llvm::FailureOr<KeptValues> keepRows(mlir::ModuleOp module, DType type, bool isAsked);
 
 } // namespace heddle::transformer

@@ -2,18 +2,20 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   ffn(x, w1, w2)      ──▶  linear(linear(x, w1), w2)
-//   linear(x, w)        ──▶  q, s = quantize(x), where the format's rows have scales
-//                            linear(q, w in the format's type) scales(s, scales of w)
-//   embedding(ids, w)   ──▶  embedding(ids, w as codes) scales(scales of w), where the
-//                            format's weights have scales
+// Rewrites linear layers and embeddings to the operands of a number format:
 //
-// A value is quantised right behind the op that computes it, once for all its
+//   ffn(x, w1, w2)     ──▶  linear(linear(x, w1), w2)
+//   linear(x, w)       ──▶  q, s = quantize(x), if the format scales rows
+//                           linear(q, w in the format's type) scales(s, scales of w)
+//   embedding(ids, w)  ──▶  embedding(ids, w as codes) scales(scales of w), if the
+//                           format scales weights
+//
+// A value is quantised directly after the op that computes it, once for all
 // readers. Codes of weights are computed when the checkpoint is packed; f16
-// weights are only rounded. Scales of a weight are an operand if the format has
-// some and does not store them beside the codes. Linears that score classes may have
-// a format of their own, which is that of tables of embeddings too: one matrix often
-// is both.
+// weights are only rounded. The scales of a weight are an operand unless the
+// format stores them with the codes. Linear layers that score classes may have
+// their own format. Embedding tables use that format too, because one matrix
+// often serves as both.
 
 #include "ProductRewrites.h"
 
@@ -28,25 +30,25 @@ namespace heddle::transformer {
 
 namespace {
 
-/// Whether the columns of a matrix that reads `input` are stored head by head, each head padded.
-/// Columns share scales in groups, which such padding would split.
+/// Whether the matrix that reads `input` stores its columns head by head, with padding after each
+/// head. Such padding would split the groups of columns that share a scale.
 bool hasPaddedHeads(Value input) {
   auto merge = input.getDefiningOp<MergeHeadsOp>();
   return merge && padsHeads(merge);
 }
 
-/// Codes, and their scales unless they are stored beside them.
+/// Codes, and their scales unless the codes include them.
 struct Quantized {
   Value codes, scales;
 };
 
-/// Gives linears the operands of a format; `known` shares them among readers.
+/// Gives linear layers the operands of a format. `known` shares them between readers.
 class Quantizer {
 public:
   Quantizer(ModuleOp module, const NumberFormat &format)
       : module(module), builder(module.getContext()), format(format) {}
 
-  /// Linears that score classes alone.
+  /// Rewrites only the linear layers that score classes.
   void runOnClasses() {
     module.walk([&](LinearOp op) {
       if (op.getClasses())
@@ -94,7 +96,8 @@ private:
       op.getScalesMutable().append(matrix.scales);
   }
 
-  /// Codes and scales of a product's rows; the rows themselves if the format scales none.
+  /// Codes and scales of the rows of a product, or the unchanged rows if the format does not scale
+  /// them.
   Quantized rowsOf(Value value) {
     if (!format.scaleGroup)
       return {value, {}};

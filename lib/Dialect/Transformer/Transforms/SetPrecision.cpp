@@ -2,20 +2,20 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The precision of a product is the type of its operands, from which every
-// later stage and the reference read it:
+// Narrows the operands of products. The precision of a product is the type of
+// its operands, which every later stage and the reference read:
 //
 //   linear(x, w)          ──▶  linear(truncf x, w as bf16)
 //   attention(q, k, v)    ──▶  attention(truncf q, truncf k, truncf v)
 //   embedding(ids, w)     ──▶  embedding(ids, w as bf16)
 //
-// f16 is a storage format: only values that are kept and read repeatedly take
-// it, that is weights, tables, keys and values. Formats whose linear layers have other
-// operands than the rest (int8, f16-sum, int4) get them from
-// QuantizeProducts.cpp, keys and values of caches their own type from KeepRows.cpp.
+// f16 is a storage format: only values that are kept and read repeatedly become
+// f16, namely weights, tables, keys and values. Formats whose linear layers
+// have different operands (int8, f16-sum, int4) are handled in
+// QuantizeProducts.cpp, keys and values of caches in KeepRows.cpp.
 //
-// A value is rounded right behind the op that computes it: kernels then round
-// once what they store, not in each column tile what it reads.
+// Rounding is placed directly after the op that computes a value. Kernels then
+// round once when they store, not in every column tile that reads.
 
 #include "ProductRewrites.h"
 
@@ -36,7 +36,7 @@ namespace heddle::transformer {
 
 namespace {
 
-/// Narrows operands of products; `known` shares rounded values among readers.
+/// Narrows operands of products. `known` shares rounded values between readers.
 class Rounder {
 public:
   Rounder(ModuleOp module, const NumberFormat &format, const KeptValues &kept)
@@ -49,7 +49,7 @@ public:
     module.walk([&](HeadProductsOp op) { narrow(op.getInputMutable(), {&op.getWeightMutable()}); });
     module.walk([&](FfnOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
     module.walk([&](AttentionOp op) {
-      SmallVector<OpOperand *> anew; // what caches keep has its type
+      SmallVector<OpOperand *> anew; // without values whose type the cache determines
       for (OpOperand *operand : {&op.getKeyMutable(), &op.getValueMutable()})
         if (!kept.contains(operand->get()))
           anew.push_back(operand);
@@ -62,8 +62,8 @@ public:
   }
 
 private:
-  /// Narrows all operands of a product or none: `operand` if rows are rounded too, and the
-  /// others.
+  /// Narrows all operands of a product or none: `others`, and also `operand` if the format rounds
+  /// rows.
   void narrow(OpOperand &operand, ArrayRef<OpOperand *> others) {
     SmallVector<OpOperand *> all(others);
     if (!roundsRows && !isF32(operand.get()))
@@ -80,7 +80,7 @@ private:
     return cast<RankedTensorType>(value.getType()).clone(element);
   }
 
-  /// The value in the narrow type, created once behind its definition.
+  /// The value in the narrow type, created once after its definition.
   Value rounded(Value value) {
     if (isNarrow(value))
       return value;
@@ -100,15 +100,15 @@ private:
   OpBuilder builder;
   const KeptValues &kept;
   Type element;
-  bool roundsRows; ///< whether first operands of products are rounded too
+  bool roundsRows; ///< whether the first operands of products are rounded too
   llvm::DenseMap<Value, Value> known;
 };
 
 struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
   using SetPrecisionBase::SetPrecisionBase;
 
-  /// Marks attention that matrix units may not take: `widens`: of f32 with keys of f16; `isNarrow`: all
-  /// of it if some returns weights or statistics.
+  /// Marks attentions that must not use matrix units. With `widens`: f32 attentions whose keys are
+  /// f16. With `isNarrow`: all attentions, if any of them returns weights or statistics.
   void keepFromMatrices(bool widens, bool isNarrow) {
     bool returnsWeights = false;
     getOperation().walk([&](AttentionOp op) { returnsWeights |= op.getWeights() || op.getLse(); });
@@ -137,7 +137,7 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
       quantizeProducts(getOperation(), *format);
     FailureOr<KeptValues> kept = keepRows(getOperation(), *cache, !cacheDtype.empty());
     if (failed(kept))
-      return signalPassFailure(); // keepRows said why
+      return signalPassFailure(); // keepRows emitted the error
     keepFromMatrices(*cache == DType::F16 && format->others == DType::F32,
                      format->others != DType::F32);
     if (format->others != DType::F32)

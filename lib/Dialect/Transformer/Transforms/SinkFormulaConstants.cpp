@@ -16,7 +16,8 @@ namespace heddle::transformer {
 #define GEN_PASS_DEF_SINKFORMULACONSTANTS
 #include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
 
-/// One copy serves all uses in a region. Always legal, because constants have no operands.
+/// Sinks constants into a region, one copy for all uses. This is always legal, because constants
+/// have no operands.
 static void sinkConstants(Region &formula) {
   OpBuilder b(formula);
   llvm::DenseMap<Operation *, Operation *> copies;

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One header for the dialect, its types, attributes and ops.
+// The kernel dialect with its types, attributes and ops.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h"

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes and dimensions of views, and the generated types and attributes.
-// Attributes that hold values of a program are complete only where
+// Sizes and dimensions of views, and the generated types and attributes of the
+// kernel dialect. Attributes that hold program values are complete only if
 // Support/Program.h is included.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Port;
 
 namespace heddle::kernel {
 
-/// A constant, or the name of one of the kernel's scalars; exactly one is set.
+/// A constant (`value`), or the name of one of the kernel's scalars.
 struct Size {
   mlir::StringAttr name;
   int64_t value = 0;
@@ -43,13 +43,13 @@ struct Size {
     return llvm::hash_combine(size.name.getAsOpaquePointer(), size.value);
   }
 
-  /// Conversion to an attribute of an op (a string or an i64), and back.
+  /// Converts to and from an attribute of an op, which is a string or an i64.
   mlir::Attribute toAttribute(mlir::MLIRContext *context) const;
   static Size fromAttribute(mlir::Attribute attribute);
 };
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Size &size);
 
-/// A dimension of a view: the number of valid elements, and of places that store them.
+/// A dimension of a view: the number of valid elements (extent) and of stored elements (pitch).
 struct ViewDim {
   Size extent, pitch;
 
@@ -73,15 +73,16 @@ struct ViewDim {
 
 namespace heddle::kernel {
 
-/// Whether a mapping is one of CPUs.
+/// Whether a mapping is for CPUs.
 bool isOfCpu(Mapping mapping);
 /// Whether a mapping loads blocks of both operands of products over features into workgroup memory.
 bool stages(Mapping mapping);
-/// Whether a mapping multiplies by a matrix unit.
+/// Whether a mapping multiplies with a matrix unit.
 bool usesMatrixUnit(Mapping mapping);
-/// Whether the chunks of a row's keys are computed at once by groups of invocations, which meet at barriers.
+/// Whether the chunks of a row's keys are computed at once by groups of invocations, which meet at
+/// barriers.
 bool splitsKeys(Mapping mapping);
-/// Whether a mapping needs a product over rows, next to one over features.
+/// Whether a mapping requires a product over rows in addition to a product over features.
 bool isOfAttention(Mapping mapping);
 
 } // namespace heddle::kernel

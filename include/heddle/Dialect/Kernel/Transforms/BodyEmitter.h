@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BodyEmitter, the walker that both lowerings of kernel.func share. It emits a
-// body for one fragment of the tile: a grid of native vectors in registers,
-// whose place in the tile the target decides.
+// Emits a tiled body for one fragment of the tile, for both lowerings of
+// kernel.func. A fragment is a grid of native vectors in registers. The target
+// chooses its position in the tile.
 //
 //   tensor<96x64xf32>  a fragment of rows x vectors registers vector<Wxf32>
 //   tensor<1x64xf32>   one row of registers
@@ -14,8 +14,9 @@
 //
 // Elementwise ops are cloned once for each register. A contraction is one loop
 // that carries its accumulators. Ops on tiles wider than the fragment
-// (`isWide`) are gathered in loop nests, which the target emits as column
-// loops. A target supplies placement and memory, and may override any op.
+// (`isWide`) are grouped in loop nests, which the target emits as column loops.
+// A target implements placement and memory, and it may override the emission of
+// any op.
 #pragma once
 
 #include "heddle/Dialect/ElementFormats.h"
@@ -35,18 +36,20 @@ struct BoundView {
   llvm::SmallVector<mlir::Value> extents, pitches;
 };
 
-/// Columns of a store that lie side by side in one matrix, where those of its tile may not (StoreOp).
+/// Columns of a store that are contiguous in one matrix, although all columns of its tile may not
+/// be (see StoreOp).
 struct StorePiece {
-  mlir::Value matrix;   ///< elements from the matrix that the op's indices name; null: none
-  mlir::Value column;   ///< of the first in that matrix; in its padding where they are not stored
-  mlir::Value isStored; ///< i1; null: always
+  mlir::Value matrix; ///< in elements from the matrix selected by the op's indices; null: none
+  /// First column in that matrix. It is in the matrix's padding if the columns are not stored.
+  mlir::Value column;
+  mlir::Value isStored; ///< i1; null means always stored
 };
 
 /// The part of a tile that is in registers.
 struct Fragment {
-  llvm::SmallVector<mlir::Value> registers; ///< row by row
+  llvm::SmallVector<mlir::Value> registers; ///< in row-major order
   int64_t rows = 0;
-  int64_t vectors = 0; ///< 0: one scalar a row
+  int64_t vectors = 0; ///< registers in a row; 0: one scalar for each row
 
   int64_t columns() const { return std::max<int64_t>(vectors, 1); }
   int64_t size() const { return rows * columns(); }
@@ -89,13 +92,13 @@ protected:
   /// Loads `count` consecutive elements.
   virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Address place,
                                                      int64_t count) = 0;
-  /// Loads the word that holds an element of numbers, as i32.
+  /// Loads the word that holds an element of a view of numbers, as i32.
   virtual mlir::Value loadWord(const BoundView &view, Address place) = 0;
   virtual void storeVector(mlir::Value value, const BoundView &view, Address place) = 0;
   virtual void storeScalar(mlir::Value value, const BoundView &view, Address place) = 0;
-  /// x * 2^n for integers n <= 127, 0 below -125.
+  /// Returns x * 2^n for integers n <= 127, and 0 for n below -125.
   virtual mlir::Value scaleByPower(mlir::Value x, mlir::Value n);
-  /// Rounds a register of f32 to `element`, or truncates i32 to i8, in the target's form.
+  /// Rounds a register of f32 to `element`, or truncates i32 to i8, in the target's representation.
   virtual mlir::Value narrow(mlir::Value value, mlir::Type element) = 0;
   /// Type in which a register holds elements of a narrow type.
   virtual mlir::Type narrowElement(mlir::Type element) const = 0;
@@ -106,12 +109,12 @@ protected:
   // Ops, which a target may override
   //===--------------------------------------------------------------------===//
 
-  /// Emits one op by its type; an op without an emitter is an error.
+  /// Emits one op by its type. An op without an emitter is an error.
   virtual mlir::LogicalResult emitOp(mlir::Operation &op);
   virtual mlir::LogicalResult emitContract(ContractOp op) = 0;
   virtual mlir::LogicalResult emitLoad(LoadOp op);
   virtual mlir::LogicalResult emitGather(GatherOp op);
-  /// The first and the last row that a gather may read of a table.
+  /// The first and the last row of `table` that a gather may read.
   virtual std::pair<mlir::Value, mlir::Value> gatherableRows(const BoundView &table);
   virtual mlir::LogicalResult emitStore(StoreOp op) = 0;
   virtual mlir::LogicalResult emitReduce(ReduceOp op);
@@ -119,21 +122,21 @@ protected:
   virtual mlir::LogicalResult emitIota(IotaOp op);
   virtual mlir::LogicalResult emitRead(ReadOp op);
   virtual mlir::LogicalResult emitMask(MaskOp op);
-  /// One truth for each register of the mask's tile, emitted at the insertion point.
+  /// Emits one i1 value for each register of the mask's tile, at the insertion point.
   virtual mlir::LogicalResult emitPredicate(MaskOp op, llvm::SmallVectorImpl<mlir::Value> &truth);
-  /// The registers of the mask's tile where its predicate holds, elsewhere `other`.
+  /// Emits the registers of the mask's tile where its predicate holds, and `other` elsewhere.
   virtual mlir::LogicalResult emitChoice(MaskOp op, const Fragment &tile, mlir::Value other,
                                          llvm::SmallVectorImpl<mlir::Value> &chosen);
   virtual mlir::LogicalResult emitLookup(LookupOp op);
   virtual mlir::LogicalResult emitTableRange(TableRangeOp op);
-  /// `view[indices]` lane by lane where `valid`, else 0; registers of i32 and i1.
+  /// Loads `view[indices]` lane by lane where `valid`, else 0, for registers of i32 and i1.
   virtual mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid);
-  /// Loads consecutive elements where `valid`, else 0; the register's first is at `indices` lane 0.
+  /// Loads consecutive elements where `valid`, else 0. The first element is at lane 0 of `indices`.
   virtual mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
                                      mlir::Value valid) {
     return loadElements(view, indices, valid);
   }
-  /// Smallest and largest of the elements [from, to) of a vector of i32; the range is not empty.
+  /// The smallest and the largest of the elements [from, to) of an i32 vector; from < to.
   virtual std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view,
                                                               mlir::Value from, mlir::Value to);
   virtual mlir::LogicalResult emitFor(mlir::scf::ForOp op);
@@ -144,41 +147,41 @@ protected:
   mlir::LogicalResult emitScaleb(ScalebOp op);
   /// Emits truncf or trunci of a tile to a type narrower than a word.
   mlir::LogicalResult emitNarrowing(mlir::Operation &op);
-  /// Clones an op on scalars, with the target's type in place of index.
+  /// Clones an op on scalars, with the target's index type instead of index.
   mlir::LogicalResult emitScalarOp(mlir::Operation &op);
   mlir::LogicalResult emitIndexCast(mlir::arith::IndexCastOp op);
 
-  /// Emits ops in order; ops on wide tiles in loop nests.
+  /// Emits ops in order, and ops on wide tiles in loop nests.
   mlir::LogicalResult emitOps(llvm::ArrayRef<mlir::Operation *> ops);
-  /// Emits what `ops` begin with in an order of the target's own; returns how many it took.
+  /// Emits a prefix of `ops` in an order chosen by the target. Returns the number of ops emitted.
   virtual mlir::FailureOr<size_t> emitTogether(llvm::ArrayRef<mlir::Operation *> ops) {
     return size_t(0);
   }
   mlir::LogicalResult emitBlock(mlir::Block &block);
-  /// Whether a tile does not fit a fragment, so that its ops stand in loop nests.
+  /// Whether a tile does not fit a fragment, so that its ops are emitted in loop nests.
   virtual bool isWide(mlir::RankedTensorType type) const { return false; }
-  /// Whether the column loop of a nest is being emitted; its ops are then emitted one by one.
+  /// Whether the column loop of a nest is being emitted, in which ops are emitted one by one.
   virtual bool inColumnLoop() const { return false; }
-  /// Emits ops on wide tiles of one width as one column loop. None needs the result of a reduction
-  /// or contraction of the nest.
+  /// Emits ops on wide tiles of equal width as one column loop. The ops must not use results of
+  /// reductions or contractions of this nest.
   virtual mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> run);
-  /// Whether an op is rematerialized at each use instead of emitted in order, so that it ends no
+  /// Whether an op is rematerialized at each use instead of emitted in order. Such an op ends no
   /// nest.
   virtual bool recomputes(mlir::Operation &op) const;
-  /// Registers of a tile that has none: recomputed here, or (in targets) loaded from its memory.
+  /// Returns registers of a tile that has none: recomputed here, or loaded from memory by a target.
   virtual mlir::FailureOr<Fragment> materialize(mlir::Value tile);
-  /// Whether a target carries this value through loops and branches by itself. Then `carry` is called
-  /// where the value is handed on, and `carried` binds it where it arrives.
+  /// Whether the target itself carries this value through loops and branches. If so, `carry` is
+  /// called where the value is yielded, and `carried` binds it where it is received.
   virtual bool carriesItself(mlir::Value value) const { return false; }
   virtual mlir::LogicalResult carry(mlir::Value value) { return mlir::success(); }
   virtual void carried(mlir::Value value) {}
 
   //===--------------------------------------------------------------------===//
-  // Helpers, also of products and element loops
+  // Helpers, also used by products and element loops
   //===--------------------------------------------------------------------===//
 
 public:
-  /// The fragment of a tile: its registers if there are any, else by materialize().
+  /// The fragment of a tile: its registers if it has any, otherwise the result of materialize().
   mlir::FailureOr<Fragment> use(mlir::Value tile);
   /// A scalar operand in the target's types.
   mlir::Value scalar(mlir::Value value);
@@ -203,21 +206,22 @@ public:
 
   /// Distance in elements between neighbours of dimension `dim`.
   mlir::Value stride(const BoundView &view, int64_t dim);
-  /// Offset of the points that leading `indices` name: all but the last `kept` dimensions of the
-  /// view.
+  /// Offset of the points selected by leading `indices`, that is, all but the last `kept`
+  /// dimensions of the view.
   mlir::Value pointOffset(const BoundView &view, mlir::ValueRange indices, int64_t kept);
-  /// Addresses of a fragment's registers, given its first row and column in the view (`row` null in
-  /// vectors).
+  /// Addresses of a fragment's registers, given its first row and column in the view. `row` is null
+  /// for vectors.
   llvm::SmallVector<Address> places(const BoundView &view, mlir::Value offset, mlir::Value row,
                                     mlir::Value column, const Fragment &shape, int64_t tileColumns);
-  /// The row of a store that `row`, at most a ring behind, stands for.
+  /// The row that a store writes for `row`: reduced by the size of the ring if it reaches that
+  /// size. `row` must be below twice the size.
   mlir::Value inRing(StoreOp op, mlir::Value row);
-  /// The piece of a store in pieces that begins at column `inTile` of its tile.
+  /// The group of contiguous columns of a store that begins at column `inTile` of its tile.
   StorePiece pieceOf(StoreOp op, mlir::Value inTile);
-  /// The addresses of `places` of a store to row-major memory.
+  /// Like `places`, for a store to row-major memory.
   llvm::SmallVector<Address> storedPlaces(StoreOp op, mlir::Value offset, mlir::Value row,
                                           mlir::Value column, const Fragment &shape);
-  /// Loads the elements of a row in panels whose first are at `place`, as f32.
+  /// Loads a vector of elements of a row in panels, starting at `place`, as f32.
   mlir::Value loadFromPanels(const BoundView &view, Address place);
   /// Addresses of the registers of a load from row-major memory.
   llvm::SmallVector<Address> loadPlaces(LoadOp op);
@@ -234,33 +238,34 @@ public:
   mlir::Value asWords(mlir::Value floats);
   mlir::Value asFloats(mlir::Value words);
   mlir::Value wordConstant(int32_t word, mlir::Type like);
-  /// The even (low) and the odd (high) bf16 of words, as f32.
+  /// The even (low) and the odd (high) bf16 of each word, as f32.
   std::pair<mlir::Value, mlir::Value> halvesOf(mlir::Value words);
-  /// One byte of each word as i32, with its sign or without.
+  /// One byte of each word as i32, sign-extended or zero-extended.
   mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
-  /// The elements of narrow type in words, as f32: lane l takes the element l modulo those of a word.
+  /// Elements of a narrow type in words, as f32. Lane l takes element l mod n of its word, which
+  /// holds n elements.
   mlir::Value widenedLanes(mlir::Value words, mlir::Type element);
-  /// c plus the four products of the bytes of two words, exact. Bytes of `a` are unsigned, those of
-  /// `b` signed; `c` is a vector of i32. Overridden by targets that have an instruction for it.
+  /// c plus the four products of the bytes of two words, exact. Bytes of `a` are unsigned, bytes of
+  /// `b` are signed, and `c` is a vector of i32. Targets with a matching instruction override it.
   virtual mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c);
-  /// Words whose high halves are the nearest bf16 of numbers that are normal or zero, ties to even; the
-  /// low halves are anything.
+  /// Words whose high halves are the nearest bf16 to `floats`, ties to even. The numbers must be
+  /// normal or zero; the low halves are unspecified.
   mlir::Value nearestWords(mlir::Value floats);
   /// f32 values rounded to bf16 in the high halves of words; the low halves are zero.
   mlir::Value roundedWords(mlir::Value floats);
-  /// Widens the f16 in the low halves of words (high halves are zero) to f32. Integer ops only, so
-  /// that no denormal mode matters.
+  /// Widens the f16 in the low halves of words, whose high halves are zero, to f32. Independent of
+  /// the denormal mode.
   mlir::Value widenedHalves(mlir::Value words);
-  /// f32 values rounded to f16, in the low halves of words; the high ones are zero.
+  /// Rounds f32 values to f16 in the low halves of words. The high halves are zero.
   mlir::Value roundedHalves(mlir::Value floats);
 
   mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Registers that make up the 16 virtual lanes of a row reduction.
   int64_t laneGroups() const { return std::max<int64_t>(16 / width, 1); }
-  /// Accumulates a row's registers in its lanes, ascending; a null lane is empty.
+  /// Accumulates a row's registers into its lanes, in ascending order. A null lane is empty.
   void accumulateLanes(ReduceKind kind, const Fragment &from, int64_t row,
                        llvm::MutableArrayRef<mlir::Value> groups);
-  /// Reduces the lanes to a scalar, by the fixed tree.
+  /// Reduces the lanes to a scalar by the fixed tree.
   mlir::Value reduceLanes(ReduceKind kind, llvm::SmallVector<mlir::Value> groups);
 
   mlir::Value constant(int64_t value);
@@ -273,23 +278,23 @@ public:
   mlir::Value maximum(mlir::Value a, mlir::Value b);
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
-  /// Emits a loop that carries `values`: `body` reads and sets them for one step.
+  /// Emits a loop that carries `values`. `body` emits one step, which reads and updates them.
   void loopOver(mlir::Value from, mlir::Value to, int64_t step,
                 llvm::SmallVectorImpl<mlir::Value> &values,
                 llvm::function_ref<void(mlir::Value index)> body);
   /// Moves the insertion point into a new loop without carried values.
   mlir::scf::ForOp loopBy(mlir::Value from, mlir::Value to, int64_t step);
-  /// Moves the insertion point into a new branch that is taken where `condition` holds.
+  /// Moves the insertion point into a new branch that runs if `condition` holds.
   void enterIf(mlir::Value condition);
   Address moved(Address place, mlir::Value dynamic, int64_t constant = 0);
 
   static bool isTile(mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); }
-  /// Whether the op, or an op inside it, reads or yields tiles.
+  /// Whether the op or an op inside it reads or yields tiles.
   static bool touchesTiles(mlir::Operation &op);
   /// Elements in a word of 4 bytes.
   static int64_t perWord(mlir::Type element) { return formatOf(element).perWord; }
   static int64_t perWord(const BoundView &view) { return perWord(view.type.getElementType()); }
-  /// A register's or scalar's type with other elements.
+  /// `type` with other elements, for the type of a register or scalar.
   static mlir::Type withElement(mlir::Type type, mlir::Type element);
   static int64_t columnsOf(mlir::Type tile) {
     return mlir::cast<mlir::RankedTensorType>(tile).getDimSize(1);
@@ -310,7 +315,7 @@ protected:
   /// Cached bytes of words, emitted in the block of the words. The key is 2 * byte + isSigned.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> bytes;
 
-  /// Width of the wide tiles on which the op works column by column; 0 if there are none.
+  /// Width of the wide tiles that the op processes column by column; 0 if there are none.
   int64_t nestColumns(mlir::Operation &op) const;
   using OpSet = llvm::SmallPtrSet<mlir::Operation *, 16>;
   bool dependsOn(mlir::Operation &op, const OpSet &ops) const;

@@ -1,4 +1,4 @@
-//===- MergedHeads.h - Heads that attention puts side by side ---*- C++ -*-===//
+//===- MergedHeads.h - Padding of merged heads -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace heddle::transformer {
 
-/// Whether attention pads the heads that it merges. Those that share keys are the rows of one tile in a
-/// step, which memory holds one behind another where each is padded.
+/// Whether attention pads the heads that it merges. Heads that share keys are the rows of one tile
+/// in a step. Memory holds these heads one after another if each is padded.
 inline bool padsHeads(MergeHeadsOp merge) {
   auto heads = llvm::cast<mlir::ShapedType>(merge.getInput().getType());
   const int64_t count = heads.getDimSize(1), size = heads.getDimSize(3);

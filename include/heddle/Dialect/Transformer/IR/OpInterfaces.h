@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interfaces of OpInterfaces.td, the values that their methods exchange,
-// and the traits that passes use.
+// The interfaces of OpInterfaces.td, the types that their methods use, and the
+// traits that passes query.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -23,15 +23,15 @@ using Shape = llvm::SmallVector<SizeExpr, 4>;
 
 SizeExpr product(llvm::ArrayRef<SizeExpr> sizes);
 
-/// Expressions of a list of names and integers, as in `dims = ["B", 8, "P", 64]`.
+/// Converts a list of names and integers, as in `dims = ["B", 8, "P", 64]`, to expressions.
 Shape dimsFromAttr(mlir::ArrayAttr dims);
-/// Like dimsFromAttr, for a list that may hold expressions too, such as `transformer.broadcast`.
+/// Like dimsFromAttr, but the list may also hold expressions, as in `transformer.broadcast`.
 Shape sizesFromAttr(mlir::ArrayAttr sizes);
-/// The default of an argument that carries the attribute `transformer.default`; none for another
-/// form of the attribute, and for an argument without one.
+/// Converts the attribute `transformer.default` of an argument. None if the attribute is null or
+/// malformed.
 std::optional<DefaultInput> defaultFromAttr(mlir::Attribute attribute);
 
-/// A condition on dimensions that `what` relies on: left = right, or left <= right.
+/// A condition on dimensions, left = right or left <= right. `what` names its subject in errors.
 struct ShapeEquality {
   SizeExpr left, right;
   std::string what;
@@ -42,28 +42,29 @@ struct ShapeEquality {
 
 namespace heddle::transformer {
 
-/// Attributes and operands that change or extend the scores of an attention; null if absent.
+/// Attributes and operands of an attention that change or extend its scores; null if absent.
 struct ScoreRules {
   mlir::Value bias, sinks;
-  mlir::Value keyCounts; ///< keys of each sequence that exist; null: all
-  mlir::Value keyScales; ///< of keys that are codes; null: they are numbers
+  mlir::Value keyCounts; ///< number of existing keys of each sequence; null: all
+  mlir::Value keyScales; ///< scales of keys that are codes; null: keys are numbers
   mlir::FloatAttr softcap, hiddenScore;
 
   bool operator==(const ScoreRules &) const = default;
 };
 
-/// Storage of a kernel's operand. A table is read only at the rows that are looked up. Panels are
-/// packed with the model, or by the kernel that computes keys.
+/// Storage of a kernel's operand. Only the looked-up rows of a table are read. Panels are packed
+/// with the model, or by the kernel that computes keys.
 enum class OperandStorage { Vector, Rows, Table, Panels };
 
-/// The default storage: vectors are dense, all else are rows.
+/// The default storage: vectors are dense, other tensors are rows.
 OperandStorage storageByRank(mlir::OpOperand &operand);
-/// The storage that the reading op asks for.
+/// The storage that the op of this operand requires.
 OperandStorage storageOf(mlir::OpOperand &operand);
-/// Whether the reading op takes a weight as this operand.
+/// Whether the op of this operand accepts a weight for it.
 bool takesWeight(mlir::OpOperand &operand);
 
-/// A table that the runtime fills, one row a position. The op reads as many rows as its result has.
+/// A table that the runtime generates, with one row for each position. The op reads one row for
+/// each row of its result.
 struct RowTable {
   std::string generator; ///< name of the generator in a program
   int64_t columns;
@@ -75,7 +76,7 @@ struct RowTable {
 /// Symbolic shapes of tensors over a function's dimensions, and the conditions of its ops.
 class SymbolicShapes {
 public:
-  /// The shape of a tensor; the value of a length that a session counts.
+  /// The shape of a tensor. For a length that a session counts, the only entry is its value.
   const Shape &of(mlir::Value value) const { return shapes.find(value)->second; }
   bool knows(mlir::Value value) const { return shapes.contains(value); }
   void set(mlir::Value value, Shape shape) { shapes[value] = std::move(shape); }
@@ -86,14 +87,15 @@ public:
   /// Whether the runtime binds the dimension to 1 or to the full size (`transformer.broadcast`).
   bool isOneOrFull(const SizeExpr &size) const { return oneOrFull.contains(size.dimName()); }
 
-  /// Makes `name` the length of caches whose sequences have rows of their own number: tables over
-  /// their keys may be longer.
+  /// Marks `name` as the length of caches that count rows for each sequence. Tables over their keys
+  /// may be longer than the length.
   void countRows(llvm::StringRef name) { counted.insert(name); }
   /// The shape of a state's content before the call.
   const Shape &ofState(mlir::StringAttr name) const { return states.find(name)->second; }
   bool isCounted(const SizeExpr &size) const { return counted.contains(size.dimName()); }
 
-  /// Gives results the shape of the first operand, except for features that their types have.
+  /// Gives results the shape of the first operand, except for features that are static in their
+  /// types.
   void inferRows(mlir::Operation *op);
 
 protected:
@@ -103,7 +105,7 @@ protected:
   llvm::DenseMap<mlir::StringAttr, Shape> states;
 };
 
-/// The static sizes of a type; dynamic ones are left to the caller.
+/// The static sizes of a type. The caller fills in dynamic sizes.
 Shape staticShape(mlir::Type type);
 
 /// Collects the limits that the readers of an integer argument put on its values.
@@ -115,22 +117,22 @@ public:
   const SymbolicShapes &shapes;
 
   virtual void addBelow(const SizeExpr &high) = 0;
-  /// Values are starts of documents, below `high`; a document has at most `maxLength` rows, 0 for any
-  /// number.
+  /// Values are starts of documents below `high`. A document has at most `maxLength` rows; 0 means
+  /// no limit.
   virtual void addStarts(const SizeExpr &high, int64_t maxLength = 0) = 0;
-  /// Values count inside the documents that `starts` cuts.
+  /// Values count rows within the documents that begin at `starts`.
   virtual void addWithin(mlir::Value starts) = 0;
-  /// The readers of `copy` read the same values.
+  /// Adds the limits of the readers of `copy`, which holds the same values.
   virtual void addReadersOf(mlir::Value copy) = 0;
 };
 
-/// An op that reduces whole rows, and so cannot run on the tiles of another kernel.
+/// An op that reduces whole rows. It cannot run on the tiles of another kernel.
 template <typename ConcreteOp>
 class ReducesRows : public mlir::OpTrait::TraitBase<ConcreteOp, ReducesRows> {};
 /// An op that multiplies matrices.
 template <typename ConcreteOp>
 class Contracts : public mlir::OpTrait::TraitBase<ConcreteOp, Contracts> {};
-/// An op that treats all leading dimensions alike, as one number of rows.
+/// An op that treats all leading dimensions alike, as if they were one dimension of rows.
 template <typename ConcreteOp>
 class RowsAlike : public mlir::OpTrait::TraitBase<ConcreteOp, RowsAlike> {};
 
@@ -140,7 +142,7 @@ class RowsAlike : public mlir::OpTrait::TraitBase<ConcreteOp, RowsAlike> {};
 
 namespace heddle::transformer {
 
-/// The ops of a block that read tables, one a table: the first one that does.
+/// The ops of a block that read tables: for each table, the first op that reads it.
 llvm::SmallVector<TransformerOpInterface> readersOfTables(mlir::Block &block);
 
 } // namespace heddle::transformer

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slopes of bias.alibi and bucket starts of bias.relative, for kernels and the
-// reference.
+// Slopes of bias.alibi and bucket starts of bias.relative, shared by kernels
+// and the reference.
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"
@@ -15,8 +15,8 @@ namespace heddle::transformer {
 /// The slope of each head of bias.alibi.
 llvm::SmallVector<float> alibiSlopes(int64_t heads);
 
-/// The smallest distance of each bucket of one direction of bias.relative. A distance belongs to
-/// the last bucket whose start is not above it.
+/// The smallest distance of each bucket, for one direction of bias.relative. A distance belongs to
+/// the last bucket whose start does not exceed it.
 llvm::SmallVector<int32_t> bucketStarts(int64_t buckets, int64_t maxDistance);
 
 } // namespace heddle::transformer

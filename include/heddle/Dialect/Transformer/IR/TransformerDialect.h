@@ -1,8 +1,8 @@
-//===- TransformerDialect.h - The language's dialect -----------*- C++ -*-===//
+//===- TransformerDialect.h - The transformer dialect ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect, its types and its attributes, without its ops.
+// The transformer dialect with its types and attributes, without its ops.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"

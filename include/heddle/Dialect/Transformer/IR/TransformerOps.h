@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The op classes of the transformer dialect, and the traits and helpers that
-// their definitions name.
+// The ops of the transformer dialect, and the traits and helpers that their
+// definitions use.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
@@ -34,7 +34,7 @@ class AttentionStatisticsOp;
 class StateOp;
 
 namespace detail {
-/// The grammar of dimension names, for messages.
+/// The grammar of dimension names, for error messages.
 inline constexpr llvm::StringLiteral dimName =
     "a name of letters, digits, _ and . that begins with a letter or _";
 /// Whether `text` can name a dimension in size expressions (Support/SizeExpr.h).
@@ -60,7 +60,7 @@ public:
   }
 };
 
-/// A mask or score rule, which only other ones and attention of the same block may use.
+/// A mask or score rule. Only masks, score rules and attention of the same block may use it.
 template <typename ConcreteOp>
 class StaysInBlock : public mlir::OpTrait::TraitBase<ConcreteOp, StaysInBlock> {
 public:
@@ -69,7 +69,7 @@ public:
   }
 };
 
-/// The region of a formula: four i32 arguments, and ops that have a value everywhere.
+/// The region of a formula: four i32 arguments, and ops that are defined for all operands.
 template <typename ConcreteOp>
 class WhereRegion : public mlir::OpTrait::TraitBase<ConcreteOp, WhereRegion> {
 public:
@@ -84,23 +84,25 @@ public:
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h.inc"
 
 namespace heddle::transformer {
-/// The `documents starts` among the conjuncts of a mask, which may be null; or null.
+/// The conjunct `documents starts` of a mask, or null. `mask` may be null.
 MaskDocumentsOp packedDocumentsOf(mlir::Value mask);
 /// Whether an op reads `value` as the keys of scores.
 bool readAsKeys(mlir::OpOperand &use);
-/// The state whose content `value` is, stored or just appended; null for another value.
+/// The name of the state whose content `value` is, stored or just appended; null for other values.
 mlir::StringAttr stateOf(mlir::Value value);
-/// The states of a module by name. A pass asks once: `lookupState` of one op searches the module.
+/// The states of a module by name. A pass calls this once, because `lookupState` of an op searches
+/// the module.
 llvm::DenseMap<mlir::StringAttr, StateOp> statesOf(mlir::ModuleOp module);
 
-// Rounding, an op of its own (`arith.truncf`), is where a value is stored: what computes, and the
-// kernel that it belongs to, is asked of the value before it. Nothing else names the op before tiling.
+// Rounding (`arith.truncf`) is a separate op and marks where a value is stored. Analyses of the
+// computing op and of its kernel look through it. Before tiling, only these helpers depend on the
+// rounding op.
 
 /// Whether an op rounds a value to a narrower type.
 bool isRounding(mlir::Operation *op);
-/// The value that a rounding rounds, or the value itself.
+/// The operand of a rounding, or the value itself.
 mlir::Value beforeRounding(mlir::Value value);
-/// The value in the type `element`: rounded, unless it has that type.
+/// The value rounded to the type `element`, or the value itself if it has that type.
 mlir::Value roundedTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                       mlir::Type element);
 } // namespace heddle::transformer

@@ -7,10 +7,10 @@
 
 namespace heddle::transformer {
 
-/// Attribute of an attention that matrix units may not take, though its types are such: of f32 whose
-/// keys and values caches keep as f16, since the units round queries; and of a model one of whose
-/// functions returns weights, which are computed without them, so that all its functions give the same
-/// bits.
+/// Attribute of an attention that must not use matrix units, although its types permit them. It
+/// marks two cases. In an f32 attention whose cached keys and values are f16, the units would round
+/// queries. In a model with a function that returns weights, the weights are computed without the
+/// units, and all functions must give the same bits.
 constexpr llvm::StringLiteral withoutMatrices = "transformer.without_matrices";
 
 } // namespace heddle::transformer

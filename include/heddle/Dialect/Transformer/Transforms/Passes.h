@@ -1,9 +1,8 @@
-//===- Passes.h - Rewrites inside the language -----------------*- C++ -*-===//
+//===- Passes.h - Passes of the transformer dialect ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes that read and write only the transformer dialect; described in
-// Passes.td.
+// Passes from the transformer dialect to itself, described in Passes.td.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
