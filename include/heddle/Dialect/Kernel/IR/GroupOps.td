@@ -16,12 +16,13 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
-  let summary = "ops that become one kernel";
+  let summary = "a group of ops that become one kernel";
   let description = [{
-    The region computes on tensors; its arguments are the operands. `root` is the kind of kernel; `name` helps readers and becomes part of the
-    kernel's name.
+    The region computes on tensors, and its arguments are the operands. `root` is the kind of
+    kernel. `name` helps readers and becomes part of the kernel's name.
 
-    C1: the region's arguments have the operands' types. C2: the region ends in a `kernel.yield` of the results' types.
+    C1: the region's arguments have the operands' types. C2: the region ends in a `kernel.yield` of
+    the results' types.
 
     Example:
     ```mlir
@@ -38,8 +39,8 @@ def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
   let assemblyFormat = "`(` $inputs `)` $name attr-dict `:` functional-type($inputs, $results) $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Whether the keys of packed documents, argument 0, are only copied to panels, which begin anew with each document; argument 1
-    /// holds the documents' starts.
+    /// Whether the group only copies the keys of packed documents (argument 0) to panels, which
+    /// restart at each document. Argument 1 holds the starts of the documents.
     bool packsDocuments();
   }];
 }
@@ -47,14 +48,16 @@ def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
 def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpInterface]> {
   let summary = "a kernel over tensors, before tiling";
   let description = [{
-    A kernel that launches refer to by name; equal groups share one. Outlined definitions have `scalars`, the names of the numbers that a launch
-    passes, and attribute `kernel.layout` (`#kernel.layout`) on each argument and result.
+    A kernel that launches refer to by name. Equal groups share one definition. Outlined definitions
+    have `scalars`, the names of the numbers that a launch passes, and the attribute `kernel.layout`
+    (`#kernel.layout`) on each argument and result.
 
-    `plans`, which `plan-kernels` adds for a target, holds the plan of the kernel and, where there is a second form of it for launches with few rows,
-    the plan of that form.
+    `plans` is added by `plan-kernels` for a target. It holds the plan of the kernel and, if the
+    kernel has a second form for launches with few rows, the plan of this form.
 
-    C1: the region ends in a `kernel.yield` of the results' types. C2: where there are `scalars`, each argument and result has a layout over them.
-    C3: `plans`, where they are given, are one or two, each with a `tile`.
+    C1: the region ends in a `kernel.yield` of the results' types. C2: if `scalars` is present, each
+    argument and result has a layout over these scalars. C3: `plans`, if present, has one or two
+    plans, each with a `tile`.
 
     Example:
     ```mlir
@@ -77,10 +80,10 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// Whether the keys of packed documents, argument 0, are only copied to panels, which begin anew with each document; argument 1
-    /// holds the documents' starts.
+    /// Whether the kernel only copies the keys of packed documents (argument 0) to panels, which
+    /// restart at each document. Argument 1 holds the starts of the documents.
     bool packsDocuments();
-    /// Storage of arguments and results, by C2.
+    /// Layouts of arguments and results; C2 requires them if `scalars` is present.
     LayoutAttr getArgLayout(unsigned index) { return getArgAttrOfType<LayoutAttr>(index, LayoutAttr::name); }
     LayoutAttr getResultLayout(unsigned index) { return getResultAttrOfType<LayoutAttr>(index, LayoutAttr::name); }
   }];

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans, which say how a target runs a body, layouts, and enumerations of the ops.
+// Plans, which define how a target runs a body; layouts; enumerations of the
+// ops.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD
@@ -48,34 +49,41 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
   let mnemonic = "plan";
   let summary = "how a target runs a body";
   let description = [{
-    `mapping` says who computes which part of a tile:
+    `mapping` assigns the parts of a tile to threads or invocations:
 
-    | mapping | device | a body with | who computes what |
+    | mapping | device | a body with | assignment |
     |---|---|---|---|
-    | `cpu_tiles` | CPU | any ops | A thread takes the tile by fragments of rows, each from the first op to the last; carried tiles are in registers. |
-    | `cpu_strips` | CPU | a product over rows | Loops of the body are outside of the fragments of rows; carried tiles are in memory. |
-    | `strided` | GPU | no product | Invocations of a row take every n-th group of four columns. |
-    | `blocked` | GPU | products | An invocation takes a block of rows and columns and loads its operands. |
-    | `own_rows` | GPU | products over features and rows | An invocation takes whole rows; nothing is exchanged. |
-    | `split_keys` | GPU | products over features and rows | A tile is one row. Groups of invocations take chunks of its keys, whose results are merged in order. |
+    | `cpu_tiles` | CPU | any ops | A thread processes a tile in fragments of rows and runs all ops on a fragment before the next one. Carried tiles are in registers. |
+    | `cpu_strips` | CPU | a product over rows | The loops of the body enclose the loop over fragments of rows. Carried tiles are in memory. |
+    | `strided` | GPU | no product | The invocations of a row take every n-th group of four columns. |
+    | `blocked` | GPU | products | An invocation takes a block of rows and columns and loads its own operands. |
+    | `own_rows` | GPU | products over features and rows | An invocation takes whole rows. Invocations exchange no data. |
+    | `split_keys` | GPU | products over features and rows | A tile is one row. Groups of invocations take chunks of its keys, and their results are merged in order. |
     | `staged` | GPU | a product over features | As `blocked`, with blocks of both operands in workgroup memory. |
-    | `few_rows` | GPU | a product over features | As `staged`, with a row an invocation. |
-    | `matrix` | GPU | a product over features | As `staged`, multiplied by a matrix unit. |
-    | `matrix_few_rows` | GPU | a product over features | As `few_rows`, multiplied by a matrix unit. |
-    | `matrix_attention` | GPU | products over features and rows | A matrix unit multiplies both products; two invocations share a row. |
+    | `few_rows` | GPU | a product over features | As `staged`, with one row for each invocation. |
+    | `matrix` | GPU | a product over features | As `staged`, computed by a matrix unit. |
+    | `matrix_few_rows` | GPU | a product over features | As `few_rows`, computed by a matrix unit. |
+    | `matrix_attention` | GPU | products over features and rows | A matrix unit computes both products. Two invocations share a row. |
 
     Every other field has one meaning on all devices:
 
-    - `tile`: rows of the body's tiles, then columns: of a linear layer one number for each loop over columns (Planning/LinearColumns.h), of attention
-      the keys of one chunk. A body that holds whole rows has the columns of a row, one that goes over them in steps has the columns of a step.
-    - `heads`: query heads that share keys and are the rows of an attention's tile, 0 where the rows are queries.
-    - `threads`: invocations of a workgroup over the rows and over the columns of a tile; of `split_keys` over chunks and over the keys of one.
-    - `block`: steps of the reduction that a product takes at once, 0 for all; on a GPU, words of a row.
-    - `ahead`: blocks of a product that are loaded before it multiplies them. On a CPU 1 prefetches the next panels and the lines of the result, and
-      the kernel reads one more address after its arguments (Program.h).
+    - `tile`: rows of the body's tiles, followed by columns. A linear layer has one number of columns
+      for each loop over columns (Planning/LinearColumns.h); attention has the keys of one chunk. A
+      body that holds whole rows has the columns of a row, and a body that takes a row in steps has
+      the columns of a step.
+    - `heads`: number of query heads that share keys and are the rows of an attention's tile; 0 if
+      the rows are queries.
+    - `threads`: numbers of invocations of a workgroup along the rows and along the columns of a
+      tile; for `split_keys`, along the chunks and along the keys of a chunk.
+    - `block`: number of reduction steps that a product processes at once, 0 for all; on GPUs, in
+      words of a row.
+    - `ahead`: number of blocks that a product loads before it multiplies them. On CPUs, 1 enables
+      prefetching of the next panels and of the lines of the result; the kernel then takes one more
+      address after its arguments (Program.h).
 
-    C1: a mapping of GPUs has two positive `threads`, one of CPUs none. C2: mappings that stage a product over features have a positive `block`, other
-    mappings of GPUs none. C3: `tile`, where it is given, has a positive number of rows and at least one positive number of columns.
+    C1: a GPU mapping has two positive `threads`, a CPU mapping has none. C2: a mapping that stages
+    a product over features has a positive `block`; other GPU mappings have none. C3: `tile`, if
+    present, has a positive number of rows and at least one positive number of columns.
 
     ```mlir
     #kernel.plan<mapping = cpu_tiles, tile = [128, 48], block = 512, ahead = 1>
@@ -95,7 +103,7 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Invocations over rows and over columns.
+    /// Numbers of invocations along rows and along columns.
     int64_t getDown() const { return getThreads()[0]; }
     int64_t getAcross() const { return getThreads()[1]; }
     /// Rows of the body's tiles, and their columns in each of its loops over columns.
@@ -126,12 +134,17 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
   let mnemonic = "layout";
   let summary = "how an argument or result of a kernel.def is stored";
   let description = [{
-    Attribute `kernel.layout` of the arguments and results of a `kernel.def`. `view` is the memory as the tiled body sees it; an argument without a
-    view is a number that the launch passes, `scalar`. `storage` is `memory`, `weight`, or `table`: memory that the kernel reads although no operand
-    of the group stands for it. Rows of a result are stored from `at` on, or from a place of each sequence: `places` is the number of the argument that
-    holds one number a sequence, and of that with number `counts` only so many rows are stored. `slots` are the rows of a grid with one tile for each part of each document,
-    if the argument holds the documents' starts. With `ring`, row r of a matrix lies in row r mod ring; tiles of keys that start at multiples of 512 lie in
-    neighbouring rows.
+    Attribute `kernel.layout` of the arguments and results of a `kernel.def`. `view` is the memory
+    as the tiled body accesses it. An argument without a view is a number that the launch passes,
+    `scalar`. `storage` is `memory`, `weight` or `table`; a table is memory that the kernel reads
+    although no operand of the group represents it.
+
+    Rows of a result are stored from row `at` on, or from one position for each sequence. `places`
+    is the number of the argument with one position for each sequence. `counts` is the number of the
+    argument that limits how many rows of each sequence are stored. If the argument holds the starts
+    of documents, `slots` is the number of rows of a grid with one tile for each part of each
+    document. With `ring`, row r of a matrix is stored in row r mod ring; tiles of keys that start
+    at multiples of 512 are in contiguous rows.
 
     ```mlir
     #kernel.layout<view = !kernel.view<[64, 5], f32, panel = 16>, storage = weight>
@@ -151,8 +164,8 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
 
 //===- Values of Support/Program.h ---------------------------------------===//
 
-/// A structure of a program, or a size, as an attribute. Its text follows from the structure's fields: `#kernel.port<"x" f32 ["B", "16"] {dense}>`.
-/// Ops print it without name and brackets.
+/// A structure of a program, or a size, as an attribute. Its text follows from the fields of the
+/// structure: `#kernel.port<"x" f32 ["B", "16"] {dense}>`. Ops print it without name and brackets.
 class Kernel_ProgramAttr<string name, string text, string type> : AttrDef<Kernel_Dialect, name> {
   let mnemonic = text;
   let parameters = (ins AttrParameter<type, "", "const " # type # " &">:$value);

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kernel dialect: groups, kernels, tile bodies, launches and programs,
-// which the compiler makes of a model. It is not part of the language.
+// which the compiler creates from a model. It is not part of the model
+// language.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
@@ -15,8 +16,9 @@ def Kernel_Dialect : Dialect {
   let cppNamespace = "::heddle::kernel";
   let summary = "groups, kernels and their tile bodies, programs";
   let description = [{
-    The dialect serves three stages. `fused`: `kernel.group` regions over tensors. `program`: launch lists, and one `kernel.def` for each distinct
-    kernel. `tiled`: `kernel.func` bodies in value semantics on static tiles, read from and stored to views.
+    The dialect serves three stages. `fused` has `kernel.group` regions over tensors. `program` has
+    launch lists, and one `kernel.def` for each distinct kernel. `tiled` has `kernel.func` bodies
+    with value semantics on static tiles, which are loaded from and stored to views.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -26,15 +26,19 @@ def Kernel_TileOrView : AnyTypeOf<[Kernel_Tile, Kernel_View]>;
 def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
   let summary = "a kernel: a grid of workgroups that run one body";
   let description = [{
-    Arguments are views. `scalars` names the kernel's numbers, in the order in which a launch passes them. The grid has up to three axes, each a
-    number or scalar cut in tiles; the body gets the first element of its tile on each axis. A body that consists of `kernel.part` ops has one more
-    axis, the last, over the tiles of all its parts.
+    Arguments are views. `scalars` lists the names of the kernel's numbers, in the order in which a
+    launch passes them. The grid has up to three axes. Each axis is a number or a scalar divided
+    into tiles, and the body receives the first element of its tile on each axis. A body that
+    consists of `kernel.part` ops has one more axis, the last, over the tiles of all its parts.
 
-    C1: views use only listed scalars. C2: so do grid axes; tiles are positive. C3: the block's arguments are the views, then one index an axis.
-    C4: parts come alone, and leave room for their axis (at most three in all). C5: `storage`, where it is given, says `memory` or `weight` for each
-    view. C6: `few_rows`, where it is given, is the scalar of a grid axis: this kernel is a form of the one before it, which has the same arguments, for
-    launches with at most a tile of rows along that axis. C7: a body has the products that its `plan` is for. C8: an axis of the grid has tiles of as
-    many rows as the `tile` of the plan, where it is given.
+    C1: views use only listed scalars. C2: grid axes use only listed scalars, and tiles are
+    positive. C3: the block's arguments are the views, followed by one index for each axis. C4: a
+    body with parts holds only parts, and the grid has at most three axes including the axis of the
+    parts. C5: `storage`, if present, is `memory` or `weight` for each view. C6: `few_rows`, if
+    present, is the scalar of a grid axis. The kernel is then a form of the preceding kernel, with
+    the same arguments, for launches with at most one tile of rows along that axis. C7: the body has
+    the products that its `plan` requires. C8: an axis of the grid has tiles with the rows of the
+    plan's `tile`, if present.
 
     Example:
     ```mlir
@@ -51,7 +55,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
                        OptionalAttr<StrAttr>:$few_rows);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
-  // Creates the block too: views first, then one index for each grid axis.
+  // Also creates the block: its arguments are the views, then one index for each grid axis.
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::ArrayRef<::mlir::Type>":$views, "::llvm::ArrayRef<::mlir::StringRef>":$scalars,
                                  "::llvm::ArrayRef<Size>":$gridSizes, "::llvm::ArrayRef<int64_t>":$gridTiles, CArg<"PlanAttr", "{}">:$plan)>];
   let hasCustomAssemblyFormat = 1;
@@ -65,11 +69,11 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     /// Position of a scalar in the list, or -1.
     int64_t getScalarIndex(::llvm::StringRef name);
     bool hasParts();
-    /// The most rows of a form for few of them; 0: no such form.
+    /// The maximum number of rows of a form for few rows; 0 if the kernel is no such form.
     int64_t getMostRows();
     /// Whether any store writes through argument `i`.
     bool isWritten(int64_t i);
-    /// Whether argument `i` is a packed weight, by `storage`.
+    /// Whether argument `i` is a packed weight according to `storage`.
     bool isWeight(int64_t i);
     /// Whether the body has a product.
     bool multiplies();
@@ -79,7 +83,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
 def Kernel_PartOp : Kernel_Op<"part", [HasParent<"FuncOp">, SingleBlock, NoTerminator]> {
   let summary = "one of several bodies that share a launch";
   let description = [{
-    The kernel's last axis numbers the grid points of its parts one after the other; a part has one point for each of its tiles.
+    The kernel's last axis numbers the grid points of its parts consecutively. A part has one point
+    for each of its tiles.
 
     C1: the tile is positive. C2: the block has one index argument.
 
@@ -122,9 +127,10 @@ def Kernel_ScalarOp : Kernel_Op<"scalar", [Pure]> {
 //===- Views -------------------------------------------------------------===//
 
 def Kernel_SliceOp : Kernel_Op<"slice", [Pure]> {
-  let summary = "a view of lower rank, at points of the leading dimensions";
+  let summary = "fixes the leading dimensions of a view";
   let description = [{
-    C1: fewer indices than dimensions. C2: the result has the remaining dimensions, element and panel.
+    C1: there are fewer indices than dimensions. C2: the result has the remaining dimensions, the
+    element type and the panel of the view.
 
     Example:
     ```mlir
@@ -139,7 +145,7 @@ def Kernel_SliceOp : Kernel_Op<"slice", [Pure]> {
 }
 
 def Kernel_ExtentOp : Kernel_Op<"extent", [Pure]> {
-  let summary = "how many elements of a dimension are valid";
+  let summary = "the number of valid elements of a dimension";
   let description = [{
     C1: the dimension exists.
 
@@ -155,9 +161,9 @@ def Kernel_ExtentOp : Kernel_Op<"extent", [Pure]> {
 }
 
 def Kernel_ReadOp : Kernel_Op<"read", [Pure]> {
-  let summary = "one element of a view as a scalar";
+  let summary = "loads one element of a view as a scalar";
   let description = [{
-    C1: one index a dimension. C2: the result has the view's element type.
+    C1: there is one index for each dimension. C2: the result has the view's element type.
 
     Example:
     ```mlir
@@ -172,13 +178,14 @@ def Kernel_ReadOp : Kernel_Op<"read", [Pure]> {
 }
 
 def Kernel_LoadOp : Kernel_Op<"load", [Pure]> {
-  let summary = "a tile of a view";
+  let summary = "loads a tile of a view";
   let description = [{
-    From a view of rank 2 or more: leading points, then the first row and column. From a vector: `[%j]` gives 1xN, `[%i] as rows` Mx1.
-    Rows and columns past the extent may be read; their values are unspecified.
+    For a view of rank 2 or more, the indices select points of the leading dimensions, then the
+    first row and column. For a vector, `[%j]` loads a 1xN tile and `[%i] as rows` an Mx1 tile. Rows
+    and columns past the extent may be read; their values are unspecified.
 
-    C1: one index a dimension. C2: the tile has the view's element type. C3: from a vector the tile is 1xN, or Mx1 with `as rows`.
-    C4: the view is row-major.
+    C1: there is one index for each dimension. C2: the tile has the view's element type. C3: a tile
+    of a vector is 1xN, or Mx1 with `as rows`. C4: the view is row-major.
 
     Example:
     ```mlir
@@ -194,13 +201,14 @@ def Kernel_LoadOp : Kernel_Op<"load", [Pure]> {
 }
 
 def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
-  let summary = "a table row for each row of the tile";
+  let summary = "loads a table row for each row of the tile";
   let description = [{
-    `result[r, c] = view[rows[r], column + c]`, as f32: narrower elements are widened, codes become numbers. Rows past the extent of the tile may hold
-    any index: the lowering clamps it to the table.
+    `result[r, c] = view[rows[r], column + c]`, as f32: narrower elements are widened, and codes are
+    converted to numbers. Rows past the extent of the tile may hold any index; the lowering clamps
+    it to the table.
 
-    C1: the view is a table of rank 2, in panels if its elements are narrower than 4 bytes. C2: rows is Mx1 of i32 with the tile's rows. C3: the tile is
-    of f32.
+    C1: the view is a table of rank 2, in panels if its elements are narrower than 4 bytes. C2:
+    `rows` is an Mx1 tile of i32 with the tile's rows. C3: the tile is of f32.
 
     Example:
     ```mlir
@@ -214,21 +222,29 @@ def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
 }
 
 def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
-  let summary = "writes a tile to a view";
+  let summary = "stores a tile to a view";
   let description = [{
-    Leading points, then the first row and column; a view in panels takes rows at any offset. With `rows(%n)` only the first n rows of
-    the tile are written; without it rows past the extent may be written too (planned memory is rounded up). `as rows` stores an Mx1 tile to a vector.
-    With `ring`, rows go on from row 0 where they reach it.
-    With `at(%p)` row r of the tile goes to row `index + p[r]` of matrix `first index + r`; where p[r] is negative it is not stored.
+    The indices select points of the leading dimensions, then the first row and column. A view in
+    panels accepts rows at any offset. With `rows(%n)`, only the first n rows of the tile are
+    stored. Without it, rows past the extent may be stored too, because planned memory is rounded
+    up. `as rows` stores an Mx1 tile to a vector. With `ring`, rows that reach it continue at row 0.
+    With `at(%p)`, row r of the tile is stored in row `index + p[r]` of matrix `first index + r`; a
+    row with a negative p[r] is not stored.
 
-    The columns of a tile may be those of heads side by side that memory pads to multiples of 16. With `{over_heads}` columns behind the last of a
-    matrix are the first of the next one, of the third last dimension; those behind the last matrix are not stored. With `{columns = n}` only the
-    first n columns of the tile are stored, those of one head. Both are multiples of 4, and zeros are stored where rows are padded.
+    The columns of a tile may belong to several adjacent heads, each of which memory pads to a
+    multiple of 16 columns. With `{over_heads}`, columns after the last column of a matrix are the
+    first columns of the next matrix along the third last dimension; columns after the last matrix
+    are not stored. With `{columns = n}`, only the first n columns of the tile are stored, as the
+    columns of one head. The size of a head and n are multiples of 4. Zeros are stored to the
+    padding of rows.
 
-    C1: one index a dimension. C2: the tile has the view's element type. C3: `as rows` takes an Mx1 tile and a vector, vectors take nothing else.
-    C4: `at` is Mx1 of i32 with the tile's rows, of a view of rank 3 or more, with `rows` and without `ring`.
-    C5: `over_heads` takes a view of rank 4 with a static number of heads. C6: `columns` takes a view in rows and no `over_heads`, `at` or `ring`.
-    C7: both take static columns, a multiple of 4, and a tile of a multiple of 16, for `columns` of at least as many; these divide those of the view.
+    C1: there is one index for each dimension. C2: the tile has the view's element type. C3:
+    `as rows` takes an Mx1 tile and a vector, and vectors require it. C4: `at` is an Mx1 tile of i32
+    with the tile's rows. It requires a view of rank 3 or more and `rows`, and excludes `ring`. C5:
+    `over_heads` requires a view of rank 4 with a static number of heads. C6: `columns` requires a
+    row-major view of rank 2 or more and excludes `over_heads`, `at` and `ring`. C7: both require
+    that the view's columns are static and the tile's a multiple of 16. The size of a head or
+    `columns` is a multiple of 4. `columns` is at most the tile's columns and divides the view's.
 
     Example:
     ```mlir
@@ -251,9 +267,10 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
     build($_builder, $_state, tile, view, indices, places, rows, /*as_rows=*/::mlir::UnitAttr(), /*ring=*/::mlir::IntegerAttr(), /*over_heads=*/::mlir::UnitAttr(), /*columns=*/::mlir::IntegerAttr());
   }]>];
   let extraClassDeclaration = [{
-    /// Columns that the view has for the tile: of all heads where it goes over them.
+    /// Columns of the view that the tile may cover; with `over_heads`, the columns of all heads.
     Size getViewColumns();
-    /// Columns of which neighbours lie side by side in memory, from a multiple of them on; 0: all of the tile's.
+    /// Number of columns that are contiguous in memory from each of its multiples on; 0 if all
+    /// columns of the tile are.
     int64_t getPieceColumns();
   }];
   let assemblyFormat = "$tile `,` $view `[` $indices `]` (`as` `rows` $as_rows^)? (`at` `(` $places^ `:` type($places) `)`)? (`rows` `(` $rows^ `)`)? attr-dict `:` type($tile) `,` custom<View>(type($view))";
@@ -264,30 +281,57 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
 
 def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
     PredOpTrait<"C8: formats whose scales enter the sums, and no others, have `scales`, of f32, for the left's rows", CPred<"hasOwnScales()">>]> {
-  let summary = "matrix product: one ascending chain of fused multiply-adds an element";
+  let summary = "matrix product; each element is one ascending chain of fused multiply-adds";
   let description = [{
-    `%x[%i], %w[%j]`: `result[r, c] = sum over k of lhs[i + r, k] * rhs[j + c, k]`, k ascending from zero; the right view is in panels.
-    `%p, %v[%k] over rows(%n)`: `sum over s < n of lhs[r, s] * rhs[k + s, c]`; the left is a tile, n at most its columns. `{guarded}`: products with a
-    left factor of 0 are left out where a value of those rows is not finite.
-    `columns(%n)`: only the first n columns of the result are needed. `from(%f)`: nor are those before column f; with `over rows` the sum begins at
-    row f of the range. `tiles(%visited by 64)`: nor are column tiles (64 wide, counted from column 0) whose bit is not set; with `over rows` such
-    tiles of rows are left out of the sum.
-    bf16 on both sides: the sum takes pairs k, k + 1 from an even k (with `over rows` counted from row 0 of the range), the odd k first, then the even
-    one, each by a fused multiply-add; a missing partner is zero. Denormals count as zero.
-    i8 on both sides: bytes are unsigned on the left, signed on the right; the sum is an exact i32.
-    f32 or bf16 on the left, another type on the right: elements of the right become f32 as they enter, and are rounded to the left's type. Those of
-    i8 are codes, beside them `kept(%e)` has a number e for each row of the right: they stand for `e * code`, rounded to f32.
-    i8 and i4, with `scales(%s)`: bytes on the left are codes p; the right has codes q, and a scale d and a minimum m a group. A row of `scales` has e
-    and s of each group of the left's row. Group by group, from +0: `a = fma(f32(sum of p * q), e * f32(d), a)`, then `a = fma(s, f32(m), a)`.
+    The op has two forms:
 
-    C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
-    C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
-    C6: a tile of `tiles` divides the columns of the result (with `over rows`, of the left), into at most 32.
-    C7: the sides have the elements of rows and weights of a number format (`Support/Formats.h`), or the right has those of a type in which keys and
-    values are kept, with `kept` if they are codes, and only then; the result has the elements of the format's sums; with `over rows`
-    the format has no scales. Elements stored narrower than they are multiplied are widened, and summed as f32, including padding features that share
-    a word with the last one. With f16 on both sides, up to 128 products may be summed in f16 first. C8: formats whose scales enter the sums, and no
-    others, have `scales`: a view of f32 with the left's rows, each of as many numbers as the format says.
+    * `%x[%i], %w[%j]`, a product over features:
+      `result[r, c] = sum over k of lhs[i + r, k] * rhs[j + c, k]`, with k ascending from zero. The
+      right view is in panels.
+    * `%p, %v[%k] over rows(%n)`, a product over rows:
+      `sum over s < n of lhs[r, s] * rhs[k + s, c]`. The left operand is a tile with at least n
+      columns. With `{guarded}`, a product whose left factor is 0 is skipped if its right factor is
+      not finite.
+
+    Three clauses limit the work:
+
+    * `columns(%n)`: only the first n columns of the result are needed.
+    * `from(%f)`: columns before column f of the result are not needed. With `over rows`, the sum
+      begins at row f of the range.
+    * `tiles(%visited by 64)`: column tiles (64 wide, counted from column 0) whose bit is not set
+      are not needed. With `over rows`, these tiles of rows are left out of the sum.
+
+    The element types define the arithmetic:
+
+    * bf16 on both sides: the sum takes pairs k, k + 1 from an even k (with `over rows`, counted
+      from row 0 of the range). It adds the odd k first, then the even k, each by one fused
+      multiply-add. A missing partner is zero, and denormals count as zero.
+    * i8 on both sides: bytes are unsigned on the left and signed on the right. The sum is an exact
+      i32.
+    * f32 or bf16 on the left, another type on the right: elements of the right operand are
+      converted to f32 when read, and rounded to the left's type. i8 elements are codes: `kept(%e)`
+      holds a number e for each row of the right operand, and a code represents `e * code`, rounded
+      to f32.
+    * i8 and i4, with `scales(%s)`: bytes on the left are codes p. The right operand has codes q,
+      and a scale d and a minimum m for each group. A row of `scales` holds e and s for each group
+      of the left row. The sum starts at +0. For each group it computes
+      `a = fma(f32(sum of p * q), e * f32(d), a)`, then `a = fma(s, f32(m), a)`.
+
+    C1: a view on the left has an index, a tile has none. C2: without `over rows`, both operands are
+    views of rank 2 with equal last dimensions, and the right view is in panels. C3: with
+    `over rows`, the left operand is a tile and the right one a row-major view of rank 2. C4:
+    `guarded` requires `over rows`. C5: the result has the rows of the left tile. C6: a tile of
+    `tiles` divides the columns of the result (with `over rows`, of the left operand) into at most
+    32.
+
+    C7: the operands have the types of rows and weights of a number format (`Support/Formats.h`), or
+    the right operand has a type in which keys and values are kept. `kept` is present if and only if
+    the right operand holds codes that are converted. The result has the type of the format's sums.
+    With `over rows`, the format has no scales. Elements that are stored in a narrower type than
+    they are multiplied in are widened and summed as f32, including padding features that share a
+    word with the last one. With f16 on both sides, up to 128 products may be summed in f16 first.
+    C8: `scales` is present if and only if the format's scales enter the sums. It is a view of f32
+    with the left's rows, and each row has the number of scales that the format defines.
 
     Example:
     ```mlir
@@ -302,14 +346,14 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
                        OptionalAttr<I64Attr>:$visit_tile, UnitAttr:$guarded);
   let results = (outs Kernel_Tile:$result);
   let extraClassDeclaration = [{
-    /// Whether the right side is a packed weight, which the product streams and can prefetch.
+    /// Whether the right operand is a packed weight, which the product streams and can prefetch.
     bool readsWeights();
-    /// Format in which both sides are multiplied; null in an op that is not verified.
+    /// Format in which the operands are multiplied; null in an op that was not verified.
     const ::heddle::NumberFormat *findFormat();
     const ::heddle::NumberFormat &getFormat() { return *findFormat(); }
-    /// Whether elements of the right side become those of the format as they enter.
+    /// Whether elements of the right operand are converted to the format's weight type when read.
     bool convertsRight();
-    /// C8.
+    /// Whether C8 holds.
     bool hasOwnScales() {
       const ::heddle::NumberFormat *format = findFormat();
       auto left = ::llvm::dyn_cast<ViewType>(getLhs().getType());
@@ -344,7 +388,8 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
 def Kernel_BroadcastOp : Kernel_Op<"broadcast", [Pure]> {
   let summary = "repeats a row, a column or a scalar";
   let description = [{
-    C1: each dimension of the operand is 1 or the result's. C2: element types agree.
+    C1: each dimension of the operand is 1 or the size of that dimension in the result. C2: element
+    types agree.
 
     Example:
     ```mlir
@@ -360,9 +405,10 @@ def Kernel_BroadcastOp : Kernel_Op<"broadcast", [Pure]> {
 def Kernel_ReduceOp : Kernel_Op<"reduce", [Pure]> {
   let summary = "row reduction";
   let description = [{
-    `add` sums 16 virtual lanes (column mod 16), each ascending, then the lanes in one fixed tree: l and l + 8, l and l + 4, and so on.
+    `add` sums 16 virtual lanes (column mod 16), each in ascending order. It then combines the lanes
+    by one fixed tree: l and l + 8, l and l + 4, and so on.
 
-    C1: the result is Mx1 with the operand's rows and element.
+    C1: the result is an Mx1 tile with the rows and the element type of the operand.
 
     Example:
     ```mlir
@@ -378,8 +424,9 @@ def Kernel_ReduceOp : Kernel_Op<"reduce", [Pure]> {
 def Kernel_ScalebOp : Kernel_Op<"scaleb", [Pure, AllTypesMatch<["value", "exponent", "result"]>]> {
   let summary = "a float times a power of two";
   let description = [{
-    `value * 2^exponent` for exponents that are integers, at most 127, held as f32; 0 where the exponent is below -125, so that no
-    weight of a softmax is a denormal. A NaN stays one. (scaleB: IEEE 754, section 5.3.3.)
+    Computes `value * 2^exponent`. Exponents are integers of at most 127, held as f32. The result is
+    0 if the exponent is below -125, so that no softmax weight is a denormal. NaN stays NaN.
+    (scaleB: IEEE 754, section 5.3.3.)
 
     C1: elements are f32.
 
@@ -417,10 +464,13 @@ def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
 def Kernel_MaskOp : Kernel_Op<"mask", [Pure, SingleBlock, AllTypesMatch<["tile", "result"]>]> {
   let summary = "replaces elements where a predicate is false";
   let description = [{
-    Elements keep their value where the region yields true; the others become `value`. Column tiles (`by` columns wide, counted from column 0) have a
-    bit each in `visited` and `full`: a full tile is kept, one that is not visited becomes `value`, and the region need not be evaluated for either.
+    Elements keep their value if the region yields true; the others become `value`. `visited` and
+    `full` have one bit for each column tile (`by` columns wide, counted from column 0). A full tile
+    is kept, a tile that is not visited becomes `value`, and the region need not be evaluated for
+    either.
 
-    C1: the region yields i1 of the tile's shape. C2: the column tile divides the tile's columns, into at most 32.
+    C1: the region yields i1 of the tile's shape. C2: the column tile divides the tile's columns
+    into at most 32.
 
     Example:
     ```mlir
@@ -440,7 +490,7 @@ def Kernel_MaskOp : Kernel_Op<"mask", [Pure, SingleBlock, AllTypesMatch<["tile",
 }
 
 def Kernel_MaskYieldOp : Kernel_Op<"mask.yield", [Pure, Terminator, HasParent<"MaskOp">]> {
-  let summary = "the truth of a mask's elements";
+  let summary = "truth values of a mask's elements";
   let description = [{
     Example:
     ```mlir
@@ -452,12 +502,13 @@ def Kernel_MaskYieldOp : Kernel_Op<"mask.yield", [Pure, Terminator, HasParent<"M
 }
 
 def Kernel_LookupOp : Kernel_Op<"lookup", [Pure]> {
-  let summary = "an element of a vector or matrix for each element of the tile";
+  let summary = "loads an element of a vector or matrix for each element of the tile";
   let description = [{
-    `result[r, c] = view[y[r, c], x[r, c]]`, without `y` in a vector; 0 if an index is outside the view's extent.
+    `result[r, c] = view[y[r, c], x[r, c]]`, without `y` for a vector. The result is 0 if an index
+    is outside the view's extent.
 
-    C1: one tile of indices a dimension of the view, at most two, i32 and of the result's shape. C2: the result has the view's
-    element type. C3: the view is row-major.
+    C1: there is one tile of indices for each dimension of the view, at most two, of i32 and with
+    the result's shape. C2: the result has the view's element type. C3: the view is row-major.
 
     Example:
     ```mlir
@@ -471,9 +522,10 @@ def Kernel_LookupOp : Kernel_Op<"lookup", [Pure]> {
 }
 
 def Kernel_TableRangeOp : Kernel_Op<"table_range", [Pure]> {
-  let summary = "smallest and largest element in a range of a vector";
+  let summary = "the smallest and largest element in a range of a vector";
   let description = [{
-    Over `view[x]` for x in `[from, to)`, i32 values; a place outside the view's extent counts as 0. In an empty range both are 0.
+    The smallest and the largest of `view[x]` for x in `[from, to)`, as i32. Positions outside the
+    view's extent count as 0. For an empty range both results are 0.
 
     C1: the view is a vector of i32.
 

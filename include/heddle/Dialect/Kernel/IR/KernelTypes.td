@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types of the kernel dialect: views of memory with extents, pitches and
-// layout, which tiled bodies use beside tiles, and the buffers of stage
+// Types of the kernel dialect: views, which describe memory by extents, pitches
+// and layout and which tiled bodies use next to tiles, and buffers of stage
 // `program`.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD
@@ -16,11 +16,13 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
   let mnemonic = "view";
   let summary = "a window of memory with extents, pitches and layout";
   let description = [{
-    A dimension is an integer or the name of a scalar of the kernel; `d1|d2` is an extent `d1` stored in `d2` places (a pitch).
-    The last dimension is stored at a multiple of 16 places where it is static; vectors (rank 1) are dense. With `panel = 16` the last
-    two dimensions `[r, c]` are stored `[r/16][padded c][16]`; of narrower elements `[r/16][padded c / w][16][w]`, so that w columns of a row are one
-    word of 4 bytes. i8 are codes: bytes, never ids or flags. Elements that hold scales (i4) lie only in panels of rank 2, by blocks, as
-    `Support/Formats.h` says.
+    A dimension is an integer or the name of a scalar of the kernel. `d1|d2` is an extent of `d1`
+    elements that occupies `d2` elements (the pitch). A static last dimension is padded to a
+    multiple of 16 elements; vectors (rank 1) are dense. With `panel = 16`, the last two dimensions
+    `[r, c]` are stored as `[r/16][padded c][16]`. Narrower elements are stored as
+    `[r/16][padded c / w][16][w]`, so that w columns of a row share one word of 4 bytes. i8 elements
+    are codes, never ids or flags. Elements with scales (i4) occur only in panels of rank 2, in the
+    blocks that `Support/Formats.h` defines.
 
     ```mlir
     !kernel.view<[d0, 8, d1|d2, 64], f32>
@@ -36,11 +38,11 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getDims().size(); }
     const ViewDim &getDim(int64_t i) const { return getDims()[i]; }
-    /// Whether elements are ids, lengths or flags; their rows are dense, as callers give them.
+    /// Whether elements are ids, lengths or flags, whose rows are dense as in callers' tensors.
     bool holdsIndices() const { return getElementType().isInteger(32); }
-    /// The view without its first `count` dimensions, as kernel.slice makes it.
+    /// The view without its first `count` dimensions, which is the result of kernel.slice.
     ViewType dropLeading(int64_t count) const;
-    /// Elements from one row to the next of a row-major view, if static.
+    /// Number of elements from one row to the next in a row-major view, if static.
     std::optional<int64_t> getRowPitch() const;
   }];
 }

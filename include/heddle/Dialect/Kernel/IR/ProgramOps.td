@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stage `program`: each function of the model as a list of launches over
-// buffers whose sizes are expressions of named dimensions. An op holds one
-// structure of Support/Program.h in `info`; operands and symbols stand for its
-// indices.
+// buffers, whose sizes are expressions of named dimensions. Each op holds one
+// structure of Support/Program.h in `info`. Operands and symbols replace the
+// indices of that structure.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_PROGRAMOPS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_PROGRAMOPS_TD
@@ -19,7 +19,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Kernel_ProgramOp : Kernel_Op<"program", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
   let summary = "a function of the model as a list of launches";
   let description = [{
-    `info` holds the fields of `Function` except its lists; the ops of the body stand for those.
+    `info` holds the fields of `Function` except its lists, which the ops of the body represent.
 
     Example:
     ```mlir
@@ -57,7 +57,7 @@ def Kernel_BufferOp : Kernel_Op<"buffer", [Pure]> {
 def Kernel_WeightOp : Kernel_Op<"weight", [Pure]> {
   let summary = "a packed weight of a program";
   let description = [{
-    The index `weight` is not set here: weights are numbered when the program is built.
+    The index `weight` is not set, because weights are numbered when the program is built.
 
     Example:
     ```mlir
@@ -109,7 +109,8 @@ def Kernel_CheckOp : Kernel_Op<"check"> {
 def Kernel_LaunchOp : Kernel_Op<"launch"> {
   let summary = "one kernel over its grid";
   let description = [{
-    Each argument starts `at` an offset in 4-byte elements. `scalars` are the kernel's, in order. `flops` and `bytes` are the cost.
+    Each argument starts at an offset (`at`), in 4-byte elements. `scalars` are the kernel's
+    numbers, in order. `flops` and `bytes` are the cost.
 
     Example:
     ```mlir

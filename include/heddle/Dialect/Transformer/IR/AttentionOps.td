@@ -38,26 +38,31 @@ class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> ans
 def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResultSegments], ["inferShapes", "countFlops"]> {
   let summary = "softmax(scale * query * key) * value over the allowed keys";
   let description = [{
-    For each sequence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
+    For each sequence b, head h and query i, over the keys j that `mask` allows (without a mask, all
+    keys), with g = h / (H / Hkv):
 
     ```
     score[j]  = scale * sum_d query[b, h, i, d] * key[b, g, j, d]
     score[j]  = softcap * tanh(score[j] / softcap)        with softcap
     score[j]  = score[j] + bias(b, h, i, j)               with a score rule
-    lse       = log (sum_j exp(score[j]) + exp(sinks[h])) the sink only if there is one
+    lse       = log (sum_j exp(score[j]) + exp(sinks[h])) the sink only if present
     weight[j] = exp(score[j] - lse)
     output[b, h, i, :] = sum_j weight[j] * value[b, g, j, :]
     ```
 
-    `query` is `[B, H, Tq, D]`, `key` `[B, Hkv, Tk, D]`, `value` `[B, Hkv, Tk, Dv]`, `output` `[B, H, Tq, Dv]`. The optional
-    result `lse` is `[B, H, Tq]`; `weights` is `[B, H, Tq, Tk]`, or with `average_weights` their mean over heads,
-    `[B, Tq, Tk]`.
+    `query` is `[B, H, Tq, D]`, `key` is `[B, Hkv, Tk, D]`, `value` is `[B, Hkv, Tk, Dv]`, and
+    `output` is `[B, H, Tq, Dv]`. The optional result `lse` is `[B, H, Tq]`. The optional result
+    `weights` is `[B, H, Tq, Tk]`, or with `average_weights` its mean over heads, `[B, Tq, Tk]`.
 
-    A row without an allowed key gives zeros (weights zero, lse minus infinity; with a sink, the sink). A score of minus infinity counts as masked; a
-    NaN or plus infinity at an allowed key makes the row NaN. Values at masked keys never reach a result. With `hidden_score` no key is masked: a pair
-    that `mask` hides has that number as its score, unless its bias is minus infinity. With `counts` only the first `key_counts[b]` keys of sequence b
-    exist: a cache whose sequences differ in length has room for more. Others are no keys at all, whatever `mask` and
-    `hidden_score` say. A count below 0 or above Tk is an error of the call.
+    A row without an allowed key yields zeros: weights are zero, and `lse` is minus infinity or,
+    with a sink, the sink. A score of minus infinity counts as masked. NaN or plus infinity at an
+    allowed key makes the row NaN. Values at masked keys never reach a result. With `hidden_score`,
+    no key is masked: a pair that `mask` hides has this number as its score, unless its bias is
+    minus infinity.
+
+    With `counts`, only the first `key_counts[b]` keys of sequence b exist, since a cache whose
+    sequences differ in length has room for more. The other keys do not exist, whatever `mask` and
+    `hidden_score` specify. A count below 0 or above Tk is an error of the call.
 
     Constraints:
     * C1: the batch of `key` and `value` equals that of `query`.
@@ -68,25 +73,32 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     * C6: `output` is `[B, H, Tq, Dv]`.
     * C7: `lse` is `[B, H, Tq]`.
     * C8: `weights` is `[B, H, Tq, Tk]`, with `average_weights` `[B, Tq, Tk]`.
-    * C9: `average_weights` needs the result `weights`.
-    * C10: `mask` is made by a mask op of the same block, and its tables fit B, H, Tq and Tk.
+    * C9: `average_weights` requires the result `weights`.
+    * C10: `mask` is the result of a mask op of the same block, and its tables fit B, H, Tq and Tk.
     * C11: `scale` is finite.
-    * C12: `bias` is made by a score rule of the same block, and its tables fit B, H, Tq and Tk.
-    * C13: `sinks` has one number a head.
+    * C12: `bias` is the result of a score rule of the same block, and its tables fit B, H, Tq and
+      Tk.
+    * C13: `sinks` has one number for each head.
     * C14: `softcap` is finite and positive.
-    * C15: `hidden_score` is finite, and stands beside a mask.
-    * C16: packed documents (`mask.documents starts`) stand as a conjunct of the mask, once, with a batch of 1, and without `mask.dense`,
-      `mask.blocks` and `bias.dense` beside them.
-    * C17: keys from a state, or from a cache whose sequences differ in length (`counts` tells it, or the mask holds `mask.lengths`, `mask.prefix` or a
-      `mask.dense` of each sequence), need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
-    * C18: `query` is f32 or bf16; `key` and `value` may have another type, in which they are kept. As they enter the products they become f32 and are
-      rounded to the type of `query`. With bf16, the weights are rounded to it too before they meet the values.
-    * C19: `counts` has one number a sequence, and stands beside no packed documents.
-    * C20: `key_scales` stand beside `key` of i8, `value_scales` beside `value` of i8, and beside no others: one number for each row. The codes of a
-      row stand for `scale * code`, rounded to f32 (`transformer.cache.quantize`). They stand beside no packed documents.
+    * C15: `hidden_score` is finite and requires a mask.
+    * C16: packed documents (`mask.documents starts`) occur once, as a conjunct of the mask, with a
+      batch of 1. They exclude `mask.dense`, `mask.blocks` and `bias.dense`.
+    * C17: `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative` require an explicit
+      `offset` if the keys come from a state, or from a cache whose sequences differ in length.
+      Sequences differ in length if there are `counts`, or if the mask contains `mask.lengths`,
+      `mask.prefix` or a `mask.dense` with an entry for each sequence.
+    * C18: `query` is f32 or bf16. `key` and `value` may have another type, in which they are
+      stored. When read, they are converted to f32 and rounded to the type of `query`. With bf16,
+      the weights are rounded to bf16 before they are multiplied with the values.
+    * C19: `counts` has one number for each sequence, and excludes packed documents.
+    * C20: `key` of i8 requires `key_scales`, `value` of i8 requires `value_scales`, and other types
+      exclude them. There is one scale for each row, and the codes of a row represent
+      `scale * code`, rounded to f32 (`transformer.cache.quantize`). Scales exclude packed
+      documents.
 
-    `kept` says that sessions keep these keys and values between calls, although this function computes them anew: `set-precision` rounds them as it
-    does those of a state, and takes the attribute away.
+    `kept` marks keys and values that sessions keep between calls, although this function computes
+    them itself. `set-precision` rounds them like keys and values of a state, and removes the
+    attribute.
 
     Example:
     ```mlir
@@ -118,7 +130,7 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($output) (`lse` type($lse)^)? (`weights` type($weights)^)?
   }];
   let builders = [
-    // Result types follow from the operands; weights: 0 none, 1 a head, 2 averaged.
+    // Infers the result types from the operands.
     OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask, "float":$scale,
                    CArg<"::heddle::transformer::WeightsResult", "::heddle::transformer::WeightsResult::None">:$weights,
                    CArg<"bool", "false">:$lse, CArg<"::heddle::transformer::ScoreRules", "{}">:$rules,
@@ -129,12 +141,13 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
 //===- Attention weights, as the compiler computes them ------------------===//
 
 def Transformer_AttentionStatisticsOp : Transformer_ScoresOp<"attention.statistics", [], ["inferShapes"]> {
-  let summary = "each row's maximum and sum, in base 2";
+  let summary = "the maximum and the sum of each row, in base 2";
   let description = [{
-    With `t[j]` the scores of `attention`, after soft-cap, bias and mask, times log2(e), over the allowed keys, and `n[j] = rint(t[j])`:
-    `maximum = max_j n[j]` and `sum = sum_j 2^(t[j] - maximum)`, the sink counted as one more key. A row without an allowed key (or sink) has maximum
-    -2^120 and sum 0.
-    `split-attention-weights` makes this op; models do not write it.
+    `t[j]` is the score of `attention`, after soft-cap, bias and mask, times log2(e), over the
+    allowed keys, and `n[j] = rint(t[j])`. Then `maximum = max_j n[j]` and
+    `sum = sum_j 2^(t[j] - maximum)`, where a sink counts as one more key. A row without an allowed
+    key and without a sink has maximum -2^120 and sum 0. `split-attention-weights` creates this op;
+    models do not contain it.
 
     Constraints:
     * C1: `maximum` and `sum` are `[B, H, Tq]`.
@@ -164,10 +177,11 @@ def Transformer_AttentionStatisticsOp : Transformer_ScoresOp<"attention.statisti
 }
 
 def Transformer_AttentionWeightsOp : Transformer_ScoresOp<"attention.weights", [], ["inferShapes", "countFlops"]> {
-  let summary = "softmax weights from a row's statistics";
+  let summary = "softmax weights from the statistics of a row";
   let description = [{
-    `weights[b, h, i, j] = 2^(t[j] - maximum[b, h, i]) / sum[b, h, i]` at allowed keys, 0 elsewhere and where the sum is 0; with `average` the
-    mean over heads, `[B, Tq, Tk]`. See `attention.statistics` for t.
+    `weights[b, h, i, j] = 2^(t[j] - maximum[b, h, i]) / sum[b, h, i]` at allowed keys, and 0 at
+    other keys or if the sum is 0. With `average`, the result is the mean over heads, `[B, Tq, Tk]`.
+    See `attention.statistics` for t.
 
     Constraints:
     * C1: `maximum` and `sum` are `[B, H, Tq]`.

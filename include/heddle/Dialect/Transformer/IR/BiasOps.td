@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Score rules: each gives a number for (batch b, head h, query i, key j), which
-// attention adds to the score. The rule that is a formula is in WhereOps.td.
+// Score rules. Each returns a number for (batch b, head h, query i, key j),
+// which attention adds to the score. The score rule that is a formula is in
+// WhereOps.td.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_BIASOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_BIASOPS_TD
@@ -21,9 +22,10 @@ class Transformer_BiasOp<string mnemonic, string name, list<Trait> traits = [], 
 def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi", "alibi"> {
   let summary = "a penalty for distance, with a slope for each head";
   let description = [{
-    `-slope[h] * |j - (i + offset)|`; `offset` is that of `mask.causal`. For H heads, a power of two, `slope[h] = factor * 2^(-8 (h + 1) / H)`. For
-    another H, with P the power of two below, the first P slopes are those of P heads, the others are slopes 0, 2, 4, ... of 2 P heads. `factor`, by
-    default 1, serves models that scale scores after the rule (Falcon).
+    `-slope[h] * |j - (i + offset)|`, with the `offset` of `mask.causal`. If H is a power of two,
+    `slope[h] = factor * 2^(-8 (h + 1) / H)`. Otherwise, with P the largest power of two below H,
+    the first P slopes are the slopes of P heads, and the others are slopes 0, 2, 4, ... of 2 P
+    heads. `factor`, 1 by default, is for models that scale scores after the rule (Falcon).
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.
@@ -49,15 +51,18 @@ def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi", "alibi"> {
 def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", "relative", [], ["takesWeight"]> {
   let summary = "a learned bias for each bucket of distances";
   let description = [{
-    `table[bucket(j - (i + offset)), h]`, T5's buckets, `offset` being that of `mask.causal`. `table` is `[N, H]`. One-directional: with
-    d the distance backwards, `max(0, i + offset - j)`, and E = N / 2, `bucket = d` where `d < E`, else
-    `min(N - 1, E + floor(log(d / E) / log(max_distance / E) * (N - E)))`, computed in f32. `bidirectional` keeps N / 2 buckets for keys up to the query and
-    N / 2 for keys after it: with n = N / 2 in place of N and d = |j - (i + offset)|, plus n where the key is after the query.
+    `table[bucket(j - (i + offset)), h]` with the buckets of T5 and the `offset` of `mask.causal`.
+    `table` is `[N, H]`. One-directional: with d the backward distance `max(0, i + offset - j)` and
+    E = N / 2, `bucket = d` if `d < E`, otherwise
+    `min(N - 1, E + floor(log(d / E) / log(max_distance / E) * (N - E)))`, computed in f32.
+    `bidirectional` uses N / 2 buckets for keys up to the query and N / 2 for keys after it: n = N /
+    2 replaces N, d = |j - (i + offset)|, and n is added to the bucket if the key is after the
+    query.
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.
     * C2: the columns of `table` equal the heads of the attention that uses the rule.
-    * C3: `table` has at least 2 rows; with `bidirectional` at least 4, and an even number.
+    * C3: `table` has at least 2 rows; with `bidirectional` an even number of at least 4.
     * C4: `max_distance` is above E and below 2^30.
     * C5: a static size of `offset` equals the batch of the attention that uses the rule.
 
@@ -79,8 +84,8 @@ def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", "relative", [], 
 def Transformer_BiasDenseOp : Transformer_BiasOp<"dense", "table"> {
   let summary = "a table of numbers";
   let description = [{
-    `table[b, h, i, j]`, in which each dimension is 1 (the entry holds for all) or as large as the attention's: `[B|1, H|1, Tq|1, Tk|1]`. Minus
-    infinity excludes a pair.
+    `table[b, h, i, j]`. Each dimension of the table is 1 (the entry holds for all) or the size of
+    the attention's: `[B|1, H|1, Tq|1, Tk|1]`. Minus infinity excludes a pair.
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.
@@ -103,16 +108,19 @@ def Transformer_BiasDenseOp : Transformer_BiasOp<"dense", "table"> {
 }
 
 def Transformer_BiasDistanceOp : Transformer_BiasOp<"distance", "distance"> {
-  let summary = "numbers of each query, or each key, for the distance between them";
+  let summary = "numbers of each query or key, selected by the distance";
   let description = [{
-    `table[b, h, i, d]` with `d = clamp(i - j + R, 0, 2R - 1)`; with `of_keys` `table[b, h, j, d]`. `table` is `[B, H, T, 2R]`: numbers that the rows
-    themselves give, such as products of queries with vectors of distances (`transformer.head_products`). In packed documents its rows are those of
-    all documents, and distances are counted inside one. Source: He et al., DeBERTa: Decoding-enhanced BERT with Disentangled Attention, section 3.1.
+    `table[b, h, i, d]` with `d = clamp(i - j + R, 0, 2R - 1)`, or `table[b, h, j, d]` with
+    `of_keys`. `table` is `[B, H, T, 2R]`. Its numbers depend on the rows, for example products of
+    queries with vectors of distances (`transformer.head_products`). Under packed documents, the
+    table has the rows of all documents, and distances are counted within one document. Source: He
+    et al., DeBERTa: Decoding-enhanced BERT with Disentangled Attention, section 3.1.
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.
-    * C2: the columns of `table` are an even number.
-    * C3: the batch and heads of `table` equal those of the attention that uses the rule, its rows the queries, with `of_keys` the keys.
+    * C2: the number of columns of `table` is even.
+    * C3: the batch and heads of `table` equal those of the attention that uses the rule. Its rows
+      equal the queries, or with `of_keys` the keys.
 
     Example:
     ```mlir

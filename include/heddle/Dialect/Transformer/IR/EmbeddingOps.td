@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where activations begin: rows of a table chosen by ids, patches of an image,
-// frames of sound beside their neighbours, and the positions and tokens that are
+// Sources of activations: rows of a table selected by ids, patches of an image,
+// frames of sound with their neighbours, and the positions and tokens that are
 // added to them.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD
@@ -15,24 +15,26 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 //===- Embeddings and positions ------------------------------------------===//
 
-/// Tables whose rows ids choose: f32, or narrowed by `set-precision`.
+/// Tables with rows that ids select: f32, or narrowed by `set-precision`.
 def Transformer_Table : ConfinedType<2DTensorOf<[F32, BF16, F16, I8]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
     "static matrix of f32, bf16, f16 or i8, not empty", "::mlir::RankedTensorType">;
 
 def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_RowsAlike], ["inferShapes", "storageOf", "limitValues"]> {
-  let summary = "rows of a table, chosen by ids";
+  let summary = "rows of a table, selected by ids";
   let description = [{
-    `result[..., e] = scale * table[ids[...], e]`; where `ids` equals `padding_id`, if that is given, the row is zero.
-    `ids` has shape `[...]`, usually `[B, T]`, `table` `[V, E]`, the result `[..., E]`. Ids are checked against [0, V)
-    before anything runs.
+    `result[..., e] = scale * table[ids[...], e]`. The row is zero if the id equals `padding_id`.
+    `ids` has shape `[...]`, usually `[B, T]`, `table` is `[V, E]`, and the result is `[..., E]`.
+    Ids are checked against [0, V) before anything runs.
 
-    A weight may be stored in a narrower type: elements of bf16 and f16 are widened; those of i8 are codes, each multiplied by the scale of its row,
-    which `scales` gives: `[2, V]`, a `transformer.weight` with `scales`, as a `transformer.linear` of the same matrix has it. Values are f32 in any case.
+    The table may have a narrower type. Elements of bf16 and f16 are widened. Elements of i8 are
+    codes, each multiplied by the scale of its row. `scales` is `[2, V]`, the same
+    `transformer.weight` with `scales` that a `transformer.linear` of this matrix uses. The result
+    is f32 in any case.
 
     Constraints:
     * C1: the result has the shape of `ids` followed by the columns of `table`.
     * C2: `padding_id` is a row of `table`.
-    * C3: a table of i8 has `scales`, `[2, V]`, and no other has.
+    * C3: a table of i8 has `scales`, `[2, V]`; other tables have no scales.
 
     Example:
     ```mlir
@@ -57,14 +59,15 @@ def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pu
                                                      ["inferShapes", "limitValues", "documentStarts", "rowTable"]> {
   let summary = "adds sinusoidal positions";
   let description = [{
-    `result[b, t, e] = input[b, t, e] + scale * PE(offset + t, e)` with `PE(p, 2i) = sin(p / 10000^(2i/E))` and
-    `PE(p, 2i + 1) = cos(p / 10000^(2i/E))`; an odd E ends with a sine. Rows are counted along dimension 1 of `[B, T, E]`,
-    from `offset`, by default 0. With `documents`, the starts of packed documents as in `transformer.mask.documents`, rows
-    are counted from the start of their own document and B is 1.
+    `result[b, t, e] = input[b, t, e] + scale * PE(offset + t, e)` with
+    `PE(p, 2i) = sin(p / 10000^(2i/E))` and `PE(p, 2i + 1) = cos(p / 10000^(2i/E))`; an odd E ends
+    with a sine. Rows are counted along dimension 1 of `[B, T, E]`, from `offset`, 0 by default.
+    With `documents`, the starts of packed documents as in `transformer.mask.documents`, rows are
+    counted from the start of their own document, and B is 1.
 
     Constraints:
     * C1: `input` has rank 3.
-    * C2: `documents` is a vector, and stands without `offset`.
+    * C2: `documents` is a vector, and excludes `offset`.
 
     Example:
     ```mlir
@@ -89,14 +92,15 @@ def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, At
                                                   ["inferShapes", "limitValues", "documentStarts"]> {
   let summary = "adds positions from a table";
   let description = [{
-    `result[b, t, e] = input[b, t, e] + scale * table[offset + t, e]`. Rows are counted as in `transformer.position.sinusoidal`, from
-    `offset`, by default 0, or with `documents` from the start of their own document, where B is 1. `table` is `[N, E]`; a run whose
-    rows go beyond N is an error before anything runs.
+    `result[b, t, e] = input[b, t, e] + scale * table[offset + t, e]`. Rows are counted as in
+    `transformer.position.sinusoidal`: from `offset`, 0 by default, or with `documents` from the
+    start of their own document, where B is 1. `table` is `[N, E]`. A call with positions beyond N
+    is an error, reported before anything runs.
 
     Constraints:
     * C1: `input` has rank 3.
     * C2: the columns of `table` equal the features of `input`.
-    * C3: `documents` is a vector, and stands without `offset`.
+    * C3: `documents` is a vector, and excludes `offset`.
     * C4: a static number of rows is at most N.
 
     Example:
@@ -122,28 +126,36 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
                                           ["inferShapes", "limitValues", "documentStarts", "rowTable"]> {
   let summary = "rotates heads by their positions";
   let description = [{
-    The first r features of each head are rotated, r being `fraction * D` rounded down, feature j with feature j + r/2, by the
-    angle `a = p / factor * base^(-2j/r)`, where p is the position of the row:
+    The first r features of each head are rotated, with r = `fraction * D` rounded down. Feature j
+    is paired with feature j + r/2 and rotated by the angle `a = p / factor * base^(-2j/r)`, where p
+    is the position of the row:
     `result[b, h, t, j] = input[b, h, t, j] * cos(a) - input[b, h, t, j + r/2] * sin(a)` and
-    `result[b, h, t, j + r/2] = input[b, h, t, j + r/2] * cos(a) + input[b, h, t, j] * sin(a)` for j < r/2; features from r on
-    stay as they are. Rows are counted along dimension 2 of `[B, H, T, D]` from `offset`, by default 0, or with `documents` from the
-    start of their own document, where B is 1. Queries and keys that are rotated alike have scores that depend on the distance of
-    their positions. Source: Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, section 3.4.2; the order of
-    the pairs is that of GPT-NeoX and Llama. A factor other than 1 is the linear scaling of positions: Chen et al., Extending
-    Context Window of Large Language Models via Positional Interpolation, section 2.3. With `frequencies`, r/2 numbers, the angle
-    is `p * frequencies[j]`, whatever `base` and `factor` are, and `magnitude` multiplies every cosine and sine: other scalings are
-    such numbers (llama3, YaRN, LongRoPE), which nothing but the model determines. With `length` a sequence or document has at most
-    so many rows: `frequencies` are not those of longer ones.
+    `result[b, h, t, j + r/2] = input[b, h, t, j + r/2] * cos(a) + input[b, h, t, j] * sin(a)` for
+    all j below r/2. Features from r on are unchanged. Rows are counted along dimension 2 of
+    `[B, H, T, D]` from `offset`, 0 by default, or with `documents` from the start of their own
+    document, where B is 1.
+
+    The scores of queries and keys that are rotated alike depend on the distance of their positions.
+    Source: Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, section 3.4.2;
+    features are paired as in GPT-NeoX and Llama. A `factor` other than 1 scales positions linearly:
+    Chen et al., Extending Context Window of Large Language Models via Positional Interpolation,
+    section 2.3.
+
+    With `frequencies`, a list of r/2 numbers, the angle is `p * frequencies[j]`, independent of
+    `base` and `factor`, and `magnitude` multiplies every cosine and sine. The model alone
+    determines these numbers, which express other scalings (llama3, YaRN, LongRoPE). With `length`,
+    a sequence or document has at most `length` rows, because longer ones would need other
+    frequencies.
 
     Constraints:
     * C1: `base` is a finite number of at least 1.
     * C2: `fraction` is above 0 and at most 1.
     * C3: r is even and not 0.
     * C4: `factor` is finite and above 0.
-    * C5: `documents` is a vector, and stands without `offset`.
+    * C5: `documents` is a vector, and excludes `offset`.
     * C6: `frequencies` are r/2 finite numbers of at least 0.
     * C7: `magnitude` is finite and above 0, and 1 without `frequencies`.
-    * C8: `length` is at least 1, and at least T where T is static and no documents are given.
+    * C8: `length` is at least 1, and at least T if T is static and there are no documents.
 
     Example:
     ```mlir
@@ -163,7 +175,7 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
   let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Features of a head that are rotated, from the first one on.
+    /// Number of features of a head that are rotated, starting with the first.
     int64_t getRotatedSize();
   }];
 }
@@ -173,8 +185,10 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
 def Transformer_PatchesOp : Transformer_InferredOp<"patches", [], ["inferShapes"]> {
   let summary = "an image as rows of patches";
   let description = [{
-    The squares of `size` by `size` pixels of each image, row by row: `[B, C, h, w]` becomes `[B, h/p * w/p, C * p * p]`,
-    `result[b, y * (w/p) + x, (c * p + dy) * p + dx] = image[b, c, y * p + dy, x * p + dx]`, p being `size`.
+    The squares of `size` by `size` pixels of each image, row by row: `[B, C, h, w]` becomes
+    `[B, h/p * w/p, C * p * p]`, with
+    `result[b, y * (w/p) + x, (c * p + dy) * p + dx] = image[b, c, y * p + dy, x * p + dx]` and p =
+    `size`.
 
     Constraints:
     * C1: `size` is positive and divides the height and the width of `image`.
@@ -195,15 +209,17 @@ def Transformer_PatchesOp : Transformer_InferredOp<"patches", [], ["inferShapes"
 }
 
 def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding", [], ["inferShapes", "storageOf"]> {
-  let summary = "an image as vectors, one a patch";
+  let summary = "one vector for each patch of an image";
   let description = [{
-    Each patch of the image through one matrix, a convolution whose stride is its kernel: `image` is `[B, C, h, w]`, `weight`
-    `[E, C, p, p]`, `bias` `[E]`, the result `[B, h/p * w/p, E]`. The pass `lower-convolutions` makes a `transformer.linear` of `transformer.patches` of it.
-    Source: Dosovitskiy et al., An Image is Worth 16x16 Words, section 3.1.
+    Multiplies each patch of the image by one matrix: a convolution whose stride is its kernel size.
+    `image` is `[B, C, h, w]`, `weight` is `[E, C, p, p]`, `bias` is `[E]`, and the result is
+    `[B, h/p * w/p, E]`. The pass `lower-convolutions` rewrites the op to a `transformer.linear` of
+    `transformer.patches`. Source: Dosovitskiy et al., An Image is Worth 16x16 Words, section 3.1.
 
     Constraints:
     * C1: the input channels of `weight` equal the channels of `image`.
-    * C2: the kernels of `weight` are squares, whose side divides the height and the width of `image`.
+    * C2: the kernels of `weight` are squares with a side that divides the height and the width of
+      `image`.
     * C3: the size of `bias` equals the output channels of `weight`.
     * C4: the result is `[B, h/p * w/p, E]`.
 
@@ -224,14 +240,15 @@ def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding", [],
 //===- Rows of frames ----------------------------------------------------===//
 
 def Transformer_UnfoldOp : Transformer_InferredOp<"unfold", [], ["inferShapes"]> {
-  let summary = "rows beside their neighbours";
+  let summary = "each row with its neighbours";
   let description = [{
-    What a convolution over rows multiplies with its weight `[out, C, size]` as a matrix: with `size` k, `stride` s and p = (k - 1) / 2 rows of
-    zeros around them, `[B, T, C]` becomes `[B, (T - 1) / s + 1, C * k]`, `result[b, t, c * k + d] = input[b, s * t + d - p, c]`. With
-    `channels_first` the input is `[B, C, T]`, `input[b, c, s * t + d - p]`.
+    The matrix that a convolution over rows multiplies by its weight `[out, C, size]`. With `size`
+    k, `stride` s and p = (k - 1) / 2 rows of zeros on both sides, `[B, T, C]` becomes
+    `[B, (T - 1) / s + 1, C * k]`, `result[b, t, c * k + d] = input[b, s * t + d - p, c]`. With
+    `channels_first`, the input is `[B, C, T]`, and the result is `input[b, c, s * t + d - p]`.
 
     Constraints:
-    * C1: `input` has rank 3, and all its sizes but that of the batch are static.
+    * C1: `input` has rank 3, and its sizes except the batch are static.
     * C2: `size` is odd and positive, `stride` is positive.
     * C3: the result is `[B, (T - 1) / s + 1, C * k]`.
 
@@ -248,9 +265,9 @@ def Transformer_UnfoldOp : Transformer_InferredOp<"unfold", [], ["inferShapes"]>
   let resultType = "typeOf(adaptor.getInput()).clone(unfoldedShape(adaptor.getInput(), adaptor.getSize(), adaptor.getStride(), adaptor.getChannelsFirst()))";
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let extraClassDeclaration = [{
-    /// Dimension of the input that counts its channels.
+    /// Dimension of the input that holds the channels.
     int64_t getChannelDim() { return getChannelsFirst() ? 1 : 2; }
-    /// Zeros before the first row and behind the last.
+    /// Number of zero rows before the first row and after the last.
     int64_t getPadding() { return (static_cast<int64_t>(getSize()) - 1) / 2; }
   }];
 }
@@ -258,10 +275,10 @@ def Transformer_UnfoldOp : Transformer_InferredOp<"unfold", [], ["inferShapes"]>
 //===- Rows in front -----------------------------------------------------===//
 
 def Transformer_ConcatOp : Transformer_InferredOp<"concat", [], ["inferShapes", "takesWeight"]> {
-  let summary = "the same rows before those of every sequence";
+  let summary = "prepends the same rows to every sequence";
   let description = [{
-    `first` is `[R, E]`, a class token for example, `rows` `[B, T, E]`, the result `[B, R + T, E]`: the rows of `first`, then those
-    of `rows`.
+    `first` is `[R, E]`, for example a class token, `rows` is `[B, T, E]`, and the result is
+    `[B, R + T, E]`: the rows of `first`, followed by the rows of `rows`.
 
     Constraints:
     * C1: `rows` has rank 3.

@@ -13,13 +13,14 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatch<["ids", "result"]>], ["limitValues"]> {
-  let summary = "ids with a start symbol in front and without the last";
+  let summary = "ids shifted by one, after a start id";
   let description = [{
-    `result[b, 0] = start` and `result[b, t] = ids[b, t - 1]`: what a decoder reads where it has to predict `ids`.
+    `result[b, 0] = start` and `result[b, t] = ids[b, t - 1]`. A decoder that has to predict `ids`
+    reads the result.
 
     Constraints:
     * C1: `ids` has rank 2.
-    * C2: `start` is an id of i32 that is not negative.
+    * C2: `start` is a non-negative i32 id.
 
     Example:
     ```mlir
@@ -35,7 +36,7 @@ def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatc
   let hasVerifier = 1;
 }
 
-/// Base of the ops that compare logits with the right ids.
+/// Base of the ops that compare logits with reference ids.
 class Transformer_CrossEntropy<string mnemonic, list<Trait> traits = []>
     : Transformer_InferredOp<mnemonic, traits, ["inferShapes", "limitValues"]> {
   let arguments = (ins Transformer_Activations:$logits, Transformer_Index:$ids, OptionalAttr<I64Attr>:$padding_id);
@@ -45,8 +46,9 @@ class Transformer_CrossEntropy<string mnemonic, list<Trait> traits = []>
 def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
   let summary = "mean negative log-likelihood of ids";
   let description = [{
-    The mean of `log(sum_n exp(logits[..., n])) - logits[..., ids[...]]` over all rows, except those whose id is `padding_id`, if it is given; 0 if no
-    row is left. Logits are treated as in `transformer.softmax`. The pass `split-cross-entropy` makes two ops of it.
+    The mean of `log(sum_n exp(logits[..., n])) - logits[..., ids[...]]` over all rows except those
+    whose id is `padding_id`; 0 if no row remains. Logits are treated as in `transformer.softmax`.
+    The pass `split-cross-entropy` splits the op into two.
 
     Constraints:
     * C1: `ids` has the shape of `logits` without the last dimension.
@@ -68,8 +70,8 @@ def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
 def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.rows", [Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "the negative log-likelihood of each id";
   let description = [{
-    Two numbers for each row of `logits`: the negative log-likelihood of its id and 1, or 0 and 0 if the id is `padding_id`. Only compilers write this
-    op.
+    Returns two numbers for each row of `logits`: the negative log-likelihood of its id and 1, or 0
+    and 0 if the id is `padding_id`. Only the compiler creates this op.
 
     Constraints:
     * C1: `ids` has the shape of `logits` without the last dimension.
@@ -91,7 +93,8 @@ def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.row
 def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean", [Transformer_ReducesRows, Transformer_RowsAlike], ["countFlops"]> {
   let summary = "the mean of the losses of cross_entropy.rows";
   let description = [{
-    The sum of the first numbers of all rows over the sum of the second; 0 if that is 0. Only compilers write this op.
+    The sum of the first numbers of all rows, divided by the sum of the second numbers; 0 if the
+    latter is 0. Only the compiler creates this op.
 
     Constraints:
     * C1: `rows` has 2 features.

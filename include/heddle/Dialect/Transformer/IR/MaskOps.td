@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks: each is a predicate over (batch b, head h, query i, key j). Their
-// truth and bounds over tiles are in MaskInterface.td; the mask that is a
+// Masks, which are predicates over (batch b, head h, query i, key j). Their
+// truth and bounds over tiles are in MaskInterface.td. The mask that is a
 // formula is in WhereOps.td.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_MASKOPS_TD
@@ -14,7 +14,7 @@ include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// The result is used only by masks, score rules and attention of the same block.
+/// Only masks, score rules and attention of the same block may use the result.
 def Transformer_StaysInBlock : NativeOpTrait<"StaysInBlock"> {
   let cppNamespace = "::heddle::transformer";
 }
@@ -27,7 +27,8 @@ class Transformer_ResultName<string name> {
   }];
 }
 
-/// `overridden`: methods of the interface that the op implements itself; the others have the defaults for a band.
+/// Base of masks. `overridden` lists the interface methods that the op implements itself; the other
+/// methods have the defaults for a band.
 class Transformer_MaskOp<string mnemonic, string name, list<string> overridden, list<Trait> traits = [], list<string> answers = []>
     : Transformer_Op<"mask." # mnemonic, !listconcat(traits, [Pure, Transformer_StaysInBlock,
           DeclareOpInterfaceMethods<MaskOpInterface, overridden>,
@@ -37,11 +38,11 @@ class Transformer_MaskOp<string mnemonic, string name, list<string> overridden, 
 }
 
 def Transformer_MaskCausalOp : Transformer_MaskOp<"causal", "causal", ["keyRange"]> {
-  let summary = "no key after the query";
+  let summary = "allows no key after the query";
   let description = [{
-    Query i may attend to key j where `j <= i + offset`. `offset` is an i32, or a `tensor<?xi32>` with one number a
-    sequence; without it, the offset is the number of keys minus the number of queries: the queries are the last of the
-    keys.
+    Query i may attend to key j if `j <= i + offset`. `offset` is an i32, or a `tensor<?xi32>` with
+    one number for each sequence. By default, it is the number of keys minus the number of queries,
+    so that the queries are the last keys.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -80,10 +81,11 @@ def Transformer_MaskCausalOp : Transformer_MaskOp<"causal", "causal", ["keyRange
 }
 
 def Transformer_MaskWindowOp : Transformer_MaskOp<"window", "window", ["keyRange"]> {
-  let summary = "only the keys around the query";
+  let summary = "allows only keys near the query";
   let description = [{
-    Query i may attend to key j where `-before <= j - (i + offset) <= after`: at most `before + after + 1` keys. `offset` is
-    that of `mask.causal`, with the same default. A sliding window of W keys that ends with the query is `before = W - 1 after = 0`.
+    Query i may attend to key j if `-before <= j - (i + offset) <= after`, that is, to at most
+    `before + after + 1` keys. `offset` is as in `mask.causal`, with the same default. A sliding
+    window of W keys that ends with the query has `before = W - 1 after = 0`.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -119,10 +121,10 @@ def Transformer_MaskWindowOp : Transformer_MaskOp<"window", "window", ["keyRange
 }
 
 def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", "real", ["keyRange"], [], ["limitValues"]> {
-  let summary = "only the first keys of each sequence";
+  let summary = "allows only the first keys of each sequence";
   let description = [{
-    Every query may attend to key j where `j < lengths[b]`, b being the sequence. A length below 0 or above the number of keys is an
-    error of the call.
+    Every query of sequence b may attend to key j if `j < lengths[b]`. A length below 0 or above the
+    number of keys is an error of the call.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -155,12 +157,16 @@ def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", "real", ["keyRange
 }
 
 def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", "prefix", ["keyRange"]> {
-  let summary = "the first keys of each sequence, for every query";
+  let summary = "allows every query the first keys of its sequence";
   let description = [{
-    Every query may attend to key j where `j < prefix[b]`. It is `lengths` by another name, for the keys that all queries see beside those of another
-    mask: `causal or prefix` is a prefix language model. Any number is allowed: below 1 it is no key, above the number of keys all of them. Prefix
-    keys ahead of the query count if all queries are in one call. A step on a cache has no keys after its own, and so gives another result: compiling
-    such a decoder warns.
+    Every query of sequence b may attend to key j if `j < prefix[b]`. The op equals `lengths`, but
+    it is meant for keys that all queries see in addition to the keys of another mask:
+    `causal or prefix` is a prefix language model. Any number is allowed: below 1 it allows no key,
+    above the number of keys it allows all.
+
+    Prefix keys after the query count only if all queries are in one call. A decoding step on a
+    cache has no keys after its own and therefore gives another result; compiling such a decoder
+    emits a warning.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -195,15 +201,18 @@ def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", "prefix", ["keyRange
 }
 
 def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", "documents", ["keyRange", "emitPredicate", "bound"], [], ["limitValues"]> {
-  let summary = "only keys of the query's own document";
+  let summary = "allows only keys of the query's own document";
   let description = [{
-    Two forms. With ids, query i may attend to key j where `queries[b, i] = keys[b, j]`: `[B, Tq]` and `[B, Tk]`. With `offset`, the
-    ids of queries are `queries[b, i + offset]`, as on a cache, where one table of ids serves both sides.
+    The op has two forms. With ids, query i may attend to key j if `queries[b, i] = keys[b, j]`; the
+    ids are `[B, Tq]` and `[B, Tk]`. With `offset`, the ids of queries are `queries[b, i + offset]`.
+    Caches use this form, in which one table of ids serves both sides.
 
-    With `starts`, documents are packed one after another in a single row (B = 1): `queries` and `keys` are N + 1 ascending
-    numbers each, the first 0, the last the number of queries or keys; document n owns rows `[queries[n], queries[n + 1])`, which
-    may attend to keys `[keys[n], keys[n + 1])`. Equal neighbours are an empty document. Under this form b is the document, and
-    i, j, the numbers of queries and keys, and offsets of every mask and rule beside it count inside the document.
+    With `starts`, documents are packed one after another in a single row (B = 1). `queries` and
+    `keys` are N + 1 ascending numbers each; the first is 0, and the last is the number of queries
+    or keys. Document n owns rows `[queries[n], queries[n + 1])`, which may attend to keys
+    `[keys[n], keys[n + 1])`. Two equal neighbouring numbers are an empty document. Every mask and
+    rule of the attention then counts within one document: b is the document, and i, j, the numbers
+    of queries and keys, and offsets refer to it.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -211,9 +220,9 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", "documents", [
     * C3: with `starts`, the static sizes of `queries` and `keys` are equal and at least 1.
     * C4: the static sizes of ids equal the batch, queries and keys of the attention that uses the mask.
     * C5: with `starts`, the batch of the attention that uses the mask is not known to be other than 1.
-    * C6: with `starts`, the op stands once, and as a conjunct: `or` and `not` do not use it.
-    * C7: with `starts`, no `mask.dense`, `mask.blocks` or `bias.dense` stands beside it.
-    * C8: `offset` and `starts` do not stand together.
+    * C6: with `starts`, the op occurs once, as a conjunct: `or` and `not` do not use it.
+    * C7: `starts` excludes `mask.dense`, `mask.blocks` and `bias.dense`.
+    * C8: `offset` and `starts` exclude each other.
 
     Example:
     ```mlir
@@ -257,9 +266,10 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", "documents", [
 def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", "dense", ["emitPredicate", "bound"]> {
   let summary = "a table of booleans";
   let description = [{
-    Query i may attend to key j where `table[b, h, i, j]` is true. Each dimension of the table is 1 (the entry holds for all) or as large as the
-    attention's: `[B|1, H|1, Tq|1, Tk|1]`. Its usual use is a table of keys to keep, `[B, 1, 1, Tk]`. A constant table that is a band becomes one,
-    which `heddle compile` reports as a `remark:`.
+    Query i may attend to key j if `table[b, h, i, j]` is true. Each dimension of the table is 1
+    (the entry holds for all) or the size of the attention's: `[B|1, H|1, Tq|1, Tk|1]`. A common use
+    is a table of keys to keep, `[B, 1, 1, Tk]`. A constant table that is a band is replaced by the
+    band, which `heddle compile` reports as a `remark:`.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -297,17 +307,17 @@ def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", "dense", ["emitPredica
 }
 
 def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", "blocks", ["emitPredicate", "bound"]> {
-  let summary = "a table of booleans, one a block";
+  let summary = "a table of booleans, one for each block";
   let description = [{
-    Query i may attend to key j where `table[b, h, i / rows, j / columns]` is true. The table is
+    Query i may attend to key j if `table[b, h, i / rows, j / columns]` is true. The table is
     `[B|1, H|1, ceil(Tq / rows), ceil(Tk / columns)]`.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
     * C2: `table` has rank 4.
     * C3: `rows` and `columns` are at least 1 and below 2^30.
-    * C4: the first two static dimensions of `table` are 1 or equal the attention's, the last two are its queries over `rows`
-      and its keys over `columns`, rounded up.
+    * C4: the first two static dimensions of `table` are 1 or equal the attention's. The last two
+      are the numbers of queries over `rows` and of keys over `columns`, rounded up.
 
     Example:
     ```mlir
@@ -333,11 +343,12 @@ def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", "blocks", ["emitPred
 }
 
 def Transformer_MaskAndOp : Transformer_MaskOp<"and", "both", ["keyRange", "emitPredicate", "bound"], [Commutative]> {
-  let summary = "both masks";
+  let summary = "the conjunction of two masks";
   let description = [{
-    Query i may attend to key j where `lhs(b, h, i, j) && rhs(b, h, i, j)`. A mask and itself is that mask; windows of one offset (and `causal`, a
-    window without an end) become one window. The classes of tiles are exact for any number of masks over ranges of keys (causal, window, lengths,
-    prefix, packed documents, and `not` of one bound).
+    Query i may attend to key j if `lhs(b, h, i, j) && rhs(b, h, i, j)`. The conjunction of a mask
+    with itself is that mask. Windows of equal offset become one window, where `causal` is a window
+    without a lower end. The classes of tiles are exact for any number of masks over ranges of keys
+    (causal, window, lengths, prefix, packed documents, and `not` of a mask with one bound).
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -373,10 +384,11 @@ def Transformer_MaskAndOp : Transformer_MaskOp<"and", "both", ["keyRange", "emit
 }
 
 def Transformer_MaskOrOp : Transformer_MaskOp<"or", "either", ["emitPredicate", "bound"], [Commutative]> {
-  let summary = "either mask";
+  let summary = "the disjunction of two masks";
   let description = [{
-    Query i may attend to key j where `lhs(b, h, i, j) || rhs(b, h, i, j)`. A mask or itself is that mask. A tile is empty if both masks are, and full
-    if one of them is; a tile that only both together fill is treated as partial.
+    Query i may attend to key j if `lhs(b, h, i, j) || rhs(b, h, i, j)`. The disjunction of a mask
+    with itself is that mask. A tile is empty if both masks are empty on it, and full if one of them
+    is full. A tile that is full only in the union of both masks is treated as partial.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -419,7 +431,8 @@ def Transformer_MaskOrOp : Transformer_MaskOp<"or", "either", ["emitPredicate", 
 def Transformer_MaskNotOp : Transformer_MaskOp<"not", "not", ["keyRange", "emitPredicate", "bound"]> {
   let summary = "the complement of a mask";
   let description = [{
-    Query i may attend to key j where `!mask(b, h, i, j)`. Twice not is the mask itself. Full tiles of the mask become empty, empty ones full.
+    Query i may attend to key j if `!mask(b, h, i, j)`. A double `not` is the mask itself. Full
+    tiles of the mask become empty, and empty tiles become full.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.

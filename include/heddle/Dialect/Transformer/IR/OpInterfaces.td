@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interfaces of ops, so that passes do not know ops by name: symbolic shapes,
-// cost, storage of operands and limits of index values. Tiling is an interface
-// of its own (Transforms/TileableOpInterface.td), so that the dialect knows no
-// kernels.
+// Interfaces through which passes query ops without naming them: symbolic
+// shapes, cost, storage of operands and limits of index values. Tiling is a
+// separate interface (Transforms/TileableOpInterface.td), so that the dialect
+// is independent of kernels.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_OPINTERFACES_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_OPINTERFACES_TD
@@ -15,12 +15,14 @@ include "mlir/IR/OpBase.td"
 def Transformer_OpInterface : OpInterface<"TransformerOpInterface"> {
   let cppNamespace = "::heddle::transformer";
   let description = [{
-    Interface of every op of the dialect. The defaults are those of an op that computes each row of its first operand from that row and from weights.
+    Interface of every op of the dialect. The defaults are for an op that computes each row from the
+    same row of its first operand and from weights.
   }];
   let methods = [
     InterfaceMethod<[{
-        Sets the symbolic shape of every result, and requires the conditions that the op relies on. By default results have the shape of the first
-        operand, except for features that their types have.
+        Sets the symbolic shape of every result, and requires the conditions of the op. By default,
+        results have the shape of the first operand, except for features that are static in their
+        types.
       }],
       "void", "inferShapes", (ins "::heddle::transformer::SymbolicShapes &":$shapes),
       /*methodBody=*/"", /*defaultImplementation=*/"shapes.inferRows($_op);">,
@@ -52,7 +54,8 @@ def Transformer_OpInterface : OpInterface<"TransformerOpInterface"> {
 def Transformer_ScoresOpInterface : OpInterface<"ScoresOpInterface"> {
   let cppNamespace = "::heddle::transformer";
   let description = [{
-    An op that computes the scores of queries and keys: attention, its statistics, its weights. Keys are read in panels.
+    An op that computes the scores of queries and keys: attention, its statistics or its weights.
+    Keys are read in panels.
   }];
   let methods = [
     InterfaceMethod<"Queries, `[B, H, Tq, D]`.", "::mlir::Value", "getQuery">,
@@ -64,7 +67,7 @@ def Transformer_ScoresOpInterface : OpInterface<"ScoresOpInterface"> {
       /*methodBody=*/"return {$_op.getBias(), $_op.getSinks(), $_op.getKeyCounts(), $_op.getKeyScales(), $_op.getSoftcapAttr(), $_op.getHiddenScoreAttr()};">,
   ];
   let extraSharedClassDeclaration = [{
-    /// Whether `operand` are the keys.
+    /// Whether `operand` is the operand of the keys.
     bool readsAsKeys(::mlir::OpOperand &operand) { return &operand == &$_op.getKeyMutable(); }
   }];
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // States of a session: caches of keys and values as symbols of the module, and
-// the ops that read, set, extend, empty and permute them.
+// the ops that read, set, extend, clear and permute them.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD
@@ -21,17 +21,20 @@ def Transformer_ReadWriteState
 def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a tensor that a session keeps between calls";
   let description = [{
-    Declares a state of the module's sessions by name. `dims` has one entry a dimension: a number if it is static, a name if it is dynamic. With
-    `capacity`, rows are appended along dimension 2, at most `capacity` of them, and the name of that dimension is the length that the session counts;
-    without, the state is set as a whole. With `window`, no query reads keys more than `window - 1` rows before its own, so that older rows need
-    not be kept (pass `bound-caches`).
+    Declares a state of the module's sessions by name. `dims` has one entry for each dimension: a
+    number if it is static, a name if it is dynamic. With `capacity`, rows are appended along
+    dimension 2, up to `capacity` rows, and the name of that dimension is the length that the
+    session counts. Without `capacity`, the state is set as a whole. With `window`, no query reads
+    keys more than `window - 1` rows before its own, so older rows need not be kept (pass
+    `bound-caches`).
 
     Constraints:
-    * C1: `dims` has one entry a dimension of `type`.
+    * C1: `dims` has one entry for each dimension of `type`.
     * C2: an entry is the number of a static dimension, or a name of a dynamic one.
-    * C3: with `capacity`, `type` has rank 4, or rank 3 where a row is one number (scales of codes), dimension 2 is dynamic, and `capacity` is positive.
+    * C3: with `capacity`, `type` has rank 4, or rank 3 if a row is one number (scales of codes),
+      dimension 2 is dynamic, and `capacity` is positive.
     * C4: dimension 0 (batch) is dynamic.
-    * C5: `window` is positive and stands beside a capacity.
+    * C5: `window` is positive and requires a capacity.
 
     Example:
     ```mlir
@@ -48,7 +51,7 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
     /// The name of dimension `i`, or "" if it is a number.
     ::llvm::StringRef getDimName(int64_t i);
-    /// The name of the length that appends advance; only with a capacity.
+    /// The name of the length that appends advance. Requires a capacity.
     ::llvm::StringRef getLengthName() { return getDimName(2); }
   }];
 }
@@ -66,7 +69,7 @@ class Transformer_StateUserOp<string mnemonic, list<Trait> traits, list<string> 
 def Transformer_StateSetOp : Transformer_StateUserOp<"state.set", [Transformer_WriteState]> {
   let summary = "replaces a state as a whole";
   let description = [{
-    The state becomes `value`; its named dimensions become the sizes of `value`.
+    The state becomes `value`, and its named dimensions become the sizes of `value`.
 
     Constraints:
     * C1: `state` names a `transformer.state`.
@@ -110,22 +113,26 @@ def Transformer_StateGetOp : Transformer_StateUserOp<"state.get", [Transformer_R
 }
 
 def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [AttrSizedOperandSegments, Transformer_ReadWriteState], ["limitValues"]> {
-  let summary = "appends rows to a state and returns all of it";
+  let summary = "appends rows to a state and returns its whole content";
   let description = [{
-    Writes `rows` `[B, H, T, D]` behind the rows of the state, and returns its whole content `[B, H, P + T, D]`, where P is the length before the
-    call. Scales of codes are rows of one number, `[B, H, T]`. When the function returns, the length is P + T. Appending past the capacity is an error of the caller, reported before anything runs.
+    Writes `rows` `[B, H, T, D]` after the rows of the state, and returns the whole content
+    `[B, H, P + T, D]`, where P is the length before the call. Scales of codes are rows of one
+    number, `[B, H, T]`. When the function returns, the length is P + T. Appending beyond the
+    capacity is an error of the caller, reported before anything runs.
 
-    With `at`, each sequence has rows of its own number: row t of sequence b is written to place `at[b] + t`, and only where
-    `t < count[b]`, without `count` always. `at` is an argument of the function whose default is `rows_before`, the number that the session
-    knows; `count` is an argument too. The result is `[B, H, P, D]`, where P is the largest number of rows after the call; rows of a shorter
-    sequence behind its own are undefined. All appends of a function that have `at` have the same operands.
+    With `at`, sequences differ in length: row t of sequence b is written to position `at[b] + t`.
+    With `count`, only rows with `t < count[b]` are written. `at` is an argument of the function
+    with the default `rows_before`, which the session provides; `count` is an argument too. The
+    result is `[B, H, P, D]`, where P is the largest number of rows after the call. Rows after the
+    end of a shorter sequence are undefined. All appends with `at` in a function have the same
+    operands.
 
     Constraints:
     * C1: `state` names a `transformer.state` with a capacity.
     * C2: `rows` equals the state's type except along dimension 2, and has at most `capacity` rows.
     * C3: the result has the state's type.
-    * C4: `count` stands only beside `at`.
-    * C5: a state with a `window` takes rows with `at`.
+    * C4: `count` requires `at`.
+    * C5: a state with a `window` requires `at`.
 
     Example:
     ```mlir
@@ -152,10 +159,10 @@ def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [AttrSiz
 }
 
 def Transformer_CacheLengthOp : Transformer_Op<"cache.length", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>], ["inferShapes"]> {
-  let summary = "rows that a cache had before this call";
+  let summary = "the number of rows of a cache before this call";
   let description = [{
-    The value of the session's length `dim` when the function was called: rows appended in this call do not count, so the
-    op may stand anywhere in the function.
+    The value of the session's length `dim` when the function was called. Rows appended in this call
+    do not count, so the position of the op in the function does not matter.
 
     Constraints:
     * C1: `dim` is the length of a `transformer.state` with a capacity.
@@ -177,16 +184,19 @@ def Transformer_CacheLengthOp : Transformer_Op<"cache.length", [Pure, DeclareOpI
 def Transformer_CacheClearOp : Transformer_Op<"cache.clear", [Transformer_WriteState, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "empties caches";
   let description = [{
-    The session's length `dim` becomes 0: every state appended along it is empty when the function returns.
+    Sets the session's length `dim` to 0: every state appended along it is empty when the function
+    returns.
 
-    With `rows`, an argument whose default is `no_rows_of`, a caller may say which rows of the session are meant: sequence i of each state that the
-    function sets then replaces row `rows[i]`, only those rows are empty when the function returns, and all others go on as if nothing had happened.
-    States keep their sizes, but for the dimension `pads`: it becomes the larger of the session's and this call's, and masks must hide what lies
-    behind a sequence's own length.
+    With `rows`, an argument with the default `no_rows_of`, a caller may select rows of the session.
+    Sequence i of each state that the function sets then replaces row `rows[i]`. Only the selected
+    rows are empty when the function returns; all other rows are unchanged. States keep their sizes,
+    except for the dimension `pads`, which becomes the larger of the session's and this call's.
+    Masks must hide positions beyond the length of a sequence.
 
     Constraints:
     * C1: `dim` is the length of a `transformer.state` with a capacity.
-    * C2: `pads` stands beside `rows`, and is a dimension, not the first, of a `transformer.state` without a capacity.
+    * C2: `pads` requires `rows`, and is a dimension, not the first, of a `transformer.state`
+      without a capacity.
 
     Example:
     ```mlir
@@ -209,8 +219,10 @@ def Transformer_CacheClearOp : Transformer_Op<"cache.clear", [Transformer_WriteS
 def Transformer_CacheReorderOp : Transformer_Op<"cache.reorder", [Transformer_ReadWriteState]> {
   let summary = "permutes the sequences of all states";
   let description = [{
-    Sequence r of every state becomes the former sequence `parents[r]`: a beam search keeps some of its hypotheses and drops others. The batch becomes
-    the size of `parents`. At -1 the caches of sequence r are empty, and states without a capacity hold zeros for it.
+    Sequence r of every state becomes the former sequence `parents[r]`. A beam search uses this to
+    keep some of its hypotheses and drop others. The batch becomes the size of `parents`. If
+    `parents[r]` is -1, the caches of sequence r become empty, and states without a capacity hold
+    zeros for it.
 
     Example:
     ```mlir

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights, projections, normalisation and heads. Rows of ids and images are in
+// Weights, projections, normalisation and heads. Embeddings and images are in
 // EmbeddingOps.td, attention in AttentionOps.td, masks and score rules in
 // MaskOps.td, BiasOps.td and WhereOps.td, states and caches in StateOps.td,
-// rows in a narrow type with a scale in QuantizeOps.td, losses in LossOps.td.
+// quantisation in QuantizeOps.td, losses in LossOps.td.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
@@ -22,19 +22,24 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "a tensor of the checkpoint";
   let description = [{
-    The tensor `name` of the checkpoint. Its values never enter the compiler. For a type narrower than f32 the values are rounded to nearest, ties to
-    even; in f16 they are infinite from 65520 on. `stored` is the shape in the checkpoint if that holds the same elements, in the same order, under
-    another shape: a convolution of kernel size 1 is a matrix, and so are the matrices of all heads below each other.
+    The tensor `name` of the checkpoint. Its values never enter the compiler. For a type narrower
+    than f32 the values are rounded to nearest, ties to even; in f16 they are infinite from 65520
+    on. `stored` is the shape in the checkpoint, if the checkpoint holds the same elements in the
+    same order under another shape. For example, a convolution of kernel size 1 is a matrix, and so
+    are the stacked matrices of all heads.
 
-    A matrix of i8 or i4, which only products take, holds codes, as `transformer.quantize` defines them; i4 codes are stored with their scales. With
-    `scales` the value is `[2, N]`, all that a product needs to know of i8 codes: the scale of each of the N rows of the matrix, and below it the sum
-    of the row's codes. `stored` then is the matrix' shape in the checkpoint.
+    A matrix of i8 or i4 holds codes, as `transformer.quantize` defines them; i4 codes are stored
+    with their scales. Only products read these matrices, and for i8 also embeddings. With `scales`
+    the value is `[2, N]`, the data of i8 codes that a product needs: the scale of each of the N
+    rows of the matrix, followed by the sums of the rows' codes. `stored` is then the shape of the
+    matrix in the checkpoint.
 
     Constraints:
     * C1: the type is static.
     * C2: `name` is not empty.
-    * C3: `stored` has as many elements as the type; with `scales` as many as N rows can share.
-    * C4: with `scales` the type is `[2, N]` of f32, and `stored` is there.
+    * C3: `stored` has the number of elements of the type; with `scales`, that number is a multiple
+      of N.
+    * C4: with `scales` the type is `[2, N]` of f32, and `stored` is present.
 
     Example:
     ```mlir
@@ -64,7 +69,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     build($_builder, $_state, type, name, ::mlir::DenseI64ArrayAttr(), /*scales=*/false);
   }]>];
   let extraClassDeclaration = [{
-    /// The shape in the checkpoint.
+    /// The shape of the tensor in the checkpoint.
     ::llvm::ArrayRef<int64_t> getCheckpointShape() {
       return getStored() ? *getStored() : ::llvm::cast<::mlir::RankedTensorType>(getType()).getShape();
     }
@@ -78,24 +83,26 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
                                                      ["countFlops", "storageOf"]> {
   let summary = "a matrix product over features, with bias and activation";
   let description = [{
-    `result[..., n] = activation(sum_k input[..., k] * weight[n, k] + bias[n])`. `input` is `[..., K]`, `weight`
-    `[N, K]`, `bias` `[N]`, the result `[..., N]`.
+    `result[..., n] = activation(sum_k input[..., k] * weight[n, k] + bias[n])`. `input` is
+    `[..., K]`, `weight` is `[N, K]`, `bias` is `[N]`, and the result is `[..., N]`.
 
-    Operands of a format with scales have `scales`: first those of the rows of `input`, as `transformer.quantize` gives them, then, if the format has
-    them, those of the rows of `weight`, `[2, N]`, a `transformer.weight` with `scales`. `transformer.quantize` defines the product for each format;
-    bias and activation follow as without scales.
+    Operands of a format with scales have `scales`. The first are the scales of the rows of `input`,
+    as computed by `transformer.quantize`. If the format scales weights, the scales of the rows of
+    `weight` follow: `[2, N]`, a `transformer.weight` with `scales`. `transformer.quantize` defines
+    the product for each format; bias and activation are applied as without scales.
 
-    With `classes` the result scores classes, such as the tokens of a vocabulary: a number format may keep more bits of such a product (`int4` treats it
-    as `int8` does).
+    With `classes`, the result scores classes, for example the tokens of a vocabulary. A number
+    format may use more bits for these products: `int4` treats them like `int8`.
 
     Constraints:
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
-    * C4: `input` and `weight` have the types of rows and weights of a number format (`Support/Formats.h`). With bf16, products are summed in f32 in
-      pairs of k, the odd one first. Beside f32 a weight of f16 is widened; the product is then that of f32.
-    * C5: operands have as many `scales` as their format. The first are those of `input`, with as many features as a row has scales, the second
-      are `[2, N]`.
+    * C4: `input` and `weight` have the types of rows and weights of a number format
+      (`Support/Formats.h`). With bf16, products are summed in f32 in pairs of k, the odd one first.
+      With f32, a weight of f16 is widened, and the product is computed in f32.
+    * C5: operands have the number of `scales` of their format. The first are the scales of `input`,
+      with one feature for each scale of a row; the second are `[2, N]`.
     * C6: operands whose sum is an i32 have at most 2^17 features.
 
     Example:
@@ -130,7 +137,7 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
   let extraClassDeclaration = [{
     /// The number format of the product.
     const ::heddle::NumberFormat &getFormat();
-    /// Scales of the input's rows, and of the weight's; null if the format has none.
+    /// Scales of the rows of the input, and of the weight; null if the format has none.
     ::mlir::Value getInputScales() { return getScales().empty() ? ::mlir::Value() : getScales().front(); }
     ::mlir::Value getWeightScales() { return getScales().size() < 2 ? ::mlir::Value() : getScales().back(); }
   }];
@@ -139,13 +146,15 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
 def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments], ["storageOf"]> {
   let summary = "two matrix products with an activation between them";
   let description = [{
-    `result = linear(activation(linear(input, in_weight) + in_bias), out_weight) + out_bias`: with `input` `[..., E]`,
-    `in_weight` `[F, E]`, `in_bias` `[F]`, `out_weight` `[N, F]` and `out_bias` `[N]`, the result is `[..., N]`. The pass
-    `decompose-ffn` writes it as two `linear`.
+    `result = linear(activation(linear(input, in_weight) + in_bias), out_weight) + out_bias`.
+    `input` is `[..., E]`, `in_weight` is `[F, E]`, `in_bias` is `[F]`, `out_weight` is `[N, F]`,
+    `out_bias` is `[N]`, and the result is `[..., N]`. The pass `decompose-ffn` rewrites the op to
+    two `linear` ops.
 
-    A gated block has a third matrix, `gate_weight` `[F, E]`, and may have its bias `[F]`: what enters the second product is then
-    `activation(linear(input, gate_weight) + gate_bias) * (linear(input, in_weight) + in_bias)`. Gate and input are products of one kernel.
-    Source: Shazeer, GLU Variants Improve Transformer.
+    A gated block has a third matrix, `gate_weight` `[F, E]`, with an optional bias `[F]`. The input
+    of the second product is then
+    `activation(linear(input, gate_weight) + gate_bias) * (linear(input, in_weight) + in_bias)`. The
+    products of gate and input share one kernel. Source: Shazeer, GLU Variants Improve Transformer.
 
     Constraints:
     * C1: the columns of `in_weight` equal the features of `input`.
@@ -153,10 +162,12 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     * C3: the columns of `out_weight` equal the rows of `in_weight`.
     * C4: the size of `out_bias` equals the rows of `out_weight`.
     * C5: the result has the shape of `input` with N features.
-    * C6: `in_weight`, `gate_weight` and `out_weight` have the element type of `input`, to which the input of the second product is rounded too, or
-      f16 beside f32.
+    * C6: `in_weight`, `gate_weight` and `out_weight` have the element type of `input`, or f16 with
+      an `input` of f32. The input of the second product is rounded to the element type of `input`
+      too.
     * C7: `gate_weight` has the shape of `in_weight`.
-    * C8: the size of `gate_bias` equals the rows of `gate_weight`, which it requires.
+    * C8: the size of `gate_bias` equals the rows of `gate_weight`. `gate_bias` requires
+      `gate_weight`.
 
     Example:
     ```mlir
@@ -183,7 +194,8 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     (`gate` `(` $gate_weight^ (`,` $gate_bias^)? `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
-    /// Rewrites the op as two `linear`, or three and a product. Always legal, since the verifier has checked their operands.
+    /// Rewrites the op as two `linear` ops, or three and a multiplication. Always legal, since the
+    /// verifier has checked their operands.
     void decompose();
   }];
 }
@@ -191,8 +203,10 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
 def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1", [], ["storageOf"]> {
   let summary = "a convolution of kernel size 1 over rows";
   let description = [{
-    A convolution of kernel size 1, which is a product with its matrix: `result[..., n] = activation(sum_k input[..., k] * weight[n, k, 0] +
-    bias[n])`. `weight` is `[N, K, 1]`; the rest is as in `transformer.linear`, to which the pass `lower-convolutions` rewrites the op.
+    A convolution of kernel size 1, which is a product with its matrix:
+    `result[..., n] = activation(sum_k input[..., k] * weight[n, k, 0] + bias[n])`. `weight` is
+    `[N, K, 1]`. Otherwise the op is like `transformer.linear`, to which the pass
+    `lower-convolutions` rewrites it.
 
     Constraints:
     * C1: the input channels of `weight` equal the features of `input`.
@@ -218,12 +232,13 @@ def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1", [], ["storageOf"]>
 def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "normalises each row";
   let description = [{
-    `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, mean and variance over the features of each row,
-    the variance being the mean of the squared centred values. `gamma` and `beta` are `[E]`, or, of heads `[B, H, T, E]`, `[H, E]`: a
-    row for each head. With `root = false` the divisor is `variance + epsilon` itself.
+    `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and variance over
+    the features of each row. The variance is the mean of the squared centred values. `gamma` and
+    `beta` are `[E]`, or `[H, E]` for heads `[B, H, T, E]`, with one row for each head. With
+    `root = false` the divisor is `variance + epsilon` itself.
 
     Constraints:
-    * C1: `gamma` is `[E]`, or `[H, E]` where `input` is `[B, H, T, E]`.
+    * C1: `gamma` is `[E]`, or `[H, E]` if `input` is `[B, H, T, E]`.
     * C2: `beta` has the shape of `gamma`.
     * C3: the result has the shape of `input`.
     * C4: `epsilon` is finite and not negative.
@@ -246,11 +261,11 @@ def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_
 def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "divides each row by its root mean square";
   let description = [{
-    `result = input / sqrt(mean(input * input) + epsilon) * gamma`, the mean over the features of each row. `gamma` is `[E]`, or, of
-    heads `[B, H, T, E]`, `[H, E]`: a row for each head.
+    `result = input / sqrt(mean(input * input) + epsilon) * gamma`, with the mean over the features
+    of each row. `gamma` is `[E]`, or `[H, E]` for heads `[B, H, T, E]`, with one row for each head.
 
     Constraints:
-    * C1: `gamma` is `[E]`, or `[H, E]` where `input` is `[B, H, T, E]`.
+    * C1: `gamma` is `[E]`, or `[H, E]` if `input` is `[B, H, T, E]`.
     * C2: the result has the shape of `input`.
     * C3: `epsilon` is finite and not negative.
 
@@ -271,8 +286,9 @@ def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_Redu
 def Transformer_NormalizeOp : Transformer_Op<"normalize", [Pure, AllTypesMatch<["input", "result"]>, Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "divides each row by its length";
   let description = [{
-    `result = input / max(sqrt(sum(input * input)), epsilon)`, the sum over the features of each row: rows of length 1, of which
-    the product is the cosine. A row of zeros stays one.
+    `result = input / max(sqrt(sum(input * input)), epsilon)`, with the sum over the features of
+    each row. Rows have length 1, so the product of two rows is the cosine of their angle. A row of
+    zeros is unchanged.
 
     Constraints:
     * C1: `epsilon` is finite and above 0.
@@ -292,10 +308,10 @@ def Transformer_NormalizeOp : Transformer_Op<"normalize", [Pure, AllTypesMatch<[
 }
 
 def Transformer_SoftcapOp : Transformer_Op<"softcap", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike]> {
-  let summary = "keeps numbers within a limit, smoothly";
+  let summary = "limits numbers smoothly";
   let description = [{
-    `result = cap * tanh(input / cap)`, each element by itself: between -cap and cap. Source: Gemma Team, Gemma 2: Improving Open
-    Language Models at a Practical Size, section 2.
+    `result = cap * tanh(input / cap)` for each element, which is between -cap and cap. Source:
+    Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size, section 2.
 
     Constraints:
     * C1: `cap` is finite and above 0.
@@ -317,8 +333,9 @@ def Transformer_SoftcapOp : Transformer_Op<"softcap", [Pure, AllTypesMatch<["inp
 def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["input", "result"]>, Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "softmax of each row";
   let description = [{
-    `result[..., e] = exp(input[..., e]) / sum_n exp(input[..., n])` over the features of each row, of any number. As in attention, minus infinity has
-    probability 0, a row of nothing else gives zeros, and NaN or plus infinity make their row NaN.
+    `result[..., e] = exp(input[..., e]) / sum_n exp(input[..., n])` over the features of each row,
+    whose number is not limited. As in attention, minus infinity has probability 0, a row of only
+    minus infinity yields zeros, and NaN or plus infinity makes its row NaN.
 
     Example:
     ```mlir
@@ -336,14 +353,16 @@ def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["inp
 def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments, Transformer_ReducesRows], ["inferShapes", "countFlops", "limitValues"]> {
   let summary = "one row for each sequence";
   let description = [{
-    `[B, T, E]` becomes `[B, K * E]`: each of the K `kinds` makes one row of the rows of each sequence, and these rows stand side by side. With
-    `lengths`, `[B]`, only the first `lengths[b]` rows count. With `documents`, the starts of packed documents as in `transformer.mask.documents`, B
-    is 1 and the result has a row for each document, `[N, K * E]`. A sequence without rows gives zeros.
+    `[B, T, E]` becomes `[B, K * E]`: each of the K `kinds` reduces the rows of a sequence to one
+    row, and these rows are concatenated. With `lengths`, `[B]`, only the first `lengths[b]` rows
+    count. With `documents`, the starts of packed documents as in `transformer.mask.documents`, B is
+    1 and the result has one row for each document, `[N, K * E]`. A sequence without rows yields
+    zeros.
 
     Constraints:
     * C1: `input` has rank 3.
     * C2: the size of `lengths` equals the batch of `input`.
-    * C3: `documents` is a vector, and stands without `lengths`.
+    * C3: `documents` is a vector, and excludes `lengths`.
     * C4: the result is `[B, K * E]`, with `documents` `[N, K * E]`.
     * C5: there is at least one kind.
 
@@ -372,9 +391,10 @@ def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegment
 //===- Heads -------------------------------------------------------------===//
 
 def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads", [], ["inferShapes"]> {
-  let summary = "cuts features into heads";
+  let summary = "splits features into heads";
   let description = [{
-    `result[b, h, t, d] = input[b, t, h * D + d]`: `[B, T, H * D]` becomes `[B, H, T, D]`, H being `heads`.
+    `result[b, h, t, d] = input[b, t, h * D + d]`: `[B, T, H * D]` becomes `[B, H, T, D]`, with H =
+    `heads`.
 
     Constraints:
     * C1: `input` has rank 3.
@@ -397,7 +417,7 @@ def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads", [], ["infer
 }
 
 def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads", [], ["inferShapes"]> {
-  let summary = "puts heads back side by side";
+  let summary = "concatenates the features of heads";
   let description = [{
     `result[b, t, h * D + d] = input[b, h, t, d]`: `[B, H, T, D]` becomes `[B, T, H * D]`.
 
@@ -420,16 +440,17 @@ def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads", [], ["infer
 }
 
 def Transformer_HeadProductsOp : Transformer_InferredOp<"head_products", [Transformer_Contracts], ["countFlops", "storageOf"]> {
-  let summary = "a matrix product of each head with rows of its own";
+  let summary = "a matrix product of each head with rows of a weight";
   let description = [{
-    `result[b, h, t, n] = scale * sum_d input[b, h, t, d] * weight[h * N + n, d]`: `input` is `[B, H, T, D]`, `weight` `[H * N, D]`, the result
-    `[B, H, T, N]`. Operands of bf16 are multiplied as by `linear`.
+    `result[b, h, t, n] = scale * sum_d input[b, h, t, d] * weight[h * N + n, d]`. `input` is
+    `[B, H, T, D]`, `weight` is `[H * N, D]`, and the result is `[B, H, T, N]`. Operands of bf16 are
+    multiplied as in `linear`.
 
     Constraints:
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the rows of `weight` are a multiple of 16 for each head.
     * C3: the result is `[B, H, T, N]`.
-    * C4: `weight` has the element type of `input`, or f16 beside f32.
+    * C4: `weight` has the element type of `input`, or f16 with an `input` of f32.
     * C5: `scale` is finite.
 
     Example:

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formulas: a mask or a score rule as a region over (b, h, i, j), the load that
-// its region may use, and its terminator.
+// Formulas: masks and score rules that are regions over (b, h, i, j), the load
+// that a region may use, and its terminator.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_WHEREOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_WHEREOPS_TD
@@ -16,21 +16,24 @@ class Transformer_WhereRegion : NativeOpTrait<"WhereRegion"> {
 def Transformer_IsWhere : Transformer_WhereRegion;
 
 def Transformer_MaskWhereOp : Transformer_MaskOp<"where", "where", ["emitPredicate", "bound"], [SingleBlock, Transformer_IsWhere]> {
-  let summary = "a mask that is a formula";
+  let summary = "a mask defined by a formula";
   let description = [{
-    Query i may attend to key j where the region yields true for (b, h, i, j): the sequence, the query head, the query and the key. The region may use
-    `transformer.mask.load` and, from `arith`, `constant`, `addi`, `subi`, `muli`, `floordivsi`, `ceildivsi`, `divsi`, `remsi`, `minsi`, `maxsi`,
-    `andi`, `ori`, `xori`, `shli`, `shrsi`, `shrui`, `cmpi`, `select`, `extsi`, `extui`, `trunci`. From outside it may use tensors to load from, and
-    i32 numbers.
+    Query i may attend to key j if the region yields true for (b, h, i, j): the sequence, the query
+    head, the query and the key. The region may use `transformer.mask.load` and, from `arith`,
+    `constant`, `addi`, `subi`, `muli`, `floordivsi`, `ceildivsi`, `divsi`, `remsi`, `minsi`,
+    `maxsi`, `andi`, `ori`, `xori`, `shli`, `shrsi`, `shrui`, `cmpi`, `select`, `extsi`, `extui`,
+    `trunci`. From outside it may use i32 numbers and tensors to load from.
 
-    Every op is defined for all operands: arithmetic wraps, `x / 0` and `x % 0` are 0, the smallest i32 by -1 is itself, a shift by less than 0 or
-    more than 31 gives 0 (`shrsi`: -1 for a negative number, else 0), a load outside its table gives 0.
+    Every op is defined for all operands: arithmetic wraps, `x / 0` and `x % 0` are 0, and the
+    smallest i32 divided by -1 is itself. A shift by less than 0 or more than 31 yields 0 (`shrsi`:
+    -1 for a negative number, else 0). A load outside its table yields 0.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
     * C2: the region is one block with four i32 arguments that yields an i1.
     * C3: the region holds only the ops above, on i1, i8, i16 and i32; i8 and i16 only between a truncation and an extension.
-    * C4: what the region uses from outside are i32 numbers, and tensors of i32 with rank 1 or 2, which it loads from.
+    * C4: values from outside the region are i32 numbers, and tensors of i32 with rank 1 or 2 that
+      it loads from.
 
     Example:
     ```mlir
@@ -65,17 +68,19 @@ def Transformer_MaskWhereOp : Transformer_MaskOp<"where", "where", ["emitPredica
 }
 
 def Transformer_BiasWhereOp : Transformer_BiasOp<"where", "where", [SingleBlock, Transformer_IsWhere]> {
-  let summary = "a score rule that is a formula";
+  let summary = "a score rule defined by a formula";
   let description = [{
-    Adds the number that the region yields for (b, h, i, j). Beside the ops of `mask.where` the region may use, on f32, `arith`'s `constant`, `addf`,
-    `subf`, `mulf`, `divf`, `negf`, `maximumf`, `minimumf`, `cmpf`, `select`, `sitofp`, and `math`'s `absf`, `exp`, `log`; and `transformer.mask.load`
-    from tensors of f32.
+    Adds the number that the region yields for (b, h, i, j). In addition to the ops of `mask.where`,
+    the region may use, on f32, `arith`'s `constant`, `addf`, `subf`, `mulf`, `divf`, `negf`,
+    `maximumf`, `minimumf`, `cmpf`, `select`, `sitofp`, and `math`'s `absf`, `exp`, `log`. It may
+    also use `transformer.mask.load` from tensors of f32.
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.
     * C2: the region is one block with four i32 arguments that yields an f32.
     * C3: the region holds only the ops above, on i1, i8, i16, i32 and f32.
-    * C4: what the region uses from outside are i32 and f32 numbers, and tensors of i32 or f32 with rank 1 or 2, which it loads from.
+    * C4: values from outside the region are i32 and f32 numbers, and tensors of i32 or f32 with
+      rank 1 or 2 that it loads from.
 
     Example:
     ```mlir
@@ -100,15 +105,15 @@ def Transformer_BiasWhereOp : Transformer_BiasOp<"where", "where", [SingleBlock,
 
 def Transformer_MaskLoadOp : Transformer_Op<"mask.load", [Pure, ParentOneOf<["MaskWhereOp", "BiasWhereOp"]>,
     TypesMatchWith<"the result has the element type of the table", "table", "result", "::mlir::getElementTypeOrSelf($_self)">], ["takesWeight"]> {
-  let summary = "an entry of a table, in a formula";
+  let summary = "loads an entry of a table in a formula";
   let description = [{
-    `table[index]` (rank 1), or `table[b, index]` (rank 2, where b is the region's own first argument); 0 if the index is outside the table. A table
-    of rank 1 may also be indexed by b, h, i or j.
+    `table[index]` (rank 1), or `table[b, index]` (rank 2, where b is the region's first argument);
+    0 if the index is outside the table. A table of rank 1 may also be indexed by b, h, i or j.
 
     Constraints:
-    * C1: there are as many indices as the table has dimensions.
+    * C1: there is one index for each dimension of the table.
     * C2: the first of two indices is the region's argument b.
-    * C3: the table comes from outside the region; a table of f32 is for `bias.where` only.
+    * C3: the table is defined outside the region; a table of f32 is for `bias.where` only.
     * C4: a static first dimension of a table of rank 2 equals the batch of the attention that uses it.
 
     Example:
@@ -134,9 +139,9 @@ def Transformer_MaskLoadOp : Transformer_Op<"mask.load", [Pure, ParentOneOf<["Ma
 }
 
 def Transformer_YieldOp : Transformer_Op<"yield", [Pure, Terminator, ParentOneOf<["MaskWhereOp", "BiasWhereOp"]>]> {
-  let summary = "the value of a formula";
+  let summary = "yields the value of a formula";
   let description = [{
-    Ends the region of `mask.where` with an i1, that of `bias.where` with an f32.
+    Ends the region of `mask.where` with an i1, and the region of `bias.where` with an f32.
 
     Constraints:
     * C1: `value` is an i1 in `mask.where`, an f32 in `bias.where`.

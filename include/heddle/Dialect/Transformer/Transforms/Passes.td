@@ -1,8 +1,8 @@
-//===- Passes.td - Rewrites inside the language ------------*- tablegen -*-===//
+//===- Passes.td - Passes of the transformer dialect -------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes that read and write the transformer dialect only.
+// Passes from the transformer dialect to itself.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_TRANSFORMS_PASSES_TD
 #define HEDDLE_DIALECT_TRANSFORMER_TRANSFORMS_PASSES_TD
@@ -12,9 +12,11 @@ include "mlir/Pass/PassBase.td"
 def DecomposeFfn : Pass<"decompose-ffn"> {
   let summary = "decompose feed-forward blocks into matrix products";
   let description = [{
-    Replaces every `transformer.ffn` by a `transformer.linear` with the activation and a `transformer.linear` without; a gated block has two of the
-    first kind side by side, and their product. If operands are narrower than f32, the input of the second product is rounded like that of the first.
-    Other ops are left alone. No precondition; afterwards no `transformer.ffn` is left.
+    Replaces every `transformer.ffn` by a `transformer.linear` with the activation and a
+    `transformer.linear` without. In a gated block, the first one becomes two: the gate has the
+    activation, the input has none, and both are multiplied element by element. If operands are
+    narrower than f32, the input of the second product is rounded like the input of the first. Other
+    ops are unchanged. The pass has no precondition, and it leaves no `transformer.ffn`.
 
     ```mlir
     // before
@@ -29,9 +31,10 @@ def DecomposeFfn : Pass<"decompose-ffn"> {
 def LowerConvolutions : Pass<"lower-convolutions"> {
   let summary = "lower convolutions to matrix products";
   let description = [{
-    Replaces every `transformer.conv1x1` and `transformer.patch_embedding` whose weight is a `transformer.weight` by a `transformer.linear` of the
-    same tensor as a matrix; `transformer.patches` makes rows of an image's patches. Other ops are left alone. No precondition; afterwards no
-    convolution with a weight of the checkpoint is left.
+    Replaces every `transformer.conv1x1` and `transformer.patch_embedding` whose weight is a
+    `transformer.weight` by a `transformer.linear` with the same tensor as a matrix;
+    `transformer.patches` converts an image to rows of patches. Other ops are unchanged. The pass
+    has no precondition, and it leaves no convolution with a weight of the checkpoint.
 
     ```mlir
     // before
@@ -45,11 +48,13 @@ def LowerConvolutions : Pass<"lower-convolutions"> {
 }
 
 def BoundCaches : Pass<"bound-caches", "::mlir::ModuleOp"> {
-  let summary = "find caches of which only the last rows are read";
+  let summary = "find caches whose readers need only the last rows";
   let description = [{
-    Sets `window` of every `transformer.state` that only `transformer.cache.append` with `at` extends and whose readers are attentions with a mask that
-    proves how far before its own row a query looks: `mask.window` at the offset `at`, an `and` with one, or an `or` of such masks. Later stages keep
-    so many rows, and those of one call, in a ring. Attentions with `hidden_score` read all keys. Other states lose the attribute. No precondition.
+    Sets `window` of a `transformer.state` if only `transformer.cache.append` with `at` extends it
+    and the mask of every reading attention proves how far a query looks back. This holds for
+    `mask.window` at the offset `at`, for an `and` with such a mask, and for an `or` of such masks.
+    Later stages keep the rows of the window and of one call in a ring. Attentions with
+    `hidden_score` read all keys. Other states lose the attribute. The pass has no precondition.
 
     ```mlir
     // before
@@ -63,17 +68,25 @@ def BoundCaches : Pass<"bound-caches", "::mlir::ModuleOp"> {
 def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
   let summary = "round the operands of products";
   let description = [{
-    Gives every f32 `transformer.linear`, `transformer.ffn` and `transformer.attention` operands of type `dtype`: a weight is asked for in that type,
-    any other operand is rounded by `arith.truncf` behind its definition, once for all its readers. States that only attention reads, and keys and
-    values of a `transformer.attention` with `kept`, take the type `cache-dtype`, that of attention's operands unless it is given: rows are rounded
-    before they are stored, or with `int8` become codes by `transformer.cache.quantize`, whose scales have a state beside. Everything else stays f32: results, biases, norms, embeddings and residuals. Products of
-    narrower types are left alone. `f16` is a storage format: weights, keys and values take it, the first operands of products stay f32. With `f32`,
-    the default, nothing changes. No precondition.
+    Gives every f32 `transformer.linear`, `transformer.ffn` and `transformer.attention` operands of
+    type `dtype`. A weight is requested in this type; any other operand is rounded by `arith.truncf`
+    after its definition, once for all readers. States that only attention reads, and keys and
+    values of a `transformer.attention` with `kept`, get the type `cache-dtype`, which defaults to
+    the type of attention's operands. Their rows are rounded before they are stored. With `int8`
+    they are converted to codes by `transformer.cache.quantize`, and another state holds the scales.
+    Everything else stays f32: results, biases, norms, embeddings and residuals. Products of
+    narrower types are unchanged. `f16` is a storage format: weights, keys and values become f16,
+    and the first operands of products stay f32. With `f32`, the default, nothing changes. The pass
+    has no precondition.
 
-    A number format (`Support/Formats.h`) may have operands of its own for `transformer.linear` with a `transformer.weight`: rows by
-    `transformer.quantize` if they have scales, the matrix in the format's type. `transformer.ffn` is then decomposed into `transformer.linear`.
-    Attention, states, and products with other matrices are rounded to the format's other type: `int8` treats them as `bf16` does, `f16-sum` as `f16`
-    does. A `transformer.linear` with `classes` has the operands of the format that its format names for it: under `int4` those of `int8`. Formats whose columns share scales leave a matrix in that other type too, if it follows merged heads whose size is not a multiple of 16.
+    A number format (`Support/Formats.h`) may define other operands for `transformer.linear` with a
+    `transformer.weight`: rows by `transformer.quantize` if they have scales, and the matrix in the
+    format's type. `transformer.ffn` is then decomposed into `transformer.linear`. Attention,
+    states, and products with other matrices are rounded to the format's other type: `int8` treats
+    them like `bf16`, `f16-sum` like `f16`. A `transformer.linear` with `classes` has the operands
+    of the format that its format specifies for classes: under `int4`, the operands of `int8`. If
+    the columns of a format share scales, a matrix that follows merged heads with padding has the
+    other type too.
 
     ```mlir
     // before
@@ -102,9 +115,11 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
 def SinkFormulaConstants : Pass<"sink-formula-constants"> {
   let summary = "copy constants into the formulas that use them";
   let description = [{
-    Replaces scalar constants from outside a `transformer.mask.where` or `transformer.bias.where` by copies inside its region. Tables and other
-    numbers are left alone. No precondition; afterwards a formula is self-contained but for its tables and numbers, and its bounds see constant
-    divisors. Run it after `cse`, which shares constants between a formula and its surroundings.
+    Replaces scalar constants from outside a `transformer.mask.where` or `transformer.bias.where` by
+    copies inside its region. Tables and other numbers are unchanged. The pass has no precondition.
+    Afterwards a formula depends only on its tables and numbers, and its bounds see constant
+    divisors. Run the pass after `cse`, which shares constants between a formula and its
+    surroundings.
 
     ```mlir
     // before
