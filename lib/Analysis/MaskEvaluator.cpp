@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Emits a mask's or rule's code into a detached block whose arguments are the
-// place, the tile and one element. Operands are read by calls that
+// Emits the code of a mask or rule into a detached block, whose arguments are
+// the place, the tile and one element. Operands are read by calls, which
 // ScalarProgram resolves to functions on the data.
 
 #include "heddle/Analysis/MaskEvaluator.h"
@@ -27,7 +27,7 @@ namespace {
 /// Arguments of the block, in order. Row and Column are tiles of one element.
 enum Argument { Batch, Head, Queries, Keys, I0, I1, J0, J1, Row, Column, argumentCount };
 
-/// MaskSite that reads operands by `func.call`, resolved by HostCode::reader.
+/// MaskSite that reads operands by `func.call`, which HostCode::reader resolves.
 class HostSite : public MaskSite {
 public:
   HostSite(Location location, Block &body, int64_t heads)
@@ -48,7 +48,7 @@ public:
     return arith::SubIOp::create(b, location, keyCount(b), queryCount(b));
   }
 
-  /// Constants of the function need no data.
+  /// Copies constants of the function, which need no data.
   Value scalar(OpBuilder &b, Value operand) override {
     TypedAttr number;
     if (matchPattern(operand, m_Constant(&number)))
@@ -114,7 +114,7 @@ static double numberOf(uint32_t bits, Type type) {
 }
 
 namespace {
-/// A block of emitted code with the data that it reads.
+/// A block of emitted code and the data that it reads.
 class HostCode {
 public:
   HostCode(Value mask, int64_t heads, const MaskInputs &inputs)
@@ -125,10 +125,10 @@ public:
     builder.setInsertionPointToStart(&block);
   }
 
-  /// Compiles the block after emission; returns the text of an error, or "".
+  /// Compiles the block after emission. Returns an error message, or "" on success.
   std::string compile(ArrayRef<Value> results);
 
-  /// Runs the code; returns the compiled results.
+  /// Runs the code and returns the compiled results.
   SmallVector<double, 2> run(const MaskPlace &at, const MaskTile &tile) {
     place = at;
     double arguments[argumentCount];
@@ -144,15 +144,15 @@ private:
   const MaskData *dataOf(Value operand);
   ScalarProgram::Function reader(Operation *op);
 
-  /// `table[x]` or `table[b, x]`, 0 outside.
+  /// `table[x]` or `table[b, x]`; 0 outside the table.
   uint32_t entry(const MaskData &data, int64_t x) const {
     int64_t size = data.shape.back(), row = data.shape.size() == 2 ? place.batch : 0;
     bool inside = x >= 0 && x < size && (data.shape.size() == 1 || row < data.shape[0]);
     return inside ? data.values[row * size + x] : 0;
   }
 
-  /// `table[b|0, h|0, y, x]`, 0 outside. With `repeat`, y and x also broadcast along dimensions of
-  /// size 1.
+  /// `table[b|0, h|0, y, x]`; 0 outside the table. With `repeat`, y and x are also broadcast along
+  /// dimensions of size 1.
   uint32_t entry(const MaskData &data, int64_t y, int64_t x, bool repeat) const {
     int64_t index = 0, at[] = {place.batch, place.head, y, x};
     for (int64_t n = 0; n < 4; ++n) {
@@ -168,7 +168,7 @@ public:
   Block block;
   OpBuilder builder;
   HostSite site;
-  bool trapped = false; ///< in some run so far
+  bool trapped = false; ///< whether any run so far trapped
 
 private:
   const MaskInputs &inputs;
@@ -186,7 +186,7 @@ std::string HostCode::compile(ArrayRef<Value> values) {
                               },
                               [this](Operation *op) { return reader(op); }};
   if (Operation *unknown = program.compile(block, outside)) {
-    if (error.empty()) // none of the data either
+    if (error.empty()) // no data are missing either
       error =
           "expected ops that masks emit, found '" + unknown->getName().getStringRef().str() + "'";
     return error;
@@ -196,7 +196,7 @@ std::string HostCode::compile(ArrayRef<Value> values) {
   return error;
 }
 
-/// Data of an operand; sets `error` and returns null if it is missing or has another shape.
+/// Data of an operand. Sets `error` and returns null if they are missing or have another shape.
 const MaskData *HostCode::dataOf(Value operand) {
   auto found = inputs.find(operand);
   if (found == inputs.end()) {
@@ -218,7 +218,7 @@ const MaskData *HostCode::dataOf(Value operand) {
   return nullptr;
 }
 
-/// Resolves a call that HostSite emitted to a function on the operand's data.
+/// Resolves a call emitted by HostSite to a function on the operand's data.
 ScalarProgram::Function HostCode::reader(Operation *op) {
   auto call = dyn_cast<func::CallOp>(op);
   if (!call)
@@ -262,7 +262,7 @@ struct MaskEvaluator::Program {
       : bounds(mask, heads, inputs), element(mask, heads, inputs) {}
 
   HostCode bounds, element;
-  bool hasBounds = false; ///< a mask, not a score rule
+  bool hasBounds = false; ///< true for a mask, false for a score rule
   std::vector<uint32_t> elements;
 };
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One table of names, explanations and remedies.
+// Names, explanations and remedies of missed fusions, in one table.
 
 #include "heddle/Analysis/MissedFusion.h"
 

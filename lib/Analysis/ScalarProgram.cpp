@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Not MLIR's folder: it keeps every number in the context for good, which
-// pictures of millions of tiles cannot afford, and does not fold x / 0.
+// Interpreter of scalar ops. MLIR's folder is no replacement: it keeps every
+// number in the context forever, which pictures with millions of tiles cannot
+// afford, and it does not fold x / 0.
 
 #include "heddle/Analysis/ScalarProgram.h"
 
@@ -30,7 +31,7 @@ static unsigned widthOf(Type type) {
 static double wrapped(int64_t x, unsigned width) {
   return static_cast<double>(width == 1 ? x & 1 : llvm::SignExtend64(x, width));
 }
-/// A number's bits as a signed integer (a set i1 is -1), and as an unsigned one.
+/// A number's bits as a signed integer (a set i1 is -1), and as an unsigned integer.
 static int64_t signedOf(double x, unsigned width) {
   auto value = static_cast<int64_t>(x);
   return width == 1 ? -value : value;
@@ -39,7 +40,7 @@ static uint64_t unsignedOf(double x, unsigned width) {
   return static_cast<uint64_t>(static_cast<int64_t>(x)) & llvm::maskTrailingOnes<uint64_t>(width);
 }
 
-/// Integer quotient rounded down (-1), towards zero (0) or up (1).
+/// Integer quotient, rounded down (-1), toward zero (0) or up (1).
 static int64_t quotient(int64_t x, int64_t y, int rounding) {
   if (y == 0)
     return 0;
@@ -148,8 +149,8 @@ double scalarNumber(Attribute attribute) {
 
 //===- Programs ----------------------------------------------------------===//
 
-/// Whether a device traps or gives an unspecified value. Emitted code has no floordivsi, ceildivsi
-/// or remsi: masks expand them.
+/// Whether a device traps or returns an unspecified value. Emitted code contains no floordivsi,
+/// ceildivsi or remsi, because masks expand them.
 static bool (*trapOf(Operation *op))(const double *) {
   if (isa<arith::DivSIOp>(op))
     return [](const double *x) { return x[1] == 0 || (x[0] == -0x1p31 && x[1] == -1); };
@@ -172,7 +173,7 @@ unsigned ScalarProgram::cellOf(Value value, const Site &site) {
   return cell;
 }
 
-/// The function of an op: its own semantics, with f32 results rounded, else the site's.
+/// The function of an op: its semantics here, with f32 results rounded, or the site's function.
 ScalarProgram::Function ScalarProgram::functionOf(Operation *op, const Site &site) {
   if (isa<arith::MulSIExtendedOp>(op))
     return [](const double *x, double *r) {
@@ -188,8 +189,8 @@ ScalarProgram::Function ScalarProgram::functionOf(Operation *op, const Site &sit
   return [=](const double *x, double *r) { *r = compute(x); };
 }
 
-/// Compiles a loop to one step. The result cells carry the values, so that a loop without an
-/// iteration yields the initial ones.
+/// Compiles a loop to one step. The result cells carry the loop's values, so a loop without
+/// iterations yields the initial values.
 Operation *ScalarProgram::compileLoop(Operation *op, const Site &site, Steps &into) {
   auto loop = cast<scf::ForOp>(op);
   Block &body = *loop.getBody();
@@ -225,7 +226,7 @@ Operation *ScalarProgram::compileLoop(Operation *op, const Site &site, Steps &in
   return nullptr;
 }
 
-/// Appends a step for each op before the terminator; the results of an op are consecutive cells.
+/// Appends a step for each op before the terminator. The results of an op are in consecutive cells.
 Operation *ScalarProgram::compileBlock(Block &block, const Site &site, Steps &into) {
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One forward walk; each op infers its shapes by TransformerOpInterface.
+// Infers symbolic shapes in one forward walk, in which each op uses
+// TransformerOpInterface.
 
 #include "heddle/Analysis/ShapeExpressions.h"
 
@@ -40,8 +41,8 @@ static std::string freeName(func::FuncOp func, std::string name) {
   return name;
 }
 
-/// Named dimensions as given. Others are named after the argument's position, because an argument's
-/// own name may be any text.
+/// Sets the shape of an argument. Unnamed dimensions are named after the argument's position,
+/// because an argument's name may be any text.
 void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
   Value value = func.getArgument(index);
   Shape shape = staticShape(value.getType());
@@ -60,7 +61,8 @@ void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
   shapes[value] = std::move(shape);
 }
 
-/// An addition requires equal shapes; other ops without the interface work row by row.
+/// Infers the shapes of an op. An addition requires equal shapes; other ops without the interface
+/// work row by row.
 void ShapeExpressions::visit(Operation *op) {
   if (isa<kernel::GroupOp>(op))
     return visitGroup(op);
@@ -72,7 +74,7 @@ void ShapeExpressions::visit(Operation *op) {
   inferRows(op);
 }
 
-/// Shapes pass into a group by its arguments and out by its results.
+/// Passes shapes into a group through its arguments and out through its results.
 void ShapeExpressions::visitGroup(Operation *op) {
   auto group = cast<kernel::GroupOp>(op);
   Block &body = group.getBody().front();

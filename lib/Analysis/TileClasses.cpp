@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluates the mask's bounds for every tile. Packed documents are cut into
-// tiles one by one, in their own coordinates, as in kernels.
+// Evaluates the mask's bounds for every tile. Each packed document is divided
+// into tiles in its own coordinates, as in kernels.
 
 #include "heddle/Analysis/TileClasses.h"
 
@@ -47,7 +47,7 @@ struct Document {
 };
 } // namespace
 
-/// The documents between neighbouring starts, each checked to lie inside the packed row.
+/// The documents between consecutive starts. Each is checked to be inside the packed row.
 static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, const MaskPlace &place,
                                                          const MaskInputs &inputs) {
   auto queries = inputs.find(op.getQueries()), keys = inputs.find(op.getKeys());
@@ -64,7 +64,7 @@ static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, con
   return documents;
 }
 
-/// Appends the tile starts of [from, to); returns the index of the first.
+/// Appends the tile starts of [from, to). Returns the index of the first.
 static int64_t appendStarts(std::vector<int64_t> &starts, int64_t from, int64_t to, int64_t size) {
   auto first = static_cast<int64_t>(starts.size());
   for (int64_t start = from; start < to; start += size)
@@ -79,7 +79,7 @@ struct Part {
 };
 } // namespace
 
-/// Cuts rows and columns anew at each document.
+/// Divides rows and columns into tiles, restarting at each document.
 static SmallVector<Part> cutTiles(TileMap &map, ArrayRef<Document> documents,
                                   const MaskPlace &place) {
   SmallVector<Part> parts;
@@ -91,7 +91,7 @@ static SmallVector<Part> cutTiles(TileMap &map, ArrayRef<Document> documents,
     part.c1 = static_cast<int64_t>(map.columnStarts.size());
     parts.push_back(part);
   }
-  // Rows and keys behind the last document.
+  // Rows and keys after the last document.
   appendStarts(map.rowStarts, documents.empty() ? 0 : documents.back().q1, place.queries,
                map.tileRows);
   appendStarts(map.columnStarts, documents.empty() ? 0 : documents.back().k1, place.keys,
@@ -114,7 +114,7 @@ static void classify(TileMap &map, const Part &part, const Document &d, const Ma
     }
 }
 
-/// Bounds are sound but not exact: a tile that no test proves empty or full counts as partial.
+/// Bounds are sound but not exact: a tile that is not proven empty or full counts as partial.
 llvm::Expected<TileMap> heddle::transformer::computeTileMap(ScoresOpInterface op,
                                                             const MaskPlace &place,
                                                             const MaskInputs &inputs,

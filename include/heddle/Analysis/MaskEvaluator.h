@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluates a mask or score rule on the host, by the code that it emits for
+// Evaluates a mask or score rule on the host with the code that it emits for
 // kernels. Reports, pictures and tests of masks therefore share the kernels'
 // implementation.
 #pragma once
@@ -17,36 +17,39 @@
 
 namespace heddle::transformer {
 
-/// Data of one operand of a mask or score rule, row-major: i32 numbers, truths (0 or 1) or the bits
-/// of f32 numbers. A scalar has no shape and one value.
+/// Data of one operand of a mask or score rule, row-major: i32 numbers, truth values (0 or 1) or
+/// the bits of f32 numbers. A scalar has no shape and one value.
 struct MaskData {
   llvm::SmallVector<int64_t> shape;
   std::vector<uint32_t> values;
 };
 
-/// Data of each operand, keyed by the value that the op uses. Constants of the function need none.
+/// Data of each operand, keyed by the value that the op uses. Operands that are constants need no
+/// data.
 using MaskInputs = llvm::DenseMap<mlir::Value, MaskData>;
 
-/// Batch element, query head, and the numbers of queries and keys of the attention.
+/// Batch element and query head, and the numbers of queries and keys of the attention.
 struct MaskPlace {
   int64_t batch = 0, head = 0, queries = 0, keys = 0;
 };
 
-/// Rows [i0, i1) by keys [j0, j1), none empty.
+/// Rows [i0, i1) by keys [j0, j1). Neither range is empty.
 struct MaskTile {
   int64_t i0, i1, j0, j1;
 };
 
-/// Bounds of a mask over a tile. `may` false: no pair is allowed; `must` true: every pair is.
+/// Bounds of a mask over a tile. If `may` is false, no pair is allowed; if `must` is true, every
+/// pair is.
 struct MaskBounds {
   bool may, must;
 };
 
-/// A compiled mask or score rule, which can be evaluated at any place and tile.
+/// A compiled mask or score rule, which can be evaluated for any place and tile. Not thread-safe.
 class MaskEvaluator {
 public:
-  /// Compiles a mask or score rule of an attention with `heads` query heads. `elements` gives tiles
-  /// of `tileRows` by `tileColumns`. The data must outlive the evaluator.
+  /// Compiles a mask or score rule of an attention with `heads` query heads. `elements` returns
+  /// tiles of `tileRows` by `tileColumns`. `inputs` must outlive the evaluator. Returns an error if
+  /// data of an operand are missing or have another shape.
   static llvm::Expected<MaskEvaluator> create(mlir::Value maskOrRule, int64_t heads,
                                               const MaskInputs &inputs, int64_t tileRows = 1,
                                               int64_t tileColumns = 1);
@@ -54,19 +57,20 @@ public:
   MaskEvaluator &operator=(MaskEvaluator &&);
   ~MaskEvaluator();
 
-  /// Bounds of a mask; (true, false) for a score rule, which has none.
+  /// Bounds of a mask. A score rule has no bounds and yields (true, false).
   MaskBounds bound(const MaskPlace &place, const MaskTile &tile);
-  /// Truths, or bits of f32 numbers, of the tile from (i0, j0) on, row-major.
+  /// Truth values, or bits of f32 numbers, of the tile that starts at (i0, j0), row-major. The
+  /// reference is valid until the next call.
   const std::vector<uint32_t> &elements(const MaskPlace &place, int64_t i0, int64_t j0);
-  /// Whether any op so far divided by zero or shifted too far: a device traps there or gives an
-  /// unspecified value.
+  /// Whether any op so far divided by zero or shifted out of range. A device traps in this case or
+  /// returns an unspecified value.
   bool hasTrapped() const;
 
 private:
   struct Program;
   MaskEvaluator(std::unique_ptr<Program> program, int64_t rows, int64_t columns);
   std::unique_ptr<Program> program;
-  int64_t rows, columns; ///< of `elements`
+  int64_t rows, columns; ///< size of the tiles of `elements`
 };
 
 } // namespace heddle::transformer

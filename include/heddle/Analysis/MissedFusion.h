@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every reason for which a fusion is not made, with its remedy. `heddle
-// explain` prints them; each has a test.
+// The reasons why a fusion is not done, each with an explanation and a remedy.
+// `heddle explain` prints them, and each has a test.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -15,14 +15,14 @@ namespace heddle {
 enum class MissedFusion {
   SeveralUses,       ///< the value has other readers, so it must reach memory
   RowReduction,      ///< the reader needs whole rows, the kernel holds tiles of columns
-  SecondContraction, ///< the reader is a contraction of its own
+  SecondContraction, ///< the reader is another contraction
   WholeSequences,    ///< the reader is attention, which needs all keys and values
   FunctionResult,    ///< the value leaves the function
   SessionState,      ///< the value is kept in the session's memory and read from there
-  ConsumerBetween,   ///< a reader stands between the ops of the kernel
+  ConsumerBetween,   ///< a reader is between the ops of the kernel
   TooManyParts,      ///< a launch has room for a limited number of parts
   UnevenHeads,       ///< heads are stored padded; the reader needs rows
-  RotatedSize,       ///< halves of rotated heads are no tiles
+  RotatedSize,       ///< halves of rotated heads are not whole tiles
   NoEpilogue,        ///< the kernel cannot apply the reader to its tiles
   OtherReader,       ///< the projections do not feed the same attention
 };
@@ -30,9 +30,9 @@ enum class MissedFusion {
 /// Kebab-case name, used in attributes and tests: "several-uses".
 llvm::StringRef toString(MissedFusion reason);
 std::optional<MissedFusion> parseMissedFusion(llvm::StringRef text);
-/// One sentence: what stands in the way.
+/// One sentence that describes the obstacle.
 llvm::StringRef explain(MissedFusion reason);
-/// One sentence: what would have to change.
+/// One sentence that describes what would have to change.
 llvm::StringRef remedy(MissedFusion reason);
 
 } // namespace heddle
