@@ -17,7 +17,7 @@
 using namespace heddle;
 
 namespace {
-/// An instruction set extension for narrow products, by Linux' and LLVM's names.
+/// An instruction set extension for narrow products, with the names of Linux and LLVM.
 struct Products {
   Arithmetic arithmetic;
   bool CpuTarget::*flag;
@@ -35,7 +35,7 @@ static constexpr Products avx512Bf16{Arithmetic::BF16, &CpuTarget::bf16Dot2, "av
 static constexpr Products extensions[] = {avx512Bf16, avx512Vnni, avxVnni,
                                           amxInt8,    avx512Fp16, neonFp16};
 
-/// A target that has these instructions too, under another name.
+/// A target that also has these instructions, under another name.
 static CpuTarget with(CpuTarget target, std::string name, Products products) {
   target.name = std::move(name);
   target.*products.flag = true;
@@ -115,21 +115,21 @@ static bool runsHere(const CpuTarget &target) {
   return missingCpuFeatures(target.required).empty();
 }
 
-/// The last set of the table that this machine runs. bf16 dot products count only if they are
-/// faster here than f32 (cpuRates).
+/// The last instruction set of the table that this machine runs. Sets with bf16 dot products count
+/// only if these are faster than f32 on this machine (cpuRates).
 static Expected<CpuTarget> nativeTarget() {
   for (auto it = table().rbegin(); it != table().rend(); ++it) {
     if (!runsHere(*it) || (it->bf16Dot2 && !cpuRates().dot2Pays()))
       continue;
     CpuTarget target = *it;
     target.name = "native";
-    // Independent of the other extensions: f16 is used only where sums of f16 are asked for, matrices
-    // only for integers.
+    // Add these extensions independently: f16 is used only if f16 sums are requested, and byte
+    // matrices only for integers.
     for (const Products &products : {avx512Fp16, amxInt8})
       if (CpuTarget more = with(target, "native", products);
           !(target.*products.flag) && runsHere(more))
         target = std::move(more);
-    // Tuning does not add features: the code relies only on those that are checked at load.
+    // Tuning adds no features: the code relies only on features that are checked at load.
     target.tune = llvm::sys::getHostCPUName().str();
     return target;
   }
@@ -155,7 +155,7 @@ bool CpuTarget::multiplies(Arithmetic arithmetic) const {
   });
 }
 
-/// Drops instructions of the target, and what it requires for them.
+/// Removes instructions from the target, and the features that they require.
 static void drop(CpuTarget &target, const Products &products) {
   target.*products.flag = false;
   std::erase(target.required, products.feature);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How the kernels of each level are written.
+// Capabilities, extensions and tile sizes of the kernels of each level.
 
 #include "heddle/Target/GpuTarget.h"
 
@@ -15,7 +15,7 @@ using namespace heddle;
 
 namespace {
 
-/// What kernels of a level are written with.
+/// Capabilities and features that kernels of a level use.
 struct Writing {
   std::vector<std::string> capabilities, extensions;
   bool isWritten;
@@ -56,8 +56,8 @@ const Writing &writingOf(int level, const std::string &form) {
   return level == 2 ? matrices : form == "dot" ? dots : groups;
 }
 
-/// Of real GPUs: an invocation of attention has a query by itself where it can, and the keys and
-/// values are the same for all, so that drivers load them once a subgroup.
+/// Rows of attention on physical GPUs. If possible, each invocation has its own query. Keys and
+/// values are then the same for all invocations, so drivers load them once for each subgroup.
 constexpr std::array<int64_t, 2> ownAttentionRows{64, gpuAttentionRows.front()};
 constexpr TileSizes realTiles = [] {
   TileSizes tiles = teamTiles;
@@ -65,12 +65,14 @@ constexpr TileSizes realTiles = [] {
   return tiles;
 }();
 
-/// Attention's queries are four subgroups' of one matrix each; those of a decoder's step are one's.
+/// Queries of attention: one matrix for each of four subgroups; in a decoding step, one matrix of
+/// one subgroup.
 constexpr std::array<int64_t, 2> smallQueries{32, 8}, squareQueries{64, 16};
 
-/// A subgroup has 8 x 8 sums in each invocation, 4 x 8 where tiles are narrow; four invocations lie
-/// side by side. Tiles of 128 rows and columns are then 256 invocations, of 64 rows where a subgroup has
-/// no more than 8 of them. Few rows are those of one matrix.
+/// Tiles for matrix units. Each invocation of a subgroup holds 8 x 8 sums, or 4 x 8 in narrow
+/// tiles, and four invocations are next to each other. A tile of 128 rows and columns then has 256
+/// invocations. It has 64 rows if a subgroup has only 8 invocations. The form for few rows has the
+/// rows of one matrix.
 const TileSizes *tilesOfMatrices(const VulkanLevel &way) {
   static constexpr auto tilesOf = [](int64_t rows, int64_t fewRows) {
     TileSizes tiles = teamTiles;

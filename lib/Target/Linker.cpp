@@ -2,10 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLD in process. It keeps global state: one link at a time. It works on files, which
-// here are in memory: one archive of all objects, and a pipe for the output, because
-// LLD puts a temporary file next to an output that is a file. Where the system has none of
-// that, the files are in a temporary folder. No file name enters the output.
+// Runs LLD in this process. LLD has global state, so links run one at a time.
+// It works on files, which are kept in memory: one archive of all objects, and
+// a pipe for the output, because LLD creates a temporary file next to an output
+// file. On systems without such files, a temporary folder is used. No file name
+// enters the output.
 
 #include "heddle/Target/ObjectCode.h"
 
@@ -45,25 +46,25 @@ public:
       ::close(std::exchange(value, -1));
   }
   int get() const { return value; }
-  /// What LLD can open.
+  /// A path that LLD can open.
   std::string path() const { return "/proc/self/fd/" + std::to_string(value); }
 
 private:
   int value;
 };
 
-/// Reads a pipe in a thread of its own, until nobody can write to it any more.
+/// Reads a pipe in a separate thread until all writers have closed it.
 class PipeReader {
 public:
   explicit PipeReader(int from) : thread([this, from] { read(from); }) {}
-  /// What was written; after all writers have closed the pipe. None if memory or the pipe failed.
+  /// The written bytes, once all writers have closed the pipe; none if memory or the pipe failed.
   std::optional<std::vector<char>> take() {
     thread.join();
     return failed ? std::nullopt : std::optional(std::move(bytes));
   }
 
 private:
-  /// Reads on after a failure, because the writer waits.
+  /// Continues reading after a failure, because the writer blocks otherwise.
   void read(int from) {
     std::array<char, 1 << 16> part;
     for (;;) {
@@ -84,11 +85,10 @@ private:
 
   bool failed = false;
   std::vector<char> bytes;
-  std::thread thread; ///< last: it uses the others
+  std::thread thread; ///< declared last, because it uses the other members
 };
 } // namespace
 
-/// An archive of all objects.
 static Expected<std::unique_ptr<llvm::MemoryBuffer>>
 archiveOf(const std::vector<std::string> &objects) {
   std::vector<llvm::NewArchiveMember> members;
@@ -119,8 +119,8 @@ static Status runLinker(const std::string &input, const std::string &output) {
 
 //===- In memory ---------------------------------------------------------===//
 
-/// Links in memory; none where the system has no files in memory, no /proc that names them, or no
-/// thread for the output.
+/// Links in memory. Returns none if the system supports no files in memory, has no /proc to name
+/// them, or cannot start a thread for the output.
 static Expected<std::optional<std::vector<char>>> linkInMemory(llvm::StringRef archive) {
   const Descriptor file(memfd_create("heddle", MFD_CLOEXEC));
   if (file.get() < 0 || ::access(file.path().c_str(), F_OK) != 0)
@@ -154,7 +154,7 @@ static Expected<std::optional<std::vector<char>>> linkInMemory(llvm::StringRef a
 //===- In a folder -------------------------------------------------------===//
 
 namespace {
-/// A folder of this process alone, which is deleted with its files.
+/// A folder used only by this process and deleted with its files.
 class TemporaryFolder {
 public:
   static Expected<TemporaryFolder> create() {

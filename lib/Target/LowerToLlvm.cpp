@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's own conversions. The list is short because the code is already on
-// native vectors and pointers: nothing has to be tiled, bufferised or unrolled.
+// Lowers stage `cpu` to the llvm dialect with MLIR's conversions. The code
+// already uses native vectors and pointers, so it needs no tiling,
+// bufferisation or unrolling.
 
 #include "heddle/Target/ObjectCode.h"
 

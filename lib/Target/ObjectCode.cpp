@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Code generation with one LLVM module and context for each function, so that
-// functions are compiled on all cores at once:
+// functions are compiled on all cores in parallel:
 //
 //   llvm dialect -> one LLVM module each -> a few passes of O2 -> object ->
 //   one shared object
 //
-// Kernels call no library function: idiom recognition is off, and the linker
-// rejects undefined symbols.
+// Kernels call no library functions: idiom recognition is disabled, and the
+// linker rejects undefined symbols.
 
 #include "heddle/Target/ObjectCode.h"
 
@@ -41,7 +41,7 @@
 using namespace heddle;
 
 namespace {
-/// One function on its way to object code.
+/// A function with its LLVM module, target machine and output.
 struct Unit {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -56,15 +56,16 @@ enum class Output { Text, Assembly, Object };
 /// Whether this thread emits code of a kernel.
 static thread_local bool emitsKernel = false;
 
-/// Leaves the machine combiner out of x86 kernels. It makes trees of ascending integer sums, whose partial
-/// sums need more registers than there are; the sums of a product are many short chains already.
+/// Disables the machine combiner in x86 kernels. It turns ascending integer sums into trees, whose
+/// partial sums need more registers than are available. The sums of a product are already many
+/// short chains.
 static void leaveOutCombiner(llvm::TargetMachine &machine, llvm::PassManagerBase &,
                              llvm::TargetPassConfig *config) {
   if (emitsKernel && machine.getTargetTriple().isX86())
     config->disablePass(&llvm::MachineCombinerID);
 }
 
-/// LLVM's target machine; all targets are registered on the first call.
+/// LLVM's target machine. The first call registers all targets.
 static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTarget &target) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -89,7 +90,7 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTar
 
 //===- MLIR's side -------------------------------------------------------===//
 
-/// Runs the conversions on a copy; MLIR's first error is returned.
+/// Runs the conversions on a copy of the module. Returns MLIR's first error.
 static Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowerCopy(mlir::ModuleOp module) {
   std::string message;
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
@@ -105,7 +106,8 @@ static Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowerCopy(mlir::ModuleOp modu
   return copy;
 }
 
-/// Sets the target of each function. `no-builtins` keeps LLVM from making library calls of loops.
+/// Sets the target of each function. `no-builtins` keeps LLVM from replacing loops by library
+/// calls.
 static void setAttributes(llvm::Module &module, const CpuTarget &target) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
@@ -123,7 +125,7 @@ static void setAttributes(llvm::Module &module, const CpuTarget &target) {
   }
 }
 
-/// Translates a module that holds one function.
+/// Translates a module with one function.
 static Expected<std::unique_ptr<Unit>> translateOne(mlir::ModuleOp single, llvm::StringRef name,
                                                     const CpuTarget &target) {
   auto unit = std::make_unique<Unit>();
@@ -138,7 +140,7 @@ static Expected<std::unique_ptr<Unit>> translateOne(mlir::ModuleOp single, llvm:
   return unit;
 }
 
-/// Translates each function in a module of its own.
+/// Translates each function to a separate module.
 static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp lowered,
                                                               const CpuTarget &target) {
   std::vector<std::unique_ptr<Unit>> units;
@@ -157,8 +159,8 @@ static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp low
 
 //===- LLVM's side -------------------------------------------------------===//
 
-/// Clean-up of code that is vectorised, unrolled and mostly simplified already. The whole of O2
-/// takes 0.8 s longer for a Transformer and gives kernels of the same speed.
+/// Clean-up of code that is already vectorised, unrolled and mostly simplified. All of O2 takes 0.8
+/// s longer for a Transformer and yields kernels of equal speed.
 static constexpr llvm::StringLiteral cleanup =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,"
     "lcssa,loop-mssa(loop-rotate,licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,"
@@ -185,9 +187,9 @@ static llvm::Error optimize(Unit &unit) {
   return llvm::Error::success();
 }
 
-/// Loop strength reduction took two fifths of the time of LLVM's back end. The addresses of kernels are
-/// pointers that advance already, and what it makes of them has more spills: 6,370 against 5,237 in the
-/// kernels of a decoder in bf16.
+/// Disables loop strength reduction, which took two fifths of the time of LLVM's back end. The
+/// addresses of kernels are already pointers that advance, and the pass causes more spills: 6,370
+/// instead of 5,237 in the kernels of a bf16 decoder.
 class WithoutStrengthReduction : public llvm::OptPassGate {
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
@@ -195,7 +197,8 @@ class WithoutStrengthReduction : public llvm::OptPassGate {
   }
 };
 
-/// Optimises and emits a unit. Errors go to `failure`, since units run on a thread pool.
+/// Optimises a unit and emits its code. Errors are stored in `failure`, because units run on a
+/// thread pool.
 static void generate(Unit &unit, Output kind) {
   if (llvm::Error error = optimize(unit)) {
     unit.failure = llvm::toString(std::move(error));
@@ -221,7 +224,7 @@ static void generate(Unit &unit, Output kind) {
   unit.output = bytes.str().str();
 }
 
-/// Output of each function, compiled in parallel if there are several.
+/// The output of each function. Several functions are compiled in parallel.
 static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const CpuTarget &target,
                                                   Output kind) {
   mlir::OwningOpRef<mlir::ModuleOp> copy;
@@ -229,7 +232,7 @@ static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const C
     copy = HEDDLE_TRY(lowerCopy(module));
   }
   auto units = HEDDLE_TRY(translate(copy ? *copy : module, target));
-  if (units.size() == 1) // the caller may already be one of many threads
+  if (units.size() == 1) // the caller may be one of many threads
     generate(*units.front(), kind);
   else
     mlir::parallelForEach(module.getContext(), units,

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Serialises without names and debug information, so that the words depend on
-// nothing but the module. Of the capabilities and extensions that its level allows, a
-// module declares those that its ops and types ask for, because a device must have
-// what a module declares.
+// Serialises modules without names and debug information, so that the words
+// depend only on the module. A module declares only the capabilities and
+// extensions that its ops and types need, because a device must have everything
+// that a module declares.
 #include "heddle/Target/Spirv.h"
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
@@ -18,8 +18,8 @@ namespace heddle {
 
 namespace {
 
-/// What the ops of a module ask for. Each list names alternatives, of which the first that `allowed`
-/// has is taken.
+/// The capabilities and extensions that a module needs. Each need is a list of alternatives, and
+/// the first alternative in `allowed` is chosen.
 class Needs {
 public:
   explicit Needs(spirv::VerCapExtAttr allowed)
@@ -61,7 +61,7 @@ private:
     known.getExtensions(ofExtensions);
     addAll(ofCapabilities, capabilities);
     addAll(ofExtensions, extensions);
-    // Matrices of bf16 ask MLIR for the type alone.
+    // For matrices of bf16, MLIR reports only the capability of the element type.
     if (auto matrix = dyn_cast<spirv::CooperativeMatrixType>(type);
         matrix && matrix.getElementType().isBF16())
       capabilities.insert(spirv::Capability::BFloat16CooperativeMatrixKHR);
@@ -76,7 +76,7 @@ private:
   spirv::TargetEnv allowed;
 };
 
-/// Leaves of the capabilities and extensions of `module` those that it needs.
+/// Removes the capabilities and extensions that `module` does not need.
 void trim(spirv::ModuleOp module) {
   spirv::VerCapExtAttr triple = *module.getVceTriple();
   Needs needs(triple);

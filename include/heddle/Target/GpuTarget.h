@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Levels of Vulkan devices as data, for tiling, the lowering and the serialiser: what
-// a level's kernels may need of a device (Support/VulkanLevels.h), and with which
-// capabilities and tile sizes they are written.
+// Levels of Vulkan devices as data for tiling, the lowering and the serialiser.
+// A level defines the device features that its kernels may use
+// (Support/VulkanLevels.h), and the capabilities and tile sizes of their code.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -17,35 +17,37 @@ class Operation;
 
 namespace heddle {
 
-/// Columns of a narrow tile of products, at most. Its workgroup has blocks and sums of its own sizes, and those
-/// of two such tiles are those of a wide one.
+/// Maximum number of columns of a narrow tile of products. Two narrow tiles need the workgroup
+/// memory and the sums of one wide tile.
 inline constexpr int64_t narrowColumns = 64;
 
-/// A way to run a level. A device runs the best variant of a kernel that it can.
+/// A variant of a level. A device runs the best variant of a kernel that it supports.
 struct GpuTarget : VulkanLevel {
-  /// Capabilities and extensions that modules may declare, by SPIR-V's names, on top of version 1.3;
-  /// a module declares those that it uses.
+  /// Capabilities and extensions that modules may declare in addition to version 1.3, with SPIR-V's
+  /// names. A module declares only what it uses.
   std::vector<std::string> capabilities, extensions;
   const TileSizes &tiles;
-  /// Whether some kernel is written in another way than one level below. Until then the compiler
-  /// leaves the level out, unless it is asked for.
+  /// Whether some kernel differs from its form for the level below. If none differs, the compiler
+  /// skips the level unless it is requested.
   bool isWritten = false;
-  bool packedDots = false; ///< dot products of four signed bytes are an instruction
-  /// Tiles of linear layers whose products go through matrix units; null: none do.
+  bool packedDots = false; ///< whether dot products of four signed bytes are one instruction
+  /// Tiles of linear layers that multiply with matrix units; null: no layer does.
   const TileSizes *matrixTiles = nullptr;
 
-  /// The shape of the units' products of such rows and weights; null: they do not go through them.
+  /// The matrix shape of the units for products of these types; null if the units do not support
+  /// them.
   const MatrixShape *matrixOf(DType rows, DType weights) const;
 };
 
-/// All ways, in the order of vulkanLevels().
+/// All variants, in the order of vulkanLevels().
 const std::vector<GpuTarget> &gpuTargets();
-/// The way of a name, "0", "1-dot".
+/// The variant with this name, such as "0" or "1-dot". Returns a usage error for other names.
 Expected<const GpuTarget *> findGpuTarget(std::string_view name);
-/// The same for the pass `pass` over `op`; null, with the error at `op`, where there is none.
+/// Like findGpuTarget, for the pass `pass` over `op`. Returns null after it has emitted an error at
+/// `op`.
 const GpuTarget *findGpuTarget(std::string_view name, mlir::Operation *op, std::string_view pass);
-/// The ways that a file has code for: up to `level`, or without one those that are written. Usage
-/// error for a level that does not exist.
+/// The variants that a file has code for: all up to `level`, or without `level` all that are
+/// written. Returns a usage error if the level does not exist.
 Expected<std::vector<const GpuTarget *>> gpuTargetsUpTo(std::optional<int> level);
 
 } // namespace heddle

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Code generation for CPUs: the stages `llvm` and `asm`, and the CPU member of
-// the artifact. Input is a module of stage `cpu`: func, llvm, scf, arith, math,
-// vector on native vectors, one function a kernel.
+// the artifact. The input is a module of stage `cpu` with one function for each
+// kernel: func, llvm, scf, arith, math, and vector on native vectors.
 #pragma once
 
 #include "heddle/Target/CpuTarget.h"
@@ -28,10 +28,11 @@ void registerLlvmTranslation(mlir::DialectRegistry &registry);
 
 /// The object file of a module with one kernel, at stage `cpu` or `llvm`. Thread-safe.
 Expected<std::string> emitCpuObject(mlir::ModuleOp module, const CpuTarget &target);
-/// Links a shared object without imports, by LLD in process. Equal objects give equal bytes.
+/// Links a shared object without imports, with LLD in this process. Equal objects yield equal
+/// bytes. Thread-safe; links run one at a time.
 Expected<std::vector<char>> linkSharedObject(const std::vector<std::string> &objects);
 
-/// LLVM IR as the code generator takes it, and assembly, function by function.
+/// LLVM IR as the code generator receives it, and assembly, function by function.
 Expected<std::string> emitLlvmText(mlir::ModuleOp module, const CpuTarget &target);
 Expected<std::string> emitAssembly(mlir::ModuleOp module, const CpuTarget &target);
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Serialisation of a module of the `spirv` dialect to the words of a SPIR-V
-// binary. Equal modules give equal words.
+// binary. Equal modules yield equal words.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -17,8 +17,8 @@ class ModuleOp;
 
 namespace heddle {
 
-/// Serialises `module`, whose entry point is `main`. Of the capabilities and extensions of its
-/// triple, those that it needs stay.
+/// Serialises `module`, whose entry point is `main`. Removes the capabilities and extensions of its
+/// triple that the module does not need.
 Expected<std::vector<uint32_t>> emitSpirv(mlir::spirv::ModuleOp module);
 
 } // namespace heddle

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tile sizes, the only difference between tiled bodies of different targets.
-// All CPUs share theirs, whatever the instruction set; each level of Vulkan
-// devices has its own (GpuTarget.h).
+// Tile sizes, the only difference between the tiled bodies of different
+// targets. All CPUs share one set of sizes, whatever the instruction set. Each
+// level of Vulkan devices has its own (GpuTarget.h).
 #pragma once
 
 #include <array>
@@ -16,31 +16,33 @@ namespace heddle {
 
 struct TileSizes {
   int64_t linearRows;
-  std::span<const int64_t> linearColumns; ///< the first that divides the columns is chosen
-  /// Whether columns that only the narrowest of these divides, or many that the first one does not, are cut
-  /// in two: as many as the first one divides, and the rest.
+  std::span<const int64_t> linearColumns; ///< the first size that divides the columns is chosen
+  /// Whether columns are split into a part that the first size divides and a rest. This applies if
+  /// only the narrowest size divides the columns, or if many columns are not divisible by the first
+  /// size.
   bool cutsColumns;
-  /// Rows of a tile where linear layers have a form for few rows, 0: they have none; and its columns.
+  /// Rows and columns of the tile in the form of linear layers for few rows. With 0 rows there is no
+  /// such form.
   int64_t fewRows;
   std::span<const int64_t> fewRowColumns;
-  /// Rows of attention's tile: the first that keeps the tile below `mostValues`.
+  /// Rows of attention's tile: the first size that keeps the tile below `mostValues`.
   std::span<const int64_t> attentionRows;
-  /// Whether one query is a tile of its own. Its rows are the heads that share keys, where a mask
-  /// allows it: keys are then read once for all of them.
+  /// Whether one query is a separate tile. Its rows are the heads that share keys, if the mask
+  /// allows it, so that keys are read once for all of these heads.
   bool groupsHeads;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
   int64_t weightsRows, normRows, softmaxRows, copyRows;
-  /// Quads of a GPU's invocations that share a row which is reduced, at most.
+  /// Maximum number of groups of four invocations that share a row in a GPU's reduction.
   int64_t rowQuads = 1;
-  std::span<const int64_t> copyColumns; ///< the first that divides the columns is chosen
+  std::span<const int64_t> copyColumns; ///< the first size that divides the columns is chosen
   std::span<const int64_t> poolColumns; ///< likewise, for rows that are summed
-  /// Limit of the values in a tile of rows of attention and norms. A row's result does not depend
-  /// on how many rows share its tile.
+  /// Limit of the number of values in a tile of rows of attention and norms. The result of a row
+  /// does not depend on the number of rows in its tile.
   int64_t mostValues;
-  /// Steps of a block of products of many rows that a workgroup stages in its memory; 0: invocations
-  /// load what they multiply.
+  /// Reduction steps in a block of operands that a workgroup stages in its memory, for products
+  /// with many rows; 0: each invocation loads its own operands.
   int64_t stagedSteps = 0;
-  /// Whether products go through the device's matrix units.
+  /// Whether products use the device's matrix units.
   bool multipliesMatrices = false;
 };
 
@@ -52,10 +54,12 @@ constexpr int64_t firstDividing(std::span<const int64_t> sizes, int64_t extent) 
   return sizes.back();
 }
 
-/// Columns of one quad's step over a row that is reduced, the lanes of a sum, and its invocations.
+/// Columns that a group of invocations reads in one step of a row reduction, which are the lanes of
+/// a sum; and the number of its invocations.
 inline constexpr int64_t laneColumns = 16, quadInvocations = 4;
 
-/// Quads that share a row of `columns`: as many as have the same number of steps.
+/// Number of groups of invocations that share a row of `columns`, such that all have the same
+/// number of steps.
 constexpr int64_t quadsOfRow(const TileSizes &sizes, int64_t columns) {
   int64_t quads = sizes.rowQuads;
   while (quads > 1 && columns % (laneColumns * quads) != 0)
@@ -63,7 +67,7 @@ constexpr int64_t quadsOfRow(const TileSizes &sizes, int64_t columns) {
   return quads;
 }
 
-/// Rows of a tile whose rows are reduced: fewer the more quads share each.
+/// Number of rows of a tile in a row reduction: fewer if more groups share each row.
 constexpr int64_t rowsOfQuads(const TileSizes &sizes, int64_t rows, int64_t columns) {
   return rows / quadsOfRow(sizes, columns);
 }
@@ -74,7 +78,7 @@ inline constexpr std::array<int64_t, 3> cpuAttentionRows{96, 48, 16};
 inline constexpr std::array<int64_t, 1> gpuAttentionRows{32}, gpuPoolColumns{16},
     gpuFewRowColumns{16};
 
-/// Tiles of rows are on a thread's stack, hence `mostValues`.
+/// Tiles of rows are on the stack of a thread, which `mostValues` limits.
 inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .linearColumns = cpuLinearColumns,
                                     .cutsColumns = true,
@@ -91,8 +95,8 @@ inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .poolColumns = copyTileColumns,
                                     .mostValues = 96 * 1024};
 
-/// 16 KiB of workgroup memory hold a strip of 32 rows by 64 keys and its statistics. Values that a
-/// pool's loop carries are in registers: four columns in each of a row's four invocations.
+/// 16 KiB of workgroup memory hold a strip of 32 rows by 64 keys and its statistics. A pool's loop
+/// carries its values in registers: four columns in each of the four invocations of a row.
 inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .linearColumns = gpuLinearColumns,
                                     .cutsColumns = false,
@@ -109,8 +113,8 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .poolColumns = gpuPoolColumns,
                                     .mostValues = std::numeric_limits<int64_t>::max()};
 
-/// Of real GPUs: 17 KiB of workgroup memory hold 16 steps of 128 rows and of 128 columns. The bits are
-/// those of `gpuTiles`, so its chunk is the same.
+/// Sizes for physical GPUs: 17 KiB of workgroup memory hold 16 steps of 128 rows and of 128
+/// columns. The results have the same bits as with `gpuTiles`, so `chunk` is equal.
 inline constexpr TileSizes teamTiles = [] {
   TileSizes tiles = gpuTiles;
   tiles.linearRows = 128;
