@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random formulas over all ops of the language, compared with a second, plain
-// evaluation of their regions on every pair; and the formulas that must be
-// skipped well.
+// Compares random formulas over all ops of the language with a second, plain
+// evaluation of their regions on every pair. Also tests formulas whose empty
+// tiles must be found.
 
 #include "MaskFixture.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 //===- The meaning of a region, written a second time --------------------===//
 
-/// `v` as a number of `bits` bits with a sign.
+/// `v` as a signed number of `bits` bits.
 int64_t wrap(int64_t v, unsigned bits = 32) {
   int64_t low = v & ((int64_t(1) << bits) - 1);
   return low >> (bits - 1) ? low - (int64_t(1) << bits) : low;
@@ -41,7 +41,7 @@ class Plain {
 public:
   explicit Plain(const MaskInputs &inputs) : inputs(inputs) {}
 
-  /// Numbers are signed of their own width; i1 is 0 or 1.
+  /// Numbers are signed and have the width of their type; i1 is 0 or 1.
   int64_t run(Region &region, std::array<int64_t, 4> coordinates) {
     values.clear();
     batch = coordinates[0];
@@ -232,7 +232,7 @@ protected:
     return where;
   }
 
-  /// Entries near the coordinates, and a few at the ends of i32.
+  /// A table with entries near the coordinates and a few at the ends of i32.
   Value randomTable(ArrayRef<int64_t> shape, int64_t count) {
     std::vector<int32_t> values;
     for (int64_t n = 0; n < count; ++n)
@@ -272,7 +272,7 @@ TEST_F(FormulaTest, RandomFormulasAreSound) {
               static_cast<long>(tiles));
 }
 
-/// What canonicalisation leaves of a formula still has a value everywhere, the same one.
+/// A canonicalised formula still has a value everywhere, and the value is unchanged.
 TEST_F(FormulaTest, CanonicalFormulasMeanTheSame) {
   table1 = randomTable({11}, 11);
   table2 = randomTable({2, 14}, 28);

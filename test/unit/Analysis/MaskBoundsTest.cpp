@@ -1,9 +1,9 @@
-//===- MaskBoundsTest.cpp - Masks tell the truth about tiles --------------===//
+//===- MaskBoundsTest.cpp - Predicates and bounds of masks ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every structured mask, alone and combined, against its description: the
-// predicate equals it, the bounds are exact.
+// Compares every structured mask, alone and combined, with its definition: the
+// predicate is equal, and the bounds are exact.
 
 #include "MaskFixture.h"
 
@@ -32,7 +32,7 @@ protected:
   static constexpr std::pair<int64_t, int64_t> sizes[] = {
       {1, 1}, {1, 12}, {9, 9}, {5, 12}, {12, 5}};
 
-  /// For all sizes, and two sequences with the numbers x and y.
+  /// Checks all sizes, with two sequences whose numbers include x and y.
   template <typename Make, typename Expected>
   void checkAll(Make make, Expected expected, bool tight = true) {
     for (int32_t x : numbers) {
@@ -127,7 +127,7 @@ TEST_F(MaskBoundsTest, ConjunctionsOfBandsAreExact) {
       });
 }
 
-/// 300 conjunctions of up to five masks over ranges of keys, bounds turned around among them.
+/// 300 conjunctions of up to five masks over ranges of keys, some with reversed bounds.
 TEST_F(MaskBoundsTest, RandomConjunctionsOfRangesAreExact) {
   std::mt19937 random(3);
   auto number = [&](int32_t low, int32_t high) {

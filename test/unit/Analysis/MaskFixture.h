@@ -1,9 +1,10 @@
-//===- MaskFixture.h - Masks, their data and their meaning, for tests *- C++ -*-===//
+//===- MaskFixture.h - Masks, their data and their meaning -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds masks in a function, keeps the data of its arguments, and compares what
-// masks say of tiles with what they are for each pair.
+// Builds masks in a function, stores the data of its arguments, and compares
+// the predicate and the bounds of masks with an independent definition for each
+// pair.
 #pragma once
 
 #include "heddle/Analysis/MaskEvaluator.h"
@@ -18,7 +19,7 @@
 
 namespace heddle::transformer {
 
-/// The truth of a mask for (b, h, i, j), written a second time.
+/// Independent definition of a mask: its truth for (b, h, i, j).
 using Meaning = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
 
 class MaskFixture : public ::testing::Test {
@@ -33,7 +34,7 @@ protected:
     builder.setInsertionPointToStart(block);
   }
 
-  /// An argument of the function with data; a scalar without a shape.
+  /// Adds an argument with data to the function; a scalar has no shape.
   mlir::Value input(llvm::ArrayRef<int64_t> shape, std::vector<int32_t> values,
                     mlir::Type element = {}) {
     element = element ? element : builder.getI32Type();
@@ -44,8 +45,8 @@ protected:
     return value;
   }
 
-  /// Compares predicate and bounds with `meaning` on every tile of several sizes. Tight: may and
-  /// must are exact.
+  /// Compares predicate and bounds with `meaning` on every tile of several sizes. If `tight`, may
+  /// and must have to be exact.
   void check(mlir::Value mask, const MaskPlace &place, const Meaning &meaning, bool tight,
              int64_t heads = 1) {
     llvm::Expected<MaskEvaluator> evaluator =
@@ -73,7 +74,7 @@ protected:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::Block *block;
   MaskInputs inputs;
-  /// Tiles whose bounds were exact, of all.
+  /// Number of tiles with exact bounds, and of all tiles.
   int64_t exact = 0, tiles = 0;
 
 private:

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each mask of docs/language.md has a picture of the tiles of its first example.
-// The page's captions give sizes and data; the picture must be the map that the
-// compiler derives.
+// Each mask of docs/language.md has a picture of the tiles of its first
+// example. The captions of the page give sizes and data. The picture must equal
+// the map that the compiler computes.
 
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -25,7 +25,7 @@ using namespace heddle::transformer;
 
 namespace {
 
-/// The first match of a pattern's first group.
+/// The first group of the first match of a pattern.
 std::string find(const std::string &text, const std::string &pattern) {
   std::smatch match;
   return std::regex_search(text, match, std::regex(pattern)) ? match[1].str() : "";
@@ -46,7 +46,7 @@ protected:
                         math::MathDialect>();
   }
 
-  /// The section of an op, up to the next.
+  /// The sections of ops, by name.
   static std::map<std::string, std::string> sections() {
     auto page = llvm::MemoryBuffer::getFile(HEDDLE_SOURCE_DIR "/docs/language.md");
     std::map<std::string, std::string> result;
@@ -59,8 +59,8 @@ protected:
     return result;
   }
 
-  /// Data of an argument that a caption names: its numbers are the last dimensions of its type, or
-  /// the last of all.
+  /// Data of an argument in a caption. Its numbers are the last dimension of its type, or the last
+  /// two of a square table.
   static MaskData dataOf(Value argument, std::vector<uint32_t> values) {
     auto type = cast<RankedTensorType>(argument.getType());
     SmallVector<int64_t> shape(type.getRank(), 1);
@@ -70,7 +70,8 @@ protected:
     return {shape, std::move(values)};
   }
 
-  /// What the compiler derives for the section's first example, with the caption's sizes and data.
+  /// The picture that the compiler computes for the first example of the section, with the
+  /// caption's sizes and data.
   std::string draw(const std::string &section, const std::string &caption) {
     std::string example = section.substr(section.find("```mlir\n") + 8);
     example = example.substr(0, example.find("```"));
@@ -104,7 +105,7 @@ protected:
 TEST_F(PicturesTest, EachMaskHasThePictureOfItsTiles) {
   int pictures = 0;
   for (const auto &[op, section] : sections()) {
-    if (op == "transformer.mask.load") // a part of a formula
+    if (op == "transformer.mask.load") // part of a formula
       continue;
     std::string caption = find(section, "\n(Tiles of [^\n]*:)\n```"),
                 picture = find(section, "\nTiles of [^\n]*:\n```\n([^`]*)```");

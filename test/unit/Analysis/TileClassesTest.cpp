@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Maps of the masks that matter, against counts that are worked out by hand or by
-// looking at every pair; how much of the formulas is skipped; and score rules.
+// Compares maps of common masks with counts computed by hand or from every
+// pair. Also tests the fraction of tiles that formulas visit, and score rules.
 
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Dialect/Transformer/IR/ScoreTables.h"
@@ -31,8 +31,8 @@ protected:
                         math::MathDialect>();
   }
 
-  /// An attention whose mask (`%m`) or rule (`%s`) `body` makes; `arguments` are what its operands
-  /// are.
+  /// An attention whose mask (`%m`) or rule (`%s`) is defined by `body`. `arguments` declares
+  /// further arguments of the function.
   AttentionOp parse(StringRef body, StringRef arguments = "") {
     bool rule = body.contains("%s =");
     std::string text =
@@ -48,7 +48,7 @@ protected:
     return op;
   }
 
-  /// A mask.where of the ops in `body`, which define %c.
+  /// A mask.where with the ops of `body`, which define %c.
   AttentionOp formula(StringRef body, StringRef arguments = "") {
     return parse(("%m = transformer.mask.where {\n^bb0(%b: i32, %h: i32, %i: i32, %j: i32):\n" +
                   body + "\ntransformer.yield %c : i1\n}")
@@ -67,7 +67,7 @@ protected:
     return std::move(*result);
   }
 
-  /// The part of all elements that visited tiles hold.
+  /// The fraction of all elements that are in visited tiles.
   double visited(AttentionOp op, int64_t size, int64_t rows, int64_t columns) {
     return map(op, size, size, rows, columns).visited(size, size);
   }
@@ -193,7 +193,7 @@ TEST_F(TileClassesTest, PackedDocumentsCountInsideThemselves) {
   EXPECT_EQ(drawn, "o....\n#o...\n..o..\n...o.\n...#o\n");
 }
 
-/// Tiles begin with each document, as those of kernels do: none reaches into the next.
+/// Tiles restart at each document, as in kernels: no tile reaches into the next document.
 TEST_F(TileClassesTest, PackedDocumentsHaveTilesOfTheirOwn) {
   AttentionOp op = parse("%d = transformer.mask.documents starts(%q, %q) : tensor<?xi32>, "
                          "tensor<?xi32>\n%c = transformer.mask.causal\n"
@@ -203,7 +203,7 @@ TEST_F(TileClassesTest, PackedDocumentsHaveTilesOfTheirOwn) {
   TileMap packed = map(op, 11, 11, 4, 4);
   EXPECT_EQ(packed.rowStarts, (std::vector<int64_t>{0, 4, 6, 10, 11}));
   EXPECT_EQ(packed.columnStarts, packed.rowStarts);
-  EXPECT_EQ(packed.count(TileClass::Empty), 10); // 4 + 4 of other documents, one of each ahead
+  EXPECT_EQ(packed.count(TileClass::Empty), 10); // 4 + 4 across documents, 2 after the diagonal
   EXPECT_EQ(packed.at(1, 0), TileClass::Full);
   EXPECT_DOUBLE_EQ(packed.visited(11, 11), (16 + 8 + 4 + 16 + 4 + 1) / 121.0);
 }
@@ -231,7 +231,7 @@ TEST_F(TileClassesTest, AMapHasAnEnd) {
 TEST_F(TileClassesTest, SlopesOfAlibi) {
   EXPECT_EQ(alibiSlopes(8)[0], 0.5f);
   EXPECT_EQ(alibiSlopes(8)[7], 0x1p-8f);
-  // Twelve heads: those of eight, then every other one of sixteen.
+  // Twelve heads: the slopes of eight heads, then every other slope of sixteen.
   EXPECT_EQ(alibiSlopes(12)[8], static_cast<float>(std::exp2(-0.5)));
   EXPECT_EQ(alibiSlopes(12)[11], static_cast<float>(std::exp2(-3.5)));
   AttentionOp op = parse("%s = transformer.bias.alibi");
@@ -244,7 +244,7 @@ TEST_F(TileClassesTest, SlopesOfAlibi) {
                 -0.125f * static_cast<float>(std::abs(j - (i + 2))));
 }
 
-/// T5's own formula, in f32 as its authors' code has it.
+/// T5's own formula, in f32 like the code of its authors.
 int64_t bucketOf(int64_t relative, bool bidirectional, int64_t buckets, int64_t maxDistance) {
   int64_t result = 0;
   if (bidirectional) {

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The files are written by libsndfile, and damaged by hand.
+// Tests files that libsndfile writes and the test damages.
 #include "heddle/Audio/AudioFile.h"
 
 #include "TemporaryFolder.h"
@@ -31,7 +31,7 @@ std::vector<float> sine(double hertz, int64_t rate, double seconds, double heigh
   return samples;
 }
 
-/// A file of these samples, those of one moment beside each other.
+/// A file with these samples; samples of one moment are adjacent.
 class AudioFileTest : public testing::Test {
 protected:
   std::string write(const std::vector<float> &samples, int64_t rate, int channels = 1,
@@ -50,7 +50,7 @@ protected:
     EXPECT_TRUE(samples) << (samples ? "" : samples.error().message);
     return samples ? *samples : std::vector<float>();
   }
-  /// The error behind the path.
+  /// The error message after the path.
   static std::string failureOf(const std::string &path) {
     auto samples = readAudio(path, modelRate);
     if (samples)
@@ -59,7 +59,7 @@ protected:
     EXPECT_THAT(samples.error().message, testing::Not(HasSubstr("\n")));
     return samples.error().message.substr(path.size() + 2);
   }
-  /// The error of a file with this content.
+  /// The error message for a file with this content.
   std::string failureOfBytes(const std::string &content) {
     return failureOf(folder.write("bytes", content));
   }
@@ -72,7 +72,8 @@ protected:
   test::TemporaryFolder folder;
 };
 
-/// The height of a sine in the middle of samples, and how far all else is below it.
+/// The amplitude of a sine in the middle of samples, and the distance in decibels to everything
+/// else.
 struct Heard {
   double height = 0, phase = 0, decibels = 0;
 };
@@ -208,13 +209,13 @@ TEST_F(AudioFileTest, WithHeadersThatLieAreRefused) {
   EXPECT_EQ(failureOfBytes(changed(data, "\xfe\xff\xff\xff")),
             "expected 4294967294 bytes of samples as the file says, found 3200");
   EXPECT_EQ(failureOfBytes(changed(data, std::string(4, '\0'))), "expected samples, found none");
-  EXPECT_THAT(failureOfBytes(changed(16, "\xf0\xff\xff\xff")), HasSubstr("expected ")); // of fmt
+  EXPECT_THAT(failureOfBytes(changed(16, "\xf0\xff\xff\xff")), HasSubstr("expected ")); // fmt
   EXPECT_THAT(failureOfBytes(changed(22, std::string(2, '\0'))),
               HasSubstr("expected ")); // channels
   EXPECT_THAT(failureOfBytes(changed(22, "\xff\xff")), HasSubstr("expected "));
   EXPECT_THAT(failureOfBytes(changed(24, "\xff\xff\xff\xff")), HasSubstr("expected ")); // rate
   EXPECT_THAT(failureOfBytes(changed(20, "\x77\x77")), HasSubstr("expected "));         // format
-  // A stream whose writer could not know its length is read to its end.
+  // A stream of unknown length is read to its end.
   EXPECT_EQ(read(folder.write("stream", changed(data, "\xff\xff\xff\xff"))).size(), 1600u);
 }
 
@@ -227,7 +228,7 @@ TEST_F(AudioFileTest, OfFlacMayNotPromiseMoreThanTheyHold) {
 
 } // namespace
 
-/// A pipe would wait for a writer.
+/// Reading a pipe would wait for a writer.
 TEST_F(AudioFileTest, PipesAndFoldersAreErrors) {
   const std::string pipe = folder.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

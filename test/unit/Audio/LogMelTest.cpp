@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// test/audio/make.py writes the audio and what it is compared with.
+// Compares spectrograms with Transformers. test/audio/make.py writes the audio
+// and the expected values.
 #include "heddle/Audio/LogMel.h"
 
 #include "heddle/Audio/AudioFile.h"
@@ -34,9 +35,9 @@ std::string failureOf(const std::string &text) {
 
 struct Golden {
   std::string name;
-  int64_t step;       ///< of the frames that are kept
-  size_t count;       ///< of the samples
-  int64_t frames = 0; ///< all of them
+  int64_t step;       ///< every step-th frame is stored
+  size_t count;       ///< number of samples
+  int64_t frames = 0; ///< number of all frames
 };
 
 class LogMelTest : public testing::TestWithParam<Golden> {};

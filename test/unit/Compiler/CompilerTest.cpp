@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The façade: equal bytes, members, and one line for everything that is wrong.
+// Tests the compiler's interface: equal bytes, the members, and one-line
+// errors.
 
 #include "heddle/Compiler/Compiler.h"
 #include "TemporaryFolder.h"
@@ -38,7 +39,7 @@ std::string bytesOf(const std::string &path) {
 TEST_F(Compiler, TwoCompilesGiveEqualBytes) {
   std::string first = folder / "a.heddle", second = folder / "b.heddle";
   CompileOptions options;               // both devices, three instruction sets
-  setenv("HEDDLE_CACHE_LIMIT", "0", 1); // else the second is what the first has left
+  setenv("HEDDLE_CACHE_LIMIT", "0", 1); // otherwise the second is the cached result of the first
   for (const std::string &path : {first, second}) {
     auto report = compileModel(embedModel, path, options);
     ASSERT_TRUE(report) << report.error().message;
@@ -94,7 +95,7 @@ TEST_F(Compiler, AVerifierErrorIsOneLineWithItsPlace) {
   EXPECT_EQ(text.error().message.find('\n'), std::string::npos);
 }
 
-/// Attention under a mask that adds up `tables` tables.
+/// An attention whose mask adds up `tables` tables.
 static std::string manyTables(int tables) {
   std::string arguments, ops;
   for (int n = 0; n < tables; ++n) {
@@ -115,7 +116,8 @@ static std::string manyTables(int tables) {
          "tensor<?x2x?x16xf32>\n  return %o : tensor<?x2x?x16xf32>\n}\n";
 }
 
-/// Kernels are compiled on several threads; what their ops report is the error all the same.
+/// Kernels are compiled on several threads. The diagnostics of their ops become the error
+/// nevertheless.
 TEST_F(Compiler, AKernelThatCannotBeSaysWhy) {
   CompileOptions options;
   options.targets = {"vulkan"};

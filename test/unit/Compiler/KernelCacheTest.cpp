@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A cache may save time and do nothing else: equal bytes with it and without it,
-// whatever lies in the folder, for each target its own.
+// A cache may only save time: the output has equal bytes with and without it,
+// whatever its folder contains. Targets do not share entries.
 
 #include "KernelCache.h"
 #include "TemporaryFolder.h"
@@ -54,7 +54,7 @@ struct KernelCacheFolder : testing::Test {
     EXPECT_TRUE(report) << report.error().message;
     return report ? *report : CompileReport();
   }
-  /// What a compilation writes that has no cache.
+  /// The output of a compilation without a cache.
   std::string withoutCache(const std::vector<std::string> &cpus = {"x86-64-v3"}) {
     setenv("HEDDLE_CACHE_LIMIT", "0", 1);
     EXPECT_EQ(compile(cpus).cachedPieces, 0);
@@ -116,16 +116,16 @@ TEST_F(KernelCacheFolder, DamagedFilesAreWrittenAnew) {
     case 0: // a bit of the code
       bytes.back() ^= 1;
       break;
-    case 1: // cut
+    case 1: // truncated
       bytes.resize(bytes.size() - 1);
       break;
     case 2:
       bytes.clear();
       break;
-    case 3: // not ours
+    case 3: // another format
       bytes = "kernel";
       break;
-    case 4: // whole, but that of another kernel
+    case 4: // valid, but of another kernel
       bytes = contents[(i + 1) % contents.size()];
       break;
     case 5: // zeros, as a power cut may leave them
@@ -150,7 +150,7 @@ TEST_F(KernelCacheFolder, WhatIsNoFileIsLeftAlone) {
   fs::remove(files[0]);
   fs::create_directory(files[0]);
   fs::remove(files[1]);
-  ASSERT_EQ(mkfifo(files[1].c_str(), 0600), 0); // opening it may wait for ever
+  ASSERT_EQ(mkfifo(files[1].c_str(), 0600), 0); // opening it may block forever
   EXPECT_EQ(compile().cachedPieces, pieces - 2);
   EXPECT_EQ(bytesOf(output), expected);
 }
@@ -182,7 +182,7 @@ TEST_F(KernelCacheFolder, TheLimitIsKeptAndUseCounts) {
     cache.keep(cache.keyOf({name}), code);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  EXPECT_TRUE(cache.find(cache.keyOf({"first"}))); // now the one that was used last
+  EXPECT_TRUE(cache.find(cache.keyOf({"first"}))); // now the most recently used entry
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   cache.keep(cache.keyOf({"fourth"}), code);
   cache.limit();

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text that the builder makes, and that the compiler takes it as it is meant.
+// Tests the text that the builder produces, and that the compiler parses it as
+// intended.
 #include "heddle/Compiler/Mask.h"
 #include "heddle/Compiler/Compiler.h"
 
@@ -33,7 +34,7 @@ TEST(MaskBuilder, Text) {
   EXPECT_EQ(where(j > INT32_MIN).text(), "where((j > (-2147483647 - 1)))");
 }
 
-/// Each mask and each operator of formulas is understood.
+/// The compiler accepts each mask and each operator of formulas.
 TEST(MaskBuilder, TheCompilerTakesIt) {
   Formula i = query(), j = key(), b = batch(), h = head();
   Formula truth =

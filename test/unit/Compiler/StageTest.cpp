@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The words of --emit and --target are fixed.
+// The values of --emit and --target are fixed.
 
 #include "heddle/Pipelines/Stage.h"
 

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules of a header and one capability.
+// Tests which variants of kernels are kept, with modules of a header and one
+// capability.
 
 #include "CodeGeneration.h"
 
@@ -31,7 +32,7 @@ TEST(Variants, OnlyThoseWithCodeOfTheirOwnStay) {
                                variantOf("a2", 2, 32)};
   program.kernels[1].vulkan = {variantOf("b0", 0, 0), variantOf("b1", 1, 0),
                                variantOf("b2", 2, 32)};
-  program.kernels[1].vulkan[1].workgroup = {128, 1, 1}; // the words alone do not say it
+  program.kernels[1].vulkan[1].workgroup = {128, 1, 1}; // the words do not differ
   std::vector<GeneratedCode::Shader> shaders = {shaderOf("a0", 1),  shaderOf("b0", 1),
                                                 shaderOf("a1", 1),  shaderOf("b1", 1),
                                                 shaderOf("a2", 64), shaderOf("b2", 1)};

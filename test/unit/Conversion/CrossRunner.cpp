@@ -1,11 +1,12 @@
-//===- CrossRunner.cpp - A kernel of another architecture ------*- C++ -*-===//
+//===- CrossRunner.cpp - Runs a kernel of another architecture -*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Built by a cross compiler and run by an emulator: calls one kernel at all points
-// of a grid. The call is a file, in which results are left: words of eight bytes
-// (whether denormals are flushed, three extents, the number of arguments, where each
-// begins, scalars), then the arguments.
+// Calls one kernel at all points of a grid. This program is built by a cross
+// compiler and run by an emulator. A file holds the call and receives the
+// results: words of eight bytes (whether denormals are flushed, three extents,
+// the number of arguments, the start of each argument, scalars), followed by
+// the arguments.
 
 #include "../../../lib/Runtime/Cpu/DenormalGuard.h"
 
@@ -39,7 +40,7 @@ int main(int count, char **arguments) {
   std::vector<void *> pointers;
   for (int64_t i = 0; i < words[4]; ++i)
     pointers.push_back(static_cast<char *>(memory) + words[5 + i]);
-  pointers.push_back(nullptr); // nothing is known of what is read next
+  pointers.push_back(nullptr); // no prefetch address
   std::optional<heddle::DenormalGuard> flush;
   if (words[0])
     flush.emplace();

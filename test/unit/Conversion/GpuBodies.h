@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads a body of test/Conversion/bodies, compiles it to SPIR-V, keeps the memory
-// of one launch, and runs it through the runtime's device. All memory that no input
-// fills is NaN.
+// Reads a body of test/Conversion/bodies, compiles it to SPIR-V, allocates the
+// memory of one launch, and runs it on the runtime's device. All memory that is
+// not an input is NaN.
 #pragma once
 
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
@@ -47,7 +47,7 @@ struct Shader {
   bool empty() const { return words.empty(); }
 };
 
-/// A body with its `$NAME`s replaced.
+/// A body in which each `$NAME` is replaced by its value.
 inline std::string bodyText(const std::string &name, const Values &values) {
   std::ifstream file(std::string(HEDDLE_SOURCE_DIR "/test/Conversion/bodies/") + name + ".mlir.in");
   std::stringstream stream;
@@ -93,12 +93,12 @@ inline Shader compile(const std::string &text) {
   return {std::move(*words), {size[0], size[1], size[2]}, window};
 }
 
-/// Memory or weights of one launch; places are handed out in order, all of it NaN at first.
+/// Memory or weights of one launch, initialised to NaN and allocated in order.
 class Arena {
 public:
   Arena(size_t elements, bool weights = false) : values(elements, NAN), weights(weights) {}
 
-  /// Offset of `count` new elements.
+  /// Allocates `count` elements and returns their offset.
   size_t take(size_t count) {
     size_t start = used;
     used += (count + 63) / 64 * 64;
@@ -120,7 +120,7 @@ private:
   size_t used = 0;
 };
 
-/// Tests that need a device.
+/// Base of tests that need a device.
 class GpuTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -160,7 +160,7 @@ inline Artifact artifactOf(const Shader &shader, Arena &weights,
   return std::move(*built);
 }
 
-/// Runs a kernel over the grid (z, y, x); `memory` is what the device leaves.
+/// Runs a kernel over the grid (z, y, x). `memory` receives the contents of the device's memory.
 inline void run(const Shader &shader, Arena &memory, Arena &weights,
                 const std::vector<int64_t> &scalars, const std::vector<LaunchAddress> &arguments,
                 std::array<int64_t, 3> grid) {

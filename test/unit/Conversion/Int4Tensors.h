@@ -1,10 +1,10 @@
-//===- Int4Tensors.h - Products of groups of codes -----------*- C++ -*-===//
+//===- Int4Tensors.h - Products of int4 groups ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random codes of rows and of matrices of i4 with their scales, stored as
-// Support/Formats.h says, a kernel that multiplies them, and their products in plain
-// loops, as `transformer.quantize` defines them.
+// Random codes of rows and of i4 matrices with their scales, stored as in
+// Support/Formats.h; a kernel that multiplies them; and a product in plain
+// loops, as `transformer.quantize` defines it.
 #pragma once
 
 #include "heddle/Support/Float.h"
@@ -19,7 +19,7 @@
 
 namespace heddle::test {
 
-/// A fixed sequence.
+/// A deterministic pseudorandom sequence.
 struct NibbleSequence {
   explicit NibbleSequence(uint32_t seed) : state(seed) {}
   uint32_t operator()() {
@@ -29,7 +29,7 @@ struct NibbleSequence {
   uint32_t state;
 };
 
-/// An [n, k] matrix; n is a multiple of 16. The codes of features that are missing are 0.
+/// An [n, k] matrix; n is a multiple of 16. Codes of missing features are 0.
 struct NibbleMatrix {
   NibbleMatrix(int64_t n, int64_t k, uint32_t seed)
       : n(n), k(k), groups((k + 31) / 32), codes(n * k), scales(n * groups), minimums(n * groups),
@@ -38,7 +38,7 @@ struct NibbleMatrix {
     for (uint8_t &code : codes)
       code = next() % 16;
     for (size_t i = 0; i < scales.size(); ++i) {
-      // Numbers about 0.01; now and then 0, a denormal of f16, or its largest number.
+      // Numbers near 0.01; occasionally 0, a denormal of f16, or its largest number.
       uint32_t kind = next() % 16;
       scales[i] = static_cast<uint16_t>(kind == 0   ? 0
                                         : kind == 1 ? next() % 0x400
@@ -50,10 +50,11 @@ struct NibbleMatrix {
     store();
   }
 
-  /// Writes the panels: a byte of a word holds two of its eight columns, four of each other.
+  /// Writes the panels. A byte of a word holds two of its eight columns, which are four columns
+  /// apart.
   void store() {
     std::ranges::fill(words, 0);
-    // Widened here, where denormals are kept: kernels keep those of f16.
+    // Widen the scales here, where denormals are kept: kernels keep f16 denormals.
     d.clear(), m.clear();
     for (size_t i = 0; i < scales.size(); ++i) {
       d.push_back(floatFromHalf(scales[i]));
@@ -75,11 +76,11 @@ struct NibbleMatrix {
   std::vector<uint8_t> codes;
   std::vector<uint16_t> scales, minimums;
   std::vector<uint32_t> words;
-  std::vector<float> d, m; ///< scales and minimums
+  std::vector<float> d, m; ///< widened scales and minimums
 };
 
-/// Codes of [m, k] rows as bytes, and what each group has: e, and s, which need not be
-/// the sum of its codes here.
+/// Codes of [m, k] rows as bytes, and e and s of each group. Here s need not be the sum of the
+/// group's codes.
 struct NibbleRows {
   NibbleRows(int64_t m, int64_t k, uint32_t seed)
       : m(m), k(k), groups((k + 31) / 32), pitch(padded(k)), scalePitch(padded(2 * groups)),
@@ -92,7 +93,7 @@ struct NibbleRows {
         scales[row * scalePitch + g] = (static_cast<float>(next()) * 0x1p-23f - 1) * 0.125f;
     }
   }
-  /// The product, with fused multiply-adds or without.
+  /// The product, with fused multiply-adds if `isFused`.
   std::vector<float> times(const NibbleMatrix &w, bool isFused = true) const {
     auto multiplyAdd = [&](float a, float b, float c) {
       volatile float product = a * b; // never contracted
@@ -121,7 +122,7 @@ struct NibbleRows {
   std::vector<float> scales;
 };
 
-/// The product as a kernel, by tiles of so many rows and columns.
+/// A kernel for the product, with tiles of `rows` by `columns`.
 inline std::string nibbleBody(int64_t features, int64_t outputs, int64_t rows, int64_t columns,
                               const std::string &plan) {
   auto text = [](int64_t number) { return std::to_string(number); };

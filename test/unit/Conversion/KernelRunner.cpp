@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The way from text to code is the product's own: the pass, the object emission,
-// the linker.
+// Compiles bodies through the production path: the pass, the object emission
+// and the linker.
 
 #include "KernelRunner.h"
 
@@ -53,7 +53,8 @@ static Expected<std::shared_ptr<void>> load(const std::vector<char> &bytes) {
     close(file);
     return deviceError(dlerror());
   }
-  // The file stays open as long as its code: a second one by the same name would be taken for it.
+  // Keep the file open as long as the code is loaded: a second file with the same name would be
+  // mistaken for it.
   return std::shared_ptr<void>(handle, [file](void *library) {
     dlclose(library);
     close(file);
@@ -68,7 +69,7 @@ CompiledKernel::Axis CompiledKernel::axisOf(kernel::FuncOp func, kernel::Size si
   return {static_cast<int>(func.getScalarIndex(size.name)), tile, 1};
 }
 
-/// The tiles of all parts are the last axis; the parts of these tests have static sizes.
+/// The last axis counts the tiles of all parts. Parts in these tests have static sizes.
 void CompiledKernel::setGrid(kernel::FuncOp func) {
   int64_t axes = func.getNumAxes();
   for (int64_t axis = 0; axis < axes; ++axis)
@@ -130,7 +131,7 @@ void CompiledKernel::run(const std::vector<std::span<std::byte>> &arguments,
   std::vector<void *> pointers;
   for (std::span<std::byte> argument : arguments)
     pointers.push_back(argument.data());
-  pointers.push_back(nullptr); // nothing is known of what is read next
+  pointers.push_back(nullptr); // no prefetch address
   for (int64_t i = 0; i < extent[0]; ++i)
     for (int64_t j = 0; j < extent[1]; ++j)
       for (int64_t k = 0; k < extent[2]; ++k)
@@ -152,7 +153,7 @@ bool CompiledKernel::runsHere(const std::string &isa) {
 #ifdef HEDDLE_CROSS_RUNNER
 
 namespace {
-/// A file that others can open by its path while this lives.
+/// A file that other processes can open by its path during its lifetime.
 class SharedFile {
 public:
   explicit SharedFile(size_t size) : file(memfd_create("call", 0)), size(size) {

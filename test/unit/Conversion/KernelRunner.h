@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For tests: the text of a kernel.func becomes a shared object, is loaded in
-// this process and called once a grid point.
+// Compiles the text of a kernel.func to a shared object, loads it into this
+// process, and calls it once for each grid point.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -22,7 +22,7 @@ struct Size;
 
 namespace heddle::test {
 
-/// Text of test/Conversion/bodies/`name`, with each `from` replaced by `to`.
+/// Text of test/Conversion/bodies/`name`, in which each `from` is replaced by its `to`.
 std::string readBody(const std::string &name,
                      const std::vector<std::pair<std::string, std::string>> &replacements = {});
 
@@ -30,16 +30,16 @@ class CompiledKernel {
 public:
   /// Compiles the only kernel of `text`.
   static Expected<CompiledKernel> create(const std::string &text, const std::string &isa);
-  /// Whether code for this instruction set can be run here, by the processor or an emulator.
+  /// Whether code for this instruction set runs here, on the processor or in an emulator.
   static bool runsHere(const std::string &isa);
-  /// Runs all grid points, in the mode for denormals that the caller has set.
+  /// Runs all grid points with the denormal mode of the caller.
   void run(const std::vector<std::span<std::byte>> &arguments,
            const std::vector<int64_t> &scalars) const;
   const std::vector<char> &object() const { return bytes; }
 
 private:
-  /// Index into the kernel's scalars or -1, tile size, and the count of tiles where the scalar is
-  /// -1: the form of Support/Program.h.
+  /// Index into the kernel's scalars or -1, tile size, and the number of tiles if the index is -1,
+  /// as in Support/Program.h.
   struct Axis {
     int scalar = -1;
     int64_t tile = 1, count = 1;
@@ -51,14 +51,15 @@ private:
                    const std::vector<int64_t> &scalars, const int64_t (&extent)[3]) const;
 
   using Function = void (*)(void *const *, const int64_t *, int64_t, int64_t, int64_t);
-  std::string name; ///< of the function
+  std::string name; ///< name of the function
   std::vector<char> bytes;
   std::array<Axis, 3> grid;
   std::shared_ptr<void> library;
-  Function function = nullptr; ///< null: the code is of another architecture
+  Function function = nullptr; ///< null: code of another architecture
 };
 
-/// Memory of floats on a cache line, `slack` more elements behind, filled with `value`.
+/// Memory of floats, aligned to a cache line and filled with `value`, with `slack` more elements at
+/// its end.
 class Floats {
 public:
   explicit Floats(int64_t count, float value = 0, int64_t slack = 1 << 16);
@@ -75,7 +76,7 @@ private:
   std::vector<Line> lines;
 };
 
-/// Small numbers from a fixed sequence.
+/// Fills `values` with small numbers from a deterministic sequence.
 void fill(Floats &values, uint32_t seed);
 
 } // namespace heddle::test

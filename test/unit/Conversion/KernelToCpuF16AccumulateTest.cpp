@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is summed in f16, and when it is added in f32, is fixed: plain loops that
-// round as f16 does give the same bits, whatever the blocks of features and the
-// rows beside a row. Where there is no multiply-add of f16, a kernel gives the bits
-// of the same kernel on f32.
+// The sums in f16 and the points at which they are added in f32 are fixed.
+// Plain loops that round like f16 give the same bits, for any blocks of
+// features and any other rows. Without f16 multiply-add, a kernel gives the
+// bits of the same kernel on f32.
 
 #include "NarrowTensors.h"
 
@@ -47,8 +47,8 @@ float asHalf(double x) {
                                      : static_cast<float>(rounded);
 }
 
-/// Blocks of 256 features: even and odd ones in f16, then in f32. Products and sums are exact as f64
-/// for numbers that are not too far apart.
+/// Sums blocks of 256 features, even and odd ones separately in f16, then in f32. In f64, products
+/// and sums are exact if the numbers are of similar magnitude.
 float summedInHalves(Halves &x, int64_t row, Halves &w, int64_t column, int64_t k) {
   float sum = 0;
   for (int64_t from = 0; from < k; from += 256) {
@@ -80,7 +80,7 @@ protected:
       for (int64_t row = 0; row < padded(s.n); ++row)
         clearPadding(w, row, s.k, 0);
     }
-    /// The feature that completes a word is zero; nothing else behind a row is read.
+    /// Zeroes the feature that completes a word. Nothing after it is read.
     static void clearPadding(Halves &rows, int64_t row, int64_t k, uint16_t rest) {
       std::fill(&rows[row * padded(k) + k], &rows[row * padded(k)] + padded(k), rest);
       if (k % 2 != 0)
@@ -97,7 +97,7 @@ protected:
     kernel.run({operands.x.bytes(), panels.bytes(), operands.y.bytes()}, {s.m});
   }
 
-  /// The same numbers as f32, by the same kernel.
+  /// Runs the same kernel on the same numbers as f32.
   Floats asFloats(const Shape &s, Operands &operands) {
     int64_t kp = padded(s.k);
     Floats x(s.m * kp), panels(padded(s.n) * kp), y(s.m * padded(s.n), -2);
@@ -142,7 +142,7 @@ TEST_P(F16Accumulate, AreTheDefinition) {
   }
 }
 
-/// A lone row, a few rows and many rows go through register tiles of their own.
+/// One row, a few rows and many rows use different register tiles.
 TEST_P(F16Accumulate, ARowDoesNotDependOnOthers) {
   Shape all{23, 64, 600};
   Operands many(all);
@@ -157,8 +157,8 @@ TEST_P(F16Accumulate, ARowDoesNotDependOnOthers) {
   }
 }
 
-/// Rows of at most 2 and weights of at most 240 stay below what f16 can hold, even if every sum is
-/// rounded up; larger sums become infinite, never another number.
+/// With rows of at most 2 and weights of at most 240, sums stay within f16 even if every addition
+/// rounds up. Larger sums become infinite, never another number.
 TEST_P(F16Accumulate, TooLargeSumsAreInfinite) {
   Shape s{3, 16, 256};
   Operands operands(s);
@@ -172,7 +172,7 @@ TEST_P(F16Accumulate, TooLargeSumsAreInfinite) {
   EXPECT_EQ(operands.y[1], target.f16Accumulate ? INFINITY : 2.0f * 512 * 256);
 }
 
-/// Denormals of f16 count, as factors and as sums.
+/// f16 denormals count, as factors and as sums.
 TEST_P(F16Accumulate, DenormalsCount) {
   Shape s{1, 16, 2};
   Operands operands(s);
@@ -180,7 +180,7 @@ TEST_P(F16Accumulate, DenormalsCount) {
   operands.w[0] = halfFromFloat(1.0f), operands.w[padded(2)] = 0x3800; // 1 and 1/2
   run(s, operands);
   EXPECT_EQ(operands.y[0], 0x1p-24f);
-  EXPECT_EQ(operands.y[1], target.f16Accumulate ? 0.0f : 0x1p-25f); // a tie, to even
+  EXPECT_EQ(operands.y[1], target.f16Accumulate ? 0.0f : 0x1p-25f); // a tie to even
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, F16Accumulate,

@@ -1,10 +1,10 @@
-//===- KernelToCpuF16Test.cpp - Products with f16 against those of f32 ---===//
+//===- KernelToCpuF16Test.cpp - Products with f16 compared with f32 ------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f16 is a form of storage. So a kernel that reads f16 must give, bit by bit, what
-// the same kernel gives of the same numbers as f32, on every instruction set; and
-// what it stores is what halfFromFloat makes.
+// f16 is a storage format. A kernel that reads f16 gives the same bits as this
+// kernel on the same numbers as f32, on every instruction set. Stored numbers
+// equal the results of halfFromFloat.
 
 #include "NarrowTensors.h"
 
@@ -49,7 +49,7 @@ TEST_P(F16, LinearGivesTheBitsOfF32) {
     Floats x(s.m * kp), b(s.n), r(s.m * s.n), y(s.m * s.n, -1), expected(s.m * s.n, -2);
     Halves w(padded(s.n) * kp);
     w.fill(1), fill(x, 4), fill(b, 2), fill(r, 3);
-    const uint16_t special[] = {0x0001, 0x83ff, 0x7bff, 0x8000, 0x0400}; // denormals too
+    const uint16_t special[] = {0x0001, 0x83ff, 0x7bff, 0x8000, 0x0400}; // with denormals
     for (int64_t row = 0; row < s.n; ++row) {
       w[row * kp + row % s.k] = special[row % 5];
       std::fill(&w[row * kp + s.k], &w[row * kp] + kp, 0); // padding of weights is zero
@@ -63,13 +63,13 @@ TEST_P(F16, LinearGivesTheBitsOfF32) {
   }
 }
 
-/// Every number of f16 as a weight, in either half of a word, times 1 and times -1: what the
-/// activation leaves of both is its magnitude.
+/// Tests every f16 number as a weight, in both halves of a word, times 1 and times -1. The
+/// activation keeps the positive result, which is the magnitude.
 TEST_P(F16, AllNumbersAreWidenedExactly) {
   constexpr int64_t n = 1 << 16, k = 2;
   CompiledKernel kernel = compileKernel(linearBody(n, k, "ahead = 1", "f16"), isa());
   Floats b(n);
-  for (int64_t m : {1, 2, 17}) // rows that are widened in registers, and in scratch
+  for (int64_t m : {1, 2, 17}) // rows widened in registers and in scratch
     for (int64_t place : {0, 1}) {
       Halves w(n * padded(k));
       Floats x(m * padded(k)), r(m * n), y(m * n, -1);
@@ -103,7 +103,7 @@ std::string attentionBody(const std::string &kept) {
                                      {"[d0, d1, 768]", "[d0, d1, 64]"}});
 }
 
-/// The same keys and values as f16 and as f32; NaN lies behind them.
+/// The same keys and values as f16 and as f32, followed by NaN.
 struct Attention {
   Attention(int64_t queries, int64_t keys)
       : queries(queries), keys(keys), q(padded(queries) * 64), wideK(padded(keys) * 64, nan),

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every bit of the definition, on every instruction set, whatever it multiplies with.
+// Compares products with i4 bit by bit with the definition, on every
+// instruction set and with every kind of multiplication.
 
 #include "Int4Tensors.h"
 #include "NarrowTensors.h"
@@ -42,7 +43,8 @@ protected:
   }
 };
 
-/// Features that end inside a word, a line, a group; few rows and many, whole matrices and others.
+/// Features end inside a word, a line and a group. Row counts are small and large, with whole and
+/// partial matrices.
 TEST_P(Int4, LinearIsTheDefinition) {
   for (int64_t k : {1, 5, 32, 33, 40, 71, 139, 224}) {
     CompiledKernel kernel = compile(k, 96);
@@ -51,7 +53,7 @@ TEST_P(Int4, LinearIsTheDefinition) {
   }
 }
 
-/// The last tile of columns is not whole.
+/// The last column tile is partial.
 TEST_P(Int4, ColumnsOfSeveralTiles) {
   CompiledKernel kernel = compile(64, 176);
   for (int64_t m : {1, 9, 33, 100})
@@ -66,7 +68,7 @@ TEST_P(Int4, InBlocksOfFeatures) {
   }
 }
 
-/// The largest sums of both signs, and those that an unusual row may have.
+/// The largest sums of both signs, also for the byte -128, which quantisation does not produce.
 TEST_P(Int4, NothingSaturates) {
   CompiledKernel kernel = compile(96, 48);
   for (int byte : {127, -127, -128})
@@ -80,7 +82,7 @@ TEST_P(Int4, NothingSaturates) {
     }
 }
 
-/// Every finite number of f16 as a scale, and as a minimum.
+/// Tests every finite f16 number as a scale and as a minimum.
 TEST_P(Int4, AllScalesAreExact) {
   constexpr int64_t n = 0x7c00, k = 8;
   CompiledKernel kernel = compile(k, n);
@@ -96,8 +98,8 @@ TEST_P(Int4, AllScalesAreExact) {
   }
 }
 
-/// NaN in a group of a column is in its sum, NaN in a group of a row in all of the row's, and no others
-/// see them, not beside zeros either.
+/// NaN in a group of a column reaches its sum, and NaN in a group of a row reaches all results of
+/// the row. Other results are unaffected, even if zeros are multiplied.
 TEST_P(Int4, NaNIsNotLost) {
   const int64_t n = 64, k = 70;
   CompiledKernel kernel = compile(k, n);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of products of bytes are exact on every instruction set, the largest ones
-// included: nothing saturates on the way. And codes are stored as bytes.
+// Sums of products of bytes are exact on every instruction set: nothing
+// saturates, not even for the largest sums. Codes are stored as bytes.
 
 #include "KernelRunner.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
-/// Memory of bytes.
+/// A buffer of bytes.
 struct Bytes {
   explicit Bytes(int64_t count, uint8_t value = 0) : memory(count / 4 + 1) {
     std::memset(memory.data(), value, static_cast<size_t>(count));
@@ -31,7 +31,8 @@ struct Tile {
   int64_t rows = 32, columns = 48;
 };
 
-/// Rows times columns, as a number and as its low byte. Two products with the same weight are added.
+/// Multiplies rows by columns and stores the product as a number and as its low byte. Adds two
+/// products with the same weight.
 std::string body(int64_t features, int64_t outputs, const std::string &plan, Tile tile) {
   std::string k = std::to_string(features), n = std::to_string(outputs),
               rows = std::to_string(tile.rows), columns = std::to_string(tile.columns);
@@ -63,14 +64,14 @@ protected:
       GTEST_SKIP() << "no such processor, no emulator";
   }
 
-  /// `byteOf(row, k, isLeft)` fills both sides.
+  /// Checks a product whose operands are filled by `byteOf(row, k, isLeft)`.
   void check(int64_t rows, int64_t features, int64_t outputs,
              uint8_t (*byteOf)(int64_t row, int64_t k, bool isLeft),
              const std::string &plan = "mapping = cpu_tiles, ahead = 1", Tile tile = {}) {
     auto kernel = CompiledKernel::create(body(features, outputs, plan, tile), GetParam());
     ASSERT_TRUE(kernel) << kernel.error().message;
     int64_t pitch = padded(features), columns = padded(outputs);
-    // What lies behind a row on the left is anything; on the right it is zero.
+    // Padding is arbitrary on the left and zero on the right.
     Bytes x(rows * pitch, 0xa5), w(columns * pitch), q(rows * columns);
     Floats y(rows * columns);
     for (int64_t k = 0; k < features; ++k) {
@@ -112,7 +113,7 @@ TEST_P(Int8Dot4, SumsAreExact) {
     check(rows, features, outputs, anyByte);
 }
 
-/// Matrices of rows and of columns, whole and not, side by side and alone.
+/// Whole and partial matrices of rows and columns, next to each other and alone.
 TEST_P(Int8Dot4, LargeTiles) {
   for (int64_t rows : {5, 33, 47, 48, 81, 100})
     check(rows, 200, 176, anyByte, "mapping = cpu_tiles, ahead = 1", {96, 64});
@@ -126,7 +127,8 @@ TEST_P(Int8Dot4, NothingSaturates) {
   }
 }
 
-/// Panels of so many features are multiplied as they are stored, since they do not fit the stack when widened.
+/// Panels with many features are multiplied as they are stored, because widened panels do not fit
+/// the stack.
 TEST_P(Int8Dot4, ManyFeatures) { check(21, 4201, 48, anyByte); }
 
 TEST_P(Int8Dot4, InBlocksOfFeatures) {

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bodies of test/Conversion/bodies, compiled for each instruction set and run
-// over sizes that no fragment divides. With fused multiply-add the results are
-// those of the plain loops, bit by bit.
+// Compiles the bodies of test/Conversion/bodies for each instruction set and
+// runs them with sizes that no fragment divides. With fused multiply-add,
+// results equal those of plain loops bit by bit.
 
 #include "KernelRunner.h"
 
@@ -19,7 +19,7 @@ using namespace heddle::test;
 
 static int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
-/// Rows of an [n, k] matrix in panels of 16.
+/// Converts the rows of an [n, k] matrix to panels of 16.
 static Floats toPanels(Floats &rows, int64_t n, int64_t k) {
   Floats panels(padded(n) * padded(k));
   for (int64_t i = 0; i < n; ++i)
@@ -86,7 +86,7 @@ TEST_P(KernelToCpu, Linear) {
     for (int64_t i = 0; i < m * kp; ++i)
       x[i] = std::sin(static_cast<float>(i));
     Floats panels = toPanels(w, n, k);
-    // What lies behind the last row is not touched.
+    // Memory after the last row is unchanged.
     Floats guard = y;
     kernel.run({x.bytes(), panels.bytes(), b.bytes(), r.bytes(), y.bytes()}, {m});
     for (int64_t i = 0; i < m; ++i)
@@ -164,7 +164,7 @@ struct HeadSizes {
 
 constexpr HeadSizes headSizes[] = {{3, 20}, {2, 24}, {5, 4}, {3, 44}};
 
-/// Each head has its columns and zeros behind them; nothing else is written.
+/// Each head has its columns, followed by zeros. Nothing else is written.
 TEST_P(KernelToCpu, StoresGoOverHeads) {
   const int64_t rows = 21, past = 3, capacity = 32;
   for (const bool isNarrow : {false, true})
@@ -180,7 +180,7 @@ TEST_P(KernelToCpu, StoresGoOverHeads) {
       CompiledKernel kernel = compile(readBody("heads.mlir.in", replacements), isa());
       Floats x(rows * padded(s.all()));
       for (int64_t r = 0; r < rows; ++r)
-        for (int64_t c = 0; c < padded(s.all()); ++c) // what is behind the last head is nobody's
+        for (int64_t c = 0; c < padded(s.all()); ++c) // values after the last head are arbitrary
           x[r * padded(s.all()) + c] = static_cast<float>(1 + (r * 31 + c * 7) % 120);
       const int64_t matrix = capacity * s.pitch(), bytes = isNarrow ? 2 : 4;
       Floats v(s.heads * matrix, -1), k = v, ev = v, ek = v;
@@ -208,7 +208,7 @@ TEST_P(KernelToCpu, StoresGoOverHeads) {
     }
 }
 
-/// A row has its heads without gaps and zeros behind the last; nothing else is written.
+/// Each row has its heads without gaps, followed by zeros. Nothing else is written.
 TEST_P(KernelToCpu, StoresLeaveOutPadding) {
   const int64_t rows = 13;
   for (const HeadSizes &s : headSizes) {
@@ -232,7 +232,7 @@ TEST_P(KernelToCpu, StoresLeaveOutPadding) {
 
 //===- Norm and embedding ------------------------------------------------===//
 
-/// 16 lanes, ascending, then the tree.
+/// Sums 16 lanes in ascending order, then combines them by the tree.
 static float laneSum(const float *values, int64_t n) {
   float lanes[16];
   for (int64_t i = 0; i < n; ++i)
@@ -277,7 +277,7 @@ TEST_P(KernelToCpu, PowersOfTwo) {
   Floats x(rows * 16), n(rows * 16), y(rows * 16), expected(rows * 16);
   for (int64_t i = 0; i < rows * 16; ++i) {
     x[i] = values[i % values.size()], n[i] = exponents[i / 16];
-    // What is not finite times 0 is not asked for: weights of a softmax are finite or NaN.
+    // Infinity times 0 is excluded, because softmax weights are finite or NaN.
     if (n[i] < -125 && std::isinf(x[i]))
       x[i] = 1;
     expected[i] = n[i] < -125 && !std::isnan(x[i])
@@ -286,7 +286,7 @@ TEST_P(KernelToCpu, PowersOfTwo) {
   }
   kernel.run({x.bytes(), n.bytes(), y.bytes()}, {rows});
   for (int64_t i = 0; i < rows * 16; ++i)
-    if (n[i] >= -125 || !std::isnan(x[i])) // a NaN's exponent is one too
+    if (n[i] >= -125 || !std::isnan(x[i])) // the exponent of a NaN is NaN too
       EXPECT_TRUE(y[i] == expected[i] || (std::isnan(y[i]) && std::isnan(expected[i])))
           << x[i] << " * 2^" << n[i] << ": expected " << expected[i] << ", found " << y[i];
 }
@@ -311,7 +311,7 @@ TEST_P(KernelToCpu, Embedding) {
 //===- Attention ---------------------------------------------------------===//
 
 namespace {
-/// Inputs of attention with `heads` heads of `d`, keys in panels.
+/// Inputs of attention with `heads` heads of size `d` and keys in panels.
 struct Attention {
   Attention(int64_t batch, int64_t queries, int64_t keys, int64_t d, int64_t heads)
       : batch(batch), queries(queries), keys(keys), d(d), heads(heads), queryRows(padded(queries)),
@@ -350,7 +350,7 @@ struct Attention {
     kernel.run({q.bytes(), k.bytes(), v.bytes(), lengths.bytes(), out.bytes()},
                {batch, queries, queryRows, keys, keyRows});
   }
-  /// Softmax in f64.
+  /// Softmax in f64 for one element of the result.
   double expected(int64_t b, int64_t head, int64_t row, int64_t c) {
     std::vector<double> scores(length(b));
     double most = -1e300, sum = 0, result = 0;
@@ -413,7 +413,7 @@ TEST_P(KernelToCpu, Attention) {
   }
 }
 
-/// Values behind the length, infinite or NaN, reach no result; those before it do.
+/// Infinite and NaN values past the length reach no result, but values before it do.
 TEST_P(KernelToCpu, AttentionLeavesOutHiddenValues) {
   CompiledKernel kernel = compile(attentionBody("cpu_strips", 64, 1), isa());
   Attention data(1, 9, 40, 64, 1);

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f16 is a form of storage: a kernel with weights of f16, or rows too, gives the bits
-// of the same kernel with those numbers as f32, every number of f16 is widened exactly,
-// and what is stored is what halfFromFloat makes.
+// f16 is a storage format. A kernel with f16 weights, or also f16 rows, gives
+// the same bits as this kernel on the same numbers as f32. Every f16 number is
+// widened exactly, and stored numbers equal the results of halfFromFloat.
 
 #include "GpuBodies.h"
 #include "NarrowTensors.h"
@@ -16,7 +16,7 @@ namespace {
 
 class KernelToGpuF16 : public GpuTest {};
 
-/// A linear layer of one form of weights; the other form's numbers are the same.
+/// A linear layer with f16 or f32 weights of equal values.
 class Linear {
 public:
   Linear(int64_t m, int64_t k, int64_t n, int64_t columns)
@@ -66,7 +66,7 @@ public:
   }
 
   int64_t m, k, n, columns;
-  std::vector<float> x; ///< rows at the pitch stored(k)
+  std::vector<float> x; ///< rows with pitch stored(k)
   std::vector<uint16_t> w;
   std::vector<float> result;
 };
@@ -91,13 +91,14 @@ TEST_F(KernelToGpuF16, LinearGivesTheBitsOfF32) {
             << "M " << m << " K " << k << " N " << n << ", row " << i;
     };
     expectEqual(linear.run(true), linear.run(false));
-    for (float &value : linear.x) // as rows of f16 hold them
+    for (float &value : linear.x) // numbers that f16 represents
       value = floatFromHalf(halfFromFloat(value));
     expectEqual(linear.run(true, /*halfRows=*/true), linear.run(false));
   }
 }
 
-/// In either half of a word, times 1 and times -1: the activation leaves the magnitude of both.
+/// Tests both halves of a word, times 1 and times -1. The activation keeps the positive result,
+/// which is the magnitude.
 TEST_F(KernelToGpuF16, AllNumbersAreWidenedExactly) {
   constexpr int64_t n = 1 << 16;
   for (int64_t place : {0, 1}) {
@@ -129,7 +130,7 @@ TEST_F(KernelToGpuF16, RoundsToRowsAndPanels) {
     int64_t rows = padded(m + at);
     Arena memory(60'000), weights(64, true);
     size_t x = memory.take(m * n), y = memory.take(m * n / 2), p = memory.take(rows * n / 2);
-    // No denormals of f32, which a device may keep or not.
+    // Excludes f32 denormals, which a device may keep or flush.
     fillForRounding({memory.at(x), static_cast<size_t>(m * n)}, 0x1000, 0x10000000);
     run(words, memory, weights, {m, rows, at},
         {memory.argument(x), memory.argument(y), memory.argument(p)}, {tiles(m, 32), 1, 1});

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What masks need besides arithmetic: lookups that may leave their table, the
-// range of a part of one, and loops on scalars inside each other. Whole numbers are summed
-// whole, so that only one addition rounds.
+// Tests the ops of masks other than arithmetic: lookups outside a table, the
+// range of a part of a table, and nested loops on scalars. Integers are summed
+// as integers, so that only one addition rounds.
 
 #include "GpuBodies.h"
 
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t rows = 40, entries = 37, lines = 9, columns = 64;
 
-/// y[r, c] = t[id[r] + c] + m[id[r], c] + 64 * low + 4096 * high, the range of t over the tile's
-/// rows.
+/// Computes y[r, c] = t[id[r] + c] + m[id[r], c] + 64 * low + 4096 * high, where [low, high] is the
+/// range of t over the tile's rows.
 const char *const body = R"(
 kernel.func @tables(%ids: !kernel.view<[d0], i32>, %t: !kernel.view<[d1], i32>,
                     %m: !kernel.view<[d2, 20], f32>, %y: !kernel.view<[d0, 64], f32>)
@@ -46,7 +46,7 @@ kernel.func @tables(%ids: !kernel.view<[d0], i32>, %t: !kernel.view<[d1], i32>,
   kernel.store %s3, %y[%i, %zero] rows(%left) : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
 })";
 
-/// The sum of a * e over e < a < n, and whether some e is 3, which only the loops can find.
+/// Sums a * e over e < a < n, and tests whether some e is 3, which only the loops determine.
 const char *const loops = R"(
 kernel.func @loops(%y: !kernel.view<[d0, 64], f32>) scalars(d0, d1) grid(%i = d0 by 16) {
   %zero = arith.constant 0 : index
@@ -85,10 +85,10 @@ struct Tables {
   Tables() {
     Random random;
     for (int64_t i = 0; i < rows; ++i)
-      memory.wordsAt(ids)[i] = random.below(80) - 30; // before the tables, in them, past them
+      memory.wordsAt(ids)[i] = random.below(80) - 30; // before, inside and after the tables
     for (int64_t i = 0; i < entries; ++i)
       memory.wordsAt(t)[i] = random.below(63) - 31;
-    for (int64_t i = 0; i < lines * 20; ++i) // what pads a line stays NaN
+    for (int64_t i = 0; i < lines * 20; ++i) // padding of a line stays NaN
       memory.at(m)[i / 20 * stored(20) + i % 20] = static_cast<float>(random.below(1000)) / 1024;
   }
   int32_t entry(int64_t x) { return x < 0 || x >= entries ? 0 : memory.wordsAt(t)[x]; }

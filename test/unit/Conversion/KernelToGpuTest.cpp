@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bodies of test/Conversion/bodies, compiled to SPIR-V and run on the first
-// device against plain loops in f64: odd sizes, several tiles, and the language's promise
-// that a row's bits depend on nothing but the row. All memory that no input
-// fills is NaN.
+// Compiles the bodies of test/Conversion/bodies to SPIR-V and compares their
+// results on the first device with plain loops in f64. Tests odd sizes, several
+// tiles, and that the bits of a row depend only on the row. All memory that is
+// not an input is NaN.
 
 #include "GpuBodies.h"
 
@@ -95,11 +95,11 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearTest,
                                            Linear{65, 128, 96, 64, 32}, Linear{9, 17, 80, 64, 80},
                                            Linear{9, 17, 96, 64, 96}, Linear{9, 3, 96, 64, 48}));
 
-/// A row gives the same bits alone and among others, whatever the tile.
+/// A row has the same bits alone and with other rows, for every tile.
 TEST_F(KernelToGpu, LinearRowsDoNotDependOnTheTile) {
   LinearRun many({67, 100, 128, 64, 128}),
       few({3, 100, 128, 32, 64, "mapping = blocked, threads = [4, 8]"});
-  // the last rows of the one are all of the other
+  // The last rows of `many` are all rows of `few`.
   for (int64_t i = 0; i < 3; ++i) {
     std::memcpy(few.memory.at(few.x) + i * 112, many.memory.at(many.x) + (64 + i) * 112, 400);
     std::memcpy(few.memory.at(few.r) + i * 128, many.memory.at(many.r) + (64 + i) * 128, 512);
@@ -153,7 +153,7 @@ TEST_P(KeysTest, StoresHeadsAndPanels) {
           const int64_t matrix = (b * s.heads + h) * rows * s.d, t = row - s.from;
           float key = memory.at(k)[matrix + row / 16 * 16 * s.d + c * 16 + row % 16];
           float value = memory.at(v)[matrix + row * s.d + c];
-          if (t < 0 || t >= s.t) { // rows that are not this launch's
+          if (t < 0 || t >= s.t) { // rows of other launches
             ASSERT_TRUE(std::isnan(key) && std::isnan(value)) << row << ", " << c;
             continue;
           }
@@ -196,7 +196,7 @@ protected:
   }
 };
 
-/// Each head has its columns and zeros behind them; nothing else is written.
+/// Each head has its columns, followed by zeros. Nothing else is written.
 TEST_P(HeadsTest, StoresGoOverHeads) {
   const auto [heads, size] = GetParam();
   const int64_t t = 41, from = 6, rows = 48, pitch = padded(size), all = padded(heads * size);
@@ -204,7 +204,7 @@ TEST_P(HeadsTest, StoresGoOverHeads) {
   size_t x = memory.take(t * all), v = memory.take(heads * rows * pitch),
          k = memory.take(heads * rows * pitch);
   for (int64_t i = 0; i < t * all; ++i)
-    memory.at(x)[i] = static_cast<float>(1 + i % 977); // what is behind the last head is nobody's
+    memory.at(x)[i] = static_cast<float>(1 + i % 977); // values after the last head are arbitrary
   Shader words = compile(bodyText("heads", values(16, "mapping = strided, threads = [8, 4]")));
   ASSERT_FALSE(words.empty());
   run(words, memory, weights, {t, from, rows},
@@ -225,7 +225,7 @@ TEST_P(HeadsTest, StoresGoOverHeads) {
       }
 }
 
-/// A row has its heads without gaps and zeros behind the last; nothing else is written.
+/// Each row has its heads without gaps, followed by zeros. Nothing else is written.
 TEST_P(HeadsTest, StoresLeaveOutPadding) {
   const auto [heads, size] = GetParam();
   const int64_t t = 41, pitch = padded(size), all = padded(heads * size);
@@ -265,7 +265,7 @@ TEST_P(NormTest, AgreesWithLoops) {
          g = weights.take(stored(s.e)), b = weights.take(stored(s.e));
   Random random;
   for (int64_t j = 0; j < static_cast<int64_t>(stored(s.e));
-       ++j) { // vectors and rows are padded with zeros
+       ++j) { // padding of vectors and rows is zero
     weights.at(g)[j] = j < s.e ? random() : 0;
     weights.at(b)[j] = j < s.e ? random() : 0;
     for (int64_t i = 0; i < s.m; ++i)
@@ -303,8 +303,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NormTest,
                          ::testing::Values(Norm{5, 768, 16}, Norm{33, 100, 32}, Norm{3, 4096, 16},
                                            Norm{1, 16, 16}, Norm{40, 7, 32}));
 
-/// The order of a row's sum is the language's: sixteen lanes, ascending, then l and l + 8, l and l
-/// + 4, ...
+/// The language defines the order of a row's sum: sixteen lanes in ascending order, then l and l +
+/// 8, l and l + 4, ...
 TEST_F(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
   const int64_t e = 80;
   Arena memory(10'000), weights(10'000, true);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows and panels of bf16 or f16 as kernels read them, how kernels round to them, and
-// the mode and equality that tests of single bits need.
+// Rows and panels of bf16 or f16 as kernels read them, their rounding by
+// kernels, and the denormal mode and equality for tests of single bits.
 #pragma once
 
 #include "KernelRunner.h"
@@ -20,7 +20,7 @@
 
 namespace heddle::test {
 
-/// Memory of a 16-bit type, by its conversions.
+/// Memory of a 16-bit type with the given conversions.
 template <float (*widen)(uint16_t), uint16_t (*narrow)(float)>
 struct NarrowTensor {
   explicit NarrowTensor(int64_t count, uint16_t value = 0) : memory(count / 2 + 1), count(count) {
@@ -31,7 +31,7 @@ struct NarrowTensor {
   std::span<std::byte> bytes() { return memory.bytes(); }
   float at(int64_t i) { return widen(data()[i]); }
   static float rounded(float number) { return widen(narrow(number)); }
-  /// Small numbers from a fixed sequence, rounded.
+  /// Fills the memory with small rounded numbers from a deterministic sequence.
   void fill(uint32_t seed) {
     Floats numbers(count);
     heddle::test::fill(numbers, seed);
@@ -42,13 +42,13 @@ struct NarrowTensor {
   int64_t count;
 };
 
-/// Where an element of an [n, k] matrix lies in panels of 16 rows, two columns of a row side by
-/// side.
+/// Position of an element of an [n, k] matrix in panels of 16 rows, in which two columns of a row
+/// are adjacent.
 inline int64_t inPanels(int64_t row, int64_t column, int64_t pitch) {
   return row / 16 * 16 * pitch + (column / 2 * 16 + row % 16) * 2 + column % 2;
 }
 
-/// Rows at the pitch padded(k), in panels.
+/// Converts rows with pitch padded(k) to panels.
 template <typename Tensor>
 Tensor toPanels(Tensor &rows, int64_t n, int64_t k) {
   Tensor panels(padded(n) * padded(k));
@@ -71,7 +71,7 @@ inline bool sameBits(float a, float b) {
   return std::memcmp(&a, &b, 4) == 0 || (std::isnan(a) && std::isnan(b));
 }
 
-/// Denormals are zero while it lives, as in every kernel.
+/// Flushes denormals to zero during its lifetime, as in every kernel.
 struct FlushDenormals {
   unsigned before = _mm_getcsr();
   FlushDenormals() { _mm_setcsr(before | 0x8040); }
@@ -88,13 +88,13 @@ inline std::string linearBody(int64_t n, int64_t k, const std::string &plan, con
                                   {"768", std::to_string(k)}});
 }
 
-/// One product with weights, and how its kernel runs.
+/// Sizes of a product with weights, and the plan of its kernel.
 struct LinearShape {
   int64_t m, n, k;
   const char *plan = "ahead = 1";
 };
 
-/// `found` has the bits of `expected`, m x n results each.
+/// Expects m x n results of `found` to have the bits of `expected`.
 inline void expectSameBits(const LinearShape &s, Floats &found, Floats &expected) {
   int different = 0;
   for (int64_t i = 0; i < s.m * s.n; ++i)
@@ -104,7 +104,8 @@ inline void expectSameBits(const LinearShape &s, Floats &found, Floats &expected
 
 //===- Rounding ----------------------------------------------------------===//
 
-/// A kernel that rounds rows of 48 to `type`, to rows and to panels from a row on.
+/// A kernel that rounds rows of 48 to `type`, and stores them as rows and as panels from a given
+/// row on.
 inline std::string roundingBody(const std::string &type, const std::string &attributes = "") {
   const std::string y = "!kernel.view<[d0, 48], " + type + ">",
                     p = "!kernel.view<[d0|d1, 48], " + type + ", panel = 16>",
@@ -122,8 +123,8 @@ inline std::string roundingBody(const std::string &type, const std::string &attr
          "\n  kernel.store %r, %p[%row, %zero] rows(%left) : " + tile + ", " + p + "\n}\n";
 }
 
-/// Numbers that are hard to round: ties, which end in the bits `tie`; those about the smallest and
-/// the largest of f16; any bits. All have the bits `always`, which may keep them from being denormal.
+/// Numbers that are hard to round: ties, which end in the bits `tie`; numbers near the smallest and
+/// the largest of f16; any bits. All have the bits `always`, which can exclude denormals.
 inline void fillForRounding(std::span<float> numbers, uint32_t tie, uint32_t always = 0) {
   uint32_t state = 5;
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -137,8 +138,8 @@ inline void fillForRounding(std::span<float> numbers, uint32_t tie, uint32_t alw
   }
 }
 
-/// Rows and panels of `Tensor`, whose `type` an instruction set stores, are what its conversion makes
-/// of the same numbers; denormals are zero.
+/// Expects rows and panels stored as `type` to equal the conversion of the same numbers by
+/// `Tensor`, with denormals as zero.
 template <typename Tensor>
 void expectRounding(const std::string &isa, const std::string &type, uint32_t tie) {
   CompiledKernel kernel = compileKernel(roundingBody(type), isa);
@@ -167,7 +168,7 @@ void expectRounding(const std::string &isa, const std::string &type, uint32_t ti
   }
 }
 
-/// A test's name of an instruction set.
+/// The name of an instruction set in a test's name.
 inline std::string isaName(const testing::TestParamInfo<const char *> &info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
