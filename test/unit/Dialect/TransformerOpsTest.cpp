@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Result types follow from the operands where an op is built without them.
+// Tests that result types are inferred from the operands of an op that is built
+// without them.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -27,7 +28,7 @@ protected:
   RankedTensorType f32(ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, b.getF32Type());
   }
-  /// A value of any type; the module is never verified with it.
+  /// A value of any type. The module is never verified with it.
   Value value(Type type) {
     return UnrealizedConversionCastOp::create(b, loc, type, ValueRange()).getResult(0);
   }

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every mask, rule and op of a formula in the reference, against values taken
-// from the language's text. Queries are zero, so that the log-sum-exp of a row
-// tells how many keys it has, and with one key it is that key's score.
+// Compares every mask, rule and op of a formula in the reference with values
+// from the definition of the language. Queries are zero, so the log-sum-exp of
+// a row gives the number of its keys, or the score of its only key.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/ExecutionEngine/Reference.h"
@@ -39,7 +39,7 @@ RefTensor f32(std::vector<int64_t> shape, std::vector<double> values) {
   return {DType::F32, std::move(shape), std::move(values)};
 }
 
-/// An attention of two heads over queries of zero, and what it returns.
+/// An attention of two heads with zero queries, and its results.
 class ReferenceMaskTest : public ::testing::Test {
 protected:
   ReferenceMaskTest() {
@@ -47,8 +47,8 @@ protected:
                         mlir::func::FuncDialect, mlir::math::MathDialect>();
   }
 
-  /// Runs `ops` (which define the clauses' values) with `arguments` ("%t: tensor<?xi32>, ") beside
-  /// queries and keys.
+  /// Runs `ops`, which define the values of the clauses, with `arguments` ("%t: tensor<?xi32>, ")
+  /// in addition to queries and keys.
   Expected<NamedRefTensors> tryRun(const std::string &arguments, const std::string &ops,
                                    const std::string &clauses, const std::string &attributes,
                                    NamedRefTensors inputs, int64_t queries, int64_t keys,
@@ -82,7 +82,8 @@ protected:
           return tensor;
     return {};
   }
-  /// The allowed pairs of sequence b, head 0, a row of characters a query: "x.." for key 0 of 3.
+  /// The allowed pairs of sequence b and head 0, with a row of characters for each query: "x.." for
+  /// key 0 of 3.
   std::vector<std::string> picture(const std::string &arguments, const std::string &ops,
                                    const NamedRefTensors &inputs, int64_t queries, int64_t keys,
                                    int64_t batch = 1, int64_t b = 0) {
@@ -95,7 +96,7 @@ protected:
           rows[i] += weights.values[(b * 2 * queries + i) * keys + j] > 0 ? 'x' : '.';
     return rows;
   }
-  /// The scores of a rule, head h of sequence 0.
+  /// The scores of a rule for head h of sequence 0.
   std::vector<double> scores(const std::string &arguments, const std::string &ops,
                              const NamedRefTensors &inputs, int64_t queries, int64_t h = 0) {
     RefTensor lse = result("lse", tryRun(arguments, ops, "bias(%m)", "", inputs, queries, 1));
@@ -148,12 +149,12 @@ TEST_F(ReferenceMaskTest, PackedDocumentsAreAlone) {
   std::string packed =
       "%d = transformer.mask.documents starts(%a, %b) : tensor<?xi32>, tensor<?xi32>\n";
   NamedRefTensors starts = {{"arg0", i32({4}, {0, 2, 2, 4})}, {"arg1", i32({4}, {0, 3, 3, 5})}};
-  // The default offset is a document's own: 3 - 2 for the first, 0 for the last.
+  // The default offset is computed within a document: 3 - 2 for the first, 0 for the last.
   EXPECT_EQ(picture(arguments,
                     packed + "%c = transformer.mask.causal\n%m = transformer.mask.and %d, %c",
                     starts, 4, 5),
             (Rows{"xx...", "xxx..", "...x.", "...xx"}));
-  // b is the document, i and j count inside it.
+  // b is the document, and i and j count within it.
   const char *table = "%t: tensor<?xi32>, ";
   starts.emplace_back("arg2", i32({3}, {1, 9, 2}));
   EXPECT_EQ(picture(std::string(arguments) + table,
@@ -167,7 +168,7 @@ TEST_F(ReferenceMaskTest, PackedDocumentsAreAlone) {
   EXPECT_THAT(bad.error().message, HasSubstr("found 2 after 3"));
 }
 
-/// The value of an i32 op at (x, y), for each pair.
+/// Tests the value of an i32 op for pairs (x, y).
 TEST_F(ReferenceMaskTest, IntegerOpsHaveAValueEverywhere) {
   const struct {
     const char *op;
@@ -253,7 +254,7 @@ TEST_F(ReferenceMaskTest, FormulasOfOtherKinds) {
 }
 
 TEST_F(ReferenceMaskTest, ScoreRules) {
-  // One key: with 3 queries the default offset is -2.
+  // With one key and 3 queries, the default offset is -2.
   EXPECT_EQ(scores("", "%m = transformer.bias.alibi", {}, 3, 1),
             (std::vector<double>{-2 * 0x1p-8, -0x1p-8, 0}));
   EXPECT_EQ(scores("", "%m = transformer.bias.alibi {factor = 0.25 : f32}", {}, 3, 1),
@@ -262,10 +263,11 @@ TEST_F(ReferenceMaskTest, ScoreRules) {
                          "{bidirectional} : tensor<8x2xf32>";
   NamedRefTensors inputs = {{"arg0", f32({8, 2}, {0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0})},
                             {"arg1", i32({}, {-2})}};
-  // Distances 2 and 1 ahead, then 0, 1, 2, ... behind: two exact buckets a direction.
+  // Distances 2 and 1 ahead, then 0, 1, 2, ... backwards, with two exact buckets in each direction.
   EXPECT_EQ(scores("%t: tensor<8x2xf32>, %n: i32, ", relative, inputs, 9),
             (std::vector<double>{6, 5, 0, 1, 2, 2, 2, 2, 3}));
-  // One key, queries 0 to 3: distances 0, 1 and 1 from there on, then what the key says of them.
+  // One key and queries 0 to 3: the distances are 0, 1, and then clamped to 1. The second rule
+  // reads the row of the key.
   NamedRefTensors distances = {
       {"arg0", f32({1, 2, 4, 4}, {0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33,
                                   0, 0, 0, 0, 0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0})}};
@@ -305,7 +307,7 @@ TEST_F(ReferenceMaskTest, HiddenScoresReplaceAndSinksCount) {
   Expected<NamedRefTensors> results =
       tryRun(arguments, ops, "mask(%m) bias(%d) sinks(%s : tensor<2xf32>)",
              "hidden_score = 3.0 : f32, ", inputs, 1, 4);
-  // Key 0 has score 1, key 2 is hidden and has 3; those with a bias of -inf are excluded.
+  // Key 0 has score 1, key 2 is hidden and has score 3. Keys with a bias of -inf are excluded.
   double without = std::exp(1) + std::exp(3);
   RefTensor lse = result("lse", results), weights = result("w", results);
   ASSERT_EQ(weights.size(), 8);

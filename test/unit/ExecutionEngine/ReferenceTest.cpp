@@ -1,9 +1,9 @@
-//===- ReferenceTest.cpp - The reference against numbers done by hand -----===//
+//===- ReferenceTest.cpp - The reference against values computed by hand --===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every op on tensors so small that the expected numbers can be checked on
-// paper, and the edges that section "what results mean" of the language fixes.
+// Tests every op on tensors so small that the expected values can be checked on
+// paper, and the edge cases that docs/semantics.md defines.
 
 #include "heddle/ExecutionEngine/Reference.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -36,7 +36,7 @@ RefTensor i32(std::vector<int64_t> shape, std::vector<double> values) {
   return {DType::I32, std::move(shape), std::move(values)};
 }
 
-/// A module given as text, and its reference.
+/// A module parsed from text, and its reference.
 class ReferenceTest : public ::testing::Test {
 protected:
   ReferenceTest() {
@@ -53,7 +53,7 @@ protected:
       return inputError(name + ": missing");
     });
   }
-  /// The results of a run that must succeed.
+  /// The results of a run, which must succeed.
   NamedRefTensors run(const char *function, const NamedRefTensors &inputs) {
     Expected<NamedRefTensors> results = reference->run(function, inputs);
     EXPECT_TRUE(results) << (results ? "" : results.error().message);
@@ -76,8 +76,8 @@ protected:
 
 //===- Codes -------------------------------------------------------------===//
 
-/// Two groups of features, the second of two: e and s of each, and a product with codes that weights of
-/// whole numbers are. A NaN is in its column, and in its row.
+/// Two groups of features, the second with two features: e and s of each group, and a product with
+/// the exact codes of integer weights. A NaN reaches its column or its row.
 TEST_F(ReferenceTest, GroupsOfCodes) {
   parse(R"(
 func.func @f(%x: tensor<?x34xf32>) -> (tensor<?x4xf32>, tensor<?x2xf32>) {
@@ -88,8 +88,8 @@ func.func @f(%x: tensor<?x34xf32>) -> (tensor<?x4xf32>, tensor<?x2xf32>) {
 })");
   std::vector<float> &w = weights["w"];
   w.assign(68, 0.0f);
-  w[0] = -8, w[1] = 7; // a scale of 1 above -8
-  w[32] = w[33] = 3;   // no scale
+  w[0] = -8, w[1] = 7; // a scale of 1 above a minimum of -8
+  w[32] = w[33] = 3;   // a scale of 0
   w[34 + 5] = NAN;
   std::vector<double> x(102, 0.0);
   x[0] = 127, x[1] = -63.4; // 127 and -63, times 1
@@ -191,7 +191,7 @@ func.func @offsets(%x: tensor<2x1x1x1xf32>, %n: tensor<2xi32>, %len: tensor<2xi3
                      {"arg1", f32({1, 1, 3, 1}, {0, 0, 0})},
                      {"arg2", f32({1, 1, 3, 1}, {1, 3, 8})}});
   expectNear(r[0].second, {2, 4, 2, 4});
-  // Sequence 0 is hidden by its offset, sequence 1 by nothing.
+  // The offset hides all keys from sequence 0, and no key from sequence 1.
   r = run("offsets", {{"arg0", f32({2, 1, 1, 1}, {5, 7})},
                       {"arg1", i32({2}, {-1, 0})},
                       {"arg2", i32({2}, {0, 0})}});
@@ -236,8 +236,8 @@ func.func @f(%ids: tensor<1x2xi32>, %t: tensor<3x3xf32>, %n: i32) -> tensor<1x2x
               HasSubstr("expected ids in [0, 3), found 3"));
 }
 
-/// Heads of four features, rotated in two pairs, by 1 and 0.1 a row, from row 3 on; then one pair of
-/// them, from the start of each document on.
+/// Heads of four features are rotated in two pairs, by 1 and 0.1 for each row, from row 3 on. Then
+/// one pair is rotated from the start of each document.
 TEST_F(ReferenceTest, RotaryPositions) {
   parse(R"(
 func.func @f(%x: tensor<1x1x2x4xf32>, %n: i32) -> tensor<1x1x2x4xf32> {
@@ -354,7 +354,8 @@ func.func @f(%x: tensor<?x3x2xf32>) -> (tensor<?x3x6xf32>, tensor<?x1x9xf32>) {
   return %a, %b : tensor<?x3x6xf32>, tensor<?x1x9xf32>
 })");
   auto r = run("f", {{"arg0", f32({1, 3, 2}, {1, 2, 3, 4, 5, 6})}});
-  // Rows (1 2) (3 4) (5 6), of each channel those before and behind it; then channels as rows.
+  // Rows (1 2) (3 4) (5 6) with the rows before and after, for each channel; then with channels as
+  // rows.
   expectNear(r[0].second, {0, 1, 3, 0, 2, 4, 1, 3, 5, 2, 4, 6, 3, 5, 0, 4, 6, 0});
   expectNear(r[1].second, {0, 1, 2, 0, 3, 4, 0, 5, 6});
 }
@@ -471,7 +472,7 @@ TEST_F(ReferenceTest, CachesGrowReorderAndEmpty) {
   r = step({0, 5}, {3, 4});
   EXPECT_THAT(r[0].second.values, ElementsAre(1, 3, 2, 4));
   EXPECT_THAT(r[1].second.values, ElementsAre(1));
-  EXPECT_THAT(r[2].second.values, ElementsAre(0, 1)); // the padding does not count
+  EXPECT_THAT(r[2].second.values, ElementsAre(0, 1)); // padding does not count
   run("reorder", {{"arg0", i32({3}, {1, 1, 0})}});
   r = step({5, 5, 0}, {5, 6, 7});
   EXPECT_THAT(r[0].second.values, ElementsAre(2, 4, 5, 2, 4, 6, 1, 3, 7));

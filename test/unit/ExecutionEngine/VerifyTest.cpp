@@ -1,9 +1,9 @@
-//===- VerifyTest.cpp - A broken kernel is named --------------------------===//
+//===- VerifyTest.cpp - Verification finds a broken kernel ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verification of a model that is right, and of the same model with one launch
-// that reads the wrong weight; the same for the functions of a session.
+// Verifies a correct model, and the same model with one launch that reads the
+// wrong weight; likewise for the functions of a session.
 
 #include "heddle/ExecutionEngine/Verify.h"
 
@@ -31,7 +31,7 @@ Expected<Artifact> compiled() {
   return compileToMemory(model, options);
 }
 
-/// The same artifact with another program.
+/// A copy of the artifact with another program.
 Expected<Artifact> withProgram(const Artifact &artifact, const Program &program) {
   ArtifactWriter writer(program);
   for (const CpuMember &cpu : artifact.cpu()) {
@@ -81,7 +81,7 @@ TEST(Verify, NamesTheFirstKernelThatDiffers) {
   Function &encode = program.functions[0];
   size_t index = launchOf(encode, "norm");
   ASSERT_LT(index, encode.launches.size());
-  // Scale by the shift: all of the layer's rows become zero.
+  // Use the shift as the scale, so that all rows of the layer become zero.
   std::vector<LaunchArgument *> weights;
   for (LaunchArgument &argument : encode.launches[index].arguments)
     if (argument.kind == LaunchArgument::Kind::Weight)
@@ -105,7 +105,8 @@ TEST(Verify, NamesTheFirstKernelThatDiffers) {
 
 namespace {
 
-/// The artifact with the append of the second layer's step reading the first layer's weight.
+/// A copy of the artifact in which the append of the second layer's step reads the first layer's
+/// weight.
 Expected<Artifact> withBrokenAppend(const Artifact &artifact) {
   Program program = artifact.program();
   for (Function &function : program.functions) {
@@ -123,7 +124,7 @@ Expected<Artifact> withBrokenAppend(const Artifact &artifact) {
   return withProgram(artifact, program);
 }
 
-/// Encodes two sequences, one of them padded, reads two prompts and takes three steps.
+/// Encodes two sequences, one of them padded, then reads two prompts and takes three steps.
 Status verifySteps(Session &session, VerifyReport &report) {
   auto verifier = Verifier::make(session);
   if (!verifier)
@@ -137,7 +138,7 @@ Status verifySteps(Session &session, VerifyReport &report) {
       {{"memory", (*memory)["memory"]}, {"source.lengths", (*memory)["source.lengths"]}}, report);
   if (!started)
     return started.takeError();
-  const int32_t prompts[] = {5, 6, 7, 8, -1, -1}, counts[] = {3, 1}; // -1: nobody reads it
+  const int32_t prompts[] = {5, 6, 7, 8, -1, -1}, counts[] = {3, 1}; // -1: unused
   auto read = verifier->run(
       "decode_prompt",
       {{"target", Tensor::i32({2, 3}, prompts)}, {"target.lengths", Tensor::i32({2}, counts)}},

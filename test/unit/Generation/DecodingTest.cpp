@@ -1,9 +1,10 @@
-//===- DecodingTest.cpp - From scores to sequences ----------------*- C++ -*-===//
+//===- DecodingTest.cpp - Search over scores ----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The searches on a small language whose scores are a function of the sequence
-// and all that was said in it, so that every outcome can be computed by trying all.
+// Tests the searches on a small language. Its scores are a function of the
+// sequence and of all previous tokens, so every outcome can be computed by
+// exhaustive enumeration.
 #include "heddle/Generation/Decoding.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +28,7 @@ namespace {
 constexpr int32_t vocabulary = 5, endToken = 3;
 constexpr float never = -std::numeric_limits<float>::infinity();
 
-/// The scores of what follows `said` in sequence `sequence`.
+/// The scores of the token after `said` in sequence `sequence`.
 std::vector<float> scoresAfter(uint64_t sequence, const TokenIds &said) {
   std::vector<uint32_t> words(said.begin(), said.end());
   words.push_back(static_cast<uint32_t>(sequence) + 1000);
@@ -49,7 +50,7 @@ std::vector<double> logProbabilities(const std::vector<float> &scores) {
   return logs;
 }
 
-/// A model that remembers what each row was fed, as caches do.
+/// A model that remembers the tokens of each row, as caches do.
 class Language : public StepModel {
 public:
   explicit Language(std::vector<uint64_t> sequences, bool probabilities = false)
@@ -115,7 +116,7 @@ private:
   bool probabilities;
 };
 
-/// A model that gives the same scores for ever.
+/// A model that always returns the same scores.
 class Constant : public StepModel {
 public:
   explicit Constant(std::vector<float> scores) : row(std::move(scores)) {}
@@ -159,7 +160,7 @@ TokenIds decodeOne(uint64_t sequence, DecodingOptions chosen) {
   return decode(model, 1, chosen).at(0);
 }
 
-/// The best of all sequences, tried one by one.
+/// Finds the best sequence by exhaustive enumeration.
 void tryAll(uint64_t sequence, const TokenIds &said, double logProbability,
             const DecodingOptions &options, std::pair<double, TokenIds> &best) {
   auto offer = [&](size_t length, double log) {
@@ -209,7 +210,7 @@ TEST(Decoding, ABeamThatHoldsEverythingFindsTheBestOfAll) {
   for (double penalty : {0.0, 0.6, 2.0, -1.0})
     for (uint64_t sequence = 0; sequence < 30; ++sequence) {
       DecodingOptions wide = options(4);
-      wide.beam = 300; // 4^4 open hypotheses at most
+      wide.beam = 300; // at most 4^4 open hypotheses
       wide.lengthPenalty = penalty;
       for (BeamRule rule : {BeamRule::Own, BeamRule::Sure}) {
         wide.beamRule = rule;
@@ -220,7 +221,7 @@ TEST(Decoding, ABeamThatHoldsEverythingFindsTheBestOfAll) {
     }
 }
 
-/// Whether n tokens in a row come twice.
+/// Whether any n consecutive tokens occur twice.
 bool repeats(const TokenIds &tokens, size_t n) {
   std::set<TokenIds> seen;
   for (size_t i = 0; i + n <= tokens.size(); ++i)
@@ -271,7 +272,8 @@ TEST(Decoding, RulesHoldInEverySearch) {
     }
 }
 
-/// Caches of a long prompt are full before those of a short one: an ended row takes no step then.
+/// Caches of a long prompt are full before caches of a short one. An ended row then takes no more
+/// steps.
 TEST(Decoding, RowsWithoutRoomLeaveTheBatch) {
   DecodingOptions greedy = options(12);
   greedy.ends.clear();
@@ -394,7 +396,7 @@ TEST(Decoding, AShortCertainSequenceEndsTheSearchEarly) {
 }
 
 TEST(Decoding, SamplesFollowTheProbabilities) {
-  // Probabilities 1/2, 1/4, 1/8, 1/8 of four tokens and none of the end.
+  // The four tokens have probabilities 1/2, 1/4, 1/8 and 1/8; the end has none.
   const float two = std::log(2.0f);
   Constant model({3 * two, 2 * two, two, never, two});
   DecodingOptions chosen = options(1);
@@ -409,7 +411,7 @@ TEST(Decoding, SamplesFollowTheProbabilities) {
   EXPECT_EQ(counts[3], 0);
 }
 
-/// The tokens that come out for any of many seeds.
+/// The tokens that occur for any of many seeds.
 std::vector<int32_t> drawn(DecodingOptions chosen) {
   const float two = std::log(2.0f);
   Constant model({3 * two, 2 * two, two, never, two});
@@ -426,9 +428,9 @@ std::vector<int32_t> drawn(DecodingOptions chosen) {
 TEST(Decoding, FewerTokensAreDrawnFrom) {
   DecodingOptions chosen = options(1);
   EXPECT_THAT(drawn(chosen), ElementsAre(0, 1, 2, 4));
-  chosen.topK = 3; // of equals the lower token
+  chosen.topK = 3; // among equal tokens, the lower one
   EXPECT_THAT(drawn(chosen), ElementsAre(0, 1, 2));
-  chosen.topP = 0.6; // 4/7 of what is left is token 0
+  chosen.topP = 0.6; // token 0 has 4/7 of the remaining probability
   EXPECT_THAT(drawn(chosen), ElementsAre(0, 1));
   chosen.topP = 0.5;
   EXPECT_THAT(drawn(chosen), ElementsAre(0));
@@ -437,13 +439,14 @@ TEST(Decoding, FewerTokensAreDrawnFrom) {
   chosen.temperature = 1e-6;
   EXPECT_THAT(drawn(chosen), ElementsAre(0));
   chosen = options(1);
-  chosen.minP = 0.3; // of 1/2
+  chosen.minP = 0.3; // relative to 1/2
   EXPECT_THAT(drawn(chosen), ElementsAre(0, 1));
   chosen.minP = 1;
   EXPECT_THAT(drawn(chosen), ElementsAre(0));
 }
 
-/// Logits 4, 3, -1 of three tokens, the others below; halved once said, or doubled where negative.
+/// Logits of three tokens are 4, 3, -1, and the others are lower. After a token was generated, its
+/// logit is halved, or doubled if negative.
 TEST(Decoding, TokensThatWereSaidCountLess) {
   Constant model({4, 3, -1, never, -100});
   DecodingOptions chosen = options(5);
@@ -458,7 +461,7 @@ TEST(Decoding, TokensThatWereSaidCountLess) {
   EXPECT_THAT(decode(model, 1, chosen).at(0), ElementsAre(0, 0, 0, 0, 0));
 }
 
-/// Checks log probabilities that were told of a sequence of Language without token 1.
+/// Checks the reported log probabilities of a sequence of Language without token 1.
 void expectToldOf(size_t sequence, TokenIds whole, const std::vector<double> &told) {
   TokenIds said;
   if (std::ssize(whole) < options().limit)
@@ -482,8 +485,8 @@ TEST(Decoding, PenaltiesNeedLogits) {
 }
 
 TEST(Decoding, ABeamPenalizesLogProbabilities) {
-  // Of logits, 4 would become 2: below 3. Log probabilities are -0.31 and -1.31 and others far below,
-  // and the first becomes -0.63.
+  // If the penalty applied to logits, 4 would become 2, which is below 3. Log probabilities are
+  // -0.31, -1.31 and much lower ones, and the first becomes -0.63.
   Constant model({4, 3, -9, never, -9});
   DecodingOptions chosen = options(3);
   chosen.beam = 2;
@@ -512,7 +515,7 @@ TEST(Decoding, ACallbackEndsASequence) {
 TEST(Decoding, ProbabilitiesOfChosenTokensAreTold) {
   DecodingOptions sampled = options(), beam = options();
   sampled.sample = true;
-  sampled.temperature = 3; // which is not of the probability
+  sampled.temperature = 3; // does not affect the probability
   beam.beam = 3;
   for (DecodingOptions chosen : {sampled, beam})
     for (bool probabilities : {false, true}) {

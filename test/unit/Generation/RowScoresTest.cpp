@@ -17,7 +17,7 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity(),
                 nan = std::numeric_limits<float>::quiet_NaN();
 
-/// Log probabilities of all tokens, in f64 and one by one.
+/// Log probabilities of all tokens, computed in f64 one by one.
 std::vector<Candidate> expectedOf(const std::vector<float> &scores, bool probabilities,
                                   double temperature) {
   std::vector<Candidate> all;
@@ -36,7 +36,7 @@ std::vector<Candidate> expectedOf(const std::vector<float> &scores, bool probabi
   }
   for (Candidate &candidate : all)
     candidate.logProbability -= std::log(sum);
-  // By the scores themselves: a temperature may make different ones equal.
+  // Sort by the scores themselves, because a temperature may make different scores equal.
   std::stable_sort(all.begin(), all.end(), [&](const Candidate &a, const Candidate &b) {
     return scores[static_cast<size_t>(a.token)] > scores[static_cast<size_t>(b.token)];
   });

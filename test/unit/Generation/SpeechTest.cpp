@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// test/speech/make.py writes what Transformers makes of the same.
+// Compares parts of a transcription with Transformers, whose results
+// test/speech/make.py writes.
 #include "heddle/Generation/Speech.h"
 
 #include "TokenRules.h"
@@ -70,7 +71,7 @@ TEST(TimestampRulesTest, AreThoseOfTransformers) {
 TEST(TimestampRulesTest, LookAtNoTokenBeyondTheVocabulary) {
   const TimestampRules rules{40, 41, 39, 50};
   EXPECT_THAT(allowedBy(rules, {1, 2}, false, {0}), ElementsAre(0, 1));
-  // Where nothing is left, a sequence goes on as without rules.
+  // If no token remains, a sequence continues as without rules.
   EXPECT_THAT(allowedBy(rules, {1, 2}, false, {}), ElementsAre(0, 1));
   EXPECT_THAT(allowedBy(rules, {1, 2}, false, {0, 99}), ElementsAre(0, 1));
 }
@@ -107,7 +108,7 @@ TEST(SpeechWindowsTest, GoOnWhereTheLastSegmentEnds) {
   EXPECT_EQ(windows.begin(), 2840);
   windows.goOn(3000);
   EXPECT_EQ(windows.frames(), 660);
-  windows.goOn(0); // says the same for ever otherwise
+  windows.goOn(0); // would otherwise repeat forever
   EXPECT_TRUE(windows.isDone());
   EXPECT_TRUE(SpeechWindows(0, 3000).isDone());
 }
@@ -181,7 +182,7 @@ TEST(SpeechChecksTest, FallBackAsTransformersDoes) {
 
 //===- Draws -------------------------------------------------------------===//
 
-/// Every token of every sequence has the same scores.
+/// A model with equal scores for every position of every sequence.
 class SameScores : public StepModel {
 public:
   explicit SameScores(std::vector<float> scores) : row(std::move(scores)) {}
@@ -202,7 +203,7 @@ private:
   std::vector<float> row, all;
 };
 
-/// How often each token is drawn, and each token's log probability as it is told.
+/// How often each token is drawn, and the reported log probability of each token.
 struct Draws {
   std::vector<double> counts, logs;
 };
@@ -232,8 +233,8 @@ Draws drawn(const Json &golden, double temperature) {
   return draws;
 }
 
-/// Pearson's statistic of counts against shares, and how many it has of standard deviations above its
-/// mean, which is the number of tokens but one; infinity for a token that cannot be drawn.
+/// Pearson's chi-squared statistic of counts and shares, in standard deviations above its mean,
+/// which is the number of tokens minus 1. Infinity if a drawn token has probability 0.
 double deviations(const std::vector<double> &counts, const std::vector<double> &shares) {
   double statistic = 0, free = -1;
   for (size_t token = 0; token < counts.size(); ++token) {
@@ -247,7 +248,7 @@ double deviations(const std::vector<double> &counts, const std::vector<double> &
 }
 
 TEST(SpeechDraws, AreAsLikelyAsThoseOfTransformers) {
-  constexpr double most = 4; // a chance of some 1 in 1,000 for each; seeds are fixed
+  constexpr double most = 4; // a chance of about 1 in 1,000 each; seeds are fixed
   for (const Json &golden : goldens("draws")) {
     const double temperature = golden["temperature"];
     const auto shares = golden["shares"].get<std::vector<double>>();
@@ -256,7 +257,7 @@ TEST(SpeechDraws, AreAsLikelyAsThoseOfTransformers) {
     for (size_t token = 0; token < shares.size(); ++token)
       if (draws.counts[token] > 0 && golden["logs"][token].is_number())
         EXPECT_NEAR(draws.logs[token], golden["logs"][token].get<double>(), 1e-5) << golden;
-    // The statistic sees another temperature.
+    // The statistic detects another temperature.
     EXPECT_GT(deviations(drawn(golden, temperature * 1.2).counts, shares), most) << golden;
   }
 }
@@ -302,7 +303,8 @@ TEST(SpeechTokensTest, OfAllLanguagesMakePrompts) {
   EXPECT_EQ(messageOf(tokens.language("de")), expected + "'de'");
 }
 
-/// Files from before Whisper told times: prompts are what they force, tokens those of the tokenizer.
+/// Older files without timestamps: the forced tokens are the prompt, and the tokens are those of
+/// the tokenizer.
 TEST(SpeechTokensTest, OfOldFilesMakeThePromptsOfTransformers) {
   constexpr const char *names = R"("decoder_start_token_id": 50, "eos_token_id": 49,
     "tokenizer tokens": {"<|en|>": 51, "<|zh|>": 52, "<|translate|>": 57, "<|transcribe|>": 58,
@@ -366,7 +368,7 @@ TEST(SpeechTokensTest, ThatAreWrongAreOneLine) {
             "g.json: task_to_id.translate: expected a token, found 'x'");
 }
 
-/// `multilingual` with other keys.
+/// `multilingual` with additional keys.
 std::string with(const std::string &keys) {
   return std::string(multilingual).insert(1, keys + ", ");
 }
@@ -453,7 +455,7 @@ TEST(SpeechTokensTest, RefuseWhatIsNotFollowed) {
         {R"("forced_eos_token_id": [1, 2])",
          "forced_eos_token_id: expected one token, found a list"}})
     EXPECT_EQ(failureOf(keys), "g.json: " + std::string(message) + ", which is not followed");
-  // What asks for nothing.
+  // Keys whose values have no effect.
   for (const char *keys :
        {R"("num_beam_groups": 1, "typical_p": 1.0, "diversity_penalty": 0.0, "max_time": null)",
         R"("bad_words_ids": [[1], [2, 3]], "forced_eos_token_id": [49], "sequence_bias": false)",

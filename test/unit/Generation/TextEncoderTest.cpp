@@ -1,4 +1,4 @@
-//===- TextEncoderTest.cpp - Vectors and their angles -------------*- C++ -*-===//
+//===- TextEncoderTest.cpp - Vectors and their similarity ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "heddle/Generation/TextEncoder.h"

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules of texts (docs/model-description.md) one by one, and facts that are not facts.
+// Tests each rule of texts (docs/model-description.md), and malformed facts.
 #include "heddle/Generation/TextModel.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ Expected<std::string> readMember(const std::string &name) {
   return inputError("no member " + name);
 }
 
-/// A model whose source side has `keys` besides its vocabulary.
+/// A model whose source side has `keys` in addition to its vocabulary.
 Expected<TextModel> model(const std::string &keys) {
   return readTextModel(R"({"kind": "encoder-decoder", "source": {"vocabulary": "source.txt")" +
                            keys + R"(}, "target": {"vocabulary": "target.txt", "limit": 9}})",
@@ -73,7 +73,7 @@ TEST(TextModel, StartAndEndAreAddedWhereAsked) {
   EXPECT_THAT(ids(R"(, "add": true, "end": null)", ""), ElementsAre(2));
 }
 
-/// A prompt belongs to the text, with all of its blanks.
+/// A prompt is part of the text, including all its whitespace.
 TEST(TextModel, APromptIsPartOfTheText) {
   auto idsOf = [](const std::string &text, std::string_view before) {
     auto model =
@@ -91,11 +91,11 @@ TEST(TextModel, APromptIsPartOfTheText) {
   EXPECT_EQ(idsOf("a b", ""), std::pair(Ids{1}, false));
   EXPECT_EQ(idsOf("a b\r", ""), std::pair(Ids{0}, false));
   EXPECT_EQ(idsOf("a b", "q: "), std::pair(Ids{2}, false));
-  EXPECT_EQ(idsOf("", "q: "), std::pair(Ids{3}, false)); // the prompt alone
+  EXPECT_EQ(idsOf("", "q: "), std::pair(Ids{3}, false)); // only the prompt
   EXPECT_EQ(idsOf("", ""), std::pair(Ids{}, true));
 }
 
-/// The blank that ends a prompt is one of the tokens that are left out of a vector.
+/// The whitespace at the end of a prompt is one of the tokens that are excluded from a vector.
 TEST(TextModel, RowsOfAPromptAreCounted) {
   auto model = readTextModel(
       R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "pool-parts": true,

@@ -1,8 +1,8 @@
-//===- TextStreamTest.cpp - The text of tokens as they come -------*- C++ -*-===//
+//===- TextStreamTest.cpp - Text of a stream of tokens ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Characters of several tokens, blanks, and texts that end an answer.
+// Tests characters of several tokens, whitespace, and texts that end an answer.
 #include "heddle/Generation/TextStream.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int32_t a = 0, b = 1, first = 2, second = 3, blank = 4;
 
-/// Tokens are bytes: a, b, the two bytes of é, a blank.
+/// Tokens are bytes: a, b, the two bytes of é, and a space.
 const TextSide &bytes() {
   static const TextSide side = [] {
     auto tokenizer = Tokenizer::fromJson(
@@ -36,7 +36,7 @@ const TextSide &bytes() {
   return side;
 }
 
-/// What each token gives, and what is left.
+/// The text emitted after each token, followed by the remaining text.
 std::vector<std::string> pieces(const std::vector<int32_t> &before,
                                 const std::vector<int32_t> &tokens,
                                 const std::vector<std::string> &stops = {}) {
@@ -71,7 +71,7 @@ TEST(TextStream, StopsAreNoPartOfTheText) {
   EXPECT_TRUE(stream.stopped());
 }
 
-/// The longest beginning of a stop waits, whichever stop it is of.
+/// The longest prefix of any stop text is held back.
 TEST(TextStream, WhatMayBecomeAStopWaits) {
   EXPECT_THAT(pieces({}, {a, a, b}, {"aab ", "ab"}), ElementsAre("", "", "a", ""));
   EXPECT_THAT(pieces({}, {a, a, a}, {"aab ", "ab"}), ElementsAre("", "", "a", "aa"));

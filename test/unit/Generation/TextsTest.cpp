@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts come from arguments, a file or standard input, and errors say which one.
+// Tests texts from arguments, a file or standard input, which errors name.
 #include "TemporaryFolder.h"
 #include "TextBatches.h"
 
@@ -21,11 +21,11 @@ std::vector<std::string> allOf(Texts &texts) {
   return all;
 }
 
-/// A buffer that fails behind its first line.
+/// A buffer that fails after its first line.
 class Broken : public std::streambuf {
   int_type underflow() override {
     if (line.empty())
-      throw 1; // std::istream takes it for a failed device
+      throw 1; // std::istream treats it as a device failure
     text = std::exchange(line, "");
     setg(text.data(), text.data(), text.data() + text.size());
     return traits_type::to_int_type(text[0]);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text that is and is not UTF-8, both ways of splitting, and vocabulary files as
-// people write them.
+// Tests text that is and is not UTF-8, both ways of splitting, and variants of
+// vocabulary files.
 #include "heddle/Generation/Vocabulary.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ TEST(SplitText, NothingGivesNothing) {
 TEST(SplitText, OtherBytesAreNamed) {
   EXPECT_THAT(split("ab\xff", Split::Space),
               ElementsAre("error: text: expected UTF-8, found byte 0xff at offset 2"));
-  // A sequence that ends early, a surrogate, and an overlong slash.
+  // A truncated sequence, a surrogate, and an overlong slash.
   EXPECT_THAT(split("\xe6\x88", Split::Space),
               ElementsAre("error: text: expected UTF-8, found byte 0xe6 at offset 0"));
   EXPECT_THAT(split("\xed\xa0\x80", Split::Character),

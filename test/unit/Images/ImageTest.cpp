@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// test/images/make.py writes the images and what they are compared with.
+// Compares images with Pillow and Transformers. test/images/make.py writes the
+// images and the expected values.
 #include "heddle/Images/Image.h"
 #include "TemporaryFolder.h"
 
@@ -59,7 +60,7 @@ std::string contentOf(const std::string &name) {
 class ImageFileTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ImageFileTest, HasThePixelsOfPillow) {
-  // Inks are mixed by another rounding there.
+  // Pillow rounds differently when it converts CMYK.
   const float allowed = GetParam() == "inks.jpg" ? 1 : 0;
   EXPECT_LE(largestDifference(imageOf(GetParam()).pixels, goldenOf(GetParam())), allowed);
 }
@@ -91,7 +92,7 @@ TEST(Image, AProcessorGivesTheNumbersOfTransformers) {
     ASSERT_TRUE(processor) << processor.error().message;
     for (const char *file : {"rgb.png", "tall.png", "dot.png"}) {
       const std::string golden = std::string(name) + "-" + file;
-      // Pillow from version 12 on begins with the rows where that is less work: other roundings.
+      // Pillow 12 and later resizes rows first if this is less work, which rounds differently.
       const bool otherOrder = std::string_view(file) == "tall.png";
       auto planes = processor->apply(imageOf(file));
       ASSERT_TRUE(planes) << planes.error().message;
@@ -120,7 +121,7 @@ TEST(Image, DamagedFilesAreOneLine) {
   EXPECT_THAT(missing.error().message, HasSubstr("found: No such file or directory"));
 }
 
-/// What libjpeg only warns of and no pixel depends on.
+/// libjpeg only warns about these bytes, and no pixel depends on them.
 TEST(Image, BytesBeforeTheEndAreLeftOut) {
   std::string jpeg = contentOf("rgb.jpg");
   jpeg.insert(jpeg.size() - 2, "extra");
@@ -155,7 +156,7 @@ TEST(Image, ALongStripIsAnError) {
   EXPECT_THAT(planes.error().message, HasSubstr("found 224 by 896000"));
 }
 
-/// Keys that a file leaves out are those of its processor.
+/// Keys that a file omits have the defaults of its processor.
 TEST(Image, ProcessorsHaveDefaultsOfTheirOwn) {
   auto sizesOf = [](const std::string &type) {
     auto processor = ImageProcessor::fromJson(
@@ -190,7 +191,7 @@ TEST(Image, ProcessorsThatAreNotBuiltSaySo) {
 
 } // namespace
 
-/// A pipe would wait for a writer.
+/// Reading a pipe would wait for a writer.
 TEST(Image, APipeIsAnError) {
   test::TemporaryFolder own;
   const std::string pipe = own.path() / "pipe";

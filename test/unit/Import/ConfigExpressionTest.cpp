@@ -57,7 +57,7 @@ TEST(ConfigExpression, TruthsTextsAndLookUps) {
   EXPECT_EQ(value("flag ? false ? 1 : 2 : 3"), "2");
 }
 
-/// The side that does not decide has no value, so it may be what would be an error.
+/// An operand that does not decide is not evaluated, so errors in it are ignored.
 TEST(ConfigExpression, SidesThatDoNotDecideAreNotComputed) {
   EXPECT_EQ(value("none != null && none > 3"), "false");
   EXPECT_EQ(value("none == null || none > 3"), "true");

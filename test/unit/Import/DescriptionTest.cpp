@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each error by its whole text, which is what users see.
+// Compares the full text of each error, since users see it.
 
 #include "Description.h"
 #include "ImportFixture.h"
@@ -124,7 +124,7 @@ TEST_F(DescriptionTest, ImpossibleCombinations) {
                                                   {"/target/too-long", "cut"}};
   for (const auto &[key, value] : others)
     EXPECT_THAT(problemWith(key, value), HasSubstr(": expected no such key of the "));
-  EXPECT_EQ(problemWith("/target/too-long", "error"), "no error"); // what it is anyway
+  EXPECT_EQ(problemWith("/target/too-long", "error"), "no error"); // the default
   EXPECT_THAT(problemWith("/position/base", 10000), HasSubstr("with sinusoidal positions"));
   EXPECT_EQ(problemWith("/encoder/layers", Json::array({{{"norm", {{"after-stack", true}}}}})),
             "m.json: encoder.layers.0.norm.after-stack: expected no such key in a layer, found it");
@@ -487,7 +487,7 @@ TEST_F(DescriptionTest, RotaryPositions) {
             "m.json: position.kind: expected one of sinusoidal, learned, rotary, found 'angular'");
 }
 
-/// Numbers of Transformers 4.57, for heads of 8 features and a base of 10000.
+/// Values of Transformers 4.57, for heads of 8 features and a base of 10000.
 TEST_F(DescriptionTest, RotaryScalings) {
   auto scaled = [&](Json scaling, int64_t limit = 64) {
     Json json = small();
@@ -523,7 +523,7 @@ TEST_F(DescriptionTest, RotaryScalings) {
       {"type", "su"}, {"short_factor", {1, 1.5, 2, 2.5}}, {"long_factor", {1, 2, 3, 4}}};
   expect(scaled(longrope, 16), {1, 0.1 / 1.5, 0.005, 0.0004}, 1.224744871391589);
   expect(scaled(longrope, 17), {1, 0.05, 0.01 / 3, 0.00025}, 1.224744871391589);
-  // What follows from the limits of the model, not from a text.
+  // The factors depend on the limits of the model, not on a text.
   longrope["attention_factor"] = 2;
   expect(scaled(longrope, 17), {1, 0.05, 0.01 / 3, 0.00025}, 2);
 }
@@ -557,8 +557,8 @@ TEST_F(DescriptionTest, ScoreRules) {
   EXPECT_EQ(problemWith("/attention/sinks", true), "no error");
 }
 
-/// Every key of the schema is a key of the reader: at its default it is accepted, or not supported
-/// yet.
+/// Every key of the schema is known to the reader: its default is accepted or reported as
+/// unsupported.
 TEST_F(DescriptionTest, SchemaAndReaderAgree) {
   Json schema = Json::parse(modelDescriptionSchema());
   auto check = [&](const std::string &pointer, const Json &object) {
@@ -602,8 +602,8 @@ TEST_F(DescriptionTest, Defaults) {
             R"(false,"length":null,"most":null,"too-long":"error","limit":256})");
 }
 
-/// Whole model, stack, layer: the innermost place wins; for cross attention `cross` of all places
-/// after `attention` of all places.
+/// The innermost of whole model, stack and layer takes precedence. For cross attention, `cross` on
+/// any level takes precedence over `attention` on any level.
 TEST_F(DescriptionTest, Overrides) {
   Json json = small();
   json["decoder"]["attention"] = {{"head-size", 5}};
@@ -624,7 +624,7 @@ TEST_F(DescriptionTest, Overrides) {
   EXPECT_EQ(second.ffn.size, 8);
 }
 
-/// A description that a program made; every value is checked, also one that a layer overrides.
+/// A description built by a program. Every value is checked, even if a layer overrides it.
 TEST_F(DescriptionTest, ValuesAtHand) {
   Json json = small();
   auto d = readDescription(json, folder + "/config.json", {"decoder.mask=causal"});
@@ -660,8 +660,8 @@ TEST_F(DescriptionTest, Vocabularies) {
             "mark");
 }
 
-/// Texts of different lengths share a batch, or a row of the encoder, only where no attention sees what
-/// is behind a source.
+/// Texts of different lengths share a batch, or a row of the encoder, only if no attention reads
+/// rows past the end of a source.
 TEST_F(DescriptionTest, EncoderDecodersOfTextsThatMayBePadded) {
   write("words.txt", "a\nb\nc\nd\n");
   auto pads = [&](const Json &decoder) {
@@ -682,7 +682,7 @@ TEST_F(DescriptionTest, EncoderDecodersOfTextsThatMayBePadded) {
     auto packed = model->module->lookupSymbol<mlir::FunctionOpInterface>("encode_packed");
     EXPECT_EQ(facts["packed"], facts["padded"]);
     EXPECT_EQ(facts["packed"], static_cast<bool>(packed));
-    if (packed) // the memory, and no weights
+    if (packed) // only the memory, no weights
       EXPECT_EQ(packed.getNumResults(), 1u);
     return facts["padded"] == true;
   };
@@ -699,7 +699,8 @@ TEST_F(DescriptionTest, EncoderDecodersOfTextsThatMayBePadded) {
   EXPECT_FALSE(pads(with("cross", {{"hidden-score", -1e9}})));
 }
 
-/// A text has the same bits among others in one row only where every mask says the same of it there.
+/// A text has the same bits when packed with others in one row only if every mask treats it equally
+/// there.
 TEST_F(DescriptionTest, EncodersOfTextsThatMayBePacked) {
   write("words.txt", "a\nb\nc\nd\n");
   auto packs = [&](const std::string &pointer, const Json &value) {
@@ -730,7 +731,7 @@ TEST_F(DescriptionTest, EncodersOfTextsThatMayBePacked) {
     EXPECT_FALSE(packs("/encoder/mask", mask)) << mask;
   EXPECT_TRUE(packs("/attention/score-bias", "alibi"));
   EXPECT_FALSE(packs("/attention/score-bias", "dense(x)"));
-  EXPECT_TRUE(packs("/attention/return-weights", "heads")); // of `encode` alone
+  EXPECT_TRUE(packs("/attention/return-weights", "heads")); // affects only `encode`
   EXPECT_FALSE(packs("/source/length", 5));
   EXPECT_FALSE(packs("/source/vocabulary", 4));
   EXPECT_FALSE(packs("/layout", "sequence-first"));

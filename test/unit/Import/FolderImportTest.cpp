@@ -1,9 +1,9 @@
-//===- FolderImportTest.cpp - Hugging Face folders, good and bad ----------===//
+//===- FolderImportTest.cpp - Hugging Face folders, valid and invalid -----===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A folder with an architecture file of its own, changed in one place at a time.
-// Numbers are compared with Transformers' in test/Integration/FolderTest.cpp.
+// Changes a folder with its own architecture file in one place at a time.
+// test/Integration/FolderTest.cpp compares results with Transformers.
 
 #include "Architecture.h"
 #include "ImportFixture.h"
@@ -54,7 +54,7 @@ protected:
     write("model.safetensors", safetensors(stored));
     return import(folder);
   }
-  /// The error of a folder, without the folder's path, on its first line.
+  /// The first line of a folder's error, without the folder's path.
   std::string folderProblem() {
     auto model = importFolder(tensors);
     if (model)
@@ -78,11 +78,11 @@ TEST_F(FolderImportTest, AFileInTheFolderIsEnough) {
   auto model = importFolder(tensors);
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_THAT(model->warnings, IsEmpty());
-  // An output must be none of these.
+  // An output must not be one of these files.
   for (const char *file : {"/config.json", "/heddle.json", "/model.safetensors"})
     EXPECT_THAT(model->files, testing::Contains(folder + file));
   EXPECT_GE(model->weights->find("encoder.1.attention.key.weight"), 0);
-  // Both norms of both layers have one recipe.
+  // Both norms of both layers use one recipe.
   EXPECT_EQ(std::ranges::count_if(
                 model->tensors,
                 [](const TensorInfo &t) { return t.name.find(".norm.") != std::string::npos; }),
@@ -105,7 +105,7 @@ TEST_F(FolderImportTest, UnreadKeysAndTensorsAreWarnings) {
   EXPECT_THAT(model->warnings[1], HasSubstr("found 'body.extra'"));
 }
 
-/// A recipe that is misspelt, or that stands behind another, would otherwise do nothing.
+/// A misspelt recipe, or a recipe shadowed by another, would otherwise be ignored silently.
 TEST_F(FolderImportTest, UnreadRecipesAreWarnings) {
   architecture["tensors"]["source.embeding.weight"] = "{p}words";
   architecture["tensors"]["encoder.1.ffn.norm.weight"] = "{p}words";
@@ -118,7 +118,7 @@ TEST_F(FolderImportTest, UnreadRecipesAreWarnings) {
             "'source.embeding.weight'");
 }
 
-/// What cannot be read is an error for commands that bring texts, and a warning for others.
+/// An unreadable tokenizer is an error for commands that read texts, and a warning for others.
 TEST_F(FolderImportTest, TokenizersThatCannotBeRead) {
   ImportOptions texts;
   texts.needsTexts = true;
@@ -236,7 +236,7 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
       problemWithKey("/model/size", "=width +"),
       "heddle.json: model.size: column 8: expected a number, a text, a name or '(', found the "
       "end");
-  EXPECT_EQ(problemWithKey("/config/layers", {{"default", "=layers"}}), "no error"); // it is given
+  EXPECT_EQ(problemWithKey("/config/layers", {{"default", "=layers"}}), "no error"); // it exists
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"of", "x"}, {"turn", 1}}),
       "heddle.json: tensors.encoder.{layer}.ffn.out.weight: expected one of of, concat, stack, "
@@ -273,7 +273,7 @@ TEST_F(FolderImportTest, ProductsAndDistances) {
   Json recipe = {{"of", "{p}0.half"}};
   recipe["norm"] = {{"weight", "{p}norm"}, {"bias", {{"fill", 0}}}, {"epsilon", 1}};
   recipe["linear"] = {{"weight", "{p}0.o.weight"}, {"bias", "{p}norm"}};
-  // The fill has no shape of its own inside a recipe.
+  // The fill has no shape inside a recipe.
   EXPECT_EQ(problemWithKey(key, recipe),
             "heddle.json: tensors.encoder.{layer}.attention.query.weight.norm.bias: expected 8 "
             "numbers, found []");
@@ -289,7 +289,7 @@ TEST_F(FolderImportTest, ProductsAndDistances) {
   recipe["linear"] = {{"weight", "{p}0.o.weight"}, {"scale", 1}};
   EXPECT_THAT(problemWithKey(key, recipe), HasSubstr("linear: expected one of weight, bias"));
   recipe.erase("linear");
-  recipe["distances"] = {2, 0, 4}; // as many as the wanted tensor has: a matrix has none
+  recipe["distances"] = {2, 0, 4}; // 0: the wanted tensor's buckets; a matrix has none
   EXPECT_THAT(
       problemWithKey(key, recipe),
       HasSubstr("distances: expected a tensor of [heads, 2 * reach, head size] with a reach "
@@ -391,7 +391,7 @@ TEST_F(FolderImportTest, ConfigurationsThatAreWrong) {
   EXPECT_EQ(folderProblem(), "config.json: expected false, found otherwise: not at all");
 }
 
-// A vocabulary that is a text would be the name of a file.
+// A vocabulary that is a text would be taken for a file name.
 TEST_F(FolderImportTest, SizesOfAConfigurationAreIntegers) {
   for (const auto &[key, value] : {std::pair("vocab_size", Json("/etc/hostname")),
                                    {"vocab_size", -1},
@@ -415,7 +415,7 @@ TEST_F(FolderImportTest, SizesOfAConfigurationAreIntegers) {
   }
 }
 
-// What Transformers' BartConfig and its relatives say of first and last tokens where nobody says more.
+// Defaults of first and last tokens in Transformers' BartConfig and related classes.
 TEST_F(FolderImportTest, SettingsThatAConfigurationHasByItself) {
   auto settings = [&](Json given) {
     auto loaded = Architecture::load(folder, std::move(given));
@@ -450,7 +450,7 @@ TEST_F(FolderImportTest, Checkpoints) {
   write("pytorch_model.bin", "x");
   EXPECT_THAT(imported(), HasSubstr("found pytorch_model.bin only; Python converts it: "
                                     "safetensors.torch.save_file("));
-  // Two shards and an index.
+  // Import two shards and an index.
   std::vector<TensorInfo> first(tensors.begin(), tensors.begin() + 3),
       second(tensors.begin() + 3, tensors.end());
   write("a.safetensors", safetensors(first));

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A folder of each family of test/folders, and the same model as a GGUF file with the
-// names, keys and orders of rows of the package `gguf` and the converter of llama.cpp:
-// module and weights must be equal, bit for bit. Logits of the folders are those of
-// Transformers (FolderTest.cpp).
+// Compares a folder of each family of test/folders with a GGUF file of the same
+// model. The file has the names, keys and row orders of the package `gguf` and
+// of llama.cpp's converter. Module and weights must be equal bit for bit.
+// FolderTest.cpp compares logits of the folders with Transformers.
 
 #include "GgufFile.h"
 #include "ImportFixture.h"
@@ -22,28 +22,28 @@ using testing::IsEmpty;
 
 namespace {
 
-/// What a converter does to rows on the way.
+/// How a converter reorders rows.
 enum class Rows {
   Same,
-  InPairs,  ///< queries and keys: the halves of each head in turns
-  PerHead,  ///< attn_qkv: from query, key and value of each head to those of all heads
-  PerGroup, ///< the same of groups of heads that share a key and a value
+  InPairs,  ///< queries and keys: the halves of each head are interleaved
+  PerHead,  ///< attn_qkv: from query, key and value of each head to all queries, keys and values
+  PerGroup, ///< as PerHead, for groups of heads that share a key and a value
   Columns   ///< matrices stored [in, out]
 };
 
 struct Family {
   std::string folder, arch;
-  Json config = Json::object(); ///< over config.json: what a GGUF file cannot say, or says exactly
-  Json keys = Json::object();   ///< metadata behind `arch.`
-  std::map<std::string, std::string> names = {}; ///< stems that differ from those of most families
+  Json config = Json::object(); ///< overrides config.json if GGUF has no key or a more exact value
+  Json keys = Json::object();   ///< metadata with the prefix `arch.`
+  std::map<std::string, std::string> names = {}; ///< stems that differ from the usual ones
   Rows rows = Rows::Same;
   bool normsPlusOne = false;
-  std::map<std::string, std::vector<float>> extra = {}; ///< tensors that no folder has
+  std::map<std::string, std::vector<float>> extra = {}; ///< tensors that are not in the folder
   std::string title = {};
 };
 void PrintTo(const Family &family, std::ostream *out) { *out << family.folder; }
 
-/// Stems of names, without what stands before and in front of a layer.
+/// Stems of names, without layer prefixes and suffixes.
 const std::map<std::string, std::string> &usualNames() {
   static const std::map<std::string, std::string> names = {
       {"embed_tokens", "token_embd"},
@@ -267,7 +267,7 @@ struct Tensor {
   std::vector<float> values;
 
   uint64_t columns() const { return shape.size() > 1 ? shape[1] : 1; }
-  /// The rows in another order.
+  /// Reorders the rows.
   void take(const std::vector<uint64_t> &rows) {
     std::vector<float> taken;
     for (uint64_t row : rows)
@@ -286,7 +286,7 @@ protected:
     config = Json::parse(file);
     config.merge_patch(family.config);
     for (const auto &[key, value] : family.config.items())
-      if (value.is_null()) // and not what is usual without the key
+      if (value.is_null()) // and without its usual default
         config[key] = nullptr;
     head = number({"head_dim"}, number({"hidden_size", "n_embd", "d_model"}) / heads());
   }
@@ -344,7 +344,7 @@ protected:
     return file;
   }
 
-  /// The GGUF name of a folder's tensor; empty where the file has none.
+  /// The GGUF name of a folder's tensor; empty if the file has no such tensor.
   std::string nameOf(llvm::StringRef name) const {
     for (const char *prefix : {"model.", "transformer.", "gpt_neox."})
       name.consume_front(prefix);
@@ -403,7 +403,7 @@ protected:
     for (const TensorInfo &info : (*checkpoint)->tensors()) {
       Tensor read{{info.shape.begin(), info.shape.end()}, std::vector<float>(info.elements())};
       (*checkpoint)->read((*checkpoint)->find(info.name), 0, read.values);
-      // A norm of each head is a row of one tensor.
+      // The norms of all heads are rows of one tensor.
       auto [stem, number] = llvm::StringRef(info.name).rsplit(".norms.");
       const std::string name = nameOf(number.empty() ? info.name : stem.str() + ".weight");
       if (name.empty())
@@ -440,7 +440,7 @@ protected:
   const Family &family = GetParam();
   std::filesystem::path original;
   Json config;
-  uint64_t head = 0; ///< features of one
+  uint64_t head = 0; ///< features of a head
 };
 
 TEST_P(GgufFamiliesTest, IsTheModelOfItsFolder) {

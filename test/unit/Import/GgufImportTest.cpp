@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same small model as a folder and as a GGUF file: module and weights must be
-// equal, bit for bit. Numbers of a model are those of FolderTest.cpp then.
+// Compares a small model as a folder and as a GGUF file: module and weights
+// must be equal bit for bit. FolderTest.cpp tests the results of these models.
 
 #include "Architecture.h"
 #include "GgufFile.h"
@@ -20,11 +20,11 @@ using testing::IsEmpty;
 
 namespace {
 
-/// A tensor under both of its names; each has numbers of its own.
+/// A tensor with the names of both formats. Each tensor has different values.
 struct Twin {
   std::string folder, gguf;
   std::vector<uint64_t> shape;
-  uint64_t headSize = 0; ///< the file holds the rows of each head's halves in turns
+  uint64_t headSize = 0; ///< size of heads whose halves are interleaved in the file
   std::vector<float> values() const {
     size_t count = 1;
     for (uint64_t extent : shape)
@@ -37,7 +37,7 @@ struct Twin {
   }
 };
 
-/// Rows of the halves of each head, in turns.
+/// Interleaves the rows of the halves of each head.
 static std::vector<float> inPairs(const std::vector<float> &rows, uint64_t columns, uint64_t size) {
   std::vector<float> result(rows.size());
   for (uint64_t row = 0; row < rows.size() / columns; ++row) {
@@ -50,14 +50,14 @@ static std::vector<float> inPairs(const std::vector<float> &rows, uint64_t colum
 
 class GgufImportTest : public ImportTest {
 protected:
-  /// One of {weight, bias} of each name, `out` rows.
+  /// Adds tensors {weight, bias} with both names and `shape[0]` rows.
   void add(const std::string &hf, const std::string &gguf, std::vector<uint64_t> shape,
            bool bias = true) {
     tensors.push_back({hf + ".weight", gguf + ".weight", shape});
     if (bias)
       tensors.push_back({hf + ".bias", gguf + ".bias", {shape[0]}});
   }
-  /// The matrices of a decoder of two layers; the rows of queries and keys may stand in pairs.
+  /// Adds the matrices of a decoder of two layers. The rows of queries and keys may be interleaved.
   void addDecoder(uint64_t pairs = 0) {
     add("model.embed_tokens", "token_embd", {20, 8}, false);
     for (std::string layer : {"0", "1"}) {
@@ -208,7 +208,7 @@ TEST_F(GgufImportTest, Qwen3IsTheModelOfItsFolder) {
   expectTwins();
 }
 
-/// Its file has the rows of queries and keys in pairs, and a classifier of its own.
+/// Its file interleaves the rows of queries and keys, and has a separate classifier.
 TEST_F(GgufImportTest, LlamaIsTheModelOfItsFolder) {
   addDecoder(/*pairs=*/4);
   add("lm_head", "output", {20, 8}, false);
@@ -243,7 +243,7 @@ TEST_F(GgufImportTest, PoolingIsThatOfTheFile) {
 
 TEST_F(GgufImportTest, WrongFilesAreNamed) {
   addBert();
-  tensors.erase(tensors.begin() + 5); // a matrix of the first layer
+  tensors.erase(tensors.begin() + 5); // remove a matrix of the first layer
   EXPECT_THAT(problem(), HasSubstr("m.gguf: expected a tensor blk.0.attn_q.weight"));
   tensors.clear();
   EXPECT_EQ(problem(), "m.gguf: expected a tensor token_embd.weight, found none");
@@ -274,8 +274,9 @@ TEST_F(GgufImportTest, ExtraTensorsAreWarnings) {
   EXPECT_THAT(model->warnings[0], HasSubstr("found 'cls.weight', 'cls.bias'"));
 }
 
-/// Converters of llama write the rows of queries and keys in pairs: row 2k + j of a head is row
-/// j * D/2 + k of the folder's. Reading brings them back, biases too, one head size for both.
+/// Converters of llama interleave the rows of queries and keys: row 2k + j of a head is row j * D/2
+/// + k of the folder's head. Reading restores the order, also of biases, with one head size for
+/// both.
 TEST_F(GgufImportTest, PermutedRowsComeBack) {
   constexpr uint64_t size = 6, heads = 2;
   std::vector<float> rows;
@@ -301,7 +302,7 @@ TEST_F(GgufImportTest, PermutedRowsComeBack) {
   }
 }
 
-/// A decoder's file is a few lines over the shared set.
+/// A decoder's file, which adds a few keys to the shared ones.
 class GgufDecoderTest : public GgufImportTest {
 protected:
   void SetUp() override {
@@ -361,7 +362,7 @@ TEST_F(GgufDecoderTest, RotaryPositionsAreScaledAsTheKeysSay) {
               HasSubstr("qwen3.rope.scaling.factor: expected a value, found none"));
 }
 
-/// Llama 3 has its scaling as a factor for each pair, Phi-3 two of them.
+/// Llama 3 stores its scaling as a factor for each pair, Phi-3 stores two.
 TEST_F(GgufDecoderTest, FactorsOfPairsAreTensors) {
   auto scaling = [&](const GgufFile &given) {
     auto config = configOf(given);
@@ -390,7 +391,7 @@ TEST_F(GgufDecoderTest, FactorsOfPairsAreTensors) {
               HasSubstr("m.gguf: rope_freqs.weight: expected numbers, found one that is none"));
 }
 
-/// A turn ends by a token of its own in many chat models.
+/// Many chat models end a turn with a separate token.
 TEST_F(GgufDecoderTest, EveryEndIsOne) {
   auto ends = [](const GgufFile &given) {
     auto config = configOf(given);
@@ -408,7 +409,7 @@ TEST_F(GgufDecoderTest, EveryEndIsOne) {
       << wrong;
 }
 
-/// Tokens whose names say that they end a text, below the rows of the model.
+/// Tokens whose names mark the end of a text, with ids below the rows of the model.
 TEST_F(GgufDecoderTest, NamesAreEnds) {
   const std::vector<std::string> tokens{"a", "<|end|>", "b", "</s>"};
   auto config = configOf(
@@ -417,7 +418,7 @@ TEST_F(GgufDecoderTest, NamesAreEnds) {
   EXPECT_EQ((*config)["eos_token_id"].dump(), "[3,1]");
 }
 
-/// A converter writes what generation_config.json said.
+/// A converter stores the settings of generation_config.json.
 TEST_F(GgufDecoderTest, SamplingIsThatOfTheFile) {
   auto config =
       configOf(GgufFile(file)
@@ -431,14 +432,14 @@ TEST_F(GgufDecoderTest, SamplingIsThatOfTheFile) {
   EXPECT_EQ((*config)["temperature"], 0.5);
   EXPECT_EQ((*config)["top_k"], 7);
   EXPECT_EQ((*config)["suppress_tokens"].dump(), "[2,3]");
-  EXPECT_TRUE(config->contains("general.sampling.mirostat")); // who warns of unread keys finds it
+  EXPECT_TRUE(config->contains("general.sampling.mirostat")); // the warning on unread keys needs it
   auto greedy = configOf(GgufFile(file).add("general.sampling.temp", 0.0f));
   ASSERT_TRUE(greedy) << greedy.error().message;
   EXPECT_EQ((*greedy)["do_sample"], false);
   EXPECT_FALSE(greedy->contains("temperature"));
 }
 
-/// Sizes that are none are named by the file's own keys.
+/// Errors about invalid sizes name the keys of the file.
 TEST_F(GgufDecoderTest, SizesAreIntegers) {
   for (const char *key : {"embedding_length", "block_count", "attention.head_count",
                           "feed_forward_length", "context_length"}) {
@@ -481,7 +482,7 @@ TEST_F(GgufDecoderTest, CountsFitTheSizesAndTensors) {
       << failure(2u, 1);
 }
 
-/// The layers with a window may be a list of booleans, and nothing else.
+/// The layers with a window may be listed as booleans, and as nothing else.
 TEST_F(GgufDecoderTest, ListsAreOfNumbersOrBooleans) {
   GgufFile given;
   given.add("general.architecture", "exaone4")

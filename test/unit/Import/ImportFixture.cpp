@@ -1,8 +1,8 @@
-//===- ImportFixture.cpp - Descriptions written for a test ----------------===//
+//===- ImportFixture.cpp - Test fixture for descriptions ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files live in a folder of the test's own.
+// Imports descriptions from a temporary folder of the test.
 
 #include "ImportFixture.h"
 
@@ -30,7 +30,7 @@ std::string ImportTest::write(const std::string &name, const std::string &text) 
   return temporary.write(name, text);
 }
 
-/// What is imported has to verify.
+/// Imports a model and expects that its module verifies.
 Expected<ImportedModel> ImportTest::import(const std::string &path, const ImportOptions &options) {
   auto model = importModel(path, options, context);
   EXPECT_TRUE(!model || mlir::succeeded(mlir::verify(*model->module)));

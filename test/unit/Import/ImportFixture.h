@@ -1,8 +1,8 @@
-//===- ImportFixture.h - Descriptions written for a test -------*- C++ -*-===//
+//===- ImportFixture.h - Test fixture for descriptions ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A test changes a small description in one place and looks at what import says.
+// Changes a small description in one place and tests the result of its import.
 #pragma once
 
 #include "TemporaryFolder.h"
@@ -23,19 +23,19 @@ class ImportTest : public testing::Test {
 protected:
   ImportTest();
 
-  /// Writes a file into the test's own folder and returns its path.
+  /// Writes a file into the test's folder and returns its path.
   std::string write(const std::string &name, const std::string &text);
   Expected<ImportedModel> import(const std::string &path, const ImportOptions &options = {});
   Expected<ImportedModel> importJson(const Json &json, const ImportOptions &options = {});
-  /// The error without the folder's path; "no error".
+  /// The error without the folder's path, or "no error".
   std::string problem(const Json &json, const ImportOptions &options = {});
   /// The small description with `value` at a JSON pointer such as "/attention/heads".
   std::string problemWith(const std::string &pointer, const Json &value);
   std::string withoutFolder(std::string text) const;
-  /// The module's text.
+  /// The text of the module.
   static std::string textOf(ImportedModel &model);
 
-  /// Two layers each, size 12, ids in.
+  /// An encoder-decoder with two layers each, size 12 and ids as input.
   static Json small();
 
   TemporaryFolder temporary;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which functions a description gives, with which inputs and results; the texts of
-// whole functions are lit tests.
+// Tests which functions a description produces, with their inputs and results.
+// Lit tests check the texts of whole functions.
 
 #include "ImportFixture.h"
 
@@ -21,7 +21,8 @@ namespace {
 
 class ModelTest : public ImportTest {
 protected:
-  /// "encode(source, source.lengths) -> memory, source.lengths; …" of a description.
+  /// The signatures of a description: "encode(source, source.lengths) -> memory, source.lengths;
+  /// …".
   std::string signatures(const Json &json, const ImportOptions &options = {}) {
     auto model = importJson(json, options);
     if (!model)
@@ -116,7 +117,7 @@ TEST_F(ModelTest, MasksOfTheCommandLine) {
     options.masks = {mask};
     EXPECT_EQ(problem(small(), options), message);
   }
-  // A stack's mask where each layer has its own would replace nothing.
+  // A stack's mask would replace nothing if each layer has its own mask.
   Json json = small();
   json["decoder"]["layers"] = Json::array({{{"mask", "causal"}}});
   options.masks = {"decoder.mask=window(3, 0)"};
@@ -141,7 +142,7 @@ TEST_F(ModelTest, InputsOfMasks) {
       "m.json: encoder.mask: expected no table of whole rows beside documents_packed, found keep");
 }
 
-/// With vectors in, lengths cannot be computed: they are asked for only where they are used.
+/// With vectors as input, lengths cannot be computed. They are an input only if they are used.
 TEST_F(ModelTest, LengthsOfVectors) {
   Json json = small();
   json["source"]["vocabulary"] = json["target"]["vocabulary"] = nullptr;
@@ -191,7 +192,8 @@ TEST_F(ModelTest, DialectText) {
                                           "x.mlir (it has none), found 'mask'");
 }
 
-/// All of them; tensors grow with the layers, but for the norms after the stacks.
+/// Imports all models. The number of tensors grows with the layers, except for the norms after the
+/// stacks.
 TEST_F(ModelTest, Models) {
   const std::string models = std::string(HEDDLE_SOURCE_DIR) + "/test/models/";
   for (const char *name :

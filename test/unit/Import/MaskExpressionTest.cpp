@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ops of a text as trees, errors with their carets.
+// Tests the ops of expressions, printed as trees, and errors with their carets.
 
 #include "ImportFixture.h"
 #include "MaskBuilder.h"
@@ -27,7 +27,7 @@ std::string operands(Operation *op) {
   return text;
 }
 
-/// Of a mask or rule without masks in it: "blocks:t 2 16", "window 3 0 @n".
+/// The text of a mask or rule without operands that are masks: "blocks:t 2 16", "window 3 0 @n".
 std::string leaf(Operation *op) {
   std::string text = op->getName().stripDialect().split('.').second.str();
   Value offset;
@@ -50,7 +50,7 @@ std::string leaf(Operation *op) {
   return offset ? text + " @" + tree(offset) : text;
 }
 
-/// What was written, from its last op: inputs by name, i as "i", everything else as its op.
+/// The expression tree of a value: inputs by name, i as "i", other values as their op.
 std::string tree(Value value) {
   IntegerAttr integer;
   FloatAttr real;
@@ -79,7 +79,7 @@ std::string tree(Value value) {
   return "(" + name.substr(name.rfind('.') + 1) + operands(op) + ")";
 }
 
-/// The ops of a text as a tree, or its error.
+/// The ops of an expression as a tree, or its error.
 std::string written(Expected<MaskExpression> expression) {
   if (!expression)
     return expression.error().message;
@@ -90,7 +90,7 @@ std::string written(Expected<MaskExpression> expression) {
   std::vector<TensorInfo> tensors;
   TensorNames names(tensors);
   FunctionBuilder f(*module, names, "f", /*sequenceFirst=*/false);
-  Call call; // an offset that is left out is none
+  Call call; // an omitted offset stays absent
   call.sizes = {"B", "T", "S"};
   Description none;
   return tree(MaskBuilder(none).build(f, *expression, /*cross=*/false, call));

@@ -11,7 +11,7 @@ using namespace heddle;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Where Transformers 5.24 reads bases, kinds and lengths of rotary positions.
+// Tests the keys from which Transformers 5.24 reads bases, kinds and lengths of rotary positions.
 TEST(RotaryKeysTest, PlacesOfTransformers5) {
   std::vector<std::string> notes;
   auto made = [&](const char *type, const char *keys) {
@@ -26,7 +26,7 @@ TEST(RotaryKeysTest, PlacesOfTransformers5) {
     Json json = made(type, keys);
     return json.is_object() ? json["position"] : json;
   };
-  // The scaling's base and part go over those next to it.
+  // The base and fraction inside the scaling take precedence over the keys next to it.
   Json inner = position("phi", R"({"rope_theta": 5.0, "rope_scaling": {"rope_type": "linear",
       "factor": 4.0, "rope_theta": 3.0, "partial_rotary_factor": 0.25}})");
   EXPECT_EQ(inner["base"], 3.0);
@@ -35,7 +35,7 @@ TEST(RotaryKeysTest, PlacesOfTransformers5) {
               ElementsAre("rope_scaling.rope_theta: expected the 5.0 of rope_theta, found 3.0: "
                           "Transformers 5 takes the latter, and so does Heddle; "
                           "Transformers 4 took the former"));
-  // The configuration's length of training goes over the scaling's; Phi-3 always has one.
+  // The configuration's training length takes precedence over the scaling's. Phi-3 always has one.
   const char *lengths = R"({"original_max_position_embeddings": 32, "rope_parameters":
       {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}})";
   EXPECT_EQ(position("llama", lengths)["scaling"]["original_max_position_embeddings"], 32);
@@ -43,7 +43,7 @@ TEST(RotaryKeysTest, PlacesOfTransformers5) {
   EXPECT_EQ(position("phi3", R"({"rope_scaling": {"type": "su",
       "original_max_position_embeddings": 16}})")["scaling"]["original_max_position_embeddings"],
             4096);
-  // Types of layers: what stands next to their objects is not read, and named.
+  // With types of layers, keys next to their objects are not read, and a note names them.
   const char *flat = R"({"rope_theta": 9.0, "rope_parameters": {"rope_type": "linear",
       "factor": 4.0, "rope_theta": 3.0}, "layer_types": ["full_attention"], "num_hidden_layers": 1})";
   Json full = position("gemma3_text", flat);
@@ -58,7 +58,7 @@ TEST(RotaryKeysTest, PlacesOfTransformers5) {
   EXPECT_EQ(position("gemma3_text", R"({"rope_parameters": {"sliding_attention":
       {"rope_theta": 3.0}}, "rope_scaling": {"rope_type": "linear", "factor": 4.0}})")["scaling"],
             Json::parse(R"({"rope_type": "linear", "factor": 4.0})"));
-  // Other layers of ModernBERT are scaled too, those of Gemma 3 are not.
+  // In ModernBERT, the other layers are scaled too; in Gemma 3 they are not.
   const char *scaled = R"({"rope_scaling": {"rope_type": "linear", "factor": 4.0},
       "layer_types": ["full_attention", "sliding_attention"], "num_hidden_layers": 2})";
   auto second = [&](const char *type, const char *stack) {
@@ -66,7 +66,7 @@ TEST(RotaryKeysTest, PlacesOfTransformers5) {
   };
   EXPECT_EQ(second("modernbert", "encoder"), "linear");
   EXPECT_EQ(second("gemma3_text", "encoder"), "default");
-  // Keys that a family does not have.
+  // Keys that a family does not support.
   EXPECT_THAT(position("llama", R"({"partial_rotary_factor": 0.5})").dump(),
               HasSubstr("expected partial_rotary_factor == 1, found partial_rotary_factor = 0.5"));
   EXPECT_THAT(position("gpt_neox", R"({"rope_theta": 5.0})").dump(),

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Missing, mis-shaped and extra tensors, files that are none.
+// Tests missing, mis-shaped and extra tensors, and malformed files.
 
 #include "ImportFixture.h"
 
