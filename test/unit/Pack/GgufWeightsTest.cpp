@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each type against what the package `gguf` decodes (test/gguf/make.py), bit for bit,
-// whole and in pieces that cut blocks.
+// Compares each type bit for bit with the values that the package `gguf`
+// decodes (test/gguf/make.py), read at once and in pieces that split blocks.
 
 #include "heddle/Pack/GgufWeights.h"
 #include "GgufFile.h"

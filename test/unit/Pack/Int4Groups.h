@@ -1,8 +1,8 @@
-//===- Int4Groups.h - Groups of int4 one by one ----------------*- C++ -*-===//
+//===- Int4Groups.h - Single int4 groups -----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packing searches 16 groups at once; tests look at one.
+// Access to single groups for tests. Packing processes 16 groups at once.
 #pragma once
 
 #include "../../../lib/Pack/Int4.h"
@@ -18,7 +18,7 @@ inline Int4Codes groupOf(const Int4Block &block, int64_t row) {
   return group;
 }
 
-/// The group of some numbers, beside 15 of the same.
+/// The codes of a group of numbers, computed together with 15 copies of the group.
 inline Int4Codes int4CodesOf(std::span<const float> numbers) {
   const float *rows[16];
   std::fill_n(rows, 16, numbers.data());

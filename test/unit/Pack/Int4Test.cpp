@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The definition in plain words of C++ over many groups, and its edges: ties, short
-// groups, zeros, scales that f16 rounds to a denormal or cannot hold, numbers that are
-// not finite, sums of errors that are next to each other.
+// Compares many groups with a direct implementation of the definition. Edge
+// cases are ties, short groups, zeros, scales that f16 rounds to a denormal or
+// cannot represent, numbers that are not finite, and sums of errors that are
+// nearly equal.
 
 #include "Int4Groups.h"
 
@@ -20,7 +21,7 @@ using namespace heddle::test;
 
 namespace {
 
-/// A number rounded to f16, by its steps; infinity from 65520 on.
+/// A number rounded to f16 by its step size; infinite from 65520 on.
 double toHalf(double number) {
   int exponent = -14;
   while (std::fabs(number) >= std::ldexp(2.0, exponent))
@@ -34,7 +35,7 @@ struct Group {
   std::vector<int> codes;
 };
 
-/// The definition.
+/// Direct implementation of the definition.
 Group defined(const std::vector<float> &numbers) {
   Group best;
   double least = INFINITY;
@@ -85,7 +86,7 @@ void expectDefined(const std::vector<float> &numbers) {
   expectDefined(numbers, int4CodesOf(numbers));
 }
 
-/// Groups of one length, each in a row of a block.
+/// Checks groups of equal length, each as a row of one block.
 void expectDefined(const std::vector<std::vector<float>> &groups) {
   const float *rows[16];
   std::ranges::transform(groups, rows, [](const auto &numbers) { return numbers.data(); });
@@ -101,7 +102,7 @@ struct Sequence {
   float unit() { return static_cast<float>((*this)()) * 0x1p-23f - 1; }
 };
 
-/// Numbers of one size, from next to nothing to more than f16 can hold, about zero or not.
+/// Numbers of similar size, from tiny to larger than f16 can represent, centred at zero or not.
 std::vector<float> someNumbers(Sequence &next, size_t count) {
   std::vector<float> numbers(count);
   const uint32_t kind = next() % 8;
@@ -114,10 +115,10 @@ std::vector<float> someNumbers(Sequence &next, size_t count) {
     case 0: // many ties: halves of a scale
       number = size * (static_cast<float>(next() % 31) / 2);
       break;
-    case 1: // few that are large
+    case 1: // few large numbers
       number = size * next.unit() * next.unit() * next.unit() * next.unit();
       break;
-    case 2: // few that are not zero: any trial may have no errors, or the same ones
+    case 2: // few nonzero numbers: any trial may have no errors or equal errors
       number = next() % 16 ? 0 : size * next.unit();
       break;
     default:
@@ -142,13 +143,12 @@ TEST(Int4, AreTheDefinition) {
     if (HasFatalFailure())
       return;
   }
-  for (double part : {0.0, 1.0, 0.97, 0.94, 0.90, 0.86}) // 0: none
+  for (double part : {0.0, 1.0, 0.97, 0.94, 0.90, 0.86}) // 0: no part
     EXPECT_GT(chosen[part], 100) << part;
 }
 
-/// A number between the ends of its group moves to another place there. Where another part becomes
-/// the best one, the sums of errors are as near to each other as they can be, and those of 15 other
-/// groups are not.
+/// Moves a number between the ends of its group. When the best part changes, the sums of errors are
+/// nearly equal, but those of the 15 other groups are not.
 TEST(Int4, SumsNextToEachOther) {
   Sequence next;
   int seen = 0;
@@ -179,7 +179,8 @@ TEST(Int4, SumsNextToEachOther) {
   EXPECT_GT(seen, 1000);
 }
 
-/// A number next to the middle of two of f16 goes to the nearer one, though f32 lies between.
+/// A number next to the midpoint of two f16 numbers rounds to the nearer one, although f32 values
+/// lie between.
 TEST(Int4, ScalesAreRoundedOnce) {
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
     double low = floatFromHalf(static_cast<uint16_t>(bits)),
@@ -195,7 +196,7 @@ TEST(Int4, ScalesAreRoundedOnce) {
   EXPECT_EQ(halfFromDouble(-1e300), 0xfc00);
 }
 
-/// By hand: a scale of 1 above a minimum of -8, as GGUF's Q4_0 has them.
+/// Computed by hand: a scale of 1 above a minimum of -8, as in GGUF's Q4_0.
 TEST(Int4, OfCodesAreTheseCodes) {
   Int4Codes group = int4CodesOf(std::vector<float>{-8, 7, -7, 0, 6, 3});
   EXPECT_EQ(floatFromHalf(group.scale), 1.0f);
@@ -205,7 +206,7 @@ TEST(Int4, OfCodesAreTheseCodes) {
     EXPECT_EQ(group.codes[k], expected[k]) << k;
 }
 
-/// Two numbers in the middle of two codes, among many that are codes: q rounds to even.
+/// Two numbers midway between two codes, among numbers that are exactly codes: q rounds to even.
 TEST(Int4, RoundTiesToEven) {
   for (auto [first, second, low, high] :
        {std::array<float, 4>{1.5f, 2.5f, 2, 2}, {4.5f, 11.5f, 4, 12}}) {
@@ -220,7 +221,7 @@ TEST(Int4, RoundTiesToEven) {
   }
 }
 
-/// Codes of any scale and minimum come back where both ends occur.
+/// Codes with any scale and minimum are reproduced if both ends occur.
 TEST(Int4, OfTheirNumbersAreTheSame) {
   Sequence next;
   for (int round = 0; round < 2000; ++round) {
@@ -246,7 +247,7 @@ TEST(Int4, OneNumberIsItsMinimum) {
   }
 }
 
-/// A scale that was rounded down by a third leaves numbers beyond 15 scales: they are held.
+/// If the scale is rounded down by a third, numbers exceed 15 scales and are clamped.
 TEST(Int4, AreHeldWhereTheScaleIsADenormal) {
   Int4Codes group = int4CodesOf(std::vector<float>{0, 0x1.4p-24f * 15});
   EXPECT_EQ(floatFromHalf(group.scale), 0x1p-24f);
@@ -267,13 +268,13 @@ TEST(Int4, WhatF16CannotHoldIsNotANumber) {
     EXPECT_TRUE(std::isnan(floatFromHalf(group.minimum))) << numbers.back();
     EXPECT_EQ(group.codes, (std::array<uint8_t, 32>{}));
   }
-  // A smaller part of the range can be held.
+  // A smaller part of the range is representable.
   EXPECT_FALSE(std::isnan(floatFromHalf(int4CodesOf(std::vector<float>{-66000, 0, 100}).minimum)));
   expectDefined({-66000, 0, 100});
   EXPECT_EQ(floatFromHalf(int4CodesOf(std::vector<float>{0, 65504.0f * 15}).scale), 65504.0f);
 }
 
-/// Lines, halves of bytes, and the line of scales and minimums.
+/// Tests lines, halves of bytes, and the line of scales and minimums.
 TEST(Int4, LieInBlocks) {
   float numbers[16][40];
   const float *rows[16];
@@ -283,7 +284,7 @@ TEST(Int4, LieInBlocks) {
       numbers[row][k] = static_cast<float>((k * 5 + row) % 16 * (row + 1) - 3 * row);
   }
   Int4Block blocks[2];
-  // One group is known to be other codes.
+  // One group has known codes from the checkpoint.
   Int4Codes known{0x3c00, 0xc800, {}};
   for (int k = 0; k < 32; ++k)
     known.codes[k] = static_cast<uint8_t>((3 * k + 1) % 16);

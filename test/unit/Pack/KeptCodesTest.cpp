@@ -1,10 +1,10 @@
-//===- KeptCodesTest.cpp - Codes of 4 bits that a checkpoint has ----------===//
+//===- KeptCodesTest.cpp - 4-bit codes of a checkpoint --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GGUF's blocks of Q4_0 and Q4_1 are groups of int4. Panels have the file's own codes
-// where a view moves rows, and codes of the numbers where it computes, or where f16 has
-// no -8 d.
+// GGUF's blocks of Q4_0 and Q4_1 are int4 groups. Panels contain the codes of
+// the file if a view only moves rows. If the view computes, or if f16 cannot
+// represent -8 d, they contain codes of the numbers.
 
 #include "GgufFile.h"
 #include "Int4Groups.h"
@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t columns = 96, groups = columns / 32;
 constexpr uint32_t q4_0 = 2, q4_1 = 3;
 
-/// A matrix of blocks: random codes, and scales (and minimums) that go through `halves`.
+/// A matrix of blocks with random codes, and with scales and minimums from `halves` in turn.
 std::string blocksOf(int64_t rows, bool hasMinimum, const std::vector<uint16_t> &halves) {
   uint32_t state = 7;
   auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
@@ -40,7 +40,7 @@ std::string blocksOf(int64_t rows, bool hasMinimum, const std::vector<uint16_t> 
   return bytes;
 }
 
-/// A block of the file, by the description of its format.
+/// A block of the file, decoded as its format is documented.
 Int4Codes blockOf(const std::string &bytes, bool hasMinimum, int64_t row, int64_t group) {
   const char *at = bytes.data() + (row * groups + group) * (hasMinimum ? 20 : 18);
   Int4Codes codes{};
@@ -66,7 +66,7 @@ bool operator==(const Int4Codes &a, const Int4Codes &b) {
 class KeptCodes : public testing::Test {
 protected:
   static constexpr int64_t rows = 20;
-  /// 0, -0, denormals, both signs; none is so large that -8 times it overflows.
+  /// 0, -0, denormals and both signs. -8 times any of them does not overflow.
   const std::vector<uint16_t> usual = {0x2e66, 0,      0xae66, 0x8000, 0x0001,
                                        0x83ff, 0x6fff, 0x1234, 0xb001, 0x0400};
   const std::string zero = blocksOf(rows, false, usual), one = blocksOf(rows, true, usual);
@@ -90,7 +90,7 @@ protected:
     EXPECT_TRUE(pack(entry, *named, reinterpret_cast<std::byte *>(blocks.data()), 2));
     return blocks;
   }
-  /// What packing makes of a view's numbers.
+  /// The codes that packing computes from a view's numbers.
   static Int4Codes roundedAt(const TensorViewRef &view, int64_t row, int64_t group) {
     std::vector<float> numbers(32);
     view->read(row * columns + group * 32, numbers);
@@ -102,7 +102,7 @@ protected:
 };
 
 TEST_F(KeptCodes, OfWholeTensors) {
-  int others = 0; // codes that rounding would not have made
+  int others = 0; // codes that rounding would not have produced
   for (bool hasMinimum : {false, true}) {
     TensorViewRef whole = view(hasMinimum ? "one" : "zero");
     auto blocks = packed(whole);
@@ -145,7 +145,7 @@ TEST_F(KeptCodes, OfNoNumbersThatAreComputed) {
   }
 }
 
-/// A group that begins inside a block is none of the file's.
+/// A group that begins inside a block is not a block of the file.
 TEST_F(KeptCodes, OfGroupsThatAreBlocks) {
   TensorViewRef other = reshaped(view("one"), {rows * 2, 48});
   EXPECT_TRUE(other->codes(96));
@@ -157,13 +157,13 @@ TEST_F(KeptCodes, OfGroupsThatAreBlocks) {
   std::vector<float> numbers(32);
   other->read(48, numbers);
   EXPECT_EQ(blocks[0].scales[1], int4CodesOf(numbers).scale);
-  other->read(32, std::span(numbers).first(16)); // behind the row's only whole group
+  other->read(32, std::span(numbers).first(16)); // after the only whole group of the row
   EXPECT_EQ(blocks[1].scales[0], int4CodesOf(std::span(numbers).first(16)).scale);
   EXPECT_EQ(blocks[0].scales[2], blockOf(one, true, 1, 0).scale);
 }
 
-/// -8 d of 8192 and more is none of f16; the numbers may be, in fewer steps. What is not finite is no
-/// number.
+/// If d is 8192 or more, f16 cannot represent -8 d, and the numbers are quantised again. If a scale
+/// is not finite, the new scale is not finite either.
 TEST_F(KeptCodes, OfScalesThatF16CanHold) {
   const std::vector<uint16_t> edges = {0x6fff, 0x7000, 0xf000, 0x7bff, 0x7c00, 0x7e00};
   const std::string large = blocksOf(rows, false, edges), both = blocksOf(rows, true, edges);

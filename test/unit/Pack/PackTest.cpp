@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every layout against a plain formula, from memory and through a conversion,
-// and the errors of lists that do not fit a source.
+// Compares every layout with a plain formula, from memory and through a
+// conversion. Also tests the errors of lists that do not match a source.
 
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Float.h"
@@ -17,7 +17,7 @@ using namespace heddle;
 
 namespace {
 
-/// Element n of tensor t is 1 + n + 1000000 t: none is zero, all are exact.
+/// Element n of tensor t is 1 + n + 1000000 t, which is exact and not zero.
 class CountingSource : public WeightSource {
 public:
   CountingSource(std::vector<TensorInfo> tensors, bool inMemory) : infos(std::move(tensors)) {
@@ -44,12 +44,12 @@ private:
   bool inPlaceAllowed;
 };
 
-/// Place of element i of a dimension that is cut in groups.
+/// Position of element i of a dimension that is divided into padded groups.
 int64_t placeOf(int64_t i, int64_t group) {
   return group ? i / group * padded(group) + i % group : i;
 }
 
-/// What the layouts of Program.h say, element by element.
+/// The layouts defined in Program.h, computed element by element.
 std::vector<float> expectedPacking(const PackEntry &entry) {
   std::vector<float> out(packedElements(entry), 0.0f);
   int64_t rows = entry.shape[0], columns = 1;
@@ -83,7 +83,7 @@ TEST(Pack, EveryLayoutAgainstItsFormula) {
     for (bool inMemory : {true, false})
       for (int threads : {1, 3}) {
         CountingSource source({{"w", "f32", entry.shape}}, inMemory);
-        // Whatever was there before, padding becomes zero.
+        // Padding must become zero, whatever the memory contained.
         std::vector<float> packed(packedElements(entry), -1.0f);
         ASSERT_TRUE(pack(entry, source, reinterpret_cast<std::byte *>(packed.data()), threads));
         ASSERT_EQ(packed, expectedPacking(entry))
@@ -91,7 +91,7 @@ TEST(Pack, EveryLayoutAgainstItsFormula) {
       }
 }
 
-/// Two columns of a row lie side by side in panels of 16-bit types, and take half the memory.
+/// In panels of 16-bit types, two columns of a row are adjacent, and panels take half the memory.
 void expectNarrowPanels(DType type, uint16_t (*rounded)(float)) {
   using Layout = PackEntry::Layout;
   const PackEntry entries[] = {{"w", {16, 16}, Layout::Panels, 0, 0, 0, type},
@@ -117,7 +117,7 @@ void expectNarrowPanels(DType type, uint16_t (*rounded)(float)) {
     }
 }
 
-/// Rows of small numbers, one of zeros, one with a NaN, one with an infinity, one of denormals.
+/// Rows of small numbers; one row of zeros, one with a NaN, one with an infinity, one of denormals.
 class RowSource : public CountingSource {
 public:
   explicit RowSource(std::vector<int64_t> shape) : CountingSource({{"w", "f32", shape}}, false) {
@@ -137,7 +137,7 @@ public:
   std::vector<float> numbers;
 };
 
-/// Codes of rows, four columns of a row side by side; beside them the rows' scales and sums.
+/// Codes of rows, with four columns of a row adjacent, and the scales and sums of the rows.
 TEST(Pack, PanelsOfCodes) {
   using Layout = PackEntry::Layout;
   struct Case {
@@ -183,10 +183,10 @@ TEST(Pack, PanelsOfCodes) {
 
 TEST(Pack, PanelsOfBFloat) { expectNarrowPanels(DType::BF16, bfloatFromFloat); }
 
-/// The last entry's values reach past what f16 can hold: infinity.
+/// The values of the last entry exceed the range of f16 and become infinite.
 TEST(Pack, PanelsOfHalf) { expectNarrowPanels(DType::F16, halfFromFloat); }
 
-/// Numbers of any 32 bits: denormals, infinities, NaN with any payload.
+/// Numbers with any 32 bits: denormals, infinities, NaN with any payload.
 class BitsSource : public CountingSource {
 public:
   explicit BitsSource(std::vector<int64_t> shape) : CountingSource({{"w", "f32", shape}}, false) {
@@ -202,8 +202,8 @@ public:
   std::vector<float> numbers;
 };
 
-/// Every bit of a number comes through, or is rounded as a number alone is, wherever it stands among
-/// those that are read and turned together.
+/// Every bit of a number is preserved or rounded as for a single number, at any position within the
+/// numbers that are read and transposed together.
 TEST(Pack, PanelsOfAnyBits) {
   constexpr int64_t rows = 37, columns = 531;
   BitsSource source({rows, columns});
@@ -229,8 +229,8 @@ TEST(Pack, PanelsOfAnyBits) {
   }
 }
 
-/// Groups of 32 columns, the last one shorter: the source counts, so that a group's numbers are its
-/// minimum and so many scales more, and missing features and rows are zeros.
+/// Groups of 32 columns, the last one shorter. The source counts, so the numbers of a group are its
+/// minimum plus multiples of a step. Missing features and rows are zeros.
 TEST(Pack, PanelsOfNibbles) {
   for (auto [n, k, rowGroup] :
        {std::array<int64_t, 3>{16, 64, 0}, {5, 33, 0}, {40, 100, 20}, {20, 31, 0}}) {
@@ -256,7 +256,8 @@ TEST(Pack, PanelsOfNibbles) {
         }
         auto number = static_cast<float>(1 + rowAt[r] * k + c);
         ASSERT_LE(d, 31.0f / 15 * 1.001f) << r << ", " << c;
-        // Half a step, what rounding took off the scale, and the parts that the range was cut by.
+        // Half a step, the rounding error of the scale, and the part by which the range was
+        // reduced.
         ASSERT_NEAR(d * static_cast<float>(code) + m, number,
                     d / 2 + 31 * 0.07f + number * 0x1p-10f)
             << r << ", " << c;

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// safetensors files, good and hostile, and the numbers that a seed gives.
+// Tests safetensors files, valid and hostile, and the numbers generated from a
+// seed.
 
 #include "TemporaryFolder.h"
 #include "heddle/Pack/NanWatch.h"
@@ -28,7 +29,7 @@ std::string fileOf(const std::string &header, const std::string &data) {
 
 Expected<std::unique_ptr<WeightSource>> openBytes(const std::string &bytes) {
   test::TemporaryFolder folder;
-  return openSafetensors(folder.write("w.safetensors", bytes)); // which stays mapped
+  return openSafetensors(folder.write("w.safetensors", bytes)); // the file stays mapped
 }
 
 std::vector<float> all(const WeightSource &source, const char *name) {
@@ -47,7 +48,7 @@ std::string problem(const std::string &header, const std::string &data) {
 }
 
 TEST(Safetensors, WidensAllFloatTypes) {
-  // Out of order, with metadata, and with a length that leaves the data unaligned.
+  // Tensors are out of order, with metadata, and the length leaves the data unaligned.
   std::string header = R"({"__metadata__":{"format":"pt"},)"
                        R"("half":{"dtype":"F16","shape":[2],"data_offsets":[8,12]},)"
                        R"("full":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},)"
@@ -73,7 +74,7 @@ TEST(Safetensors, TensorsWithNanAreNamed) {
   std::string header = R"({"good":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                        R"("whole":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},)"
                        R"("half":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]}})";
-  header.resize((header.size() + 3) / 4 * 4, ' '); // so that f32 lie in place
+  header.resize((header.size() + 3) / 4 * 4, ' '); // so that f32 data are aligned
   auto source = openBytes(fileOf(header, std::string("\0\0\x80\x3f\0\0\xc0\xff\0\0\xc0\x7f", 12)));
   ASSERT_TRUE(source) << source.error().message;
   NanWatch watch(**source);
@@ -113,7 +114,7 @@ TEST(Safetensors, HostileHeadersAreErrors) {
   EXPECT_THAT(problem("[1]", four), HasSubstr("begins with '{'"));
 }
 
-/// A folder that was cloned without Git LFS, and checkpoints under the wrong name.
+/// A folder cloned without Git LFS, and checkpoints with a wrong name.
 TEST(Safetensors, OtherFilesAreNamed) {
   auto found = [](const std::string &bytes) {
     auto source = openBytes(bytes);
@@ -129,7 +130,7 @@ TEST(Safetensors, OtherFilesAreNamed) {
   EXPECT_EQ(found("<!DOCTYPE html><html>"),
             "found an HTML page, perhaps of a download that failed");
   EXPECT_EQ(found("anything else"), "found a length of 7453010330696380001");
-  // A header of 640 bytes begins as a pickle does.
+  // A header of 640 bytes begins like a pickle.
   const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
   auto source = openBytes(fileOf(header + std::string(640 - header.size(), ' '), "\1\2\3\4"));
   EXPECT_TRUE(source) << source.error().message;
@@ -185,7 +186,7 @@ TEST(SeededWeights, FollowTheFormula) {
   ASSERT_TRUE(source) << source.error().message;
   EXPECT_THAT(all(**source, "encoder.norm.weight"), testing::Each(1.0f));
   EXPECT_THAT(all(**source, "encoder.norm.bias"), testing::Each(0.0f));
-  // From a script of ten lines in another language.
+  // Values from a ten-line script in another language.
   EXPECT_THAT(all(**source, "encoder.0.attention.query.bias"),
               ElementsAre(0x1.6aa9d0p-5f, -0x1.108db0p-4f, 0x1.4263a0p-4f));
   auto weight = all(**source, "encoder.0.attention.query.weight");

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every view against numbers written out, whole and in pieces that cut rows.
+// Compares every view with literal numbers, read at once and in pieces that
+// split rows.
 
 #include "heddle/Pack/TensorView.h"
 
@@ -18,7 +19,7 @@ using testing::Not;
 
 namespace {
 
-/// One tensor, [3, 4]: 0 … 11.
+/// A single tensor, [3, 4], with elements 0 to 11.
 class Counted : public WeightSource {
 public:
   Counted() : values(12) {
@@ -38,7 +39,7 @@ private:
   std::vector<TensorInfo> infos{{"t", "f32", {3, 4}}};
 };
 
-/// All elements, read at once and in pieces of 1 to 5; all must agree.
+/// All elements. Reads them at once and in pieces of 1 to 5, which must agree.
 std::vector<float> all(const TensorViewRef &view) {
   std::vector<float> whole(view->elements());
   view->read(0, whole);
@@ -101,7 +102,7 @@ TEST_F(TensorViews, ScaledByRowsAndShiftedByColumns) {
   EXPECT_THAT(all(scaled(numbers, numbers)), ElementsAre(1, 25, 81));
 }
 
-/// Equal recipes are stored once, so the text must tell different ones apart.
+/// Equal recipes are stored once, so recipes of different views must differ.
 TEST_F(TensorViews, RecipesNameWhatIsRead) {
   EXPECT_EQ(gathered(t, {0, 1})->recipe(), gathered(viewOf(source, 0), {0, 1})->recipe());
   EXPECT_NE(gathered(t, {0, 1})->recipe(), gathered(t, {1, 0})->recipe());

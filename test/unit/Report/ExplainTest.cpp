@@ -1,9 +1,9 @@
-//===- ExplainTest.cpp - Decisions read off the fused module --------------===//
+//===- ExplainTest.cpp - Fusion decisions of the fused module -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every op is named with its kernel and partners; a missed fusion comes with its reason
-// and remedy, in text and on the page.
+// Tests that every op is listed with its kernel and partners, and that a missed
+// fusion has its reason and remedy, in text and on the page.
 
 #include "heddle/Report/Explain.h"
 

@@ -1,4 +1,4 @@
-//===- InspectTest.cpp - What is told of a model --------------------------===//
+//===- InspectTest.cpp - Summary of a model -------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 

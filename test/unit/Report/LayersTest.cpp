@@ -1,4 +1,4 @@
-//===- LayersTest.cpp - Names of layers, and equal ones once --------------===//
+//===- LayersTest.cpp - Names of layers, and equal layers -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -13,7 +13,7 @@ using namespace heddle;
 
 namespace {
 
-/// Items are a layer and what it holds: "encoder.0=x".
+/// Items consist of a layer and its content: "encoder.0=x".
 std::string once(const std::vector<std::pair<std::string, char>> &items) {
   std::vector<std::string> layers;
   for (const auto &[layer, content] : items)
@@ -45,8 +45,8 @@ TEST(Layers, AreToldOnceWhereTheyAreEqual) {
 
 TEST(Layers, AreToldAgainWhereSomethingDiffers) {
   EXPECT_EQ(once({{"e.0", 'x'}, {"e.1", 'x'}, {"e.1", 'x'}}), "e.0=x;e.1=x;e.1=x;"); // one more
-  EXPECT_EQ(once({{"e.0", 'x'}, {"e.2", 'x'}}), "e.0=x;e.2=x;");                     // not the next
-  EXPECT_EQ(once({{"e.0", 'x'}, {"d.1", 'x'}}), "e.0=x;d.1=x;"); // of another stack
+  EXPECT_EQ(once({{"e.0", 'x'}, {"e.2", 'x'}}), "e.0=x;e.2=x;"); // not consecutive
+  EXPECT_EQ(once({{"e.0", 'x'}, {"d.1", 'x'}}), "e.0=x;d.1=x;"); // another stack
   EXPECT_EQ(once({{"a", 'x'}, {"b", 'x'}}), "a=x;b=x;");         // no number
   EXPECT_EQ(once({}), "");
 }

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lines are the parts that locations name; without names an attention, or an op.
+// Tests the lines of a trace: parts named by locations, and without names
+// attentions or single ops.
 
 #include "ShapeTrace.h"
 
@@ -21,7 +22,7 @@ using testing::ElementsAre;
 
 namespace {
 
-/// A linear layer of `in` to `out` features at a location.
+/// A linear layer from `in` to `out` features at a location.
 std::string linear(llvm::StringRef result, llvm::StringRef input, int in, int out,
                    llvm::StringRef location) {
   return llvm::formatv(R"(
@@ -52,7 +53,7 @@ struct ShapeTrace : testing::Test {
     context.appendDialectRegistry(registry);
   }
 
-  /// "name: [B,T,16] [B,T,32]" of each line of a function that gives %y.
+  /// The lines "name: [B,T,16] [B,T,32]" of a function that returns %y.
   std::vector<std::string> traced(const std::string &body, int features = 16) {
     std::string text = llvm::formatv(R"(
       func.func @f(%x: tensor<?x?x16xf32> {{transformer.name = "x", transformer.dims = ["B", "T", 16]},
@@ -80,7 +81,7 @@ struct ShapeTrace : testing::Test {
 const std::string part = R"(loc("e.0.attention"))", keys = R"(loc("e.0.attention"("keys")))",
                   values = R"(loc("e.0.attention"("values")))";
 
-/// Queries of x, keys and values of `memory`, and the attention over them.
+/// Queries from x, keys and values from `memory`, and their attention.
 std::string attentionOver(const std::string &memory) {
   return linear("q", "x", 16, 16, part) + heads("qh", "q", 2, 8, part) +
          linear("k", memory, 16, 16, keys) + heads("kh", "k", 2, 8, keys) +

@@ -1,9 +1,9 @@
-//===- BenchTest.cpp - Timed launches and made-up inputs ---------*- C++ -*-===//
+//===- BenchTest.cpp - Timed launches and generated inputs -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What times say depends on the machine; that there is one for each launch, and
-// that timing changes no result, does not.
+// Times depend on the machine. Tests that each launch has a time and that
+// timing changes no result.
 #include "bench/Bench.h"
 
 #include "Toy.h"
@@ -29,7 +29,7 @@ TEST_P(BenchTest, EveryLaunchHasATimeAndResultsStay) {
   ASSERT_TRUE(plain) << plain.error().message;
   NamedTensors outputs;
   std::vector<LaunchTime> times;
-  for (int call = 0; call < 2; ++call) // times of an earlier call do not stay
+  for (int call = 0; call < 2; ++call) // times of earlier calls are dropped
     ASSERT_TRUE(session.runTimed("triple", {{"x", x}}, outputs, times));
   EXPECT_EQ(valuesOf<float>(outputs["y"]), valuesOf<float>((*plain)["y"]));
   ASSERT_EQ(times.size(), session.program().findFunction("triple")->launches.size());
@@ -74,7 +74,7 @@ TEST(BenchRates, MultiplyAddsAndReading) {
   for (int64_t bytes : {int64_t{1}, int64_t{100'000}, int64_t{8} << 20}) {
     auto probe = ReadProbe::create(bytes, 2);
     ASSERT_TRUE(probe) << probe.error().message;
-    EXPECT_GT(probe->measure(), 1e5); // threads wait for each other where others use the cores
+    EXPECT_GT(probe->measure(), 1e5); // low, because other processes may use the cores
   }
 }
 

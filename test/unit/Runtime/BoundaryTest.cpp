@@ -2,11 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups and padding, conversions of elements, and the table of sines.
+// Tests groups and padding, conversions of elements, and the table of sines.
 #include "Boundary.h"
 
 #include "Toy.h"
-
 
 using namespace heddle;
 using namespace heddle::test;

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is written is read again; what is damaged is refused with a reason.
+// Tests that written files can be read again, and that damaged files are
+// rejected with a reason.
 #include "heddle/Runtime/Npy.h"
 #include "TemporaryFolder.h"
 

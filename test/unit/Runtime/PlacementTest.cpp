@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random lifetimes never overlap, and memory is really shared.
+// Tests that random lifetimes never overlap in memory, and that memory is
+// shared.
 #include "Placement.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ TEST(Placement, AChainNeedsTwoBuffers) {
 }
 
 TEST(Placement, TheTightestGapIsTaken) {
-  // When the last buffer comes, the second and the fourth have left gaps of 3072 and 1024 bytes.
+  // Before the last buffer, the second and the fourth leave gaps of 3072 and 1024 bytes.
   std::vector<Lifetime> buffers = {{4096, 0, 9}, {3072, 0, 1}, {2048, 0, 9},
                                    {1024, 0, 1}, {512, 0, 9},  {256, 5, 6}};
   Placement placement = placeBuffers(buffers, true);

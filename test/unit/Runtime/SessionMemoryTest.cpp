@@ -1,8 +1,9 @@
-//===- SessionMemoryTest.cpp - What lives between calls ---------*- C++ -*-===//
+//===- SessionMemoryTest.cpp - Memory between calls --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks grow without losing contents; rows change places without a lost one.
+// Tests that blocks grow without losing contents, and that rows are permuted
+// without losing one.
 #include "SessionMemory.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ TEST(SessionMemory, ForgettingTakesHolesBack) {
   memory.require("state:a", 256);
   memory.require("table:t", 256);
   memory.forget("state:");
-  EXPECT_TRUE(memory.find("table:t")); // no holes: tables stay
+  EXPECT_TRUE(memory.find("table:t")); // removes no block in the middle: tables stay
   memory.require("state:a", 512);
   memory.forget("state:");
   EXPECT_EQ(memory.end(), 0);
@@ -74,7 +75,7 @@ TEST(SessionMemory, RowsThatStayAreNotCopied) {
   EXPECT_EQ(RowMoves().plan(std::vector<int64_t>{0, 0, 2}).size(), 1u);
 }
 
-// Contents are the origins themselves: whatever is not copied must have been there.
+// Contents equal the origins, so a row that is not copied must already have them.
 TEST(SessionMemory, RowsOfOneOriginNeedNoCopies) {
   std::mt19937 random(5);
   RowOrigins origins;
@@ -101,7 +102,7 @@ TEST(SessionMemory, RowsOfOneOriginNeedNoCopies) {
     next.resize(parents.size());
     for (size_t row = 0; row < parents.size(); ++row)
       if (parents[row] < 0)
-        next[row] = wanted[row]; // a start writes to it
+        next[row] = wanted[row]; // a start writes the row
     origins.permute(parents);
     EXPECT_EQ(next, wanted);
     held = next;
@@ -116,5 +117,5 @@ TEST(SessionMemory, RowsOfOneOriginNeedNoCopies) {
         content = contents++;
     }
   }
-  EXPECT_LT(copies, changes); // some rows held what they needed
+  EXPECT_LT(copies, changes); // some rows already had their contents
 }

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps, capacity, reorder, rows of each sequence.
+// Tests steps, capacity, reordering, and rows of each sequence.
 #include "Toy.h"
 
 #include <gmock/gmock.h>
@@ -14,8 +14,8 @@ using testing::ElementsAre;
 namespace {
 class StatesTest : public DeviceTest {
 protected:
-  /// Runs a step whose rows are full of `values`; gives the first element of each row, or the
-  /// error.
+  /// Runs a step whose rows are filled with `values`. Returns the first element of each row; on
+  /// failure sets `error`.
   std::vector<float> step(Session &session, std::vector<float> values,
                           std::vector<int32_t> counts = {}) {
     auto rows = static_cast<int64_t>(values.size());
@@ -90,7 +90,7 @@ TEST_P(StatesTest, SequencesHaveRowsOfTheirOwnNumber) {
   EXPECT_THAT(step(session, {3, 4}), ElementsAre(3, 4));
   step(session, {0, 0}, {2, 1});
   EXPECT_EQ(error, "counts: expected values in [0, 2), found 2 at [0]");
-  EXPECT_THAT(step(session, {0, 1}, {0, 1}), ElementsAre(0, 5)); // zeros: the first one is idle
+  EXPECT_THAT(step(session, {0, 1}, {0, 1}), ElementsAre(0, 5)); // zeros: the first row is idle
   EXPECT_THAT(lengths, ElementsAre(0, 2));
   step(session, {0, 0}, {1, 1});
   EXPECT_THAT(lengths, ElementsAre(2, 3));
@@ -134,7 +134,7 @@ TEST_P(StatesTest, ScratchMemoryThatGrowsLeavesCachesAlone) {
 namespace {
 class MemoryTest : public DeviceTest {
 protected:
-  /// Fills rows with S numbers of their own each: `values[row]`, and 100 more in the second matrix.
+  /// Fills rows with S equal lines each: `values[row]`, plus 100 in the second matrix.
   static Tensor filled(const std::vector<float> &values, int64_t s) {
     Tensor x(DType::F32, {std::ssize(values), 2, s, 16});
     for (int64_t n = 0; n < x.size(); ++n)
@@ -153,7 +153,7 @@ protected:
     Status done = session.run("fill", inputs, none);
     return done ? "" : done.error().message;
   }
-  /// The first number of each matrix's line `line`, 4 times what was filled in.
+  /// The first number of line `line` of each matrix, which is 4 times the filled value.
   std::vector<float> show(Session &session, int64_t line) {
     auto outputs = session.run("show", {});
     EXPECT_TRUE(outputs) << outputs.error().message;
@@ -174,16 +174,16 @@ TEST_P(MemoryTest, AStartReplacesRows) {
   EXPECT_EQ(fill(session, {1, 2, 3}, 3), "");
   EXPECT_EQ(fill(session, {5}, 2, {{1}}), "");
   EXPECT_THAT(show(session, 1), ElementsAre(1, 101, 5, 105, 3, 103));
-  EXPECT_THAT(show(session, 2), ElementsAre(1, 101, 2, 102, 3, 103)); // 5 has no third line
+  EXPECT_THAT(show(session, 2), ElementsAre(1, 101, 2, 102, 3, 103)); // row 5 has no third line
   EXPECT_EQ(session.stateDim("S"), 3);
-  EXPECT_EQ(fill(session, {7, 8}, 40, {{2, 0}}), ""); // all rows get longer
+  EXPECT_EQ(fill(session, {7, 8}, 40, {{2, 0}}), ""); // all rows grow
   EXPECT_EQ(session.stateDim("S"), 40);
   EXPECT_EQ(session.stateDim("B"), 3);
   EXPECT_THAT(show(session, 0), ElementsAre(8, 108, 5, 105, 7, 107));
   EXPECT_THAT(show(session, 1), ElementsAre(8, 108, 5, 105, 7, 107));
   EXPECT_EQ(fill(session, {}, 50, {{}}), "");
   EXPECT_THAT(show(session, 1), ElementsAre(8, 108, 5, 105, 7, 107));
-  EXPECT_EQ(fill(session, {4}, 2), ""); // without rows, all start anew
+  EXPECT_EQ(fill(session, {4}, 2), ""); // without rows, all rows restart
   EXPECT_THAT(show(session, 1), ElementsAre(4, 104));
 }
 

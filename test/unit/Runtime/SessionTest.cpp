@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything here runs on both devices.
+// All tests run on both devices.
 #include "Toy.h"
 
 #include "heddle/Runtime/Commands.h"
@@ -136,7 +136,7 @@ TEST_P(SessionTest, ObserversSeeEveryBufferAfterEachLaunch) {
       "triple", {{"x", counting({1, 1, 20}, 4, 0)}},
       [&](int launch, const Dimensions &dims, const BufferReader &read) -> Status {
         EXPECT_EQ(dims.at("T"), 1);
-        // Buffer 1 is a temporary: it keeps its contents here.
+        // Buffer 1 is a temporary, which keeps its contents here.
         auto words = read(1);
         if (!words)
           return words.takeError();

@@ -1,8 +1,8 @@
-//===- Toy.cpp - A model made by hand ---------------------------*- C++ -*-===//
+//===- Toy.cpp - A hand-written model ---------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The hand-built program, and the tools that turn it into an artifact.
+// The hand-written programs and their conversion to artifacts.
 #include "Toy.h"
 #include "TemporaryFolder.h"
 
@@ -228,8 +228,8 @@ Artifact toyArtifact(Program program) {
 
 static bool driversWereLoaded = false;
 
-/// Asked by the leak checker at the end: drivers and layers leak, and are unloaded before it could
-/// tell whose memory it is.
+/// Disables leak checks after drivers were loaded. Drivers and layers leak, and they are unloaded
+/// before the leak checker could attribute their memory.
 extern "C" int __lsan_is_turned_off() { return driversWereLoaded; }
 
 bool hasVulkan() {

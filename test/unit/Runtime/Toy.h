@@ -1,9 +1,9 @@
-//===- Toy.h - A model made by hand -----------------------------*- C++ -*-===//
+//===- Toy.h - A hand-written model -----------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program of two kernels that adds and accumulates, with caches, defaults and
-// checks: enough to exercise everything in a session on either device.
+// A program of two kernels that add and accumulate, with caches, defaults and
+// checks. It covers all features of a session on both devices.
 #pragma once
 
 #include "ScopedVariable.h"
@@ -24,12 +24,12 @@ Program memoryProgram();
 /// The program with code for both devices.
 Artifact toyArtifact(Program program = toyProgram());
 
-/// A shared object made of a C file by the system's compiler.
+/// A shared object, compiled from a C file by the system's compiler.
 std::vector<char> compileC(const std::string &path);
 /// SPIR-V of a kernel that the build has compiled; empty without glslangValidator.
 std::vector<uint32_t> readSpirv(const std::string &kernel);
 
-/// Whether tests can run on Vulkan here; turns the validation layer on where it is installed.
+/// Whether tests can run on Vulkan. Enables the validation layer if it is installed.
 bool hasVulkan();
 
 template <typename T>
@@ -44,7 +44,7 @@ inline Tensor ints(std::vector<int64_t> shape, std::vector<int32_t> values) {
   return Tensor::i32(std::move(shape), values);
 }
 
-/// Tests that run on each device; Vulkan reads "skipped" where there is none.
+/// Tests that run on each device. Vulkan tests are skipped if there is no device.
 class DeviceTest : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is put in comes out, in a file and in memory; versions, missing members
-// and damage are told apart.
+// Tests that contents are read back as written, from a file and from memory,
+// and that errors distinguish versions, missing members and damage.
 
 #include "heddle/Support/Artifact.h"
 #include "TemporaryFolder.h"
@@ -67,7 +67,7 @@ TEST(Artifact, FileAndMemoryHoldTheSame) {
   expectContents(*memory);
   EXPECT_EQ(memory->members().size(), moved.members().size());
   EXPECT_EQ(memory->members().back().crc, moved.members().back().crc);
-  // Code that is shorter so is deflated, in files alone.
+  // Members that deflation shortens are deflated, but only in files.
   auto isDeflated = [](const Artifact &artifact, const char *name) {
     return std::ranges::find(artifact.members(), name, &ContainerMember::name)->isDeflated;
   };
@@ -77,7 +77,7 @@ TEST(Artifact, FileAndMemoryHoldTheSame) {
   EXPECT_FALSE(isDeflated(*memory, "heddle.json"));
 }
 
-/// Reads a container that is made by hand.
+/// The error of reading a container built by hand.
 std::string errorOf(std::initializer_list<std::pair<const char *, std::string>> members,
                     uint32_t alignment = 4096) {
   ContainerWriter writer;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors that are handed on, text from parts, JSON that is damaged, 16-bit floats,
-// the parallel loop, and sinusoids.
+// Tests propagated errors, text from parts, damaged JSON, 16-bit floats, the
+// parallel loop, and sinusoids.
 
 #include "heddle/Support/Dims.h"
 #include "heddle/Support/Float.h"
@@ -28,14 +28,15 @@ namespace {
 TEST(Error, RepeatsUsersOnOneShortLine) {
   EXPECT_EQ(quotedText("decode"), "'decode'");
   EXPECT_EQ(quotedText("a\n\x1b[31m"), "'a\\x0a\\x1b[31m'");
-  // C1, marks of direction and bytes that are not UTF-8; letters of any language stay.
+  // C1 controls, directional marks and bytes that are not UTF-8 are escaped; letters of any
+  // language are kept.
   EXPECT_EQ(printable("\xc2\x9b\xe2\x80\xae\xd8\x9c\x9b\xc0\x9b"),
             "\\u009b\\u202e\\u061c\\x9b\\xc0\\x9b");
   EXPECT_EQ(printable("caf\u00e9 \u4f60 \U0001F600"), "caf\u00e9 \u4f60 \U0001F600");
   EXPECT_EQ(printableLines("a\tb\n\x1b"), "a\tb\n\\x1b");
   EXPECT_EQ(quotedText(std::string(5000, 'x')), "'" + std::string(57, 'x') + "...'");
   EXPECT_EQ(quotedText(std::string(56, 'x') + "\xe6\x88\x91\xe6\x88\x91"),
-            "'" + std::string(56, 'x') + "...'"); // never half a character
+            "'" + std::string(56, 'x') + "...'"); // never splits a character
 }
 
 TEST(ErrorDeathTest, LookingInsideWithoutATestEndsTheProgram) {
@@ -50,11 +51,11 @@ Expected<std::unique_ptr<int>> boxed(int value) {
   return std::make_unique<int>(value);
 }
 
-/// Another type than what it hands on errors of; `calls` counts how far it came.
+/// The propagated errors have another return type. `calls` counts the completed steps.
 Status addBoth(int a, int b, int &sum, int &calls) {
   std::unique_ptr<int> first = HEDDLE_TRY(boxed(a));
   ++calls;
-  sum = *first + *HEDDLE_TRY(boxed(*HEDDLE_TRY(boxed(b)))); // one inside the other
+  sum = *first + *HEDDLE_TRY(boxed(*HEDDLE_TRY(boxed(b)))); // nested
   ++calls;
   return {};
 }
@@ -101,7 +102,7 @@ TEST(Json, RefusesWhatJsonDoesNotAllow) {
   auto message = [](std::string_view text) { return parseJson(text, "x.json").error().message; };
   EXPECT_EQ(message("{\"a\":1,\"b\":{\"a\":1},\"a\":2}"),
             "x.json: expected each key once, found 'a' twice");
-  // A message is one line whatever the keys are.
+  // A message has one line, whatever the keys are.
   EXPECT_EQ(parseJson(R"({"a\nb": {"a": 1, "a": 2}})", "x.json").error().message,
             "x.json: a\\x0ab: expected each key once, found 'a' twice");
   for (std::string_view text : {"", "{\"a\":", "1 2", "\"\xff\"", "[1e999]", "{'a':1}", "[1,]"})
@@ -133,8 +134,8 @@ TEST(Float, EveryHalfSurvives) {
   EXPECT_TRUE(std::isinf(floatFromHalf(0xfc00)));
 }
 
-/// Denormals included: the middle of two neighbours goes to the even one, what is next to it to the
-/// nearer.
+/// Tests each midpoint of two f16 neighbours, including denormals: it rounds to even, and adjacent
+/// f32 numbers round to the nearer neighbour.
 TEST(Float, RoundsEachMiddleOfHalves) {
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
     const float low = floatFromHalf(static_cast<uint16_t>(bits)),
@@ -144,7 +145,7 @@ TEST(Float, RoundsEachMiddleOfHalves) {
     ASSERT_EQ(halfFromFloat(-std::nextafter(middle, 1e9f)), (bits + 1) | 0x8000);
   }
   EXPECT_EQ(halfFromFloat(0x1p-149f), 0);
-  EXPECT_EQ(halfFromFloat(std::bit_cast<float>(0xff802001u)), 0xfe01); // quiet, its upper bits kept
+  EXPECT_EQ(halfFromFloat(std::bit_cast<float>(0xff802001u)), 0xfe01); // quiet, with its upper bits
 }
 
 TEST(Float, RoundsToNearestEven) {
@@ -191,14 +192,14 @@ TEST(PositionTables, RowsAndNames) {
   // An odd number of columns ends with a sine.
   EXPECT_EQ(table[36], static_cast<float>(std::sin(2.0 / std::pow(10000.0, 4.0 / 5))));
   EXPECT_EQ(table[37], 0);
-  // Cosines of both angles of a row, then their sines.
+  // Cosines of both angles of a row, followed by their sines.
   ASSERT_TRUE(fillTable("rotary(4, 100)", table));
   EXPECT_EQ(table[16], static_cast<float>(std::cos(1.0)));
   EXPECT_EQ(table[33], static_cast<float>(std::cos(0.2)));
   EXPECT_EQ(table[34], static_cast<float>(std::sin(2.0)));
   EXPECT_EQ(table[35], static_cast<float>(std::sin(0.2)));
   EXPECT_EQ(table[36], 0);
-  // The same of any frequencies, behind what multiplies both.
+  // Likewise for given frequencies, preceded by the factor of all entries.
   ASSERT_TRUE(fillTable("rotation(2.5, 1, 0.25)", table));
   EXPECT_EQ(table[16], static_cast<float>(2.5 * std::cos(1.0)));
   EXPECT_EQ(table[33], static_cast<float>(2.5 * std::cos(0.5)));

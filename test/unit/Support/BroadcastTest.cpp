@@ -1,8 +1,8 @@
-//===- BroadcastTest.cpp - Inputs that stand for larger ones -----------------===//
+//===- BroadcastTest.cpp - Broadcast inputs ----------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks that the language lists, and the messages of those that it does not.
+// Tests the ranks that the language allows, and the errors for others.
 
 #include "heddle/Support/Broadcast.h"
 
@@ -12,10 +12,10 @@
 
 using namespace heddle;
 
-/// The sizes as text, or the message, of a tensor `x` where [2, 3, 5, 7] is wanted.
+/// The sizes as text, or the error, for a tensor `x` that is broadcast to [2, 3, 5, 7].
 static std::string broadcast(std::vector<int64_t> given,
                              const std::vector<int64_t> &full = {2, 3, 5, 7}) {
-  std::vector<int64_t> sizes = {9, 9, 9, 9, 9}; // what an earlier call left
+  std::vector<int64_t> sizes = {9, 9, 9, 9, 9}; // sizes of an earlier call
   Status status = broadcastSizes("x", given, full, sizes);
   return status ? shapeText(sizes) : status.error().message;
 }
@@ -45,7 +45,7 @@ TEST(Spread, Messages) {
             "x: expected a rank of 0 to 1, sizes of 1 or [4], found shape [4, 4]");
 }
 
-/// `source` of sizes `from` in sizes `to`.
+/// `source` with sizes `from`, broadcast to sizes `to`.
 static std::vector<int32_t> copied(std::vector<int64_t> from, std::vector<int64_t> to,
                                    std::vector<int32_t> source) {
   size_t count = 1;

@@ -1,8 +1,9 @@
-//===- CacheFolderTest.cpp - What later processes need not do again -*- C++ -*-===//
+//===- CacheFolderTest.cpp - Files kept for later processes -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The folder does not grow without end, and what was used last stays.
+// Tests that the folder has a limited size, and that recently used files are
+// kept.
 #include "heddle/Support/CacheFolder.h"
 #include "TemporaryFolder.h"
 
@@ -22,7 +23,7 @@ struct CacheFolder : testing::Test {
   fs::path home = temporary.path() / "new";
   void SetUp() override { setenv("XDG_CACHE_HOME", home.c_str(), 1); }
 
-  /// Keeps ten bytes that were used `hours` ago.
+  /// Stores ten bytes whose last use was `hours` ago.
   std::string keep(const std::string &name, int hours) {
     std::string path = cacheDirectory() + "/" + name;
     keepInCache(path, "0123456789");
@@ -57,7 +58,8 @@ TEST_F(CacheFolder, WhatWasOfUseStays) {
   EXPECT_THAT(names(), testing::ElementsAre("a-1"));
 }
 
-/// What is kept is code: whoever may write to the folder would run it as this user.
+/// Cached files contain code, so any user with write access to the folder could run code as this
+/// user.
 TEST_F(CacheFolder, AFolderOfOthersIsNotUsed) {
   const fs::path folder = home / "heddle";
   const std::string path = keep("a-1", 1);

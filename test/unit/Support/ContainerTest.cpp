@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Identical bytes, aligned members, files that are replaced whole or not at
-// all, every single changed byte found, and members past 4 GiB.
+// Tests identical bytes, aligned members, atomic replacement of files,
+// detection of every changed byte, and members beyond 4 GiB.
 
 #include "heddle/Support/Container.h"
 #include "TemporaryFolder.h"
@@ -27,7 +27,7 @@ std::string textOf(std::span<const std::byte> bytes) {
 
 const std::string repeated(500, 'r');
 
-/// Members of each kind, one of them empty, one on a page; memory holds none deflated.
+/// Members of each kind, one empty and one page-aligned. In memory, no member is deflated.
 ContainerWriter smallContainer() {
   ContainerWriter writer;
   writer.add("heddle.json", bytesOf("{\"heddle\":1}"));
@@ -57,7 +57,7 @@ std::string problem(std::string_view file) {
   return reader->check().error().message;
 }
 
-/// The checksum by its definition, a bit at a time, of any length and at any address.
+/// Compares the checksum with its definition, bit by bit, for any length and address.
 TEST(Container, ChecksumIsTheDefinition) {
   std::vector<std::byte> bytes(1100);
   uint32_t state = 9;
@@ -125,7 +125,8 @@ TEST(Container, FilesHoldDeflatedMembers) {
   EXPECT_EQ(member.size, 500u);
   EXPECT_LT(member.stored, 50u);
   EXPECT_EQ(textOf(*reader->read(member)), repeated);
-  // Nor what would be longer, nor what is not asked for.
+  // Members that deflation would lengthen are not deflated, and neither are others unless
+  // requested.
   for (const char *name : {"heddle.json", "empty", "short", "weights.bin"})
     EXPECT_FALSE(reader->find(name)->isDeflated) << name;
   EXPECT_EQ(textOf(*reader->read(*reader->find("short"))), "s");
@@ -133,13 +134,13 @@ TEST(Container, FilesHoldDeflatedMembers) {
   auto inMemory = ContainerReader::read(memory->bytes(), "m.heddle");
   ASSERT_TRUE(inMemory);
   EXPECT_EQ(textOf(inMemory->data(*inMemory->find("repeated"))), repeated);
-  // Kernels read past the end of the weights.
+  // Kernels read past the end of the weights, where there must be slack.
   EXPECT_EQ(file->bytes().data()[file->bytes().size() + MappedBytes::slack - 1], std::byte(0));
 }
 
 TEST(Container, MemoryGrowsWithItsContents) {
   MappedBytes memory;
-  ASSERT_TRUE(memory.grow(100)); // of none
+  ASSERT_TRUE(memory.grow(100)); // the memory is empty
   memory.writable()[99] = std::byte(7);
   ASSERT_TRUE(memory.grow(5 << 20));
   EXPECT_EQ(memory.bytes().size(), size_t{5 << 20});
@@ -160,7 +161,7 @@ TEST(Container, MappedBytesBeginAtAHugePage) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(bytes->bytes().data()) % (2 << 20), 0u);
 }
 
-/// Whether the file can be read, and what its deflated member holds is as it was.
+/// Whether the file can be read and its deflated member has its original contents.
 bool holdsTheSame(const std::string &file) {
   auto reader = ContainerReader::read(bytesOf(file), "m.heddle");
   if (!reader || !reader->find("repeated"))
@@ -169,7 +170,7 @@ bool holdsTheSame(const std::string &file) {
   return data && textOf(*data) == repeated;
 }
 
-/// Some bits of what is deflated mean nothing, such as those that fill up the last byte.
+/// Some bits of deflated data have no meaning, such as the bits that fill the last byte.
 TEST(Container, EveryChangeIsFound) {
   const std::string file = smallFile();
   ASSERT_EQ(problem(file), "");
@@ -199,14 +200,15 @@ TEST(Container, EveryOtherLengthIsFound) {
             "bytes at byte 4096 in a file of 4200");
 }
 
-/// A header promises more than deflation can make of its bytes, or than a reader would allocate.
+/// A header claims a size that deflation cannot produce from its bytes, or that a reader would not
+/// allocate.
 TEST(Container, DeflatedMembersLieAboutTheirSize) {
   const std::string file = smallFile();
   const size_t header = file.find("repeated") - 30;
   for (uint32_t size : {0u, 1u, 499u, 501u, 100'000u, 0x10000001u, 0xfffffffeu}) {
     std::string changed = file;
     std::memcpy(&changed[header + 22], &size, 4);
-    // The directory tells the same.
+    // The directory has the same size.
     std::memcpy(&changed[changed.rfind("repeated") - 22], &size, 4);
     ASSERT_THAT(problem(changed), HasSubstr("member repeated")) << size;
   }
@@ -236,8 +238,8 @@ TEST(Container, ForeignFilesAreNamed) {
 }
 
 TEST(Container, HostileHeadersStayInside) {
-  // Every field of headers, directory and end records takes absurd values; none may lead outside
-  // the file.
+  // Sets every field of headers, directory and end records to extreme values. None of them may lead
+  // outside the file.
   const std::string file = smallFile();
   for (size_t i = 0; i + 4 <= file.size(); ++i)
     for (uint32_t value :
@@ -261,7 +263,7 @@ TEST(Container, AnErrorLeavesTheOldFile) {
   EXPECT_EQ(textOf(MappedBytes::openFile(path)->bytes()), "old");
   EXPECT_TRUE(smallContainer().writeFile(path));
   EXPECT_EQ(textOf(MappedBytes::openFile(path)->bytes()), smallFile());
-  // Nothing is left beside it.
+  // No other file is left.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
@@ -291,7 +293,7 @@ TEST(Container, BadMembersAreNotWritten) {
 }
 
 TEST(Container, MembersPastFourGigabytes) {
-  // Zero pages are shared until they are written: this takes little memory.
+  // Zero pages are shared until they are written, so this needs little memory.
   constexpr uint64_t large = (uint64_t(1) << 32) + 5;
   ContainerWriter writer;
   auto mark = [](std::span<std::byte> data) -> Status {
@@ -308,7 +310,7 @@ TEST(Container, MembersPastFourGigabytes) {
   EXPECT_EQ(reader->data(*reader->find("large")).back(), std::byte(42));
   EXPECT_EQ(textOf(reader->data(*reader->find("after"))), "beyond");
   EXPECT_TRUE(reader->checkMember(*reader->find("after")));
-  // The 64-bit records are compared as all others are.
+  // The 64-bit records are compared like all others.
   auto file = memory->writable();
   for (size_t i = reader->find("after")->offset + 6; i < file.size(); ++i) {
     file[i] ^= std::byte(1);

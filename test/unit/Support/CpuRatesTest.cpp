@@ -1,9 +1,9 @@
-//===- CpuRatesTest.cpp - Measured rates and where they are kept --*- C++ -*-===//
+//===- CpuRatesTest.cpp - Measured rates and their cache file -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The probe finds what the processor has, and a file that is damaged is worth
-// no more than none.
+// Tests that the probe detects the processor's features, and that a damaged
+// file is treated as missing.
 #include "heddle/Support/CpuRates.h"
 #include "TemporaryFolder.h"
 
@@ -46,7 +46,8 @@ TEST(CpuRates, TextThereAndBack) {
     EXPECT_FALSE(parseRates(damaged, read)) << damaged;
 }
 
-/// The first call of a process measures and writes; a place that cannot be written is no error.
+/// The first call of a process measures and writes a file. A location that is not writable is no
+/// error.
 TEST(CpuRates, AreKeptInTheCacheFolder) {
   namespace fs = std::filesystem;
   test::TemporaryFolder home;

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What every row must keep for those that ask it, and sizes of panels.
+// Tests the invariants of every row, and sizes of panels.
 #include "heddle/Support/Formats.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,8 @@ TEST(Formats, HaveNamesAndProductsOfTheirOwn) {
     EXPECT_GT(row.error, 0);
     EXPECT_EQ(row.scales > 0, row.scaleGroup > 0);
     EXPECT_EQ(row.scales > 0, row.groupScales > 0);
-    // Scales of rows and of weights meet in a sum: they have one group, which no sum is cut in.
+    // Scales of rows and of weights are combined in a sum: their groups are equal, and blocks of
+    // sums contain whole groups.
     EXPECT_EQ(row.sumsGroups(), formatOf(row.weights).holdsScales());
     if (row.sumsGroups()) {
       EXPECT_EQ(row.scaleGroup, formatOf(row.weights).group);
@@ -64,7 +65,7 @@ TEST(Formats, HaveNamesAndProductsOfTheirOwn) {
   EXPECT_EQ(formatNames(", "), "f32, bf16, f16, f16-sum, int8, int4");
 }
 
-/// What other products are rounded to is a format too: that of their weights.
+/// The type to which other products are rounded has a format too, with weights of this type.
 TEST(Formats, OtherProductsHaveAFormat) {
   for (const NumberFormat &row : numberFormats) {
     EXPECT_EQ(formatOfWeights(row.others).weights, row.others);

@@ -1,8 +1,9 @@
-//===- GgufTest.cpp - GGUF files, good and hostile ------------------------===//
+//===- GgufTest.cpp - GGUF files, valid and hostile -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files are made of bytes, so that each count, length, type and offset can lie.
+// Builds files from bytes, so that each count, length, type and offset can be
+// wrong.
 
 #include "GgufFile.h"
 #include "TemporaryFolder.h"
@@ -20,7 +21,7 @@ namespace {
 
 Expected<Gguf> openBytes(const std::string &bytes) {
   TemporaryFolder folder;
-  return Gguf::open(folder.write("m.gguf", bytes)); // which stays mapped
+  return Gguf::open(folder.write("m.gguf", bytes)); // the file stays mapped
 }
 
 std::string problem(const std::string &bytes) {
@@ -37,16 +38,16 @@ constexpr auto number64 = GgufFile::number<uint64_t>;
 std::string value(std::string_view key, GgufType type, const std::string &bytes) {
   return GgufFile::text(key) + GgufFile::type(type) + bytes;
 }
-/// A file of one value.
+/// A file with one value.
 std::string withValue(GgufType type, const std::string &bytes) {
   return GgufFile::bytes(3, 0, 1, value("k", type, bytes), "");
 }
-/// A file of one or two tensors.
+/// A file with one or more tensors.
 std::string withTensor(const std::string &infos, const std::string &data, uint64_t count = 1) {
   return GgufFile::bytes(3, count, 0, infos, data);
 }
 
-/// Values of all types, and three tensors.
+/// A file with values of all types and three tensors.
 GgufFile all() {
   GgufFile file;
   file.raw("u8", GgufFile::type(GgufType::U8) + "\xff")
@@ -224,14 +225,14 @@ TEST(Gguf, HostileTensorsAreErrors) {
             "t: expected each tensor once, found it twice");
   EXPECT_EQ(problem(withTensor(info("b", {8}, 0, 32) + info("a", {16}, 0, 0), data, 2)),
             "b: expected data from byte 64 on, where the tensor before it ends, found 32");
-  // An unknown type is listed, and refused where it is asked for.
+  // An unknown type is listed, and rejected when it is read.
   auto unknown = openBytes(withTensor(info("t", {16}, 4, 0), data));
   ASSERT_TRUE(unknown) << unknown.error().message;
   EXPECT_EQ(unknown->tensors()[0].type, "type 4");
 }
 
-/// What is cut anywhere is an error, or lacks only bytes that fill up the last tensor's place; what
-/// has another byte anywhere does not crash.
+/// A file truncated anywhere is an error, or lacks only bytes that pad the last tensor. A file with
+/// any changed byte does not crash the reader.
 TEST(Gguf, FilesCutAnywhere) {
   GgufFile small;
   small.add("t", "ab")
@@ -264,7 +265,7 @@ TEST(Gguf, FilesAreKnownByTheirFirstBytes) {
   const std::string bytes = GgufFile().bytes();
   for (const char *name : {"sha256-0a1b", "model.GGUF", "m.gguf"})
     EXPECT_TRUE(isGguf(folder.write(name, bytes))) << name;
-  EXPECT_TRUE(isGguf(folder.write("broken.gguf", "x"))); // reading it says what is wrong with it
+  EXPECT_TRUE(isGguf(folder.write("broken.gguf", "x"))); // reading it reports the error
   EXPECT_FALSE(isGguf(folder.write("model.bin", "GGU")));
   EXPECT_FALSE(isGguf(folder.path().string()));
   std::filesystem::create_symlink("sha256-0a1b", folder / "link");
@@ -305,7 +306,7 @@ TEST(GgufVocabulary, EndsGoByKeysAndNames) {
   EXPECT_EQ(endsOf({"<|im_end|>", "a", "b"}, GgufFile().add("tokenizer.ggml.eos_token_id", 2u)),
             (Ids{2, 0}));
   EXPECT_EQ(endsOf({"a", "b"}, GgufFile().add("tokenizer.ggml.fim_pad_token_id", 1u)), Ids{1});
-  EXPECT_EQ(endsOf({"a", "<PAD>", "<|fim_pad|>"}), Ids{1}); // the first of the names
+  EXPECT_EQ(endsOf({"a", "<PAD>", "<|fim_pad|>"}), Ids{1}); // the first of these names
   EXPECT_EQ(endsOf({"<|fim_prefix|>", "<|file_sep|>"}), Ids{1});
 }
 
@@ -317,7 +318,7 @@ TEST(GgufVocabulary, SomeNamesMeanAnotherThingTogether) {
   EXPECT_EQ(endsOf({"</s>", "<|tool_response>"}), Ids{1});
 }
 
-/// The name says what a token is, whatever its kind in the file.
+/// The name determines the kind of a token, whatever its kind in the file.
 TEST(GgufVocabulary, NamesRuleOverKinds) {
   const std::vector<std::string> tokens{"<|im_end|>", "<|channel|>", "a"};
   auto gguf = openBytes(GgufFile().add("tokenizer.ggml.tokens", tokens).bytes());

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each allocation of a call fails once: the call returns an error, and no exception
-// meets noexcept, which would end the process.
+// Lets each allocation of a call fail once. The call returns an error, and no
+// exception reaches a noexcept function, which would end the process.
 
 #include "heddle/Support/Json.h"
 
@@ -14,7 +14,7 @@
 
 using namespace heddle;
 
-/// How many allocations of this thread succeed before one fails; negative: all do.
+/// Number of allocations of this thread that succeed before one fails; negative: all succeed.
 static thread_local int64_t untilFailure = -1;
 
 void *operator new(size_t size) {

@@ -1,10 +1,10 @@
-//===- OutputFileTest.cpp - Files appear whole or not at all ---*- C++ -*-===//
+//===- OutputFileTest.cpp - Atomic writing of files ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writing beside the place and renaming, and what is left after a failure. All that
-// Heddle writes goes this way, so what it keeps (permissions, links, the old file on
-// failure) is kept everywhere.
+// Tests writing to a temporary file and renaming it, and the state after a
+// failure. Heddle writes all files in this way, so permissions, links and, on
+// failure, the old file are always preserved.
 
 #include "ScratchFolder.h"
 
@@ -31,7 +31,7 @@ TEST_F(AtomicFileTest, TheOldFileStaysUntilTheNewOneIsWhole) {
   {
     auto abandoned = AtomicFile::create(path);
     ASSERT_TRUE(abandoned && abandoned->write("half"));
-    auto other = AtomicFile::create(path); // of the same process, at the same time
+    auto other = AtomicFile::create(path); // by the same process, at the same time
     ASSERT_TRUE(other && other->write("new"));
     EXPECT_EQ(read(path), "old");
     ASSERT_TRUE(other->commit());
@@ -40,7 +40,7 @@ TEST_F(AtomicFileTest, TheOldFileStaysUntilTheNewOneIsWhole) {
   EXPECT_EQ(files(), 1);
 }
 
-/// A process that was killed had the same number (in a container it is always 1) and left its names.
+/// A killed process had the same id (always 1 in a container) and left files with its names.
 TEST_F(AtomicFileTest, NamesThatOthersLeftAreNoObstacle) {
   const std::string before = (folder / "file").string() + "." + std::to_string(getpid()) + ".";
   for (int serial = 0; serial < 100; ++serial)
@@ -51,7 +51,7 @@ TEST_F(AtomicFileTest, NamesThatOthersLeftAreNoObstacle) {
   EXPECT_EQ(files(), 101);
 }
 
-/// What a handler of signals removes, and what a killed process leaves: nothing.
+/// A signal handler removes unfinished files, and a killed process leaves none.
 TEST_F(AtomicFileTest, AnUnfinishedFileLeavesNothing) {
   auto file = AtomicFile::create(folder / "file");
   ASSERT_TRUE(file && file->write("half"));
@@ -81,7 +81,7 @@ TEST_F(AtomicFileTest, LinksAreFollowed) {
   fs::create_directories(folder / "there");
   fs::create_symlink("there/file", folder / "link");
   fs::create_symlink("link", folder / "second");
-  for (const char *text : {"made", "replaced"}) { // the file is missing at first
+  for (const char *text : {"made", "replaced"}) { // the file does not exist at first
     ASSERT_TRUE(replaceFile(folder / "second", text));
     EXPECT_EQ(read(folder / "there" / "file"), text);
     EXPECT_TRUE(fs::is_symlink(folder / "second") && fs::is_symlink(folder / "link"));

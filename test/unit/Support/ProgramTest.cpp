@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program survives its text; a damaged text is an error, whatever is damaged.
+// Tests that a program survives conversion to text and back, and that any
+// damaged text is an error.
 
 #include "TestProgram.h"
 
@@ -31,7 +32,7 @@ TEST(Program, TextIsStableAndComplete) {
   EXPECT_EQ(program->findFunction("decode"), nullptr);
 }
 
-/// The error after `change` was made to the JSON of the test program.
+/// The error after `change` was applied to the JSON of the test program.
 std::string errorAfter(const std::function<void(Json &)> &change) {
   Json json = Json::parse(toJson(testProgram()));
   change(json);

@@ -1,8 +1,8 @@
-//===- ScratchFolder.h - Files of one test ---------------------*- C++ -*-===//
+//===- ScratchFolder.h - Temporary folder of a test ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For tests that count and compare what is written.
+// A fixture for tests that count and compare written files.
 #pragma once
 
 #include "TemporaryFolder.h"

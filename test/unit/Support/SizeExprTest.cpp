@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Folding, text in both directions, values and their limits, hostile text.
+// Tests folding, text in both directions, values and their limits, and hostile
+// text.
 
 #include "heddle/Support/SizeExpr.h"
 
@@ -88,7 +89,7 @@ TEST(SizeExpr, SurvivesHostileDepth) {
   EXPECT_FALSE(SizeExpr::parse(nested));
 }
 
-/// A random expression; its value is computed beside it without folding.
+/// A random expression, and its value computed without folding.
 std::pair<SizeExpr, int64_t> randomExpr(std::mt19937 &random, const Dimensions &dims, int depth) {
   if (depth == 0) {
     if (random() % 2)

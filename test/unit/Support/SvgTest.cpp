@@ -1,8 +1,8 @@
-//===- SvgTest.cpp - Drawings and pages that need nothing beside them -----===//
+//===- SvgTest.cpp - Self-contained drawings and pages --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words that look like markup, short numbers, and axes with round marks.
+// Tests words that look like markup, short numbers, and axes with round marks.
 
 #include "heddle/Support/Svg.h"
 
@@ -75,6 +75,6 @@ TEST(Svg, BreaksLinesAtSpacesAndInsideLongWordsOnly) {
   EXPECT_EQ(svg::lines("ab cd e", 10, 4 * letter), (Lines{"ab", "cd e"}));
   EXPECT_EQ(svg::lines("a bcdefg h", 10, 4 * letter), (Lines{"a", "bcde", "fg h"}));
   EXPECT_EQ(svg::lines("ééé", 10, 2 * letter), (Lines{"éé", "é"}));
-  EXPECT_EQ(svg::lines("abc", 10, 0), (Lines{"a", "b", "c"})); // a letter a line is the least
+  EXPECT_EQ(svg::lines("abc", 10, 0), (Lines{"a", "b", "c"})); // at least one letter for each line
   EXPECT_EQ(svg::lines("", 10, 40), (Lines{""}));
 }

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program that uses every field; its kernels have no code.
+// A program that uses every field. Its kernels have no code.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -47,7 +47,7 @@ inline Function testFunction() {
   return f;
 }
 
-/// Weights: [32, 64] in panels at byte 0, a vector of 20 at byte 8192.
+/// A program with weights: [32, 64] in panels at byte 0, and a vector of 20 at byte 8192.
 inline Program testProgram() {
   Program program;
   program.functions.push_back(testFunction());

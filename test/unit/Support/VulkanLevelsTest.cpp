@@ -1,8 +1,8 @@
-//===- VulkanLevelsTest.cpp - What kernels need of a device ---------------===//
+//===- VulkanLevelsTest.cpp - Device features that kernels need -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules are written by hand, as words.
+// Tests modules written by hand as words.
 #include "heddle/Support/VulkanLevels.h"
 #include "heddle/Support/SpirvFacts.h"
 
@@ -11,7 +11,7 @@
 using namespace heddle;
 
 namespace {
-/// A module of these instructions, each an opcode and its operands.
+/// A module with these instructions, each an opcode and its operands.
 std::vector<uint32_t> moduleOf(std::initializer_list<std::vector<uint32_t>> instructions) {
   std::vector<uint32_t> words = {0x07230203, 0x00010300, 0, 100, 0};
   for (const std::vector<uint32_t> &one : instructions) {
@@ -46,16 +46,16 @@ TEST(VulkanLevels, ShufflesNeedSubgroupsThatHoldBoth) {
     VulkanVariant variant;
     EXPECT_TRUE(findNeeds(moduleOf({{capability, 65},
                                     {typeInt, 1, 32, 0},
-                                    {constant, 1, 10, 3}, // the subgroup's scope
+                                    {constant, 1, 10, 3}, // scope of the subgroup
                                     {constant, 1, 11, mask},
                                     {shuffleXor, 2, 12, 10, 9, 11}}),
                           subgroup, variant));
     return variant.features;
   };
-  EXPECT_THAT(needsOf(2, 0), testing::ElementsAre("subgroupShuffle")); // any device's hold four
+  EXPECT_THAT(needsOf(2, 0), testing::ElementsAre("subgroupShuffle")); // every device has four
   EXPECT_THAT(needsOf(4, 0), testing::ElementsAre("subgroupShuffle", "subgroupSize8"));
   EXPECT_THAT(needsOf(12, 0), testing::ElementsAre("subgroupShuffle", "subgroupSize16"));
-  EXPECT_THAT(needsOf(12, 32), testing::ElementsAre("subgroupShuffle")); // the size is asked for
+  EXPECT_THAT(needsOf(12, 32), testing::ElementsAre("subgroupShuffle")); // the size is required
 }
 
 TEST(VulkanLevels, ShapesAreThoseOfTheMatrixTypes) {

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small modules by hand go the way of a kernel: to words, to what they need, to a
-// file, and to the device at that level. Where it lacks the level they are skipped.
+// Converts small hand-written modules like kernels: to words, needs and a file,
+// and runs them on the device at their level. Levels that the device lacks are
+// skipped.
 
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 #include "heddle/Support/Artifact.h"
@@ -38,7 +39,7 @@ protected:
   VulkanDeviceInfo info;
 };
 
-/// A module at a way of running a level. Memory is an array of vec4 at binding 0; `body` has its
+/// A module for a variant of a level. Memory is an array of vec4 at binding 0. `body` uses its
 /// pointer `%memory` and the number `%i` of the invocation.
 std::vector<uint32_t> wordsOf(const GpuTarget &target, const std::string &memoryModel,
                               int64_t lanes, const std::string &body) {
@@ -67,7 +68,7 @@ std::vector<uint32_t> wordsOf(const GpuTarget &target, const std::string &memory
   return *words;
 }
 
-/// "%NAME = AccessChain" to a vec4 of the memory.
+/// Defines `name` as a pointer to a vec4 of the memory.
 std::string placeAt(const std::string &name, const std::string &index) {
   return "    " + name + " = spirv.AccessChain %memory[%zero, " + index +
          "] : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0]), Block>, "
@@ -77,7 +78,7 @@ std::string constant(const std::string &name, int64_t value) {
   return "    " + name + " = spirv.Constant " + std::to_string(value) + " : i32\n";
 }
 
-/// Runs one workgroup of a module at `level` over `memory`; the variant tells what it needed.
+/// Runs one workgroup of a module at `level` over `memory`. Returns the variant with its needs.
 VulkanVariant runAt(int level, const std::vector<uint32_t> &words, int64_t lanes, int64_t subgroup,
                     std::span<std::byte> memory) {
   Kernel kernel;
@@ -152,7 +153,7 @@ TEST_F(LevelTest, ProductsOfMatrices) {
     const std::string a = type(m, k, "f16", "MatrixA"), b = type(k, n, "f16", "MatrixB"),
                       c = type(m, n, "f32", "MatrixAcc"),
                       place = "!spirv.ptr<vector<4xf32>, StorageBuffer>";
-    // In vec4: left, right (n x k), sums.
+    // Positions in vec4: left, right (n x k), sums.
     const int64_t atRight = m * k / 8, atSums = atRight + n * k / 8;
     const std::string body =
         constant("%right", atRight) + constant("%sums", atSums) + constant("%depth", k / 8) +
@@ -213,9 +214,9 @@ TEST(GpuTarget, ProductsThatMatrixUnitsTake) {
   EXPECT_FALSE(square.matrixOf(DType::F32, DType::F32));
   ASSERT_TRUE(square.matrixOf(DType::BF16, DType::BF16));
   EXPECT_EQ(matrixText(*square.matrixOf(DType::BF16, DType::BF16)), "bf16 16x16x16");
-  EXPECT_FALSE(square.matrixOf(DType::F32, DType::BF16)); // rows are rounded by a kernel before
+  EXPECT_FALSE(square.matrixOf(DType::F32, DType::BF16)); // another kernel rounds the rows before
   EXPECT_FALSE((*findGpuTarget("1-dot"))->matrixOf(DType::I8, DType::I8));
-  // A subgroup has 8 rows in each of its invocations, four of which lie side by side.
+  // Each invocation of a subgroup has 8 rows, and four invocations are next to each other.
   for (const GpuTarget &target : gpuTargets())
     if (target.matrixTiles) {
       EXPECT_EQ(target.matrixTiles->linearRows % (8 * target.subgroup / 4), 0) << target.name();

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What leaves the compiler for a CPU: vectors of the right width, equal bytes
-// for equal modules, and nothing that a library would have to supply.
+// Tests the compiler's output for CPUs: vectors of the right width, equal bytes
+// for equal modules, and no imports from libraries.
 
 #include "heddle/Target/ObjectCode.h"
 
@@ -27,7 +27,7 @@
 
 using namespace heddle;
 
-/// x * x + x on 16 lanes.
+/// x * round(x) + x on 16 lanes.
 static const char *square = R"(
 func.func @square(%p: !llvm.ptr) {
   %x = llvm.load %p {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
@@ -82,8 +82,8 @@ TEST(ObjectCode, EqualModulesGiveEqualBytes) {
   EXPECT_EQ(std::string(a->data() + 1, 3), "ELF");
 }
 
-/// Whether the same bytes are linked where the system has no files in memory, and nothing is left in the
-/// folder for temporary files.
+/// Whether linking gives equal bytes on a system without files in memory, and leaves no file in the
+/// temporary folder.
 static bool linksWithoutMemory(const std::string &object, const std::vector<char> &expected) {
   const test::TemporaryFolder folder;
   setenv("TMPDIR", folder.path().c_str(), 1);
@@ -102,7 +102,7 @@ static bool linksWithoutMemory(const std::string &object, const std::vector<char
 }
 
 TEST(ObjectCode, LinksInAFolderWhereMemoryHasNoFiles) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe"; // no lock of another thread is inherited
+  testing::GTEST_FLAG(death_test_style) = "threadsafe"; // inherits no lock of another thread
   Parsed parsed(square);
   auto object = emitCpuObject(*parsed.module, *findCpuTarget("x86-64-v3"));
   ASSERT_TRUE(static_cast<bool>(object)) << object.error().message;
@@ -112,7 +112,7 @@ TEST(ObjectCode, LinksInAFolderWhereMemoryHasNoFiles) {
               "");
 }
 
-/// Without fused multiply-add LLVM would call fmaf: the linker refuses.
+/// Without fused multiply-add LLVM would call fmaf, which the linker rejects.
 TEST(ObjectCode, RefusesFunctionsOfALibrary) {
   Parsed parsed(square);
   auto object = sharedObject(*parsed.module, *findCpuTarget("x86-64-v2"));

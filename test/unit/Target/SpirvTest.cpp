@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The words are those of a SPIR-V 1.3 binary, hold no names, keep the
-// decorations that matter, and are the same each time.
+// Tests that the words are a SPIR-V 1.3 binary without names and with the
+// required decorations, and that they are reproducible.
 
 #include "heddle/Target/Spirv.h"
 
@@ -36,7 +36,7 @@ static std::vector<uint32_t> wordsOf(const char *text) {
   return *words;
 }
 
-/// Instructions with this opcode.
+/// Number of instructions with this opcode.
 static int count(const std::vector<uint32_t> &words, uint32_t opcode) {
   int found = 0;
   for (size_t i = 5; i < words.size(); i += words[i] >> 16)

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a folder's template and its special tokens stand.
+// Tests where a folder stores its templates and special tokens.
 #include "heddle/Templates/ChatTemplate.h"
 
 #include "GgufFile.h"
@@ -78,7 +78,8 @@ TEST_F(ChatTemplateTest, ConfigMayHoldSeveral) {
   EXPECT_EQ(render("rag"), "b");
 }
 
-/// The choice of Transformers: tool_use where tools are given, an empty list too, else default.
+/// Selects templates like Transformers: tool_use if there are tools, even an empty list, otherwise
+/// default.
 TEST_F(ChatTemplateTest, ToolsChooseTheirTemplate) {
   write("chat_template.jinja", "{{ messages[0].tools }}plain");
   const Json tools = {{"tools", {{{"type", "function"}}}}}, documents = {{"documents", {"a"}}};
@@ -157,7 +158,7 @@ TEST_F(ChatTemplateTest, SurvivesTheCompiledFile) {
             "m: tokens.a: expected a string, found 1");
 }
 
-/// Tokens of a GGUF file are named by ids; -1 and its like name none.
+/// Tokens of a GGUF file are given by ids. Invalid ids such as -1 name no token.
 TEST_F(ChatTemplateTest, GgufFilesNameTokensByTheirIds) {
   using test::GgufFile;
   GgufFile file;

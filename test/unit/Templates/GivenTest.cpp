@@ -1,8 +1,9 @@
-//===- GivenTest.cpp - What of a text the template did not write --*- C++ -*-===//
+//===- GivenTest.cpp - Parts of a text from variables -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each operation on texts: brackets stand around what is given.
+// Tests each operation on texts. Brackets mark the given parts, which come from
+// variables instead of the template.
 #include "heddle/Templates/Template.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ std::string marked(const std::string &text, const Json &given) {
   return result + made->text.substr(done);
 }
 
-/// With x = "ab c", l = ["p", "q"] and d = {"k": "v"}.
+/// Renders with x = "ab c", l = ["p", "q"] and d = {"k": "v"}.
 std::string marked(const std::string &text) {
   return marked(text, {{"x", "ab c"}, {"l", {"p", "q"}}, {"d", {{"k", "v"}}}, {"n", 7}});
 }
@@ -90,7 +91,8 @@ TEST(Given, RolesThatAreWordsAreTheTemplates) {
 
 } // namespace
 
-/// Parts that are given take memory too: a text of letters that each are one would take nine times its size.
+/// Given parts count as memory: a text in which every letter is a separate part takes nine times
+/// its size.
 TEST(Given, CountsItsPartsAsMemory) {
   const std::string spotted = "{% set ns = namespace(s='') %}{% for i in range(200) %}"
                               "{% set ns.s = ns.s ~ '-' ~ x %}{% endfor %}";
@@ -99,7 +101,7 @@ TEST(Given, CountsItsPartsAsMemory) {
         "([0] * 400) | join(ns.s)", "ns.s.join(['a'] * 400)", "'a'.join([ns.s] * 400)"}) {
     const auto parsed = Template::parse(spotted + "{{ (" + operation + ") | length }}", "t");
     ASSERT_TRUE(parsed) << parsed.error().message;
-    // The text alone is 160,000 bytes; the parts of it that are given are 80,000 times 8.
+    // The text alone has 160,000 bytes, and its given parts take 80,000 times 8 bytes.
     const auto made = parsed->renderParts(Json::object(), {{"x", "a"}}, {.bytes = 800'000});
     ASSERT_FALSE(made) << operation;
     EXPECT_EQ(made.error().message,

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Seven hundred small templates, and templates of each family's kind on several
-// conversations. What jinja2 refuses is an error of one line here.
-// test/templates/make.py wrote what is expected.
+// Compares seven hundred small templates, and templates of each model family on
+// several conversations, with jinja2. An error of jinja2 is a one-line error
+// here. test/templates/make.py writes the expected values.
 #include "heddle/Support/Json.h"
 #include "heddle/Templates/Template.h"
 
@@ -32,7 +32,7 @@ Json jsonOf(const fs::path &path) {
   return json ? *json : Json();
 }
 
-/// The fourth of March 2026, a Wednesday, 05:06:07.
+/// Wednesday, 4 March 2026, 05:06:07.
 RenderOptions atFixedTime() {
   std::tm time{};
   time.tm_year = 126;
@@ -46,7 +46,7 @@ RenderOptions atFixedTime() {
   return {.now = time};
 }
 
-/// What jinja2 gave, or null for an error.
+/// Expects the output of jinja2; null means an error.
 void expectText(const std::string &source, const Json &variables, const Json &expected) {
   auto read = Template::parse(source, "t");
   auto text = read ? read->render(variables, atFixedTime()) : Expected<std::string>(read.error());
@@ -81,7 +81,7 @@ TEST(TemplateGoldens, Chats) {
     }
 }
 
-/// The limits that a caller gets unasked leave room for what people say.
+/// The default limits are sufficient for long conversations.
 TEST(TemplateGoldens, LongConversations) {
   Json messages = Json::array();
   for (int i = 0; i < 1000; ++i)

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What templates may not do, and what is said then. GoldenTest compares texts.
+// Tests forbidden operations of templates and their errors. GoldenTest compares
+// texts.
 #include "heddle/Templates/Template.h"
 
 #include <gtest/gtest.h>
@@ -140,7 +141,8 @@ TEST(Template, EndsWhateverItSays) {
   }
 }
 
-/// Where a search took the product of two lengths, each of these would go on for a minute and more.
+/// If the time of a search were the product of two lengths, each of these would run for more than a
+/// minute.
 TEST(Template, LongTextsAreSearchedOnce) {
   const std::string made =
       "{% set needle = 'a' * 1000000 ~ 'c' %}{% set hay = 'a' * 2000000 ~ 'b' %}";

@@ -1,9 +1,9 @@
-//===- ComponentsTest.cpp - Each part of a tokenizer alone -------*- C++ -*-===//
+//===- ComponentsTest.cpp - Components of a tokenizer ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Normalizers, pre-tokenizers, decoders, post-processors and added tokens, one at a
-// time, with every option and its default.
+// Tests normalizers, pre-tokenizers, decoders, post-processors and added tokens
+// separately, with every option and its default.
 #include "Components.h"
 #include "AddedTokens.h"
 
@@ -17,7 +17,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-/// A component of JSON text, by its reader; the file of an error is t.json.
+/// Reads a component from JSON text. Errors name the file t.json.
 template <typename Component>
 Expected<std::unique_ptr<Component>>
 read(const std::string &json, Expected<std::unique_ptr<Component>> (*reader)(const JsonField &)) {
@@ -49,7 +49,7 @@ Texts piecesOf(const std::string &json, std::string_view text) {
   return result;
 }
 
-/// "a|b": what a decoder leaves of tokens.
+/// The texts that a decoder returns for tokens, joined as "a|b".
 std::string decoded(const std::string &json, Texts tokens) {
   auto decoder = read(json, readDecoder);
   if (!decoder)
@@ -73,7 +73,7 @@ TEST(Normalizers, BertCleansSpacesAndLowers) {
             "abc");
   EXPECT_EQ(normalized(all, "x語y"), "x 語 y");
   EXPECT_EQ(normalized(all, "Élan"), "elan");
-  EXPECT_EQ(normalized(all, "かな"), "かな"); // no ideographs
+  EXPECT_EQ(normalized(all, "かな"), "かな"); // not ideographs
 }
 
 TEST(Normalizers, BertWithoutItsSteps) {
@@ -227,7 +227,7 @@ TEST(PreTokenizers, ExpressionsThatAreScannedAndThatIcuSearches) {
   const std::string_view text = "We'll  pay 12 €, ok\n\n x";
   const Texts expected = {"We", "'ll", " ", " pay", " 12", " €,", " ok", "\n\n", " x"};
   EXPECT_EQ(split(gpt2, text), expected);
-  // The same in brackets is another text, so that no scanner knows it.
+  // With brackets the expression differs, so no special scanner matches it.
   EXPECT_EQ(split("(?:" + gpt2 + ")", text), expected);
 }
 
@@ -290,8 +290,8 @@ TEST(Decoders, Metaspace) {
 TEST(Decoders, BytesThatAreNoTextAreMarked) {
   const std::string bytes = R"({"type": "ByteLevel"})";
   EXPECT_EQ(decoded(bytes, {"aĠ", "Ã", "©"}), "a é");
-  EXPECT_EQ(decoded(bytes, {"Ã", "a"}), "\ufffda"); // the first byte of a character alone
-  EXPECT_EQ(decoded(bytes, {"語"}), "語");          // no byte's character: the text itself
+  EXPECT_EQ(decoded(bytes, {"Ã", "a"}), "\ufffda"); // only the first byte of a character
+  EXPECT_EQ(decoded(bytes, {"語"}), "語");          // not the character of a byte: kept as text
   const std::string fallback = R"({"type": "ByteFallback"})";
   EXPECT_EQ(decoded(fallback, {"x", "<0xC3>", "<0xA9>", "y"}), "x|é|y");
   EXPECT_EQ(decoded(fallback, {"<0xc3>", "<0x41>", "z"}), "\ufffd|\ufffd|z");
@@ -329,7 +329,7 @@ TEST(Decoders, Sequences) {
 
 //===- Post-processors ---------------------------------------------------===//
 
-/// A row of tokens that stand for a text.
+/// A row of tokens that represents a text.
 Row rowOf(std::vector<int32_t> ids, int8_t sequence) {
   Row row;
   const size_t count = ids.size();
@@ -344,7 +344,7 @@ Row rowOf(std::vector<int32_t> ids, int8_t sequence) {
   return row;
 }
 
-/// "1 5 2 / 0 0 0": ids and types of all rows, joined.
+/// Ids and types of all rows: "1 5 2 / 0 0 0".
 std::string processed(const std::string &json, bool pair, bool special = true) {
   auto processor = read(json, readPostProcessor);
   if (!processor)
@@ -411,7 +411,7 @@ TEST(PostProcessors, Templates) {
             "t.json: expected at most 100 pieces in single, found 101");
 }
 
-/// The spans of tokens on "ab  c", the second of which begins with one blank and ends with another.
+/// The spans of tokens on "ab  c". The second token begins and ends with a space.
 std::vector<TokenSpan> trimmed(const std::string &json, bool prefix = false) {
   auto processor = read(json, readPostProcessor);
   EXPECT_TRUE(processor) << processor.error().message;
@@ -427,7 +427,7 @@ std::vector<TokenSpan> trimmed(const std::string &json, bool prefix = false) {
 TEST(PostProcessors, ByteLevelTrimsSpans) {
   EXPECT_THAT(trimmed(R"({"type": "ByteLevel", "add_prefix_space": false})"),
               ElementsAre(TokenSpan{1, 2}, TokenSpan{4, 5}));
-  // One blank in front of the first token was put there, and has no place in the text.
+  // The space before the first token was inserted, so it has no position in the text.
   EXPECT_THAT(trimmed(R"({"type": "ByteLevel"})", true),
               ElementsAre(TokenSpan{0, 1}, TokenSpan{4, 5}));
   EXPECT_THAT(trimmed(R"({"type": "ByteLevel", "trim_offsets": false})"),
@@ -444,7 +444,7 @@ TEST(PostProcessors, OneOfASequenceAddsTokens) {
 
 //===- Added tokens ------------------------------------------------------===//
 
-/// "[x]" for an added token x, other pieces as they are.
+/// "[x]" for an added token x; other pieces are unchanged.
 std::string withTokens(const std::string &list, std::string_view text, bool normalized = false) {
   const Json model = Json::parse(R"({"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0}})"),
              file = Json::parse(R"({"added_tokens": [)" + list + "]}");
@@ -479,7 +479,7 @@ TEST(AddedTokens, WordsAndBlanks) {
   EXPECT_EQ(withTokens(right, "a |\u3000 b"), "a [|\u3000 ]b");
   EXPECT_EQ(
       withTokens(R"({"content": "|", "special": true, "lstrip": true, "rstrip": true})", "a | | b"),
-      "a[ | ][| ]b"); // blanks between two tokens belong to the first
+      "a[ | ][| ]b"); // whitespace between two tokens belongs to the first
 }
 
 TEST(AddedTokens, SomeAreLookedForBehindTheNormalizer) {
@@ -487,7 +487,7 @@ TEST(AddedTokens, SomeAreLookedForBehindTheNormalizer) {
       R"({"content": "Ab", "normalized": true}, {"content": "c", "special": true})";
   EXPECT_EQ(withTokens(list, "Abc"), "Ab[c]");
   EXPECT_EQ(withTokens(list, "Abc", /*normalized=*/true), "[Ab]c");
-  EXPECT_EQ(withTokens(R"({"content": "", "special": true})", "ab"), "ab"); // stands nowhere
+  EXPECT_EQ(withTokens(R"({"content": "", "special": true})", "ab"), "ab"); // matches nowhere
 }
 
 TEST(AddedTokens, IdsAreThoseOfTheModelOrBehindThem) {

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files of every kind and every name of tokenizer.ggml.pre, with the ids and the ends
-// of texts that llama.cpp found (scripts/compare-gguf-tokenizers). A case lists the
-// texts that differ, because Heddle follows the tokenizer.json of the models.
+// Compares files of every kind and every name of tokenizer.ggml.pre with the
+// ids and end tokens that llama.cpp returns (scripts/compare-gguf-tokenizers).
+// A case lists the texts that differ because Heddle follows the tokenizer.json
+// of the models.
 
 #include "GgufFile.h"
 #include "TemporaryFolder.h"
@@ -27,7 +28,7 @@ const std::filesystem::path tests = std::filesystem::path(HEDDLE_SOURCE_DIR) / "
 
 Json readGolden() { return Json::parse(unzipped(tests / "gguf/llama.json.gz")); }
 
-/// The bytes of the test's table of characters, which the golden file does not repeat.
+/// The bytes of the test's table of characters, which the golden file does not contain.
 std::vector<uint8_t> charsMap() {
   const Json json = Json::parse(unzipped(tests / "tokenizers/t5/tokenizer.json"));
   const auto text = json["normalizer"]["normalizers"][0]["precompiled_charsmap"].get<std::string>();
@@ -58,7 +59,7 @@ void add(GgufFile &file, const std::string &key, const Json &value) {
     file.addNumbers(key, GgufType::I32, value.get<std::vector<int32_t>>());
 }
 
-/// A tokenizer whose tokens have the names that decide the ends.
+/// A tokenizer whose token names determine the ends.
 Json namedGroup(const Json &names) {
   Json tokens = {"a", "b", "ab", "<first>", "<last>"};
   tokens.insert(tokens.end(), names.begin(), names.end());
@@ -83,7 +84,7 @@ GgufFile fileOf(const Json &golden, const Json &one) {
   return file;
 }
 
-/// The texts whose ids are others.
+/// Indices of texts with other ids.
 std::vector<size_t> differing(const Tokenizer &tokenizer, const Json &texts, const Json &ids,
                               bool special) {
   std::vector<size_t> places;

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokenizers of test/tokenizers, which GoldenTest.cpp holds to the package
-// `tokenizers`, written as metadata: ids and decoded texts must be the same.
+// Converts the tokenizers of test/tokenizers, which GoldenTest.cpp compares
+// with the package `tokenizers`, to metadata. Ids and decoded texts must be
+// equal.
 
 #include "GgufFile.h"
 #include "TemporaryFolder.h"
@@ -49,7 +50,7 @@ const Json *normalizerOf(const Json &given, const char *type) {
   return nullptr;
 }
 
-/// Unigram's tokenizer.json as converters write it.
+/// A Unigram tokenizer.json in the form that converters write.
 GgufFile convertedUnigram(const Json &json) {
   std::vector<std::string> tokens;
   std::vector<int32_t> kinds;
@@ -81,7 +82,7 @@ GgufFile convertedUnigram(const Json &json) {
       .add("tokenizer.ggml.remove_extra_whitespaces", true);
 }
 
-/// A tokenizer.json as converters write it.
+/// A tokenizer.json in the form that converters write.
 GgufFile converted(const Json &json, const std::string &model, const std::string &pre) {
   std::vector<std::string> tokens;
   std::vector<int32_t> kinds;
@@ -112,9 +113,9 @@ GgufFile converted(const Json &json, const std::string &model, const std::string
   if (!pre.empty())
     file.add("tokenizer.ggml.pre", std::string_view(pre));
   std::vector<std::string> merges;
-  std::vector<float> scores(tokens.size(), -1e6f); // what a merge makes is the better the earlier
+  std::vector<float> scores(tokens.size(), -1e6f); // earlier merges have higher scores
   for (const Json &merge : json["model"].value("merges", Json::array())) {
-    std::string left, right; // older files write "a b"
+    std::string left, right; // older files have "a b"
     if (merge.is_string()) {
       const auto line = merge.get<std::string>();
       left = line.substr(0, line.find(' ')), right = line.substr(line.find(' ') + 1);
@@ -140,26 +141,26 @@ Expected<Tokenizer> openFile(const GgufFile &file) {
 
 struct Case {
   const char *name, *model, *pre;
-  const char *start = nullptr; ///< the token in front of a text
-  const char *end = nullptr;   ///< and behind it
-  bool prefix = true;          ///< of llama: a blank before the first word
+  const char *start = nullptr; ///< the token before a text
+  const char *end = nullptr;   ///< the token after a text
+  bool prefix = true;          ///< llama: a space before the first word
 };
 
-/// The test's own tokenizers ask for some things that no model of their kind does, and that the
-/// metadata has no words for.
+/// Removes settings of the test's tokenizers that no model of their kind has and that the metadata
+/// cannot express.
 void takeWhatMetadataSays(Json &json, std::string_view model) {
   Json added = Json::array();
   for (Json token : json["added_tokens"]) {
     token["normalized"] = false;
     if (model == "t5")
       token["rstrip"] = false;
-    if (model != "llama" || token["special"] == true) // pieces there, with scores and merges
+    if (model != "llama" || token["special"] == true) // others are pieces with scores and merges
       added.push_back(std::move(token));
   }
   json["added_tokens"] = std::move(added);
   if (model == "bert")
     json["normalizer"]["handle_chinese_chars"] = true;
-  if (model == "t5") { // as T5 was published; newer files keep a blank at an end
+  if (model == "t5") { // as published for T5; newer files keep a space at an end
     json["normalizer"] = Json(*normalizerOf(json["normalizer"], "Precompiled"));
     json["pre_tokenizer"] = {
         {"type", "Sequence"},
@@ -231,9 +232,9 @@ INSTANTIATE_TEST_SUITE_P(All, GgufTokenizers,
                            return name;
                          });
 
-/// Texts between the places where a tokenizer cuts before its merges.
+/// The parts into which a tokenizer splits a text before its merges.
 std::vector<std::string> wordsOf(const Tokenizer &tokenizer, const std::string &text) {
-  std::vector<TokenSpan> words; // tokens of bytes have the span of their character
+  std::vector<TokenSpan> words; // tokens of bytes have their character's span
   auto tokens = tokenizer.encode(text);
   for (size_t i = 0; tokens && i < tokens->size(); ++i)
     if (i == 0 || tokens->words[i] != tokens->words[i - 1])
@@ -274,7 +275,7 @@ TEST(GgufTokenizer, NamesStandForCuts) {
        "x 12345 1234567, a99!",
        {"x", " ", "123", "45", " ", "123", "456", "7", ",", " a", "99", "!"}},
       {"falcon", "a$b+c ||", {"a", "$", "b", "+", "c", " ", "||"}},
-      // The published expressions overlap: ":-~" has letters, "ࠀ-一" marks, U+2126 and U+1F7D.
+      // The published expressions overlap: ":-~" includes letters, "ࠀ-一" marks, U+2126 and U+1F7D.
       {"deepseek-llm", "ab 12\n，。 ça", {"ab", " ", "1", "2", "\n", "，", "。", " ç", "a"}},
       {"deepseek-llm", "Ω\u2126\u1f7d中a", {"Ω", "\u2126\u1f7d", "中", "a"}},
       {"deepseek-llm", "çéΣ\u0301", {"çéΣ", "\u0301"}},
@@ -288,7 +289,7 @@ TEST(GgufTokenizer, NamesStandForCuts) {
   }
 }
 
-/// Tokens a, b, ab, three marks, whose ids are 3, 4 and 5, and a blank.
+/// Tokens a, b, ab, three special tokens with the ids 3, 4 and 5, and a space.
 GgufFile smallFile(const char *model, const char *pre = nullptr) {
   const std::vector<std::string> tokens{"a", "b", "ab", "<start>", "<end>", "<x>", "▁"};
   GgufFile file;
@@ -313,7 +314,7 @@ std::vector<int32_t> idsOf(const GgufFile &file, std::string_view text) {
   return tokens ? tokens->ids : std::vector<int32_t>();
 }
 
-/// What stands around a text where no key says it.
+/// Tokens added around a text without explicit keys.
 TEST(GgufTokenizer, EveryKindAddsItsOwn) {
   using Ids = std::vector<int32_t>;
   const std::tuple<const char *, const char *, Ids> cases[] = {
@@ -328,14 +329,14 @@ TEST(GgufTokenizer, EveryKindAddsItsOwn) {
     EXPECT_EQ(idsOf(without, "ab"), Ids{2}) << model;
   }
   const std::vector<std::string> tokens{"<unk>", "<s>", "</s>", "a"};
-  GgufFile plain; // ids of a SentencePiece model that no key gives
+  GgufFile plain; // default ids of a SentencePiece model
   plain.add("tokenizer.ggml.model", "llama").add("tokenizer.ggml.tokens", tokens);
   plain.addNumbers<float>("tokenizer.ggml.scores", GgufType::F32, {0, 0, 0, -1});
   plain.add("tokenizer.ggml.add_space_prefix", false).add("tokenizer.ggml.add_eos_token", true);
   EXPECT_EQ(idsOf(plain, "a"), (Ids{1, 3, 2}));
 }
 
-/// Blanks after the tokens of Phi-3, which only the model's name tells.
+/// Whitespace after the tokens of Phi-3, which only the model's name determines.
 TEST(GgufTokenizer, NamesGiveTokensTheirBlanks) {
   using Ids = std::vector<int32_t>;
   const GgufFile file = smallFile("llama").add("tokenizer.ggml.add_bos_token", false);
@@ -352,13 +353,13 @@ TEST(GgufTokenizer, NormalizerKeysRule) {
         .add("tokenizer.ggml.normalizer.lowercase", lower)
         .add("tokenizer.ggml.normalizer.strip_accents", accents);
   };
-  EXPECT_THAT(idsOf(file, "A é"), testing::ElementsAre(1, 4, 5, 2)); // it has capitals
+  EXPECT_THAT(idsOf(file, "A é"), testing::ElementsAre(1, 4, 5, 2)); // the vocabulary has capitals
   EXPECT_THAT(idsOf(with(true, false), "A é"), testing::ElementsAre(1, 3, 5, 2));
   EXPECT_THAT(idsOf(with(true, true), "A é"), testing::ElementsAre(1, 3, 6, 2));
   EXPECT_THAT(idsOf(with(false, true), "A é"), testing::ElementsAre(1, 4, 6, 2));
 }
 
-/// Keys that nothing follows are told once each; those that change nothing are not.
+/// Each unsupported key is reported once; keys without effect are not.
 TEST(GgufTokenizer, UnreadKeysAreWarnings) {
   TemporaryFolder folder;
   auto warnings = [&](const GgufFile &file) {

@@ -1,10 +1,10 @@
-//===- GoldenTest.cpp - Tokens as the package gives them ----------*- C++ -*-===//
+//===- GoldenTest.cpp - Tokens of the package tokenizers ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every tokenizer of test/tokenizers on 2,000 hard texts: ids, spans, words and
-// decoded text, pairs, and pairs that are cut. test/tokenizers/make.py wrote what
-// is expected.
+// Compares every tokenizer of test/tokenizers on 2,000 hard texts: ids, spans,
+// words and decoded text, pairs, and truncated pairs. test/tokenizers/make.py
+// writes the expected values.
 #include "Unzipped.h"
 
 #include "heddle/Support/Json.h"
@@ -32,7 +32,7 @@ const std::vector<std::string> &hardTexts() {
   return texts;
 }
 
-/// FNV-1a over numbers with a space between them.
+/// FNV-1a over numbers separated by spaces.
 class Hash {
 public:
   template <typename Values>
@@ -62,7 +62,7 @@ std::string idsText(const std::vector<int32_t> &ids) {
   return ids.empty() ? "" : listText(ids, [](int32_t id) { return std::to_string(id); }, " ");
 }
 
-/// Begin and end of each span in code points of its text.
+/// Start and end of each span in code points of its text.
 std::vector<uint32_t> pointsOf(const TokenEncoding &tokens, const std::vector<std::string> &texts) {
   std::vector<std::vector<uint32_t>> points;
   for (const std::string &text : texts) {
@@ -119,14 +119,14 @@ std::string pairLine(const Tokenizer &tokenizer, const std::string &text, const 
 
 class Golden : public testing::TestWithParam<std::string> {};
 
-/// The lines of a golden file beside those that are computed; says where they differ.
+/// Compares the lines of a golden file with computed lines and reports the differences.
 class Comparison {
 public:
   explicit Comparison(const std::string &text) : rest(text) {}
   void next(const std::string &found, const std::string &what) {
     nextUnless("", found, what, false);
   }
-  /// A line of the golden file may be a mark that nothing is expected.
+  /// Like `next`, but a line `mark` of the golden file expects nothing.
   void nextUnless(const std::string &mark, const std::string &found, const std::string &what,
                   bool marked = true) {
     const size_t end = std::min(rest.find('\n'), rest.size());
@@ -176,7 +176,7 @@ TEST_P(Golden, TokensAreEqual) {
   EXPECT_TRUE(golden.ended());
 }
 
-/// Models of SentencePiece itself, without what Hugging Face puts around them.
+/// SentencePiece models without additions by Hugging Face.
 TEST(Pieces, AreThoseOfSentencePiece) {
   const auto &texts = hardTexts();
   for (const char *kind : {"pieces-unigram", "pieces-bpe"}) {
@@ -193,7 +193,7 @@ TEST(Pieces, AreThoseOfSentencePiece) {
   }
 }
 
-/// Six digits of the hash of a text.
+/// The first six digits of the hash of a text.
 std::string hashOf(std::string_view text) {
   uint64_t value = 0xcbf29ce484222325;
   for (char c : text)
@@ -207,8 +207,8 @@ std::string hashOf(const std::vector<int32_t> &ids) {
 
 class FolderGolden : public testing::TestWithParam<std::string> {};
 
-/// Folders with models of SentencePiece and no tokenizer.json: ids of Transformers, and the text that
-/// they stand for.
+/// Folders with SentencePiece models and without tokenizer.json: ids of Transformers, and their
+/// decoded text.
 TEST_P(FolderGolden, TokensAreThoseOfTransformers) {
   const fs::path place = folder / "folders" / GetParam();
   auto tokenizer = openTokenizer(place.string());

@@ -18,7 +18,7 @@ inline std::vector<int32_t> idsOf(const Tokenizer &tokenizer, std::string_view t
   return tokens ? tokens->ids : std::vector<int32_t>();
 }
 
-/// A folder that a test writes.
+/// A folder written by a test.
 class OldFolder : public testing::Test {
 protected:
   void write(const std::string &name, std::string_view text) { temporary.write(name, text); }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models of SentencePiece that are built here or wrong, and the settings of the
-// families' folders.
+// Tests SentencePiece models built here, malformed models, and the settings of
+// each family's folder.
 #include "OldFolder.h"
 
 #include <cstring>
@@ -19,20 +19,20 @@ TEST_F(OldFolder, PieceModelsAreChecked) {
   write("spiece.model", "no model");
   EXPECT_THAT(error(),
               HasSubstr("spiece.model: expected a SentencePiece model, found other bytes"));
-  // One piece "a"; the type of the model is 4, characters.
+  // One piece "a". The type of the model is 4, characters.
   write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x04\x1a\x02\x18\x01");
   EXPECT_THAT(error(), HasSubstr("of type unigram or bpe, found 4"));
   write("spiece.model", "\x0a\x03\x0a\x01\xff\x12\x02\x18\x01\x1a\x02\x18\x01");
   EXPECT_THAT(error(), HasSubstr("spiece.model: expected UTF-8, found byte 0xff at offset 0"));
-  // A piece that says it is longer than the file.
+  // A piece whose length exceeds the file.
   write("spiece.model", "\x0a\x7f\x0a\x01\x61");
   EXPECT_THAT(error(), HasSubstr("found other bytes"));
-  // One whose text says so, and a table of characters that does.
+  // A piece whose text exceeds the file, and a table of characters that does.
   write("spiece.model", "\x0a\x03\x0a\x7f\x61\x12\x02\x18\x01");
   EXPECT_THAT(error(), HasSubstr("found other bytes"));
   write("spiece.model", "\x0a\x03\x0a\x01\x61\x1a\x03\x12\x09\x61");
   EXPECT_THAT(error(), HasSubstr("found other bytes"));
-  // A file that is cut behind a piece, or before the last field.
+  // A file truncated after a piece, or before the last field.
   write("spiece.model", "\x0a\x03\x0a\x01\x61");
   EXPECT_THAT(error(), HasSubstr("expected pieces and trainer_spec, found a file without it"));
   write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x01");
@@ -41,7 +41,7 @@ TEST_F(OldFolder, PieceModelsAreChecked) {
   EXPECT_THAT(error(), "no error");
 }
 
-/// A message of a protobuf.
+/// A protobuf field.
 std::string fieldOf(int number, const std::string &bytes) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
 }
@@ -52,7 +52,7 @@ struct BuiltPiece {
   char kind;
 };
 
-/// A model whose blanks at both ends are removed, or not; `type` 2 is BPE.
+/// A model that removes whitespace at both ends, or not. `type` 2 is BPE.
 std::string modelOf(std::span<const BuiltPiece> pieces, char type, bool removes) {
   std::string model;
   for (const auto &[text, score, kind] : pieces) {
@@ -69,7 +69,7 @@ struct CutText {
   std::vector<int32_t> removed, kept;
 };
 
-/// What is expected of texts is what the package sentencepiece gives.
+/// The package sentencepiece provides the expected values.
 class BuiltModel : public OldFolder {
 protected:
   void expectCuts(std::span<const BuiltPiece> pieces, char type, std::span<const CutText> texts) {
@@ -82,7 +82,7 @@ protected:
   }
 };
 
-/// Marks that a text holds already, blanks that are kept, and pieces that users defined.
+/// Tests texts that contain the whitespace marker, kept whitespace, and user-defined pieces.
 TEST_F(BuiltModel, CutsAsSentencePieceDoes) {
   constexpr BuiltPiece pieces[] = {{"<unk>", 0, 2},  {"▁", -2, 1},     {"a", -3, 1},
                                    {"▁a", -4, 1},    {"<mask>", 0, 4}, {"k", -5, 1},
@@ -93,13 +93,13 @@ TEST_F(BuiltModel, CutsAsSentencePieceDoes) {
                            {" a ", {3}, {1, 3, 1}},
                            {"a▁", {3}, {3, 1}},
                            {"a<mask>a", {3, 4, 2}, {3, 4, 2}},
-                           {"abcd", {1, 8}, {1, 8}}, // two pieces with as many letters score less
+                           {"abcd", {1, 8}, {1, 8}}, // two pieces of equal length score less
                            {"k b  a", {1, 5, 1, 0, 3}, {1, 5, 1, 0, 1, 3}}};
   expectCuts(pieces, 1, texts);
 }
 
-/// In BPE, pieces that users defined stand before all merges, the longest of those at a place, with
-/// blanks in them too.
+/// In BPE, user-defined pieces are matched before all merges, the longest first, even if they
+/// contain whitespace.
 TEST_F(BuiltModel, PiecesThatUsersDefinedAreNotMerged) {
   constexpr BuiltPiece pieces[] = {{"<unk>", 0, 2}, {"▁", -9, 1},  {"a", -10, 1},   {"b", -11, 1},
                                    {"c", -12, 1},   {"d", -13, 1}, {"k", -14, 1},   {"▁a", -1, 1},
@@ -125,7 +125,7 @@ TEST_F(BuiltModel, BlanksBehindWordsAreRefused) {
                                  "front of words, found them behind, which is not supported"));
 }
 
-/// Folders of families, from those of the goldens.
+/// Folders of model families, copied from those of the golden tests.
 class FamilyFolder : public OldFolder {
 protected:
   void take(const std::string &family) {
@@ -144,7 +144,7 @@ TEST_F(FamilyFolder, HalfOfItsFilesIsAnError) {
   }
   take("marian");
   write("target.spm", "no model");
-  EXPECT_EQ(error(), "no error"); // texts that come in are cut by the other one
+  EXPECT_EQ(error(), "no error"); // the other model splits source texts
   auto target = readTargetTokenizerFile(folder.string());
   ASSERT_FALSE(target);
   EXPECT_THAT(target.error().message,
@@ -168,7 +168,7 @@ TEST_F(FamilyFolder, SettingsAreChecked) {
   write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "src_lang": "xx"})");
   EXPECT_THAT(error(), HasSubstr("tokenizer_config.json: src_lang: expected a language of the "
                                  "tokenizer, found 'xx'"));
-  // The tokens of a folder itself rule over those of the class.
+  // The folder's own tokens take precedence over those of the class.
   write("tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer", "added_tokens_decoder":
       {"600": {"content": "[keep]"}}})");
   EXPECT_EQ(openTokenizer(folder.string())->tokenToId("[keep]"), 600);
@@ -183,7 +183,7 @@ TEST_F(FamilyFolder, SettingsAreChecked) {
               HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
 }
 
-/// A token that the folder calls special and does not number cannot be read or written.
+/// A special token without an id can be neither encoded nor decoded.
 TEST_F(FamilyFolder, SpecialTokensWithoutNumbersAreWarnings) {
   take("t5");
   EXPECT_THAT(readTokenizerFile(folder.string())->warnings, testing::IsEmpty());
@@ -200,7 +200,7 @@ TEST_F(FamilyFolder, SpecialTokensWithoutNumbersAreWarnings) {
                       "stays text"));
 }
 
-/// Pieces that users defined are cut out in a family's folder too.
+/// User-defined pieces are also matched in a family's folder.
 TEST_F(FamilyFolder, PiecesOfBpeThatUsersDefinedHaveNumbers) {
   take("m2m-100");
   constexpr BuiltPiece pieces[] = {{"<unk>", 0, 2}, {"▁", -9, 1}, {"a", -10, 1}, {"<m>", 0, 4}};
@@ -211,8 +211,8 @@ TEST_F(FamilyFolder, PiecesOfBpeThatUsersDefinedHaveNumbers) {
             (std::vector<int32_t>{4, 5, 6, 5}));
 }
 
-/// Tokens of added_tokens.json are special where tokenizer_config.json or the class says so. A list
-/// of special_tokens_map.json does not count, as in Transformers 5; version 4 took it.
+/// Tokens of added_tokens.json are special if tokenizer_config.json or the class says so. A list in
+/// special_tokens_map.json does not count, as in Transformers 5; version 4 used it.
 TEST_F(FamilyFolder, AddedTokensAreNotSpecialOfThemselves) {
   take("t5");
   write("added_tokens.json", R"({"{": 32100, "[sep]": 32101, "<extra_id_0>": 32102})");
@@ -231,7 +231,7 @@ TEST_F(FamilyFolder, MasksOfPegasusMayBeNone) {
   EXPECT_EQ(tokenizer.tokenToId("<unk_2>"), 4);
 }
 
-/// Marian's language is the first token of a text, and nothing elsewhere.
+/// Marian's language token is the first token of a text and occurs nowhere else.
 TEST_F(FamilyFolder, LanguagesStandInFront) {
   take("marian");
   const Tokenizer marian = *openTokenizer(folder.string());

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In plain parts of a text special tokens are text, with every kind of tokenizer.
+// In plain parts of a text, special tokens are text, for every kind of
+// tokenizer.
 #include "OldFolder.h"
 
 #include <algorithm>
@@ -50,10 +51,10 @@ TEST(PlainParts, HoldNoSpecialTokenOfAnyKind) {
       const int32_t id = *tokenizer->tokenToId(content);
       const auto unknown = tokenizer->tokenToId("<unk>");
       if (id == unknown || content == "[UNK]" || content == "<|unk|>")
-        continue; // which stands for other text too
+        continue; // this token also represents other text
       const std::string text = "a" + content + " b " + content + content + "c";
       EXPECT_THAT(idsOf(*tokenizer, text, plainIn(text)), Not(Contains(id))) << folder << content;
-      // The first is the template's, and reaches into no plain part.
+      // The first occurrence comes from the template and is outside of all plain parts.
       const auto first = idsOf(*tokenizer, text, plainIn(text, 1 + content.size()));
       if (std::ranges::count(idsOf(*tokenizer, text, {.specialTokens = false}), id) == 3) {
         EXPECT_EQ(std::ranges::count(first, id), 1) << folder << content;
@@ -96,12 +97,12 @@ TEST(PlainParts, MarksAndShorterTokens) {
     return idsOf(*tokenizer, text, options);
   };
   using testing::ElementsAre;
-  // The model's own vocabulary has them too.
+  // The model's own vocabulary contains these tokens too.
   EXPECT_THAT(ids("<s><u>", 0, true), ElementsAre(4, 9, 4, 6, 7));
   EXPECT_THAT(ids("<s><u>", 0, false), ElementsAre(4, 9, 1));
-  EXPECT_THAT(ids("<s>x", 3, true), ElementsAre(0, 8)); // x is plain, and not part of a token
+  EXPECT_THAT(ids("<s>x", 3, true), ElementsAre(0, 8)); // x is plain and not part of a token
   EXPECT_THAT(ids("<s>x", 3, false), ElementsAre(2));
-  EXPECT_THAT(ids("<s>", 1, true), ElementsAre(4, 9)); // half of it is
+  EXPECT_THAT(ids("<s>", 1, true), ElementsAre(4, 9)); // half of the token is plain
 }
 
 } // namespace

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Folders without tokenizer.json, and settings over one. The ids are those of
-// Transformers 5.24; where 4.57 differs, a comment says so.
+// Tests folders without tokenizer.json, and settings that override one. Ids are
+// those of Transformers 5.24; comments note differences to 4.57.
 #include "OldFolder.h"
 
 using namespace heddle;
@@ -18,7 +18,7 @@ constexpr const char *words =
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nThe\nriver\nmill\n##s\ncaf\n"
     "##e\n##é\ncafe\n神\n奈\n神奈\n";
 
-/// Folders with a vocabulary of their class.
+/// Folders with the vocabulary of a tokenizer class.
 class ClassFolder : public OldFolder {
 protected:
   Tokenizer open() {
@@ -31,7 +31,7 @@ protected:
   TokenEncoding pair(std::string_view first, std::string_view second) {
     return *open().encode(first, second);
   }
-  /// Words of "the", with the marks of blanks: the is 104, a blank 99.
+  /// Writes a byte-level vocabulary with "the" (104) and a space (99).
   void writeBytes() {
     std::string vocab = "{\"<s>\":0,\"<pad>\":1,\"</s>\":2,\"<unk>\":3,\"<mask>\":4";
     for (int c = 33; c < 127; ++c)
@@ -63,10 +63,10 @@ TEST_F(ClassFolder, TheModelsTypeNamesTheClass) {
   write("config.json", R"({"model_type": "bart"})");
   EXPECT_THAT(ids("the the"), ElementsAre(0, 104, 99, 104, 2));
   EXPECT_THAT(pair("the", "the").ids, ElementsAre(0, 104, 2, 2, 104, 2));
-  EXPECT_THAT(ids("a <mask>"), ElementsAre(0, 69, 99, 4, 2)); // 4.57: without the blank
+  EXPECT_THAT(ids("a <mask>"), ElementsAre(0, 69, 99, 4, 2)); // 4.57: without the space
 }
 
-/// NFC, its own words, and the end that is asked for.
+/// Tests NFC, a separate pre-tokenizer, and the requested end token.
 TEST_F(ClassFolder, Qwen) {
   writeBytes();
   write("tokenizer_config.json",
@@ -103,7 +103,7 @@ TEST_F(ClassFolder, AddedTokensAreWhole) {
   write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer"})");
   write("added_tokens.json", R"({"[E1]": 17, "[/E1]": 18})");
   EXPECT_THAT(ids("the [E1] mill [/E1]"), ElementsAre(2, 5, 17, 8, 18, 3));
-  EXPECT_THAT(ids("the [e1]"), ElementsAre(2, 5, 17, 3)); // letters of one that is not special
+  EXPECT_THAT(ids("the [e1]"), ElementsAre(2, 5, 17, 3)); // lower case of a non-special token
   write("added_tokens.json", "{}");
   write("tokenizer_config.json",
         R"({"tokenizer_class": "BertTokenizer", "additional_special_tokens": ["[E1]"]})");
@@ -130,7 +130,7 @@ TEST_F(ClassFolder, KinOfBert) {
   EXPECT_THAT(ids("the <mask>"), ElementsAre(0, 5, 4, 2));
 }
 
-/// A tokenizer.json of BERT that makes letters small.
+/// A tokenizer.json of BERT that lowercases.
 constexpr const char *lowering = R"({
   "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
                  "strip_accents": null, "lowercase": true},
@@ -144,7 +144,7 @@ TEST_F(ClassFolder, KeysGoOverTokenizerJson) {
   write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer", "do_lower_case": false})");
   EXPECT_THAT(ids("The mills"), ElementsAre(2, 3, 4));
   EXPECT_THAT(warnings, IsEmpty());
-  write("tokenizer_config.json", // no class that reads this key
+  write("tokenizer_config.json", // no class reads this key
         R"({"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": false})");
   EXPECT_THAT(ids("The mills"), ElementsAre(1, 3, 4));
 }
@@ -161,7 +161,7 @@ TEST_F(ClassFolder, TokensOfTheConfigurationAreAdded) {
   EXPECT_THAT(warnings, IsEmpty());
   write("tokenizer_config.json",
         R"({"added_tokens_decoder": {"9": {"content": "<|far|>", "special": true}}})");
-  EXPECT_THAT(ids("<|far|>"), ElementsAre(5)); // the next free number, as in the package
+  EXPECT_THAT(ids("<|far|>"), ElementsAre(5)); // the next free id, as in the package
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("added_tokens_decoder: expected the number 5")));
 }
 
@@ -180,10 +180,10 @@ TEST_F(ClassFolder, SpecialTokensMayBeText) {
   write("tokenizer_config.json", R"({"split_special_tokens": true, "eos_token": "mill"})");
   EXPECT_THAT(ids("mills"), ElementsAre(3, 4));
   write("tokenizer_config.json", R"({"eos_token": "mill"})");
-  EXPECT_THAT(ids("mills"), ElementsAre(3, 0)); // a token, and an s of no word
+  EXPECT_THAT(ids("mills"), ElementsAre(3, 0)); // a token, and an unknown s
 }
 
-/// Blanks before punctuation go where the folder says so and the model is not BPE.
+/// Whitespace before punctuation is removed if the folder requests it and the model is not BPE.
 TEST_F(ClassFolder, DecodedTextIsCleanedUp) {
   constexpr const char *plain =
       R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "we": 1, "'ve": 2, ".": 3}}})";

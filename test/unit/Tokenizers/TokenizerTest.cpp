@@ -1,9 +1,9 @@
-//===- TokenizerTest.cpp - What the package's goldens leave out ---*- C++ -*-===//
+//===- TokenizerTest.cpp - Features outside of the golden tests ---*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Padding, questions about tokens, files in place of tokenizer.json, and files and
-// texts that are wrong.
+// Tests padding, queries of tokens, files other than tokenizer.json, and
+// malformed files and texts.
 #include "OldFolder.h"
 
 #include <chrono>
@@ -28,7 +28,7 @@ Tokenizer tokenizerOf(const std::string &kind) {
   return *tokenizer;
 }
 
-/// The file t.json with a model, and perhaps other sections.
+/// The file t.json with a model and optional further sections.
 std::string fileWith(const std::string &model, const std::string &sections = "") {
   return "{" + sections + "\"model\": " + model + "}";
 }

@@ -9,7 +9,7 @@
 
 namespace heddle::test {
 
-/// The text of a file, unpacked where it is packed by gzip.
+/// The text of a file, decompressed if it is gzipped.
 inline std::string unzipped(const std::filesystem::path &path) {
   gzFile file = gzopen(path.c_str(), "rb");
   std::string text;

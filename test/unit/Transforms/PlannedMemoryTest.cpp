@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plans an encoder layer with causal and padding masks and adds up all buffers
-// of its program: no T×T buffer hides anywhere unless the caller asks for weights.
+// of its program. No T×T buffer may exist unless the caller requests weights.
 
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Pipelines/Pipelines.h"
@@ -46,7 +46,7 @@ static std::string layer(bool weights) {
   return text;
 }
 
-/// Elements of all buffers of the first function.
+/// Number of elements of all buffers of the first function.
 static int64_t plannedElements(const std::string &text, int64_t length) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
@@ -73,6 +73,6 @@ TEST(PlannedMemory, GrowsLinearlyWithLength) {
 
 TEST(PlannedMemory, RequestedWeightsAreTheOnlySquare) {
   int64_t plain = plannedElements(layer(false), 2048), weights = plannedElements(layer(true), 2048);
-  // B·S·S for the result, two statistics a row and head.
+  // B·S·S for the result, and two statistics for each row and head.
   EXPECT_EQ(weights - plain, 2 * 2048 * 2048 + 2 * 2 * 4 * 2048);
 }

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program of one model that was tiled for CPUs and for two levels of Vulkan devices.
+// Tests the program of one model that was tiled for CPUs and for two levels of
+// Vulkan devices.
 
 #include "heddle/Transforms/ProgramBuilder.h"
 #include "heddle/Compiler/RegisterAll.h"
@@ -46,7 +47,7 @@ TEST(ProgramBuilder, AVariantALevel) {
   ASSERT_EQ(program->kernels.size(), 1u);
   const Kernel &kernel = program->kernels.front();
   EXPECT_EQ(kernel.cpu->grid[0].tile, cpuTiles.linearRows);
-  ASSERT_EQ(kernel.vulkan.size(), 4u); // each level's, and its form for few rows
+  ASSERT_EQ(kernel.vulkan.size(), 4u); // one for each level, and its form for few rows
   EXPECT_EQ(kernel.vulkan[0].level, 0);
   EXPECT_EQ(kernel.vulkan[0].grid[0].tile, gpuTiles.linearRows);
   EXPECT_THAT(kernel.vulkan[0].workgroup, testing::ElementsAre(64, 1, 1));

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which member is chosen, the mode that kernels run in, and what they are told
-// of the launch behind them.
+// Tests the choice of a member, the denormal mode of kernels, and the prefetch
+// addresses that they receive.
 #include "Toy.h"
 
 #include "Cpu/DenormalGuard.h"
@@ -89,9 +89,9 @@ TEST(Cpu, DamagedCodeIsRefused) {
   EXPECT_THAT(session.error().message, testing::HasSubstr("expected a shared object, found: "));
 }
 
-/// Two launches of 8 points; the first one writes y[0, 8), the second one, of so much work, y[16,
-/// 24). Panels lie at 0 (of the first launch), 8 and 12 KiB; the second launch reads the last ones
-/// first.
+/// Two launches of 8 points. The first writes y[0, 8), the second y[16, 24) with the given work.
+/// Panels are at 0 (read by the first launch), 8 and 12 KiB. The second launch reads the last
+/// panels first.
 static Program twoLaunches(int64_t work) {
   Program program;
   for (int64_t rows : {128, 64, 64}) {
@@ -145,7 +145,7 @@ static Program twoLaunches(int64_t work) {
 }
 
 TEST(Cpu, TheLastPointOfAThreadKnowsWhatTheThreadReadsNext) {
-  constexpr int64_t any = 0, little = 1; // work; a thread alone has little
+  constexpr int64_t any = 0, little = 1; // work; a single thread has little
   struct Case {
     int threads;
     int64_t work;

@@ -1,9 +1,9 @@
-//===- PreparationTest.cpp - Pipelines that are compiled late -----------===//
+//===- PreparationTest.cpp - Pipelines that are compiled lazily ---------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A driver may compile a kernel at its first launch: its time is known, and shown if it
-// is long.
+// A driver may compile a kernel at its first launch. Tests that this time is
+// measured, and reported if it is long.
 #include "Toy.h"
 
 #include "Vulkan/KernelPipelines.h"

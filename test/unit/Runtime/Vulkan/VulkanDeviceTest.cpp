@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Capabilities are masked by HEDDLE_VULKAN_LIMITS; results must not change, or
-// there must be one line that says why not.
+// Masks capabilities with HEDDLE_VULKAN_LIMITS. Results must not change, or a
+// one-line error must explain why the device cannot run.
 #include "TemporaryFolder.h"
 #include "Toy.h"
 
@@ -37,7 +37,7 @@ VulkanDeviceInfo firstDevice() {
   return devices ? devices->front() : VulkanDeviceInfo();
 }
 
-/// "" where tripling works under these limits, else the error.
+/// "" if tripling works under these limits, otherwise the error.
 std::string tripleUnder(const std::string &limits, int64_t rows) {
   ScopedVariable mask("HEDDLE_VULKAN_LIMITS", limits);
   auto session = Session::fromArtifact(toyArtifact(), {.device = "vulkan", .poison = true});
@@ -79,7 +79,7 @@ TEST_F(VulkanTest, CachesInMemoryThatTheHostCannotReach) {
 }
 
 TEST_F(VulkanTest, WindowsFollowTheArguments) {
-  // 3 buffers of 12.8 KiB each and 2 MiB of slack: not all of it fits a window of 64 KiB.
+  // 3 buffers of 12.8 KiB each and 2 MiB of slack exceed a window of 64 KiB.
   EXPECT_EQ(tripleUnder("range=65536", 100), "");
   EXPECT_THAT(
       tripleUnder("range=65536", 1000),
@@ -95,8 +95,8 @@ TEST_F(VulkanTest, NeedsBeyondTheLimitsAreOneLine) {
             "HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found 'speed=2'");
 }
 
-/// y = x + x, then y += x by `launches` launches that have each a block of words: every second one
-/// of the first row alone.
+/// y = x + x, then y += x in `launches` launches. Each launch has a block of words, and every
+/// second one processes only the first row.
 static Program wideProgram(int launches) {
   Program program = toyProgram();
   Kernel wide = program.kernels[0];
@@ -121,7 +121,7 @@ static Program wideProgram(int launches) {
   return program;
 }
 
-/// What recording nothing and running it gives where the driver's functions are changed.
+/// The result of recording and running nothing with modified driver functions.
 static std::string runWith(const std::function<void(VolkDeviceTable &)> &change) {
   auto device = vulkan::LogicalDevice::open(0);
   EXPECT_TRUE(device) << device.error().message;
@@ -156,7 +156,7 @@ TEST_F(VulkanTest, TheDevicesOwnClock) {
   EXPECT_EQ(outputs["y"].values<float>()[7], 21);
 }
 
-/// The program whose kernel `add` has variants of these levels, needs and workgroups.
+/// The program whose kernel `add` has variants with these levels, needs and workgroups.
 static Artifact artifactWith(std::vector<VulkanVariant> variants) {
   Program program = toyProgram();
   for (VulkanVariant &variant : variants) {
@@ -185,7 +185,8 @@ TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
   rare.level = 2;
   rare.features = {"subgroupBasic", "shaderTelepathy"};
   Artifact all = artifactWith({rare, plain, wide}), few = artifactWith({rare, wide});
-  // A processor keeps level 0, a device without level 1 too; a file without level 0 runs all the same.
+  // A processor stays at level 0, and so does a device without level 1. A file without level 0
+  // still runs.
   EXPECT_EQ(levelOf(all), std::to_string(std::min(1, firstDevice().level)));
   EXPECT_EQ(levelOf(all, 0), "0");
   EXPECT_EQ(levelOf(few), "1");
@@ -194,7 +195,7 @@ TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
   auto outputs = session->run("triple", {{"x", counting({1, 3, 20})}});
   ASSERT_TRUE(outputs) << outputs.error().message;
   EXPECT_EQ((*outputs)["y"].values<float>()[7], 21);
-  // The smallest device has no feature.
+  // The minimum device has no features.
   ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
   EXPECT_EQ(levelOf(artifactWith({rare, plain, wide})), "0");
   EXPECT_THAT(
@@ -304,7 +305,7 @@ TEST_F(VulkanTest, ALostDeviceIsOneLine) {
   auto isLate = [](auto...) { return VK_TIMEOUT; };
   EXPECT_EQ(runWith([&](VolkDeviceTable &table) { table.vkQueueSubmit = isLost; }), lost);
   EXPECT_EQ(runWith([&](VolkDeviceTable &table) { table.vkWaitForFences = isLost; }), lost);
-  // The wait never ends by itself, but the fence knows.
+  // The wait never ends, but the fence reports the loss.
   EXPECT_EQ(runWith([&](VolkDeviceTable &table) {
               table.vkWaitForFences = isLate;
               table.vkGetFenceStatus = isLost;
@@ -314,12 +315,12 @@ TEST_F(VulkanTest, ALostDeviceIsOneLine) {
 
 TEST_F(VulkanTest, ASessionBehindALostOne) {
   {
-    ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "lost=3"); // the first call prepares its kernel too
+    ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "lost=3"); // the first call prepares its kernel
     auto session = Session::fromArtifact(toyArtifact(), {.device = "vulkan"});
     ASSERT_TRUE(session) << session.error().message;
     Tensor x = counting({1, 3, 20});
     ASSERT_TRUE(session->run("triple", {{"x", x}}));
-    for (int call = 0; call < 2; ++call) { // the first is lost, the second finds it so
+    for (int call = 0; call < 2; ++call) { // the first is lost, the second detects it
       auto outputs = session->run("triple", {{"x", x}});
       ASSERT_FALSE(outputs);
       EXPECT_EQ(outputs.error().kind, ErrorKind::Device);
@@ -375,7 +376,7 @@ TEST_F(VulkanTest, SlowKernelsAreWaitedFor) {
 }
 
 TEST_F(VulkanTest, EachLaunchHasItsOwnBlockOfWords) {
-  // 200 fit the buffer of blocks wherever it is; 2000 are more than fit it anywhere.
+  // 200 blocks fit the buffer of blocks in every case; 2000 do not fit it in any case.
   for (int launches : {200, 2000}) {
     auto session = Session::fromArtifact(toyArtifact(wideProgram(launches)), {.device = "vulkan"});
     ASSERT_TRUE(session) << session.error().message;
@@ -390,8 +391,8 @@ TEST_F(VulkanTest, EachLaunchHasItsOwnBlockOfWords) {
   }
 }
 
-/// The files of the cache folder under `home` after `code` was compiled on a driver that keeps
-/// `size` bytes (the driver at hand may keep none).
+/// The files of the cache folder under `home` after `code` was compiled on a driver that stores
+/// `size` bytes. The real driver may store none.
 static std::vector<std::filesystem::path> filesAfterSaving(const std::filesystem::path &home,
                                                            uint64_t code, size_t size) {
   auto device = vulkan::LogicalDevice::open(0);
@@ -423,7 +424,7 @@ TEST_F(VulkanTest, ADamagedPipelineCacheIsIgnored) {
   auto files = filesAfterSaving(home, 1, 4000);
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(std::filesystem::file_size(files[0]), 4008u);
-  // What the file holds is no pipeline of this driver; what it holds next is not even whole.
+  // The file contains no pipeline of this driver, and then not even a complete entry.
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(filesAfterSaving(home, 1, 0).size(), 1u);
     std::ofstream(files[0], std::ios::binary | std::ios::trunc) << "damaged, longer than a hash";
@@ -447,7 +448,7 @@ TEST_F(VulkanTest, FactsOfAModule) {
   EXPECT_FALSE(readSpirvFacts(words));
 }
 
-/// A kernel of the shaders `members`, each a level above the one before it.
+/// A kernel with the shaders `members`, each one level above the previous one.
 static Expected<Artifact> artifactOf(const std::vector<std::string> &members) {
   Program program;
   Kernel &kernel = program.kernels.emplace_back();

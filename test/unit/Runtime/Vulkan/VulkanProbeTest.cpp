@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What rates are depends on the device; which loops are measured at a level does not,
-// nor that their modules are valid.
+// Rates depend on the device. Tests which loops are measured at each level, and
+// that their modules are valid.
 #include "bench/VulkanProbe.h"
 #include "TemporaryFolder.h"
 #include "Toy.h"
@@ -25,7 +25,7 @@ ProbeKernel kernelOf(DType type) {
   return kernel ? std::move(*kernel) : ProbeKernel();
 }
 
-/// "1 packed products": a line a variant.
+/// One line for each variant, such as "1 packed products".
 std::string waysOf(const ProbeKernel &kernel) {
   std::string text;
   for (const ProbeCode &code : kernel.codes)
@@ -33,7 +33,8 @@ std::string waysOf(const ProbeKernel &kernel) {
   return text;
 }
 
-/// What spirv-val says of a module; empty where it is valid, or where this one knows no such matrices.
+/// The message of spirv-val about a module; empty if the module is valid, or if this version does
+/// not support its matrices.
 std::string validate(const ProbeCode &code, const TemporaryFolder &folder) {
   std::string_view bytes(reinterpret_cast<const char *>(code.words.data()), code.words.size() * 4);
   const std::string module = folder.write("module.spv", bytes), said = folder / "said";
@@ -51,12 +52,12 @@ protected:
   void SetUp() override {
     if (!hasVulkan())
       GTEST_SKIP() << "no Vulkan device or no glslangValidator";
-    // Debian 12's validation layer does not know what devices of level 2 are opened with.
+    // Debian 12's validation layer does not know the features of devices of level 2.
     if (auto devices = listVulkanDevices(); devices && devices->front().highest > 1)
       unchecked.emplace("HEDDLE_VULKAN_VALIDATION", "0");
   }
   std::optional<ScopedVariable> unchecked;
-  // Drivers for the processor emulate packed dot products, whose loop is tested too.
+  // Drivers for processors emulate packed dot products; their loop is tested too.
   ScopedVariable limits{"HEDDLE_VULKAN_LIMITS", "dots=1"};
 };
 INSTANTIATE_TEST_SUITE_P(Levels, VulkanProbeTest, testing::Values(0, 1, 2));

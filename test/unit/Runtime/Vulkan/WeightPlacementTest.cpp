@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every launch finds all its weights within a window, and what an upload copies is what
-// the windows promise.
+// Tests that every launch finds all its weights within a window, and that
+// uploads copy the contents that windows promise.
 #include "Vulkan/WeightPlacement.h"
 
 #include <gtest/gtest.h>
@@ -15,10 +15,10 @@ using namespace heddle::vulkan;
 
 namespace {
 
-/// A program of kernels that read weights, and no buffers.
+/// A program of kernels that read weights, without buffers.
 class Weights : public testing::Test {
 protected:
-  /// Adds a matrix in rows of 16 numbers, or in panels (which 16 columns make equal).
+  /// Adds a matrix in rows of 16 numbers, or in panels, which are equal for 16 columns.
   int add(int64_t rows, PackEntry::Layout layout = PackEntry::Layout::Panels) {
     PackEntry entry;
     entry.shape = {rows, 16};
@@ -29,8 +29,8 @@ protected:
     program.pack.push_back(entry);
     return entry.weight;
   }
-  /// Adds a launch of a kernel of its own over the weights; the first is the one with a window, along
-  /// `axis` in tiles of so many rows, or gathered from (-1).
+  /// Adds a launch of a separate kernel over the weights. The first weight has a window, along
+  /// `axis` in tiles of `tile` rows, or by a gather (-1).
   void launch(std::vector<int> weights, int axis, int64_t tile = 1) {
     Kernel kernel;
     kernel.name = "k" + std::to_string(program.kernels.size());
@@ -56,7 +56,7 @@ protected:
           {&kernel.vulkan[0], kernel.vulkan.size() > 1 ? &kernel.vulkan[1] : nullptr});
     return {program, variants, limit};
   }
-  /// Where in the file a byte of the device's buffer comes from; -1: nowhere.
+  /// Position in the file of a byte of the device's buffer; -1 if it is not copied.
   static int64_t sourceOf(const WeightPlacement &placement, int64_t place) {
     int64_t from = -1;
     for (const auto &copy : placement.copies())
@@ -64,7 +64,8 @@ protected:
         from = copy.from + place - copy.to;
     return from;
   }
-  /// Checks all windows of a weight of 64 bytes a row against the file; returns their rows.
+  /// Checks all windows of a weight with 64 bytes in each row against the file. Returns their
+  /// numbers of rows.
   std::vector<int64_t> rowsOf(const WeightPlacement &placement, int weight, int64_t limit) {
     std::vector<int64_t> rows;
     const WindowedWeight *windowed = placement.windowsOf(weight);
@@ -96,7 +97,7 @@ TEST_F(Weights, LieAsInTheFileWhereTheyFit) {
     add(rows);
   launch({0, 1}, -1);
   launch({2}, 0, 16);
-  const WeightPlacement placement = place(8192); // the first two, in panels of 16 rows
+  const WeightPlacement placement = place(8192); // the first two weights, in panels of 16 rows
   EXPECT_TRUE(placement.isPlain());
   ASSERT_EQ(placement.copies().size(), 1u);
   EXPECT_EQ(placement.copies()[0].to, 0);
@@ -106,7 +107,7 @@ TEST_F(Weights, LieAsInTheFileWhereTheyFit) {
 TEST_F(Weights, AreCutIntoWindowsOfWholeSteps) {
   const int small = add(16), table = add(1000, PackEntry::Layout::Rows), far = add(16);
   launch({table, small, far}, -1);
-  constexpr int64_t limit = 16384; // 256 rows, 32 of which the others take
+  constexpr int64_t limit = 16384; // 256 rows, 32 of them for the other weights
   const WeightPlacement placement = place(limit);
   EXPECT_FALSE(placement.isPlain());
   EXPECT_EQ(rowsOf(placement, table, limit), (std::vector<int64_t>{224, 224, 224, 224, 104}));
@@ -117,11 +118,12 @@ TEST_F(Weights, ServeATableAndAClassifierAtOnce) {
   const int table = add(960), scales = add(16), bias = add(32);
   launch({table, scales}, -1);
   launch({table, bias}, 2, 96);
-  constexpr int64_t limit = 20480; // 320 rows, 48 of them beside
+  constexpr int64_t limit = 20480; // 320 rows, 48 of them for the bias
   EXPECT_EQ(rowsOf(place(limit), table, limit), (std::vector<int64_t>{192, 192, 192, 192, 192}));
 }
 
-/// 3024 rows are 48 tiles of 64, of which the last is short: its rows are no multiple of a tile.
+/// 3024 rows are 48 tiles of 64. The last tile is short, so its rows are not a multiple of the
+/// tile.
 TEST_F(Weights, AreCutAtTilesThoughTheLastIsShort) {
   const int matrix = add(3024), bias = add(48);
   launch({matrix, bias}, 1, 64);
@@ -131,7 +133,7 @@ TEST_F(Weights, AreCutAtTilesThoughTheLastIsShort) {
 
 TEST_F(Weights, AreCutAtTilesOfTheFormForFewRowsToo) {
   const int matrix = add(3024);
-  launch({matrix}, 1, 48); // by itself 1008 rows a window
+  launch({matrix}, 1, 48); // 1008 rows in each window on its own
   VulkanVariant few = program.kernels[0].vulkan[0];
   few.rows = 0;
   few.grid[1] = {-1, 64, 48};
@@ -144,12 +146,12 @@ TEST_F(Weights, ComeTogetherWhereOneIsTooFar) {
   const int first = add(16), between = add(400), last = add(64);
   launch({first, last}, -1);
   launch({between}, 0, 16);
-  constexpr int64_t limit = 26624; // all of the middle one
+  constexpr int64_t limit = 26624; // includes the middle weight
   const WeightPlacement placement = place(limit);
   const WindowedWeight *windowed = placement.windowsOf(last);
   ASSERT_TRUE(windowed);
   ASSERT_EQ(windowed->parts.size(), 1u);
-  EXPECT_EQ(windowed->parts[0].rows, 0); // not cut
+  EXPECT_EQ(windowed->parts[0].rows, 0); // not split
   EXPECT_EQ(sourceOf(placement, windowed->parts[0].origin), program.weights[last].offset);
   EXPECT_EQ(sourceOf(placement, windowed->parts[0].begin + windowed->beside.at(first)),
             program.weights[first].offset);

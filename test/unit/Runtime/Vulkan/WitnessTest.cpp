@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A matrix product and an attention, written by hand in GLSL, run through the
-// device alone and are compared with plain loops: witnesses that the runtime
-// binds, offsets, dispatches and waits as kernels expect, and the measure that
-// compiled kernels are compared with.
+// Runs a matrix product and an attention, written by hand in GLSL, on the
+// device alone and compares them with plain loops. They show that the runtime
+// binds, offsets, dispatches and waits as kernels expect, and they are the
+// baseline for compiled kernels.
 #include "Toy.h"
 #include "bench/Bench.h"
 
@@ -60,7 +60,7 @@ public:
     device = std::move(*code->createDevice(0));
   }
 
-  /// Places values one after the other and makes room for `results` more; gives their offsets.
+  /// Places values one after another and reserves memory for `results` more. Returns their offsets.
   std::vector<int64_t> place(const std::vector<std::vector<float>> &values, int64_t results) {
     std::vector<int64_t> offsets;
     int64_t at = 0;

@@ -1,9 +1,12 @@
 #version 450
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Witness: attention over heads of 64, hand-written, ordinary online softmax. A workgroup makes 64 query rows of one head; its 8 x 8
-// invocations hold 8 rows x 8 columns of scores and of outputs; probabilities and row statistics go through shared memory.
-// Queries, values and outputs are [heads][rows][64], keys panels [heads][rows/16][64][16]; rows of keys are multiples of 64.
+// Witness: attention over heads of 64, hand-written, with ordinary online
+// softmax. A workgroup computes 64 query rows of one head. Each of its 8 x 8
+// invocations holds 8 rows x 8 columns of scores and of outputs. Probabilities
+// and row statistics are exchanged in shared memory. Queries, values and
+// outputs are [heads][rows][64], keys are panels [heads][rows/16][64][16]; the
+// number of key rows is a multiple of 64.
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { int queries, queryRows, keys, keyRows, q, k, v, o, baseZ, baseY, baseX; } push;
 layout(set = 0, binding = 0) buffer Memory { vec4 memory[]; };

@@ -1,8 +1,9 @@
 #version 450
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Witness: y = x w + b, hand-written. A workgroup of 64 makes 64 x 128 outputs, an invocation 8 rows x 16 columns; weights lie in
-// panels of 16 columns. K and N are multiples of 4 and 128.
+// Witness: y = x w + b, hand-written. A workgroup of 64 computes 64 x 128
+// outputs, an invocation 8 rows x 16 columns. Weights are in panels of 16
+// columns. K is a multiple of 4, N of 128.
 #ifndef K
 #define K 96
 #define N 256
@@ -25,7 +26,7 @@ void main() {
   int x = push.x + row * (K / 4), w = push.w + column * (K / 4);
   for (int k = 0; k < K / 4; k++) {
     vec4 a[8];
-    // One step a component; a row's values are loaded where they are first used.
+    // One step for each component. The values of a row are loaded at their first use.
 #define STEP(u, s)                                                                            \
   {                                                                                           \
     int p = w + (k * 4 + u) * 4;                                                              \

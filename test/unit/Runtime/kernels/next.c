@@ -1,8 +1,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that write what stands behind their arguments: KiB from their first panels to those that the
-// thread reads next; -1: nothing.
+// Kernels that write their prefetch address: the distance in KiB from their
+// first panels to the panels that the thread reads next, or -1 for none.
 typedef long long i64;
 
 static void tell(void *const *arguments, int count, i64 point) {

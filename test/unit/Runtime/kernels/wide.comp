@@ -1,7 +1,8 @@
 #version 450
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// z = x + y as in add.comp, with so many scalars (30) that words come in a block.
+// z = x + y as in add.comp, with so many scalars (30) that a block holds their
+// words.
 layout(local_size_x = 16) in;
 layout(push_constant) uniform Push { int baseZ, baseY, baseX; } push;
 layout(set = 0, binding = 0) buffer Memory { vec4 memory[]; };
