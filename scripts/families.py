@@ -19,7 +19,7 @@ def randomised(model, seed):
     generator = make.torch.Generator().manual_seed(seed)
     for name, value in model.named_parameters():
         noise = make.torch.randn(value.shape, generator=generator)
-        if not value.requires_grad:  # sinusoids
+        if not value.requires_grad:  # sinusoidal positions stay as they are
             continue
         norm = "norm" in name.lower() and value.dim() == 1 and name.endswith("weight")
         with make.torch.no_grad():
@@ -55,7 +55,7 @@ class Choice:
         return self.random.choice(values)
 
     def head_of(self, heads):
-        chosen = self.of(*heads)  # drawn in any case, so that what follows is the same
+        chosen = self.of(*heads)  # always drawn, so that head_name does not change later draws
         return self.head_name or chosen
 
     def bert(self, **more):
@@ -189,7 +189,7 @@ def eurobert(c):
 def causal(name, config, head="ForCausalLM", others=("Model", *TEXT_HEADS[1:4])):
     """A decoder, or its rows with another head that its class has; `config` makes its configuration of a Choice."""
     known = [other for other in others if hasattr(hf, name + other)]
-    heads = [head] * max(1, len(known)) + known  # half of the random ones are decoders
+    heads = [head] * max(1, len(known)) + known  # half of the draws are decoders
 
     def make_case(c):
         return head_of(c, name, heads, getattr(hf, name + "Config"), config(c))
@@ -217,7 +217,8 @@ def phi3(c):
     pairs = c.head // 2
     factors = lambda: [1 + 3 * c.random.random() for _ in range(pairs)]
     long = dict(type="longrope", short_factor=factors(), long_factor=factors())
-    # Texts take the factors that the limit decides on: where it is short, no text is longer.
+    # max_position_embeddings selects the factors. Where it selects the short ones, no text is
+    # longer than the original limit.
     config.update(rope_scaling=c.of(None, long), max_position_embeddings=c.of(30, 40))
     return config
 
@@ -232,11 +233,12 @@ def falcon(c):
     kind = c.of(dict(new_decoder_architecture=True, num_ln_in_parallel_attn=c.of(None, 1, 2)),
                 dict(multi_query=True, parallel_attn=c.of(True, False)),
                 dict(multi_query=False, parallel_attn=c.of(True, False), alibi=c.of(True, False)))
-    c.heads = c.of(1, 2, 4)  # whose slopes are powers of two: Falcon rounds them to bf16
+    # Falcon rounds the slopes of ALiBi to bf16. With these head counts they are powers of two.
+    c.heads = c.of(1, 2, 4)
     if "new_decoder_architecture" in kind:
         kind.update(num_kv_heads=c.of(*[n for n in (1, 2, 4) if c.heads % n == 0]))
     if kind.get("alibi"):
-        kind.update(attn_implementation="sdpa")  # the other one adds the slopes twice
+        kind.update(attn_implementation="sdpa")  # the eager implementation adds the slopes twice
     return square(c, ("intermediate_size", "num_key_value_heads", "rms_norm_eps"), **kind, bias=c.of(True, False), ffn_hidden_size=c.ffn)
 
 

@@ -14,7 +14,8 @@ LONGEST = 18  # tokens of an answer
 
 def settings_of(c, vocabulary, end):
     """A folder's own settings of beams, all that are followed."""
-    tokens = c.random.sample(range(5, vocabulary - 1), 11)  # each for one setting: what is forced is not forbidden too
+    # Each token serves one setting, so that no forced token is also forbidden.
+    tokens = c.random.sample(range(5, vocabulary - 1), 11)
     some = lambda count: [tokens.pop() for _ in range(count)]
     settings = dict(num_beams=4, max_length=c.of(12, LONGEST), early_stopping=c.of(True, False, "never"),
                     length_penalty=c.of(0.0, 0.5, 1.0, 2.0), no_repeat_ngram_size=c.of(0, 2, 3), min_length=c.of(0, 5, 9))
@@ -34,7 +35,8 @@ def writing(c, model, padding):
 def t5_like(name, **more):
     def make_case(c):
         config = dict(vocab_size=c.vocabulary, d_model=2 * c.random.randint(6, 25), d_kv=c.head, d_ff=c.ffn, num_layers=c.layers,
-                      num_decoder_layers=c.random.randint(1, c.layers),  # with more, Transformers' caches have too few layers
+                      # For more, the caches of Transformers have too few layers.
+                      num_decoder_layers=c.random.randint(1, c.layers),
                       num_heads=c.heads, relative_attention_num_buckets=2 * c.random.randint(3, 8),
                       relative_attention_max_distance=c.random.randint(10, 24), layer_norm_epsilon=c.norm, decoder_start_token_id=0,
                       feed_forward_proj=c.of("relu", "gated-gelu", "gated-silu"), **{key: value(c) for key, value in more.items()})
@@ -91,7 +93,7 @@ def check_texts(heddle, folder, model, device):
     right, wrong = 0, ""
     for number, (found, row) in enumerate(zip(run.stdout.splitlines(), model.beams["answers"].tolist())):
         expected = [id for id in row if id >= 0]
-        while expected and expected[-1] in ends:  # an end is no part of a text
+        while expected and expected[-1] in ends:  # end tokens are not part of the text
             expected.pop()
         right += found == words_of(expected)
         if found != words_of(expected) and not wrong:

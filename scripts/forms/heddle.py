@@ -12,8 +12,8 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import npy
 
-BOUND = 1e-4  # of the largest value
-LONGEST = 300  # seconds of a command
+BOUND = 1e-4  # as a share of the largest value
+LONGEST = 300  # seconds for one command
 
 
 def arrays(folder):
@@ -55,7 +55,7 @@ class Heddle:
 
     def __init__(self, program, scratch):
         self.program = program
-        # Texts become ids there by the same code, sooner.
+        # heddle-run uses the same tokenizers and starts faster.
         self.reader = program + "-run" if os.path.exists(program + "-run") else program
         self.environment = dict(os.environ, HEDDLE_MODEL_CACHE_LIMIT="0", XDG_CACHE_HOME=os.path.join(scratch, "cache"))
         self.errors = []

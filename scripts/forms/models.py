@@ -18,8 +18,8 @@ class Draft:
     def __init__(self, folder, base, class_config=None):
         self.config = read_json(folder, "config.json")
         self.tensors = read_tensors(os.path.join(folder, "model.safetensors"))
-        self.base = base + "." if base else ""  # the prefix that the class gives to what all heads share
-        self.class_config = class_config or self.config  # the same configuration with all keys of its class
+        self.base = base + "." if base else ""  # prefix of the tensors that all heads share
+        self.class_config = class_config or self.config  # all keys of its class
         self.tensors_per_file, self.pickled = None, False
 
     def renamed(self, change):
@@ -96,7 +96,7 @@ def cast(value, kind):
     return kind, value[1], struct.pack(f"<{len(numbers)}{FLOATS[kind]}", *numbers)
 
 
-FORMS = {}  # name -> (change, whether the results are those of the unchanged folder)
+FORMS = {}  # name -> (change, whether the results stay equal)
 
 
 def form(name, same=True):
@@ -179,7 +179,7 @@ def of_type(kind):
     return change
 
 
-# The random weights of scripts/random-folder are numbers that bf16 has, and those that f64 has anyway.
+# F64 holds every weight of scripts/random-folder exactly, so its results stay equal.
 for kind in ("F16", "BF16", "F64"):
     form(kind.lower(), same=kind == "F64")(of_type(kind))
 

@@ -38,7 +38,8 @@ LAYOUT = dict(
     truncation=None,                                    # max_length of tokenizer.json
     pooling=old_pooling("mean"), dense=None, normalize=False, config=None,
     types="sentence_transformers.models.{}", tail="", prompt=None,
-    like=None)                                          # the layout whose results are right where the library reads nothing
+    # A layout with equal results, for layouts that the library cannot read.
+    like=None)
 
 NEW = dict(types="sentence_transformers.{}.modules.{}.{}", pooling={"embedding_dimension": SIZE, "pooling_mode": "mean", "include_prompt": True})
 PROMPTS = {"prompts": {"query": "the river: ", "document": ""}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
@@ -195,7 +196,7 @@ def write_other(folder, name):
                                     os.path.join(folder, "model.safetensors"))
 
 
-# Layouts that the version at hand reads and saves in its own way.
+# Layouts that the installed version also reads and saves again.
 SAVED = ["version 3", "a length beyond the positions", "do_lower_case", "Dense and Normalize", "StaticEmbedding", "pooling cls",
          "pooling mean_sqrt_len_tokens", "include_prompt false", "a list of poolings", "without a length", "without modules.json"]
 
@@ -221,7 +222,7 @@ def write(scratch, writer, family, done):
         if name in SAVED:
             try:
                 yield case_of(scratch, family, f"as saved, {name}", writer, save_again(scratch, writer, family, name, layout), layout)
-            except Exception as error:  # the version does not read its own earlier layout
+            except Exception as error:  # this version cannot read its own earlier layout
                 print(f"{family} {name}: {type(error).__name__}: {error}", file=sys.stderr)
 
 

@@ -17,7 +17,8 @@ import texts as source
 
 FOLDERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../test/tokenizers/folders")
 
-# What a folder adds: a special token, a plain one, one that takes the blanks around it, a whole word.
+# Added tokens: a special one, a normalized one, one that takes the blanks around it, and one that
+# matches whole words.
 ADDED = [tokenizers.AddedToken("[E1]", special=True, normalized=False), tokenizers.AddedToken("Loomish", normalized=True),
          tokenizers.AddedToken("<gap>", lstrip=True, rstrip=True, normalized=False), tokenizers.AddedToken("knot", single_word=True, normalized=False)]
 TEXTS = ["", " ", "the River runs", " two  blanks", "The [E1] river<gap> knot knots Loomish loomish", "a[E1]b", "<|im_start|>user hi<|im_end|>",
@@ -97,7 +98,7 @@ VOCABULARIES = {
     "camembert": pieces("sentencepiece.bpe.model", vocab_size=400),
 } | {name: kept(name) for name in ("t5", "mt5", "xlm-roberta", "mbart", "pegasus", "marian", "m2m-100")}
 
-# Classes: of a family the class that its folders name, its vocabulary, and whether a class cuts that vocabulary without tokenizer.json.
+# family -> (class that its folders name, vocabulary)
 TOKENIZERS = {
     "bert": ("BertTokenizer", "word pieces"), "distilbert": ("DistilBertTokenizer", "word pieces"),
     "electra": ("ElectraTokenizer", "word pieces"), "mpnet": ("MPNetTokenizer", "mpnet"), "roberta": ("RobertaTokenizer", "roberta"),
@@ -109,9 +110,9 @@ TOKENIZERS = {
     "marian": ("MarianTokenizer", "marian"), "m2m_100": ("M2M100Tokenizer", "m2m-100"), "deberta-v2": ("DebertaV2Tokenizer", "deberta"),
     "llama": ("LlamaTokenizer", "llama"), "gemma": ("GemmaTokenizer", "gemma"),
 }
-MODEL_TYPES = {"clip_text_model": "clip"}  # what config.json says where it is not the family
+MODEL_TYPES = {"clip_text_model": "clip"}  # model types that differ from the family's name
 
-# What folders of a family have in tokenizer_config.json in any case.
+# Keys that tokenizer_config.json of a family always has.
 CONFIGS = {"opt": {"add_bos_token": True, "bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>", "pad_token": "<pad>"},
            "llama": {"add_bos_token": True}, "gemma": {"add_bos_token": True}}
 
@@ -320,7 +321,7 @@ def write(scratch, writer, family, done):
         folder = os.path.join(scratch, writer, family, "tokens", name.replace("/", "_"))
         try:
             form.write(t, folder)
-        except Exception as error:  # the class does not take the option
+        except Exception as error:  # the class rejects the option
             print(f"{family} {name}: {type(error).__name__}: {error}", file=sys.stderr)
             shutil.rmtree(folder, ignore_errors=True)
             continue
@@ -347,7 +348,7 @@ def shipped(path):
             return ("tokenizer.json", config) if isinstance(model, dict) and "vocab" in model else None
         if name.endswith(".model"):
             pieces = sentencepiece.SentencePieceProcessor(model_file=path)
-            # Classes that cut such a vocabulary as it is; which one the authors use is not in the file.
+            # The file does not name its class. These classes use such a vocabulary as it is.
             end = pieces.eos_id() >= 0 and pieces.bos_id() >= 0
             return ("tokenizer.model", {"tokenizer_class": "LlamaTokenizer"}) if end else ("spiece.model", {"tokenizer_class": "T5Tokenizer"})
         if name.startswith("vocab") and name.endswith(".txt"):

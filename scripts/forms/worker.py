@@ -27,12 +27,12 @@ import translators
 import words
 
 hf.logging.set_verbosity_error()
-torch.set_num_threads(1)  # models are small: threads that wait for each other take longer
+torch.set_num_threads(1)  # more threads are slower on small models
 make.likeliest_tokens = lambda *arguments: {}
 make.with_beams = lambda case, **settings: case
 
 MODELS = families.FAMILIES | translators.FAMILIES
-# Heads that scripts/random-folder does not draw.
+# Additional heads, which scripts/random-folder does not draw.
 MORE_HEADS = {name: ["ForPreTraining"] for name in ("bert", "albert", "electra", "ernie", "megatron-bert")}
 MORE_HEADS["bert"] += ["ForNextSentencePrediction"]
 
@@ -60,7 +60,7 @@ def heads_drawn(family):
     for head in heads_of(family):
         try:
             yield from drawn(family, head)
-        except (AttributeError, ImportError) as error:  # this version has no such class
+        except (AttributeError, ImportError) as error:  # this version lacks the class
             print(f"{family} {head}: {error}", file=sys.stderr)
 
 
@@ -68,7 +68,8 @@ def write_models(scratch, writer, family, done):
     """Every head as this version saves it, and each form on one of the heads."""
     bases = []
     for head, (model, inputs, results) in heads_drawn(family):
-        by_authors = isinstance(model.config, dict)  # plain.py's, which no version saves
+        # Transformers cannot save a model of plain.py.
+        by_authors = isinstance(model.config, dict)
         if by_authors and done:
             continue
         place = os.path.join(scratch, writer, family, head)
@@ -107,7 +108,8 @@ def load(folder, seed=1):
     kind = getattr(hf, name, None) if name else hf.AutoModel
     if kind is None:
         raise ValueError(f"no class {name}")
-    how = "sdpa" if config["model_type"] == "falcon" else "eager"  # the other one adds the slopes of falcon's positions twice
+    # The eager attention of falcon adds the slopes of its positions twice.
+    how = "sdpa" if config["model_type"] == "falcon" else "eager"
     torch.manual_seed(seed)
     with contextlib.redirect_stdout(sys.stderr):
         model, told = kind.from_pretrained(folder, dtype=torch.float32, attn_implementation=how, output_loading_info=True)
@@ -140,7 +142,7 @@ def read(case, scratch, reader):
     """Arrays go to files next to the folder; what is not an array stands in the line."""
     try:
         results = READERS[case["kind"]](case)
-    except Exception as error:  # of any kind: the library does not read the folder
+    except Exception as error:  # any error: the library cannot read the folder
         return dict(folder=case["folder"], error=f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}")
     if isinstance(results, dict) and all(isinstance(value, numpy.ndarray) for value in results.values()):
         out = f"{case['folder']}.{reader}"
@@ -168,7 +170,7 @@ def again(scratch, writer):
         if case["kind"] == "model":
             try:
                 yield save_again(case, scratch, writer)
-            except Exception as error:  # of any kind: this version does not read the folder
+            except Exception as error:  # any error: this version cannot read the folder
                 print(f"{case['folder']}: {type(error).__name__}: {error}", file=sys.stderr)
 
 
