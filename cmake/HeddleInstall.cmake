@@ -1,5 +1,6 @@
-# The installed package: find_package(Heddle COMPONENTS Compiler Runtime Generation). Each component is one export file,
-# so that a machine without LLVM can use Runtime and Generation of a runtime-only build.
+# The installed package: find_package(Heddle COMPONENTS Compiler Runtime Generation). Each component
+# has its own export file, so that a machine without LLVM can use Runtime and Generation of a
+# runtime-only build.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(HEDDLE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Heddle)
@@ -8,7 +9,8 @@ set(HEDDLE_Runtime_LIBRARIES HeddleSupport HeddlePack HeddleRuntime)
 set(HEDDLE_Generation_LIBRARIES HeddleTokenizers HeddleTemplates HeddleImages HeddleAudio HeddleGeneration)
 get_property(HEDDLE_Compiler_LIBRARIES GLOBAL PROPERTY HEDDLE_Compiler_LIBRARIES)
 
-# heddle_install_component(NAME headers...): libraries, their export file, and the folders of include/heddle they own.
+# heddle_install_component(NAME folders...): installs the libraries of the component NAME, their
+# export file, and the given folders of include/heddle.
 function(heddle_install_component name)
   foreach(library ${HEDDLE_${name}_LIBRARIES})
     get_target_property(folder ${library} SOURCE_DIR)
@@ -38,15 +40,16 @@ install(TARGETS heddle-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT
 if(NOT HEDDLE_RUNTIME_ONLY)
   heddle_install_component(Compiler Analysis Compiler Conversion Dialect ExecutionEngine Import Pipelines Planning Report Target Transforms)
   list(APPEND HEDDLE_INSTALLED_COMPONENTS Compiler)
-  # LLVM's libraries lie outside the loader's folders.
+  # The loader does not search LLVM's folder.
   set_target_properties(heddle heddle-opt heddle-lsp-server PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS heddle RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Compiler)
-  # Tools of those who change Heddle: installed where they were built, which scripts/demo does not.
+  # Development tools are optional, because scripts/demo does not build them.
   install(TARGETS heddle-opt heddle-lsp-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Compiler OPTIONAL)
 endif()
 
 get_filename_component(HEDDLE_OPENMP_FOLDER ${HEDDLE_OPENMP_LIBRARY} DIRECTORY)
-# Not at the top of the build, where find_package would take it for an installed one if build/bin is in PATH.
+# find_package also searches the top of the build if build/bin is in PATH, so the files go to a
+# subfolder.
 set(heddle_package_files ${CMAKE_BINARY_DIR}/package/files)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/HeddleConfig.cmake.in ${heddle_package_files}/HeddleConfig.cmake
   INSTALL_DESTINATION ${HEDDLE_PACKAGE_DIR})
@@ -54,7 +57,8 @@ write_basic_package_version_file(${heddle_package_files}/HeddleConfigVersion.cma
 install(FILES ${heddle_package_files}/HeddleConfig.cmake ${heddle_package_files}/HeddleConfigVersion.cmake
   DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT Runtime)
 
-# What is installed must do for another compiler than the one that built it, except where sanitisers tie code to theirs.
+# An installed tree must work with a different compiler. Builds with sanitisers are an exception,
+# because sanitisers tie code to their compiler.
 set(heddle_install_tree ${CMAKE_BINARY_DIR}/install-tree)
 if(HEDDLE_BUILD_TESTS)
   add_test(NAME install/tree COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${heddle_install_tree})
@@ -84,17 +88,18 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   set_tests_properties(install/after-demo PROPERTIES LABELS Install)
 endif()
 
-# The smallest program that uses Heddle is built against an installed tree, as a user would, and checks itself.
+# Examples are built against an installed tree, as a user builds them, and run as tests.
 if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
-  # heddle_installed_example(NAME command...): the example is built against the installed tree, and the command is its test.
+  # heddle_installed_example(NAME arguments...): builds the example NAME against the installed tree
+  # and runs it with the arguments as a test.
   function(heddle_installed_example name)
     add_test(NAME install/${name}
       COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_SOURCE_DIR}/examples/${name} ${CMAKE_BINARY_DIR}/examples/${name}
         --build-generator ${CMAKE_GENERATOR}
         --build-options -DCMAKE_PREFIX_PATH=${heddle_install_tree} -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
         -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}
-        -DCMAKE_EXE_LINKER_FLAGS=${CMAKE_EXE_LINKER_FLAGS} # of the sanitisers
-        --test-command ${CMAKE_BINARY_DIR}/examples/${name}/${name} ${ARGN}) # everything behind it belongs to the command
+        -DCMAKE_EXE_LINKER_FLAGS=${CMAKE_EXE_LINKER_FLAGS} # flags of the sanitisers
+        --test-command ${CMAKE_BINARY_DIR}/examples/${name}/${name} ${ARGN}) # must be last
     set_tests_properties(install/${name} PROPERTIES FIXTURES_REQUIRED install-tree LABELS Install TIMEOUT 600)
   endfunction()
   heddle_installed_example(embed)
@@ -102,9 +107,10 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
     COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/folders/sentences -o ${CMAKE_BINARY_DIR}/sentences.heddle --target=cpu --cpu=native)
   set_tests_properties(install/sentences PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
   heddle_installed_example(sentence-embedding ${CMAKE_BINARY_DIR}/sentences.heddle "blue and red" "red and blue")
-  # What `heddle similarity` says, in the guide.
+  # The similarity that the guide shows for `heddle similarity`.
   set_tests_properties(install/sentence-embedding PROPERTIES PASS_REGULAR_EXPRESSION "\n0\\.97729[0-9]\n")
-  # A decoder of random weights, with a tokenizer and a template: what it says has no sense, but is always the same.
+  # A decoder with random weights, a tokenizer and a chat template. Its text has no meaning, but is
+  # always the same.
   set(heddle_chat_folder ${CMAKE_BINARY_DIR}/chat-folder)
   file(COPY ${CMAKE_SOURCE_DIR}/test/folders/qwen3-decoder/config.json ${CMAKE_SOURCE_DIR}/test/folders/qwen3-decoder/model.safetensors
     ${CMAKE_SOURCE_DIR}/test/folders/sentences/tokenizer.json DESTINATION ${heddle_chat_folder})
@@ -117,9 +123,11 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   add_test(NAME install/chat-answers COMMAND sh -c "echo cab | ${CMAKE_BINARY_DIR}/examples/chat/chat ${CMAKE_BINARY_DIR}/chat.heddle")
   set_tests_properties(install/chat-answers PROPERTIES FIXTURES_REQUIRED "install-tree;chat-example" LABELS Install
     PASS_REGULAR_EXPRESSION "^ ##g ##g ##j ##g ")
-  # A small Marian of random weights, as OPUS-MT's folders are; what it writes is what Transformers writes.
+  # A small Marian model with random weights, in the layout of OPUS-MT's folders. The expected text
+  # comes from Transformers.
   set(heddle_marian_folder ${CMAKE_BINARY_DIR}/marian-folder)
-  # Both have a config.json, and a copy would leave the first one where the other is as old.
+  # Both folders have a config.json. file(COPY) keeps the first one if the second is equally old, so
+  # the first copy excludes it.
   file(COPY ${CMAKE_SOURCE_DIR}/test/tokenizers/folders/marian/ DESTINATION ${heddle_marian_folder} PATTERN config.json EXCLUDE)
   file(COPY ${CMAKE_SOURCE_DIR}/test/languages/marian/ DESTINATION ${heddle_marian_folder})
   add_test(NAME install/marian-model
@@ -128,7 +136,7 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   heddle_installed_example(translate ${CMAKE_BINARY_DIR}/marian.heddle ">>deu<< the quick brown fox jumps over the lazy dog" "def compute(values): return 3")
   set_tests_properties(install/translate PROPERTIES PASS_REGULAR_EXPRESSION
     "\n! is is 2024, \\( \\(na \\(일 isት សួស្តី\n\\( is is \\( \\(έ \\( مرحبا \\(na \\( s\n")
-  # A small Whisper of random weights, and a sound.
+  # A small Whisper model with random weights, and a recording.
   add_test(NAME install/speech-model
     COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/speech/tiny -o ${CMAKE_BINARY_DIR}/speech.heddle --target=cpu --cpu=native)
   set_tests_properties(install/speech-model PROPERTIES FIXTURES_SETUP install-tree LABELS Install)

@@ -1,14 +1,15 @@
-# The few functions by which every library, tool and test of the project is declared.
+# Functions that declare every library, tool and test of the project.
 
-# Warnings are errors in our own code only; LLVM's and Vulkan's headers are system headers.
+# Warnings apply to our own code. Headers of LLVM and Vulkan are system headers.
 function(heddle_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=return-type
-    # Clang blames our call for what libstdc++'s stable_sort does inside.
+    # Clang reports a deprecated call inside libstdc++'s stable_sort at our call.
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 endfunction()
 
-# heddle_headers(NAME HEADER.h [SYSTEM folders...] [LINK targets...] [OPTIONS options...]): the target NAME, the headers that HEADER.h includes
-# compiled once for every target that heddle_precompile gives NAME.
+# heddle_headers(NAME HEADER.h [SYSTEM folders...] [LINK targets...] [OPTIONS options...]): declares
+# the target NAME, which precompiles HEADER.h. heddle_precompile shares the result with other
+# targets.
 function(heddle_headers name header)
   cmake_parse_arguments(ARG "" "" "SYSTEM;LINK;OPTIONS" ${ARGN})
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
@@ -20,14 +21,14 @@ function(heddle_headers name header)
   target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
   target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header})
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-    # The compiler cache compares contents, so the date of a header must not enter what is precompiled.
+    # The compiler cache compares contents, so a precompiled header must not contain a timestamp.
     target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
   endif()
 endfunction()
 
-# heddle_precompile(TARGET HEADERS): the files of TARGET begin with the headers of the target HEADERS. Definitions and
-# warnings may differ between the two; optimisation, OpenMP and whether code is position-independent may not, so
-# executables are compiled as libraries are.
+# heddle_precompile(TARGET HEADERS): gives TARGET the precompiled headers of the target HEADERS.
+# Both may differ in definitions and warnings, but not in optimisation, OpenMP or
+# position-independent code. Executables are therefore compiled like libraries.
 function(heddle_precompile target headers)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
@@ -37,7 +38,9 @@ function(heddle_precompile target headers)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
-# heddle_library(NAME sources... LINK targets...): a static library that never includes llvm/ or mlir/.
+# heddle_library(NAME sources... [LINK targets...] [PRIVATE_LINK targets...] [COMPONENT name]):
+# declares a static library. Its sources include no headers of LLVM or MLIR unless
+# heddle_mlir_library declares it. COMPONENT adds it to a component of the installed package.
 function(heddle_library name)
   cmake_parse_arguments(ARG "" "COMPONENT" "LINK;PRIVATE_LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -53,8 +56,8 @@ endfunction()
 
 set(HEDDLE_COMPACT_OPTIONS -Os -ffunction-sections -fdata-sections)
 
-# heddle_compact(NAME [HOT files...]): code that heddle-run ships with, small enough to stay under 1 MB in all, but for the
-# files that are hot.
+# heddle_compact(NAME [HOT files...]): optimises a library of heddle-run for size, except its HOT
+# files. heddle-run must stay below 1 MB.
 function(heddle_compact name)
   cmake_parse_arguments(ARG "" "" "HOT" ${ARGN})
   target_compile_options(${name} PRIVATE ${HEDDLE_COMPACT_OPTIONS})
@@ -62,7 +65,8 @@ function(heddle_compact name)
   set_source_files_properties(${ARG_HOT} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# heddle_mlir_library(NAME sources... LINK targets... DEPENDS tablegen-targets...): the compiler's side, part of the component Compiler.
+# heddle_mlir_library(NAME sources... [LINK targets...] [DEPENDS tablegen-targets...]): declares a
+# library of the compiler, a part of the component Compiler.
 function(heddle_mlir_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   heddle_library(${name} ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} MLIR LLVM COMPONENT Compiler)
@@ -74,7 +78,8 @@ function(heddle_mlir_library name)
   heddle_precompile(${name} HeddleMlirHeaders)
 endfunction()
 
-# heddle_embed(NAME files...): the text of each file as a raw string literal, to be included as FILE.inc.
+# heddle_embed(NAME files...): writes the text of each file as a raw string literal, which sources
+# of NAME include as FILE.inc.
 function(heddle_embed target)
   foreach(file ${ARGN})
     file(READ ${file} text)
@@ -84,7 +89,7 @@ function(heddle_embed target)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
 endfunction()
 
-# heddle_tool(NAME sources... LINK targets...)
+# heddle_tool(NAME sources... [LINK targets...]): declares a program.
 function(heddle_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
@@ -92,9 +97,10 @@ function(heddle_tool name)
   heddle_compile_options(${name})
 endfunction()
 
-# heddle_gtest(TEST PROGRAM [SHARDS n] [FILTER text] [LABELS …] [PROPERTIES name value …]): tests of a GoogleTest program as one
-# entry of ctest, or as `n` that share them: a process runs many tests, so that starting one and loading LLVM is paid once.
-# What each test said is written to test-results, where scripts/count-tests reads it.
+# heddle_gtest(TEST PROGRAM [SHARDS n] [FILTER text] [LABELS …] [PROPERTIES name value …]
+# [ENVIRONMENT …]): declares tests of a GoogleTest program as one entry of ctest, or as `n` entries
+# that share them. A process runs many tests, so that it starts and loads LLVM only once. The
+# reports go to test-results, where scripts/count-tests reads them.
 function(heddle_gtest test program)
   cmake_parse_arguments(ARG "" "FILTER;SHARDS" "LABELS;PROPERTIES;ENVIRONMENT" ${ARGN})
   set(arguments)
@@ -118,8 +124,8 @@ function(heddle_gtest test program)
   endforeach()
 endfunction()
 
-# heddle_unit_test(NAME sources... LINK targets... [SHARDS n] [LABELS text] [HEADERS target]): one GoogleTest program of a
-# library's tests.
+# heddle_unit_test(NAME sources... LINK targets... [SHARDS n] [LABELS text] [HEADERS target]):
+# declares the GoogleTest program of a library.
 function(heddle_unit_test name)
   cmake_parse_arguments(ARG "" "SHARDS;HEADERS" "LINK;LABELS" ${ARGN})
   if(NOT ARG_HEADERS)
@@ -135,7 +141,8 @@ function(heddle_unit_test name)
   heddle_gtest(unit/${name} ${name} LABELS unit ${ARG_LABELS} SHARDS ${ARG_SHARDS})
 endfunction()
 
-# heddle_mlir_unit_test(NAME sources... LINK targets...): one of the compiler's side.
+# heddle_mlir_unit_test(NAME sources... LINK targets...): declares the GoogleTest program of a
+# compiler library.
 function(heddle_mlir_unit_test name)
   heddle_unit_test(${name} ${ARGN} HEADERS HeddleMlirTestHeaders)
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})

@@ -1,10 +1,11 @@
-//===- MlirHeaders.h - What the compiler's files have in common -*- C++ -*-===//
+//===- MlirHeaders.h - Common headers of the compiler --------- -*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PlainHeaders.h and what many files of the compiler include of MLIR and LLVM, compiled
-// once (heddle_precompile). A file still includes what it uses: nothing here is
-// needed for a build, and headers of ours stay out, since they change.
+// PlainHeaders.h and the LLVM and MLIR headers that many files of the compiler
+// include, precompiled once (heddle_precompile). Every file still includes the
+// headers that it uses, so a build works without this one. Headers of the
+// project change too often for this list.
 #pragma once
 
 #include "PlainHeaders.h"

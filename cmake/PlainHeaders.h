@@ -1,10 +1,10 @@
-//===- PlainHeaders.h - What files without LLVM have in common -*- C++ -*-===//
+//===- PlainHeaders.h - Common headers of files without LLVM -- -*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Standard headers and JSON, compiled once (heddle_precompile). A file still
-// includes what it uses: nothing here is needed for a build, and headers of
-// ours stay out, since they change.
+// Standard headers and JSON, precompiled once (heddle_precompile). Every file
+// still includes the headers that it uses, so a build works without this one.
+// Headers of the project change too often for this list.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 #include <nlohmann/json.hpp>
 
-// Clang instantiates the templates that this function needs once, in the
-// precompiled header; without it each file repeats three seconds of work.
+// Makes Clang instantiate these templates once, in the precompiled header. Otherwise each file
+// spends three seconds on them.
 inline nlohmann::ordered_json precompiledJson(std::string_view text) {
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(text, nullptr, false);
   json["key"] = "value";
