@@ -21,8 +21,8 @@ struct TileSizes {
   /// only the narrowest size divides the columns, or if many columns are not divisible by the first
   /// size.
   bool cutsColumns;
-  /// Rows and columns of the tile in the form of linear layers for few rows. With 0 rows there is no
-  /// such form.
+  /// Rows and columns of the tile in the form of linear layers for few rows. The form does not
+  /// exist if `fewRows` is 0.
   int64_t fewRows;
   std::span<const int64_t> fewRowColumns;
   /// Rows of attention's tile: the first size that keeps the tile below `mostValues`.
