@@ -1,8 +1,8 @@
-//===- AddedTokens.cpp - Tokens beside the model's --------------*- C++ -*-===//
+//===- AddedTokens.cpp - Added tokens ---------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The leftmost of all, and of those that begin there the longest, counts.
+// The leftmost match counts and, among matches at one offset, the longest.
 #include "AddedTokens.h"
 
 #include "Characters.h"
@@ -23,7 +23,7 @@ bool beginsWithWord(std::string_view text) {
   return !text.empty() && isOf(nextPoint(text, at), WordCharacter);
 }
 
-/// Where the white space begins that a text ends with.
+/// Offset of the white space that ends the text.
 size_t blanksAtEnd(std::string_view text) {
   size_t end = text.size();
   while (end > 0) {
@@ -55,7 +55,7 @@ Expected<AddedToken> readToken(const JsonField &field) {
   token.leftStrip = HEDDLE_TRY(field.flagAt("lstrip", false));
   token.rightStrip = HEDDLE_TRY(field.flagAt("rstrip", false));
   token.normalized = HEDDLE_TRY(field.flagAt("normalized", !token.special));
-  token.atStart = HEDDLE_TRY(field.flagAt("at_start", false)); // ours
+  token.atStart = HEDDLE_TRY(field.flagAt("at_start", false)); // Heddle's own key
   return token;
 }
 
@@ -67,7 +67,8 @@ Expected<AddedTokens> AddedTokens::read(const JsonField &file, const Model &mode
   auto list = file.find("added_tokens");
   if (!list)
     return added;
-  added.cutsSpecials = !HEDDLE_TRY(file.flagAt("split_special_tokens", false)); // ours
+  // Heddle's own key
+  added.cutsSpecials = !HEDDLE_TRY(file.flagAt("split_special_tokens", false));
   auto elements = HEDDLE_TRY(list->list());
   Work work(64 * elements.size());
   for (const JsonField &element : elements) {
@@ -135,7 +136,7 @@ Status AddedTokens::split(Pieces &pieces, bool normalized, const PlainParts &pla
   });
 }
 
-/// `text` is a view of `whole`.
+/// Appends the matches and the gaps between them. `text` must be a view of `whole`.
 void AddedTokens::match(const AlignedText &whole, std::string_view text, const Trie &trie,
                         const PlainParts &plain, std::vector<Part> &parts) const {
   const auto origin = static_cast<size_t>(text.data() - whole.text().data());

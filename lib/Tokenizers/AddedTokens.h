@@ -1,9 +1,10 @@
-//===- AddedTokens.h - Tokens beside the model's ---------------*- C++ -*-===//
+//===- AddedTokens.h - Added tokens ----------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// They are cut out of a text before everything else: some as the text is given,
-// others from the normalised text.
+// Tokens that a tokenizer adds to its model's vocabulary. They are cut out of a
+// text before the model runs: some from the input, others from the normalised
+// text.
 #pragma once
 
 #include "Components.h"
@@ -17,45 +18,46 @@ namespace heddle::tokenizers {
 
 struct AddedToken {
   std::string content;
-  std::string written; ///< what decoders get: the normalised content where it is that
+  std::string written; ///< text that is matched and decoded: `content`, normalised if `normalized`
   bool singleWord = false, leftStrip = false, rightStrip = false, normalized = false,
        special = false;
-  bool atStart = false; ///< counts only at the beginning of a text, or behind another token
+  bool atStart = false; ///< matches only at the beginning of a text or right after another added
+                        ///< token
 };
 
 class AddedTokens;
 
-/// Which tokens are text in parts of an input: see EncodeOptions::plain.
+/// Tells which tokens are plain text in parts of an input; see EncodeOptions::plain.
 class PlainParts {
 public:
   PlainParts(const AddedTokens &added, const EncodeOptions &options)
       : added(added), parts(options.plain), marks(options.marks) {}
 
   bool empty() const { return parts.empty(); }
-  /// Whether bytes [begin, end) of the text hold, by their places in the input, a part in which the
-  /// token is text.
+  /// True if bytes [begin, end) of `text` overlap, by their offsets in the input, a part in which
+  /// the token is plain text.
   bool holds(int32_t token, const AlignedText &text, size_t begin, size_t end) const;
 
 private:
   const AddedTokens &added;
   std::span<const TokenSpan> parts;
   const std::function<bool(std::string_view)> &marks;
-  mutable std::map<int32_t, bool> marked; ///< what `marks` said of a token
+  mutable std::map<int32_t, bool> marked; ///< results of `marks`, by token
 };
 
 class AddedTokens {
 public:
-  /// Reads the key `added_tokens`. Tokens that the model lacks get the ids behind its own.
+  /// Reads the key `added_tokens`. Tokens that the model lacks get the ids after the model's own.
   static Expected<AddedTokens> read(const JsonField &file, const Model &model,
                                     const Normalizer *normalizer);
 
-  /// Cuts out those that are looked for before, or after, the text is normalised.
+  /// Cuts out the tokens that are matched before normalisation or, if `normalized`, after it.
   Status split(Pieces &pieces, bool normalized, const PlainParts &plain) const;
 
   std::optional<int32_t> find(std::string_view content) const;
   const AddedToken *token(int32_t id) const;
   bool isSpecial(std::string_view text) const { return specials.contains(text); }
-  /// How many the model does not have.
+  /// Number of tokens that the model lacks.
   int64_t newTokens() const { return fresh; }
 
 private:
@@ -67,8 +69,8 @@ private:
   TextMap<int32_t> ids;
   std::map<int32_t, AddedToken> tokens;
   std::set<std::string, std::less<>> specials;
-  Trie given, afterNormalizer; ///< by when they are looked for
-  bool cutsSpecials = true;    ///< special tokens in a text are tokens, not text
+  Trie given, afterNormalizer; ///< matched before normalisation, and after it
+  bool cutsSpecials = true;    ///< matches special tokens; else they are text
   int64_t fresh = 0;
 };
 

@@ -1,9 +1,10 @@
-//===- AlignedText.cpp - Text that knows where it came from -----*- C++ -*-===//
+//===- AlignedText.cpp - Text aligned with its input ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes of a replaced code point get the place of the old one's first byte, those
-// of an added one the place of the byte before.
+// The bytes of a replaced code point get the place of the old code point's
+// first byte. The bytes of an added code point get the place of the byte before
+// it.
 #include "AlignedText.h"
 
 #include "Characters.h"
@@ -44,8 +45,8 @@ void AlignedText::append(const AlignedText &other, size_t first, size_t last) {
 
 void AlignedText::appendText(char32_t point) { appendPoint(bytes, point); }
 
-/// Text that was added in front of everything stands for no byte of the input; the package leaves
-/// it alone when all else is rewritten.
+/// Index of the first byte that represents input. Text that was added before everything else
+/// represents none; the package `tokenizers` keeps it when the rest is rewritten.
 size_t AlignedText::firstWide() const {
   auto wide = std::ranges::find_if(places, [](TokenSpan s) { return s.begin != s.end; });
   return static_cast<size_t>(wide - places.begin());

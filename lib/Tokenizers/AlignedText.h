@@ -1,9 +1,9 @@
-//===- AlignedText.h - Text that knows where it came from ------*- C++ -*-===//
+//===- AlignedText.h - Text aligned with its input -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every byte of normalised text keeps the bytes of the input that it stands for.
-// How they are handed on when text changes is that of the package `tokenizers`,
+// Normalised text that keeps, for each byte, the bytes of the input that it
+// represents. Changes keep the alignment as the package `tokenizers` does,
 // whose offsets ours must equal.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace heddle::tokenizers {
 
-/// A code point of new text. 0: it replaces one of the old text; 1: it is added; -n: it replaces one
-/// and n more behind it disappear.
+/// A code point of new text. `change` is 0 if it replaces a code point of the old text, 1 if it is
+/// added, and -n if it replaces one and the next n are removed.
 struct Change {
   char32_t point;
   int32_t change;
@@ -26,21 +26,21 @@ struct Change {
 class AlignedText {
 public:
   AlignedText() = default;
-  /// A whole input.
+  /// Aligns a whole input with itself.
   explicit AlignedText(std::string_view input);
 
   const std::string &text() const { return bytes; }
   const std::vector<TokenSpan> &spans() const { return places; }
-  /// The input's byte where this text begins.
+  /// Offset in the input where this text begins.
   uint32_t origin() const { return begin; }
   size_t size() const { return bytes.size(); }
   bool empty() const { return bytes.empty(); }
 
   void clear();
-  /// Becomes a part of another text.
+  /// Becomes bytes [first, last) of `whole`.
   void assign(const AlignedText &whole, size_t first, size_t last, uint32_t origin);
   void append(const AlignedText &other, size_t first, size_t last);
-  /// Adds a byte that stands for `span`.
+  /// Appends a byte that represents `span` of the input.
   void append(char byte, TokenSpan span) {
     bytes += byte;
     places.push_back(span);
@@ -50,13 +50,13 @@ public:
     places.resize(bytes.size(), span);
   }
 
-  /// New text made of changes; the first `skipped` code points of the old disappear.
+  /// Replaces the text by `changes`, after removing its first `skipped` code points.
   void transform(const std::vector<Change> &changes, size_t skipped = 0);
-  /// Keeps the code points of which `keep` is true.
+  /// Keeps the code points for which `keep` returns true.
   template <typename Keep>
   void filter(const Keep &keep);
   void prepend(std::string_view text);
-  /// Replaces parts, which are in order, by a text.
+  /// Replaces each of `parts`, which are in order, by `content`.
   void replace(const std::vector<TokenSpan> &parts, std::string_view content);
   void strip(bool left, bool right);
   void lower();
@@ -68,11 +68,11 @@ private:
   size_t firstWide() const;
 
   std::string bytes;
-  std::vector<TokenSpan> places; ///< one a byte
+  std::vector<TokenSpan> places; ///< one for each byte
   uint32_t begin = 0;
 };
 
-/// What the changes of a filter are, and how many code points disappear at the start.
+/// Appends the changes of a filter. Returns the number of code points that it removes at the start.
 size_t filterChanges(std::string_view text, const std::function<bool(char32_t)> &keep,
                      std::vector<Change> &changes);
 

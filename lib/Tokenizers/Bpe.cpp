@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A word begins as its characters; of all neighbours that a merge joins, those of
-// the lowest rank are joined first, the leftmost of equals. A heap holds them, so
-// that a word of n characters takes n log n steps.
+// Byte-pair encoding. A word begins as its characters. The adjacent pair whose
+// merge has the lowest rank is joined first, and the leftmost of equal ranks. A
+// heap holds the pairs, so a word of n characters takes O(n log n) time.
 #include "Components.h"
 #include "Trie.h"
 #include "Utf8.h"
@@ -27,7 +27,7 @@ uint64_t keyOf(int32_t left, int32_t right) {
   return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
 }
 
-/// Merges by their pair: open addressing, since each word asks for it often.
+/// Merges by pair, with open addressing, since each word needs many lookups.
 class MergeTable {
 public:
   explicit MergeTable(size_t count) {
@@ -63,7 +63,7 @@ private:
 /// Symbols of a word, linked in the order of the text.
 class Word {
 public:
-  /// A symbol that is `whole` is not merged with others.
+  /// Appends a symbol. A `whole` symbol is never merged with others.
   void add(int32_t id, uint32_t size, bool whole = false) {
     const auto at = static_cast<int32_t>(symbols.size());
     if (at > 0)
@@ -83,7 +83,7 @@ public:
       if (left.size == 0 || left.next < 0)
         continue;
       Symbol &right = symbols[static_cast<size_t>(left.next)];
-      // What stood here may have been merged with something else.
+      // The pair may have changed since it was pushed.
       const Merge *current = merges.find(left.id, right.id);
       if (!current || current->id != top.id)
         continue;
@@ -110,7 +110,7 @@ public:
 private:
   struct Symbol {
     int32_t id, previous, next;
-    uint32_t size; ///< bytes; 0: merged into another one
+    uint32_t size; ///< bytes; 0: merged into another symbol
     bool whole;
   };
   struct Candidate {
@@ -120,7 +120,7 @@ private:
     return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
   }
 
-  /// Adds the merge of a symbol with the next one, if there is one.
+  /// Appends the merge of a symbol with the next one, if there is one. Does not restore the heap.
   bool offer(int32_t place, const MergeTable &merges) {
     const Symbol &left = symbols[static_cast<size_t>(place)];
     if (left.next < 0)
@@ -141,11 +141,10 @@ private:
 };
 
 struct Settings {
-  std::string prefix, suffix; ///< of characters that do not begin, or that end, a word
+  std::string prefix, suffix; ///< of characters that do not begin a word, and of its last one
   std::optional<std::string> unknown;
   bool fuseUnknown = false, byteFallback = false, ignoreMerges = false;
-  std::vector<std::string>
-      whole; ///< tokens that are looked for before all merges, the longest first
+  std::vector<std::string> whole; ///< matched before all merges, the longest first
 };
 
 class Bpe : public Model {
@@ -182,7 +181,7 @@ public:
 
 private:
   Status addCharacters(std::string_view piece, Word &word) const {
-    uint32_t unknownBytes = 0; // of characters without a token that are not in the word yet
+    uint32_t unknownBytes = 0; // pending bytes of characters without a token
     auto flush = [&] {
       if (unknownBytes > 0)
         word.add(*unknownId, unknownBytes);
@@ -227,7 +226,7 @@ private:
     return {};
   }
 
-  /// The longest token that stands whole at a place of the text; a negative id: none.
+  /// The longest `whole` token at an offset of the piece; a negative id: none.
   ModelToken wholeAt(std::string_view piece, size_t at) const {
     ModelToken token{-1, {static_cast<uint32_t>(at), static_cast<uint32_t>(at)}};
     whole.prefixes(piece.substr(at), [&](size_t size, int32_t id) {
@@ -236,7 +235,7 @@ private:
     return token;
   }
 
-  /// Whether each byte has a token.
+  /// Adds the byte tokens of a character. Returns false, and adds nothing, if a byte has none.
   bool addBytes(std::string_view character, Word &word) const {
     auto idOf = [&](char byte) { return byteIds[static_cast<unsigned char>(byte)]; };
     if (std::ranges::any_of(character, [&](char byte) { return idOf(byte) < 0; }))
@@ -256,7 +255,8 @@ private:
 
 //===- Reading -------------------------------------------------------------===//
 
-/// "a b" or ["a", "b"]; a third entry, which is ours, says that the rank is that of the merge before.
+/// Splits a merge, "a b" or ["a", "b"]. Heddle's own third entry, true, gives it the rank of the
+/// previous merge.
 std::optional<std::pair<std::string_view, std::string_view>> pairOf(const Json &value) {
   auto textOf = [](const Json &part) -> std::string_view {
     return part.get_ref<const std::string &>();
@@ -310,7 +310,7 @@ Expected<MergeTable> readMerges(const JsonField &model, const TokenTable &table,
   return result;
 }
 
-/// Tokens that stand whole.
+/// Reads the tokens that are matched before all merges.
 Expected<std::vector<std::string>> readWhole(const JsonField &field, const TokenTable &table) {
   std::vector<std::string> whole;
   auto elements = HEDDLE_TRY(field.list());
@@ -336,7 +336,7 @@ Expected<std::unique_ptr<Model>> readBpe(const JsonField &field) {
   if (auto dropout = field.find("dropout"); dropout && dropout->value() != 0)
     return dropout->expected("null (dropout is for training)");
   auto table = HEDDLE_TRY(TokenTable::read(field));
-  if (auto whole = field.find("whole")) // ours
+  if (auto whole = field.find("whole")) // Heddle's own key
     settings.whole = HEDDLE_TRY(readWhole(*whole, table));
   auto merges = HEDDLE_TRY(readMerges(field, table, settings.prefix));
   return std::unique_ptr<Model>(new Bpe(std::move(table), std::move(merges), std::move(settings)));

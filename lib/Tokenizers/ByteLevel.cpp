@@ -1,8 +1,6 @@
 //===- ByteLevel.cpp - Bytes as characters ----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See ByteLevel.h.
 #include "ByteLevel.h"
 
 #include "Utf8.h"
@@ -45,7 +43,7 @@ void appendByteCharacters(const AlignedText &text, size_t first, size_t last, Al
 std::optional<char> byteOfCharacter(char32_t character) {
   if (character < 256)
     return isShown(character) ? std::optional(static_cast<char>(character)) : std::nullopt;
-  constexpr char32_t shownEnd = 0x144; // 68 bytes are hidden
+  constexpr char32_t shownEnd = 0x144; // 68 bytes are not printable
   if (character >= shownEnd)
     return std::nullopt;
   static const std::array<unsigned char, 68> hidden = [] {

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Byte-level vocabularies write each byte as a character that can be seen: those
-// of Latin-1 as they are, the 68 others as U+0100 and the following.
+// Maps bytes to printable characters, as byte-level vocabularies write them.
+// Printable Latin-1 characters map to themselves, and the other 68 bytes to
+// U+0100 and the following.
 #pragma once
 
 #include "AlignedText.h"
@@ -12,7 +13,7 @@
 
 namespace heddle::tokenizers {
 
-/// What a blank is written as.
+/// The character that a blank maps to.
 constexpr char32_t blankCharacter = 0x120;
 
 void appendByteCharacters(const AlignedText &text, size_t first, size_t last, AlignedText &result);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The runs are unfolded once into blocks of 256 code points, of which most are
-// alike and stored once.
+// Expands the runs once into blocks of 256 code points. Most blocks are equal,
+// and equal blocks are stored once.
 #include "Characters.h"
 
 #include "Utf8.h"
@@ -25,7 +25,7 @@ struct ClassRun {
   uint16_t classes;
 };
 
-/// Letters first, first + stride … last, whose lower case lies `change` behind.
+/// Letters `first`, `first + stride`, … `last`. Adding `change` to a letter gives its lower case.
 struct LowerRun {
   uint32_t first, last;
   uint8_t stride;
@@ -94,7 +94,7 @@ std::string regexSet(uint16_t classes) {
 }
 
 Status checkUtf8(std::string_view text, std::string_view place) {
-  // Offsets are kept in 32 bits.
+  // Offsets have 32 bits.
   if (text.size() > INT32_MAX)
     return inputError(std::string(place) + ": expected less than 2 GiB of text");
   const auto length = static_cast<int32_t>(text.size());

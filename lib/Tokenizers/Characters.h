@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models were trained with the tables of the package `tokenizers`, which stem
-// from several editions of Unicode: Characters.inc repeats them, so that tokens
-// do not depend on the edition of the installed ICU.
+// Classes of code points as the package `tokenizers` has them. Its tables are
+// from several editions of Unicode, and models were trained with them.
+// Characters.inc holds a copy, so tokens do not depend on the edition of the
+// installed ICU.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ enum CharacterClass : uint16_t {
   CombiningMark = 1 << 4, ///< dropped by StripAccents
   Numeric = 1 << 5,
   WordCharacter = 1 << 6, ///< `\w` of the pre-tokenizer Whitespace
-  // Of regular expressions:
+  // Classes of regular expressions:
   RegexLetter = 1 << 7,
   RegexNumber = 1 << 8,
   RegexWord = 1 << 9,
@@ -32,14 +33,14 @@ enum CharacterClass : uint16_t {
   RegexLower = 1 << 15,
 };
 
-/// The classes of a code point.
+/// The classes of a code point, as bits of CharacterClass.
 uint16_t classesOf(char32_t point);
 inline bool isOf(char32_t point, uint16_t classes) { return (classesOf(point) & classes) != 0; }
 
-/// The lower case of a letter, which is one code point but for U+0130.
+/// Lower case of a code point. It is a single code point except for U+0130.
 char32_t lowerOf(char32_t point);
 
-/// All code points of a class as the inside of a set in a regular expression: "\x{41}-\x{5a}…".
+/// All code points of `classes`, as the inside of a set in a regular expression: "\x{41}-\x{5a}…".
 std::string regexSet(uint16_t classes);
 
 } // namespace heddle::tokenizers

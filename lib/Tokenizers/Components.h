@@ -1,9 +1,10 @@
-//===- Components.h - The parts of a tokenizer -----------------*- C++ -*-===//
+//===- Components.h - The steps of a tokenizer -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One class a `type` of tokenizer.json; each section has a function that reads it
-// and names, in its error, what is not supported. None changes after it is read: threads share them.
+// Interfaces of a tokenizer's steps. A class implements each `type` of
+// tokenizer.json, and a function reads each section; its error lists the
+// supported types. Steps are immutable, so threads share them.
 #pragma once
 
 #include "JsonField.h"
@@ -14,12 +15,12 @@
 
 namespace heddle::tokenizers {
 
-/// What is left of the work that the steps of a tokenizer may do for one text. Each takes the bytes that
-/// it reads or writes, whichever are more: a file made for harm has thousands of steps, or few that
-/// double the text.
+/// Budget of the work that all steps may do for one text. A step costs the bytes that it reads or
+/// writes, whichever are more. Malicious files have thousands of steps, or a few that each double
+/// the text.
 class Work {
 public:
-  /// For `bytes` of input. Steps of tokenizers that people use read each byte some 20 times.
+  /// Budget for `bytes` of input. The tokenizers in use read each byte some 20 times.
   explicit Work(size_t bytes) : left((size_t(4) << 20) + 256 * bytes) {}
   Status step(size_t before, size_t after);
 
@@ -39,7 +40,7 @@ public:
   virtual Status apply(Pieces &pieces, Work &work) const = 0;
 };
 
-/// A token of a piece. Bytes behind the piece stand for a suffix that the model adds.
+/// A token of a piece. A span beyond the piece's end covers a suffix that the model adds.
 struct ModelToken {
   int32_t id;
   TokenSpan span;
@@ -50,15 +51,15 @@ public:
   virtual ~Model() = default;
   virtual Status tokenize(std::string_view piece, std::vector<ModelToken> &tokens) const = 0;
   virtual std::optional<int32_t> find(std::string_view token) const = 0;
-  /// Null for an id without a token.
+  /// The text of a token; null if no token has the id.
   virtual const std::string *token(int32_t id) const = 0;
   virtual int64_t size() const = 0;
-  /// Whether a token is the text of its piece rather than an entry of the vocabulary.
+  /// True if a token's text is the text of its piece rather than an entry of the vocabulary.
   virtual bool keepsText() const { return false; }
 };
 
-/// A text on its way through the post-processor. `blanks` counts white space at both ends of each
-/// token.
+/// Tokens of one text in the post-processor. `blanks` counts the white space at the start and at
+/// the end of each token.
 struct Row {
   TokenEncoding tokens;
   std::vector<std::pair<uint32_t, uint32_t>> blanks;
@@ -68,7 +69,7 @@ struct Row {
 class PostProcessor {
 public:
   virtual ~PostProcessor() = default;
-  /// How many tokens it adds.
+  /// Number of tokens that it adds to one text, or to a pair.
   virtual int64_t added(bool pair) const = 0;
   virtual void apply(std::vector<Row> &rows, bool special) const = 0;
 };
@@ -92,10 +93,10 @@ Expected<std::unique_ptr<Model>> readBpe(const JsonField &field);
 Expected<std::unique_ptr<Model>> readUnigram(const JsonField &field);
 Expected<std::unique_ptr<Model>> readNumbered(const JsonField &field);
 
-/// An error where a step of a file made for harm writes far more than it reads.
+/// Returns an error if a step grows a text beyond 32 MiB, as only malicious files do.
 Status checkGrowth(size_t before, size_t after);
 
-/// A section's readers by `type`. What is not in the table is not supported.
+/// A supported `type` of a section, and the function that reads it.
 template <typename Component>
 struct ComponentReader {
   const char *type;
@@ -115,7 +116,8 @@ Expected<std::unique_ptr<Component>> readByType(const JsonField &field,
   return type.error("one of " + known, foundText(type.value()));
 }
 
-/// A component that is one function of its value and never fails. `Context` is what else it is given.
+/// Makes a component of one function that cannot fail. `Context` lists further arguments of
+/// `apply`.
 template <typename Component, typename Value, typename... Context, typename Function>
 std::unique_ptr<Component> componentOf(Function function) {
   class Simple : public Component {
@@ -132,7 +134,7 @@ std::unique_ptr<Component> componentOf(Function function) {
   return std::make_unique<Simple>(std::move(function));
 }
 
-/// The components of a list, in their order.
+/// Reads a list of components, in order.
 template <typename Component>
 Expected<std::vector<std::unique_ptr<Component>>>
 readSequence(const JsonField &field, const char *key,

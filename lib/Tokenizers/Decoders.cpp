@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The section `decoder` of tokenizer.json: changes of the list of tokens, which
-// are joined at the end.
+// Reads the section `decoder` of tokenizer.json. A decoder changes a list of
+// tokens, which the caller joins.
 #include "ByteLevel.h"
 #include "Characters.h"
 #include "Components.h"
@@ -83,7 +83,7 @@ Read readMetaspaceDecoder(const JsonField &field) {
 
 //===- Bytes ---------------------------------------------------------------===//
 
-/// Bytes as text; each longest part that begins a character and does not end it becomes U+FFFD.
+/// Converts bytes to text. Each maximal part of an incomplete character becomes U+FFFD.
 std::string textOfBytes(std::string_view bytes) {
   std::string text;
   const auto length = static_cast<int32_t>(std::min<size_t>(bytes.size(), INT32_MAX));
@@ -118,7 +118,7 @@ Read readByteLevel(const JsonField &) {
   });
 }
 
-/// The value of "<0x41>".
+/// The byte that a token such as "<0x41>" spells.
 std::optional<char> byteOfToken(const std::string &token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>')
     return std::nullopt;
@@ -186,7 +186,7 @@ private:
 };
 
 Read readReplace(const JsonField &field) {
-  // Not inside `new`, which has its memory by then: an error would leak it.
+  // Read before `new` allocates memory, which an early return would leak.
   Replacement change = HEDDLE_TRY(Replacement::read(field));
   return std::unique_ptr<Decoder>(new Replace(std::move(change)));
 }
@@ -200,7 +200,7 @@ Read readFuse(const JsonField &) {
   });
 }
 
-/// White space as Python strips it.
+/// White space as Python's strip() removes it.
 bool isBlank(char32_t c) { return isOf(c, WhiteSpace) || (c >= 0x1c && c <= 0x1f); }
 
 void stripBlanks(std::string &token) {

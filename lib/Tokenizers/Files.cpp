@@ -1,9 +1,10 @@
-//===- Files.cpp - What a folder holds of its tokenizer ---------*- C++ -*-===//
+//===- Files.cpp - Tokenizer files of a folder ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tokenizer.json says everything but what the files next to it change. A folder without
-// it holds a vocabulary. The class of its tokenizer makes a tokenizer.json of it.
+// Reads the tokenizer of a folder. The files next to a tokenizer.json may
+// change its settings. A folder without it has a vocabulary, from which the
+// tokenizer's class builds a tokenizer.json.
 #include "FolderFiles.h"
 #include "GgufTokenizer.h"
 #include "PieceFolders.h"
@@ -25,11 +26,11 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *tokenizerName = "tokenizer.json";
-/// Files of SentencePiece, which do not say which tokens stand around a text.
+/// SentencePiece files, which do not name the tokens around a text.
 constexpr const char *pieceFiles[] = {
     "tokenizer.model",     "spiece.model", "sentencepiece.bpe.model",
     "sentencepiece.model", "spm.model",    "source.spm"};
-/// Files that a class of tokenizers reads.
+/// Files that a tokenizer class reads.
 constexpr const char *vocabularies[] = {"vocab.txt", "vocab.json"};
 
 Expected<TokenizerFile> readPieces(const std::string &path) {
@@ -37,7 +38,7 @@ Expected<TokenizerFile> readPieces(const std::string &path) {
   return TokenizerFile{json.dump(), path, /*isBare=*/true};
 }
 
-/// Warnings about what tokenizer_config.json says and nothing follows.
+/// Warns of settings in tokenizer_config.json that are not followed.
 void warnOfSettings(const TokenizerSettings &settings, TokenizerFile &file) {
   if (const std::vector<std::string> keys = settings.unknownKeys(); !keys.empty())
     file.warnings.push_back(
@@ -51,7 +52,7 @@ void warnOfSettings(const TokenizerSettings &settings, TokenizerFile &file) {
                             fs::path(file.name).filename().string() + " is read without it");
 }
 
-/// tokenizer.json with what the folder's other files say.
+/// Reads tokenizer.json and applies the settings of the folder's other files.
 Expected<TokenizerFile> readWithSettings(const std::string &path,
                                          const TokenizerSettings &settings) {
   TokenizerFile file{HEDDLE_TRY(readText(path)), path};
@@ -62,12 +63,12 @@ Expected<TokenizerFile> readWithSettings(const std::string &path,
   return file;
 }
 
-/// A vocabulary as the folder's class reads it; `path` is the file that the folder has.
+/// Reads a vocabulary as the folder's tokenizer class does; `path` is the file that the folder has.
 Expected<TokenizerFile> readVocabulary(const std::string &path, const TokenizerSettings &settings) {
   const TokenizerClass *type = tokenizerClassOf(settings);
   if (!type && settings.className().empty() && settings.modelType().empty() &&
       fs::path(path).filename() == vocabularies[0])
-    type = bertClass(); // a vocab.txt alone
+    type = bertClass(); // a lone vocab.txt
   if (!type)
     return inputError(
         settings.classPlace() + ": expected a class of tokenizers that reads " +
@@ -80,8 +81,7 @@ Expected<TokenizerFile> readVocabulary(const std::string &path, const TokenizerS
   return file;
 }
 
-/// The family of a folder of SentencePiece models, where no tokenizer.json says what it is; null:
-/// none that is known.
+/// The family of a folder of SentencePiece models without tokenizer.json; null if it is unknown.
 Expected<const PieceFamily *> familyOf(const TokenizerSettings &settings) {
   if (isThere(settings.folder() / tokenizerName))
     return nullptr;
@@ -118,12 +118,12 @@ Expected<TokenizerFile> readFolder(const std::string &folder) {
 bool holdsTokenizer(const std::string &folder) {
   const auto path = modelPath(folder);
   if (!path)
-    return true; // reading it says what is wrong with it
+    return true; // reading the tokenizer reports the error
   if (isGguf(*path)) {
     auto file = Gguf::open(*path);
-    return !file || file->find("tokenizer.ggml.model"); // reading it says what is wrong with it
+    return !file || file->find("tokenizer.ggml.model"); // reading the tokenizer reports the error
   }
-  // Reading says which of a class's files are not there.
+  // One file suffices here; reading reports the other files that the class needs.
   auto holds = [&](const char *name) { return isThere(fs::path(folder) / name); };
   return holds(tokenizerName) || std::ranges::any_of(vocabularies, holds) ||
          std::ranges::any_of(pieceFiles, holds) || holds("target.spm");
@@ -140,7 +140,7 @@ Expected<std::optional<TokenizerFile>> readTargetTokenizerFile(const std::string
   return std::optional(HEDDLE_TRY(readPieceFolder(*family, settings, /*written=*/true)));
 }
 
-/// The tokenizer in the metadata of a GGUF file.
+/// Reads the tokenizer in the metadata of a GGUF file.
 static Expected<TokenizerFile> readGguf(const std::string &path) {
   TokenizerFile file{.json = {}, .name = path};
   file.json = HEDDLE_TRY(ggufTokenizerJson(HEDDLE_TRY(Gguf::open(path)), &file.warnings)).dump();

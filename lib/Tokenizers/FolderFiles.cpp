@@ -1,8 +1,6 @@
-//===- FolderFiles.cpp - Files of a folder beside its model -----*- C++ -*-===//
+//===- FolderFiles.cpp - Files next to a model ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See FolderFiles.h.
 #include "FolderFiles.h"
 
 #include "heddle/Support/Json.h"

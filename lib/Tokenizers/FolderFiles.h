@@ -1,8 +1,8 @@
-//===- FolderFiles.h - Files of a folder beside its model ------*- C++ -*-===//
+//===- FolderFiles.h - Files next to a model -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What tokenizers, chat templates and the import of folders read alike.
+// Helpers that tokenizers, chat templates and folder import share.
 #pragma once
 
 #include "JsonField.h"
@@ -17,10 +17,10 @@ namespace heddle::tokenizers {
 inline constexpr const char *tokenizerConfigName = "tokenizer_config.json";
 
 Expected<std::string> readText(const std::filesystem::path &path);
-/// An object in a file; an empty one where there is no such file.
+/// Reads a JSON object from a file; empty if the file does not exist.
 Expected<Json> readObject(const std::filesystem::path &path);
 
-/// The text of a special token: it is one, or an object with its content; null: neither.
+/// Content of a special token, which is a text or an object with `content`; null if it is neither.
 const std::string *tokenText(const Json &value);
 
 } // namespace heddle::tokenizers

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file names by one word how a text is cut before the merges. Where the model's
-// tokenizer.json is known, the steps are its own; elsewhere those of llama.cpp
-// (llama-vocab.cpp), which GgufGoldenTest.cpp compares with.
+// Pre-tokenizers of GGUF files, which name them by one word. The steps are the
+// model's own where its tokenizer.json is known. The others are llama.cpp's
+// (llama-vocab.cpp), with which GgufGoldenTest.cpp compares.
 #include "GgufCuts.h"
 
 #include "heddle/Support/Try.h"
@@ -38,7 +38,7 @@ constexpr const char *bailingWords =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
 constexpr const char *seedWords =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char *plainWords = // those of Qwen without English endings
+constexpr const char *plainWords = // Qwen's without English contractions
     R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr const char *exaoneMoeWords =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
@@ -47,7 +47,7 @@ constexpr const char *minicpmWords =
 constexpr const char *bloomWords =
     R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)";
 
-// Of Youtu: scripts first, then words as o200k has them, digits one by one.
+// Youtu: scripts first, then words as in o200k, with digits one by one.
 constexpr const char *youtuScripts =
     R"([\x{AC00}-\x{D7A3}\x{3131}-\x{318E}]+|)"
     R"([\x{FF01}\x{2026}\x{201C}\x{201D}\x{2018}\x{2019}\x{2014}\x{FF1A}\x{FF1B}\x{FF0C}\x{3001}-\x{303F}\x{FE30}-\x{FE4F}]+|)"
@@ -57,8 +57,8 @@ constexpr const char *youtuWords =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// Of DeepSeek: one expression after the other.
-constexpr const char *deepseekLetters = // those with case
+// DeepSeek: several expressions, one after the other.
+constexpr const char *deepseekLetters = // letters that have case
     R"(\s?[)"
     R"(A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-\x{2AF})"
     R"(\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-\x{3A1})"
@@ -107,7 +107,7 @@ constexpr CutStep youtuSteps[] = {
 constexpr CutStep bloomSteps[] = {{CutKind::Split, bloomWords}, {CutKind::Bytes}};
 constexpr CutStep vikingSteps[] = {
     {CutKind::Split, bloomWords}, {CutKind::Split, R"(\p{N})"}, {CutKind::Bytes}};
-// What llama.cpp does where it does not know the model.
+// llama.cpp's fallback for unknown models.
 constexpr CutStep defaultSteps[] = {{CutKind::Split, R"([\p{P}\$\+<=>\^~\|]+)"},
                                     {CutKind::Split, gpt2Words},
                                     {CutKind::Digits},

@@ -11,25 +11,25 @@
 
 namespace heddle::tokenizers {
 
-/// The expression that cuts words in Qwen's tokenizers.
+/// The expression that splits words in Qwen's tokenizers.
 inline constexpr const char *qwenWords =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 enum class CutKind : uint8_t { Split, EachDigit, Digits, Punctuation, Bytes, WordsAndBytes };
 struct CutStep {
   CutKind kind;
-  const char *regex = nullptr; ///< of a split, whose matches and gaps are pieces
+  const char *regex = nullptr; ///< of Split; matches and gaps become pieces
 };
 
-/// What a cut brings with it, as bits.
+/// Properties of a pre-tokenizer, as bits.
 enum CutTraits : uint8_t {
-  composes = 1,   ///< the text is brought to NFC first
-  wholeWords = 2, ///< a word that is a token takes no merges
-  starts = 4,     ///< a text begins with the start where no key says otherwise
-  separates = 8   ///< two texts as RoBERTa has them
+  composes = 1,   ///< normalises the text to NFC first
+  wholeWords = 2, ///< does not merge a word that is a token
+  starts = 4,     ///< begins a text with the start token unless a key says otherwise
+  separates = 8   ///< joins two texts as RoBERTa does
 };
 
-/// How a text is cut before the merges of byte-level BPE.
+/// A pre-tokenizer of byte-level BPE.
 struct GgufCut {
   std::string_view name;
   std::span<const CutStep> steps;
@@ -37,14 +37,15 @@ struct GgufCut {
   bool has(CutTraits trait) const { return (traits & trait) != 0; }
 };
 
-/// Pre-tokenizers of a tokenizer.json: by an expression, and the bytes of words.
+/// Pre-tokenizers of a tokenizer.json: a split by an expression, and the map from bytes to
+/// characters.
 Json splitJson(const char *regex, const char *behavior = "Isolated", bool inverts = false);
 Json byteLevelJson(bool prefix, bool cutsWords);
 
-/// The cut that tokenizer.ggml.pre names. Without a name, or with "default", it is llama.cpp's, with
-/// a warning.
+/// The pre-tokenizer that tokenizer.ggml.pre names. Without a name, or for "default", it is
+/// llama.cpp's, with a warning.
 Expected<GgufCut> ggufCut(const Gguf &file, std::vector<std::string> &warnings);
-/// It as the pre_tokenizer of a tokenizer.json; `prefix`: a blank is put in front of the text.
+/// The `pre_tokenizer` section of a tokenizer.json; `prefix` puts a blank in front of the text.
 Json cutJson(const GgufCut &cut, bool prefix);
 
 } // namespace heddle::tokenizers

@@ -1,4 +1,4 @@
-//===- GgufKeys.cpp - What is read of a tokenizer's metadata --------------===//
+//===- GgufKeys.cpp - Known keys of a tokenizer ---------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -19,8 +19,8 @@ unsigned kindOf(std::string_view model) {
   return model == "gpt2" ? gpt2 : model == "llama" ? llama : model == "t5" ? t5 : bert;
 }
 
-/// A key behind tokenizer.ggml.: for which kinds it is followed or changes nothing, and for which
-/// ones false, or true, is what they do anyway.
+/// A key below `tokenizer.ggml`. `any` lists the kinds that follow it or that it does not affect.
+/// `ifFalse` and `ifTrue` list the kinds that behave as this value says anyway.
 struct KnownKey {
   std::string_view name;
   unsigned any, ifFalse = 0, ifTrue = 0;
@@ -50,7 +50,7 @@ constexpr std::string_view tokenWords[] = {"bos",       "eos",     "eot",     "e
 
 bool isKnown(std::string_view key, const GgufValue &value, unsigned kind) {
   constexpr std::string_view start = "tokenizer.ggml.", idEnd = "_token_id";
-  // Templates have readers of their own.
+  // Chat templates are read elsewhere.
   if (key == "tokenizer.chat_template" || key.starts_with("tokenizer.chat_template.") ||
       key == "tokenizer.chat_templates")
     return true;

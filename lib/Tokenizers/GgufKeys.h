@@ -1,4 +1,4 @@
-//===- GgufKeys.h - What is read of a tokenizer's metadata -----*- C++ -*-===//
+//===- GgufKeys.h - Known keys of a tokenizer ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace heddle::tokenizers {
 
-/// A line for each key of tokenizer.* that a tokenizer of kind `model` does not follow and that may
-/// change its ids. Keys that change nothing have none.
+/// Warnings, one for each tokenizer.* key that may change ids and that a tokenizer of kind `model`
+/// does not follow.
 std::vector<std::string> unreadTokenizerKeys(const Gguf &file, std::string_view model);
 
 } // namespace heddle::tokenizers

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The metadata has tokens, scores or merges, and names for the rest: the kind of
-// model, and how a text is cut before it (GgufCuts.h).
+// Translates the metadata of a GGUF file to a tokenizer.json. The metadata
+// lists tokens, and scores or merges. It names the kind of model and the
+// pre-tokenizer (GgufCuts.h).
 #include "GgufTokenizer.h"
 
 #include "GgufCuts.h"
@@ -39,7 +40,7 @@ Expected<PieceVocabulary> readVocabulary(const Gguf &file) {
   for (size_t id = 0; id < vocabulary.texts.size(); ++id) {
     const std::string_view text = vocabulary.texts[id];
     HEDDLE_TRY(checkUtf8(text, file.name() + ": " + tokensKey));
-    const auto kind = static_cast<PieceKind>(vocabulary.kinds[id]); // of the same numbers
+    const auto kind = static_cast<PieceKind>(vocabulary.kinds[id]); // the numbers are the same
     vocabulary.pieces.push_back(
         {.text = std::string(text), .kind = text.empty() ? PieceKind::Unused : kind});
     vocabulary.isSpecial[id] = kind == PieceKind::Control || kind == PieceKind::Unknown;
@@ -52,7 +53,8 @@ Expected<PieceVocabulary> readVocabulary(const Gguf &file) {
   return vocabulary;
 }
 
-/// Tokens and their ids; fillers of the table are no tokens.
+/// The `vocab` object, without the unused entries of the table. A token that is there twice is an
+/// error.
 Expected<Json> vocabJson(const Gguf &file, const std::vector<ScoredPiece> &pieces) {
   Json vocab = Json::object();
   TextMap<size_t> known;
@@ -67,8 +69,8 @@ Expected<Json> vocabJson(const Gguf &file, const std::vector<ScoredPiece> &piece
   return vocab;
 }
 
-/// Blanks that a token takes with it. The file has no words for it: llama.cpp goes by names of the
-/// model and of the tokenizer, and RoBERTa's mask is one of its tokenizer.json.
+/// Tells which tokens strip the blanks next to them. No key says so: llama.cpp decides by the names
+/// of the model and of the tokenizer, and RoBERTa's tokenizer.json strips blanks before its mask.
 struct TokenBlanks {
   explicit TokenBlanks(const Gguf &file) {
     auto textOf = [&](const char *key) {
@@ -110,14 +112,14 @@ Json addedJson(const Gguf &file, const PieceVocabulary &vocabulary) {
   return added;
 }
 
-/// Tokens around a text, and around each of two.
+/// Special tokens around one text, and around each of two.
 struct Surroundings {
   std::optional<int64_t> start, end;
-  std::optional<int64_t> second; ///< in front of the second of two texts
+  std::optional<int64_t> second; ///< before the second of two texts
   int secondType = 1;
 };
 
-/// Null where there are none.
+/// The template that adds these tokens; null without any.
 Json templateJson(const PieceVocabulary &vocabulary, const Surroundings &around) {
   if (!around.start && !around.end)
     return nullptr;
@@ -143,25 +145,24 @@ Json templateJson(const PieceVocabulary &vocabulary, const Surroundings &around)
           {"special_tokens", tokens}};
 }
 
-/// The token that a key such as add_bos_token asks for; `otherwise`: whether there is one without
-/// the key.
+/// The token that a key such as add_bos_token asks for. `otherwise` is the default of the key.
 Expected<std::optional<int64_t>> addedToken(const Gguf &file, const char *key, const char *idKey,
                                             std::optional<int64_t> id, bool otherwise) {
   const bool adds = HEDDLE_TRY(file.flag(key, otherwise));
   if (adds && !id && file.find(key))
     return inputError(file.name() + ": " + key + ": expected the id of that token, found none");
-  if (adds && !id && !file.find(idKey)) // -1 says that there is none
+  if (adds && !id && !file.find(idKey)) // an id of -1 means none
     return file.mistaken(idKey, "the id of the token that such a tokenizer adds");
   return adds ? id : std::optional<int64_t>();
 }
 
-/// What stands around texts where no key says it.
+/// The defaults of the keys that add tokens around a text.
 struct UsualSurroundings {
   bool start = false, end = false;
-  bool separates = false; ///< a second text begins with a separator, as RoBERTa has it
+  bool separates = false; ///< a separator precedes the second text, as in RoBERTa
 };
 
-/// What the keys add. After a separator the second of two texts has no start.
+/// The tokens that the keys add. After a separator, the second text has no start token.
 Expected<Surroundings> surroundingsOf(const Gguf &file, const PieceVocabulary &vocabulary,
                                       const UsualSurroundings &usual) {
   constexpr const char *startKey = "tokenizer.ggml.bos_token_id",
@@ -210,7 +211,8 @@ Expected<Json> byteLevelJson(const Gguf &file, const PieceVocabulary &vocabulary
 
 //===- llama: SentencePiece's BPE ------------------------------------------===//
 
-/// Scores of the pieces, and which one stands for unknown characters: its kind says so, else a key.
+/// Reads the scores of the pieces. The unknown token is the piece of kind Unknown, or else the
+/// key's.
 Status readScores(const Gguf &file, PieceVocabulary &vocabulary) {
   constexpr const char *key = "tokenizer.ggml.scores";
   const std::vector<double> scores = HEDDLE_TRY(file.numbers(key));
@@ -273,7 +275,7 @@ Expected<Json> pieceJson(const Gguf &file, PieceVocabulary vocabulary) {
 
 //===- t5: SentencePiece's unigram -----------------------------------------===//
 
-/// Bytes of the table of characters; empty where the file has none.
+/// Bytes of the character map; empty if the file has none.
 Expected<std::string> charsMapOf(const Gguf &file) {
   constexpr const char *key = "tokenizer.ggml.precompiled_charsmap";
   const GgufValue *value = file.find(key);
@@ -285,7 +287,7 @@ Expected<std::string> charsMapOf(const Gguf &file) {
   return std::string(value->bytes);
 }
 
-/// A key that every file of the kind has.
+/// Reads a key that every file of this kind has.
 Expected<bool> flagOf(const Gguf &file, const char *key) {
   return file.find(key) ? file.flag(key, false) : file.mistaken(key, "true or false");
 }
@@ -304,19 +306,19 @@ Expected<Json> unigramJson(const Gguf &file, PieceVocabulary vocabulary) {
     else if (piece.kind == PieceKind::Unknown)
       piece.kind = PieceKind::Control;
     if (piece.kind == PieceKind::Unused)
-      piece.text.clear(); // no text has it
-    // The price of an unknown character follows from the lowest score of a piece, and converters write
-    // -1000 and less for what is none.
+      piece.text.clear(); // matches no text
+    // The score of unknown characters follows from the lowest score of a piece, and converters give
+    // -1000 and less to entries that are not pieces.
     if (piece.kind != PieceKind::Normal)
       piece.score = 0;
   }
   Surroundings around =
       HEDDLE_TRY(surroundingsOf(file, vocabulary, {.end = true, .separates = true}));
-  around.secondType = 0; // neither T5 nor XLM-R has types
+  around.secondType = 0; // neither T5 nor XLM-R has token types
   model.pieces = vocabulary.pieces;
   Json json = HEDDLE_TRY(pieceModelJson(model, file.name()));
   if (model.prefixes && model.removesBlanks) {
-    // tokenizer.json of T5 and XLM-R, which has the table's own way to be asked, and every blank.
+    // T5's and XLM-R's tokenizer.json look the map up by graphemes and split at all white space.
     Json table = model.charsMap.empty() ? Json() : json["normalizer"]["normalizers"][0];
     if (table.is_object())
       table.erase("longest_match");
@@ -332,8 +334,8 @@ Expected<Json> unigramJson(const Gguf &file, PieceVocabulary vocabulary) {
 
 //===- bert: WordPiece -----------------------------------------------------===//
 
-/// A piece that begins a word has a ▁ in front of it, one within a word nothing; [CLS] and its like
-/// stay as they are. The vocabulary of BERT marks the second kind: ##.
+/// Translates the marks of words. Pieces have ▁ at the start of a word and no mark within it;
+/// BERT's vocabulary has ## within a word. Tokens in brackets, such as [CLS], stay as they are.
 std::string wordPiece(const std::string &text) {
   constexpr std::string_view mark = "▁";
   if (text.starts_with('[') && text.ends_with(']'))
@@ -356,7 +358,7 @@ Expected<int64_t> idOf(const Gguf &file, const PieceVocabulary &vocabulary,
 }
 
 Expected<Json> wordPieceJson(const Gguf &file, PieceVocabulary vocabulary) {
-  bool isCased = false; // a tokenizer that makes letters small never reaches pieces with large ones
+  bool isCased = false; // upper-case pieces are unreachable after lower-casing
   for (size_t id = 0; id < vocabulary.pieces.size(); ++id) {
     ScoredPiece &piece = vocabulary.pieces[id];
     if (!vocabulary.isSpecial[id])

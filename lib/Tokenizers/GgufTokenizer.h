@@ -9,8 +9,8 @@
 
 namespace heddle::tokenizers {
 
-/// What a tokenizer.json would say of the tokenizer in a file's metadata. Appends to `warnings`, if
-/// it is not null, what the metadata says and is not followed.
+/// Translates the tokenizer in a file's metadata to a tokenizer.json. Appends metadata that is not
+/// followed to `warnings`, unless it is null.
 Expected<Json> ggufTokenizerJson(const Gguf &file, std::vector<std::string> *warnings = nullptr);
 
 } // namespace heddle::tokenizers

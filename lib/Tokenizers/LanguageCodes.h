@@ -1,15 +1,15 @@
-//===- LanguageCodes.h - Languages by their numbers ------------*- C++ -*-===//
+//===- LanguageCodes.h - Languages in the order of their ids ---*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order that models were trained with; their folders do not say it.
+// The order is the one that models were trained with; folders do not give it.
 #pragma once
 
 #include <cstddef>
 
 namespace heddle::tokenizers {
 
-/// mBART-50's; the first are those of mBART.
+/// Languages of mBART-50; the first 25 are mBART's.
 inline constexpr const char *mbartLanguages[] = {
     "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN",
     "hi_IN", "it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP",
@@ -19,7 +19,7 @@ inline constexpr const char *mbartLanguages[] = {
     "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"};
 inline constexpr size_t mbartLanguagesAtFirst = 25;
 
-/// M2M-100's, and those of its models for WMT 2021.
+/// Languages of M2M-100, and of its models for WMT 2021.
 inline constexpr const char *m2mLanguages[] = {
     "af", "am", "ar", "ast", "az", "ba", "be", "bg", "bn", "br",  "bs", "ca", "ceb", "cs", "cy",
     "da", "de", "el", "en",  "es", "et", "fa", "ff", "fi", "fr",  "fy", "ga", "gd",  "gl", "gu",

@@ -1,16 +1,16 @@
-//===- Metaspace.h - Blanks that can be seen -------------------*- C++ -*-===//
+//===- Metaspace.h - Blanks as visible characters --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SentencePiece writes a blank as U+2581; the settings are those of the
-// pre-tokenizer and of the decoder.
+// Settings of the Metaspace pre-tokenizer and decoder. SentencePiece writes a
+// blank as U+2581.
 #pragma once
 
 #include "JsonField.h"
 
 namespace heddle::tokenizers {
 
-/// Which pieces get a mark in front.
+/// Pieces that get a mark in front: the first of a text, none, or all.
 enum class PrependScheme : uint8_t { First, Never, Always };
 
 struct Metaspace {

@@ -1,9 +1,10 @@
-//===- Models.cpp - Which model cuts pieces into tokens ---------*- C++ -*-===//
+//===- Models.cpp - Models that split pieces into tokens --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The section `model` of tokenizer.json. Old files have no `type`: the keys tell.
-// `Numbered` is ours, for folders of SentencePiece models.
+// Reads the section `model` of tokenizer.json. Old files have no `type`, so
+// their keys decide. `Numbered` is Heddle's own type, for folders of
+// SentencePiece models.
 #include "Components.h"
 
 namespace heddle::tokenizers {

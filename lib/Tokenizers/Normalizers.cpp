@@ -1,8 +1,8 @@
-//===- Normalizers.cpp - Changes of text before it is cut -------*- C++ -*-===//
+//===- Normalizers.cpp - Changes of text before it is split -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The section `normalizer` of tokenizer.json.
+// Reads the section `normalizer` of tokenizer.json.
 #include "ByteLevel.h"
 #include "Characters.h"
 #include "Components.h"
@@ -41,7 +41,8 @@ std::unique_ptr<Normalizer> simple(Function function) {
 
 //===- BertNormalizer ----------------------------------------------------===//
 
-/// Its authors' blocks; the sixth begins at 2B920 where Unicode's begins at 2B820.
+/// The CJK blocks of BertNormalizer. Its sixth begins at U+2B920, where Unicode's begins at
+/// U+2B820.
 bool isChinese(char32_t c) {
   constexpr std::pair<char32_t, char32_t> blocks[] = {
       {0x4e00, 0x9fff},   {0x3400, 0x4dbf},   {0x20000, 0x2a6df}, {0x2a700, 0x2b73f},
@@ -121,7 +122,7 @@ private:
 };
 
 Read readReplace(const JsonField &field) {
-  // Not inside `new`, which has its memory by then: an error would leak it.
+  // Read before `new` allocates memory, which an early return would leak.
   Replacement change = HEDDLE_TRY(Replacement::read(field));
   return std::unique_ptr<Normalizer>(new Replace(std::move(change)));
 }
@@ -168,7 +169,7 @@ Read readByteLevel(const JsonField &) {
 } // namespace
 
 Status Work::step(size_t before, size_t after) {
-  constexpr size_t call = 64; // a step costs time where there is no text too
+  constexpr size_t call = 64; // a step takes time even without text
   const size_t cost = std::max(before, after) + call;
   if (cost > left)
     return inputError(

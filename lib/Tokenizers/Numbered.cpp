@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models of Marian, fairseq and others were trained with SentencePiece's pieces and
-// numbers of their own: one model cuts a text, a vocabulary beside it numbers what
-// was cut. The vocabulary may know a text that the cutting model does not.
+// Renumbers the tokens of another model. Marian, fairseq and others train with
+// SentencePiece's pieces and with numbers of their own. One model splits a
+// text, and a separate vocabulary numbers the pieces. The vocabulary may have
+// pieces that the splitting model lacks.
 #include "Components.h"
 #include "Vocabulary.h"
 
@@ -38,7 +39,7 @@ private:
   }
 
   std::unique_ptr<Model> cuts;
-  std::optional<int32_t> unknownCut; ///< what `cuts` gives for a text that it does not know
+  std::optional<int32_t> unknownCut; ///< id that `cuts` gives to unknown text
   TokenTable table;
   int32_t unknown;
 };

@@ -1,9 +1,10 @@
-//===- Pattern.cpp - What Split and Replace look for ------------*- C++ -*-===//
+//===- Pattern.cpp - Patterns of Split and Replace --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ICU's expressions differ from Oniguruma's in what a letter or a blank is, and in
-// what the ends of a line are: classes are written out, and flags set.
+// Translates Oniguruma's expressions to ICU's. The two differ in the classes of
+// letters and blanks and in the ends of lines, so classes are written out and
+// flags are set.
 #include "Pattern.h"
 
 #include "Components.h"
@@ -33,7 +34,7 @@ private:
   std::string wanted;
 };
 
-/// Finds the empty text, which is everywhere.
+/// Matches the empty text before each code point and at the end.
 class Nothing : public Pattern {
 public:
   Status find(std::string_view text, std::vector<TokenSpan> &matches) const override {
@@ -70,7 +71,7 @@ uint16_t classOfLetter(char letter) {
   }
 }
 
-/// Copies an expression and writes its classes out.
+/// Copies an expression with its classes written out.
 class Translator {
 public:
   explicit Translator(std::string_view regex) : regex(regex) {}
@@ -81,7 +82,7 @@ public:
         escape();
         continue;
       }
-      if (regex[at] == '^' && depth == 0) { // no line begins behind the last line end of a text
+      if (regex[at] == '^' && depth == 0) { // no line begins after the last line end of a text
         result += "(?:^(?!\\z)|\\A)";
         ++at;
         continue;
@@ -124,7 +125,7 @@ private:
     at = end;
   }
 
-  /// Between a character of a word and another one, or where that is not so. ICU's passes over marks.
+  /// Writes a word boundary, or its negation. ICU's own boundaries ignore marks.
   void wordBound(bool between) {
     const std::string word = "[" + regexSet(RegexWord) + "]";
     result += "(?:(?<=" + word + ")(?" + (between ? "!" : "=") + word + ")|(?<!" + word + ")(?" +
@@ -134,7 +135,7 @@ private:
 
   std::string_view regex;
   size_t at = 0;
-  int depth = 0; ///< of sets
+  int depth = 0; ///< nesting of sets
   std::string result;
 };
 
@@ -142,7 +143,7 @@ class Regex : public Pattern {
 public:
   static Expected<std::unique_ptr<Pattern>> create(const JsonField &field,
                                                    const std::string &regex) {
-    constexpr size_t longest = 10'000; // ICU parses by recursion
+    constexpr size_t longest = 10'000; // ICU's parser is recursive
     if (regex.size() > longest)
       return field.error("an expression of at most " + std::to_string(longest) + " bytes",
                          std::to_string(regex.size()));
@@ -160,7 +161,7 @@ public:
 
   Status find(std::string_view text, std::vector<TokenSpan> &matches) const override {
     icu::UnicodeString wide;
-    std::vector<uint32_t> bytes; ///< of each UTF-16 unit, and of the end
+    std::vector<uint32_t> bytes; ///< byte of each UTF-16 unit, and of the end
     for (size_t at = 0; at < text.size();) {
       const auto first = static_cast<uint32_t>(at);
       wide.append(static_cast<UChar32>(nextPoint(text, at)));

@@ -1,9 +1,10 @@
-//===- Pattern.h - What Split and Replace look for -------------*- C++ -*-===//
+//===- Pattern.h - Patterns of Split and Replace ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text, or a regular expression as Oniguruma reads it: by a scanner of its own
-// where it is one of the few that nearly all models use, by ICU otherwise.
+// A pattern is a literal text or a regular expression in Oniguruma's syntax.
+// Hand-written scanners match the few expressions that nearly all models use;
+// ICU matches the others.
 #pragma once
 
 #include "JsonField.h"
@@ -17,24 +18,25 @@ namespace heddle::tokenizers {
 class Pattern {
 public:
   virtual ~Pattern() = default;
-  /// The parts of a text that match, in order. Two that are empty never stand at one place.
+  /// Appends the matches of a text, in order. Two empty matches never have the same offset.
   virtual Status find(std::string_view text, std::vector<TokenSpan> &matches) const = 0;
 };
 
 /// `{"String": "…"}` or `{"Regex": "…"}`.
 Expected<std::unique_ptr<Pattern>> readPattern(const JsonField &field);
 
-/// `pattern` and `content` of the components Replace.
+/// Keys `pattern` and `content` of a Replace component.
 struct Replacement {
   std::unique_ptr<Pattern> pattern;
   std::string content;
 
   static Expected<Replacement> read(const JsonField &field);
-  /// The parts of a text that `content` replaces; an error where the text would grow without bounds.
+  /// The parts of `text` that `content` replaces. Returns an error if the text would grow too
+  /// large.
   Expected<std::vector<TokenSpan>> find(std::string_view text) const;
 };
 
-/// What ByteLevel splits by.
+/// The expression that ByteLevel splits by.
 extern const char *const gpt2Regex;
 std::unique_ptr<Pattern> gpt2Pattern();
 

@@ -4,8 +4,8 @@
 //
 //   spiece.model, vocab.json, …  ->  pieces with their numbers, added tokens, a template
 //
-// Everything is what Transformers' classes of these names do where no tokenizer.json
-// says it; they cut with SentencePiece itself.
+// The rules are those that Transformers' classes of these names apply to
+// folders without tokenizer.json. Both split texts with SentencePiece itself.
 #include "PieceFolders.h"
 
 #include "FolderFiles.h"
@@ -33,18 +33,17 @@ class FolderBuilder;
 } // namespace
 
 struct PieceFamily {
-  const char *className; ///< of Transformers, without the word Tokenizer
+  const char *className; ///< class of Transformers, without the suffix Tokenizer
   std::vector<const char *> modelTypes;
-  std::vector<const char *> files; ///< all are needed; the first cuts texts that come in
-  /// Numbers the pieces, adds tokens and says what stands around a text.
+  std::vector<const char *> files; ///< all are needed; the first splits input texts
+  /// Numbers the pieces, adds tokens and sets the template.
   Status (*build)(FolderBuilder &builder);
-  const char *cutsWritten =
-      nullptr; ///< the file that cuts texts that are written, if it is another
+  const char *cutsWritten = nullptr; ///< splits output texts, if it is another file
 };
 
 namespace {
 
-/// What a folder's tokenizer is put together from.
+/// Collects the parts of a folder's tokenizer.
 class FolderBuilder {
 public:
   FolderBuilder(const TokenizerSettings &facts, bool written) : written(written), facts(facts) {}
@@ -62,24 +61,24 @@ public:
   std::string path(const char *file) const { return (facts.folder() / file).string(); }
   JsonField settings() const { return facts.field(); }
   int64_t size() const { return static_cast<int64_t>(model.pieces.size()); }
-  /// Whether the settings say that there is nothing, which is not their usual value.
+  /// True if the settings give null, which differs from a missing key.
   bool isNull(const char *key) const { return facts.isNull(key); }
-  /// A special token by its key.
+  /// The text of a special token by its key, or `otherwise`.
   std::string special(const char *key, const char *otherwise) const {
     return facts.specialText(key, otherwise);
   }
 
-  /// Of equal tokens the first counts.
+  /// Numbers a token. The first number of a token counts.
   void number(const std::string &token, int64_t id) {
     if (known.emplace(token, id).second)
       vocab.get_ref<Json::object_t &>().push_back({token, id});
   }
-  /// Numbers pieces by their place, from the one at `first` on.
+  /// Numbers the pieces from `first` on by their index plus `offset`.
   void numberPieces(int64_t first, int64_t offset) {
     for (int64_t i = first; i < size(); ++i)
       number(model.pieces[static_cast<size_t>(i)].text, i + offset);
   }
-  /// Numbers tokens as a file says.
+  /// Numbers tokens as a JSON file does.
   Status numberAs(const char *file) {
     const std::string place = path(file);
     const Json json = HEDDLE_TRY(parseJson(HEDDLE_TRY(readText(place)), place));
@@ -99,31 +98,31 @@ public:
     auto at = known.find(token);
     return at == known.end() ? std::nullopt : std::optional(at->second);
   }
-  /// A token that is cut out of texts as it is; `flags`: lstrip and the like.
+  /// Adds a token that is cut out of texts before normalisation; `flags` holds lstrip and the like.
   void cutOut(const std::string &token, const Json &flags = Json::object()) {
     Json entry = {{"content", token}, {"special", true}, {"normalized", false}};
     entry.update(flags);
     added[token] = std::move(entry);
   }
 
-  /// The same of Marian's languages, which count at the beginning of a text.
+  /// Adds Marian's language tokens, which only match at the beginning of a text.
   void cutOutLanguages() {
     for (const auto &[token, id] : known)
       if (token.starts_with(">>") && token.ends_with("<<"))
         cutOut(token, {{"at_start", true}});
   }
 
-  /// Tokens around a text and around two, "$A" and "$B", with blanks between them. The second text and
-  /// what follows it have the type `second`.
+  /// Sets the templates of one text and of two: tokens, "$A" and "$B", separated by blanks. The
+  /// second text and the tokens after it have the type `second`.
   void surround(const std::string &one, const std::string &two, int second = 0) {
     single = one;
     pair = two;
     secondType = second;
   }
-  /// Steps that change a text before SentencePiece's own do.
+  /// Sets steps that run before SentencePiece's own normalizer.
   void normalizeFirst(Json steps) { early = std::move(steps); }
 
-  /// The token of the language of texts that come in; `otherwise`: where the folder names none.
+  /// The token of the input's language: `src_lang`, or `otherwise` without that key.
   Expected<std::string> sourceLanguage(const std::string &otherwise, const std::string &before = "",
                                        const std::string &behind = "") const {
     std::string language = otherwise;
@@ -136,9 +135,9 @@ public:
     return token;
   }
 
-  /// Tokens that the folder itself numbers. Its number rules over the class's. A token of
-  /// added_tokens.json is special only where the folder or the class says so: others stay in texts
-  /// that leave special ones out.
+  /// Adds the tokens that the folder itself numbers. Its numbers override the class's. A token of
+  /// added_tokens.json is special only if the folder or the class says so; other tokens remain in
+  /// text that is decoded without special tokens.
   void addOwnTokens() {
     for (const FolderToken &token : facts.addedTokens()) {
       number(token.content, *token.id);
@@ -173,7 +172,7 @@ public:
     return json;
   }
 
-  /// Special tokens of the folder that nobody numbers.
+  /// Warnings about special tokens of the folder that have no number.
   std::vector<std::string> warnings() const {
     std::vector<std::string> lines;
     for (const auto &[token, file] : facts.tokenFiles())
@@ -186,10 +185,10 @@ public:
   const bool written;
 
 private:
-  /// Whether added_tokens.json, which has no flags, lists the folder's own tokens.
+  /// True if added_tokens.json, which has no flags, lists the folder's own tokens.
   bool isListed() const { return !facts.field().find("added_tokens_decoder"); }
 
-  /// Tokens as text: blanks where their marks are, and none around it.
+  /// Converts tokens to text: marks become blanks, and blanks at both ends are removed.
   Json decoder() const {
     Json steps = Json::array();
     if (std::ranges::any_of(model.pieces,
@@ -238,7 +237,7 @@ private:
   PieceModel model;
   Json vocab = Json::object();
   TextMap<int64_t> known;
-  std::map<std::string, Json> added; ///< in an order that does not depend on the folder's
+  std::map<std::string, Json> added; ///< sorted, so the order does not depend on the folder's
   std::string single, pair;
   int secondType = 0;
   Json early = Json::array();
@@ -246,7 +245,7 @@ private:
 
 //===- Families ------------------------------------------------------------===//
 
-/// T5's own pieces, and behind them the tokens of gaps, from the last on.
+/// T5: the pieces, then the sentinel tokens in descending order.
 Status buildT5(FolderBuilder &builder) {
   const JsonField settings = builder.settings();
   if (!HEDDLE_TRY(settings.flagAt("legacy", true)))
@@ -269,8 +268,8 @@ Status buildT5(FolderBuilder &builder) {
   return {};
 }
 
-/// fairseq's first four tokens stand where SentencePiece has three, then come its languages and the
-/// mask.
+/// Numbers tokens as fairseq does. Its four tokens replace SentencePiece's three; the languages and
+/// the mask follow the pieces.
 void numberAsFairseq(FolderBuilder &builder, std::span<const char *const> languages, bool masks) {
   int64_t id = 0;
   for (const char *token : {"<s>", "<pad>", "</s>", "<unk>"}) {
@@ -295,7 +294,7 @@ Status buildXlmRoberta(FolderBuilder &builder) {
   return {};
 }
 
-/// The pieces have the numbers of the file, and the mask the next one.
+/// The pieces keep the numbers of the file, and the mask has the next one.
 Status buildDebertaV2(FolderBuilder &builder) {
   for (const char *key : {"do_lower_case", "split_by_punct"})
     if (HEDDLE_TRY(builder.settings().flagAt(key, false)))
@@ -313,7 +312,8 @@ Status buildDebertaV2(FolderBuilder &builder) {
   return {};
 }
 
-/// Quotation marks of two kinds become one, accents go, and letters become small.
+/// By default, ALBERT replaces two kinds of quotation marks by one, removes accents and
+/// lower-cases text.
 Status buildAlbert(FolderBuilder &builder) {
   const JsonField settings = builder.settings();
   Json steps = Json::array();
@@ -337,7 +337,7 @@ Status buildAlbert(FolderBuilder &builder) {
   return {};
 }
 
-/// fairseq's four tokens come before all pieces of the file but the unknown one.
+/// fairseq's four tokens precede all pieces of the file except the unknown one.
 Status buildCamembert(FolderBuilder &builder) {
   constexpr int64_t offset = 4;
   int64_t id = 0;
@@ -370,7 +370,7 @@ Status buildMbart50(FolderBuilder &builder) {
   return {};
 }
 
-/// The languages, and the mask, have the numbers that the folder says.
+/// The folder itself numbers the languages and the mask.
 Status buildNllb(FolderBuilder &builder) {
   numberAsFairseq(builder, {}, false);
   builder.addOwnTokens();
@@ -384,7 +384,7 @@ Status buildNllb(FolderBuilder &builder) {
   return {};
 }
 
-/// The first numbers belong to tokens of pretraining.
+/// Tokens of pretraining have the first numbers.
 Status buildPegasus(FolderBuilder &builder) {
   int64_t offset = 103;
   if (auto given = builder.settings().find("offset"))
@@ -399,7 +399,7 @@ Status buildPegasus(FolderBuilder &builder) {
   add(end);
   auto sentence = builder.settings().find("mask_token_sent");
   if (builder.isNull("mask_token_sent")) {
-    id += 2; // there are no masks
+    id += 2; // without masks, their numbers stay unused
   } else if (offset > 0) {
     add(sentence ? HEDDLE_TRY(sentence->text()) : "<mask_1>");
     add(builder.special("mask_token", "<mask_2>"));
@@ -418,7 +418,7 @@ void cutOutKnown(FolderBuilder &builder, std::initializer_list<const char *> tok
       builder.cutOut(token);
 }
 
-/// vocab.json numbers pieces; languages stand behind it.
+/// vocab.json numbers the pieces, and the languages follow them.
 Status buildM2m100(FolderBuilder &builder) {
   HEDDLE_TRY(builder.numberAs("vocab.json"));
   static constexpr std::pair<const char *, std::span<const char *const>> lists[] = {
@@ -437,8 +437,8 @@ Status buildM2m100(FolderBuilder &builder) {
   return {};
 }
 
-/// Two models cut, one a side; vocab.json numbers the pieces of both, or one file those of a side. Of
-/// a text the language that it is to become stands in front of it: >>deu<<.
+/// Marian has a SentencePiece model a side. One vocab.json numbers the pieces of both sides, or
+/// each side has its own file. The target language precedes an input text: >>deu<<.
 Status buildMarian(FolderBuilder &builder) {
   const bool separate = HEDDLE_TRY(builder.settings().flagAt("separate_vocabs", false));
   HEDDLE_TRY(builder.numberAs(separate && builder.written ? "target_vocab.json" : "vocab.json"));

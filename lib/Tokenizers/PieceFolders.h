@@ -1,9 +1,9 @@
 //===- PieceFolders.h - Folders of SentencePiece models --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// What stands around a text, and which numbers pieces have, is not in the file of
-// SentencePiece; a class of Transformers, one a family, says it for a folder.
+// Tokenizers of folders of SentencePiece models. The files of SentencePiece
+// give neither the tokens around a text nor the ids of pieces. A class of
+// Transformers gives them, one class a family.
 #pragma once
 
 #include "TokenizerSettings.h"
@@ -14,14 +14,14 @@ namespace heddle::tokenizers {
 
 struct PieceFamily;
 
-/// The family of a folder, by its class or `model_type`; null: none that is known.
+/// The family of a folder, by its class or its `model_type`; null if it is unknown.
 const PieceFamily *pieceFamilyOf(const TokenizerSettings &settings);
-/// Whether a folder has one of the family's files; one that lacks others is an error of reading.
+/// True if a folder has one of the family's files. Reading reports the files that are missing.
 bool holdsFamily(const PieceFamily &family, const std::string &folder);
-/// The tokenizer of texts that come in, or of those that are written.
+/// Reads the tokenizer of input texts or, if `written`, of output texts.
 Expected<TokenizerFile> readPieceFolder(const PieceFamily &family,
                                         const TokenizerSettings &settings, bool written);
-/// Whether both are one.
+/// True if one tokenizer serves input and output texts.
 bool writesAsItReads(const PieceFamily &family);
 
 } // namespace heddle::tokenizers

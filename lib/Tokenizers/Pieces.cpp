@@ -1,8 +1,6 @@
-//===- Pieces.cpp - Text on its way to a model ------------------*- C++ -*-===//
+//===- Pieces.cpp - Text split into pieces ----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See Pieces.h.
 #include "Pieces.h"
 
 #include "ByteLevel.h"
@@ -45,7 +43,7 @@ std::vector<Part> partsBetween(std::string_view text, const std::vector<TokenSpa
 
 namespace {
 
-/// Joins a part with the one before it where `joins(part, whether that one matches)`.
+/// Joins each part with the previous one where `joins(part matches, previous part matches)`.
 template <typename Joins>
 std::vector<Part> joined(const std::vector<Part> &parts, const Joins &joins) {
   std::vector<Part> result;

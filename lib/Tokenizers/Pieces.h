@@ -1,8 +1,9 @@
-//===- Pieces.h - Text on its way to a model -------------------*- C++ -*-===//
+//===- Pieces.h - Text split into pieces -----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One buffer holds the text of all pieces; splitting moves bounds only.
+// The pieces of a text on their way to the model. One buffer holds the text of
+// all pieces; splitting only moves their bounds.
 #pragma once
 
 #include "AlignedText.h"
@@ -13,14 +14,14 @@ namespace heddle::tokenizers {
 
 struct Piece {
   uint32_t begin = 0, end = 0; ///< in the buffer
-  uint32_t origin = 0;         ///< the input's byte where it began when it was cut out
-  int32_t token = -1;          ///< an added token, which nothing changes any more
+  uint32_t origin = 0;         ///< offset in the input where it began when it was cut out
+  int32_t token = -1;          ///< an added token, which later steps leave alone; -1: none
 };
 
 /// A part of a piece, relative to it.
 struct Part {
   TokenSpan span;
-  bool matches = false; ///< the pattern that is split by
+  bool matches = false; ///< matches the pattern of the split
   int32_t token = -1;
 };
 
@@ -37,7 +38,8 @@ public:
   }
   const AlignedText &buffer() const { return all; }
 
-  /// Cuts each piece that is no token into the parts that `partsOf(text, parts)` gives.
+  /// Splits each piece that is not a token into the parts that `partsOf(text, parts)` gives. Empty
+  /// parts are dropped.
   template <typename PartsOf>
   Status split(const PartsOf &partsOf) {
     std::vector<Piece> result;
@@ -60,7 +62,7 @@ public:
     return {};
   }
 
-  /// Changes each piece that is no token; those that become empty go.
+  /// Changes the text of each piece that is not a token. Pieces that become empty are dropped.
   template <typename Change>
   Status rewrite(const Change &change) {
     AlignedText result, text;
@@ -84,7 +86,7 @@ public:
     return {};
   }
 
-  /// Every byte becomes the character that byte-level vocabularies write it as.
+  /// Maps the bytes of each piece that is not a token to characters (ByteLevel.h).
   void toByteCharacters();
 
 private:
@@ -92,7 +94,7 @@ private:
   std::vector<Piece> list;
 };
 
-/// What becomes of the parts that a pattern matches.
+/// Treatment of the parts that match a pattern.
 enum class SplitBehavior : uint8_t {
   Removed,
   Isolated,
@@ -101,9 +103,9 @@ enum class SplitBehavior : uint8_t {
   Contiguous
 };
 
-/// Parts of a text between, and of, the places of a pattern.
+/// The matches of a pattern in a text and the parts between them, in order.
 std::vector<Part> partsBetween(std::string_view text, const std::vector<TokenSpan> &matches);
-/// Joins and drops parts as the behaviour says.
+/// Joins and drops parts as `behavior` asks.
 void applyBehavior(std::vector<Part> &parts, SplitBehavior behavior);
 
 } // namespace heddle::tokenizers

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The section `post_processor` of tokenizer.json. Rows are the texts; a template
-// makes more rows of them, which are joined at the end.
+// Reads the section `post_processor` of tokenizer.json. Each row is a text. A
+// post-processor adds rows of special tokens, and the caller joins all rows.
 #include "Components.h"
 #include "Utf8.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using Read = Expected<std::unique_ptr<PostProcessor>>;
 
-/// A row of tokens that stand for no text.
+/// A row of special tokens, which represent no text.
 Row specialRow(const std::vector<int32_t> &ids, int32_t type) {
   Row row;
   const size_t count = ids.size();
@@ -32,7 +32,7 @@ Row specialRow(const std::vector<int32_t> &ids, int32_t type) {
 
 //===- Offsets without blanks ----------------------------------------------===//
 
-/// Moves a place by code points, not beyond `limit`.
+/// Moves an offset by code points, at most to `limit`.
 uint32_t forward(std::string_view text, uint32_t at, uint32_t points, uint32_t limit) {
   for (; points > 0 && at < limit && at < text.size(); --points)
     at += pointSize(text[at]);
@@ -44,8 +44,8 @@ uint32_t backward(std::string_view text, uint32_t at, uint32_t points, uint32_t 
   return std::max(at, limit);
 }
 
-/// Leaves blanks at the ends of tokens out of their spans. One that was put in front of the text has
-/// no place in it.
+/// Excludes blanks at the ends of tokens from their spans. A blank that was put in front of the
+/// text represents no byte of it, so nothing is trimmed for it.
 void trimSpans(Row &row, bool prefixSpace) {
   for (size_t i = 0; i < row.blanks.size(); ++i) {
     auto [leading, trailing] = row.blanks[i];
@@ -151,7 +151,7 @@ Read readByteLevel(const JsonField &field) {
 //===- TemplateProcessing --------------------------------------------------===//
 
 struct TemplatePiece {
-  int sequence = -1; ///< 0 and 1: a text
+  int sequence = -1; ///< 0 or 1: a text; -1: special tokens
   std::vector<int32_t> ids;
   int32_t type = 0;
 };
@@ -219,7 +219,7 @@ Expected<TemplatePiece> readPiece(const JsonField &field, const JsonField &token
 }
 
 Expected<std::vector<TemplatePiece>> readPieces(const JsonField &field, const char *key) {
-  constexpr size_t most = 100; // each may repeat the text
+  constexpr size_t most = 100; // each piece may repeat the text
   auto list = HEDDLE_TRY(field.listAt(key));
   if (list.size() > most)
     return field.error("at most 100 pieces in " + std::string(key), std::to_string(list.size()));
@@ -260,7 +260,7 @@ private:
 };
 
 Read readSteps(const JsonField &field) {
-  // One that adds tokens takes texts, not what another one made of them.
+  // Only one processor may add tokens: a second one would take the first one's tokens for texts.
   bool addsTokens = false;
   auto list = HEDDLE_TRY(field.listAt("processors"));
   for (const JsonField &element : list) {

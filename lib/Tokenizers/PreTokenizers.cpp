@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The section `pre_tokenizer` of tokenizer.json. A model sees a piece at a time.
+// Reads the section `pre_tokenizer` of tokenizer.json. It splits a text into
+// pieces, and the model sees one piece at a time.
 #include "Characters.h"
 #include "Components.h"
 #include "Metaspace.h"
@@ -31,7 +32,7 @@ private:
   std::vector<std::unique_ptr<PreTokenizer>> steps;
 };
 
-/// Splits by a pattern; `invert`: by what lies between its matches.
+/// Splits a text by the matches of a pattern or, if `invert`, by the text between them.
 class SplitBy : public PreTokenizer {
 public:
   SplitBy(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert)
@@ -56,7 +57,7 @@ private:
   bool invert;
 };
 
-/// Each character of a class is a match of its own.
+/// Matches each character of a class separately.
 class OfClass : public Pattern {
 public:
   explicit OfClass(uint16_t classes) : classes(classes) {}
@@ -73,7 +74,8 @@ private:
   uint16_t classes;
 };
 
-/// Runs of word characters, and runs of what is neither word nor blank.
+/// Matches runs of word characters, and runs of characters that are neither word characters nor
+/// blanks.
 class Words : public Pattern {
 public:
   Status find(std::string_view text, std::vector<TokenSpan> &matches) const override {

@@ -1,12 +1,13 @@
-//===- Precompiled.cpp - SentencePiece's table of characters ----*- C++ -*-===//
+//===- Precompiled.cpp - SentencePiece's character map ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A table is a double array (Darts) from bytes to places in a pool of texts that
-// end in NUL. In a tokenizer.json the table is asked by grapheme, where that is
-// short, then by character, and of the entries that a grapheme begins with the
-// shortest counts. SentencePiece itself takes the longest entry at each place;
-// `longest_match`, which we write for its own files, says so.
+// The character map is a double array (Darts) from bytes to offsets in a pool
+// of texts that end in NUL. For a tokenizer.json, short graphemes are looked up
+// whole and others by character. The shortest entry that is a prefix of the
+// grapheme or character counts. SentencePiece itself takes the longest entry at
+// each offset. Heddle's own key `longest_match` asks for that; it is set for
+// SentencePiece's own files.
 #include "Characters.h"
 #include "Components.h"
 #include "Utf8.h"
@@ -27,11 +28,11 @@ public:
   }
 
   struct Entry {
-    size_t size = 0; ///< bytes of the key; 0: there is none
+    size_t size = 0; ///< bytes of the key; 0: none
     uint32_t value = 0;
   };
 
-  /// The shortest or the longest key that `text` begins with.
+  /// The shortest or the longest key that is a prefix of `text`.
   Entry prefixOf(std::string_view text, bool longest) const {
     Entry found;
     size_t node = units.empty() ? 0 : offsetOf(units[0]);
@@ -65,12 +66,12 @@ bool isPicture(char32_t point) {
   return u_hasBinaryProperty(static_cast<UChar32>(point), UCHAR_EXTENDED_PICTOGRAPHIC);
 }
 
-/// Reads a text grapheme by grapheme (UAX 29).
+/// Splits a text into grapheme clusters (UAX 29).
 class Graphemes {
 public:
   explicit Graphemes(std::string_view text) : text(text) {}
 
-  /// The next one; empty at the end.
+  /// The next cluster; empty at the end of the text.
   std::string_view next() {
     const size_t first = at;
     if (at == text.size())
@@ -108,7 +109,7 @@ private:
       return false;
     if (isOneOf(right, {U_GCB_EXTEND, U_GCB_ZWJ, U_GCB_SPACING_MARK}) || left == U_GCB_PREPEND)
       return true;
-    // Syllables of Hangul.
+    // Hangul syllables.
     if (left == U_GCB_L)
       return isOneOf(right, {U_GCB_L, U_GCB_V, U_GCB_LV, U_GCB_LVT});
     if (isOneOf(left, {U_GCB_LV, U_GCB_V}))
@@ -179,7 +180,7 @@ private:
     return replaces(old, table.prefixOf(old, false), changes);
   }
 
-  /// Adds what a text becomes by an entry, if there is one.
+  /// Appends the replacement of `old` by an entry, if there is one.
   bool replaces(std::string_view old, DoubleArray::Entry entry,
                 std::vector<Change> &changes) const {
     if (entry.size == 0 || entry.value > pool.size() || !beginsPoint(pool, entry.value))
@@ -247,7 +248,7 @@ Expected<std::unique_ptr<Normalizer>> readPrecompiled(const JsonField &field) {
   if (bytes->size() < 4)
     return map.error("at least 4 bytes", std::to_string(bytes->size()));
   uint32_t size;
-  std::memcpy(&size, bytes->data(), sizeof size); // both of our targets are little-endian
+  std::memcpy(&size, bytes->data(), sizeof size); // both targets are little-endian
   if (size > bytes->size() - 4)
     return map.error("a table of " + std::to_string(size) + " bytes",
                      std::to_string(bytes->size() - 4));

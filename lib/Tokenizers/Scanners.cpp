@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function takes the alternatives of its expression in their order.
+// Each function tries the alternatives of its expression in their order.
 #include "Scanners.h"
 
 #include "Characters.h"
@@ -27,7 +27,7 @@ constexpr std::string_view o200kRegex =
 
 constexpr uint16_t notOther = WhiteSpace | RegexLetter | RegexNumber;
 
-/// A place in a text; the classes behind the end are none.
+/// An offset in a text. The end of the text is in no class.
 class Cursor {
 public:
   explicit Cursor(std::string_view text) : text(text) {}
@@ -58,7 +58,7 @@ public:
       step();
   }
 
-  /// 's|'t|'re|'ve|'m|'ll|'d; the case of a letter may not matter, then U+017F is an s as well.
+  /// 's|'t|'re|'ve|'m|'ll|'d; if `anyCase`, upper case matches too, and U+017F matches s.
   bool contraction(bool anyCase) {
     if (byte() != '\'')
       return false;
@@ -78,7 +78,7 @@ public:
     return size > 0;
   }
 
-  /// \s+(?!\S)|\s+: the last of several blanks belongs to the word behind them.
+  /// \s+(?!\S)|\s+: the last of several blanks belongs to the word that follows.
   void blanks() {
     const size_t first = place;
     size_t last = place;
@@ -119,7 +119,8 @@ void gpt2(Cursor &cursor) {
   cursor.blanks();
 }
 
-/// \p{N}{1,digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+, slashes among the line ends or not.
+/// \p{N}{1,digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+; if `slashes`, the first set
+/// of line ends has slashes too.
 void noWord(Cursor &cursor, int digits, bool slashes) {
   const size_t first = cursor.at();
   if (cursor.isOf(RegexNumber)) {
@@ -148,7 +149,7 @@ void noWord(Cursor &cursor, int digits, bool slashes) {
     cursor.blanks();
 }
 
-/// `digits`: how many make a piece.
+/// `digits`: maximum number of digits in a piece.
 void cl100k(Cursor &cursor, int digits) {
   if (cursor.contraction(true))
     return;
@@ -161,9 +162,9 @@ void cl100k(Cursor &cursor, int digits) {
   noWord(cursor, digits, false);
 }
 
-/// U* L+ with an apostrophe's end, or U+ L*: words whose upper case ends where lower case begins.
+/// U*L+ if `needsLower`, else U+L*, with an optional contraction; U is isUpper, L is isLower.
 bool casedWord(Cursor &cursor, bool needsLower) {
-  size_t lastBoth = 0; // behind the last character that upper and lower case have in common
+  size_t lastBoth = 0; // end of the last character that is both upper and lower
   bool hasBoth = false, hasUpper = false;
   while (cursor.isUpper()) {
     const bool both = cursor.isLower();

@@ -2,14 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Written out, they read a text once; none of them leaves a code point out.
+// Hand-written scanners read a text once. Their matches cover every code point.
 #pragma once
 
 #include "Pattern.h"
 
 namespace heddle::tokenizers {
 
-/// The scanner of a regular expression; none: it has to be interpreted.
+/// The scanner of a regular expression; null if it has to be interpreted.
 std::unique_ptr<Pattern> scannerOf(std::string_view regex);
 
 } // namespace heddle::tokenizers

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The four fields of ModelProto that matter, and the merges of a BPE model, which
-// the file leaves out: every cut of a piece into two others, by score.
+// Reads the fields of ModelProto that matter, and computes the merges of a BPE
+// model. The file has no merges: they are all splits of a piece into two
+// others, ordered by score.
 #include "SentencePiece.h"
 
 #include "Utf8.h"
@@ -22,13 +23,13 @@ namespace heddle::tokenizers {
 
 namespace {
 
-/// A field of a message: a number, or bytes.
+/// A field of a protobuf message: a number, or bytes.
 struct WireField {
   uint64_t number = 0, value = 0;
   std::string_view bytes;
 };
 
-/// Reads the fields of a message one after the other.
+/// Reads the fields of a message in order.
 class WireReader {
 public:
   explicit WireReader(std::string_view message) : rest(message) {}
@@ -112,7 +113,7 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
   PieceModel model;
   uint64_t kind = unigram;
   bool isBroken = false, blanksBehind = false;
-  std::array<bool, 4> found{}; // fields by their numbers
+  std::array<bool, 4> found{}; // by number
   WireReader message(bytes);
   for (WireField field; message.next(field);) {
     WireReader inner(field.bytes);
@@ -137,7 +138,7 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
   if (isBroken || message.isBroken() || model.pieces.empty())
     return inputError(fileName + ": expected a SentencePiece model, found other bytes");
   for (auto [number, name] : {std::pair{2, "trainer_spec"}, {3, "normalizer_spec"}})
-    if (!found[number]) // else a file that is cut behind a piece would be a smaller model
+    if (!found[number]) // a file that is truncated after a piece would read as a smaller model
       return inputError(fileName + ": expected pieces and " + name + ", found a file without it");
   if (kind != unigram && kind != bpe)
     return inputError(fileName + ": expected a SentencePiece model of type unigram or bpe, found " +
@@ -173,7 +174,7 @@ std::string encodeBase64(std::string_view bytes) {
 
 } // namespace
 
-/// Whether a text is cut into it; others stand for what no text spells.
+/// True if a text may contain the piece; no text spells other kinds.
 static bool isSpelled(const ScoredPiece &piece) {
   return piece.kind == PieceKind::Normal || piece.kind == PieceKind::UserDefined;
 }
@@ -190,7 +191,7 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
   std::vector<Candidate> candidates;
   for (const ScoredPiece &piece : pieces) {
     const size_t own = candidates.size();
-    // Longer ones are no pieces that a trainer makes, and cost the square of their length.
+    // Trainers do not make longer pieces, which would cost the square of their length.
     constexpr size_t longest = 1000;
     const bool isCut = isSpelled(piece) && piece.text.size() <= longest;
     for (size_t cut = 1; isCut && cut < piece.text.size(); ++cut) {
@@ -209,7 +210,7 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
   Json merges = Json::array();
   for (size_t i = 0; i < candidates.size(); ++i) {
     merges.push_back({std::move(candidates[i].left), std::move(candidates[i].right)});
-    if (i > 0 && candidates[i].score == candidates[i - 1].score) // the leftmost in a text is first
+    if (i > 0 && candidates[i].score == candidates[i - 1].score) // leftmost first
       merges.back().push_back(true);
   }
   return merges;
@@ -217,8 +218,9 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
 
 namespace {
 
-/// `exactly`: a mark that a text holds already is a character like any other in front, and a blank at
-/// the end, as SentencePiece has it and tokenizer.json does not say it.
+/// SentencePiece's own normalizer. If `exactly`, a mark that the text already has is an ordinary
+/// character at the start and a blank at the end. SentencePiece treats marks this way, but a
+/// tokenizer.json of Hugging Face does not.
 Json normalizerOf(const PieceModel &model, bool exactly) {
   Json steps = Json::array();
   if (!model.charsMap.empty())
@@ -286,9 +288,10 @@ Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileNa
               {"model", std::move(body)}};
 }
 
-/// User-defined pieces are always chosen by their score, which does not count for unknown characters.
-/// It is that of the best piece a byte, but at least FLT_MIN, from which SentencePiece begins to look
-/// for it: where all scores are negative, as trained ones are, the length does not count.
+/// Sets the scores of user-defined pieces, so that the model always chooses them, and of unknown
+/// characters, which do not depend on them. The score per byte of a user-defined piece is
+/// the best piece's, but at least FLT_MIN, where SentencePiece's maximum begins. Trained scores are
+/// all negative, so the length does not matter then.
 static void spellUserDefined(const PieceModel &model, Json &json) {
   double lowest = std::numeric_limits<double>::infinity(),
          highest = std::numeric_limits<float>::min();
@@ -307,7 +310,8 @@ static void spellUserDefined(const PieceModel &model, Json &json) {
           static_cast<double>(model.pieces[id].text.size()) * highest - bonus;
 }
 
-/// Pieces that users defined are looked for in the whole text, by the model and not in front of it.
+/// Moves user-defined pieces from the added tokens to the model, which matches them in the whole
+/// text.
 static void keepUserDefined(const PieceModel &model, Json &json) {
   Json whole = Json::array();
   for (const ScoredPiece &piece : model.pieces)
@@ -315,7 +319,7 @@ static void keepUserDefined(const PieceModel &model, Json &json) {
       whole.push_back(piece.text);
   if (whole.empty())
     return;
-  json["pre_tokenizer"]["split"] = false; // a piece may hold a blank
+  json["pre_tokenizer"]["split"] = false; // a piece may contain a blank
   std::erase_if(json["added_tokens"].get_ref<Json::array_t &>(),
                 [](const Json &token) { return token["special"] == false; });
   if (model.isUnigram)

@@ -18,27 +18,27 @@ struct ScoredPiece {
   PieceKind kind = PieceKind::Normal;
 };
 
-/// What a model consists of, whichever file it is from.
+/// A SentencePiece model, from any file format.
 struct PieceModel {
   std::vector<ScoredPiece> pieces;
   bool isUnigram = true; ///< else BPE
-  std::string charsMap;  ///< a compiled table of characters; empty: none
-  bool prefixes = true;  ///< a blank before the first word
+  std::string charsMap;  ///< compiled character map; empty: none
+  bool prefixes = true;  ///< adds a blank before the first word
   bool removesBlanks = true;
 };
 
-/// Reads a file of SentencePiece, a protobuf message (ModelProto).
+/// Reads a file of SentencePiece, a protobuf message (ModelProto). Errors begin with `fileName`.
 Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &fileName);
 
-/// The merges of a BPE model, which its file leaves out: every cut of a piece into two others, the
-/// highest scores first.
+/// The merges of a BPE model, which its file does not have: all splits of a piece into two others,
+/// the highest scores first.
 Json mergesOf(const std::vector<ScoredPiece> &pieces);
 
-/// A model as what Hugging Face's tokenizer.json says of it; `fileName` is for errors.
+/// Translates a model to a tokenizer.json as Hugging Face writes it. Errors begin with `fileName`.
 Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileName);
 
-/// A file of SentencePiece as what a tokenizer.json says. It has no post-processor:
-/// which tokens stand around a text is not in the file.
+/// Translates a SentencePiece model to a tokenizer.json that splits as SentencePiece does. It has
+/// no post-processor, since the file does not name the tokens around a text.
 Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &fileName);
 Expected<Json> sentencePieceJson(const PieceModel &model, const std::string &fileName);
 

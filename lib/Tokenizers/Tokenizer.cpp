@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order of the steps: added tokens out, normalise, added tokens out again,
-// cut into pieces, model, cut to length, template, padding.
+// Steps of `encode`: cut out added tokens, normalise, cut out added tokens
+// again, split into pieces, run the model, truncate, apply the template, pad.
 #include "heddle/Tokenizers/Tokenizer.h"
 
 #include "AddedTokens.h"
@@ -29,8 +29,8 @@ struct Tokenizer::Parts {
   AddedTokens added;
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
-  // Keys of Heddle's own, which tokenizer_config.json says of a folder.
-  bool cutsLeft = false; ///< a text that is too long loses its beginning
+  // Heddle's own keys, which hold settings of tokenizer_config.json.
+  bool cutsLeft = false; ///< truncation drops the beginning of a text
   bool givesTypes = true;
   bool cleansUp = false;
 };
@@ -79,7 +79,7 @@ Expected<std::optional<Padding>> readPadding(const JsonField &file) {
   return std::optional(padding);
 }
 
-/// The keys that a tokenizer.json of Hugging Face does not have.
+/// Reads Heddle's own keys, which a tokenizer.json of Hugging Face does not have.
 template <typename Parts>
 Status readOwnKeys(const JsonField &file, Parts &parts) {
   static constexpr std::pair<const char *, bool> sides[] = {{"left", true}, {"right", false}};
@@ -92,7 +92,7 @@ Status readOwnKeys(const JsonField &file, Parts &parts) {
   return {};
 }
 
-/// A section that may be missing.
+/// Reads a section; null if it is missing.
 template <typename Component>
 Expected<std::unique_ptr<Component>>
 readSection(const JsonField &file, const char *key,
@@ -119,7 +119,7 @@ std::pair<uint32_t, uint32_t> blanksOf(std::string_view text) {
   return blanks;
 }
 
-/// Keeps the first tokens, or the last.
+/// Keeps the first `length` tokens or, if `left`, the last.
 template <typename Value>
 void cut(std::vector<Value> &list, size_t length, bool left) {
   if (left)
@@ -142,7 +142,7 @@ void cutRow(Row &row, int64_t length, bool left) {
   cut(row.blanks, kept, left);
 }
 
-/// The lengths of two texts that share `most` tokens: the longer is cut first, then both alike.
+/// Lengths of two texts that share `most` tokens. The longer text is cut first, then both equally.
 std::pair<int64_t, int64_t> shareLength(int64_t first, int64_t second, int64_t most) {
   const bool swapped = first > second;
   int64_t small = std::min(first, second);
@@ -232,8 +232,8 @@ void pad(TokenEncoding &tokens, const Padding &padding) {
   padList(tokens.attention, count, uint8_t(0), padding.left);
 }
 
-/// The part of the input that a token stands for. Of a suffix that the model adds it is the end of
-/// the piece.
+/// The part of the input that a token represents. A suffix that the model adds has an empty span at
+/// the end of its piece.
 TokenSpan inputSpan(const Pieces &pieces, const Piece &piece, TokenSpan token) {
   const auto &spans = pieces.buffer().spans();
   const uint32_t size = piece.end - piece.begin, end = std::min(token.end, size);
@@ -241,7 +241,7 @@ TokenSpan inputSpan(const Pieces &pieces, const Piece &piece, TokenSpan token) {
   return {token.begin < end ? spans[piece.begin + token.begin].begin : last, last};
 }
 
-/// Cuts one text into tokens.
+/// Converts the pieces of one text to a row of tokens.
 class RowWriter {
 public:
   RowWriter(const Model &model, const Pieces &pieces, const PlainParts &plain, Work &work,
@@ -270,8 +270,8 @@ public:
   }
 
 private:
-  /// Fills `found` with the tokens of a piece. Where the model takes a part that is plain text for a
-  /// special token of its vocabulary, the piece is cut in there.
+  /// Fills `found` with the tokens of a piece. If the model matches a special token in plain text,
+  /// the piece is split inside that token and tokenized again.
   Status tokenize(const Piece &piece, std::string_view own) {
     found.clear();
     HEDDLE_TRY(model.tokenize(own, found));
@@ -298,7 +298,7 @@ private:
     }
     return {};
   }
-  /// Where tokens from `first` on that are plain text are cut: after their first character.
+  /// Offsets that split the plain-text tokens from `first` on: after their first character.
   std::vector<uint32_t> cutsOf(const Piece &piece, std::string_view own, size_t first) const {
     std::vector<uint32_t> cuts;
     for (size_t i = first; i < found.size(); ++i) {
@@ -420,14 +420,14 @@ Expected<TokenEncoding> Tokenizer::encode(std::string_view text, std::string_vie
                                           std::string_view place) const {
   std::vector<Row> rows;
   rows.push_back(HEDDLE_TRY(encodeRow(*parts, text, 0, options, place)));
-  EncodeOptions ofPair; // the parts are those of the first text
+  EncodeOptions ofPair; // `plain` refers to the first text
   rows.push_back(HEDDLE_TRY(encodeRow(*parts, pair, 1, ofPair, std::string(place) + "'s pair")));
   return finish(*parts, std::move(rows), options, place);
 }
 
 namespace {
 
-/// Removes the blanks that English does not write, one rule after the other. Source: the method
+/// Removes blanks that English does not write, one rule after the other. Source:
 /// clean_up_tokenization of Transformers.
 std::string cleanedUp(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> rules[] = {

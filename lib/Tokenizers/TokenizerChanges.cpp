@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tokenizer.json says how a text is cut. Transformers reads tokenizer_config.json too,
-// and some of its keys rule over the file. Changing each key of each class under
-// Transformers 4.57 and 5.24 showed which keys do.
+// Applies a folder's settings to its tokenizer.json. Transformers also reads
+// tokenizer_config.json, and some of its keys override the file. Changing each
+// key of each class under Transformers 4.57 and 5.24 showed which keys do.
 #include "FolderFiles.h"
 #include "TokenizerClasses.h"
 #include "Vocabulary.h"
@@ -17,7 +17,7 @@ namespace heddle::tokenizers {
 
 namespace {
 
-/// The tokens of `added_tokens` by their text.
+/// The texts of `added_tokens`.
 std::vector<std::string> knownTokens(const Json &tokenizer) {
   std::vector<std::string> known;
   const Json added = tokenizer.value("added_tokens", Json());
@@ -27,7 +27,7 @@ std::vector<std::string> knownTokens(const Json &tokenizer) {
   return known;
 }
 
-/// The numbers of tokens. A token that the model lacks gets the next free number.
+/// Ids of tokens. A token that the model lacks gets the next free id.
 class Numbers {
 public:
   explicit Numbers(const Json &tokenizer) {
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  /// Tokens with their numbers, or pieces with their scores.
+  /// Reads tokens with their ids, or pieces with their scores.
   void readVocabulary(const Json &vocab) {
     if (vocab.is_object()) {
       for (const auto &[token, id] : vocab.items())
@@ -69,7 +69,7 @@ public:
                  std::vector<std::string> &warnings)
       : settings(settings), field(settings.field()), tokenizer(tokenizer), warnings(warnings) {}
 
-  /// Settings of decoding and of lengths, which tokenizer.json has no place for.
+  /// Writes the settings of decoding and of lengths to keys of Heddle's own.
   Status writeOwnKeys() {
     if (HEDDLE_TRY(cleansUp()))
       set(tokenizer["clean_up"], true);
@@ -84,7 +84,7 @@ public:
   }
   Expected<bool> write() {
     if (!tokenizer.contains("model") || !tokenizer["model"].is_object())
-      return false; // reading it says so
+      return false; // reading reports it
     HEDDLE_TRY(writeClass());
     addTokens();
     HEDDLE_TRY(writeOwnKeys());
@@ -101,7 +101,7 @@ private:
     changed = true;
   }
 
-  /// The keys of a class that go over tokenizer.json.
+  /// Applies the keys of a class that override tokenizer.json.
   Status writeClass() {
     const TokenizerClass *type = tokenizerClassOf(settings);
     if (!type)
@@ -115,14 +115,15 @@ private:
     return writeAround(*type);
   }
 
-  /// The class of CLIP writes a blank for the end of a word.
+  /// Makes CLIP's class decode the end of a word as a blank.
   void writeEndsOfWords() {
     Json &decoder = tokenizer["decoder"];
     if (decoder.is_object() && decoder.value("type", Json()) == "ByteLevel")
       set(decoder, clipDecoder());
   }
 
-  /// Classes whose vocabulary is one of SentencePiece. Transformers 4 took tokenizer.json alone.
+  /// Applies the keys of classes with a SentencePiece vocabulary. Transformers 4 used
+  /// tokenizer.json alone.
   Status writePieceClass() {
     const std::string &name = settings.className();
     if (name == "WhisperTokenizer")
@@ -150,8 +151,7 @@ private:
          "took tokenizer.json alone, which says otherwise");
   }
 
-  /// A key that puts steps into a sequence, or leaves them out; `wanted` is the value that puts them
-  /// in.
+  /// Applies a key that adds steps to a sequence if it is `wanted`, and removes them otherwise.
   Status writeStep(const char *key, const char *section, const char *list,
                    const std::vector<std::string> &types, bool wanted) {
     if (!field.find(key))
@@ -184,7 +184,7 @@ private:
     return {};
   }
 
-  /// Whether the mark of a blank stands before a text.
+  /// Applies add_prefix_space, which puts the mark of a blank before a text.
   Status writePieceBlank() {
     if (!field.find("add_prefix_space"))
       return {};
@@ -225,13 +225,13 @@ private:
     set(place[list], std::move(kept));
   }
 
-  /// Whether a post-processor puts the token before a text (`first`), or after it.
+  /// True if a post-processor puts the token before a text (`first`) or after it.
   static bool adds(const Json &processor, const std::string &token, bool first) {
     if (!processor.is_object())
       return false;
     if (auto inner = processor.find("processors"); inner != processor.end())
       return std::ranges::any_of(*inner, [&](const Json &one) { return adds(one, token, first); });
-    for (const char *key : {"cls", "sep"}) // of BertProcessing and RobertaProcessing
+    for (const char *key : {"cls", "sep"}) // BertProcessing and RobertaProcessing
       if (auto pair = processor.find(key); pair != processor.end())
         if (first == (key == std::string_view("cls")))
           return pair->is_array() && !pair->empty() && pair->front() == token;
@@ -246,7 +246,7 @@ private:
     return false;
   }
 
-  /// Whether a post-processor puts any token around a text.
+  /// True if a post-processor puts any token around a text.
   static bool addsAny(const Json &processor) {
     if (!processor.is_object())
       return false;
@@ -258,8 +258,8 @@ private:
     });
   }
 
-  /// Transformers 4 put the tokens around a text that these keys ask for under some classes;
-  /// Transformers 5 takes the post-processor of tokenizer.json.
+  /// Warns of keys that add tokens around a text under some classes of Transformers 4. Transformers
+  /// 5 uses the post-processor of tokenizer.json instead.
   Status warnOfStartAndEnd() {
     constexpr std::string_view asked[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer",
                                           "CohereTokenizer"};
@@ -277,8 +277,8 @@ private:
     return {};
   }
 
-  /// Classes of BERT's kin take case, accents and ideographs from their keys, whatever the
-  /// normalizer of tokenizer.json says of them.
+  /// Applies the keys of case, accents and ideographs. In BERT's family of classes they override
+  /// the normalizer of tokenizer.json.
   Status writeNormalizer(const TokenizerClass &type) {
     const Json made = HEDDLE_TRY(classNormalizer(type, settings));
     Json &found = tokenizer["normalizer"];
@@ -299,16 +299,16 @@ private:
     return {};
   }
 
-  /// Whether a normalizer is `made` after letters become small, which Sentence-Transformers saves and
-  /// does again when it reads the folder.
+  /// True if a normalizer is a Lowercase step followed by `made`. Sentence-Transformers saves this
+  /// form and adds the step again when it reads the folder.
   static bool lowersBefore(const Json &normalizer, const Json &made) {
     const Json steps = normalizer.is_object() ? normalizer.value("normalizers", Json()) : Json();
     return steps.is_array() && steps.size() == 2 && steps[0] == Json{{"type", "Lowercase"}} &&
            steps[1] == made;
   }
 
-  /// BERT's and RoBERTa's kin put the folder's own cls_token and sep_token around a text. GPT-NeoX's
-  /// class puts none, whatever tokenizer.json says.
+  /// Applies cls_token and sep_token, which the families of BERT and RoBERTa put around a text.
+  /// GPT-NeoX's class adds no token, whatever tokenizer.json says.
   Status writeAround(const TokenizerClass &type) {
     const Json old = tokenizer.value("post_processor", Json());
     const std::string start = settings.specialText("cls_token", ""),
@@ -331,7 +331,7 @@ private:
     return {};
   }
 
-  /// Byte-level classes take add_prefix_space from their key alone.
+  /// Applies add_prefix_space. In byte-level classes it alone decides.
   Status writePrefix() {
     const bool prefix = HEDDLE_TRY(field.flagAt("add_prefix_space", false));
     Json &cut = tokenizer["pre_tokenizer"];
@@ -346,7 +346,7 @@ private:
     return {};
   }
 
-  /// Adds the tokens that the folder's other files name and tokenizer.json does not have.
+  /// Adds the tokens that the folder's other files name and tokenizer.json lacks.
   void addTokens() {
     std::vector<FolderToken> wanted = settings.addedTokens();
     const std::vector<FolderToken> special = settings.specialTokens();
@@ -372,22 +372,23 @@ private:
     }
   }
 
-  /// Whether decoded text is cleaned up. Transformers 5 never does that to BPE, which keeps the text's
-  /// own blanks.
+  /// True if decoded text is cleaned up. Transformers 5 never cleans up BPE, which keeps the blanks
+  /// of the text.
   Expected<bool> cleansUp() {
     const bool asked = HEDDLE_TRY(field.flagAt("clean_up_tokenization_spaces", false)),
                forced = HEDDLE_TRY(field.flagAt(
                    "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
                    false));
     const Json &model = tokenizer["model"];
-    // The class of NLLB has its numbered pieces in one model of BPE.
+    // NLLB's class is a BPE model in Transformers; here its numbered pieces surround one.
     const bool isNllb = settings.className() == "NllbTokenizer";
     const Json kind =
         isNllb ? model.value("model", model).value("type", Json()) : model.value("type", Json());
     return asked && (kind != "BPE" || forced);
   }
 
-  /// A list of inputs without token_type_ids: the model never gets types.
+  /// Turns token types off if `model_input_names` lacks token_type_ids or, without it, if the class
+  /// has none.
   Status writeTypes() {
     auto names = field.find("model_input_names");
     const TokenizerClass *type = tokenizerClassOf(settings);
@@ -417,7 +418,7 @@ Expected<bool> applySettings(const TokenizerSettings &settings, Json &tokenizer,
 }
 
 Status applyOwnKeys(const TokenizerSettings &settings, Json &tokenizer) {
-  std::vector<std::string> warnings; // these keys give none
+  std::vector<std::string> warnings; // these keys cause no warnings
   return SettingsWriter(settings, tokenizer, warnings).writeOwnKeys();
 }
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A class becomes the text of a tokenizer.json. Sources: the classes of Transformers
-// 4.57 and 5.24, which build the same components from a vocabulary.
+// Builds a tokenizer.json from a class and a vocabulary. Sources: the classes
+// of Transformers 4.57 and 5.24, which build the same components.
 #include "TokenizerClasses.h"
 
 #include "FolderFiles.h"
@@ -21,10 +21,10 @@ namespace heddle::tokenizers {
 
 namespace {
 
-/// How a text is cut before the model sees it.
+/// How a class splits a text before the model.
 enum class Cut : uint8_t {
-  Bert,     ///< words and punctuation; Japanese basic words alike
-  Japanese, ///< the same, the text composed first and no blanks around ideographs
+  Bert,     ///< words and punctuation; also Japanese `basic` words
+  Japanese, ///< as Bert, but composed first and without blanks around ideographs
   Words,    ///< GPT-2's expression
   Qwen,
   Clip,
@@ -34,21 +34,21 @@ enum class Cut : uint8_t {
 enum class Around : uint8_t {
   Bert,    ///< [CLS] A [SEP] B [SEP]
   Roberta, ///< <s> A </s></s> B </s>
-  Asked,   ///< those that add_bos_token and add_eos_token ask for
+  Asked,   ///< the tokens that add_bos_token and add_eos_token ask for
 };
 
 } // namespace
 
-/// A class, with the special tokens that it has where a folder names none; null: none.
+/// A tokenizer class and its default special tokens; null: none.
 struct TokenizerClass {
   std::string_view name;
   Cut cut;
   Around around;
   const char *first, *last, *unknown, *padding, *mask;
-  bool composes = false;   ///< the text is brought to NFC
-  bool lowers = true;      ///< the usual value of do_lower_case
-  bool givesTypes = true;  ///< the model gets types of tokens: 1 in the second text of a pair
-  bool maskStrips = false; ///< the mask takes the blanks before it
+  bool composes = false;   ///< normalises to NFC
+  bool lowers = true;      ///< default of do_lower_case
+  bool givesTypes = true;  ///< the model takes token types: 1 in the second text of a pair
+  bool maskStrips = false; ///< the mask strips the blanks before it
 };
 
 namespace {
@@ -96,7 +96,7 @@ constexpr TokenizerClass classes[] = {
      "<|endoftext|>", "<|endoftext|>", nullptr},
 };
 
-/// The class of a model's type where no file names one.
+/// The class of each `model_type`, for folders that name no class.
 constexpr std::pair<std::string_view, std::string_view> classesOfTypes[] = {
     {"bert", "BertTokenizer"},          {"distilbert", "BertTokenizer"},
     {"electra", "BertTokenizer"},       {"ernie", "BertTokenizer"},
@@ -115,7 +115,7 @@ constexpr std::pair<std::string_view, std::string_view> classesOfTypes[] = {
 
 //===- Vocabularies --------------------------------------------------------===//
 
-/// Lines without their ends.
+/// Reads lines without their line ends.
 Expected<std::vector<std::string>> readLines(const std::string &path) {
   const std::string text = HEDDLE_TRY(readText(path));
   HEDDLE_TRY(checkUtf8(text, path));
@@ -130,14 +130,14 @@ Expected<std::vector<std::string>> readLines(const std::string &path) {
   return lines;
 }
 
-/// The tokens of vocab.txt by their lines; of equal ones the last counts.
+/// Reads the tokens of vocab.txt, one a line. The last of equal tokens counts.
 Expected<Json> readTokenLines(const std::string &path) {
   const auto lines = HEDDLE_TRY(readLines(path));
   TextMap<size_t> last;
   for (size_t id = 0; id < lines.size(); ++id)
     last.insert_or_assign(lines[id], id);
   Json vocab = Json::object();
-  // Appended as they come: the object's own functions look for the key each time.
+  // Appended directly: the functions of ordered_json search for the key each time.
   auto &entries = vocab.get_ref<Json::object_t &>();
   for (size_t id = 0; id < lines.size(); ++id)
     if (last.at(lines[id]) == id)
@@ -162,7 +162,7 @@ Expected<Json> readMerges(const std::string &path) {
 
 //===- Components ----------------------------------------------------------===//
 
-/// Puts together the text of a tokenizer.json for one class.
+/// Builds the tokenizer.json of one class.
 class ClassBuilder {
 public:
   ClassBuilder(const TokenizerClass &type, const TokenizerSettings &settings)
@@ -187,13 +187,13 @@ public:
     return json;
   }
 
-  /// The normalizer of BERT and its kin by the settings.
+  /// The BertNormalizer that the settings ask for.
   Expected<Json> bertNormalizer() const {
     const bool lowers = HEDDLE_TRY(field.flagAt("do_lower_case", type.lowers));
     const bool japanese = type.cut == Cut::Japanese;
     const bool ideographs =
         japanese ? false : HEDDLE_TRY(field.flagAt("tokenize_chinese_chars", true));
-    Json accents; // those of do_lower_case
+    Json accents; // null: as do_lower_case
     if (field.find("strip_accents"))
       accents = HEDDLE_TRY(field.flagAt("strip_accents", false));
     return Json{{"type", "BertNormalizer"},
@@ -203,7 +203,7 @@ public:
                 {"lowercase", lowers}};
   }
 
-  /// The special tokens of the class that the vocabulary has and the folder does not name.
+  /// Special tokens of the class that the vocabulary has and the folder does not name.
   std::vector<FolderToken> usualTokens(const Json &vocab) const {
     std::vector<FolderToken> tokens;
     for (const auto &[key, usual] : {std::pair("bos_token", type.first),
@@ -244,7 +244,7 @@ private:
     return settings.specialText(key, usual ? usual : "");
   }
 
-  /// BertJapaneseTokenizer cuts by a program for Japanese unless the folder says otherwise.
+  /// Returns an error if BertJapaneseTokenizer needs a Japanese word splitter, which Heddle lacks.
   Status checkJapanese() const {
     if (type.cut != Cut::Japanese)
       return {};
@@ -300,7 +300,7 @@ private:
     return {{kind, {{"id", id}, {"type_id", typeId}}}};
   }
 
-  /// A template of tokens around a text and around two.
+  /// A template of the tokens around one text and around two.
   static Json templateOf(const std::vector<std::pair<std::string, Json>> &around, bool first,
                          bool last, bool between) {
     Json tokens = Json::object(), single = Json::array(), pair;
@@ -333,7 +333,7 @@ private:
     return inputError(path + ": expected the token " + quotedText(text) + ", found none");
   }
 
-  /// The tokens that add_bos_token and add_eos_token ask for.
+  /// The template of the tokens that add_bos_token and add_eos_token ask for; null without any.
   Expected<Json> asked(const Json &vocab, const std::string &path) const {
     const bool first = HEDDLE_TRY(field.flagAt("add_bos_token", false)),
                last = HEDDLE_TRY(field.flagAt("add_eos_token", false));

@@ -1,8 +1,6 @@
-//===- TokenizerSettings.cpp - What a folder says of its tokenizer --------===//
+//===- TokenizerSettings.cpp - Tokenizer settings of a folder -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See TokenizerSettings.h.
 #include "TokenizerSettings.h"
 
 #include "FolderFiles.h"
@@ -17,13 +15,12 @@ namespace heddle::tokenizers {
 namespace {
 
 constexpr const char *addedTokensKey = "added_tokens_decoder";
-/// Two names of one list; Transformers 5 writes the second.
+/// Two names of the same list; Transformers 5 writes the second.
 constexpr const char *extraKeys[] = {"additional_special_tokens", "extra_special_tokens"};
 constexpr const char *namedTokens[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                        "pad_token", "cls_token", "mask_token"};
 
-/// Keys that Heddle follows: here, in the classes of tokenizers, in chat templates, or in the import
-/// of the folder.
+/// Keys that Heddle follows: here, in tokenizer classes, in chat templates, or in folder import.
 constexpr const char *followedKeys[] = {
     "add_bos_token",
     "add_eos_token",
@@ -59,9 +56,8 @@ constexpr const char *followedKeys[] = {
     "truncation_side",
     "word_tokenizer_type"};
 
-/// Keys that change no result of Heddle: names of files and versions, padding (rows are not padded),
-/// settings of training, and what the tokenizers of Transformers 4 and 5 that are written in Rust do
-/// not read.
+/// Keys that do not change results. They hold names of files and versions, padding (rows are not
+/// padded) or training settings, or the Rust tokenizers of Transformers 4 and 5 do not read them.
 constexpr const char *harmlessKeys[] = {"__version__",
                                         "_commit_hash",
                                         "additional_special_tokens_ids",
@@ -128,14 +124,14 @@ std::optional<int64_t> parseId(const std::string &text) {
   return isId ? std::optional(id) : std::nullopt;
 }
 
-/// The text of a key of an object; empty: none.
+/// The text of a key; empty if there is none.
 std::string textAt(const Json &json, const char *key) {
   auto at = json.find(key);
   const auto *text = at == json.end() ? nullptr : at->get_ptr<const std::string *>();
   return text ? *text : std::string();
 }
 
-/// A list of tokens, or the values of an object of named ones.
+/// The elements of a list of tokens, or of an object of named tokens.
 std::vector<const Json *> listed(const Json &tokens) {
   std::vector<const Json *> list;
   if (tokens.is_array() || tokens.is_object())
@@ -227,9 +223,9 @@ std::vector<std::string> TokenizerSettings::gatherFiles(const Json &json, const 
   return further;
 }
 
-/// Whether a token of added_tokens.json is special: a key such as bos_token names it in either file,
-/// or a list of tokenizer_config.json does. Lists of special_tokens_map.json do not count, as in
-/// Transformers 5.
+/// True if a token of added_tokens.json is special: a key such as bos_token names it in either
+/// file, or a list in tokenizer_config.json has it. As in Transformers 5, lists in
+/// special_tokens_map.json do not count.
 bool TokenizerSettings::isNamedSpecial(const std::string &content) const {
   auto isIt = [&](const Json &value) {
     const std::string *text = tokenText(value);
@@ -241,8 +237,8 @@ bool TokenizerSettings::isNamedSpecial(const std::string &content) const {
   return std::ranges::find(listedFirst, content) != listedFirst.end();
 }
 
-/// special_tokens_map.json goes over tokenizer_config.json in folders without added_tokens_decoder;
-/// later versions of Transformers wrote the latter and read it alone.
+/// Merges special_tokens_map.json over tokenizer_config.json, unless that has added_tokens_decoder.
+/// Later versions of Transformers write this key and read tokenizer_config.json alone.
 Status TokenizerSettings::mergeSpecialTokens() {
   const std::string path = (root / "special_tokens_map.json").string();
   const Json map = HEDDLE_TRY(readObject(path));
@@ -278,7 +274,7 @@ Status TokenizerSettings::readAddedTokens() {
       token.id = number;
       const Json special = value.is_object() ? value.value("special", Json(false)) : Json(false);
       token.isSpecial = special == true;
-      // AddedToken's own default.
+      // The default of Hugging Face's AddedToken.
       if (!value.is_object() || !value.contains("normalized"))
         token.isNormalized = !token.isSpecial;
       added.push_back(std::move(token));

@@ -1,10 +1,10 @@
-//===- TokenizerSettings.h - What a folder says of its tokenizer -*- C++ -*-===//
+//===- TokenizerSettings.h - Tokenizer settings of a folder -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The files next to tokenizer.json or next to a vocabulary: tokenizer_config.json,
-// special_tokens_map.json, added_tokens.json and config.json. They are merged as
-// Transformers 5 merges them.
+// Settings in the files next to a tokenizer.json or a vocabulary:
+// tokenizer_config.json, special_tokens_map.json, added_tokens.json and
+// config.json. The files are merged as Transformers 5 does.
 #pragma once
 
 #include "JsonField.h"
@@ -20,42 +20,42 @@ namespace heddle::tokenizers {
 /// A token that a folder names, with the flags of Hugging Face's AddedToken.
 struct FolderToken {
   std::string content;
-  std::optional<int64_t> id; ///< the number that the folder gives to the token
+  std::optional<int64_t> id; ///< the id that the folder gives
   bool isSpecial = true;
   bool isNormalized = false;
   bool leftStrip = false, rightStrip = false, singleWord = false;
 
-  /// The token as an entry of `added_tokens`. The number is left out: the vocabulary gives it.
+  /// The token as an entry of `added_tokens`, without its id, which depends on the vocabulary.
   Json toJson() const;
 };
 
 class TokenizerSettings {
 public:
-  /// Reads the files of `folder`; one that is missing says nothing.
+  /// Reads the files of `folder`. A missing file has no settings.
   static Expected<TokenizerSettings> read(const std::filesystem::path &folder);
 
   const std::filesystem::path &folder() const { return root; }
-  /// The keys of tokenizer_config.json, with special_tokens_map.json merged in.
+  /// tokenizer_config.json with special_tokens_map.json merged in.
   JsonField field() const { return {config, file}; }
   const std::string &path() const { return file; }
 
-  /// The class of Transformers without the ending Fast, such as BertTokenizer; empty: no file names
-  /// one.
+  /// The class of Transformers without the suffix Fast, such as BertTokenizer; empty if no file
+  /// names one.
   const std::string &className() const { return name; }
   /// The file and the key that name the class, for messages.
   const std::string &classPlace() const { return namedAt; }
   /// `model_type` of config.json; empty: none.
   const std::string &modelType() const { return type; }
 
-  /// The tokens of added_tokens_decoder or added_tokens.json, in the order of their numbers.
+  /// The tokens of added_tokens_decoder or added_tokens.json, ordered by their ids.
   const std::vector<FolderToken> &addedTokens() const { return added; }
   /// The special tokens that the folder names. Tokens of keys such as bos_token come first.
   std::vector<FolderToken> specialTokens() const;
-  /// The token of a key such as bos_token; none where the key is missing or null.
+  /// The token of a key such as bos_token; none if the key is missing or null.
   std::optional<FolderToken> special(const std::string &key) const;
-  /// Its text, or `otherwise` where the key is missing.
+  /// The text of this token, or `otherwise` without one.
   std::string specialText(const std::string &key, const std::string &otherwise) const;
-  /// Whether the folder says null, which is not the usual value.
+  /// True if the folder gives null, which differs from a missing key.
   bool isNull(const std::string &key) const;
   /// The file that names each special token.
   const std::map<std::string, std::string> &tokenFiles() const { return namedIn; }
@@ -76,11 +76,11 @@ private:
   std::string file, name, namedAt, type;
   Json config = Json::object();
   std::vector<FolderToken> added;
-  std::vector<std::string> listedFirst; ///< further special tokens of tokenizer_config.json
+  std::vector<std::string> listedFirst; ///< additional special tokens of tokenizer_config.json
   std::map<std::string, std::string> namedIn;
 };
 
-/// Whether a key of tokenizer_config.json names a special token.
+/// True if a key of tokenizer_config.json names a special token.
 bool namesToken(const std::string &key);
 
 } // namespace heddle::tokenizers

@@ -1,8 +1,8 @@
-//===- Trie.h - Texts by their starts --------------------------*- C++ -*-===//
+//===- Trie.h - Prefix tree of texts ---------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds all texts of a set that another one begins with.
+// Finds all texts of a set that are prefixes of another text.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace heddle::tokenizers {
 class Trie {
 public:
   Trie() = default;
-  /// Of texts with values that are not negative; of equal texts the last counts.
+  /// Builds the tree of texts with their values, which must not be negative. The last of equal
+  /// texts counts.
   explicit Trie(std::vector<std::pair<std::string_view, int32_t>> texts) {
     std::ranges::stable_sort(texts, {}, &std::pair<std::string_view, int32_t>::first);
     nodes.push_back({});
@@ -25,7 +26,7 @@ public:
       uint32_t node;
       size_t first, last, depth;
     };
-    // Children of a node stand side by side, in the order of their bytes.
+    // Children of a node are adjacent and ordered by their bytes.
     std::vector<Open> open = {{0, 0, texts.size(), 0}};
     for (size_t next = 0; next < open.size(); ++next) {
       auto [node, first, last, depth] = open[next];
@@ -47,7 +48,7 @@ public:
       starts[nodes[nodes[0].children + i].label] = nodes[0].children + i;
   }
 
-  /// Calls `found(bytes, value)` for each text that `text` begins with, the shortest first.
+  /// Calls `found(bytes, value)` for each text that is a prefix of `text`, the shortest first.
   template <typename Found>
   void prefixes(std::string_view text, const Found &found) const {
     if (text.empty() || nodes.empty())

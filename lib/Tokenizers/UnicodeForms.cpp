@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decomposition, canonical order, composition, by ICU's tables for single code
-// points. The package `tokenizers` knows Unicode 9: what is younger has neither
-// decomposition nor combining class there.
+// Decomposition, canonical ordering and composition with ICU's tables for
+// single code points. The package `tokenizers` has Unicode 9, where younger
+// code points have neither decomposition nor combining class.
 #include "UnicodeForms.h"
 
 #include "Utf8.h"
@@ -18,7 +18,7 @@ namespace heddle::tokenizers {
 namespace {
 
 const icu::Normalizer2 *instanceOf(bool compatible) {
-  // ICU owns the instance. Without one (no data for it is installed) nothing is changed.
+  // ICU owns the instance. If no data for it is installed, texts stay as they are.
   UErrorCode failure = U_ZERO_ERROR;
   const icu::Normalizer2 *instance = compatible ? icu::Normalizer2::getNFKCInstance(failure)
                                                 : icu::Normalizer2::getNFCInstance(failure);
@@ -36,7 +36,7 @@ uint8_t combiningClass(char32_t point) {
   return point < 0x300 || !isKnown(point) ? 0 : u_getCombiningClass(static_cast<UChar32>(point));
 }
 
-/// Sorts marks between others of class 0 by their classes.
+/// Sorts each run of marks by combining class.
 void order(std::vector<Change> &points) {
   for (auto at = points.begin(); at != points.end();) {
     auto end = std::find_if(at, points.end(),
@@ -65,10 +65,10 @@ std::vector<Change> decompose(std::string_view text, const icu::Normalizer2 &for
   return points;
 }
 
-/// Composes starters with the marks behind them that nothing blocks.
+/// Composes starters with the marks after them, unless these are blocked.
 std::vector<Change> compose(const std::vector<Change> &points, const icu::Normalizer2 &forms) {
   std::vector<Change> result;
-  std::vector<Change> marks;       ///< behind the starter, not composed with it
+  std::vector<Change> marks;       ///< after the starter, not composed with it
   const Change *starter = nullptr; ///< not yet in the result
   Change held;
   uint8_t lastClass = 0;

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ICU's normalisers do not say which code points became which; these do.
+// Unicode normalisation of aligned text. ICU's normalisers do not report which
+// code points replace which.
 #pragma once
 
 #include "AlignedText.h"

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Viterbi's search over the places of a text; scores are sums of logarithms.
+// Viterbi search over the offsets of a piece. Scores are sums of log
+// probabilities.
 #include "Components.h"
 #include "Trie.h"
 #include "Utf8.h"
@@ -18,7 +19,7 @@ namespace {
 
 struct ScoredToken {
   std::string text;
-  std::optional<double> score; ///< none: no text is cut into it
+  std::optional<double> score; ///< none: matches no text
 };
 
 class Unigram : public Model {
@@ -71,7 +72,7 @@ public:
   bool keepsText() const override { return true; }
 
 private:
-  /// The best way to a place: its sum, and the token that it ends with.
+  /// The best path to an offset: its score, and the last token on it.
   struct Best {
     double score = 0;
     uint32_t begin = 0;
@@ -152,14 +153,15 @@ Expected<std::unique_ptr<Model>> readUnigram(const JsonField &field) {
         !(entry[1].is_number() || entry[1].is_null()))
       return vocab.element(i).expected("a token and its score");
     tokens.push_back({entry[0].get<std::string>(), std::nullopt});
-    if (entry[1].is_number()) // null is ours, for what SentencePiece writes and never finds
+    if (entry[1].is_number()) // null is Heddle's own, for pieces that SentencePiece lists but never
+                              // matches
       tokens.back().score = entry[1].get<double>();
   }
   std::optional<int32_t> unknown;
   if (auto id = field.find("unk_id"))
     unknown =
         static_cast<int32_t>(HEDDLE_TRY(id->number(0, static_cast<int64_t>(tokens.size()) - 1)));
-  std::optional<double> score; // ours
+  std::optional<double> score; // Heddle's own key
   if (auto given = field.find("unk_score")) {
     if (!given->value().is_number())
       return given->expected("a number");

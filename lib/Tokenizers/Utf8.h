@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text is checked once, where it comes in; everything behind reads code points
-// without asking again.
+// Functions over UTF-8. Text is checked once, on input; the other functions
+// assume valid text.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -14,16 +14,18 @@
 
 namespace heddle::tokenizers {
 
-/// An error with the place of the first byte that is no UTF-8.
+/// Returns an error with the offset of the first byte that is not UTF-8, or for 2 GiB of text and
+/// more. Errors begin with `place`.
 Status checkUtf8(std::string_view text, std::string_view place);
 
-/// Bytes of the code point that begins with `lead`.
+/// Size in bytes of the code point that begins with `lead`.
 inline uint32_t pointSize(char lead) {
   const auto byte = static_cast<unsigned char>(lead);
   return byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
 
-/// The code point at `at`, which moves behind it. Text that ends within one gives U+FFFD.
+/// Returns the code point at `at` and moves `at` past it. Text that ends within a code point gives
+/// U+FFFD.
 inline char32_t nextPoint(std::string_view text, size_t &at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   if (lead < 0x80) {
@@ -42,7 +44,7 @@ inline char32_t nextPoint(std::string_view text, size_t &at) {
   return point;
 }
 
-/// Where the code point that ends at `end` begins.
+/// Offset of the code point that ends at `end`.
 inline size_t previousPoint(std::string_view text, size_t end) {
   do
     --end;

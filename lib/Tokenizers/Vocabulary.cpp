@@ -1,8 +1,6 @@
 //===- Vocabulary.cpp - Tokens and their ids --------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See Vocabulary.h.
 #include "Vocabulary.h"
 
 #include "heddle/Support/Try.h"
@@ -24,7 +22,7 @@ Expected<TokenTable> TokenTable::read(const JsonField &model) {
     }
     const auto number = static_cast<int32_t>(id.get<uint64_t>());
     const auto at = table.ids.try_emplace(token, number).first;
-    table.tokens.try_emplace(number, &at->first); // of two tokens with an id, the first is its text
+    table.tokens.try_emplace(number, &at->first); // the first token of an id is its text
     table.mostBytes = std::max(table.mostBytes, token.size());
   }
   return table;

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What WordPiece, WordLevel and BPE share: an object of tokens and ids. Ids may
-// leave gaps.
+// Tokens and ids of WordPiece, WordLevel and BPE. Ids may have gaps.
 #pragma once
 
 #include "JsonField.h"
@@ -26,14 +25,14 @@ public:
   TokenTable(TokenTable &&) = default;
   TokenTable &operator=(TokenTable &&) = default;
 
-  /// Reads the key `vocab`.
+  /// Reads the key `vocab`, an object of tokens and ids.
   static Expected<TokenTable> read(const JsonField &model);
 
   std::optional<int32_t> find(std::string_view token) const {
     auto at = ids.find(token);
     return at == ids.end() ? std::nullopt : std::optional(at->second);
   }
-  /// Null for an id without a token.
+  /// The text of a token; null if no token has the id.
   const std::string *token(int32_t id) const {
     auto at = tokens.find(id);
     return at == tokens.end() ? nullptr : at->second;
@@ -44,7 +43,8 @@ public:
 
 private:
   TextMap<int32_t> ids;
-  std::unordered_map<int32_t, const std::string *> tokens; ///< keys of `ids`, which stay in place
+  std::unordered_map<int32_t, const std::string *> tokens; ///< keys of `ids`, whose addresses are
+                                                           ///< stable
   size_t mostBytes = 0;
 };
 

@@ -1,8 +1,8 @@
-//===- WordPiece.cpp - The longest known start, again and again -*- C++ -*-===//
+//===- WordPiece.cpp - Greedy longest-prefix matching -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// WordPiece, and WordLevel, which knows whole words only.
+// WordPiece, and WordLevel, which only knows whole words.
 #include "Components.h"
 #include "Utf8.h"
 #include "Vocabulary.h"
@@ -51,7 +51,7 @@ public:
       return addUnknown(piece, tokens);
     std::string continued = prefix;
     for (size_t first = 0; first < piece.size();) {
-      // Nothing longer than the longest token can be one.
+      // No match is longer than the longest token.
       const size_t longest =
           table.longest() - (first > 0 ? std::min(prefix.size(), table.longest()) : 0);
       size_t end = first + std::min(piece.size() - first, longest);

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokenizers as Hugging Face folders have them: tokenizer.json, and what older
-// folders hold in its place, which is read as if it were one. Ids equal those of
-// the package `tokenizers`.
+// Converts text to token ids and back. Reads the tokenizer.json of Hugging
+// Face, and translates the files of older folders and the metadata of GGUF
+// files to it. Ids equal those that the package `tokenizers` gives.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -26,74 +26,79 @@ struct TokenSpan {
   bool operator==(const TokenSpan &) const = default;
 };
 
-/// One entry a token in each list.
+/// The tokens of a text, or of a pair of texts. Each list has one entry a token.
 struct TokenEncoding {
   std::vector<int32_t> ids;
   std::vector<int32_t> typeIds;
   std::vector<uint8_t> special;   ///< 1: added by the template or by padding
-  std::vector<TokenSpan> spans;   ///< in the text that `sequences` names; empty where special
-  std::vector<int32_t> words;     ///< the piece of its text that it belongs to; -1 where special
+  std::vector<TokenSpan> spans;   ///< in the text of `sequences`; empty for special tokens
+  std::vector<int32_t> words;     ///< index of the piece in its text; -1 for special tokens
   std::vector<int8_t> sequences;  ///< 0: the text, 1: the pair, -1: neither
-  std::vector<uint8_t> attention; ///< 0: padding
+  std::vector<uint8_t> attention; ///< 0 for padding, else 1
 
   size_t size() const { return ids.size(); }
 };
 
-/// Which text is cut where two are too long.
+/// The text that is truncated if two are too long.
 enum class TruncationStrategy : uint8_t { LongestFirst, OnlyFirst, OnlySecond };
 
 struct Truncation {
-  int64_t length = 0; ///< tokens at most, special ones included
+  int64_t length = 0; ///< maximum number of tokens, special ones included
   TruncationStrategy strategy = TruncationStrategy::LongestFirst;
-  bool left = false; ///< the end of the text is kept
+  bool left = false; ///< drops the beginning of a text and keeps its end
 };
 
 struct Padding {
-  std::optional<int64_t> length; ///< tokens at least; none: as many as there are
-  int64_t multiple = 1;          ///< the length is rounded up to one of this number
+  std::optional<int64_t> length; ///< minimum number of tokens; none: the number of tokens
+  int64_t multiple = 1;          ///< the length is rounded up to a multiple of this
   bool left = false;
   int32_t id = 0, typeId = 0;
 };
 
 struct EncodeOptions {
-  bool specialTokens = true;            ///< those that the template adds
+  bool specialTokens = true;            ///< adds the special tokens of the template
   std::optional<Truncation> truncation; ///< none: the whole text
-  std::optional<Padding> padding;       ///< none: no token is added
-  /// Parts of the text, bytes in order, in which special tokens are text like any other, and so are the
-  /// added tokens of which `marks` says so by their content. A token that reaches into one is text too.
+  std::optional<Padding> padding;       ///< none: no padding
+  /// Byte ranges of the text, in order, in which special tokens are plain text. Added tokens are
+  /// plain text there too if `marks` returns true for their content. A match that overlaps a range
+  /// counts.
   std::vector<TokenSpan> plain;
-  std::function<bool(std::string_view)> marks; ///< null: of no others
+  std::function<bool(std::string_view)> marks; ///< null: special tokens only
 };
 
+/// Converts between text and token ids. A tokenizer is immutable and cheap to copy, and threads may
+/// share it.
 class Tokenizer {
 public:
-  /// Reads the text of a tokenizer.json. Errors begin with `fileName` and the path of the value.
+  /// Reads the contents of a tokenizer.json. Errors begin with `fileName` and the path of the
+  /// value.
   static Expected<Tokenizer> fromJson(std::string_view json, const std::string &fileName);
 
-  /// Cuts a text into tokens; `place` opens the message of an error.
+  /// Converts a text to tokens. Errors begin with `place`: text that is not UTF-8, text of 2 GiB or
+  /// more, or text that the tokenizer cannot split or truncate as asked.
   Expected<TokenEncoding> encode(std::string_view text, const EncodeOptions &options = {},
                                  std::string_view place = "text") const;
-  /// Two texts in one row, as models for pairs take them.
+  /// Converts two texts to one row of tokens, for models that take pairs.
   Expected<TokenEncoding> encode(std::string_view text, std::string_view pair,
                                  const EncodeOptions &options = {},
                                  std::string_view place = "text") const;
 
-  /// The text of ids; those that no token has give nothing.
+  /// Converts ids to text. Ids without a token give no text.
   Expected<std::string> decode(std::span<const int32_t> ids, bool skipSpecial = true) const;
 
-  /// Tokens, added ones included.
+  /// Number of tokens, added ones included.
   int64_t size() const;
   std::optional<int32_t> tokenToId(std::string_view token) const;
   std::optional<std::string> idToToken(int32_t id) const;
   bool isSpecial(int32_t id) const;
 
-  /// Whether a text that is too long loses its beginning rather than its end, as the folder says.
+  /// True if the folder asks to truncate texts at their beginning rather than at their end.
   bool cutsLeft() const;
-  /// Whether `decode` removes blanks before punctuation, so that a token may change the text before
+  /// True if `decode` removes blanks before punctuation. A token may then change the text before
   /// it.
   bool cleansUp() const;
-  /// What the file says of lengths. `encode` takes its options instead: a model's folder may mean
-  /// another length.
+  /// Truncation and padding that the file asks for. `encode` follows its options instead, since the
+  /// model's folder may ask for another length.
   const std::optional<Truncation> &truncation() const;
   const std::optional<Padding> &padding() const;
 
@@ -103,24 +108,26 @@ private:
   std::shared_ptr<const Parts> parts;
 };
 
-/// The tokenizer of a path as the text of a tokenizer.json, and the file that an error names. The
-/// path is a folder with tokenizer.json or a vocabulary that the class of its tokenizer reads
-/// (vocab.txt, vocab.json and merges.txt, *.model, *.spm), one of these files, or a .gguf file.
+/// A tokenizer as the contents of a tokenizer.json, and the file that errors name.
 struct TokenizerFile {
   std::string json;
   std::string name;
-  /// A SentencePiece model of no family that is known: which tokens stand around a text, and which
-  /// numbers a model's authors gave to pieces, nobody says.
+  /// A SentencePiece model of an unknown family: neither the tokens around a text nor the model's
+  /// own numbers of the pieces are known.
   bool isBare = false;
-  std::vector<std::string> warnings; ///< about what the files say and is not followed
+  std::vector<std::string> warnings; ///< settings in the files that are not followed
 };
+/// Reads the tokenizer at `path`. The path is a folder, one of its files, or a .gguf file. A folder
+/// has tokenizer.json, or a vocabulary that its tokenizer class reads: vocab.txt, vocab.json and
+/// merges.txt, *.model, or *.spm.
 Expected<TokenizerFile> readTokenizerFile(const std::string &path);
-/// The tokenizer of what a folder's model writes; none: that of what it reads.
+/// Reads the tokenizer of the model's output; none if it is the input's.
 Expected<std::optional<TokenizerFile>> readTargetTokenizerFile(const std::string &path);
-/// Whether a folder has one of these files, or a .gguf file a tokenizer.
+/// True if `folder` has one of these files, or is a .gguf file with a tokenizer.
 bool holdsTokenizer(const std::string &folder);
 
-/// Both steps. Appends to `warnings`, if it is not null, what the files say and is not followed.
+/// Reads and builds the tokenizer at `path`. Appends settings that are not followed to `warnings`,
+/// unless it is null.
 Expected<Tokenizer> openTokenizer(const std::string &path,
                                   std::vector<std::string> *warnings = nullptr);
 
