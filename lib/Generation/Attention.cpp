@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs `encode` and `decode` for one text once its translation is known. Neither uses
-// the caches of a decoding.
+// Runs `encode` and `decode` for one text once its translation is known,
+// without the caches of a decoding.
 #include "heddle/Generation/Attention.h"
 
 #include "TextInputs.h"

@@ -2,10 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A cell's opacity is its weight; a scale shows the range of weights. A cell's <title>
-// has its words and its weight, so that browsers show them under the mouse without a
-// script. The page's script only hides the steps that are still to come. Attributes
-// `data-name`, `data-head` and `data-row` tell which result a cell belongs to.
+// Draws attention maps as SVG and HTML. A cell's opacity is its weight; a scale
+// shows the range of weights. A cell's <title> has its words and its weight, so
+// that browsers show them under the mouse without a script. The page's script
+// only hides later steps. Attributes `data-name`, `data-head` and `data-row`
+// name the result of a cell.
 #include "heddle/Generation/Attention.h"
 
 #include "heddle/Support/Svg.h"
@@ -19,7 +20,7 @@ using namespace heddle;
 
 namespace {
 
-/// Part of a drawing, and its size.
+/// A part of a drawing, and its size.
 struct Piece {
   std::string content;
   double width = 0, height = 0;
@@ -77,7 +78,7 @@ std::string shade(const std::string &opacity) {
   return std::string("fill=\"") + svg::blue + "\" fill-opacity=\"" + opacity + "\"";
 }
 
-/// Least and greatest weight of all maps, in this order; none if all weights are NaN.
+/// The least and the greatest weight of all maps; none if all weights are NaN.
 std::optional<std::pair<float, float>> rangeOf(const std::vector<AttentionRecord> &records) {
   std::optional<std::pair<float, float>> range;
   for (const AttentionRecord &record : records)
@@ -197,7 +198,7 @@ std::string headingOf(const AttentionRecord &record) {
 }
 
 /// A slider and the translation's tokens as buttons, which select a step, and a paragraph that
-/// describes it.
+/// describes the step.
 std::string stepsHtml(const AttentionRecord &record) {
   std::string html = "<p class=\"steps\">step <input type=\"range\" min=\"0\" max=\"" +
                      std::to_string(record.written.size() - 1) + "\" value=\"" +

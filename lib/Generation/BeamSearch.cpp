@@ -4,10 +4,10 @@
 //
 // Each step feeds the open hypotheses of all sequences as one batch. An ending
 // among a sequence's best `beam` continuations competes with its ended
-// hypotheses; the best `beam` continuations that do not end stay open. By our own rule a
-// sequence is done when no open hypothesis can overtake the best ended one: log
-// probabilities only fall, so a score is bounded by the current log probability and
-// the most favourable length. The other rules are Transformers'.
+// hypotheses. The best `beam` continuations that do not end stay open. By
+// Heddle's own rule a sequence is done when no open hypothesis can overtake the
+// best ended one. Log probabilities only fall, so the current one and the most
+// favourable length bound a score. The other rules are Transformers'.
 #include "Search.h"
 #include "TokenRules.h"
 
@@ -24,14 +24,14 @@ struct Hypothesis {
   double logProbability = 0;
   TokenIds tokens;
   int32_t row = 0;                 ///< row of the last batch
-  std::vector<double> shares = {}; ///< where asked for: of each token among those that could follow
+  std::vector<double> shares = {}; ///< log probability of each token, for onProbability
 };
 
 /// A hypothesis and a token that may follow it.
 struct Continuation {
   Candidate next; ///< with the log probability of the whole sequence
   const Hypothesis *from;
-  double share; ///< log probability of the token among those that may follow
+  double share; ///< log probability of the token among the allowed ones
 };
 
 /// Score of a hypothesis with length penalty, see BeamRule.
@@ -83,11 +83,11 @@ public:
     return {};
   }
 
-  size_t number; ///< among all
+  size_t number; ///< index among all sequences
 
 private:
-  /// Each end ends a hypothesis once, so with a share more for each of them at least `beam` open ones
-  /// are left. Rules take tokens away, but make the others no likelier.
+  /// Takes `beam` candidates, and `beam` more for each end token, so that at least `beam`
+  /// hypotheses stay open. Rules remove tokens, but make no other token likelier.
   Status addContinuations(const Hypothesis &hypothesis, std::span<const float> row,
                           bool probabilities, TokenRules &rules,
                           std::vector<Continuation> &continuations) {
@@ -111,8 +111,8 @@ private:
     return {};
   }
 
-  /// Of logits, which a penalty for repeats may change only then: what it makes of a score depends on
-  /// the score's sign.
+  /// Log probabilities of `logits`. The repetition penalty changes these, not logits, because it
+  /// depends on the sign of a score.
   std::span<const float> logProbabilities(std::span<const float> logits) {
     logs.assign(logits.begin(), logits.end());
     const auto whole = static_cast<float>(logSum(logits, /*probabilities=*/false));
@@ -149,7 +149,8 @@ private:
       open.clear();
   }
 
-  /// Keeps the best `beam` that have ended, the best first; among equals the earlier one.
+  /// Inserts an ended hypothesis. Keeps the best `beam`, the best first and the earlier one among
+  /// equals.
   void finish(const Hypothesis &hypothesis, int64_t length) {
     const double worth = worthOf(hypothesis.logProbability, length, *options);
     auto place = std::ranges::find_if(ended, [&](const Ended &e) { return e.worth < worth; });
@@ -164,7 +165,7 @@ private:
     open.clear();
   }
 
-  /// Whether the open hypotheses, of `length` tokens, are given up.
+  /// True if the open hypotheses, of `length` tokens, are given up.
   bool mayStop(int64_t length) const {
     auto worth = [&](int64_t tokens) { return worthOf(open[0].logProbability, tokens, *options); };
     if (options->beamRule == BeamRule::Own)
@@ -180,11 +181,11 @@ private:
   int64_t limit;
   std::vector<Hypothesis> open; ///< best first
   std::vector<Ended> ended;
-  std::vector<float> logs; ///< of the row at hand
+  std::vector<float> logs; ///< log probabilities of the current row
 };
 
-/// The next batch: a row for each open hypothesis. The first one behind a row stays in it, so that
-/// caches move no more rows than they must.
+/// The next batch, with a row for each open hypothesis. The first hypothesis that continues a row
+/// stays in it, so that caches move as few rows as possible.
 struct Batch {
   std::vector<int32_t> tokens, parents;
 
@@ -211,7 +212,7 @@ struct Batch {
     }
   }
 
-  /// Whether no row moves, so that caches need no reorder.
+  /// True if no row moves, so that caches need no reorder.
   bool staysAsItIs(size_t rows) const {
     for (size_t r = 0; r < parents.size(); ++r)
       if (parents[r] != static_cast<int32_t>(r))
@@ -227,8 +228,8 @@ private:
   }
 };
 
-/// Beam search of `count` sequences, of which a batch holds some: others take the places of those
-/// that are done.
+/// Beam search of `count` sequences. A batch holds some of them; waiting sequences take the places
+/// of finished ones.
 class Beams {
 public:
   Beams(StepModel &model, size_t count, const DecodingOptions &options)
@@ -249,8 +250,8 @@ public:
   }
 
 private:
-  /// Extends the sequences from `begin` on, by scores of `count` rows of the batch, from row `first`
-  /// on; those that are done leave.
+  /// Extends the sequences from `begin` on by the scores of `count` rows, which are the batch's
+  /// rows from `first` on. Finished sequences leave the batch.
   Status advance(size_t begin, std::span<const float> scores, size_t first, size_t count) {
     for (size_t s = begin; s < sequences.size(); ++s)
       HEDDLE_TRY(sequences[s].advance(scores, first, scores.size() / count,
@@ -263,7 +264,7 @@ private:
     return {};
   }
 
-  /// Lets waiting sequences begin once there is room for some, behind the rows of the others.
+  /// Adds waiting sequences after the open rows once a quarter of the batch is free.
   Status admitWaiting() {
     while (waiting < results.size() && sequences.size() * 4 <= most * 3) {
       const size_t first = batch.parents.size(), before = sequences.size();
@@ -285,8 +286,8 @@ private:
   const DecodingOptions &options;
   TokenRules rules;
   std::vector<TokenIds> results;
-  size_t most, waiting = 0; ///< sequences of a batch; the first that has not begun
-  size_t rows = 0;          ///< that the caches hold
+  size_t most, waiting = 0; ///< maximum sequences in a batch; the first that has not begun
+  size_t rows = 0;          ///< in the caches
   std::vector<Sequence> sequences;
   Batch batch;
 };

@@ -28,7 +28,7 @@ Expected<Chat> Chat::create(Session &session, const TextModel &model) {
   return create(session, model, {.decoding = decoder.defaults()});
 }
 
-/// The ids up to an answer to the messages.
+/// Ids of the conversation, up to an answer to its messages.
 Expected<TokenIds> Chat::idsOf(const std::vector<Message> &said) const {
   Json list = Json::array();
   if (options.system)
@@ -44,21 +44,21 @@ Expected<TokenIds> Chat::idsOf(const std::vector<Message> &said) const {
       .ids;
 }
 
-/// Tokens that a conversation may have before an answer.
+/// Maximum tokens of a conversation before an answer.
 int64_t Chat::room() const {
   const int64_t caches = model->target->limit, inAll = options.decoding.limitInAll;
   return inAll > 0 ? std::min(caches, inAll - 1) : caches;
 }
 
-/// Leaves out the oldest messages until an answer has room behind the rest: a quarter of the caches,
-/// or all that it may have where that is less.
+/// Drops the oldest messages until an answer has room after the rest: a quarter of the caches, or
+/// the answer's limit if that is less.
 Expected<TokenIds> Chat::fit(std::vector<Message> &said) const {
   constexpr int64_t share = 4;
   const int64_t room = this->room(),
                 answer = std::min(options.decoding.limit, std::max<int64_t>(room / share, 1));
   TokenIds ids = HEDDLE_TRY(idsOf(said));
   while (std::ssize(ids) + answer > room + 1 && said.size() > 1) {
-    // A question goes with its answer: templates want them in turns.
+    // A question is dropped with its answer, since templates expect alternating roles.
     said.erase(said.begin(), said.begin() + std::min<ptrdiff_t>(2, std::ssize(said) - 1));
     ids = HEDDLE_TRY(idsOf(said));
   }
@@ -94,7 +94,7 @@ Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
   };
   DecodingOptions decoding = options.decoding;
   decoding.numbers = {turn};                         // each turn draws its own numbers
-  const int64_t most = room() + 1 - std::ssize(ids); // the last one is not read
+  const int64_t most = room() + 1 - std::ssize(ids); // the last token is not read
   decoding.onToken = [&](size_t, int32_t token) -> Expected<bool> {
     ++answer.tokens;
     const bool isEnd = std::ranges::find(decoding.ends, token) != decoding.ends.end();

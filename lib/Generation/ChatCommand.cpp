@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns of a user who types, with commands, or lines of input. Ctrl-C ends an answer,
-// and where nobody answers, the chat.
+// Turns of a user at a terminal, with commands, or lines of input. Ctrl-C ends
+// an answer and, between answers, the chat.
 #include "Conversation.h"
 #include "DecodingChoice.h"
 #include "TextBatches.h"
@@ -26,10 +26,10 @@ using namespace heddle;
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0, waits = 0;
-volatile int nothing = -1; ///< a file without lines
+volatile int nothing = -1; ///< an empty file
 
-/// Catches Ctrl-C as long as it lives. Where the chat waits for a line, standard input ends: a stream
-/// begins again to read where a signal interrupted it, and would wait on.
+/// Catches Ctrl-C during its lifetime. If the chat is waiting for a line, standard input becomes an
+/// empty file. Otherwise the stream would restart the interrupted read and keep waiting.
 class Interrupt {
 public:
   Interrupt() {
@@ -64,7 +64,7 @@ std::string forgotten(size_t messages) {
          (messages == 1 ? " message is" : " messages are") + " forgotten";
 }
 
-/// What an answer has met of a context of `room` tokens.
+/// Notes the messages and tokens that did not fit into a context of `room` tokens.
 void noteLimits(const ChatAnswer &answer, int64_t room, std::ostream &notes) {
   if (answer.dropped > 0)
     notes << fullContext(room, forgotten(answer.dropped));
@@ -72,7 +72,7 @@ void noteLimits(const ChatAnswer &answer, int64_t room, std::ostream &notes) {
     notes << fullContext(room, "the answer is cut");
 }
 
-/// Waits for a line, until there is none or an interrupt ends the wait.
+/// Waits for a line; false if there is none or an interrupt ends the wait.
 bool waitForLine(Texts &turns, std::string &text) {
   waits = 1;
   const bool found = turns.next(text) && !interrupted;
@@ -107,7 +107,7 @@ constexpr const char *helpText =
     "/help          this list\n"
     "A line with a blank in front of its / goes to the model.\n";
 
-/// A conversation between its user and a chat.
+/// A conversation of a user with a chat.
 class Talk {
 public:
   Talk(const Session &session, Chat &chat, const ChatCommand &command, int64_t room,
@@ -136,7 +136,7 @@ void Talk::showSettings() {
         << decodingText(chat.decoding()) << "; /help lists commands, Ctrl-D ends\n";
 }
 
-/// What a line asks for, where its user types: a command, or an answer.
+/// Runs the command of a line, or tells that the line needs an answer.
 Talk::Next Talk::obey(const std::string &line) {
   if (line.empty())
     return Next::Ask;
@@ -175,7 +175,7 @@ Status Talk::answer(const std::string &text, bool again, const std::string &plac
   };
   const Rate::Span span(rate, session);
   auto answer = again ? chat.regenerate(show) : chat.say(text, show);
-  if (!answer && interrupted) { // while the question was read
+  if (!answer && interrupted) { // interrupted while the question was read
     out << '\n' << std::flush;
     return {};
   }
@@ -216,7 +216,7 @@ Status Talk::run(std::istream &in) {
   }
   if (command.writing.rate)
     rate.write(notes);
-  // That Ctrl-C ended the reading is no fault of the input.
+  // A read that Ctrl-C ended is not an error of the input.
   return interrupted ? Status() : turns.finish();
 }
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `classify`, `fill-mask` and `answer`: what the numbers of a classifier say, a row for
-// each text or for each of its tokens.
+// `classify`, `fill-mask` and `answer` interpret the numbers of a classifier, a
+// row for each text or for each of its tokens.
 #include "EncoderTexts.h"
 #include "LabelsOfTexts.h"
 
@@ -18,7 +18,7 @@ using namespace heddle;
 
 namespace {
 
-/// Numbers of classes as the model means them.
+/// Scores of the classes, by the model's kind of problem.
 std::vector<double> scoresOf(std::span<const float> row, const OpenedEncoder &opened) {
   if (!opened.encoder->givesProbabilities() && opened.model.problem == Problem::OneClass)
     return softmax(row);
@@ -35,7 +35,8 @@ public:
   Classifier(const OpenedEncoder &opened, const ClassifyCommand &command)
       : opened(opened), texts(command.run.text), all(command.all), json(texts.json) {}
 
-  /// Refuses models whose classes are no labels, and labels that are not one a class.
+  /// Returns an error for a model whose classes are not labels, or whose labels are not one a
+  /// class.
   Status check() const {
     const TextModel &model = opened.model;
     for (auto [head, command] :
@@ -78,7 +79,7 @@ private:
         labels.push_back({rawLabel(best), scores[best]});
     return labelsJson(text.text, labels, all);
   }
-  /// `{"word": …, "label": …, "score": …}` for each word, of each label with --all.
+  /// `{"word": …, "label": …, "score": …}` for a word; with --all, one object for each label.
   std::string wordJson(const std::string &word, std::span<const float> row) const {
     const std::vector<double> scores = scoresOf(row, opened);
     std::string list;
@@ -88,14 +89,14 @@ private:
               ", \"score\": " + jsonNumber(scores[best]) + "}";
     return list;
   }
-  /// A label as one column of a line, whatever its file says.
+  /// A label as one column of a line, with control characters escaped.
   std::string label(size_t number) const { return printable(rawLabel(number)); }
   std::string rawLabel(size_t number) const {
     return opened.model.labels ? opened.model.labels->token(static_cast<int32_t>(number))
                                : std::to_string(number);
   }
 
-  /// A line for each word, by the numbers of its first token.
+  /// A line for each word, from the numbers of its first token.
   Expected<std::string> ofTokens(const EncodedAnswer &text) const {
     std::string lines = !json && text.number > 0 ? "\n" : "", list;
     std::vector<std::pair<std::string, size_t>> words;
@@ -112,7 +113,7 @@ private:
     return json ? "{\"text\": " + jsonText(text.text) + ", \"words\": [" + list + "]}\n" : lines;
   }
 
-  /// Words of a text, of the first text of a pair, with the index of their first token.
+  /// Words of a text, or of the first text of a pair, with the index of their first token.
   static Expected<std::vector<std::pair<std::string, size_t>>> wordsOf(const TextSide &side,
                                                                        const EncodedAnswer &text) {
     std::vector<std::pair<std::string, size_t>> words;
@@ -147,7 +148,7 @@ private:
   bool all, json;
 };
 
-/// For texts whose answers are blocks of lines with an empty line between them.
+/// Lines of skipped texts, for answers that are blocks with an empty line between them.
 AnswerSkipped skippedBlock(const EncoderCommand &command) {
   return [json = command.text.json](uint64_t number, const std::string &message) {
     return json || number > 0 ? skippedLine(json, message) : std::string();
@@ -231,14 +232,14 @@ Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command,
 
 namespace {
 
-/// The likeliest span of a text's tokens, as Transformers chooses it: probabilities of its first
-/// and its last token, of at most 15.
+/// The likeliest span of a text, of at most 15 tokens. As in Transformers, its score is the product
+/// of the probabilities of its first and its last token.
 struct AnswerSpan {
   double score = 0;
   size_t begin = 0, end = 0; ///< bytes of the text
 };
 
-/// Code points in front of a byte.
+/// Number of code points before a byte.
 std::string charactersBefore(const std::string &text, size_t byte) {
   const auto end = text.begin() + static_cast<ptrdiff_t>(byte);
   return std::to_string(

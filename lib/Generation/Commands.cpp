@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks of the options, and the output for each batch of texts.
+// Checks the options of the text commands and writes the output of each batch
+// of texts.
 #include "heddle/Generation/Commands.h"
 
 #include "Conversation.h"
@@ -27,7 +28,7 @@ namespace {
 
 //===- translate, generate -----------------------------------------------===//
 
-/// Attention weights of all texts for the file of `--attention`.
+/// Collects the attention weights of all texts for the file of `--attention`.
 class Pictures {
 public:
   Pictures(AttentionReader reader, std::string file)
@@ -50,7 +51,7 @@ public:
   }
 
 private:
-  static constexpr size_t mostCells = 500'000; ///< browsers still draw so many
+  static constexpr size_t mostCells = 500'000; ///< browsers can still draw this many
 
   AttentionReader reader;
   std::string file;
@@ -58,7 +59,7 @@ private:
   size_t cells = 0;
 };
 
-/// Whether lines of the file of --prompts are JSON.
+/// True if lines of the file of --prompts are JSON.
 bool readsJson(const TranslateCommand &command) { return command.prompts.ends_with(".jsonl"); }
 
 /// Decodes the texts of a batch and writes the answers.
@@ -69,7 +70,7 @@ public:
       : decoder(decoder), model(model), command(command), json(readsJson(command)),
         options(std::move(chosen)), pictures(pictures), out(out) {
     options.rows = static_cast<size_t>(command.text.batch);
-    // A beam's tokens are known at its end.
+    // The tokens of a beam are known only at its end.
     if (options.beam == 1)
       options.onToken = [this](size_t sequence, int32_t token) { return take(sequence, token); };
   }
@@ -112,7 +113,7 @@ public:
 private:
   struct Answer {
     TextStream stream;
-    std::string text; ///< all of it, or with --stream what is not written yet
+    std::string text; ///< all of it or, with --stream, the part that is not written yet
   };
 
   Expected<bool> take(size_t sequence, int32_t token) {
@@ -193,7 +194,7 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
   return {};
 }
 
-/// The ids of a line of --prompts.
+/// Converts a line of --prompts to ids.
 static Expected<EncodedText> encodePrompt(const TextModel &model, const std::string &line,
                                           const std::string &place, SpecialTokens special) {
   const nlohmann::ordered_json json = HEDDLE_TRY(parseJson(line, place, JsonText::Line));
@@ -207,7 +208,7 @@ static Expected<EncodedText> encodePrompt(const TextModel &model, const std::str
                               {.whole = true, .given = text.given, .special = special});
 }
 
-/// Refuses a model one of whose sides is ids alone.
+/// Returns an error if a side of the model takes only ids.
 static Status checkTakesText(const TextModel &model) {
   for (const std::optional<TextSide> *side : {&model.source, &model.target})
     if (*side && !(*side)->takesText())
@@ -215,7 +216,7 @@ static Status checkTakesText(const TextModel &model) {
   return {};
 }
 
-/// `translate` and `generate`; refuses models of another kind.
+/// Runs `translate` and `generate`. Returns an error for a model of another kind.
 static Status decodeCommand(const char *kind, Session &session, const TranslateCommand &command,
                             std::istream &in, std::ostream &out, std::ostream &notes) {
   HEDDLE_TRY(checkTranslate(command));
@@ -244,7 +245,7 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
   TextCommand texts = command.text;
   if (!command.prompts.empty()) {
     texts.input = command.prompts;
-    texts.lines = true; // which encodePrompt reads
+    texts.lines = true; // encodePrompt parses them
   }
   const SpecialTokens special = HEDDLE_TRY(specialTokensOf(command.special.value_or("template")));
   auto encode = [&](const std::string &text, const std::string &place) {

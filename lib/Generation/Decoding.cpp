@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks of the options, the choice of a search, and the loop of greedy decoding and
-// sampling. Each sequence is a row. Once some rows have ended, waiting sequences take
-// their place; where none wait, the batch shrinks once half of it has ended, so that
-// long sequences do not pay for short ones.
+// Checks the options, chooses a search, and runs greedy decoding and sampling.
+// Each sequence is a row. Once some rows have ended, waiting sequences take
+// their place. If none wait, the batch shrinks once half of it has ended, so
+// that long sequences do not pay for short ones.
 #include "Search.h"
 #include "TokenRules.h"
 
@@ -20,13 +20,13 @@ using namespace heddle;
 
 namespace {
 
-/// A row of the batch. An ended one stays, unused, until another sequence takes it or the batch
+/// A row of the batch. An ended row stays, unused, until another sequence takes it or the batch
 /// shrinks.
 struct Row {
   size_t sequence;
   int32_t token; ///< input of the next step
   bool ended;
-  int64_t steps = 0; ///< that the row took, those after its end too
+  int64_t steps = 0; ///< steps that the row took, also after its end
 };
 
 /// Greedy decoding or sampling of `count` sequences.
@@ -79,13 +79,13 @@ private:
 
   size_t alive() const { return static_cast<size_t>(std::ranges::count(rows, false, &Row::ended)); }
 
-  /// Whether an ended row has no room for another step. The limit's last token is not read.
+  /// True if an ended row has no room for another step. The last token at the limit is not read.
   bool isFull(const Row &row) const {
     return row.ended && !options.limits.empty() && row.steps + 1 >= options.limits[row.sequence];
   }
 
-  /// Fills places with waiting sequences, or shrinks the batch, whose copies of caches are worth it
-  /// once many rows have ended, and have to be made once one of these is full.
+  /// Gives places to waiting sequences, or shrinks the batch. Shrinking copies caches. This pays
+  /// off once half of the rows have ended, and is necessary once an ended row is full.
   Status settle() {
     while (waiting < sequences.size() && alive() * 4 <= most * 3)
       HEDDLE_TRY(fill());
@@ -131,7 +131,7 @@ private:
   const ChooseToken &choose;
   TokenRules rules;
   std::vector<TokenIds> sequences;
-  size_t most, waiting = 0; ///< rows of a batch; the first sequence that has not begun
+  size_t most, waiting = 0; ///< maximum rows of a batch; the first sequence that has not begun
   std::vector<Row> rows;
 };
 
@@ -147,7 +147,7 @@ int64_t heddle::limitOf(const DecodingOptions &options, size_t sequence) {
   return options.limits.empty() ? options.limit : std::min(options.limit, options.limits[sequence]);
 }
 
-/// Whether a search of these options uses one of them.
+/// True if a search with these options uses the option `name`.
 static bool uses(const DecodingOptions &options, std::string_view name) {
   for (const char *drawing : {"temperature", "top-k", "top-p", "min-p"})
     if (name == drawing)

@@ -25,7 +25,7 @@ static std::string samplingFlag(const WritingOptions &writing) {
   return {};
 }
 
-/// Whether an option says how tokens are drawn, and so that they are.
+/// True if a flag says how tokens are drawn, which implies sampling.
 static bool asksToDraw(const WritingOptions &writing) {
   return writing.temperature || writing.topK || writing.topP || writing.minP;
 }
@@ -46,7 +46,7 @@ Status heddle::checkWriting(const WritingOptions &writing) {
   return {};
 }
 
-/// Whether something is asked for that only one hypothesis at a time gives.
+/// True if the options need a single hypothesis.
 static bool needsOne(const WritingOptions &writing, bool streams) {
   return streams || !writing.stops.empty() || writing.sample.has_value() ||
          !samplingFlag(writing).empty();
@@ -61,7 +61,7 @@ static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &
   return limit;
 }
 
-/// Whether a flag, or what else is asked for, takes the place of a setting of the model.
+/// True if a flag, or the need for a single hypothesis, overrides the model's setting `name`.
 static bool isChosen(const WritingOptions &writing, bool beamIsChosen, std::string_view name) {
   const std::pair<std::string_view, bool> choices[] = {
       {"sample", writing.sample.has_value() || asksToDraw(writing) || writing.beam.value_or(1) > 1},

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Flags, and behind them the model's own settings, as options of a search.
+// Options of a search, from flags and from the model's own settings.
 #pragma once
 
 #include "heddle/Generation/Commands.h"
@@ -12,18 +12,19 @@
 
 namespace heddle {
 
-/// Usage error for flags that contradict each other.
+/// Returns a usage error for flags that contradict each other.
 Status checkWriting(const WritingOptions &writing);
 
-/// The options of a search; usage error for a value that is out of range, or for a flag of sampling
-/// where nothing is drawn. What `streams` has one hypothesis, whatever the model's settings say.
+/// The options of a search. Returns a usage error for a value out of range, and for a flag of
+/// sampling without sampling. Output that `streams` has one hypothesis, whatever the model's
+/// settings say.
 Expected<DecodingOptions> decodingOf(const WritingOptions &writing, const TextDecoder &decoder,
                                      const TextSide &target, bool streams);
 
-/// Tokens, and the time that they took.
+/// Counts tokens and the time that they take.
 class Rate {
 public:
-  /// Counts the time as long as it lives, without that of drivers that compile kernels.
+  /// Measures time during its lifetime. The time in which drivers compile kernels does not count.
   class Span {
   public:
     Span(Rate &rate, const Session &session)
@@ -43,7 +44,7 @@ public:
     double prepared;
   };
   void add(int64_t more) { tokens += more; }
-  /// "12 tokens in 0.50 s, 24.0 a second"; nothing where there are none.
+  /// Writes "12 tokens in 0.50 s, 24.0 a second", or nothing if there are no tokens.
   void write(std::ostream &notes) const;
 
 private:

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `embed` and `similarity`: prompts before texts, vectors cut and brought to length 1.
+// `embed` and `similarity`: vectors of texts after a prompt, cut to their
+// leading dimensions and scaled to length 1.
 #include "TextVectors.h"
 
 #include "heddle/Runtime/Npy.h"
@@ -31,7 +32,7 @@ void divideByLength(Vector &vector) {
       value = static_cast<float>(static_cast<double>(value) / length);
 }
 
-/// What --dimensions and --normalize make of the model's vectors.
+/// Applies --dimensions and --normalize to the model's vectors.
 class Shape {
 public:
   static Expected<Shape> of(const EmbedCommand &command, const OpenedEncoder &opened) {
@@ -51,18 +52,18 @@ public:
     }
     shape.columns = static_cast<size_t>(command.dimensions.value_or(opened.encoder->columns()));
     const bool whole = static_cast<int64_t>(shape.columns) == opened.encoder->columns();
-    // Vectors of length 1 that are not cut keep the model's bits.
+    // Whole vectors of length 1 keep the model's bits.
     shape.divides = command.normalize.value_or(unit) && !(unit && whole);
     return shape;
   }
-  /// The vectors that the folder means: its first values where it says so, as they are.
+  /// The vectors that the folder defines: only their leading values if it says so, and not scaled.
   static Shape ofModel(const OpenedEncoder &opened) {
     Shape shape;
     const int64_t all = opened.encoder->columns();
     shape.columns = static_cast<size_t>(std::min(opened.model.dimensions.value_or(all), all));
     return shape;
   }
-  /// Of a row of the model, or of none: zeros.
+  /// The vector of a row of the model; zeros for an empty row.
   Vector apply(std::span<const float> row) const {
     Vector vector(columns);
     std::ranges::copy(row.first(std::min(columns, row.size())), vector.begin());
@@ -84,7 +85,8 @@ std::string numbersOf(const Vector &vector, const char *separator) {
   return text;
 }
 
-/// A line of JSON, which has no number for what is none.
+/// A line of JSON. A vector with a value that is not finite is null, since JSON has no such
+/// numbers.
 std::string jsonLine(const std::string &text, const Vector &vector) {
   std::string line = "{\"text\": " + jsonText(text) + ", \"embedding\": ";
   if (!std::ranges::all_of(vector, [](float v) { return std::isfinite(v); }))
@@ -99,7 +101,7 @@ std::string jsonVector(const Vector &vector) {
   return "{\"vector\": [" + numbers + "]}\n";
 }
 
-/// Rows of a .npy file, which texts may fill in any order.
+/// Rows of a .npy file, which are set in any order.
 class Rows {
 public:
   explicit Rows(size_t columns) : columns(columns) {}
@@ -182,7 +184,7 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
   auto context = opened.model.behindPrompt(command.prompt);
   if (!context)
     return ofModel(session, context.takeError());
-  Rows rows(shape.columns); // of the file
+  Rows rows(shape.columns); // of the .npy file
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const Vector vector = shape.apply(text.values);
     if (!command.output.empty()) {
@@ -200,7 +202,7 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
     return std::string();
   };
   Status done = encodeTexts(opened, command.run, *context, in, out, notes, answer, skipped);
-  // What was answered before an error is kept, as lines of text are.
+  // Answers before an error are kept, as lines of text are.
   if (command.output.empty() || (!done && rows.empty()))
     return done;
   return both(std::move(done), rows.write(command.output));
@@ -225,9 +227,9 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
   EncoderCommand run = command.run;
   run.text.pairs = true;
   const Shape shape = Shape::ofModel(opened);
-  // Of pairs one of whose texts is answered. The other may be answered in any order.
+  // The first vector of each pair whose second text is still to be answered, in either order.
   std::map<uint64_t, Vector> firsts;
-  std::set<uint64_t> skips; // pairs one of whose texts is left out
+  std::set<uint64_t> skips; // pairs with a text that is left out
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     if (skips.contains(text.number / 2))
       return std::string();

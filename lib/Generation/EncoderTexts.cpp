@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sorting matters where rows are padded, or texts of one length alone share a run; a
-// packed run has the same work in any order.
+// Sorting matters if rows are padded, or if only texts of one length share a
+// run. A packed run does the same work in any order.
 #include "EncoderTexts.h"
 
 #include "heddle/Support/Text.h"
@@ -33,11 +33,11 @@ std::vector<size_t> heddle::bestOf(const std::vector<double> &scores, size_t mos
 
 namespace {
 
-/// Reading ahead ends at so many runs or texts.
+/// Maximum runs and texts that are read ahead.
 constexpr int64_t runsAhead = 16, textsAhead = 8192;
 
-/// The line of standard error that says how far a long command is. `share` is that of the work: short
-/// texts run first.
+/// Shows the progress of a long command on standard error. `share` is a share of the work, since
+/// short texts run first.
 class TextProgress {
 public:
   TextProgress(bool on, std::ostream &notes, const Session &session)
@@ -54,7 +54,7 @@ public:
     notes << std::flush;
     shown = true;
   }
-  /// Of texts that are only checked.
+  /// Shows the progress of texts that are only checked.
   void showChecked(int64_t checked) {
     if (!on || secondsSince(start) < 1 || secondsSince(last) < 0.2)
       return;
@@ -62,7 +62,7 @@ public:
     notes << formatted("\r\033[K%lld texts checked", static_cast<long long>(checked)) << std::flush;
     shown = true;
   }
-  /// The work begins anew.
+  /// Begins the work anew.
   void restart() {
     clear();
     start = last = Clock::now();
@@ -82,25 +82,25 @@ private:
   bool on, shown = false;
   std::ostream &notes;
   const Session &session;
-  double prepared; ///< seconds of the session's driver at the start; its later ones are not counted
+  double prepared; ///< driver time of the session at the start; later driver time is not counted
   Clock::time_point start = Clock::now(), last = start;
 };
 
-/// A text that waits for its run, and what is written for it.
+/// A text that waits for its run, and its answer.
 struct Waiting {
   std::string text;
   EncodedText tokens;
   uint64_t number;
   Expected<std::string> answer = std::string();
-  bool isRead = true; ///< else `answer` is an error
+  bool isRead = true; ///< else the text is skipped, and `answer` is its line
 };
 
-/// The texts that a command leaves out, and what it writes for them.
+/// Texts that a command skips, and the lines written in their place.
 class Skips {
 public:
   Skips(const EncoderCommand &command, std::ostream &notes, const AnswerSkipped &answer)
       : json(command.text.json), texts(command.text, notes), answer(answer) {}
-  /// What is written in place of a text; none: its error ends the command.
+  /// The line in place of a text; none: its error ends the command.
   std::optional<std::string> take(uint64_t number, const Error &error) {
     if (!texts.take(error))
       return std::nullopt;
@@ -127,7 +127,7 @@ public:
     taken += static_cast<int64_t>(tokens.ids.size());
     texts.push_back({std::move(text), std::move(tokens), number});
   }
-  /// A text that is left out, and what is written for it.
+  /// Adds a text that is skipped, with the line in its place.
   void addSkipped(std::string line, uint64_t number) {
     texts.push_back({"", {}, number, std::move(line), /*isRead=*/false});
   }
@@ -135,7 +135,7 @@ public:
     const auto count = static_cast<int64_t>(texts.size());
     return waiting / runsAhead >= budget || count >= textsAhead || count / runsAhead >= mostTexts;
   }
-  /// Answers all, and writes the answers.
+  /// Runs all texts and writes the answers.
   Status flush(TextProgress &progress, Texts &source) {
     std::vector<Waiting *> order;
     for (Waiting &text : texts)
@@ -182,8 +182,7 @@ private:
       done += static_cast<int64_t>(to - from);
       for (size_t i = from; i < to; ++i)
         worked += static_cast<int64_t>(order[i]->tokens.ids.size());
-      std::optional<double> share =
-          source.share(); // of what is read, of which some is not done yet
+      std::optional<double> share = source.share(); // of the texts read, not all of which are done
       if (share)
         *share *= static_cast<double>(worked) / static_cast<double>(std::max<int64_t>(taken, 1));
       progress.show(done / static_cast<int64_t>(rowsOfText), share);
@@ -199,8 +198,8 @@ private:
   Skips &skips;
   std::vector<Waiting> texts;
   int64_t waiting = 0;           ///< tokens
-  int64_t taken = 0, worked = 0; ///< tokens of all texts so far, and of those that have run
-  int64_t done = 0;              ///< rows: a text has as many as there are contexts
+  int64_t taken = 0, worked = 0; ///< tokens of all texts so far, and of the ones that have run
+  int64_t done = 0;              ///< rows; a text has one for each context
 };
 
 } // namespace
@@ -248,10 +247,10 @@ std::string heddle::whoseLine(const TextCommand &command, const std::string &tex
   return command.texts.size() == 1 ? "" : "\t" + lastColumn(text);
 }
 
-/// Images of a run at most: one has as many rows as a long text.
+/// Maximum images of a run: an image has as many rows as a long text.
 static constexpr int64_t imagesOfARun = 8;
 
-/// A file as the model takes it. Errors begin with its path.
+/// An image file as input of the model. Errors begin with its path.
 static Expected<ImagePlanes> planesOf(const std::string &path, const ImageProcessor &processor) {
   const Image image = HEDDLE_TRY(readImage(path));
   auto planes = processor.apply(image);
@@ -260,7 +259,7 @@ static Expected<ImagePlanes> planesOf(const std::string &path, const ImageProces
   return planes;
 }
 
-/// Answers the files of images that the texts name.
+/// Answers the image files that the texts name.
 static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command, std::istream &in,
                            std::ostream &out, std::ostream &notes, const AnswerText &answer,
                            Skips &skips) {
@@ -317,7 +316,7 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
   return encodeTexts(opened, command, std::span(&context, 1), in, out, notes, answer, skipped);
 }
 
-/// Tokens of a text that the model has a result for.
+/// Encodes a text for which the model must have a result.
 static Expected<EncodedText> tokensOf(const OpenedEncoder &opened, const std::string &text,
                                       const std::string &place, const TextContext &context) {
   EncodedText encoded = HEDDLE_TRY(opened.model.input().encode(text, place, context));
@@ -325,7 +324,7 @@ static Expected<EncodedText> tokensOf(const OpenedEncoder &opened, const std::st
   return encoded;
 }
 
-/// Tokens of a text next to each context, or the first error.
+/// Encodes a text in each context, or returns the first error.
 static Expected<std::vector<EncodedText>> tokensOf(const OpenedEncoder &opened,
                                                    const std::string &text,
                                                    const std::string &place,

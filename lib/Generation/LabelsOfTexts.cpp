@@ -1,10 +1,11 @@
-//===- LabelsOfTexts.cpp - Classes that a model was not trained on -*- C++ -*-===//
+//===- LabelsOfTexts.cpp - Zero-shot classification -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text and each hypothesis are a pair. Of all pairs of a text the numbers of entailment
-// are one softmax; where labels do not exclude each other, entailment and contradiction of
-// each pair are.
+// Each pair of a text and a hypothesis has a number of entailment. The
+// probabilities of a text's labels are the softmax over the entailment of all
+// its pairs. If labels are not mutually exclusive, they are the softmax over
+// entailment and contradiction of each pair.
 #include "LabelsOfTexts.h"
 
 #include "Utf8.h"
@@ -27,10 +28,10 @@ std::string hypothesisOf(const ClassifyCommand &command, const std::string &labe
   return text.replace(text.find(gap), gap.size(), label);
 }
 
-/// The class that says that a text follows, by its name.
+/// The class of entailment, found by its name.
 Expected<size_t> entailmentOf(const OpenedEncoder &opened) {
   const std::optional<Vocabulary> &labels = opened.model.labels;
-  constexpr std::string_view word = "entail"; // in capitals too
+  constexpr std::string_view word = "entail"; // in any case of letters
   std::string names;
   for (int32_t id = 0; labels && id < labels->size(); ++id) {
     const std::string &name = labels->token(id);
@@ -52,7 +53,7 @@ public:
       : command(command), entailment(entailment), contradiction(entailment == 0 ? classes - 1 : 0) {
   }
 
-  /// Takes a pair; the lines of a text stand where its last pair is.
+  /// Takes a pair. Returns the lines of its text with the last pair, and nothing before.
   std::string take(const EncodedAnswer &pair) {
     const size_t count = command.labels.size();
     const uint64_t number = pair.number / count;

@@ -1,9 +1,9 @@
-//===- LabelsOfTexts.h - Classes that a model was not trained on -*- C++ -*-===//
+//===- LabelsOfTexts.h - Zero-shot classification ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model that says whether one text follows from another classifies by any labels: each
-// becomes a sentence, the hypothesis, and the text is what it may follow from.
+// A model of natural language inference classifies by any labels. Each label
+// becomes a sentence, the hypothesis, which may follow from the text.
 #pragma once
 
 #include "EncoderTexts.h"
@@ -17,12 +17,13 @@ struct ScoredLabel {
   std::string label;
   double score;
 };
-/// A line of JSON: the text and its label, or with `all` its labels, the likeliest first.
+/// A line of JSON with the text and its label or, with `all`, with all labels, the likeliest first.
 std::string labelsJson(const std::string &text, const std::vector<ScoredLabel> &labels, bool all);
 
-/// Usage error for labels, or a hypothesis, that say nothing.
+/// Returns a usage error for empty labels, for a hypothesis without {}, and for options that
+/// exclude each other.
 Status checkLabels(const ClassifyCommand &command);
-/// `classify --labels`, as Transformers' pipeline for it does it.
+/// Runs `classify --labels` as the zero-shot pipeline of Transformers does.
 Status classifyByLabels(OpenedEncoder &opened, const ClassifyCommand &command, std::istream &in,
                         std::ostream &out, std::ostream &notes);
 

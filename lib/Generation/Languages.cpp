@@ -1,8 +1,6 @@
 //===- Languages.cpp - Languages and tasks of a translation -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See Languages.h.
 #include "Languages.h"
 
 #include "heddle/Support/Text.h"
@@ -33,7 +31,8 @@ bool isLanguage(const Languages &languages, std::optional<int32_t> token) {
                                       [&](const auto &own) { return own.second == *token; });
 }
 
-/// Where a language must be said and nobody says one, the model would choose by chance.
+/// Returns an error if a language is needed and none is given; the model would choose one by
+/// chance.
 Status checkNamed(const Languages &languages, const TextSide &target) {
   const bool isNamed = languages.wanted == Wanted::Front ||
                        isLanguage(languages, target.generation.first) ||
@@ -44,7 +43,7 @@ Status checkNamed(const Languages &languages, const TextSide &target) {
                     "), found none");
 }
 
-/// Returns what stands in front of each text.
+/// Sets the target language. Returns the prefix of each source text.
 Expected<std::string> chooseTarget(const Languages &languages, const std::string &name,
                                    TextModel &model) {
   const int32_t token = HEDDLE_TRY(tokenOf(languages, "--to", name));

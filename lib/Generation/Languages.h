@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model that knows several languages has a token for each; where these stand
-// differs. A model that does several things is told by words in front of a text.
+// A model of several languages has a token for each, whose place differs
+// between models. A model of several tasks reads the task as words in front of
+// a text.
 #pragma once
 
 #include "heddle/Generation/Commands.h"
@@ -11,8 +12,8 @@
 
 namespace heddle {
 
-/// Sets what `--from`, `--to` and `--task` say in a model's sides. Usage error for one that the model
-/// does not know, which lists those that it does. Returns what stands in front of each text.
+/// Applies `--from`, `--to` and `--task` to the sides of a model. Returns the prefix of each source
+/// text. An unknown language or task is a usage error that lists the known ones.
 Expected<std::string> chooseLanguages(const TranslateCommand &command, TextModel &model);
 
 } // namespace heddle

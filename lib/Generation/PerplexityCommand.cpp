@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text is longer than what a model reads at once, so windows over it overlap: each
-// scores the tokens that the one before did not reach, with what stands before them as
-// their context.
+// A text may be longer than the model's context, so windows over it overlap.
+// Each window scores the tokens that the previous one did not reach. The tokens
+// before them in the window are their context.
 #include "RowScores.h"
 #include "TextBatches.h"
 #include "TextInputs.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t usualWindow = 512, mostBytes = int64_t{1} << 30;
 
-/// Which tokens a window reads, and which of them it scores.
+/// The tokens that a window reads, and the ones that it scores.
 struct Window {
   size_t begin, scored, end;
 };
@@ -39,7 +39,7 @@ std::vector<Window> windowsOf(size_t count, size_t window, size_t stride) {
   return windows;
 }
 
-/// Sums what a model says of the tokens of a text.
+/// Sums the log probabilities of a text's tokens.
 class TextScore {
 public:
   static Expected<TextScore> create(Session &session, const TextModel &model) {
@@ -91,7 +91,7 @@ private:
 
 } // namespace
 
-/// The tokens of a file, behind the token that the model begins with.
+/// Ids of a file, after the model's start token.
 static Expected<TokenIds> tokensOf(const std::string &file, const TextSide &target) {
   const std::string text = HEDDLE_TRY(readTextFile(file, mostBytes));
   EncodedText encoded = HEDDLE_TRY(target.encode(text, file, {.uncut = true}));

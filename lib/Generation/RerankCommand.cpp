@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A cross-encoder reads the query with each text and gives a number. Of a model that
-// gives vectors the number is how alike the two vectors are.
+// A cross-encoder reads the query with each text and gives a number. For a
+// model that gives vectors, the number is the similarity of two vectors.
 #include "Conversation.h"
 #include "TextVectors.h"
 
@@ -18,10 +18,10 @@ using namespace heddle;
 
 namespace {
 
-/// What the model's row about a text says of it.
+/// The score of a text, given its row of the model.
 using ScoreOf = std::function<double(std::span<const float> row)>;
 
-/// The answers: as they come, or the best at the end.
+/// Gives the answers in order or, with --top, the best at the end.
 class Ranking {
 public:
   Ranking(const RerankCommand &command, std::ostream &out) : command(command), out(out) {}
@@ -33,10 +33,10 @@ public:
     return {};
   }
   std::string skip(const std::string &message) {
-    skips += command.top ? 1 : 0; // which are not among the best
+    skips += command.top ? 1 : 0; // skipped texts are not among the best
     return command.top ? std::string() : skippedLine(command.run.text.json, message);
   }
-  /// Writes the best after all texts are taken, also where some were skipped.
+  /// Writes the best texts after all are taken, even if some were skipped.
   Status finish(Status done) {
     if (!done && skips == 0)
       return done;
@@ -82,8 +82,8 @@ Status rank(OpenedEncoder &opened, const RerankCommand &command, const TextConte
 
 //===- Pairs -------------------------------------------------------------===//
 
-/// Puts the model's prompt before pairs: it begins the query, or is a message of its own where a
-/// language model scores them.
+/// Puts the model's prompt before pairs. The prompt begins the query or, if a language model scores
+/// the pairs, is a message of its own.
 Status addPrompt(const TextModel &model, const RerankCommand &command, std::string &query,
                  TextContext &context) {
   const TextSide &side = model.input();
@@ -103,7 +103,7 @@ Status addPrompt(const TextModel &model, const RerankCommand &command, std::stri
 Status rankByPairs(OpenedEncoder &opened, const RerankCommand &command, const Streams &streams) {
   const Session &session = opened.encoder->of();
   HEDDLE_TRY(checkClasses(opened, true, "that scores pairs of texts"));
-  const bool asksTokens = opened.model.input().pairMessages; // of "yes", and of "no"
+  const bool asksTokens = opened.model.input().pairMessages; // "yes" and "no"
   if (opened.encoder->columns() != 1 && !(asksTokens && opened.encoder->columns() == 2))
     return ofModel(session,
                    inputError("expected a model with one number for a pair of texts, found " +
@@ -122,8 +122,8 @@ Status rankByPairs(OpenedEncoder &opened, const RerankCommand &command, const St
 
 //===- Vectors -----------------------------------------------------------===//
 
-/// The first of `names` that the model has a prompt of; none: its default. As encode_query and
-/// encode_document of Sentence-Transformers choose.
+/// The first of `names` for which the model has a prompt; none: its default. Prompts are chosen as
+/// in encode_query and encode_document of Sentence-Transformers.
 std::optional<std::string> promptOf(const TextModel &model,
                                     std::initializer_list<std::string_view> names) {
   for (std::string_view name : names)
@@ -147,7 +147,8 @@ Expected<std::vector<float>> vectorOfQuery(OpenedEncoder &opened, const RerankCo
   return vectorOf(opened, rows[0]);
 }
 
-/// --prompt is that of the query; an empty name leaves prompts out of the texts too.
+/// Ranks texts by their vectors. --prompt applies to the query; an empty name removes the prompt of
+/// the texts too.
 Status rankByVectors(OpenedEncoder &opened, const RerankCommand &command, const Streams &streams) {
   const Session &session = opened.encoder->of();
   if (opened.encoder->takesImages())

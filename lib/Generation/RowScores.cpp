@@ -48,8 +48,8 @@ float largestOf(const float *scores, size_t count) {
   return largest;
 }
 
-/// Start of the first block from `start` (a multiple of blockSize) that holds a score above
-/// `limit`, or with orEqual, at least `limit`; the last, partial block always qualifies. `count` if
+/// Start of the first block from `start` (a multiple of blockSize) with a score above `limit` or,
+/// with orEqual, of at least `limit`. The last, partial block always qualifies. Returns `count` if
 /// there is none.
 HEDDLE_WIDE_CLONES
 size_t blockAbove(const float *scores, size_t start, size_t count, float limit, bool orEqual) {
@@ -97,8 +97,8 @@ double sumOfPowers(const float *scores, size_t count, float largest, float facto
   return sum;
 }
 
-/// Indices of the `count` largest scores above minus infinity, larger first, among equals the lower
-/// index.
+/// Indices of the `count` largest scores above minus infinity, larger scores first and the lower
+/// index among equals.
 std::vector<int32_t> largestPlaces(std::span<const float> scores, size_t count) {
   auto before = [&](int32_t a, int32_t b) {
     const float x = scores[a], y = scores[b];
@@ -145,7 +145,7 @@ double sumOf(std::span<const float> scores, bool probabilities, float largest, d
   return sum;
 }
 
-/// The log probability of a score, less that of the largest one.
+/// Log probability of a score, relative to the largest one.
 double logBehind(double score, float largest, bool probabilities) {
   if (score == largest)
     return 0;
@@ -189,7 +189,7 @@ Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores
                                                    double temperature,
                                                    std::span<const float> among) {
   float largest = largestOf(among.data(), among.size());
-  if (among.empty() || std::isinf(largest)) { // beside an infinite score others have no probability
+  if (among.empty() || std::isinf(largest)) { // all others have probability 0
     among = scores;
     largest = largestOf(scores.data(), scores.size());
   }
@@ -206,7 +206,7 @@ Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores
       break;
     candidates.push_back({behind / temperature - whole, place});
   }
-  if (candidates.empty() && count > 0) // nothing is left of a row
+  if (candidates.empty() && count > 0) // no token is left
     return noNumbers();
   return candidates;
 }

@@ -27,8 +27,8 @@ double drawUniform(uint64_t seed, uint64_t sequence, int64_t step) {
   return std::ldexp(static_cast<double>(engine() >> 11), -53);
 }
 
-/// The candidate that was chosen of those that could be, with its log probability among these at
-/// temperature 1; their own are of `temperature`.
+/// The chosen candidate, with its log probability at temperature 1 among `kept`. The candidates'
+/// own log probabilities are at `temperature`.
 Candidate untempered(std::span<const Candidate> kept, size_t chosen, double temperature) {
   auto behind = [&](const Candidate &candidate) {
     return (candidate.logProbability - kept[0].logProbability) * temperature;

@@ -1,4 +1,4 @@
-//===- Search.h - The searches behind decodeSequences ----------*- C++ -*-===//
+//===- Search.h - The searches of decodeSequences --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,16 +11,16 @@
 
 namespace heddle {
 
-/// Whether a token ends a sequence.
+/// True if a token ends a sequence.
 bool endsSequence(const DecodingOptions &options, int32_t token);
-/// Most tokens of a sequence.
+/// Maximum tokens of a sequence.
 int64_t limitOf(const DecodingOptions &options, size_t sequence);
 
-/// Chooses the next token of a sequence from its row of scores; its log probability is that of
-/// DecodingOptions::onProbability, of no meaning where nobody asks for it.
+/// Chooses the next token of a sequence from its row of scores. The log probability is for
+/// DecodingOptions::onProbability, and has no meaning if that is not set.
 using ChooseToken = std::function<Expected<Candidate>(std::span<const float> scores,
                                                       size_t sequence, int64_t step)>;
-/// Appends a token a step to each sequence until all have ended or reached the limit.
+/// Appends one token a step to each sequence, until all have ended or reached the limit.
 Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sequences,
                                          const DecodingOptions &options, const ChooseToken &choose);
 
@@ -28,7 +28,7 @@ Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sequences,
 Expected<std::vector<TokenIds>> beamSearch(StepModel &model, size_t sequences,
                                            const DecodingOptions &options);
 
-/// Draws the token of sequence `sequence` at `step`.
+/// Draws the token of `sequence` at `step`.
 Expected<Candidate> sampleToken(std::span<const float> scores, bool probabilities,
                                 const DecodingOptions &options, size_t sequence, int64_t step);
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A decoder reads the rows of each text beside padding: those of packed runs are copied
-// there, which is little beside a layer's work.
+// A decoder reads the rows of texts with padding. The rows of packed runs are
+// copied to their padded places, which costs little compared with a layer.
 #include "heddle/Generation/SourceRuns.h"
 
 #include "TextInputs.h"
@@ -32,7 +32,7 @@ bool SourceRuns::packs(Texts texts) const {
   return std::ranges::all_of(texts, [&](const EncodedText *text) { return packs(*text); });
 }
 
-/// Kinds of segments in rows like those of the ids; empty where all are 0, the default.
+/// Segment ids, a row for each text; empty if all are 0, the default.
 static std::vector<TokenIds> typesOf(Texts texts) {
   std::vector<TokenIds> rows;
   bool any = false;
@@ -88,7 +88,7 @@ Status SourceRuns::run(Texts texts, NamedTensors &results) {
   return packs(texts) ? runPacked(texts, results) : runPadded(texts, results);
 }
 
-/// Copies the rows of a run over texts from `first` on.
+/// Copies the rows of a packed run to their padded places; the run's first text is text `first`.
 void SourceRuns::unpack(Texts texts, size_t first, size_t longest) {
   const std::span<const float> packed = std::as_const(encoded)["memory"].values<float>();
   const std::span<float> all = rows.values<float>();
@@ -102,9 +102,9 @@ void SourceRuns::unpack(Texts texts, size_t first, size_t longest) {
   }
 }
 
-/// Texts of one length have no padding, and then the rows of `encode` are at their place already.
+/// Texts of one length have no padding, so that the rows of `encode` are in place already.
 Expected<const Tensor *> SourceRuns::memory(Texts texts) {
-  constexpr size_t mostTokens = 2048; // whose rows stay in memory at once
+  constexpr size_t mostTokens = 2048; // their rows are in memory at once
   const size_t longest = longestOf(texts);
   const bool isEven = std::ranges::all_of(
       texts, [&](const EncodedText *text) { return text->ids.size() == longest; });

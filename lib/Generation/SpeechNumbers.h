@@ -10,10 +10,10 @@
 
 namespace heddle {
 
-/// Whether a value of JSON may be a token.
+/// True if a JSON value can be a token.
 bool isToken(const nlohmann::ordered_json &value);
 Expected<int32_t> tokenOf(const JsonField &field);
-/// A token, or a number of some; none where the key is missing or null.
+/// A token, or a number of tokens; none if the key is missing or null.
 Expected<std::optional<int32_t>> maybeNumber(const JsonField &keys, const char *key);
 
 } // namespace heddle

@@ -1,9 +1,9 @@
-//===- SpeechSettings.cpp - How a speech model is meant to be asked -------===//
+//===- SpeechSettings.cpp - Settings of speech models ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What generation_config.json says of a transcription beside its tokens, as Transformers
-// reads it, and what it may not say, since nothing here follows it.
+// Reads the settings of a transcription in generation_config.json, apart from
+// tokens, as Transformers does. Settings that are not followed are errors.
 #include "SpeechNumbers.h"
 
 #include "heddle/Generation/Speech.h"
@@ -16,14 +16,14 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// A setting that changes what is said, and the value with which it does not; null and false do
-/// neither.
+/// A setting that changes the text, and the value with which it does not. Null and false do not
+/// change the text either.
 struct NotFollowed {
   const char *key;
   Json without;
 };
 
-/// A number; `otherwise` where the key is missing or null.
+/// A number; `otherwise` if the key is missing or null.
 Expected<double> numberOr(const JsonField &keys, const char *key, double otherwise) {
   const auto field = keys.find(key);
   if (!field)
@@ -57,7 +57,7 @@ Expected<std::optional<int32_t>> heddle::maybeNumber(const JsonField &keys, cons
   return std::optional(HEDDLE_TRY(tokenOf(*field)));
 }
 
-/// Refuses what would change what is said, and is not followed.
+/// Returns an error for settings that would change the text and are not followed.
 Status SpeechTokens::checkFollowed(const JsonField &keys) {
   const NotFollowed table[] = {{"_detect_timestamp_from_logprob", true},
                                {"constraints", nullptr},

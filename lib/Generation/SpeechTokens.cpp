@@ -51,7 +51,7 @@ constexpr LanguageName languageNames[] = {
     {"lb", "letzeburgesch"},  {"ps", "pushto"},      {"pa", "panjabi"},       {"ro", "moldavian"},
     {"ro", "moldovan"},       {"si", "sinhalese"},   {"es", "castilian"},     {"zh", "mandarin"}};
 
-/// Tokens by name; none where the key is missing.
+/// Tokens by name; none if the key is missing.
 Expected<std::map<std::string, int32_t>> tokensAt(const JsonField &keys, const char *key) {
   std::map<std::string, int32_t> tokens;
   const auto field = keys.find(key);
@@ -63,14 +63,15 @@ Expected<std::map<std::string, int32_t>> tokensAt(const JsonField &keys, const c
   return tokens;
 }
 
-/// The end, or the first of several.
+/// The end token, or the first of several.
 Expected<int32_t> endOf(const JsonField &keys) {
   const JsonField field = HEDDLE_TRY(keys.get("eos_token_id"));
   const bool isList = field.value().is_array() && !field.value().empty();
   return tokenOf(isList ? field.element(0) : field);
 }
 
-/// What old files do not name stands last but one among the tokens that are never said.
+/// The token that precedes earlier text. Old files do not name it; it is the last but one of their
+/// suppressed tokens.
 Expected<std::optional<int32_t>> previousOf(const JsonField &keys) {
   const auto named = HEDDLE_TRY(maybeNumber(keys, "prev_sot_token_id"));
   const auto field = keys.find("suppress_tokens");
@@ -110,8 +111,9 @@ Expected<SpeechTokens> SpeechTokens::fromJson(std::string_view text, const std::
   return tokens;
 }
 
-/// The token after which there are no times. Old files do not name it: no token is a time then, as
-/// in Transformers, and the tokenizer's own is still the one after that of silence.
+/// Sets the token for "no timestamps" and the first timestamp. Old files do not name them: no token
+/// is a timestamp then, as in Transformers. The tokenizer's own token for "no timestamps" still
+/// follows the token of silence.
 Status SpeechTokens::setTimes(const JsonField &keys) {
   knowsTimes = keys.find("no_timestamps_token_id").has_value();
   if (knowsTimes) {
@@ -133,7 +135,7 @@ Status SpeechTokens::checkTimes() const {
                     "are told, as of all audio beyond one window, found none");
 }
 
-/// Languages and tasks, and those that the folder asks for; none of a model of English alone.
+/// Sets languages and tasks, and the folder's defaults; none in a model of English only.
 Status SpeechTokens::setLanguages(const JsonField &keys) {
   detects = keys.find("lang_to_id").has_value();
   tellsTask = keys.find("task_to_id").has_value();
@@ -159,8 +161,9 @@ Status SpeechTokens::setLanguages(const JsonField &keys) {
   return {};
 }
 
-/// What old files force behind the start, pairs of a place and a token or null: a language, a task and
-/// that there are no times, in this order, each or none.
+/// Applies the tokens that old files force after the start, pairs of a place and a token or null.
+/// The tokens are a language, a task and the token for "no timestamps", in this order and each
+/// optional.
 Status SpeechTokens::setForced(const JsonField &keys) {
   const auto field = keys.find("forced_decoder_ids");
   if (!field)
@@ -196,7 +199,7 @@ Status SpeechTokens::setForced(const JsonField &keys) {
   return {};
 }
 
-/// `language` and `task`, which stand above what old files force.
+/// Applies `language` and `task`, which override the tokens that old files force.
 Status SpeechTokens::setNamed(const JsonField &keys) {
   const std::string ownName = HEDDLE_TRY(keys.textOr("language", "")),
                     ownTask = HEDDLE_TRY(keys.textOr("task", ""));

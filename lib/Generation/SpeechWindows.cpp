@@ -12,7 +12,7 @@ using namespace heddle;
 
 namespace {
 
-/// A window as one segment, up to its last timestamp where it has one.
+/// A window as one segment, up to its last timestamp if it has one.
 SpeechCut uncut(std::span<const int32_t> said, int32_t first, int64_t frames, double start,
                 const SpeechTiming &timing) {
   if (said.empty())
@@ -30,7 +30,7 @@ SpeechCut uncut(std::span<const int32_t> said, int32_t first, int64_t frames, do
 SpeechCut heddle::cutSegments(std::span<const int32_t> said, int32_t first, int64_t frames,
                               double start, const SpeechTiming &timing) {
   auto isTime = [&](size_t i) { return said[i] >= first; };
-  std::vector<size_t> ends; // of segments
+  std::vector<size_t> ends; // of the segments
   for (size_t i = 1; i < said.size(); ++i)
     if (isTime(i - 1) && isTime(i))
       ends.push_back(i);

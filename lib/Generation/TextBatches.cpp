@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text that cannot be encoded ends the command, after the texts before it have been
+// A text that cannot be encoded ends the command, after the texts before it are
 // answered.
 #include "TextBatches.h"
 
@@ -22,7 +22,7 @@
 
 using namespace heddle;
 
-/// Most bytes of a line: tokens of a text take some 40 bytes each.
+/// Maximum size of a line; tokens of a text take some 40 bytes each.
 static constexpr size_t mostLineMebibytes = 16;
 
 Texts::Texts(const TextCommand &command, std::istream &in)
@@ -40,7 +40,7 @@ Texts::Texts(const TextCommand &command, std::istream &in)
   this->in = &file;
 }
 
-/// Appends what is at hand to the text that is read and not taken; false: nothing is.
+/// Appends available input to `ahead`; false if none is available.
 bool Texts::readOn() {
   std::array<char, 1 << 16> piece;
   const std::streamsize size = in->good() ? in->readsome(piece.data(), piece.size()) : 0;
@@ -53,20 +53,20 @@ bool Texts::readOn() {
   return size > 0;
 }
 
-/// Whether a whole line is read, up to `end`.
+/// True if a whole line has been read; `end` is its end.
 bool Texts::holdsLine(size_t &end) {
   end = ahead.find('\n', std::max(taken, searched));
   searched = end == std::string::npos ? ahead.size() : end;
   return end != std::string::npos;
 }
 
-/// Whether the line that is read is longer than lines may be, so that an input without an end does
-/// not fill the memory.
+/// True if the current line is longer than the maximum. Input without line ends would otherwise
+/// fill the memory.
 bool Texts::isTooLong() const { return ahead.size() - taken > mostLineMebibytes << 20; }
 
-/// The next line; the last one may end with the input.
+/// Reads the next line; the end of the input ends the last one.
 bool Texts::nextLine(std::string &text) {
-  if (taken > ahead.size() / 2) { // so that what is read is not moved for each line
+  if (taken > ahead.size() / 2) { // avoids moving the rest for each line
     ahead.erase(0, taken);
     searched -= std::min(searched, taken);
     taken = 0;
@@ -106,7 +106,7 @@ bool Texts::next(std::string &text) {
     return false;
   } else {
     problem = takeLine(text);
-    count += pairs && !second ? 1 : 0; // a line that is no pair is both texts
+    count += pairs && !second ? 1 : 0; // a line that is not a pair counts as both texts
   }
   ++count;
   return true;
@@ -114,7 +114,7 @@ bool Texts::next(std::string &text) {
 
 Status Texts::check() const { return problem; }
 
-/// Makes the text of a line, or the two texts.
+/// Converts a line to a text, or to two texts.
 Status Texts::takeLine(std::string &line) {
   if (json)
     return takeJson(line);
@@ -237,12 +237,12 @@ Status heddle::checkFile(
   return texts.finish();
 }
 
-/// Whether a decoder has a token to go on from where a text has none.
+/// True if a decoder has a token from which a text without tokens can start.
 static bool beginsAlone(const TextModel &model) {
   return !model.source && (model.target->start || model.target->generation.begin);
 }
 
-/// A text that a model can answer, or leaves out.
+/// Encodes a text that the model can answer, or leaves out.
 static Expected<EncodedText> encodedText(const TextModel &model, const EncodeText &encode,
                                          const std::string &text, const std::string &place) {
   EncodedText encoded = HEDDLE_TRY(encode(text, place));
@@ -255,7 +255,7 @@ static Expected<EncodedText> encodedText(const TextModel &model, const EncodeTex
 Status heddle::answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
                            std::ostream &notes, const EncodeText &encode,
                            const AnswerTexts &answer) {
-  constexpr size_t batchesAtOnce = 16; // answers wait for those before them
+  constexpr size_t batchesAtOnce = 16; // answers wait for earlier ones
   const auto batch = static_cast<size_t>(command.batch);
   const bool mixes = model.padded || !model.source, joins = model.target && batch > 1;
   std::vector<NumberedText> waiting;

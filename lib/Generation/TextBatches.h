@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts come from arguments or line by line and are answered in batches, in order. If
-// the model does not mask padding, a batch holds only texts of equal length.
+// Texts are arguments or lines of input, and are answered in batches, in order.
+// If the model does not mask padding, a batch holds only texts of equal length.
 #pragma once
 
 #include "heddle/Generation/Commands.h"
@@ -14,25 +14,26 @@
 
 namespace heddle {
 
-/// Texts of a command, from arguments or line by line, and their places for errors.
+/// Reads the texts of a command, and names their places for errors.
 class Texts {
 public:
   Texts(const std::vector<std::string> &arguments, std::istream &in)
       : arguments(arguments), in(&in) {}
-  /// The texts that a command names; `in` is standard input. Must not be moved.
+  /// Reads the texts that a command names; `in` is standard input. Must not be moved.
   Texts(const TextCommand &command, std::istream &in);
 
-  /// False at the end. A text that cannot be read is one too: `check` says why.
+  /// Reads the next text; false at the end. Returns true for a text that cannot be read, too;
+  /// `check` returns its error.
   bool next(std::string &text);
-  /// Whether the last text could be read.
+  /// The error of the last text; success if it could be read.
   Status check() const;
-  /// Whether the next text is at hand: nobody has to be waited for, as for the rest of a half line.
+  /// True if the next text can be read without waiting, even for the rest of a line.
   bool isNextAtHand();
-  /// How much of the texts is read, 0 to 1; none: nobody knows.
+  /// Share of the texts that is read, 0 to 1; none if it is unknown.
   std::optional<double> share();
   std::string place() const;
   uint64_t number() const { return count - 1; }
-  /// Asked at the end: whether every line could be read.
+  /// Returns an error, at the end, if a line could not be read.
   Status finish();
 
 private:
@@ -47,26 +48,26 @@ private:
   const std::vector<std::string> &arguments;
   std::istream *in;
   bool pairs = false, json = false;  ///< each line is two texts, or JSON
-  std::optional<std::string> second; ///< of the line whose first text was the last one
-  Status problem;                    ///< of the last line
-  Status failure;                    ///< a line without an end
-  std::string ahead;                 ///< read, of which `taken` bytes were lines
+  std::optional<std::string> second; ///< second text of the line whose first text was read last
+  Status problem;                    ///< error of the last line
+  Status failure;                    ///< error of a line that is too long
+  std::string ahead;                 ///< input read so far; its first `taken` bytes were returned
   size_t taken = 0, searched = 0;
-  std::string name;   ///< of the file of --input; or empty
-  std::ifstream file; ///< open if there is one
-  uint64_t bytes = 0; ///< in it
+  std::string name;   ///< file of --input; empty: none
+  std::ifstream file; ///< open if `name` is not empty
+  uint64_t bytes = 0; ///< size of the file
   int openError = 0;  ///< errno of opening it
   uint64_t count = 0, lines = 0;
 };
 
-/// Texts that are left out because they cannot be read (--on-error=skip), noted as they are met.
+/// Skips texts that cannot be read (--on-error=skip), with notes about the first ones.
 class SkippedTexts {
 public:
   SkippedTexts(const TextCommand &command, std::ostream &notes)
       : on(command.onError == "skip"), notes(notes) {}
-  /// Notes an error about a text; false: texts are not skipped.
+  /// Notes an error about a text; false if texts are not skipped.
   bool take(const Error &error);
-  /// Error with their number, if there are any.
+  /// Returns an error with the number of skipped texts, if there are any.
   Status finish() const;
 
 private:
@@ -75,57 +76,58 @@ private:
   uint64_t count = 0;
 };
 
-/// What stands in the place of an answer to a text that is left out.
+/// The line in place of an answer to a skipped text.
 std::string skippedLine(bool json, const std::string &message);
 
-/// Checks all texts of a command whose input is a file on disk, before the first of them runs.
+/// Checks all texts of a command before the first of them runs, if its input is a file on disk.
 Status
 checkFile(const TextCommand &command, std::istream &in,
           const std::function<Status(const std::string &text, const std::string &place)> &check);
 
-/// Ids of a text, and its number among all texts.
+/// Ids of a text, and its index among all texts.
 struct NumberedText {
   TokenIds ids;
   uint64_t number;
-  bool isLeftOut = false;   ///< it has no word of a vocabulary, and nothing stands around it
-  std::string problem = {}; ///< why it cannot be read, and is left out
+  bool isLeftOut = false;   ///< it has no word of the vocabulary, and no token around it
+  std::string problem = {}; ///< why it cannot be read and is left out; else empty
 };
 
 /// Ids of all texts that are not left out, in order.
 std::vector<TokenIds> sourcesOf(const std::vector<NumberedText> &texts);
 
-/// Callback that writes the answers to a batch, a line each.
+/// Writes the answers to a batch, one a line.
 using AnswerTexts = std::function<Status(const std::vector<NumberedText> &texts)>;
 
-/// Callback that turns a text of the command into ids. Errors begin with `place`.
+/// Converts a text of the command to ids. Errors begin with `place`.
 using EncodeText =
     std::function<Expected<EncodedText>(const std::string &text, const std::string &place)>;
 
-/// Calls `answer` for all texts of a command, batch by batch. A decoder gets many batches at
-/// once where they are at hand, for it lets texts take the places of ended ones. A note
-/// about cut texts goes to `notes`.
+/// Calls `answer` for all texts of a command, batch by batch. A decoder gets many batches at once
+/// if they are at hand, since waiting texts take the places of ended ones. A note about truncated
+/// texts goes to `notes`.
 Status answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
                    std::ostream &notes, const EncodeText &encode, const AnswerTexts &answer);
 
-/// The note about texts that were cut, if there are any.
+/// Writes the note about truncated texts, if there are any.
 void noteCut(const TextModel &model, int64_t cut, int64_t taken, std::ostream &notes);
 
-/// A text as JSON, on one line; bytes that are no UTF-8 are replaced.
+/// A text as JSON on one line. Bytes that are not UTF-8 are replaced.
 std::string jsonText(const std::string &text);
 
-/// A number as JSON, which has none for what is not finite: null.
+/// A number as JSON; null if it is not finite.
 std::string jsonNumber(double number);
 
-/// Whether all that was written to standard output got there.
+/// Returns an error if writing to standard output failed.
 Status written(const std::ostream &out);
 
-/// The error of a job and of keeping what it gave, if either failed; both, if both did.
+/// The error of a job, or of saving its results; both errors if both failed.
 Status both(Status job, Status kept);
 
-/// `error` behind the name of the session's file.
+/// `error` with the name of the session's file in front.
 Error ofModel(const Session &session, Error error);
 
-/// Text settings and vocabularies of a session's model; --truncate of `command` lets it cut texts.
+/// Text settings and vocabularies of a session's model. --truncate of `command` lets it truncate
+/// texts.
 Expected<TextModel> textModelOf(const Session &session, const TextCommand &command);
 
 } // namespace heddle

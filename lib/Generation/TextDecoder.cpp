@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decoding uses the stateful functions of a description: decode_start takes the
-// encoder's memory, of all rows or of those that begin, decode_prompt the next tokens
-// of each row, decode_step one token a row, decode_reorder the parents of rows. Results
-// of a row do not depend on its batch, nor on how its prompt is cut, so neither does a
-// translation.
+// Decoding uses the stateful functions of a description. `decode_start` takes
+// the encoder's memory, of all rows or of the rows that begin. `decode_prompt`
+// takes the next tokens of each row, `decode_step` one token a row, and
+// `decode_reorder` the parents of rows. Results of a row depend neither on its
+// batch nor on how its prompt is split, and neither does a translation.
 #include "heddle/Generation/TextDecoder.h"
 
 #include "TextInputs.h"
@@ -21,8 +21,8 @@ using namespace heddle;
 
 namespace {
 
-/// Addition to an error about a missing start id: the description need not say null, since the
-/// default id 2 does not exist in a vocabulary of 1 or 2 tokens.
+/// Addition to an error about a missing start id. The description need not say null: the default id
+/// 2 does not exist in a vocabulary of 1 or 2 tokens.
 std::string outsideOf(const Vocabulary &vocabulary) {
   constexpr int64_t standard = 2;
   if (vocabulary.size() > standard)
@@ -33,7 +33,7 @@ std::string outsideOf(const Vocabulary &vocabulary) {
 
 } // namespace
 
-/// Refuses an encoder-decoder without a start id.
+/// Returns an error for an encoder-decoder without a start id.
 static Status checkStart(const TextModel &model) {
   if (model.source && !model.target->start)
     return inputError("target.start: expected the id that a translation begins with, found none" +
@@ -41,7 +41,7 @@ static Status checkStart(const TextModel &model) {
   return {};
 }
 
-/// Checks that the model has all functions of decoding, with no other required inputs.
+/// Checks that the model has all functions of decoding, and that they require no other inputs.
 static Status checkFunctions(const Session &session, bool encodes) {
   for (const char *function :
        {"encode", "decode_start", "decode_prompt", "decode_step", "decode_reorder"})
@@ -86,7 +86,7 @@ Status TextDecoder::encode(std::span<const int32_t> parents, std::span<const siz
   NamedInputs startInputs = {{"memory", rowsOfTexts}};
   if (startTakesLengths)
     startInputs.emplace_back("source.lengths", lengths);
-  if (sequences.size() == parents.size()) // nobody stays
+  if (sequences.size() == parents.size()) // no row stays
     return session->run("decode_start", startInputs, nothing);
   HEDDLE_TRY(reorder(parents));
   std::vector<int32_t> begin;
@@ -98,8 +98,8 @@ Status TextDecoder::encode(std::span<const int32_t> parents, std::span<const siz
   return session->run("decode_start", startInputs, nothing);
 }
 
-/// Takes prompts, each of which lowers its sequence's limit, since caches hold `target.limit` tokens in
-/// all, but for the last, which no step reads.
+/// Takes prompts. A prompt lowers the limit of its sequence, since the caches hold `target.limit`
+/// tokens in all. The last token does not count, since no step reads it.
 Status TextDecoder::takePrompts(std::vector<TokenIds> taken, DecodingOptions &options) {
   const int64_t room = model->target->limit;
   options.limits.clear();
@@ -124,7 +124,7 @@ Status TextDecoder::takePrompts(std::vector<TokenIds> taken, DecodingOptions &op
   return {};
 }
 
-/// Prompts of sources.
+/// Prompts of sources, after the start token.
 std::vector<TokenIds> TextDecoder::behindStart(const std::vector<TokenIds> &sources) const {
   std::vector<TokenIds> made;
   for (const TokenIds &source : sources) {
@@ -138,15 +138,15 @@ std::vector<TokenIds> TextDecoder::behindStart(const std::vector<TokenIds> &sour
   return made;
 }
 
-/// Decodes behind the prompts that were taken.
+/// Decodes after the prompts that were taken.
 Expected<std::vector<TokenIds>> TextDecoder::decodePrompts(DecodingOptions options) {
   options.before = prompts;
   onPrompt = options.onPrompt;
   return decodeSequences(*this, prompts.size(), options);
 }
 
-/// Reads the prompts of `sequences` into the rows without a parent. Memory of a call grows with its
-/// tokens, so that long prompts are cut.
+/// Reads the prompts of `sequences` into the rows without a parent. The memory of a call grows with
+/// its tokens, so long prompts are split.
 Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_t> parents,
                                                           std::span<const size_t> sequences) {
   constexpr size_t mostTokens = 512, mostColumns = 256, fewestColumns = 16;
@@ -179,7 +179,7 @@ Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_
     auto scores = HEDDLE_TRY(scoresOf(parents.size()));
     const size_t classes = scores.size() / parents.size();
     firstScores.resize(sequences.size() * classes);
-    for (size_t r = 0, i = 0; r < parents.size(); ++r) // a row's last chunk is the last to write
+    for (size_t r = 0, i = 0; r < parents.size(); ++r) // the last chunk of a row is written last
       if (parents[r] < 0) {
         if (counts[r] > 0)
           std::ranges::copy(scores.subspan(r * classes, classes),
@@ -281,7 +281,8 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   return decodePrompts(std::move(options));
 }
 
-/// Tokens of the prompt that the caches hold, but for its last one, whose scores are wanted.
+/// Length of the common prefix of the caches and the prompt. The last token of the prompt does not
+/// count, since its scores are needed.
 size_t TextDecoder::commonWithHeld() const {
   const TokenIds &prompt = prompts[0];
   const auto known = std::min(held.size(), prompt.size() - 1);
@@ -291,7 +292,7 @@ size_t TextDecoder::commonWithHeld() const {
       held.begin());
 }
 
-/// Keeps of the caches what is the beginning of the prompt.
+/// Keeps the part of the caches with which the prompt begins.
 Status TextDecoder::keepHeld() {
   read = commonWithHeld();
   if (read == 0 || read == held.size())
@@ -309,7 +310,7 @@ Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptio
   HEDDLE_TRY(takePrompts(behindStart({prompt}), options));
   hasBatch = false;
   HEDDLE_TRY(keepHeld());
-  held.clear(); // after an error nobody knows
+  held.clear(); // unknown after an error
   goesOn = true;
   auto decoded = decodePrompts(std::move(options));
   if (!decoded)
@@ -329,11 +330,10 @@ Status TextDecoder::listen(const Tensor &frames) {
   return session->run("encode", {{"source", frames}}, memory);
 }
 
-/// Makes one row of the caches, behind what was heard, and keeps of it what is the beginning of the
-/// prompt.
+/// Makes one row of the caches after the sound. Keeps the part of it with which the prompt begins.
 Status TextDecoder::beginHeard() {
   read = 0;
-  const size_t rows = std::exchange(heardRows, 0); // after an error nobody knows
+  const size_t rows = std::exchange(heardRows, 0); // unknown after an error
   if (rows == 0)
     HEDDLE_TRY(session->run("decode_start", {{"memory", memory["memory"]}}, nothing));
   else {
@@ -348,7 +348,7 @@ Status TextDecoder::beginHeard() {
   return {};
 }
 
-/// Takes a prompt behind what was heard.
+/// Takes a prompt for the sound.
 Status TextDecoder::takeHeard(const TokenIds &prompt, DecodingOptions &options) {
   if (!memory.find("memory"))
     return inputError("expected frames of sound before a prompt, found none");
@@ -362,7 +362,7 @@ Expected<TokenIds> TextDecoder::say(const TokenIds &prompt, const DecodingOption
   auto said = decodePrompts(std::move(options));
   if (said)
     return std::move(said->front());
-  heardRows = 0; // nobody knows what the caches hold
+  heardRows = 0; // the contents of the caches are unknown
   return said.takeError();
 }
 

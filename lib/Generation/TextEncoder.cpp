@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs of texts under a budget of tokens; a model that neither packs texts nor masks
-// padding takes texts of one length. Of an encoder-decoder, `decode` behind the encoder.
+// Runs texts within a budget of tokens. A model that neither packs texts nor
+// masks padding takes texts of one length. An encoder-decoder runs `decode`
+// after the encoder.
 #include "heddle/Generation/TextEncoder.h"
 
 #include "TextBatches.h"
@@ -20,7 +21,7 @@
 using namespace heddle;
 using Batch = std::span<const EncodedText *const>;
 
-/// Of an encoder-decoder that classifies: what its decoder gives and takes.
+/// Reads the results and inputs of the decoder, for an encoder-decoder that classifies.
 Status TextEncoder::takeDecoder() {
   decodes = isPooled = true;
   if (!model->target->start)
@@ -104,7 +105,7 @@ bool TextEncoder::isLeftOut(const EncodedText &text) const {
   return text.empty && !model->source->tokenizer;
 }
 
-/// A decoder reads rows of texts beside padding, however they were encoded.
+/// A decoder reads rows of texts with padding, however they were encoded.
 bool TextEncoder::packs(const EncodedText &text) const { return !decodes && runs.packs(text); }
 
 void TextEncoder::RunSize::add(const EncodedText &text, bool isPacked) {
@@ -118,7 +119,7 @@ void TextEncoder::RunSize::add(const EncodedText &text, bool isPacked) {
 std::optional<int64_t> TextEncoder::cost(const RunSize &run) const {
   if (run.packs)
     return run.tokens;
-  // Tokens of a sequence-first model lie beside those of other texts.
+  // In a sequence-first model, the tokens of a text alternate with other texts'.
   if (run.texts > 1 &&
       ((!model->padded && run.shortest != run.longest) || (model->sequenceFirst && !isPooled)))
     return std::nullopt;
@@ -169,7 +170,7 @@ Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
 }
 
 int64_t TextEncoder::tokensOfARun(int64_t batchTokens) const {
-  // Numbers of a result whose rows may be as wide as a vocabulary.
+  // Maximum numbers in a result whose rows may be as wide as a vocabulary.
   constexpr int64_t mostNumbers = 16 << 20;
   return isPooled ? batchTokens : std::clamp<int64_t>(mostNumbers / width, 1, batchTokens);
 }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows are padded on the right. The length of a text does not count padding, not even
-// the padding to `source.length`.
+// Rows are padded on the right. The length of a text does not include padding,
+// not even the padding to `source.length`.
 #include "TextInputs.h"
 
 #include "heddle/Support/Try.h"
@@ -52,7 +52,7 @@ Tensor heddle::padRows(const std::vector<TokenIds> &rows, int32_t padding, bool 
 }
 
 int64_t heddle::lengthOf(const TokenIds &source, const TextModel &model) {
-  if (model.source->tokenizer) // which pads nothing: an id of padding is one of the text
+  if (model.source->tokenizer) // a tokenizer does not pad, so every id belongs to the text
     return std::ssize(source);
   auto last = std::find_if(source.rbegin(), source.rend(),
                            [&](int32_t id) { return id != model.source->padding; });

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks of a function's inputs and the tensors of a batch of texts, for TextDecoder,
-// TextEncoder and AttentionReader.
+// Checks of a function's inputs, and the tensors of a batch of texts.
+// TextDecoder, TextEncoder and AttentionReader use them.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -12,23 +12,26 @@
 
 namespace heddle {
 
-/// Whether a function takes `name`; an error if the model lacks the function.
+/// True if a function takes `name`. Returns an error if the model lacks the function.
 Expected<bool> takesInput(const Session &session, const char *function, std::string_view name);
 
-/// Error if a required input is not one of `known`: text commands cannot give it.
+/// Returns an error if a required input is not one of `known`, since text commands cannot provide
+/// it.
 Status checkInputs(const Session &session, const char *function,
                    std::initializer_list<std::string_view> known);
 
-/// The result that scores tokens, "logits" or "probabilities"; an error if a function has none.
+/// The result that scores tokens, "logits" or "probabilities". Returns an error if a function
+/// lacks it.
 Expected<std::string> scoresName(const Session &session, const char *function);
 
-/// Tensor of rows of numbers, shorter rows padded on the right.
+/// Rows of numbers as a tensor [rows, longest], or [longest, rows] if sequence-first, padded on the
+/// right.
 Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst);
 
-/// Ids of a text without the padding behind it.
+/// Number of ids of a text without the padding after it.
 int64_t lengthOf(const TokenIds &source, const TextModel &model);
 
-/// Ids of the longest.
+/// Number of ids of the longest text.
 size_t longestOf(std::span<const EncodedText *const> texts);
 
 /// Ids [B, S] (or [S, B], sequence-first), shorter rows padded on the right, and lengths [B]

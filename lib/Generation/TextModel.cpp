@@ -55,7 +55,7 @@ public:
     fail(key, "expected one of " + listText(allowed), *found);
     return fallback;
   }
-  /// A list of ids, or one.
+  /// A list of ids, or a single id.
   std::vector<int32_t> ids(const char *key, std::vector<int32_t> fallback) {
     auto found = json.find(key);
     if (found == json.end())
@@ -80,7 +80,7 @@ public:
     }
     return list;
   }
-  /// Pairs of texts: an option and what is wrong with it.
+  /// Pairs of texts: an option, and the error of its setting.
   std::vector<RefusedSetting> refused(const char *key) {
     std::vector<RefusedSetting> list;
     for (const Json &pair : json.value(key, Json::array()))
@@ -135,7 +135,7 @@ Status checkIds(const TextSide &side) {
   return {};
 }
 
-/// Vocabulary in the member that `file` names.
+/// Reads the vocabulary in the member that `file` names.
 Expected<Vocabulary> readTokens(const Json &file, const MemberReader &readMember) {
   auto name = file.get<std::string>();
   auto text = HEDDLE_TRY(readMember(name));
@@ -228,7 +228,7 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   return side;
 }
 
-/// A text under a key; empty: none.
+/// The text of a key; empty if there is none.
 std::string textOf(const Json &json, const char *key) {
   auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -254,7 +254,7 @@ Status readSides(const Json &facts, TextModel &model, const MemberReader &readMe
   return {};
 }
 
-/// What a model that hears is told, and what it says beside text.
+/// Reads the special tokens and settings of a speech model.
 Status readSpeech(const Json &facts, TextModel &model, const MemberReader &readMember) {
   const std::string file = textOf(facts, "speech");
   if (!file.empty())
@@ -273,7 +273,7 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
   return {};
 }
 
-/// Languages by name: tokens of what the source is cut with.
+/// Reads languages by name. Their tokens must be tokens of the source's tokenizer.
 Status readLanguageTokens(const Json &tokens, TextModel &model) {
   for (const auto &[name, token] : tokens.items()) {
     const bool isId = token.is_number_integer() && token >= 0 && token <= INT32_MAX;
@@ -287,7 +287,7 @@ Status readLanguageTokens(const Json &tokens, TextModel &model) {
   return {};
 }
 
-/// Languages and tasks, which a translation chooses among.
+/// Reads the languages and tasks from which a translation chooses.
 Status readLanguages(const Json &facts, TextModel &model) {
   using Wanted = Languages::Wanted;
   if (auto found = facts.find("languages"); found != facts.end() && found->is_object()) {
@@ -297,7 +297,7 @@ Status readLanguages(const Json &facts, TextModel &model) {
                                                  : Wanted::First;
     model.languages.namesSource = found->value("names-source", Json()) == true;
     if (!model.source || !model.target || !model.source->tokenizer)
-      model.languages = {}; // without a tokenizer nothing is said
+      model.languages = {}; // languages need a tokenizer
     else
       HEDDLE_TRY(readLanguageTokens(found->value("tokens", Json::object()), model));
   }
@@ -313,8 +313,8 @@ Status readLanguages(const Json &facts, TextModel &model) {
   return {};
 }
 
-/// Reads what only some commands ask for. A value of another type counts as none: the compiler
-/// writes them, and each has a default.
+/// Reads settings that only some commands need. A value of another type counts as missing, since
+/// the compiler writes the settings and each has a default.
 void readTask(const Json &facts, TextModel &model) {
   auto is = [&](const char *key, bool value) {
     auto found = facts.find(key);

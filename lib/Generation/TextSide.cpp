@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text is cut by the folder's tokenizer or, without one, into words of a vocabulary.
-// Prompts, blanks and lengths are those of Sentence-Transformers and Transformers.
+// A text is split by the folder's tokenizer or, without one, into words of a
+// vocabulary. Prompts, blanks and lengths follow Sentence-Transformers and
+// Transformers.
 #include "heddle/Generation/TextModel.h"
 
 #include "Conversation.h"
@@ -36,8 +37,8 @@ Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &
   TextContext context{.before = HEDDLE_TRY(prompt(wanted))};
   if (promptIsPooled || context.before.empty() || !input().tokenizer)
     return context;
-  // As Sentence-Transformers counts them: all tokens of the prompt alone, cut like a text, but a special
-  // one after it.
+  // Sentence-Transformers counts all tokens of the prompt alone, truncated like a text, without a
+  // special token at its end.
   const Tokenizer &tokenizer = *input().tokenizer;
   EncodeOptions options;
   if (const std::optional<int64_t> most = input().longest())
@@ -71,7 +72,7 @@ Expected<std::vector<int32_t>> heddle::parseIds(std::string_view line, const Tok
   return ids;
 }
 
-/// Refuses a row that is too long, where it may not be cut.
+/// Returns an error for a row that is too long and may not be truncated.
 static Status checkLength(const TextSide &side, int64_t count, std::string_view place) {
   const int64_t room = side.longest().value_or(count);
   if (count <= room || side.cut)
@@ -80,7 +81,7 @@ static Status checkLength(const TextSide &side, int64_t count, std::string_view 
                     " tokens, found " + std::to_string(count) + "; --truncate cuts a text");
 }
 
-/// A row of ids as it is.
+/// Takes a row of ids unchanged.
 static Expected<EncodedText> givenIds(const TextSide &side, std::string_view line,
                                       std::string_view place) {
   if (!side.tokenizer)
@@ -96,7 +97,7 @@ static Expected<EncodedText> givenIds(const TextSide &side, std::string_view lin
   return encoded;
 }
 
-/// By the tokenizer, which cuts a text between the tokens that it adds.
+/// Encodes by the tokenizer, which truncates a text between the tokens that it adds.
 static Expected<EncodedText> tokenized(const TextSide &side, std::string_view text,
                                        std::string_view place, const TextContext &context) {
   const std::string whole = std::string(context.before) + std::string(text);
@@ -134,8 +135,8 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
   return encoded;
 }
 
-/// A pair as a chat template writes it, a query and a document, of which the end is cut where they
-/// are too long.
+/// Encodes a query and a document as messages of a chat template. If they are too long, the end of
+/// the document is cut.
 static Expected<EncodedText> pairOfMessages(const TextSide &side, std::string_view text,
                                             std::string_view place, const TextContext &context) {
   const auto [query, whole] =

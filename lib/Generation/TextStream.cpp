@@ -1,9 +1,10 @@
-//===- TextStream.cpp - The text of tokens as they come -----------*- C++ -*-===//
+//===- TextStream.cpp - Incremental text of tokens --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each new text is the difference of two: that of the last tokens with those that are
-// new, and without. A tokenizer writes U+FFFD for a character that lacks bytes.
+// Each new text is the difference of two: the text of the last tokens with the
+// new ones, and without. A tokenizer writes U+FFFD for a character that lacks
+// bytes.
 #include "heddle/Generation/TextStream.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ TextStream::TextStream(const TextSide &side, std::span<const int32_t> before,
                        std::vector<std::string> stops)
     : side(&side), stops(std::move(stops)) {
   constexpr size_t enough = 16; // a character has at most four tokens
-  // A vocabulary's words stand apart by themselves: a continuation begins without a blank.
+  // Words of a vocabulary need no context: a continuation begins without a blank.
   if (side.tokenizer) {
     const std::span<const int32_t> near = before.last(std::min(before.size(), enough));
     ids.assign(near.begin(), near.end());
@@ -35,7 +36,7 @@ std::string TextStream::finish() {
   return settle(/*isLast=*/true);
 }
 
-/// A rule of cleaning up changes a few bytes before a token, so the last ones of the text wait.
+/// Cleaning up changes a few bytes before a token, so the last bytes of the text wait.
 void TextStream::readCleaned(bool isLast) {
   constexpr size_t heldBytes = 16;
   const std::string text = side->decode(ids), before = side->decode(std::span(ids).first(first));

@@ -1,4 +1,4 @@
-//===- TimestampRules.cpp - Which timestamps may follow -----------*- C++ -*-===//
+//===- TimestampRules.cpp - Order of timestamps -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "heddle/Generation/TimestampRules.h"
@@ -13,7 +13,7 @@ using namespace heddle;
 
 namespace {
 
-/// Whether all timestamps together are likelier than each other token.
+/// True if all timestamps together are likelier than each other token.
 bool timestampsPrevail(std::span<const float> scores, bool probabilities, size_t first) {
   const std::span<const float> text = scores.first(first), times = scores.subspan(first);
   if (text.empty() || times.empty())
@@ -42,7 +42,7 @@ void TimestampRules::apply(std::span<float> scores, bool probabilities,
   else if (behindOne)
     forbid(0, end);
   const auto last = std::find_if(said.rbegin(), said.rend(), isTime);
-  if (last != said.rend()) // a segment begins where the one before ends, but has a length
+  if (last != said.rend()) // a segment may begin where the previous one ends, but is not empty
     forbid(first, int64_t(*last) + (behindOne && !behindTwo ? 0 : 1));
   if (said.empty()) {
     forbid(0, first);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules, and their order, are those of Transformers' logits processors.
+// The rules and their order follow the logits processors of Transformers.
 #include "TokenRules.h"
 
 #include "Search.h"
@@ -19,7 +19,7 @@ TokenRules::TokenRules(const DecodingOptions &options, bool probabilities)
               !options.last && options.least == 0 && options.leastInAll == 0 &&
               options.noRepeat == 0 && !options.timestamps) {}
 
-/// Whether the first token is forced: as in Transformers, after a prompt of one token.
+/// True if the first token is forced: as in Transformers, only after a prompt of at most one token.
 bool TokenRules::forcesFirst(size_t sequence) const {
   return options.first && before(sequence).size() <= 1;
 }
@@ -54,7 +54,7 @@ void TokenRules::penalize(size_t sequence, std::span<const int32_t> said) {
     }
 }
 
-/// Forbids each token that has stood behind the last n - 1 tokens already.
+/// Forbids each token that has already followed the last n - 1 tokens.
 void TokenRules::forbidRepeats(size_t sequence, std::span<const int32_t> said) {
   tokens.assign(before(sequence).begin(), before(sequence).end());
   tokens.insert(tokens.end(), said.begin(), said.end());
@@ -67,13 +67,13 @@ void TokenRules::forbidRepeats(size_t sequence, std::span<const int32_t> said) {
       forbid(std::span<const int32_t>(tokens).subspan(i + known, 1));
 }
 
-/// Forbids the last token of each word whose others come last.
+/// Forbids the last token of each word whose other tokens were written last.
 void TokenRules::forbidWords(size_t sequence, std::span<const int32_t> said) {
   tokens.assign(before(sequence).begin(), before(sequence).end());
   tokens.insert(tokens.end(), said.begin(), said.end());
   const std::span<const int32_t> all = tokens;
   for (const std::vector<int32_t> &word : options.badWords) {
-    // Transformers asks for as many tokens as the word has.
+    // Transformers requires as many tokens as the word has.
     const bool isLonger = word.size() > 1 && word.size() > all.size();
     if (word.empty() || isLonger)
       continue;
@@ -108,7 +108,7 @@ std::span<const float> TokenRules::apply(std::span<const float> scores, size_t s
     forbid(options.suppressedFirst);
   if (options.timestamps)
     options.timestamps->apply(changed, never == 0, said);
-  // Where nothing is left, a sequence goes on as it would without rules.
+  // If no token is left, a sequence goes on as it would without rules.
   const bool isStuck = std::ranges::none_of(changed, [&](float score) { return score > never; });
   return isStuck ? scores : std::span<const float>(changed);
 }

@@ -1,8 +1,6 @@
-//===- TokenizeCommand.cpp - Texts as ids, for both drivers -------*- C++ -*-===//
+//===- TokenizeCommand.cpp - The command tokenize -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See Commands.h.
 #include "Conversation.h"
 #include "TextBatches.h"
 
@@ -49,7 +47,7 @@ struct Source {
   std::optional<ChatTemplate> chat;
 };
 
-/// Of a compiled file: that of its source, or of the texts that it continues.
+/// The tokenizer of a compiled file: its source's, or else its target's.
 Expected<Source> compiledSource(const std::string &path) {
   const Artifact artifact = HEDDLE_TRY(readArtifact(path));
   TextModel model = HEDDLE_TRY(textModelOf(artifact));
@@ -83,7 +81,7 @@ Expected<Source> openSource(const TokenizeCommand &command, std::ostream &notes)
   return source;
 }
 
-/// The text of a conversation that a line gives: what a user says, or JSON.
+/// The text of the conversation in a line: a user's message, or JSON.
 Expected<RenderedText> conversationOf(const TokenizeCommand &command, const ChatTemplate &chat,
                                       const std::string &text, const std::string &place) {
   if (!command.messages)

@@ -15,7 +15,7 @@ using namespace heddle;
 
 namespace {
 
-/// The format of a file by the end of its name; empty: none is known.
+/// The format of a file by its suffix; empty if it is unknown.
 std::string formatOfName(const std::string &file) {
   return file.ends_with(".srt")    ? "srt"
          : file.ends_with(".json") ? "json"
@@ -37,7 +37,7 @@ std::string textOf(const Transcript &transcript, const TranscribeCommand &comman
                                       : lineText(transcript);
 }
 
-/// A line of a terminal with the seconds that are done, which goes away at the end.
+/// A line of a terminal with the seconds done, which is erased at the end.
 class SecondsDone {
 public:
   SecondsDone(bool on, std::ostream &notes) : on(on), notes(notes) {}

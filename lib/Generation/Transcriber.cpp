@@ -39,7 +39,7 @@ Expected<Transcriber> Transcriber::create(Session &session, const TextModel &mod
   return Transcriber(model, HEDDLE_TRY(TextDecoder::create(session, model)));
 }
 
-/// Refuses a language or a task that the model has not, before anything is heard.
+/// Returns an error for a language or a task that the model lacks, before any sound is decoded.
 Status Transcriber::checkKnown(const TranscribeOptions &options) const {
   HEDDLE_TRY(checkTranscription(options));
   if (options.language)
@@ -54,7 +54,7 @@ Expected<Transcript> Transcriber::file(const std::string &path, const Transcribe
   return samples(HEDDLE_TRY(readAudio(path, rate())), options);
 }
 
-/// The language that is asked for, or that of what was just heard.
+/// The language of the options or of the folder, else the likeliest in the current window.
 Expected<std::optional<int32_t>> Transcriber::languageOf(const TranscribeOptions &options) {
   const SpeechTokens &tokens = *model->speech;
   if (options.language)
@@ -64,8 +64,8 @@ Expected<std::optional<int32_t>> Transcriber::languageOf(const TranscribeOptions
   return tokens.likeliestLanguage(HEDDLE_TRY(decoder.scoresBehind({tokens.startToken()})));
 }
 
-/// How likely nothing is said, which stands behind the start token; `before` is what stands before that
-/// in the prompt.
+/// Probability of silence, from the scores after the start token. `before` is the number of tokens
+/// before the start token in the prompt.
 Expected<double> Transcriber::probabilityOfSilence(Recording &recording, const TokenIds &prompt,
                                                    size_t before) {
   const TokenIds start(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(before) + 1);
@@ -77,8 +77,8 @@ Expected<double> Transcriber::probabilityOfSilence(Recording &recording, const T
   return std::exp(logProbability(scores, decoder.givesProbabilities(), silence));
 }
 
-/// What the attempts at a window have in common. Draws are those of Transformers, whose usual number of
-/// tokens to draw among is 50.
+/// Options that all attempts at a window share. Sampling follows Transformers, where top-k is 50 by
+/// default.
 DecodingOptions Transcriber::decodingOf(const Recording &recording, const TokenIds &prompt) const {
   constexpr int64_t usualDrawn = 50;
   DecodingOptions decoding = decoder.defaults();
@@ -105,7 +105,7 @@ Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpee
     checks.temperatures = {*recording.options.temperature};
   DecodingOptions decoding = decodingOf(recording, prompt);
   const int64_t beam = decoding.beam;
-  uint64_t number = window * checks.temperatures.size(); // draws of their own for each attempt
+  uint64_t number = window * checks.temperatures.size(); // each attempt draws its own numbers
   return chooseAttempt(checks, [&](double temperature) -> Expected<SpeechAttempt> {
     SpeechAttempt attempt{.tokens = {}, .noSpeech = noSpeech};
     double sum = 0;
@@ -127,7 +127,7 @@ Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpee
   });
 }
 
-/// Hears the window that is next, and goes on to the one behind it.
+/// Transcribes the next window and advances to the one after it.
 Status Transcriber::hear(Recording &recording, SpeechWindows &windows) {
   const LogMel &mel = *model->source->sound;
   const SpeechTokens &tokens = *model->speech;
@@ -186,8 +186,8 @@ Expected<Transcript> Transcriber::samples(std::span<const float> samples,
   return textOf(recording, seconds);
 }
 
-/// Texts of what was said, without timestamps and other special tokens. Behind the end of the audio
-/// nothing is, whatever a model says of the silence there.
+/// Texts of the segments, without timestamps and other special tokens. Segments after the end of
+/// the audio are dropped, whatever the model writes about the silence there.
 Transcript Transcriber::textOf(const Recording &recording, double seconds) const {
   const int32_t end = model->speech->timestamps().end;
   Transcript transcript{model->speech->codeOf(recording.language), seconds, {}};

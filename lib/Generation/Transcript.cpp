@@ -1,4 +1,4 @@
-//===- Transcript.cpp - Texts with their seconds ------------------*- C++ -*-===//
+//===- Transcript.cpp - Transcribed text with times -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "heddle/Generation/Transcript.h"
@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Hours, minutes and seconds; `point` stands before their thousandths.
+/// Hours, minutes and seconds; `point` precedes the thousandths.
 std::string clock(double seconds, char point = ',') {
   const long long all = std::llround(std::max(seconds, 0.0) * 1000);
   return formatted("%02lld:%02lld:%02lld%c%03lld", all / 3600000, all / 60000 % 60, all / 1000 % 60,
@@ -35,7 +35,8 @@ std::string onOneLine(const std::string &text) {
   return line;
 }
 
-/// Text that ends no subtitle and looks like no time: on one line, without the arrow between times.
+/// The text of a subtitle, on one line and without the arrow of a time line. It neither ends a
+/// subtitle nor looks like a time.
 std::string subtitle(const std::string &text) {
   std::string line = onOneLine(text);
   for (size_t at; (at = line.find("-->")) != std::string::npos;)
@@ -43,7 +44,7 @@ std::string subtitle(const std::string &text) {
   return line;
 }
 
-/// Thousandths, so that a sum such as 6.4399999 is not written.
+/// Rounds to thousandths, so that no sum such as 6.4399999 is written.
 double rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
 
 } // namespace

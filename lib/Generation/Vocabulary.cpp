@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One pass over the code points. ICU defines white space, which includes the
-// ideographic space U+3000.
+// Splits texts in one pass over the code points. ICU defines white space, which
+// includes the ideographic space U+3000.
 #include "heddle/Generation/Vocabulary.h"
 
 #include "heddle/Support/Try.h"

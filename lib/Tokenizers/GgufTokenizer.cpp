@@ -275,7 +275,7 @@ Expected<Json> pieceJson(const Gguf &file, PieceVocabulary vocabulary) {
 
 //===- t5: SentencePiece's unigram -----------------------------------------===//
 
-/// Bytes of the character map; empty if the file has none.
+/// Bytes of the character map; empty if the file lacks it.
 Expected<std::string> charsMapOf(const Gguf &file) {
   constexpr const char *key = "tokenizer.ggml.precompiled_charsmap";
   const GgufValue *value = file.find(key);

@@ -387,8 +387,8 @@ private:
     return asked && (kind != "BPE" || forced);
   }
 
-  /// Turns token types off if `model_input_names` lacks token_type_ids or, without it, if the class
-  /// has none.
+  /// Turns token types off if `model_input_names` lacks token_type_ids or, without this key, if
+  /// the class does not use them.
   Status writeTypes() {
     auto names = field.find("model_input_names");
     const TokenizerClass *type = tokenizerClassOf(settings);

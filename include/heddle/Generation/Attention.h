@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention weights of an encoder-decoder for a text and its translation, and their
-// pictures: a map for each layer and head, queries down, keys to the right. Weights
-// are results of `encode`, and of `decode` over all tokens of the translation at once
-// (`"return-weights"`). A row of `decode` equals the one of the decoding step bit for
-// bit.
+// Attention weights of an encoder-decoder for a text and its translation, and
+// drawings of them. A drawing has a map for each layer and head, with queries
+// down and keys to the right. The weights are results of `encode`, and of
+// `decode` over all tokens of the translation at once (`"return-weights"`). A
+// row of `decode` equals the row of the decoding step bit for bit.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -19,7 +19,7 @@ struct SourceTensors;
 
 /// Attention weights of one layer.
 struct AttentionMap {
-  std::string name;  ///< the result, "decoder.0.cross-weights"
+  std::string name;  ///< name of the result, "decoder.0.cross-weights"
   int64_t heads = 0; ///< 0: the average over all heads
   int64_t queries = 0, keys = 0;
   std::vector<float> weights; ///< [heads, queries, keys]
@@ -39,10 +39,12 @@ struct AttentionRecord {
 /// Computes the attention weights of texts and their translations.
 class AttentionReader {
 public:
-  /// Error if the model has no results of attention weights. Both must outlive the reader.
+  /// Returns an error if the model does not return attention weights. The session and the model
+  /// must outlive the reader.
   static Expected<AttentionReader> create(Session &session, const TextModel &model);
 
-  /// `answer` is TextDecoder's translation of `source`, made with this `limit`.
+  /// Computes the weights of `source` and of `answer`, its translation by TextDecoder with this
+  /// `limit`.
   Expected<AttentionRecord> read(const TokenIds &source, const TokenIds &answer, int64_t limit);
 
 private:
@@ -55,9 +57,10 @@ private:
   NamedTensors encoded, decoded;
 };
 
-/// An SVG file of all maps, one text below the other.
+/// Draws all maps as one SVG file, one text below the other.
 std::string attentionSvg(const std::vector<AttentionRecord> &records);
-/// An HTML page that shows the weight under the mouse and steps through the decoding.
+/// Draws all maps as an HTML page that shows the weight under the mouse and steps through the
+/// decoding.
 std::string attentionHtml(const std::vector<AttentionRecord> &records);
 
 } // namespace heddle

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns of a user and a model, which its chat template makes one text. The caches keep
-// what a conversation holds, so that a turn costs its own tokens.
+// A conversation of a user and a model. The chat template of the model makes
+// one text of the turns. The caches keep the conversation, so a turn costs only
+// its own tokens.
 #pragma once
 
 #include "heddle/Generation/TextDecoder.h"
@@ -11,40 +12,42 @@
 namespace heddle {
 
 struct ChatOptions {
-  std::optional<std::string> system; ///< what the first message says; none: as the template does
+  std::optional<std::string> system; ///< content of the first message; none: the template's
   DecodingOptions decoding;          ///< see TextDecoder::defaults
   SpecialTokens special = SpecialTokens::Template;
-  std::vector<std::string> stops; ///< texts that end an answer and are no part of it
+  std::vector<std::string> stops; ///< texts that end an answer and are not part of it
 };
 
-/// What a model answers.
+/// An answer of the model.
 struct ChatAnswer {
   std::string text;
   int64_t tokens = 0;
-  size_t dropped = 0; ///< oldest messages that the context has no more room for, and forgets
-  bool cut = false;   ///< it ends because the context is full
+  size_t dropped = 0; ///< number of oldest messages dropped because the context is full
+  bool cut = false;   ///< the answer ends because the context is full
 };
 
+/// Answers turns of a conversation. One thread may use a chat and its session at a time.
 class Chat {
 public:
-  /// Gets each piece of an answer, whole characters, which is empty where a token completes none:
-  /// whether it goes on.
+  /// Receives each piece of an answer, in whole characters; the piece is empty if a token completes
+  /// none. Returns whether the answer continues.
   using OnText = std::function<Expected<bool>(const std::string &text)>;
 
-  /// Error if the model is no decoder, or has no chat template. Both must outlive the chat.
+  /// Returns an error if the model is not a decoder or has no chat template. The session and the
+  /// model must outlive the chat.
   static Expected<Chat> create(Session &session, const TextModel &model, ChatOptions options);
-  /// With the settings of the model itself.
+  /// Uses the model's own settings.
   static Expected<Chat> create(Session &session, const TextModel &model);
 
-  /// Answers what the user says, behind all that was said before. A template may change older
-  /// messages; what it leaves alone is not read again. After an error the conversation is as it was.
+  /// Answers `text` after all earlier messages. A template may change older messages; the tokens
+  /// before the first change are not read again. After an error the conversation is unchanged.
   Expected<ChatAnswer> say(const std::string &text, const OnText &onText = {});
 
-  /// Answers the last question again: its answer is forgotten. Error where nothing was asked.
+  /// Replaces the last answer by a new one. Returns an error if there is none.
   Expected<ChatAnswer> regenerate(const OnText &onText = {});
-  /// Forgets all messages but that of the system.
+  /// Removes all messages except the system message.
   void clear() { messages.clear(); }
-  /// The message of the system from now on; none: as the template does.
+  /// Sets the system message from now on; none: the template's.
   void setSystem(std::optional<std::string> text) { options.system = std::move(text); }
   const DecodingOptions &decoding() const { return options.decoding; }
 
@@ -62,8 +65,8 @@ private:
   TextDecoder decoder;
   const TextModel *model;
   ChatOptions options;
-  std::vector<Message> messages; ///< without that of the system
-  uint64_t turn = 0;             ///< answers given, those that are forgotten too
+  std::vector<Message> messages; ///< without the system message
+  uint64_t turn = 0;             ///< number of answers given, removed ones included
 };
 
 } // namespace heddle

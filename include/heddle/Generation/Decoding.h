@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Searches over a model that reads one token a row. A sequence does not depend on the
-// batch that it is decoded in, nor on who leaves its row to it: rows do not see each
-// other, the lower token wins among equal scores, and a random number belongs to a
-// seed, a sequence and a position.
+// Searches over a model that reads one token a row. A sequence depends neither
+// on its batch nor on the sequence that had its row before. Rows are
+// independent, the lower token wins among equal scores, and a random number
+// depends only on the seed, the sequence and the position.
 #pragma once
 
 #include "heddle/Generation/TimestampRules.h"
@@ -20,14 +20,15 @@
 
 namespace heddle {
 
+/// The tokens of a text.
 using TokenIds = std::vector<int32_t>;
 
-/// A model with the caches of a batch of sequences.
+/// A model with caches for a batch of sequences.
 class StepModel {
 public:
   virtual ~StepModel();
-  /// Makes a batch: row r continues row parents[r], and where that is -1 the next of `sequences`
-  /// begins. Returns scores [sequences, vocabulary] of the first token of each that begins, valid
+  /// Makes a batch. Row r continues row parents[r]; if that is -1, the next of `sequences` begins
+  /// there. Returns scores [sequences, vocabulary] of the first token of each new sequence, valid
   /// until the next call.
   virtual Expected<std::span<const float>> admit(std::span<const int32_t> parents,
                                                  std::span<const size_t> sequences) = 0;
@@ -36,95 +37,98 @@ public:
   virtual Expected<std::span<const float>> step(std::span<const int32_t> tokens) = 0;
   /// Row r continues row parents[r]; the number of rows may change.
   virtual Status reorder(std::span<const int32_t> parents) = 0;
-  /// Whether scores are probabilities; otherwise they are logits.
+  /// True if scores are probabilities; otherwise they are logits.
   virtual bool givesProbabilities() const = 0;
 };
 
-/// What hypotheses of a beam are worth, and when a sequence is done. All but the first are those of
-/// Transformers (`early_stopping`): a hypothesis of n tokens, with the end, is worth log p /
-/// n^lengthPenalty; endings and, at the limit, all count among the best `beam` continuations.
+/// Scores of a beam's hypotheses, and the condition that ends a sequence. All rules except Own are
+/// Transformers' (`early_stopping`): a hypothesis of n tokens, the end included, scores log p /
+/// n^lengthPenalty. Ends count if they are among the best `beam` continuations; at the limit, all
+/// of these count.
 enum class BeamRule : uint8_t {
   Own,    ///< log p / ((5 + n) / 6)^lengthPenalty (Wu et al. 2016, equation 14); done once no open
           ///< hypothesis can overtake the best ended one
-  Full,   ///< done once `beam` have ended
-  Likely, ///< or once the likeliest open one is worth no more, at its length, than the worst of these
-  Sure,   ///< or at the limit's length, where a longer one is worth more
+  Full,   ///< done once `beam` hypotheses have ended
+  Likely, ///< or once the likeliest open hypothesis scores no more, at its length, than the worst
+          ///< ended one
+  Sure,   ///< or the same at the limit's length, if a longer hypothesis scores more
 };
 
-/// A setting of a model that is wrong: an error where its option is used.
+/// A wrong setting of a model, which is an error if its option is used.
 struct RefusedSetting {
   std::string option; ///< "temperature", "top-k", …
   std::string error;  ///< `FILE: key: expected …, found …`
 };
 
+/// Options of a search.
 struct DecodingOptions {
-  std::vector<int32_t> ends;   ///< tokens that end a sequence, not part of the result
-  int64_t limit = 256;         ///< most tokens of a sequence
-  std::vector<int64_t> limits; ///< of each sequence, where that is less than `limit`; empty: none
-  int64_t limitInAll = 0;      ///< most tokens of a sequence and those before it; 0: any number
-  size_t rows = 0;             ///< most sequences of a batch, whose places others take; 0: all
+  std::vector<int32_t> ends;   ///< tokens that end a sequence and are not part of the result
+  int64_t limit = 256;         ///< maximum tokens of a sequence
+  std::vector<int64_t> limits; ///< of each sequence, if below `limit`; empty: none
+  int64_t limitInAll = 0;      ///< maximum tokens of a sequence and its prompt; 0: unlimited
+  size_t rows = 0;             ///< maximum sequences in a batch; the others wait for a row; 0: all
 
   /// Hypotheses kept for each sequence; 1 is greedy decoding. At most `maximumBeam`.
   int64_t beam = 1;
   BeamRule beamRule = BeamRule::Own;
-  double lengthPenalty =
-      0.6; ///< see BeamRule; the default is from Vaswani et al. 2017, section 6.1
+  double lengthPenalty = 0.6; ///< see BeamRule; default of Vaswani et al. 2017, section 6.1
 
-  /// Draws each token at random: scores are divided by `temperature`, then the `topK` likeliest are
-  /// kept (0: all), then the smallest set of these whose probabilities sum to `topP` (Holtzman et
-  /// al. 2020, section 3.1), and of these the ones that are at least `minP` times as likely as the
-  /// first (Nguyen et al. 2024, section 3).
+  /// Draws each token at random, after three filters. Scores are divided by `temperature`. `topK`
+  /// keeps the likeliest tokens (0: all). `topP` keeps the smallest set of them whose probabilities
+  /// sum to it (Holtzman et al. 2020, section 3.1). `minP` keeps the tokens in this set that are at
+  /// least that many times as likely as the first (Nguyen et al. 2024, section 3).
   bool sample = false;
   double temperature = 1;
   int64_t topK = 0;
   double topP = 1, minP = 0;
   uint64_t seed = 0;
-  /// Number of each sequence among all that share the seed; empty: 0, 1, ….
+  /// Number of each sequence among all sequences that share the seed; empty: 0, 1, ….
   std::vector<uint64_t> numbers;
 
-  /// The score of a token that a sequence holds already is divided by this where it is positive, and
-  /// multiplied where it is negative (Keskar et al. 2019, section 4.1); a beam's are log probabilities.
+  /// The score of a token that the sequence already has is divided by this if it is positive, and
+  /// multiplied if it is negative (Keskar et al. 2019, section 4.1). In a beam, scores are log
+  /// probabilities.
   double repetitionPenalty = 1;
-  /// Tokens before each sequence, which count as held; empty: none.
+  /// Tokens before each sequence, which the rules below count as part of it; empty: none.
   std::vector<TokenIds> before;
 
-  /// Tokens that are never chosen, and those that are not chosen first; where `first` is forced, not
-  /// second.
+  /// Tokens that are never chosen, and tokens that are not chosen first (not second if `first` is
+  /// forced).
   std::vector<int32_t> suppressed, suppressedFirst;
-  /// Words that are never written: the last token of each is not chosen after its others.
+  /// Words that are never written: the last token of a word is not chosen after its other tokens.
   std::vector<std::vector<int32_t>> badWords;
-  /// The token that is chosen first after a prompt of at most one token, and the one that is chosen
-  /// last where the limit ends a sequence, whatever their scores; a beam counts them as certain.
+  /// The first token after a prompt of at most one token, and the last token of a sequence that the
+  /// limit ends. They are chosen whatever their scores, and a beam counts them as certain.
   std::optional<int32_t> first, last;
-  int64_t least = 0;      ///< tokens of a sequence before an end may be chosen
-  int64_t leastInAll = 0; ///< the same with those before the sequence
-  int64_t noRepeat =
-      0; ///< n: no n tokens in a row come twice, those before a sequence among them; 0: all
+  int64_t least = 0;      ///< minimum tokens of a sequence before an end
+  int64_t leastInAll = 0; ///< the same, tokens before the sequence included
+  int64_t noRepeat = 0;   ///< n: no n tokens in a row occur twice, `before` included; 0: off
 
-  /// Whether a beam counts the probabilities of what the rules leave as 1 in all; else what they take
-  /// away stays lost.
+  /// In a beam: the probabilities of the tokens that the rules leave are scaled to sum to 1.
+  /// Otherwise the probability of forbidden tokens is lost.
   bool renormalizes = false;
 
-  /// Settings of the model that are errors where this search uses them.
+  /// Wrong settings of the model, which are errors if this search uses them.
   std::vector<RefusedSetting> refused;
 
-  std::optional<TimestampRules> timestamps; ///< of a speech model that is to say them
+  std::optional<TimestampRules> timestamps; ///< rules of a speech model that writes timestamps
 
-  /// Callback before each part of the prompts is read, with how many tokens of the longest are read.
-  /// An error ends the decoding.
+  /// Called before each part of the prompts is read, with the number of tokens of the longest
+  /// prompt read so far. An error ends the decoding.
   std::function<Status(size_t tokens)> onPrompt;
-  /// Callback for every token as soon as it is chosen, in greedy decoding and sampling only: whether
-  /// the sequence goes on. An error ends the decoding.
+  /// Called for every token as soon as it is chosen, in greedy decoding and sampling only. Returns
+  /// whether the sequence continues. An error ends the decoding.
   std::function<Expected<bool>(size_t sequence, int32_t token)> onToken;
-  /// Callback for the log probability of every token that is chosen, an end among them, of a beam
-  /// once a sequence is done: at temperature 1, among the tokens that could be chosen.
+  /// Called with the log probability of every token that is chosen, ends included; for a beam, once
+  /// a sequence is done. The probability is at temperature 1, among the tokens that could be
+  /// chosen.
   std::function<void(size_t sequence, double logProbability)> onProbability;
 };
 inline constexpr int64_t maximumBeam = 1024;
 
-/// Usage error that begins with the option's name if a value is out of range.
+/// Returns a usage error, which begins with the option's name, if a value is out of range.
 Status checkDecoding(const DecodingOptions &options);
-/// The error of the first of the model's wrong settings that the search uses.
+/// Returns the error of the first wrong setting of the model that the search uses.
 Status checkRefused(const DecodingOptions &options);
 
 /// Decodes sequences 0, 1, … of the model, which begin in this order.

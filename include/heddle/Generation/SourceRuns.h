@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs `encode_packed` over texts one after another in a single row where the model has
-// it, so that no work is spent on padding, else `encode` over rows padded to the longest.
-// The rows of a text have the bits of a run alone in any company.
+// Runs source texts through an encoder. A model with `encode_packed` takes
+// texts one after another in a single row, so no work is spent on padding.
+// Other models take rows padded to the longest text in `encode`. The results of
+// a text have the bits of a run alone.
 #pragma once
 
 #include "heddle/Generation/TextModel.h"
@@ -12,25 +13,26 @@
 
 namespace heddle {
 
+/// Runs an encoder over batches of texts.
 class SourceRuns {
 public:
   using Texts = std::span<const EncodedText *const>;
 
-  /// Both must outlive the result.
+  /// The session and the model must outlive the result.
   static Expected<SourceRuns> create(Session &session, const TextModel &model);
 
-  /// Whether texts may stand one after another in a row.
+  /// True if texts can be packed into one row.
   bool packs(const EncodedText &text) const;
   bool packs(Texts texts) const;
 
-  /// The function's results over texts, which have tokens: those of `encode_packed` if all texts
-  /// pack.
+  /// Runs the encoder over texts, which must have tokens. `results` gets the results of
+  /// `encode_packed` if all texts pack, and of `encode` otherwise.
   Status run(Texts texts, NamedTensors &results);
 
-  /// What the decoder of an encoder-decoder reads of texts: the encoder's rows, [texts, longest,
-  /// features] or sequence-first, valid until the next call.
+  /// The encoder's rows for a decoder, [texts, longest, features] or sequence-first, with padding.
+  /// Valid until the next call.
   Expected<const Tensor *> memory(Texts texts);
-  /// Tokens of each text, padding apart.
+  /// Number of tokens of each text without padding, [texts] i32.
   Tensor lengths(Texts texts) const;
 
 private:
@@ -43,7 +45,7 @@ private:
   const TextModel *model;
   bool takesLengths = false, takesTypes = false;
   NamedTensors encoded;
-  Tensor rows; ///< of texts that were packed, with padding
+  Tensor rows; ///< rows of packed texts, with padding
 };
 
 } // namespace heddle

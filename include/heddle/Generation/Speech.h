@@ -1,10 +1,11 @@
-//===- Speech.h - What a speech model is asked, and what it says -*- C++ -*-===//
+//===- Speech.h - Prompts and segments of speech models ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parts of a transcription that need no session, as Transformers defines them for
-// Whisper: the tokens of a prompt, windows of an audio, segments between timestamps, and when
-// a window is decoded again.
+// The parts of a transcription that need no session, as Transformers defines
+// them for Whisper. They are the tokens of a prompt, the windows of an audio,
+// the segments between timestamps, and the checks after which a window is
+// decoded again.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -18,64 +19,66 @@ namespace heddle {
 
 class JsonField;
 
-/// When a window is decoded again with another temperature. The defaults are those that
-/// Transformers' documentation gives for Whisper; a folder may have thresholds of its own.
+/// Checks after which a window is decoded again at another temperature. The defaults are from
+/// Transformers' documentation of Whisper; a folder may have thresholds of its own.
 struct SpeechChecks {
-  std::vector<double> temperatures{0, 0.2, 0.4, 0.6, 0.8, 1}; ///< tried in order; one at least
-  double mostCompression = 1.35;   ///< above it a text repeats itself, see compressionRatio
-  double leastLogProbability = -1; ///< of a token in the mean, the end among them
-  double silence = 0.6;            ///< above this probability, an unlikely text is none
-  size_t vocabulary = 51865;       ///< tokens of the model
+  std::vector<double> temperatures{0, 0.2, 0.4, 0.6, 0.8, 1}; ///< tried in order; at least one
+  double mostCompression = 1.35;   ///< above this, a text repeats itself, see compressionRatio
+  double leastLogProbability = -1; ///< minimum of the mean over tokens, ends included
+  double silence = 0.6;            ///< above this probability, an unlikely text is silence
+  size_t vocabulary = 51865;       ///< tokens in the model's vocabulary
 };
 
-/// A key of the settings of speech, see SpeechTokens::fromJson. No file of a folder has it.
+/// A key of the settings of speech that no file of a folder has, see SpeechTokens::fromJson.
 inline constexpr const char *tokenNamesKey = "tokenizer tokens";
 
-/// The special tokens of a speech model, and how it is meant to be asked, from its
-/// generation_config.json. What is followed beside these is in GenerationDefaults.
+/// Special tokens and settings of a speech model, from its generation_config.json. Its other
+/// settings that are followed are in GenerationDefaults.
 class SpeechTokens {
 public:
-  /// Errors begin with `fileName`; a setting that would change what is said, and that nothing here
-  /// follows, is one. Files from before Whisper told times lack no_timestamps_token_id, lang_to_id
-  /// and task_to_id: `tokenNamesKey` then holds an object of the tokenizer's tokens by their names.
+  /// Reads a generation_config.json. Errors begin with `fileName`. A setting that would change the
+  /// text and is not followed is an error. Files from before Whisper's timestamps lack
+  /// no_timestamps_token_id, lang_to_id and task_to_id; `tokenNamesKey` then holds the tokenizer's
+  /// tokens by name.
   static Expected<SpeechTokens> fromJson(std::string_view json, const std::string &fileName);
   int32_t startToken() const { return start; }
 
-  /// The token of a language by its code or English name; error with the languages of the model.
-  /// None for a model of English alone.
+  /// The token of a language by its code or its English name; none in a model of English only. The
+  /// error lists the model's languages.
   Expected<std::optional<int32_t>> language(std::string_view name) const;
-  /// The likeliest language by the scores behind the start token; none for a model of English alone.
+  /// The likeliest language by the scores after the start token; none in a model of English only.
   std::optional<int32_t> likeliestLanguage(std::span<const float> scores) const;
-  /// Code of a language's token; "en" for none.
+  /// The code of a language's token; "en" for none.
   std::string codeOf(std::optional<int32_t> language) const;
 
-  /// What stands before a text: start, language, task, and whether there are no timestamps; of an old
-  /// file what it forces, or what is asked for. Error for a translation by a model that has no tasks.
+  /// The prompt of a text: start, language, task, and the token for "no timestamps". An old file
+  /// may force these; otherwise they are the ones asked for. Returns an error for a translation by
+  /// a model without tasks.
   Expected<TokenIds> prompt(std::optional<int32_t> language, bool translates,
                             bool timestamps) const;
-  /// A prompt behind the end of what was said before, of at most half of `positions` in all.
+  /// Puts the end of the earlier text `before` in front of a prompt. It takes at most half of
+  /// `positions`.
   TokenIds behind(std::span<const int32_t> before, const TokenIds &prompt, int64_t positions) const;
 
-  /// The language and the task that the folder asks for where nobody else does; none: the likeliest
-  /// language, and not a translation.
+  /// The folder's default language and task; none: the likeliest language, and no translation.
   std::optional<int32_t> usualLanguage() const { return ownLanguage; }
   bool usuallyTranslates() const { return translatesItself; }
-  /// Tokens that may stand behind `prompt` others; `positions` is what the model has room for.
+  /// Maximum tokens after a prompt of `prompt` tokens; `positions` is the size of the caches.
   int64_t mostBehind(int64_t prompt, int64_t positions) const;
-  /// Tokens that must stand there before an end.
+  /// Minimum tokens after this prompt before an end.
   int64_t leastBehind(int64_t prompt) const;
 
-  /// Whether the folder asks for times, and whether a window is told what was said before it.
+  /// The folder's defaults: whether to write timestamps, and whether a window sees the earlier
+  /// text.
   bool usuallyTimes() const { return timesItself; }
   bool usuallyTells() const { return tellsBefore; }
   const SpeechChecks &checks() const { return ownChecks; }
 
-  /// Error, with the key, for a folder that does not say which token tells that there
-  /// are no times.
+  /// Returns an error, with the key, if the folder does not name the token for "no timestamps".
   Status checkTimes() const;
 
   const TimestampRules &timestamps() const { return rules; }
-  /// The token whose probability behind the start is that of silence.
+  /// The token whose probability after the start token is the probability of silence.
   int32_t noSpeech() const { return rules.none - 1; }
 
 private:
@@ -87,47 +90,48 @@ private:
   Status setLengthsAndChecks(const JsonField &keys);
 
   int32_t start = 0;
-  std::optional<int32_t> previous; ///< before what was said before
+  std::optional<int32_t> previous; ///< precedes the earlier text in a prompt
   std::map<std::string, int32_t> languages, tasks;
   std::optional<int32_t> ownLanguage;
-  bool detects = true;   ///< the file names languages, of which one may be the likeliest
-  bool tellsTask = true; ///< it names tasks, of which one is always told
+  bool detects = true;   ///< the file names languages, so the likeliest can be found
+  bool tellsTask = true; ///< the file names tasks, so a prompt always has one
   bool knowsTimes = true, forcesNoTimes = false;
   bool translatesItself = false, timesItself = false, tellsBefore = true;
-  std::optional<int32_t> mostNew, mostInAll; ///< tokens, without and with the prompt
+  std::optional<int32_t> mostNew, mostInAll; ///< maximum tokens, without and with the prompt
   std::optional<int32_t> leastNew, leastInAll;
   SpeechChecks ownChecks;
   TimestampRules rules;
 };
 
-/// A part of a text, with its tokens and its seconds.
+/// A part of a text with its tokens and its times in seconds.
 struct SpeechSegment {
   double start = 0, end = 0;
-  TokenIds tokens; ///< timestamps among them
+  TokenIds tokens; ///< timestamps included
 };
 
-/// What timestamps count: 0.02 seconds, two frames of 0.01, unless the model says otherwise.
+/// Units of timestamps. By default a timestamp is 0.02 seconds, or two frames of 0.01 seconds.
 struct SpeechTiming {
   double secondsATimestamp = 0.02;
   int64_t framesATimestamp = 2;
 };
 
-/// The segments of a window, and how many frames later the next window begins.
+/// The segments of a window, and the number of frames from it to the next window.
 struct SpeechCut {
   std::vector<SpeechSegment> segments;
   int64_t frames = 0;
 };
 
-/// Cuts what was said of a window of `frames` frames, which begins at second `start`, between pairs
-/// of timestamps. What stands behind the last pair is said again by the next window, unless a
-/// single timestamp says that nothing follows.
+/// Cuts the tokens of a window between pairs of timestamps. The window has `frames` frames and
+/// begins at second `start`. Tokens after the last pair are left to the next window, unless a
+/// single timestamp at the end says that nothing follows.
 SpeechCut cutSegments(std::span<const int32_t> said, int32_t firstTimestamp, int64_t frames,
                       double start, const SpeechTiming &timing = {});
 
-/// All that segments say, for SpeechTokens::behind: of two timestamps at an end, one.
+/// The tokens of all segments, for SpeechTokens::behind. If a segment ends with two timestamps, one
+/// is dropped.
 TokenIds allTokens(std::span<const SpeechSegment> segments, int32_t firstTimestamp);
 
-/// The windows of an audio, each known when the one before has been cut.
+/// The windows of an audio. A window is known once the previous one has been cut.
 class SpeechWindows {
 public:
   SpeechWindows(int64_t frames, int64_t most) : all(frames), most(most) {}
@@ -135,35 +139,35 @@ public:
   int64_t begin() const { return first; }
   /// Frames of the audio in this window.
   int64_t frames() const { return std::min(most, all - first); }
-  /// Goes on `count` frames later; a whole window where that would be none.
+  /// Advances by `count` frames, or by a whole window if `count` is 0.
   void goOn(int64_t count) { first += count > 0 ? count : frames(); }
 
 private:
   int64_t all, most, first = 0;
 };
 
-/// Bytes of tokens over bytes of these when zlib has compressed them.
+/// Size of the tokens in bytes, divided by their size after compression with zlib.
 double compressionRatio(std::span<const int32_t> tokens, size_t vocabulary);
 
-/// What a window's decoding gave.
+/// The result of decoding a window once.
 struct SpeechAttempt {
   TokenIds tokens;
   double meanLogProbability = 0;
   double noSpeech = 0;                       ///< probability of silence
-  std::optional<int32_t> end = std::nullopt; ///< that was said behind the tokens
+  std::optional<int32_t> end = std::nullopt; ///< the end token, if one was chosen
 };
 
-/// What is taken of a window.
+/// The accepted result of a window.
 struct SpeechChoice {
   SpeechAttempt attempt;
   double temperature = 0;
-  bool isSilent = false; ///< nothing was said
-  /// Whether the next window may be told what this one said: random texts mislead it.
+  bool isSilent = false; ///< the window has no speech
+  /// True if the next window may see this text. Text drawn at a high temperature misleads it.
   bool informs() const { return temperature < 0.5; }
 };
 
-/// Decodes a window with one temperature after the other until the text passes the checks, and takes
-/// the last otherwise.
+/// Decodes a window at one temperature after the other until the text passes the checks. If none
+/// does, takes the last text.
 Expected<SpeechChoice>
 chooseAttempt(const SpeechChecks &checks,
               const std::function<Expected<SpeechAttempt>(double temperature)> &decode);

@@ -2,12 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the searches of Decoding.h on a session of an encoder-decoder or decoder-only
-// model. An encoder-decoder encodes sources as their rows become free, packed where it
-// can, and projects the memory's keys and values once; its prompt is the start alone. A decoder-only model reads
-// the sources as prompts of any lengths, in chunks, so that memory does not grow with them.
-// A model of sound hears frames, whose memory is projected once too, and then reads a prompt
-// and writes what it heard, as often as it is asked.
+// Generates text with a session of an encoder-decoder or decoder-only model, by
+// the searches of Decoding.h. An encoder-decoder encodes sources as rows become
+// free, packed if it can, and projects the memory's keys and values once. Its
+// prompt is the start token. A decoder-only model reads the sources as prompts
+// of any lengths, in chunks, so that memory does not grow with them. A speech
+// model encodes frames and projects their memory once. It then reads any number
+// of prompts and generates the text of each.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -17,32 +18,35 @@
 
 namespace heddle {
 
-/// Decodes batches of texts with a session. Each call of decode starts from empty caches.
+/// Decodes batches of texts with a session. Each call of decode starts from empty caches. One
+/// thread may use a decoder and its session at a time.
 class TextDecoder : private StepModel {
 public:
-  /// Error if the model lacks functions that decoding needs, or has inputs that text does not give.
-  /// Both must outlive the decoder.
+  /// Returns an error if the model lacks functions of decoding, or has inputs that text does not
+  /// provide. The session and the model must outlive the decoder.
   static Expected<TextDecoder> create(Session &session, const TextModel &model);
 
-  /// Options with the ends and the limit of the model's target side.
+  /// The model's own options, with the ends and the limit of its target side.
   DecodingOptions defaults() const;
 
-  /// Ids of the translation of each source, or of its continuation by a decoder-only model; at most
-  /// as many as the caches have room for. Error for a prompt that is longer than these, and for
-  /// one without tokens where the model names none to begin with.
+  /// Translates each source or, with a decoder-only model, continues it. The caches limit the
+  /// length of a result. Returns an error for a prompt that is longer than the caches, and for a
+  /// prompt without tokens if the model names no token to begin with.
   Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &texts,
                                          const DecodingOptions &chosen);
 
-  /// The continuation of one prompt by a decoder-only model, as `decode` gives it; what the caches
-  /// hold of the prompt from the last call of goOn is not read again.
+  /// Continues one prompt with a decoder-only model, as `decode` does. Tokens of the prompt that
+  /// the caches hold from the last call of goOn are not read again.
   Expected<TokenIds> goOn(const TokenIds &prompt, const DecodingOptions &chosen);
 
-  /// Encodes frames of sound, [1, channels, frames], which `say` and `scoresBehind` have heard then.
+  /// Encodes frames of sound, [1, channels, frames] f32, for the calls of `say` and `scoresBehind`
+  /// that follow.
   Status listen(const Tensor &frames);
-  /// What a model says of what it heard behind a prompt, which is not part of the result; at most as
-  /// many tokens as the caches have room for.
+  /// Generates the tokens that follow `prompt` for the sound given to `listen`. The prompt is not
+  /// part of the result. The caches limit its length.
   Expected<TokenIds> say(const TokenIds &prompt, const DecodingOptions &chosen);
-  /// Scores of the token behind a prompt, logits or `givesProbabilities`; valid until the next call.
+  /// Scores of the token after a prompt, [vocabulary], as logits or, if `givesProbabilities`, as
+  /// probabilities. Valid until the next call.
   Expected<std::span<const float>> scoresBehind(const TokenIds &prompt);
   bool givesProbabilities() const override { return scores == "probabilities"; }
 
@@ -68,20 +72,19 @@ private:
 
   Session *session;
   const TextModel *model;
-  std::optional<SourceRuns> encoder; ///< none in a model of one stack
+  std::optional<SourceRuns> encoder; ///< none in a decoder-only model
   bool startTakesLengths = false;
   std::string scores; ///< "logits" or "probabilities"
   NamedTensors memory, nothing, results;
-  const std::vector<TokenIds> *sources = nullptr; ///< of the decoding, for an encoder
-  std::vector<TokenIds> prompts; ///< with the start, which is all of it behind an encoder
-  bool hasBatch = false;         ///< caches hold rows of this decoding
-  bool goesOn = false;           ///< goOn decodes
-  TokenIds held;        ///< tokens that the caches hold of the one row of goOn, or that all
-                        ///< rows behind what was heard begin with
-  size_t heardRows = 0; ///< that the caches hold behind what was heard; 0: none yet
-  size_t read = 0;      ///< of the prompts' tokens: those that the caches hold already
+  const std::vector<TokenIds> *sources = nullptr; ///< of this call, for an encoder
+  std::vector<TokenIds> prompts; ///< with the start token; after an encoder, only that
+  bool hasBatch = false;         ///< the caches hold rows of this call
+  bool goesOn = false;           ///< this call is goOn
+  TokenIds held;        ///< tokens in the caches, of goOn's row or of all rows after a sound
+  size_t heardRows = 0; ///< rows in the caches after a sound; 0: none yet
+  size_t read = 0;      ///< number of the prompts' tokens in the caches
   std::vector<float> firstScores;
-  std::function<Status(size_t tokens)> onPrompt; ///< of the decoding, see DecodingOptions
+  std::function<Status(size_t tokens)> onPrompt; ///< of this call, see DecodingOptions
 };
 
 } // namespace heddle

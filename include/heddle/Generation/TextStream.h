@@ -1,9 +1,10 @@
-//===- TextStream.h - The text of tokens as they come ----------*- C++ -*-===//
+//===- TextStream.h - Incremental text of tokens ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A token may be part of a character, and its blank may depend on the token before.
-// Text is given once it is whole, and once no text that ends the answer can begin in it.
+// A token may be part of a character, and its blank may depend on the token
+// before. Text is therefore returned once its characters are whole and no stop
+// text can begin in it.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -11,18 +12,18 @@
 
 namespace heddle {
 
-/// Turns tokens into text, one after another.
+/// Converts tokens to text, one after another.
 class TextStream {
 public:
-  /// `before` are the tokens that the text continues; `stops`, UTF-8 and not empty, end it, and are
-  /// no part of it. The side must outlive the stream.
+  /// `before` holds the tokens that the text continues. `stops` are texts that end it and are not
+  /// part of it, in UTF-8 and not empty. The side must outlive the stream.
   TextStream(const TextSide &side, std::span<const int32_t> before, std::vector<std::string> stops);
 
-  /// The text that is certain with this token.
+  /// Adds a token. Returns the text that is now certain.
   std::string add(int32_t token);
-  /// The text that waits, once no token follows.
+  /// Returns the text that is still waiting. No token may follow.
   std::string finish();
-  /// Whether a text that ends the answer has come.
+  /// True if a stop text has been found.
   bool stopped() const { return hasStopped; }
 
 private:
@@ -32,11 +33,13 @@ private:
 
   const TextSide *side;
   std::vector<std::string> stops;
-  TokenIds ids;               ///< those whose text is not given, behind some that give it its place
-  size_t from = 0, known = 0; ///< in `ids`: the first that are read again, and those that are given
-  size_t first = 0;           ///< tokens before the answer
-  size_t given = 0;           ///< bytes of a cleaned text that were given
-  std::string waiting;        ///< whole characters that may begin a text that ends the answer
+  TokenIds ids;               ///< tokens whose text is not returned yet, after tokens that give
+                              ///< them context
+  size_t from = 0, known = 0; ///< indices in `ids`: the first token that is decoded again, and the
+                              ///< first whose text is not returned
+  size_t first = 0;           ///< number of tokens before the answer
+  size_t given = 0;           ///< bytes of a cleaned-up text that were returned
+  std::string waiting;        ///< whole characters that may begin a stop text
   bool hasStopped = false;
 };
 

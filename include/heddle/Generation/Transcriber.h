@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a session of a speech model over an audio, window by window, as Transformers'
-// `generate` of Whisper does with the text before as condition. Parts: Speech.h.
+// Transcribes audio with a session of a speech model, window by window, as
+// `generate` of Transformers' Whisper does with earlier text as condition. Its
+// parts are in Speech.h.
 #pragma once
 
 #include "heddle/Generation/Speech.h"
@@ -12,50 +13,51 @@
 
 namespace heddle {
 
+/// Options of a transcription.
 struct TranscribeOptions {
-  /// A code or an English name; none: as the model's folder says, else the likeliest of the first
+  /// A code or an English name; none: the folder's, else the likeliest language of the first
   /// window.
   std::optional<std::string> language;
-  std::optional<std::string>
-      task; ///< "transcribe", "translate" into English; none: as the folder says
-  /// Asks the model for times, as its folder may do too; an audio of several windows needs them
-  /// anyway: a window begins where the last whole segment ended.
+  std::optional<std::string> task; ///< "transcribe" or "translate" (to English); none: the folder's
+  /// Asks the model for timestamps, as its folder may do too. Audio of several windows needs them
+  /// in any case, since a window begins where the last whole segment ended.
   bool timestamps = false;
-  /// Hypotheses kept at temperature 0, where nothing is drawn; none: as the folder says, else 1.
+  /// Hypotheses kept at temperature 0, where nothing is drawn; none: the folder's, else 1.
   std::optional<int64_t> beam;
-  /// The only temperature; none: 0, and 0.2 to 1 where a text fails the checks.
+  /// The only temperature; none: 0, then 0.2 to 1 if a text fails the checks.
   std::optional<double> temperature;
   uint64_t seed = 0;
-  /// Whether a window is told what the windows before it said; none: as the folder says, else yes.
+  /// Whether a window sees the text of earlier windows; none: the folder's setting, else yes.
   std::optional<bool> tellsBefore;
-  /// Called before each window: seconds of the audio that are done, and all.
+  /// Called before each window with the seconds of the audio that are done, and all of them.
   std::function<void(double done, double all)> onProgress;
 };
 
-/// Usage error for options out of range.
+/// Returns a usage error for options out of range.
 Status checkTranscription(const TranscribeOptions &options);
 
+/// Transcribes audio with a session, which one thread may use at a time.
 class Transcriber {
 public:
-  /// Error for a model that does not hear, or whose folder named no tokens for speech. Both must
-  /// outlive the transcriber.
+  /// Returns an error if the model is not a speech model, or if its folder named no tokens of
+  /// speech. The session and the model must outlive the transcriber.
   static Expected<Transcriber> create(Session &session, const TextModel &model);
 
-  /// What is said in a WAV or FLAC file.
+  /// Transcribes a WAV or FLAC file.
   Expected<Transcript> file(const std::string &path, const TranscribeOptions &options = {});
-  /// What is said in samples at `rate()` a second.
+  /// Transcribes samples, `rate()` of them a second.
   Expected<Transcript> samples(std::span<const float> samples,
                                const TranscribeOptions &options = {});
   int64_t rate() const { return model->source->sound->rate(); }
 
 private:
-  /// An audio, what is asked of it, and what of it was said so far.
+  /// An audio, the settings of its transcription, and the segments so far.
   struct Recording {
     const TranscribeOptions &options;
     MelFrames frames;
     std::optional<int32_t> language = std::nullopt;
     bool translates = false, timestamps = false;
-    bool mayTell = false, tells = false; ///< a window, the next one, is told what was said before
+    bool mayTell = false, tells = false; ///< windows may see earlier text; the next window does
     std::vector<SpeechSegment> segments = {};
     size_t vocabulary = 0; ///< tokens that the model scores
   };

@@ -1,4 +1,4 @@
-//===- Transcript.h - Texts with their seconds -----------------*- C++ -*-===//
+//===- Transcript.h - Transcribed text with times --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
@@ -8,25 +8,25 @@
 
 namespace heddle {
 
-/// What was said of an audio, and when.
+/// The text of an audio, with its times.
 struct Transcript {
   struct Segment {
     double start = 0, end = 0; ///< seconds
     std::string text;
   };
-  std::string language; ///< its code
-  double seconds = 0;   ///< of the audio
+  std::string language; ///< code of the language
+  double seconds = 0;   ///< length of the audio
   std::vector<Segment> segments;
 };
 
-/// All that was said, on one line.
+/// The whole text on one line.
 std::string lineText(const Transcript &transcript);
-/// A line for each segment that says something: "[00:00:01.000 --> 00:00:02.500] text".
+/// A line for each segment with text: "[00:00:01.000 --> 00:00:02.500] text".
 std::string timedText(const Transcript &transcript);
-/// Subtitles: numbered, in lines of their own, without segments that say nothing.
+/// Numbered SubRip subtitles, one line of text each, without empty segments.
 std::string srtText(const Transcript &transcript);
-/// An object with `language`, `seconds`, `text` and `segments` (`start`, `end`, `text`), and a
-/// newline. Bytes that are no UTF-8 become U+FFFD.
+/// A JSON object with `language`, `seconds`, `text` and `segments` (`start`, `end`, `text`), and a
+/// newline. Bytes that are not UTF-8 become U+FFFD.
 std::string jsonText(const Transcript &transcript);
 
 } // namespace heddle

@@ -23,8 +23,8 @@ enum class Split : uint8_t {
   Character, ///< code points
 };
 
-/// Splits UTF-8 text into tokens. White space is dropped, or with `keepsBlanks` each code point of it
-/// is a token " " between characters. Errors begin with `place`.
+/// Splits UTF-8 text into tokens and drops white space. With `keepsBlanks`, each code point of
+/// white space between characters is a token " ". Errors begin with `place`.
 Expected<std::vector<std::string>> splitText(std::string_view text, Split split,
                                              std::string_view place, bool keepsBlanks = false);
 
