@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function a search; walkRows is the loop of greedy decoding and of sampling.
+// One function per search; walkRows is the loop of greedy decoding and of sampling.
 #pragma once
 
 #include "RowScores.h"
@@ -20,11 +20,11 @@ int64_t limitOf(const DecodingOptions &options, size_t sequence);
 /// DecodingOptions::onProbability, and has no meaning if that is not set.
 using ChooseToken = std::function<Expected<Candidate>(std::span<const float> scores,
                                                       size_t sequence, int64_t step)>;
-/// Appends one token a step to each sequence, until all have ended or reached the limit.
+/// Appends one token per step to each sequence, until all have ended or reached the limit.
 Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sequences,
                                          const DecodingOptions &options, const ChooseToken &choose);
 
-/// Decodes with `options.beam` hypotheses a sequence.
+/// Decodes with `options.beam` hypotheses per sequence.
 Expected<std::vector<TokenIds>> beamSearch(StepModel &model, size_t sequences,
                                            const DecodingOptions &options);
 

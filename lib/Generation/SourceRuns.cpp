@@ -32,7 +32,7 @@ bool SourceRuns::packs(Texts texts) const {
   return std::ranges::all_of(texts, [&](const EncodedText *text) { return packs(*text); });
 }
 
-/// Segment ids, a row for each text; empty if all are 0, the default.
+/// Segment ids, one row per text; empty if all are 0, the default.
 static std::vector<TokenIds> typesOf(Texts texts) {
   std::vector<TokenIds> rows;
   bool any = false;

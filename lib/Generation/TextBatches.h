@@ -95,7 +95,7 @@ struct NumberedText {
 /// Ids of all texts that are not left out, in order.
 std::vector<TokenIds> sourcesOf(const std::vector<NumberedText> &texts);
 
-/// Writes the answers to a batch, one a line.
+/// Writes the answers to a batch, one per line.
 using AnswerTexts = std::function<Status(const std::vector<NumberedText> &texts)>;
 
 /// Converts a text of the command to ids. Errors begin with `place`.

@@ -4,7 +4,7 @@
 //
 // Decoding uses the stateful functions of a description. `decode_start` takes
 // the encoder's memory, of all rows or of the rows that begin. `decode_prompt`
-// takes the next tokens of each row, `decode_step` one token a row, and
+// takes the next tokens of each row, `decode_step` one token per row, and
 // `decode_reorder` the parents of rows. Results of a row depend neither on its
 // batch nor on how its prompt is split, and neither does a translation.
 #include "heddle/Generation/TextDecoder.h"

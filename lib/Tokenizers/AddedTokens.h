@@ -16,6 +16,7 @@
 
 namespace heddle::tokenizers {
 
+/// An added token, with the flags of Hugging Face's AddedToken.
 struct AddedToken {
   std::string content;
   std::string written; ///< text that is matched and decoded: `content`, normalised if `normalized`
@@ -45,6 +46,7 @@ private:
   mutable std::map<int32_t, bool> marked; ///< results of `marks`, by token
 };
 
+/// The added tokens of a tokenizer, which are matched before its model runs.
 class AddedTokens {
 public:
   /// Reads the key `added_tokens`. Tokens that the model lacks get the ids after the model's own.

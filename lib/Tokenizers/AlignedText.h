@@ -23,6 +23,7 @@ struct Change {
   int32_t change;
 };
 
+/// A text with the input bytes that each of its bytes represents.
 class AlignedText {
 public:
   AlignedText() = default;

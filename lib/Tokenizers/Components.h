@@ -28,12 +28,14 @@ private:
   size_t left;
 };
 
+/// Changes a text before it is split.
 class Normalizer {
 public:
   virtual ~Normalizer() = default;
   virtual Status apply(AlignedText &text, Work &work) const = 0;
 };
 
+/// Splits a text into pieces, and may change them.
 class PreTokenizer {
 public:
   virtual ~PreTokenizer() = default;
@@ -46,6 +48,7 @@ struct ModelToken {
   TokenSpan span;
 };
 
+/// Converts pieces to tokens.
 class Model {
 public:
   virtual ~Model() = default;
@@ -66,6 +69,7 @@ struct Row {
   std::string_view text;
 };
 
+/// Adds special tokens around a text or a pair of texts.
 class PostProcessor {
 public:
   virtual ~PostProcessor() = default;
@@ -74,6 +78,7 @@ public:
   virtual void apply(std::vector<Row> &rows, bool special) const = 0;
 };
 
+/// Changes a list of tokens that the caller then joins to a text.
 class Decoder {
 public:
   virtual ~Decoder() = default;

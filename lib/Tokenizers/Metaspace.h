@@ -13,6 +13,7 @@ namespace heddle::tokenizers {
 /// Pieces that get a mark in front: the first of a text, none, or all.
 enum class PrependScheme : uint8_t { First, Never, Always };
 
+/// Settings of a Metaspace component.
 struct Metaspace {
   std::string replacement;
   PrependScheme scheme = PrependScheme::Always;

@@ -13,6 +13,7 @@ namespace heddle::tokenizers {
 
 namespace {
 
+/// Splits with one model and numbers its tokens by another vocabulary.
 class Numbered : public Model {
 public:
   Numbered(std::unique_ptr<Model> cuts, std::optional<int32_t> unknownCut, TokenTable table,

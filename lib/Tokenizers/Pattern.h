@@ -15,6 +15,7 @@
 
 namespace heddle::tokenizers {
 
+/// Finds matches in texts.
 class Pattern {
 public:
   virtual ~Pattern() = default;

@@ -437,7 +437,7 @@ Status buildM2m100(FolderBuilder &builder) {
   return {};
 }
 
-/// Marian has a SentencePiece model a side. One vocab.json numbers the pieces of both sides, or
+/// Marian has one SentencePiece model per side. One vocab.json numbers the pieces of both sides, or
 /// each side has its own file. The target language precedes an input text: >>deu<<.
 Status buildMarian(FolderBuilder &builder) {
   const bool separate = HEDDLE_TRY(builder.settings().flagAt("separate_vocabs", false));

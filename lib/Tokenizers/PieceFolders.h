@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tokenizers of folders of SentencePiece models. The files of SentencePiece
 // give neither the tokens around a text nor the ids of pieces. A class of
-// Transformers gives them, one class a family.
+// Transformers gives them, one per family.
 #pragma once
 
 #include "TokenizerSettings.h"

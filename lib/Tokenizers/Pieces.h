@@ -25,6 +25,7 @@ struct Part {
   int32_t token = -1;
 };
 
+/// The pieces of a text, in order.
 class Pieces {
 public:
   explicit Pieces(std::string_view input) : all(input) {

@@ -19,6 +19,7 @@ namespace heddle::tokenizers {
 
 namespace {
 
+/// A trie in the double-array format of Darts.
 class DoubleArray {
 public:
   explicit DoubleArray(std::string_view bytes) : units(bytes.size() / 4) {
@@ -123,6 +124,7 @@ private:
 
 //===- The normalizer ------------------------------------------------------===//
 
+/// Replaces parts of a text by the entries of a character map.
 class Precompiled : public Normalizer {
 public:
   Precompiled(DoubleArray table, std::string pool, bool longest)

@@ -12,6 +12,7 @@ namespace heddle::tokenizers {
 
 enum class PieceKind : uint8_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 
+/// A piece of a vocabulary. Its score is a log probability, or orders the merges of BPE.
 struct ScoredPiece {
   std::string text;
   float score = 0;

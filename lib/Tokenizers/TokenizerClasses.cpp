@@ -130,7 +130,7 @@ Expected<std::vector<std::string>> readLines(const std::string &path) {
   return lines;
 }
 
-/// Reads the tokens of vocab.txt, one a line. The last of equal tokens counts.
+/// Reads the tokens of vocab.txt, one per line. The last of equal tokens counts.
 Expected<Json> readTokenLines(const std::string &path) {
   const auto lines = HEDDLE_TRY(readLines(path));
   TextMap<size_t> last;

@@ -29,6 +29,7 @@ struct FolderToken {
   Json toJson() const;
 };
 
+/// Settings of a folder's tokenizer.
 class TokenizerSettings {
 public:
   /// Reads the files of `folder`. A missing file has no settings.

@@ -14,6 +14,7 @@
 
 namespace heddle::tokenizers {
 
+/// A prefix tree of byte strings with integer values.
 class Trie {
 public:
   Trie() = default;

@@ -19,6 +19,7 @@ struct TextHash {
 template <typename Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 
+/// Tokens by id, and ids by token.
 class TokenTable {
 public:
   TokenTable() = default;

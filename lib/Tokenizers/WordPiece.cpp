@@ -13,6 +13,7 @@ namespace heddle::tokenizers {
 
 namespace {
 
+/// A model whose tokens are in a TokenTable and that has an unknown token.
 class OfTable : public Model {
 public:
   OfTable(TokenTable table, std::string unknown)

@@ -11,6 +11,7 @@
 
 namespace heddle {
 
+/// Options of a conversation.
 struct ChatOptions {
   std::optional<std::string> system; ///< content of the first message; none: the template's
   DecodingOptions decoding;          ///< see TextDecoder::defaults

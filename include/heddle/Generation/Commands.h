@@ -29,7 +29,7 @@ struct TextCommand {
   bool truncate = false; ///< truncate texts that are too long for the model
   bool pairs = false;    ///< a line of input has two texts, separated by a tab
   bool lines = false;    ///< lines of FILE.jsonl are not parsed
-  bool json = false;     ///< write a JSON object for each result, one a line
+  bool json = false;     ///< write a JSON object per result, one per line
   /// Treatment of texts that cannot be read. "stop" ends the command. "skip" writes an empty line
   /// in place of the text; JSON has `{"error": …}` and a .npy file a row of NaN. The command then
   /// goes on and ends with an error that counts the skipped texts.
@@ -121,8 +121,9 @@ struct TranslateCommand {
   /// For `translate`: languages of input and output, for models that know several; none: the
   /// model's own. `task` is one of the tasks that the folder names; none: the text says it.
   std::optional<std::string> from, to, task;
-  /// For `generate`, in place of texts: a file with a prompt a line. A line of FILE.jsonl is JSON:
-  /// a text, a list of messages, or an object with messages. Its lines of output are JSON texts.
+  /// For `generate`, in place of texts: a file with one prompt per line. A line of FILE.jsonl is
+  /// JSON: a text, a list of messages, or an object with messages. Its lines of output are JSON
+  /// texts.
   std::string prompts;
   std::optional<std::string> chatTemplate; ///< for messages, see ChatCommand
   std::optional<std::string> special;      ///< for messages, see ChatCommand
@@ -178,12 +179,12 @@ Status checkTexts(const TextCommand &command);
 /// before they open a model; `translateCommand` calls it again.
 Status checkTranslate(const TranslateCommand &command);
 
-/// Translates every text, in order, one a line. Notes about truncated texts go to `notes`.
+/// Translates every text, in order, one per line. Notes about truncated texts go to `notes`.
 Status translateCommand(Session &session, const TranslateCommand &command, std::istream &in,
                         std::ostream &out, std::ostream &notes);
 
-/// Continues every text with a decoder-only model, in order, one a line. An answer has at most the
-/// tokens for which the model's `target.limit` leaves room. `attention` must be empty.
+/// Continues every text with a decoder-only model, in order, one per line. An answer has at most
+/// the tokens for which the model's `target.limit` leaves room. `attention` must be empty.
 Status generateCommand(Session &session, const TranslateCommand &command, std::istream &in,
                        std::ostream &out, std::ostream &notes);
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Searches over a model that reads one token a row. A sequence depends neither
+// Searches over a model that reads one token per row. A sequence depends neither
 // on its batch nor on the sequence that had its row before. Rows are
 // independent, the lower token wins among equal scores, and a random number
 // depends only on the seed, the sequence and the position.
@@ -32,7 +32,7 @@ public:
   /// until the next call.
   virtual Expected<std::span<const float>> admit(std::span<const int32_t> parents,
                                                  std::span<const size_t> sequences) = 0;
-  /// Feeds one token a row. Returns scores [rows, vocabulary] of the next token, valid until the
+  /// Feeds one token per row. Returns scores [rows, vocabulary] of the next token, valid until the
   /// next call.
   virtual Expected<std::span<const float>> step(std::span<const int32_t> tokens) = 0;
   /// Row r continues row parents[r]; the number of rows may change.

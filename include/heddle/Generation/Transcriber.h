@@ -45,7 +45,7 @@ public:
 
   /// Transcribes a WAV or FLAC file.
   Expected<Transcript> file(const std::string &path, const TranscribeOptions &options = {});
-  /// Transcribes samples, `rate()` of them a second.
+  /// Transcribes samples, `rate()` of them per second.
   Expected<Transcript> samples(std::span<const float> samples,
                                const TranscribeOptions &options = {});
   int64_t rate() const { return model->source->sound->rate(); }

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A vocabulary file has one token a line, with ids from 0. Text is split at white
+// A vocabulary file has one token per line, with ids from 0. Text is split at white
 // space (by ICU's definition) or into code points. Bytes that are not UTF-8 are errors
 // with their offset.
 #pragma once

@@ -26,7 +26,7 @@ struct TokenSpan {
   bool operator==(const TokenSpan &) const = default;
 };
 
-/// The tokens of a text, or of a pair of texts. Each list has one entry a token.
+/// The tokens of a text, or of a pair of texts. Each list has one entry per token.
 struct TokenEncoding {
   std::vector<int32_t> ids;
   std::vector<int32_t> typeIds;
@@ -42,12 +42,14 @@ struct TokenEncoding {
 /// The text that is truncated if two are too long.
 enum class TruncationStrategy : uint8_t { LongestFirst, OnlyFirst, OnlySecond };
 
+/// Limit on the number of tokens of an encoding.
 struct Truncation {
   int64_t length = 0; ///< maximum number of tokens, special ones included
   TruncationStrategy strategy = TruncationStrategy::LongestFirst;
   bool left = false; ///< drops the beginning of a text and keeps its end
 };
 
+/// Tokens that are added up to a length.
 struct Padding {
   std::optional<int64_t> length; ///< minimum number of tokens; none: the number of tokens
   int64_t multiple = 1;          ///< the length is rounded up to a multiple of this
@@ -55,6 +57,7 @@ struct Padding {
   int32_t id = 0, typeId = 0;
 };
 
+/// Options of Tokenizer::encode.
 struct EncodeOptions {
   bool specialTokens = true;            ///< adds the special tokens of the template
   std::optional<Truncation> truncation; ///< none: the whole text
