@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files are merged first (extends, then the head) and checked once. What they say is
-// evaluated in ArchitectureValues.cpp, Recipes.cpp and RecipeDistances.cpp.
+// Merges files (extends, then the head) and checks the result once. ArchitectureValues.cpp,
+// Recipes.cpp and RecipeDistances.cpp evaluate it.
 
 #include "Architecture.h"
 
@@ -33,7 +33,7 @@ static constexpr BuiltInArchitecture builtIn[] = {
 
 std::span<const BuiltInArchitecture> heddle::builtInArchitectures() { return builtIn; }
 
-/// The shared tables and lists, which are no architecture.
+/// File of shared tables and lists, which is no architecture.
 static constexpr std::string_view commonFile = "common";
 
 static const BuiltInArchitecture *findBuiltIn(std::string_view name) {
@@ -46,7 +46,7 @@ const Json &Architecture::common() {
   return json;
 }
 
-/// What models of this type have that no description says; null where nothing is known of it.
+/// The unsupported feature of models of this type; null if the type is not listed.
 Json Architecture::notBuilt(const Json &type) {
   for (const auto &[what, types] : common()["not-built"].items())
     if (std::ranges::find(types, type) != types.end())
@@ -63,15 +63,15 @@ static std::string knownArchitectures() {
 }
 
 namespace {
-/// The kind of an object's values, which decides how two objects are merged.
+/// Kind of an object's values, which determines how two objects are merged.
 enum class Values : uint8_t {
   Plain,
-  Recipes, ///< of tensors
+  Recipes, ///< recipes of tensors
   Names,   ///< lists of alternatives
 };
 } // namespace
 
-/// The alternatives of `over`, then the further ones of `under`.
+/// Alternatives of `over`, followed by the additional ones of `under`.
 static Json joined(const Json &under, const Json &over) {
   Json all = over;
   for (const Json &one : under)
@@ -84,8 +84,8 @@ static Values valuesAt(std::string_view key) {
   return key == "tensors" ? Values::Recipes : key == "names" ? Values::Names : Values::Plain;
 }
 
-/// `over` over `under`, key by key; null is a value. A recipe is replaced whole, and null removes it.
-/// Lists of alternatives (`or`, and those of `names`) are joined.
+/// Merges `over` into `under` key by key; null is a value. A recipe replaces the whole older
+/// recipe, and null removes it. Lists of alternatives (`or` and `names`) are joined.
 static Json merged(Json under, const Json &over, Values values = Values::Plain) {
   if (!under.is_object() || !over.is_object())
     return over;
@@ -103,7 +103,7 @@ static Json merged(Json under, const Json &over, Values values = Values::Plain) 
   return under;
 }
 
-/// A section `gguf` over what it extends: sets of common.json, which several families share.
+/// Merges a section `gguf` into the sets of common.json that it extends.
 Expected<Json> Architecture::ggufSection(const Json &own) const {
   if (!own.is_object() || !own.contains("extends"))
     return own;
@@ -115,7 +115,7 @@ Expected<Json> Architecture::ggufSection(const Json &own) const {
   return merged(std::move(under), own);
 }
 
-/// The recipes of a GGUF file's tensors in place of those of a folder's.
+/// Replaces the recipes for a folder with the recipes for a GGUF file.
 Status Architecture::takeGgufTensors() {
   if (!isGguf(folder))
     return {};
@@ -124,11 +124,11 @@ Status Architecture::takeGgufTensors() {
     return error("gguf.tensors", "expected an object, found none");
   document["tensors"] = own["tensors"];
   document["ignore"] = own.value("ignore", Json::array());
-  document.erase("config-at"); // the metadata has one level
+  document.erase("config-at"); // GGUF metadata is flat
   return {};
 }
 
-/// {stack} and {side} in keys and texts: encoder and source, or decoder and target.
+/// Replaces {stack} and {side} in keys and texts: by encoder and source, or decoder and target.
 static Json renamed(const Json &value, const std::string &stack, const std::string &side) {
   auto inText = [&](std::string text) {
     for (auto [word, name] : {std::pair("{stack}", stack), std::pair("{side}", side)})
@@ -154,13 +154,13 @@ static Json renamed(const Json &value, const std::string &stack, const std::stri
 }
 
 Error Architecture::error(const std::string &key, const std::string &message) const {
-  // What a built-in file cannot make of a configuration is a matter of the folder.
+  // An embedded file that rejects a configuration reports the folder.
   const std::string place = file.starts_with(builtInWord) ? configPath(folder) + ": " : "";
-  // Keys and names are any text, and a message is one line.
+  // Keys and names may be any text, but a message is one line.
   return inputError(place + file + ": " + printable((key.empty() ? "" : key + ": ") + message));
 }
 
-/// One file with what it extends.
+/// Reads one file, merged into the file that it extends.
 Expected<Json> Architecture::readFile(const std::string &name) const {
   const BuiltInArchitecture *found = findBuiltIn(name);
   if (!found)
@@ -218,7 +218,7 @@ Status Architecture::check() const {
   return {};
 }
 
-/// The file's head for the name of the class that the folder was saved from.
+/// Merges the head for the class name with which the folder was saved.
 Status Architecture::selectHead() {
   Json heads = document.value("heads", Json::object()), named = document.value("head", Json());
   if (!named.is_null() && (!named.is_string() || !heads.contains(named.get<std::string>())))
@@ -239,7 +239,7 @@ Status Architecture::selectHead() {
   if (const Json same = section(document, "same-heads").value(wanted, Json());
       same.is_string() && !heads.contains(wanted))
     wanted = same.get<std::string>();
-  if (!heads.contains(wanted) || heads[wanted].is_null()) { // null: what the base has is not here
+  if (!heads.contains(wanted) || heads[wanted].is_null()) { // null removes a head of the base
     missing = wanted;
     return {};
   }
@@ -254,7 +254,8 @@ Status Architecture::selectHead() {
   return check();
 }
 
-/// Of a file of several models the one that is wanted, over what it extends.
+/// Selects the wanted part of a file with several models and merges it into the file that it
+/// extends.
 Status Architecture::selectPart(const std::string &wanted) {
   const Json parts = document.is_object() ? document.value("parts", Json()) : Json();
   if (parts.is_null())
@@ -299,14 +300,14 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
                                           "; a file heddle.json in the folder can describe it");
   auto name = type.get<std::string>();
   Json document = HEDDLE_TRY(reader.readFile(name));
-  document.erase("extends"); // which is merged
+  document.erase("extends"); // already merged
   return fromJson(std::move(document), std::string(builtInWord) + name, folder, std::move(config),
                   part);
 }
 
 void Architecture::complete(Json &config) {
   for (auto &[key, value] : config.items())
-    // The padding of RoBERTa counts positions, from 0 on where it is -1.
+    // RoBERTa numbers positions from pad_token_id + 1, so -1 is valid there: they begin at 0.
     if (llvm::StringRef(key).ends_with("_token_id") && key != "pad_token_id" && value == -1)
       value = nullptr;
   constexpr int64_t mostClasses = 1 << 20;
@@ -319,7 +320,7 @@ void Architecture::complete(Json &config) {
   config["id2label"] = std::move(names);
 }
 
-/// What the family says of rotary positions counts too, so this is not a matter of the folder alone.
+/// The family affects rotary positions too, so `complete` alone cannot normalise them.
 void Architecture::completeConfig() {
   complete(config);
   const Json &keys = section(document, "config");
@@ -343,7 +344,7 @@ Expected<Architecture> Architecture::fromJson(Json document, const std::string &
   Architecture made(folder, std::move(config));
   made.file = file;
   made.document = std::move(document);
-  Json own; // recipes that somebody wrote for this folder
+  Json own; // recipes written for this folder
   if (made.document.is_object() && !file.starts_with(builtInWord))
     own = made.document.value("tensors", Json());
   if (made.document.is_object() && made.document.contains("extends")) {

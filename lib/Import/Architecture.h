@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An architecture file (lib/Import/architectures/MODEL_TYPE.json, or heddle.json in
-// the folder) says how a configuration becomes a model description, and from which
-// tensors of the checkpoint each tensor of the description is made. docs/architectures.md
-// describes its keys. Nothing below Import knows of architectures.
+// An architecture file (lib/Import/architectures/MODEL_TYPE.json, or heddle.json in the folder)
+// maps a configuration to a model description and tensors of the checkpoint to tensors of the
+// description. docs/architectures.md describes its keys. Only Import knows architectures.
 #pragma once
 
 #include "ConfigExpression.h"
@@ -19,76 +18,78 @@
 
 namespace heddle {
 
-/// The architecture files that are built in: `model_type` and text.
+/// An architecture file that is embedded in the library: `model_type` and JSON text.
 struct BuiltInArchitecture {
   std::string_view name, text;
 };
 std::span<const BuiltInArchitecture> builtInArchitectures();
 
-/// The file of a folder that describes its architecture.
+/// Name of the architecture file inside a model's folder.
 inline constexpr std::string_view architectureFile = "heddle.json";
 
+/// One architecture file, applied to one configuration.
 class Architecture {
 public:
-  /// The file of `folder`'s model: heddle.json in it, else the built-in one of `model_type`. `config`
-  /// is config.json of the folder, `part` one of the file's `parts`; empty: the first.
+  /// Loads heddle.json of `folder`, or else the embedded file for `model_type`. `config` is
+  /// config.json of the folder. `part` is one of the file's `parts`; empty selects the first.
   static Expected<Architecture> load(const std::string &folder, Json config,
                                      const std::string &part = {});
-  /// The same of a document at hand; errors are those of a file `file`.
+  /// As `load`, from a parsed document; errors name `file`.
   static Expected<Architecture> fromJson(Json document, const std::string &file,
                                          const std::string &folder, Json config,
                                          const std::string &part = {});
 
-  /// Whether a name matches a pattern of `*` (any text), `?` and `[…]`.
+  /// Returns whether `name` matches a glob pattern: `*` (any text), `?` and `[…]`.
   static bool matches(std::string_view pattern, std::string_view name);
-  /// What config.json of the model in a GGUF file would say, by the section `gguf` of the architecture
-  /// file that names the file's architecture. `load` takes it with the file's path as its folder.
+  /// Converts the metadata of a GGUF file to the equivalent config.json. The section `gguf` of the
+  /// architecture file for the file's architecture defines the mapping. Pass the result to `load`,
+  /// with the file's path as the folder.
   static Expected<Json> ggufConfig(const Gguf &file);
-  /// A configuration as Transformers completes it: -1 is no token, and a number of classes names
-  /// them.
+  /// Completes a configuration as Transformers does: -1 means no token, and a number of classes
+  /// gives them default names.
   static void complete(Json &config);
-  /// Whether `value` fits the key `name` of a configuration: sizes of tables, of rows, of heads and of
-  /// layers are integers of at least 1.
+  /// Returns whether `value` is valid for the configuration key `name`: sizes of tables, rows,
+  /// heads and layers must be integers of at least 1.
   static bool fits(const std::string &name, const Json &value);
 
-  /// The model description of the configuration, without `weights`.
+  /// Model description of the configuration, without `weights`.
   Expected<Json> description();
-  /// Generation settings of config.json, by Transformers' names, that the architecture has values of
-  /// its own for. They count where the folder has no generation_config.json.
+  /// Generation settings that the architecture defines, under their Transformers names. They apply
+  /// if the folder has no generation_config.json.
   Expected<Json> generation();
-  /// Whether the output matrix is the table of tokens is the checkpoint's matter where it has both:
-  /// changes `classifier.tied` of the description where they differ. Where it has one of the two,
-  /// that one is both.
+  /// Lets the checkpoint decide whether the output matrix is the token table. If it has both and
+  /// they differ, `classifier.tied` of the description becomes false. If it has only one, both use
+  /// it.
   Status decideTies(const WeightSource &checkpoint, Json &description,
                     std::vector<std::string> &warnings);
   /// The head whose tensors the checkpoint has, for a configuration without `architectures`; empty:
   /// none.
   Expected<std::string> headOf(const WeightSource &checkpoint);
-  /// The view of the checkpoint that is tensor `name` of the description.
+  /// View of the checkpoint that gives tensor `name` of the description.
   Expected<TensorViewRef> tensor(const TensorInfo &wanted, const WeightSource &checkpoint);
-  /// Whether a tensor of the checkpoint is known and not needed.
+  /// Returns whether a tensor of the checkpoint is known to be unneeded.
   bool ignores(std::string_view tensor);
-  /// Keys of the configuration that nothing reads and that are not known to be harmless.
+  /// Configuration keys that nothing reads and that are not known to be harmless.
   std::vector<std::string> unreadKeys() const;
-  /// Recipes of the folder's own heddle.json that no tensor took, quoted, and what stands in front
-  /// of them. Known once all tensors are made.
+  /// Recipes of the folder's own heddle.json that no tensor used, quoted, with the recipe that took
+  /// precedence. Call it after all tensors are made.
   std::vector<std::string> unreadRecipes() const;
-  /// `error` of a key of the description, with the place in the file that gave the key its value.
-  /// `path` is that of config.json, with which the error begins.
+  /// Adds to an error about a description key the place in the architecture file that set the key.
+  /// `path` is the path of config.json with which the error begins.
   Error ofDescription(Error error, const std::string &path) const;
 
-  /// The head that the model has, of the file's heads; empty: none.
+  /// Head of the model, by its name in the file; empty: none.
   const std::string &head() const { return headName; }
-  /// The head that the folder was saved with and the file does not have; empty: there is none.
+  /// Head with which the folder was saved and that the file lacks; empty: none.
   const std::string &missingHead() const { return missing; }
-  /// The parts of the folder that this is not, listed; empty: there are none.
+  /// The other parts of the folder as a list; empty: none.
   const std::string &otherParts() const { return others; }
-  /// Keys of the configuration that say two things, of which one is taken, and keys of rotary
-  /// positions that are not read.
+  /// Configuration keys with conflicting values, of which one is used, and keys of rotary positions
+  /// that are not read.
   const std::vector<std::string> &notes() const { return disagreements; }
-  /// The value of a name: a key of the configuration, a bound name, or a table.
+  /// Value of a name: a configuration key, a bound name or a table.
   Expected<Json> value(const std::string &name);
-  /// Checkpoint tensors that were read.
+  /// Names of checkpoint tensors that were read.
   const std::set<std::string, std::less<>> &tensorsRead() const { return read; }
   const std::string &path() const { return file; }
 
@@ -96,15 +97,15 @@ private:
   Architecture(std::string folder, Json config)
       : folder(std::move(folder)), config(std::move(config)) {}
 
-  /// What the name of a built-in file begins with in messages.
+  /// Prefix of the names of embedded files in messages.
   static constexpr std::string_view builtInWord = "architecture ";
 
-  /// The file of tables and lists that architectures share.
+  /// Tables and lists that architectures share.
   static const Json &common();
   static Json notBuilt(const Json &type);
-  /// The object under a key; an empty one where there is none.
+  /// Object under a key, or an empty object.
   static const Json &section(const Json &document, const char *key);
-  /// What is wrong with the keys of `object`; empty if all are among `allowed`.
+  /// Describes an unknown key of `object`; empty if all keys are `allowed`.
   static std::string unknownKey(const Json &object,
                                 std::initializer_list<std::string_view> allowed);
   Expected<Json> readFile(const std::string &name) const;
@@ -160,18 +161,20 @@ private:
 
   std::string folder, file, headName, missing, others;
   std::vector<std::string> disagreements;
-  Json config, root; ///< the object under `config-at`, and that of the folder
+  Json config, root; ///< the object under `config-at`, and the whole config.json
   Json document;
   std::map<std::string, Json, std::less<>> bound; ///< layer, stack, prefixes, tables
-  std::map<std::string, Json, std::less<>> known; ///< values of configuration keys
-  std::set<std::string, std::less<>> computing;   ///< keys whose default is being computed
+  std::map<std::string, Json, std::less<>> known; ///< computed values of configuration keys
+  std::set<std::string, std::less<>> computing; ///< keys whose default is being computed, to detect
+                                                ///< cycles
   std::set<std::string, std::less<>> read;
-  /// Recipes of heddle.json itself that no tensor took yet, each with the recipe that was taken
-  /// in its place.
+  /// Recipes of heddle.json itself that no tensor has used yet, each with the recipe that took
+  /// precedence.
   std::map<std::string, std::string, std::less<>> unreadOwn;
-  int64_t made = 0; ///< values computed so far
+  int64_t made = 0; ///< number of values computed so far
   bool prefixesChosen = false;
-  bool isLoose = false; ///< `ties` of the file: the configuration does not say what is tied
+  bool isLoose = false; ///< the file sets `ties`: the configuration does not tell whether matrices
+                        ///< are tied
 };
 
 } // namespace heddle

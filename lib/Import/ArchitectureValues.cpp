@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of Architecture.h behind the merged file: keys of the configuration, and
-// the description that is made of them, key by key as it is asked for.
+// Evaluates a merged architecture file: keys of the configuration, on demand, and the model
+// description made from them.
 
 #include "Architecture.h"
 
@@ -23,7 +23,7 @@
 
 using namespace heddle;
 
-/// The value at a path like "rope_parameters.rope_theta"; null pointer: there is none.
+/// Value at a path like "rope_parameters.rope_theta"; null pointer if absent.
 static const Json *at(const Json &object, llvm::StringRef path) {
   const Json *value = &object;
   while (!path.empty()) {
@@ -71,7 +71,7 @@ Expected<Json> Architecture::configValue(const std::string &name, const Json &en
   for (const std::string &place : places)
     if (const Json *found = place.starts_with('/') ? at(root, llvm::StringRef(place).substr(1))
                                                    : at(config, place)) {
-      // Refused here: errors of what is computed from it would name other keys.
+      // Check the size here: later errors would name other keys.
       if (!found->is_null() && !fits(name, *found))
         return inputError(configPath(folder) + ": " + printable(place) +
                           ": expected an integer of at least 1, found " + shown(*found));
@@ -86,8 +86,8 @@ Expected<Json> Architecture::configValue(const std::string &name, const Json &en
   return inputError("expected the key " + quotedText(name) + " in config.json, found none");
 }
 
-/// The value of an expression at `key`. An error in the value of one of its names, which tells its own
-/// place, stays as it is.
+/// Computes an expression at `key`. An error in the value of a name already has its place and is
+/// returned unchanged.
 template <typename Made>
 Expected<Made> Architecture::computed(Expected<Made> (*compute)(std::string_view,
                                                                 const ConfigNames &),
@@ -108,7 +108,7 @@ Expected<std::string> Architecture::expanded(const std::string &text, const std:
   return computed(expandConfig, text, key);
 }
 
-/// One entry for each of a number of layers; equal ones that say nothing are the number alone.
+/// Makes one entry per layer; if all entries are empty, the result is the number of layers.
 Expected<Json> Architecture::each(const Json &json, const std::string &key) {
   int64_t count = HEDDLE_TRY(integer(json["each"], key + ".each"));
   if (count < 1 || count > 4096)
@@ -123,12 +123,12 @@ Expected<Json> Architecture::each(const Json &json, const std::string &key) {
   }
   if (outer.is_null())
     bound.erase("layer");
-  else // a list of the configuration that a layer of another list asks for
+  else // nested: a layer of an outer list needs this list
     bound["layer"] = std::move(outer);
   return empty ? Json(count) : list;
 }
 
-/// The side of an `if` that its condition chooses, as it is written; discarded where there is none.
+/// Selects the side of an `if` without evaluating it; discarded if the side is absent.
 Expected<Json> Architecture::branch(const Json &json, const std::string &key) {
   if (!json["if"].is_string())
     return error(key + ".if", "expected an expression, found " + shown(json["if"]));
@@ -138,9 +138,9 @@ Expected<Json> Architecture::branch(const Json &json, const std::string &key) {
   return json.value(holds.get<bool>() ? "then" : "else", Json(Json::value_t::discarded));
 }
 
-/// A value of the file with its expressions computed; discarded where an `if` leaves it out.
+/// Evaluates all expressions of a value; discarded if an `if` selects nothing.
 Expected<Json> Architecture::evaluated(const Json &json, const std::string &key) {
-  constexpr int64_t mostValues = 1 << 17; // lists of lists of layers would take forever
+  constexpr int64_t mostValues = 1 << 17; // bounds nested lists of layers
   if (++made > mostValues)
     return error(key, "expected at most " + std::to_string(mostValues) + " values, found more");
   if (json.is_string()) {
@@ -181,9 +181,9 @@ Expected<int64_t> Architecture::integer(const Json &json, const std::string &key
 
 Status Architecture::checkRequirements() {
   for (const auto &[condition, message] : section(document, "require").items()) {
-    if (message.is_null()) // what the base requires is not required here
+    if (message.is_null()) // null removes a requirement of the base
       continue;
-    std::vector<std::string> found; // values of the keys that the condition asks for
+    std::vector<std::string> found; // values of the configuration keys in the condition
     auto asked = [&](const std::string &name) {
       Expected<Json> made = value(name);
       if (made && section(document, "config").contains(name))
@@ -205,7 +205,7 @@ Status Architecture::checkRequirements() {
 
 Expected<Json> Architecture::description() {
   Json made = HEDDLE_TRY(evaluated(document["model"], "model"));
-  for (const char *side : {"source", "target"}) // no token pads: commands tell the lengths of texts
+  for (const char *side : {"source", "target"}) // no padding token: commands pass lengths
     if (made.contains(side) && made[side].is_object() && made[side].value("padding", Json()) == -1)
       made[side]["padding"] = 0;
   return made;
@@ -243,8 +243,8 @@ std::vector<std::string> Architecture::unreadRecipes() const {
   return texts;
 }
 
-/// Appends the paths of values that nothing reads. A value is read where its own path is in `used`;
-/// where only paths below it are, each of its keys is looked at.
+/// Appends the paths of unread values. A value is read if its path is in `used`. If only paths
+/// below it are, its keys are checked one by one.
 static void addUnread(const Json &value, const std::string &path,
                       const std::set<std::string, std::less<>> &used,
                       llvm::function_ref<bool(const std::string &, const Json &)> changesNothing,
@@ -271,7 +271,7 @@ std::vector<std::string> Architecture::unreadKeys() const {
   const Json &harmless = common()["harmless"];
   const Json &values = section(common(), "harmless-values");
   auto changesNothing = [&](const std::string &key, const Json &value) {
-    // Not is_contained: it would ask the list's own contains(), which takes keys.
+    // llvm::is_contained would call Json::contains, which looks up keys.
     if (values.contains(key) && std::ranges::find(values[key], value) != std::end(values[key]))
       return true;
     return llvm::any_of(harmless, [&](const Json &pattern) {

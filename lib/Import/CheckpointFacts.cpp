@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of Architecture.h that asks the tensors of a checkpoint: the prefix of their
-// names, whether the output matrix is the table of tokens, and which head there is where
-// the configuration does not say it.
+// Derives facts from the tensors of a checkpoint: the prefix of their names, whether the output
+// matrix is the token table, and the head if the configuration does not name it.
 #include "Architecture.h"
 
 #include "Schema.h"
@@ -22,7 +21,7 @@ using namespace heddle;
 
 //===- Prefixes ------------------------------------------------------------===//
 
-/// The first name of a recipe.
+/// Name of the first tensor in a recipe.
 static const std::string *firstName(const Json &recipe) {
   if (recipe.is_string())
     return recipe.get_ptr<const std::string *>();
@@ -32,7 +31,8 @@ static const std::string *firstName(const Json &recipe) {
   return recipe.is_array() && !recipe.empty() ? firstName(recipe[0]) : nullptr;
 }
 
-/// The names of tensors that begin with the mark of a prefix, without it and for the first layer.
+/// Tensor names of recipes that begin with the mark of a prefix, without the mark and for the first
+/// layer.
 Expected<std::vector<std::string>> Architecture::namesAfter(const std::string &mark,
                                                             const std::string &key) {
   std::vector<std::string> names;
@@ -51,8 +51,8 @@ Expected<std::vector<std::string>> Architecture::namesAfter(const std::string &m
   return names;
 }
 
-/// The prefix under which the checkpoint has most of the names. The first of equal prefixes counts.
-/// None: the checkpoint has no name under any prefix.
+/// The prefix under which the checkpoint has the most names; the first one wins a tie. Returns none
+/// if the checkpoint has no name under any prefix.
 static std::optional<std::string> bestPrefix(llvm::ArrayRef<std::string> prefixes,
                                              llvm::ArrayRef<std::string> names,
                                              const WeightSource &checkpoint) {
@@ -69,8 +69,8 @@ static std::optional<std::string> bestPrefix(llvm::ArrayRef<std::string> prefixe
   return best;
 }
 
-/// The prefixes of the checkpoint's tensors that end with one of the names: a class of Transformers
-/// may have had another name for its base.
+/// Prefixes of the checkpoint's tensors whose names end with one of `names`. Older versions of a
+/// Transformers class may have named its base model differently.
 static std::vector<std::string> foundPrefixes(llvm::ArrayRef<std::string> names,
                                               const WeightSource &checkpoint) {
   std::vector<std::string> prefixes;
@@ -82,7 +82,7 @@ static std::vector<std::string> foundPrefixes(llvm::ArrayRef<std::string> names,
   return prefixes;
 }
 
-/// Binds each prefix to the alternative under which the checkpoint has its tensors.
+/// Binds each prefix to the alternative under which the checkpoint stores its tensors.
 Status Architecture::choosePrefixes(const WeightSource &checkpoint) {
   if (std::exchange(prefixesChosen, true))
     return {};
@@ -104,8 +104,8 @@ Status Architecture::choosePrefixes(const WeightSource &checkpoint) {
 
 //===- Tied matrices -------------------------------------------------------===//
 
-/// The index of the tensor that a recipe of one name takes. -1: the checkpoint lacks the tensor, or the
-/// recipe changes its numbers.
+/// Index of the tensor that a recipe of plain names reads. -1 if the checkpoint lacks it or the
+/// recipe changes its values.
 Expected<int> Architecture::storedAs(const std::string &key, const WeightSource &checkpoint) {
   if (!document["tensors"].contains(key))
     return -1;
@@ -119,7 +119,7 @@ Expected<int> Architecture::storedAs(const std::string &key, const WeightSource 
   return -1;
 }
 
-/// Whether two tensors hold the same numbers.
+/// Compares two tensors bit by bit.
 static Expected<bool> areEqual(const WeightSource &checkpoint, int first, int second) {
   const std::vector<TensorInfo> &tensors = checkpoint.tensors();
   if (tensors[first].shape != tensors[second].shape)
@@ -164,7 +164,7 @@ Status Architecture::decideTies(const WeightSource &checkpoint, Json &descriptio
     return {};
   }
   read.insert(name);
-  // A checkpoint may keep one tensor of several that are tied, whichever it is.
+  // A checkpoint may store any one of several tied tensors.
   for (const char *side : sides)
     if (document["tensors"].contains(side) && HEDDLE_TRY(storedAs(side, checkpoint)) < 0)
       document["tensors"][side] = document["tensors"][head];
@@ -193,7 +193,7 @@ Expected<std::string> Architecture::headOf(const WeightSource &checkpoint) {
         return std::string(word);
     }
   }
-  // A decoder whose output matrix is its table of tokens has no tensor of its own.
+  // A decoder that ties its output matrix to the token table stores no tensor for its head.
   for (const char *word : {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration"})
     if (heads.contains(word) && heads[word].is_object())
       return std::string(word);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Precedence climbing that computes as it reads. A side that does not decide is
-// parsed with `skipping` set: its syntax counts, its values do not.
+// A precedence-climbing parser that evaluates while it parses. An operand that short-circuiting
+// skips is parsed with `skipping` set: its syntax is checked, its value ignored.
 
 #include "ConfigExpression.h"
 
@@ -25,9 +25,9 @@ using namespace heddle;
 namespace {
 struct Operator {
   llvm::StringLiteral word;
-  int level; ///< a higher one binds more tightly
+  int level; ///< higher levels bind more tightly
 };
-constexpr double exact = 9007199254740992.0; ///< doubles hold all integers up to it
+constexpr double exact = 9007199254740992.0; ///< doubles represent all integers up to this one
 constexpr int disjunction = 1, conjunction = 2, comparison = 3, product = 5;
 constexpr Operator operators[] = {{"||", disjunction},
                                   {"&&", conjunction},
@@ -72,7 +72,7 @@ private:
     in.skip();
     return in.place();
   }
-  /// Reports a value of the wrong kind, unless it does not count.
+  /// Reports a value of the wrong kind, unless it is skipped.
   bool expect(bool holds, const char *what, const Json &found, size_t where) {
     if (!holds && !skipping)
       in.report(std::string("expected ") + what + ", found " + shown(found), where);
@@ -107,8 +107,8 @@ Json Evaluator::choice() {
   return first ? yes : no;
 }
 
-/// Operands joined by operators of a level of at least `least`, from left to right; comparisons do
-/// not follow each other.
+/// Parses a left-associative chain of operators with a level of at least `least`; comparisons do
+/// not associate.
 Json Evaluator::chain(int least) {
   size_t where = here();
   Json left = unary();
@@ -161,7 +161,7 @@ Json Evaluator::arithmetic(llvm::StringRef word, const Json &x, const Json &y, s
                   : word == "min" ? std::min(a, b)
                   : word == "max" ? std::max(a, b)
                                   : std::pow(a, b);
-  // Integers stay integers as far as a double holds them exactly.
+  // Integer results must be exact in a double.
   bool whole = x.is_number_integer() && y.is_number_integer() && result == std::floor(result);
   if (!std::isfinite(result) || (whole && std::abs(result) > exact)) {
     in.report("expected a result that is finite and below 2^53, found " + formatted("%g", result),
@@ -197,7 +197,7 @@ Json Evaluator::value() {
   if (in.atNumber()) {
     bool isReal = false;
     double number = in.number(isReal);
-    if (in.failed()) // the number may be of any size
+    if (in.failed()) // the number may be out of range
       return {};
     return isReal ? Json(number) : Json(static_cast<int64_t>(number));
   }
@@ -209,7 +209,7 @@ Json Evaluator::value() {
   return {};
 }
 
-/// `list[index]` or `object['key']`, behind the bracket.
+/// Parses the rest of `list[index]` or `object['key']` after the bracket.
 Json Evaluator::element(const Json &list) {
   size_t where = here();
   Json index = choice();
@@ -254,14 +254,15 @@ Json Evaluator::named() {
   return std::move(*value);
 }
 
-/// Whether a list has an element, or a text a part.
+/// Returns whether a list contains an element, or a text a substring.
 Json Evaluator::holds(const Json &x, const Json &y, size_t where) {
   if (x.is_string() && expect(y.is_string(), "a text in a text", y, where))
     return x.get_ref<const std::string &>().find(y.get_ref<const std::string &>()) !=
            std::string::npos;
   if (!expect(x.is_array(), "a list or a text", x, where))
     return {};
-  return llvm::any_of(x, [&](const Json &element) { return element == y; }); // no object's keys
+  return llvm::any_of(x, [&](const Json &element) { return element == y; }); // Json::contains looks
+                                                                             // up keys
 }
 
 Json Evaluator::call(const std::string &word, size_t where) {
@@ -304,7 +305,7 @@ Expected<Json> heddle::evaluateConfig(std::string_view text, const ConfigNames &
   Expected<Json> value = Evaluator(text, names).run();
   if (value)
     return value;
-  // Of a data file the key tells the place: the message is one line, without the text and a caret.
+  // The key of the data file names the place, so the text with its caret is cut.
   const std::string message = value.takeError().message;
   return inputError(message.substr(0, message.find('\n')));
 }

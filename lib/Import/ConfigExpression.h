@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of architecture files (docs/architectures.md) are computed from a model's
-// configuration:
+// Computes values of architecture files (docs/architectures.md) from a model's configuration. The
+// grammar:
 //
 //   choice  := or ['?' choice ':' choice]
 //   or      := and ('||' and)*           and := compare ('&&' compare)*
@@ -15,9 +15,9 @@
 //            | ('min' | 'max' | 'pow') '(' choice ',' choice ')'
 //            | ('abs' | 'sqrt' | 'int' | 'count') '(' choice ')'
 //
-// Values are JSON's. A quotient of integers is an integer where it is exact, '%' is floored, `int`
-// rounds towards 0, `count` is the number of elements of a list or an object. '&&', '||' and '?:'
-// leave out the side that does not decide, so `x != null && x > 3` is safe.
+// Values are JSON values. A quotient of integers is an integer if it is exact, '%' is floored,
+// `int` rounds towards 0, and `count` is the number of elements of a list or an object. '&&', '||'
+// and '?:' short-circuit, so `x != null && x > 3` is safe.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -32,13 +32,14 @@ namespace heddle {
 
 using Json = nlohmann::ordered_json;
 
-/// The value of a name, or an error that says what is wrong with it.
+/// Looks up the value of a name, or returns an error.
 using ConfigNames = std::function<Expected<Json>(const std::string &name)>;
 
-/// The value of `text`. A parse error shows the place with a caret.
+/// Evaluates `text`. A parse error marks the place with a caret.
 Expected<Json> evaluateConfig(std::string_view text, const ConfigNames &names);
 
-/// `text` with each `{expression}` replaced by its value; numbers that are whole have no fraction.
+/// Replaces each `{expression}` in `text` by its value; integral numbers are printed without a
+/// fraction.
 Expected<std::string> expandConfig(std::string_view text, const ConfigNames &names);
 
 } // namespace heddle

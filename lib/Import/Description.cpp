@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of a description that travels with the artifact: what text commands
-// need to know.
+// Facts that text commands need; they are stored in the artifact.
 
 #include "Description.h"
 
@@ -66,12 +65,12 @@ bool Description::sourceMayBePadded() const {
 bool Description::crossHidesPadding() const {
   return llvm::all_of(decoder->layers, [](const LayerDescription &layer) {
     return countsSource(layer.crossMask) && layer.crossMask->conjunction &&
-           !layer.cross.hiddenScore; // hidden keys count there
+           !layer.cross.hiddenScore; // hidden keys still get a share of attention
   });
 }
 
-/// Whether a mask or score rule says the same of a text alone and among others in one row: nothing
-/// is given for each row or pair, and lengths, which count nothing there, only narrow it.
+/// Returns whether a mask or score rule treats a text alone and inside a packed row alike. Inputs
+/// per row or pair do not; lengths do, because packed texts have no padding.
 static bool countsWithinTexts(const MaskExpression &e) {
   using Kind = MaskExpression::Kind;
   return llvm::all_of(e.calls, [&](const MaskCall &call) {
@@ -98,7 +97,7 @@ bool Description::sourceMayBePacked() const {
   if (!encoder || sequenceFirst || !source || source->vectors || source->frames || source->length ||
       (source->file.empty() && source->tokenizer.empty()))
     return false;
-  if (decoder && !crossHidesPadding()) // which reads rows of each text beside padding
+  if (decoder && !crossHidesPadding()) // cross attention would read padding next to each text
     return false;
   return llvm::all_of(encoder->layers, [](const LayerDescription &layer) {
     const AttentionDescription &a = layer.self;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What docs/model-description.md describes, one entry a layer. A field says which
-// key it is; types, bounds and defaults are the schema's.
+// The parsed form of docs/model-description.md, with one entry per layer. Fields name their keys;
+// types, bounds and defaults are in the schema.
 #pragma once
 
 #include "MaskExpression.h"
@@ -16,19 +16,19 @@
 
 namespace heddle {
 
-/// Pictures instead of text: each square of `patch` by `patch` pixels is a row.
+/// An image as the source: each patch of `patch` x `patch` pixels is a row.
 struct ImageDescription {
   int64_t channels, height, width, patch;
-  int64_t classTokens; ///< learned rows before those of the patches
+  int64_t classTokens; ///< learned rows that precede the patches
   int64_t rows() const { return height / patch * (width / patch) + classTokens; }
 };
 
-/// Frames of sound instead of text: convolutions over them, one behind the other, give the rows.
+/// Audio frames as the source: a chain of convolutions gives the rows.
 struct FramesDescription {
   struct Convolution {
     Keys in;
     int64_t size = in.get<int64_t>("size"), stride = in.get<int64_t>("stride");
-    std::string activation = in.get<std::string>("activation"); ///< or none
+    std::string activation = in.get<std::string>("activation"); ///< empty: none
   };
   int64_t channels, frames;
   std::vector<Convolution> convolutions;
@@ -40,51 +40,51 @@ struct FramesDescription {
   }
 };
 
-/// Source or target.
+/// The source or the target of a model.
 struct SideDescription {
   Keys in;
-  bool vectors = in.isNull("vocabulary"); ///< or an image: no ids come in
+  bool vectors = in.isNull("vocabulary"); ///< the input is vectors or an image, not ids
   std::optional<ImageDescription> image;
   std::optional<FramesDescription> frames;
-  /// The vocabulary as the description names it; empty: a size without text.
+  /// Vocabulary file as the description names it; empty if only a size is given.
   std::string file = in.get<std::string>("vocabulary");
   std::string
-      tokenizer; ///< member with a tokenizer.json that stands in the vocabulary's place; or empty
-  std::string chatTemplate; ///< member with how messages become one text; or empty
-  std::string preprocessor; ///< member with a preprocessor_config.json, for images; or empty
-  std::string logMel;       ///< the same for frames of sound
-  int64_t size = in.get<int64_t>("vocabulary"); ///< tokens
+      tokenizer; ///< member with the tokenizer.json that replaces the vocabulary file; or empty
+  std::string chatTemplate; ///< member with the chat template; or empty
+  std::string preprocessor; ///< member with a preprocessor_config.json for images; or empty
+  std::string logMel;       ///< member with a preprocessor_config.json for audio; or empty
+  int64_t size = in.get<int64_t>("vocabulary"); ///< number of tokens
   int64_t padding = in.get<int64_t>("padding");
   std::optional<int64_t> unknown = in.maybe<int64_t>("unknown"), start = in.maybe<int64_t>("start");
   std::vector<int64_t> ends = in.numbers("end");
   bool add = in.get<bool>("add");
   std::string split = in.get<std::string>("split"), tooLong = in.get<std::string>("too-long");
   std::optional<int64_t> length = in.maybe<int64_t>("length");
-  std::optional<int64_t> most; ///< of the source: rows that have positions, where they are learned
+  std::optional<int64_t> most; ///< source: maximum number of rows, if positions limit it
   int64_t limit = in.get<int64_t>("limit");
-  Keys generation = in.object("generation"); ///< of the target
-  /// How many rows there always are; none: each call says it.
+  Keys generation = in.object("generation"); ///< target only
+  /// The fixed number of rows; none if it varies between calls.
   std::optional<int64_t> rows() const {
     return image    ? std::optional(image->rows())
            : frames ? std::optional(frames->rows())
                     : std::nullopt;
   }
-  /// What an error calls a source of so many rows.
+  /// Name of a source with fixed rows in errors.
   const char *whole() const { return image ? "image" : "frames"; }
 };
 
 struct NormDescription {
   Keys in;
   bool rms = in.is("kind", "rms");
-  bool root = in.get<bool>("root"); ///< false: divided by variance + epsilon itself
+  bool root = in.get<bool>("root"); ///< false: divides by variance + epsilon, without a square root
   double epsilon = in.get<double>("epsilon");
 };
 
 enum class ReturnWeights { None, Heads, Average };
 
 struct AttentionDescription {
-  Keys in, own;      ///< `own`: cross attention does not inherit score-bias and sinks
-  int64_t model = 0; ///< size
+  Keys in, own; ///< `own`: keys for score-bias and sinks, which cross attention does not inherit
+  int64_t model = 0; ///< features
   int64_t heads = in.get<int64_t>("heads", 1);
   int64_t keyValueHeads = in.get<int64_t>("key-value-heads", heads);
   int64_t headSize = in.get<int64_t>("head-size", std::max<int64_t>(model / heads, 1));
@@ -93,9 +93,9 @@ struct AttentionDescription {
   Keys biases = in.object("bias");
   bool queryBias = biases.get<bool>("query"), keyBias = biases.get<bool>("key");
   bool valueBias = biases.get<bool>("value"), outputBias = biases.get<bool>("output");
-  std::string activation = in.get<std::string>("activation"); ///< of query, key and value; or none
+  std::string activation = in.get<std::string>("activation"); ///< of query, key, value; or none
   bool outputProjection = in.get<bool>("output-projection");
-  /// A further matrix a head behind each projection.
+  /// Each head has a further matrix after each projection.
   bool perHeadProjection = in.get<bool>("per-head-projection");
   ReturnWeights returnWeights = in.is("return-weights", "heads")     ? ReturnWeights::Heads
                                 : in.is("return-weights", "average") ? ReturnWeights::Average
@@ -112,10 +112,10 @@ struct FfnDescription {
   int64_t size = in.get<int64_t>("size");
   std::string activation = in.get<std::string>("activation");
   bool bias = in.get<bool>("bias");
-  bool convolution = in.is("as", "conv1x1"); ///< the weights are convolutions of kernel size 1
+  bool convolution = in.is("as", "conv1x1"); ///< weights are stored as 1x1 convolutions
 };
 
-/// Where the norm of a sub-layer stands: norm(x + f(x)), x + f(norm(x)), x + norm(f(norm(x))),
+/// Placement of a sub-layer's norm: norm(x + f(x)), x + f(norm(x)), x + norm(f(norm(x))), or
 /// x + norm(f(x)).
 enum class NormPlace { Post, Pre, Both, Output };
 
@@ -125,17 +125,17 @@ struct PositionDescription {
   double scale = in.get<double>("scale");
   int64_t length = in.get<int64_t>("length"); ///< rows of a learned table
   double base = in.get<double>("base"), fraction = in.get<double>("fraction");
-  double factor = 1; ///< that positions are divided by
-  /// Of another scaling the angle of each pair a position, and what multiplies cosines and sines.
+  double factor = 1; ///< divisor of positions
+  /// For other scalings: the angle of each pair per position, and the factor of cosines and sines.
   std::vector<double> frequencies;
   double magnitude = 1;
-  int64_t rotatedRows = 0; ///< of a sequence at most, for which the frequencies are; 0: any number
+  int64_t rotatedRows = 0; ///< longest sequence for which the frequencies are valid; 0: unlimited
   bool learned() const { return kind == "learned"; }
-  /// Queries and keys are rotated; nothing is added to rows.
+  /// Returns whether queries and keys are rotated, instead of adding positions to rows.
   bool rotary() const { return kind == "rotary"; }
 };
 
-/// Whether a mask asks for lengths(source).
+/// Returns whether a mask uses lengths(source).
 bool countsSource(const std::optional<MaskExpression> &mask);
 
 struct LayerDescription {
@@ -144,11 +144,11 @@ struct LayerDescription {
   NormPlace place = NormPlace::Post;
   bool parallel = false; ///< the feed-forward block reads what attention reads
   std::optional<NormDescription> selfNorm, crossNorm, ffnNorm; ///< none: no norm
-  PositionDescription position;                                ///< none unless rotary
+  PositionDescription position;                                ///< rotary only, else empty
   std::optional<MaskExpression> mask, crossMask;
 };
 
-/// A linear layer behind the pooling, or without one each row divided by its length.
+/// A linear layer after the pooling, or, without `dense`, normalisation of each row to length 1.
 struct OutputStage {
   std::optional<Keys> dense;
 };
@@ -159,31 +159,31 @@ struct StackDescription {
   Keys embedding = in.object("embedding");
   double embeddingScale = embedding.get<double>("scale");
   bool zeroPaddingRow = embedding.is("padding-row", "zero");
-  int64_t types = embedding.get<int64_t>("types"); ///< kinds of segments, 0: none
-  int64_t embeddingSize = 0;                       ///< features of the tables' rows
-  bool projects = embedding.gives("projection");   ///< from these to those of the model
+  int64_t types = embedding.get<int64_t>("types"); ///< number of segment types, 0: none
+  int64_t embeddingSize = 0;                       ///< features of the embedding tables
+  bool projects = embedding.gives("projection");   ///< a linear layer to the model's size
   bool projectionBias = embedding.object("projection").get<bool>("bias");
   std::optional<NormDescription> embeddingNorm; ///< after the positions
   PositionDescription position;
   std::optional<NormDescription> norm; ///< after the last layer
-  /// Words of `pool`, side by side; empty: every position is a result
+  /// Poolings whose results are concatenated; empty: every position is a result.
   std::vector<std::string> pool;
-  int64_t pooledSize = 0; ///< features behind these
-  /// In `encode_packed`, `source.parts` says where what is pooled starts, in place of `source.starts`
+  int64_t pooledSize = 0; ///< features after pooling
+  /// In `encode_packed`, `source.parts` gives the starts of the pooled ranges, instead of
+  /// `source.starts`.
   bool poolsParts = false;
   std::vector<OutputStage> output;
-  int64_t outputSize = 0; ///< features behind these
-  /// The input that says where packed documents of the stack's rows start; empty: rows are
-  /// sequences.
+  int64_t outputSize = 0; ///< features after `output`
+  /// Input with the starts of the packed documents in the stack's rows; empty: rows are sequences.
   std::string documents;
 };
 
-/// A layer in front of the classes.
+/// A linear layer before the classes.
 struct HiddenLayerDescription {
   Keys in;
-  int64_t model = 0; ///< size
+  int64_t model = 0; ///< features of its input
   int64_t size = in.get<int64_t>("size", model);
-  std::string activation = in.get<std::string>("activation"); ///< or none
+  std::string activation = in.get<std::string>("activation"); ///< empty: none
   bool bias = in.get<bool>("bias");
   std::optional<NormDescription> norm;
 };
@@ -192,51 +192,51 @@ struct ClassifierDescription {
   Keys in;
   std::optional<HiddenLayerDescription> hidden;
   bool bias = in.get<bool>("bias"), tied = in.get<bool>("tied");
-  bool softmax = in.get<bool>("softmax"), sigmoid = in.get<bool>("sigmoid"); ///< else logits
-  std::optional<double> softcap = in.maybe<double>("softcap");               ///< of the logits
-  bool loss = in.get<bool>("loss");                 ///< there is a function of this name
-  std::vector<std::string> pool = in.words("pool"); ///< of the rows' logits; or none
+  bool softmax = in.get<bool>("softmax"), sigmoid = in.get<bool>("sigmoid"); ///< neither: logits
+  std::optional<double> softcap = in.maybe<double>("softcap"); ///< applied to the logits
+  bool loss = in.get<bool>("loss");                            ///< the model has a function `loss`
+  std::vector<std::string> pool = in.words("pool"); ///< pooling of the rows' logits; or empty
   int64_t size = 0;
-  std::string labels = in.get<std::string>("labels"); ///< file, or empty
+  std::string labels = in.get<std::string>("labels"); ///< file name, or empty
 };
 
 struct Description {
   std::string file;
-  std::shared_ptr<const Json> document; ///< whose keys the parts look up
+  std::shared_ptr<const Json> document; ///< document to which the `Keys` of all parts refer
   Keys in = document ? Keys(*document) : Keys();
   std::string kind = in.get<std::string>("kind");
   int64_t size = in.get<int64_t>("size");
   bool sequenceFirst = in.is("layout", "sequence-first");
-  std::string weightsFile; ///< empty: seeded
+  std::string weightsFile; ///< empty: random weights of a seed
   std::optional<uint64_t> seed;
   std::optional<SideDescription> source, target;
   std::optional<StackDescription> encoder, decoder;
   std::optional<ClassifierDescription> classifier;
-  /// Texts of vocabularies and labels by side: "source.txt", "target.txt", "labels.txt".
+  /// Text of vocabularies and labels by member: "source.txt", "target.txt", "labels.txt".
   std::map<std::string, std::string> texts;
-  /// Every file that was read: the description, vocabularies, labels.
+  /// Paths of all files that were read: the description, vocabularies, labels.
   std::vector<std::string> files;
-  /// What is allowed and hardly meant.
+  /// Warnings: valid but probably unintended.
   std::vector<std::string> warnings;
-  /// Facts of a folder's model for text commands, see FolderTask.h.
+  /// Facts of a folder's model for text commands (FolderTask.h).
   Json task = Json::object();
 
   bool isEncoderDecoder() const { return kind == "encoder-decoder"; }
-  /// Whether texts of different lengths may stand in one batch: every layer of the encoder masks
-  /// what is padding, and cross attention, where there is some, hides it.
+  /// Returns whether a batch may hold texts of different lengths: every encoder layer masks
+  /// padding, and cross attention, if any, hides it.
   bool sourceMayBePadded() const;
-  /// Whether no layer's cross attention sees a source's padding.
+  /// Returns whether no cross attention reads the padding of a source.
   bool crossHidesPadding() const;
-  /// Whether texts may also stand in one row, one after another: the model takes text, and what
-  /// its masks and score rules ask of a pair does not change there. It then has the function
+  /// Returns whether texts may also be packed into one row: the model takes text, and its masks and
+  /// score rules give the same result for a pair there. The model then has the function
   /// `encode_packed`.
   bool sourceMayBePacked() const;
 };
 
-/// Reads the file at `path`; `masks` are NAME=EXPR replacements.
+/// Reads the description at `path`; `masks` are NAME=EXPR replacements.
 Expected<Description> readDescription(const std::string &path,
                                       const std::vector<std::string> &masks);
-/// The same of a value at hand; errors, and files that it names, are those of a file `path`.
+/// As above, from parsed JSON; `path` is the file in errors, and files are relative to it.
 Expected<Description> readDescription(Json json, const std::string &path,
                                       const std::vector<std::string> &masks);
 

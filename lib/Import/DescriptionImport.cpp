@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reader, the builder and the weights in a row.
+// Imports a description: reads it, builds its functions and opens its weights.
 
 #include "DescriptionImport.h"
 
@@ -17,8 +17,9 @@
 
 using namespace heddle;
 
-/// Keys that a mask hides with a score of their own count in `decode`; those ahead of the query do
-/// not exist in `decode_step`. A lower score leaves no share beside any key that counts.
+/// Warns if a mask hides keys with a finite score. Hidden keys after the query get a share of
+/// attention in `decode` and do not exist in `decode_step`. A score of -1e4 or less leaves them no
+/// share.
 static std::string hiddenKeysAhead(const Description &d) {
   constexpr double lowestShare = -1e4;
   if (!d.decoder || !d.decoder->documents.empty())
@@ -33,7 +34,7 @@ static std::string hiddenKeysAhead(const Description &d) {
   return {};
 }
 
-/// A step sees the keys up to its own; `decode` sees all that the mask allows.
+/// Warns if `decode` and `decode_step` see different keys: a step sees no keys after its own.
 static std::string keysAhead(const Description &d) {
   if (!d.decoder || !d.decoder->documents.empty())
     return {};
@@ -42,7 +43,7 @@ static std::string keysAhead(const Description &d) {
     std::string place = d.file + ": decoder." + std::to_string(i) + ": ";
     if (!mask)
       continue;
-    // It is the same in every step, where queries are counted anew.
+    // A constant offset is the same in every step, but steps count queries anew.
     if (llvm::any_of(mask->calls, [](const MaskCall &call) { return call.offset.has_value(); }))
       return place + "mask: an offset that is a number is the same in each call, and decode_step "
                      "counts queries from its own, so decode and decode_step differ";
@@ -53,7 +54,7 @@ static std::string keysAhead(const Description &d) {
   return {};
 }
 
-/// Every attention returns the weights of its heads.
+/// Makes every attention return the weights of its heads.
 static void returnWeights(Description &d) {
   for (auto *stack : {&d.encoder, &d.decoder})
     for (size_t i = 0; *stack && i < (*stack)->layers.size(); ++i)

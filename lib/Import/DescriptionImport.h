@@ -7,13 +7,13 @@
 
 namespace heddle {
 
-/// Reads a description, writes its functions, opens its weights.
+/// Reads a description, builds its functions and opens its weights.
 Expected<ImportedModel> importDescription(const std::string &path, const ImportOptions &options,
                                           mlir::MLIRContext &context);
 
 struct Description;
 
-/// The same of a description at hand, but for its weights.
+/// As above for a parsed description, without opening weights.
 Expected<ImportedModel> importWithoutWeights(Description &description, const ImportOptions &options,
                                              mlir::MLIRContext &context);
 

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the schema does not say: keys that exclude or need each other, and files.
-// The whole model, its sides, its classifier, its weights; the stacks are
-// StackReader's.
+// Checks what the schema cannot express: keys that exclude or require each other, and files. Reads
+// the model, its sides, classifier and weights; StackReader reads the stacks.
 
 #include "Description.h"
 #include "StackReader.h"
@@ -58,9 +57,9 @@ private:
 };
 } // namespace
 
-//===- The model as a whole ----------------------------------------------===//
+//===- Parts -------------------------------------------------------------===//
 
-/// Parts that the kind has not, and those that it needs.
+/// Requires the parts that the kind needs and rejects the others.
 void Reader::checkParts() {
   const std::pair<const char *, const char *> parts[] = {
       {"encoder", "encoder"}, {"decoder", "decoder"}, {"source", "encoder"}, {"target", "decoder"}};
@@ -71,8 +70,8 @@ void Reader::checkParts() {
       errors.expected(key, "no such key in a description of kind " + model.kind, "it");
 }
 
-/// The name of a file in the folder of the description, whose content goes into the compiled model: a
-/// stranger's description must not name one elsewhere.
+/// Returns whether `name` is a file in the folder of the description. File contents are copied into
+/// the compiled model, so an untrusted description must not name files elsewhere.
 static bool isFileName(const std::string &name) {
   constexpr size_t longest = 1024;
   return !name.empty() && name.size() <= longest && name.find('\0') == std::string::npos &&
@@ -93,7 +92,7 @@ void Reader::weights() {
 
 //===- Sides -------------------------------------------------------------===//
 
-/// What is wrong with the bytes of a text file, with the line; empty if nothing is.
+/// Describes invalid UTF-8 or a byte order mark, with the line; empty if the text is valid.
 static std::string textProblem(llvm::StringRef text) {
   if (text.starts_with("\xef\xbb\xbf"))
     return "line 1: expected a name, found a byte order mark";
@@ -105,8 +104,8 @@ static std::string textProblem(llvm::StringRef text) {
                        1 + std::count(text.begin(), bad, '\n'), static_cast<uint8_t>(*bad));
 }
 
-/// The first line that repeats an earlier one, which keeps the name to itself, and the first that
-/// has no name.
+/// Describes the first duplicate line and the first blank line. The first of equal lines keeps the
+/// name.
 static std::vector<std::string> oddLines(llvm::StringRef text) {
   llvm::StringMap<int64_t> lines;
   std::string again, blank;
@@ -115,7 +114,8 @@ static std::vector<std::string> oddLines(llvm::StringRef text) {
     text = rest;
     llvm::StringRef name = line.rtrim('\r');
     std::string place = "line " + std::to_string(number) + ": ";
-    if (name.trim().empty() && name != " " && blank.empty()) // one blank is a token of characters
+    if (name.trim().empty() && name != " " && blank.empty()) // a single blank is a valid character
+                                                             // token
       blank = place + "expected a name, found a blank line, which no text names";
     auto [first, isNew] = lines.try_emplace(name, number);
     if (!isNew && !name.trim().empty() && again.empty())
@@ -129,7 +129,8 @@ static std::vector<std::string> oddLines(llvm::StringRef text) {
   return found;
 }
 
-/// Lines of a text file beside the description; the text becomes a member of the artifact.
+/// Counts the lines of a text file in the description's folder; the text becomes a member of the
+/// artifact.
 int64_t Reader::fileLines(const std::string &file, const std::string &member,
                           const std::string &path) {
   const std::string &place =
@@ -152,7 +153,7 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
   return std::max<int64_t>(lines, 1);
 }
 
-/// Whether a text is JSON and no list of tokens, of which the first may be a bracket.
+/// Returns whether a file is JSON. A list of tokens may also begin with a bracket.
 static bool isJson(llvm::StringRef file, llvm::StringRef text) {
   if (file.ends_with(".json"))
     return true;
@@ -161,8 +162,8 @@ static bool isJson(llvm::StringRef file, llvm::StringRef text) {
          Json::accept(begin.begin(), begin.end());
 }
 
-/// Takes a vocabulary that is a tokenizer.json, which is read as that of a folder; any other JSON is an
-/// error. False: the file is a list of tokens, or cannot be read.
+/// Reads a vocabulary that is a tokenizer.json as for a folder; any other JSON is an error. Returns
+/// false if the file is a list of tokens or cannot be read.
 bool Reader::takeTokenizer(SideDescription &side, const std::string &name) {
   const std::string place = (fs::path(model.file).parent_path() / side.file).string();
   auto text = readTextFile(place, int64_t(1) << 28);
@@ -183,7 +184,7 @@ bool Reader::takeTokenizer(SideDescription &side, const std::string &name) {
       side.size = id + 1;
   side.tokenizer = name + ".tokenizer.json";
   side.file.clear();
-  // The defaults are ids of a list of words.
+  // The schema's defaults are ids for lists of tokens.
   if (!side.in.has("start"))
     side.start.reset();
   if (!side.in.has("end"))
@@ -194,7 +195,7 @@ bool Reader::takeTokenizer(SideDescription &side, const std::string &name) {
   return true;
 }
 
-/// Text has no more rows than have positions.
+/// Limits the length of the source by its positions.
 void Reader::limitSource() {
   std::optional<int64_t> &most = model.source->most;
   for (const LayerDescription &layer : model.encoder->layers)
@@ -210,7 +211,7 @@ void Reader::limitSource() {
                     std::to_string(*model.source->length));
 }
 
-/// Generation does not go on where the learned positions end.
+/// Limits generation by the learned positions.
 void Reader::limitByPositions() {
   const PositionDescription &position = model.decoder->position;
   SideDescription &target = *model.target;
@@ -224,7 +225,7 @@ void Reader::limitByPositions() {
   target.limit = position.length;
 }
 
-/// [C, h, w], cut into patches.
+/// Reads `image`, [channels, height, width], and its patches.
 void Reader::image(SideDescription &side) {
   const Keys &in = side.in;
   if (!in.require("patch", errors))
@@ -245,7 +246,7 @@ void Reader::image(SideDescription &side) {
   side.image = {channels, height, width, patch, rows};
 }
 
-/// [channels, frames] in place of vectors, and the convolutions that make rows of them.
+/// Reads `frames`, [channels, frames], and the convolutions that turn them into rows.
 void Reader::frames(SideDescription &side) {
   const Keys &in = side.in;
   if (!in.require("convolutions", errors))
@@ -264,7 +265,7 @@ void Reader::frames(SideDescription &side) {
   }
 }
 
-/// Ids are those of tokens; special ones that the vocabulary is too small for are left out.
+/// Checks that ids are below the vocabulary's size; defaults that are not are dropped.
 void Reader::ids(SideDescription &side) {
   int64_t last = side.vectors ? maxId : std::max<int64_t>(side.size - 1, 0);
   auto check = [&](const char *key, int64_t id) {
@@ -285,7 +286,7 @@ void Reader::ids(SideDescription &side) {
 
 void Reader::text(SideDescription &side, const std::string &name) {
   const Keys &in = side.in;
-  if (!in.has("vocabulary")) // null is vectors
+  if (!in.has("vocabulary")) // null: vectors
     return void(in.require("vocabulary", errors));
   if (!side.file.empty() && !isFileName(side.file))
     return errors.expected(in.path("vocabulary"), std::string(fileInFolder) + ", a size or null",
@@ -293,7 +294,7 @@ void Reader::text(SideDescription &side, const std::string &name) {
   if (!side.file.empty() && !takeTokenizer(side, name))
     side.size = fileLines(side.file, name + ".txt", in.path("vocabulary"));
   ids(side);
-  // Text comes in on one side and goes out on the other: the other one's keys would be ignored.
+  // A key of the other side would be ignored, so it is an error.
   const std::tuple<const char *, bool, bool> keys[] = {
       {"limit", in.has("limit"), name == "target"},
       {"add", side.add, name == "source"},
@@ -330,7 +331,7 @@ std::optional<SideDescription> Reader::side(const std::string &name) {
 
 //===- Classifier --------------------------------------------------------===//
 
-/// Their number: `labels`, `size`, or the vocabulary.
+/// Number of classes: `labels`, `size` or the vocabulary.
 void Reader::classes(ClassifierDescription &c) {
   const SideDescription &side = model.target ? *model.target : *model.source;
   c.size = side.size;
@@ -352,7 +353,8 @@ void Reader::classes(ClassifierDescription &c) {
                     "true and " + std::to_string(c.size) + " classes");
 }
 
-/// A loss compares classes with the tokens of a text that the decoder reads, a token behind.
+/// Checks that a loss can compare the classes of each position with the next token of the decoder's
+/// text.
 void Reader::checkLoss(const ClassifierDescription &c) {
   std::string found;
   if (!model.decoder)
@@ -403,7 +405,7 @@ void Reader::classifier() {
   model.classifier = c;
 }
 
-//===- In order ----------------------------------------------------------===//
+//===- Everything --------------------------------------------------------===//
 
 Status Reader::run() {
   checkParts();

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parsing is MLIR's; its first diagnostic becomes the one line of the error.
+// Parses dialect text with MLIR; its first diagnostic becomes the error.
 
 #include "DialectText.h"
 #include "MaskReplacement.h"
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace heddle;
 
-/// "file:line:col: ", or the file alone.
+/// "file:line:col: ", or "file: " if the location has no line.
 static std::string placeOf(Location location, const std::string &path) {
   if (auto place = dyn_cast<FileLineColLoc>(location))
     return place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" +
@@ -29,16 +29,16 @@ static std::string placeOf(Location location, const std::string &path) {
   return path + ": ";
 }
 
-/// The first line of a diagnostic, behind its place.
+/// First line of a diagnostic with its place.
 static std::string lineOf(const Diagnostic &diagnostic, const std::string &path) {
   std::string message = diagnostic.str();
   message = message.substr(0, message.find('\n'));
-  constexpr size_t most = 400; // some of MLIR's repeat whole ops
+  constexpr size_t most = 400; // some MLIR diagnostics print whole ops
   return placeOf(diagnostic.getLocation(), path) +
          (message.size() > most ? message.substr(0, most) + "..." : message);
 }
 
-/// Each weight once; two ops of one name have to agree.
+/// Each weight once; ops with the same name must agree in shape.
 static Expected<std::vector<TensorInfo>> expectedTensors(ModuleOp module, const std::string &path) {
   std::vector<TensorInfo> tensors;
   std::map<std::string, size_t> index;
@@ -57,8 +57,8 @@ static Expected<std::vector<TensorInfo>> expectedTensors(ModuleOp module, const 
   return tensors;
 }
 
-/// What the pipelines take for granted: functions of one block at the top, nothing else with a
-/// body.
+/// Checks what the pipelines assume: top-level functions with one block, and no other ops with
+/// regions.
 static Status checkFunctions(ModuleOp module, const std::string &path) {
   auto wrong = [&](Operation &op, const std::string &message) {
     return inputError(placeOf(op.getLoc(), path) + message);
@@ -82,7 +82,7 @@ static Status checkFunctions(ModuleOp module, const std::string &path) {
 }
 
 namespace {
-/// Keeps the first error of its life.
+/// Keeps the first error diagnostic that is emitted during its lifetime.
 class FirstError {
 public:
   FirstError(MLIRContext &context, const std::string &path)
@@ -98,8 +98,7 @@ private:
 };
 } // namespace
 
-/// The module at `path`; its first diagnostic is the error.
-/// How deep brackets stand in each other, comments and strings apart.
+/// Maximum nesting depth of brackets, without comments and strings.
 static size_t nesting(llvm::StringRef text) {
   size_t depth = 0, deepest = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -111,18 +110,18 @@ static size_t nesting(llvm::StringRef text) {
     } else if (llvm::StringRef("([{<").contains(text[i])) {
       deepest = std::max(deepest, ++depth);
     } else if (llvm::StringRef(")]}>").contains(text[i]) && !text.substr(0, i).ends_with("-")) {
-      depth -= depth > 0; // the arrow of a type closes nothing
+      depth -= depth > 0; // the arrow of a function type is no bracket
     }
   }
   return deepest;
 }
 
-/// MLIR's parser calls itself for each level: text that would end its stack is refused before.
+/// Rejects text that is nested too deeply, because MLIR's parser is recursive.
 static Status checkNesting(const std::string &path) {
   constexpr size_t most = 256;
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer || !path.ends_with(".mlir"))
-    return {}; // the parser says why a file cannot be read
+    return {}; // the parser reports unreadable files
   if (size_t found = nesting((*buffer)->getBuffer()); found > most)
     return inputError(path + ": expected brackets at most " + std::to_string(most) +
                       " deep, found " + std::to_string(found));
@@ -138,7 +137,7 @@ static Expected<OwningOpRef<ModuleOp>> parsed(const std::string &path, MLIRConte
   return module;
 }
 
-/// The module with masks of the command line; what does not fit the ops around it is an error.
+/// Replaces masks and verifies that the new ones fit the ops that use them.
 static Status withMasks(ModuleOp module, const std::vector<std::string> &masks,
                         const std::string &path) {
   HEDDLE_TRY(replaceMasks(module, masks, path));

@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-/// Parses and verifies a .mlir file; its `transformer.weight` ops name the tensors that it expects.
+/// Parses and verifies a .mlir file; its `transformer.weight` ops define the expected tensors.
 Expected<ImportedModel> importDialectText(const std::string &path, const ImportOptions &options,
                                           mlir::MLIRContext &context);
 

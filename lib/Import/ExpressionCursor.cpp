@@ -1,8 +1,8 @@
-//===- ExpressionCursor.cpp - A place in the text of an expression --------===//
+//===- ExpressionCursor.cpp - Lexer of expressions ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Columns are code points, counted from 1; control characters show as blanks.
+// Columns in errors count code points from 1; control characters are printed as blanks.
 
 #include "ExpressionCursor.h"
 
@@ -15,16 +15,16 @@ using namespace heddle;
 static bool isLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 static bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
-/// Where a piece of the text around byte `at` begins that a terminal shows on a line.
+/// Start of the excerpt around byte `at` that an error prints on one line.
 static size_t pieceAround(std::string_view text, size_t at) {
   constexpr size_t before = 60;
   size_t first = text.size() > 2 * before && at > before ? at - before : 0;
   while (first > 0 && (static_cast<unsigned char>(text[first]) & 0xC0) == 0x80)
-    --first; // not inside a code point
+    --first; // do not split a code point
   return first;
 }
 
-/// "column 8: MESSAGE", then the text on one line and a caret below the byte `at`.
+/// Formats "column 8: MESSAGE", the text on one line and a caret below the byte `at`.
 static std::string pointed(const std::string &message, std::string_view text, size_t at) {
   constexpr size_t most = 120;
   std::string line(text);
@@ -33,7 +33,7 @@ static std::string pointed(const std::string &message, std::string_view text, si
     auto byte = static_cast<unsigned char>(line[i]);
     if (byte < 32 || byte == 127)
       line[i] = ' ';
-    bool continues = (byte & 0xC0) == 0x80; // the second byte of a code point or a later one
+    bool continues = (byte & 0xC0) == 0x80; // not the first byte of a code point
     column += i < at && !continues;
     hidden += i < first && !continues;
   }
@@ -56,7 +56,7 @@ void ExpressionCursor::report(const std::string &message, size_t where) {
 
 void ExpressionCursor::fail(const std::string &expected) {
   skip();
-  size_t end = at + 1; // of the code point that stands here
+  size_t end = at + 1; // end of the code point at `at`
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
     ++end;
   std::string found =
@@ -117,7 +117,7 @@ std::string ExpressionCursor::quoted(char quote) {
   return std::string(text.substr(start + 1, end - start - 1));
 }
 
-/// A number from byte `start` up to `end` that is too large.
+/// Reports the number from byte `start` to `end` as out of range.
 void ExpressionCursor::outOfRange(const std::string &expected, size_t start, const char *end) {
   std::string_view found(text.data() + start, static_cast<size_t>(end - text.data()) - start);
   report("expected " + expected + ", found " + quotedText(found), start);

@@ -1,9 +1,9 @@
-//===- ExpressionCursor.h - A place in the text of an expression -*- C++ -*-===//
+//===- ExpressionCursor.h - Lexer of expressions ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by the parsers of masks, formulas and configurations: words, numbers, punctuation,
-// and errors that show the place with a caret. The first error stays.
+// The lexer of masks, formulas and configuration expressions: words, numbers, punctuation, and
+// errors that mark the place with a caret.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -15,6 +15,7 @@
 
 namespace heddle {
 
+/// A position in the text of an expression. Only the first error is kept.
 class ExpressionCursor {
 public:
   explicit ExpressionCursor(std::string_view text) : text(text) {}
@@ -22,18 +23,19 @@ public:
   void skip();
   bool atEnd();
   char peek() const { return at < text.size() ? text[at] : '\0'; }
-  /// Takes `word` if it stands here.
+  /// Consumes `word` if it comes next.
   bool take(std::string_view word);
   void expect(std::string_view word);
-  /// A name of letters, digits, '_', '.' and, where `dashes`, '-'; it does not begin with a digit.
+  /// Consumes a name of letters, digits, '_', '.' and, if `dashes`, '-', which does not begin with
+  /// a digit.
   std::string name(bool dashes = true);
   bool atName();
   bool atNumber();
-  /// A text between two of the character `quote`, which stands here; there are no escapes.
+  /// Consumes a text in quotes of the character `quote`, which comes next; there are no escapes.
   std::string quoted(char quote);
-  /// An integer of 32 bits.
+  /// Consumes a 32-bit integer.
   int64_t integer();
-  /// An integer or a real number; the flag says which.
+  /// Consumes an integer or a real number; `isReal` tells which.
   double number(bool &isReal);
 
   void fail(const std::string &expected);
@@ -44,7 +46,7 @@ public:
   bool failed() const { return error.has_value(); }
   Error takeError() { return *error; }
 
-  /// Counts nesting: a hostile line of parentheses must not exhaust the stack.
+  /// Counts nesting, because parentheses in hostile input could exhaust the stack.
   class Level {
   public:
     explicit Level(ExpressionCursor &in) : in(in) {

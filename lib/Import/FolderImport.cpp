@@ -5,7 +5,7 @@
 //   config.json, MODEL_TYPE.json  ->  description  ->  module and the tensors that it expects
 //   tensors, checkpoint           ->  views by the architecture's recipes, which packing reads
 //
-// Tensors with equal recipes (shared layers, tied matrices) become one.
+// Tensors with equal recipes (shared layers, tied matrices) are stored once.
 
 #include "FolderImport.h"
 
@@ -39,7 +39,7 @@ static std::string listed(const std::vector<std::string> &names) {
   return firstText(names, 5, [](const std::string &name) { return quotedText(name); });
 }
 
-/// The linear layers of modules.json, whose tensors lie in folders of their own.
+/// Linear layers of modules.json, whose tensors are in separate folders.
 class ModuleTensors {
 public:
   static Expected<ModuleTensors> open(const std::optional<SentenceModules> &modules,
@@ -50,7 +50,7 @@ public:
           HEDDLE_TRY(openCheckpoint(folder, files));
     return tensors;
   }
-  /// The view of `wanted`; null if no module has it.
+  /// View of `wanted`; null if no module has it.
   Expected<TensorViewRef> find(const TensorInfo &wanted) const {
     auto [prefix, leaf] = llvm::StringRef(wanted.name).rsplit('.');
     auto found = sources.find(prefix.str());
@@ -75,7 +75,7 @@ private:
   std::map<std::string, std::unique_ptr<WeightSource>> sources;
 };
 
-/// Views of all tensors that the model expects, and a warning where the checkpoint has others.
+/// Binds each expected tensor to a view and warns of unread tensors in the checkpoint.
 static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSource> checkpoint,
                           ModuleTensors modules, std::optional<TokenScores> &scores,
                           ImportedModel &model) {
@@ -123,8 +123,8 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
   return {};
 }
 
-/// Labels in the order of their numbers, a line each; where the configuration names none, those that
-/// Transformers gives `count` classes.
+/// Labels in numeric order, one per line. Without names in the configuration these are
+/// Transformers' default names for `count` classes.
 static Expected<std::string> labelsOf(const Json &config, const std::string &path, int64_t count) {
   const Json labels = config.value("id2label", Json());
   std::string text;
@@ -147,7 +147,7 @@ static Expected<std::string> labelsOf(const Json &config, const std::string &pat
   return text;
 }
 
-/// The names of a classifier's classes, which the compiled model carries.
+/// Adds the class names, which are stored in the compiled model.
 static Status addLabels(const Json &config, const std::string &path, const std::string &head,
                         Description &description) {
   if (head.find("Classification") == std::string::npos || !description.classifier)
@@ -155,15 +155,15 @@ static Status addLabels(const Json &config, const std::string &path, const std::
   const int64_t size = description.classifier->size;
   std::string labels = HEDDLE_TRY(labelsOf(config, path, size));
   if (std::ranges::count(labels, '\n') != size)
-    return {}; // the configuration names others
+    return {}; // the configuration has another number of names
   description.classifier->labels = "labels.txt";
   description.texts["labels.txt"] = std::move(labels);
   return {};
 }
 
-/// Takes over the stages after the model in modules.json. A prompt that is not pooled changes nothing
-/// of a last row. Weights that count rows from the text's beginning need the whole text, so text
-/// commands refuse such a prompt.
+/// Adds the stages of modules.json that follow the model. Excluding a prompt from pooling does not
+/// change the pooling `last`. A pooling whose weights count rows from the beginning needs the whole
+/// text, so text commands refuse a prompt there.
 static void addModules(SentenceModules &modules, Json &description) {
   Json &encoder = description["encoder"];
   if (!modules.pool.empty())
@@ -182,8 +182,8 @@ static void addModules(SentenceModules &modules, Json &description) {
     encoder["pool-parts"] = true;
 }
 
-/// Whether `json` describes a model whose rows are vectors of a text's tokens: no vectors of texts,
-/// and no classes but those of masked words.
+/// Returns whether `json` describes a model that gives one vector per token: it has neither pooling
+/// nor a classifier, except the classifier for masked words.
 static bool givesRowsOfTokens(const Json &json, const Architecture &architecture) {
   const bool classifies = json.contains("classifier") && architecture.head() != "ForMaskedLM";
   return !classifies && json.contains("source") && json["source"].contains("vocabulary") &&
@@ -191,9 +191,9 @@ static bool givesRowsOfTokens(const Json &json, const Architecture &architecture
          json["encoder"].is_object() && json["encoder"].value("pool", Json()).is_null();
 }
 
-/// The description of a folder without modules.json, of which the caller may want one vector a text:
-/// `--pool` says how, else it is the mean where there is none yet, as Sentence-Transformers does it.
-/// Whether it was pooled.
+/// Adds pooling to a folder without modules.json if the caller wants one vector per text: `--pool`,
+/// or else the mean if there is no pooling yet, as in Sentence-Transformers. Returns whether
+/// pooling was added.
 static Expected<bool> poolRows(const std::string &folder, Json config, const ImportOptions &options,
                                Architecture &architecture, Json &json,
                                std::vector<std::string> &warnings) {
@@ -205,7 +205,7 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
   Architecture bare = HEDDLE_TRY(Architecture::load(folder, std::move(config), options.part));
   Json bareJson = HEDDLE_TRY(bare.description());
   if (!isAsked && bareJson.value("kind", Json()) != "encoder")
-    return false; // BART's decoder is no head
+    return false; // BART's decoder is not a head
   architecture = std::move(bare);
   json = std::move(bareJson);
   if (isAsked && !json["encoder"].is_object())
@@ -219,11 +219,11 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
   return true;
 }
 
-constexpr int64_t usualContext = 4096; ///< tokens that caches hold where nobody asks for a number
+constexpr int64_t usualContext = 4096; ///< default capacity of caches in tokens
 
-/// Takes as the limit of a decoder with factors of `longrope` what its caches hold: the short ones are
-/// right for all texts where these are not longer than in training. Else the long ones are, and a
-/// warning says that Transformers takes the short ones for texts that are shorter.
+/// Sets the limit of a decoder with `longrope` factors to the capacity of its caches. The short
+/// factors are exact if the caches hold no more than the trained context. Otherwise the long
+/// factors are used, with a warning that Transformers would use the short ones for shorter texts.
 static void limitFactors(const ImportOptions &options, const FolderModel &model, Json &description,
                          std::vector<std::string> &warnings) {
   const Json position = description.value("position", Json());
@@ -247,8 +247,8 @@ static void limitFactors(const ImportOptions &options, const FolderModel &model,
                        shown(original) + " takes these");
 }
 
-/// Checks `--context` against the positions that the folder's model knows; without it caches, which
-/// are as large as the model allows, hold a usual number of tokens.
+/// Checks `--context` against the number of positions of the model. Without it, caches hold the
+/// smaller of this number and the default capacity.
 static Status limitCaches(const ImportOptions &options, const std::string &path,
                           Description &description) {
   if (!description.target)
@@ -262,7 +262,7 @@ static Status limitCaches(const ImportOptions &options, const std::string &path,
   return {};
 }
 
-/// Warns of what the folder says and the model leaves out.
+/// Warns of parts of the folder that the model does not use.
 static void warnOfRest(const Architecture &architecture, const std::string &path,
                        const ImportOptions &options, ImportedModel &model) {
   if (std::vector<std::string> unread = architecture.unreadKeys(); !unread.empty())
@@ -281,8 +281,7 @@ static void warnOfRest(const Architecture &architecture, const std::string &path
                              ", which is left out");
 }
 
-/// An error of the description that was made of a folder: of --pool, or of the file that gave the
-/// value.
+/// Attributes an error in the generated description to --pool or to the file that gave the value.
 static Error ofFolder(Error problem, const std::string &path, const ImportOptions &options,
                       const Architecture &architecture) {
   llvm::StringRef message = problem.message;
@@ -291,7 +290,7 @@ static Error ofFolder(Error problem, const std::string &path, const ImportOption
   return architecture.ofDescription(std::move(problem), path);
 }
 
-/// Takes the head of a folder whose configuration names no class by the checkpoint's tensors.
+/// Derives the head from the checkpoint if the configuration names no class.
 static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
                        const ImportOptions &options, Architecture &architecture,
                        std::vector<std::string> &warnings) {
@@ -311,8 +310,7 @@ static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
   return {};
 }
 
-/// Adds the parts of a folder next to its configuration: labels, tokenizers, templates, and facts for
-/// the commands.
+/// Adds what accompanies the configuration: labels, tokenizers, templates, and facts for commands.
 static Status addTexts(const FolderModel &model, const ImportOptions &options,
                        const Architecture &architecture, Description &description) {
   const std::string &folder = model.folder;
@@ -329,8 +327,8 @@ static Status addTexts(const FolderModel &model, const ImportOptions &options,
   return limitCaches(options, configPath(folder), description);
 }
 
-/// Whether Sentence-Transformers scores pairs with the model's own head: modules.json says so, or keys
-/// of older versions, or there is one number.
+/// Returns whether Sentence-Transformers scores pairs with the model's own head: by modules.json,
+/// by keys of older versions, or because there is one class.
 static bool isCrossEncoder(const FolderModel &source, const std::string &head,
                            const Description &description) {
   if (source.modules)
@@ -341,7 +339,7 @@ static bool isCrossEncoder(const FolderModel &source, const std::string &head,
           description.classifier->size == 1);
 }
 
-/// The folder, where the options fit it.
+/// Opens the folder and checks that the options fit it.
 static Expected<FolderModel> openModel(const std::string &root, const ImportOptions &options) {
   if (!options.weights.empty())
     return usageError("--weights: expected a .mlir model beside it, found " + root +
@@ -364,12 +362,11 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   std::optional<TokenScores> scores;
   if (modules && modules->score)
     scores = HEDDLE_TRY(TokenScores::load(folder, source.config, *modules->score));
-  if (source.hasStages()) // vectors are asked for, whatever head the checkpoint was trained with
+  if (source.hasStages()) // the stages give vectors, whatever head was trained
     source.config.erase("architectures");
   std::vector<std::string> warnings;
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, source.config, options.part));
-  auto checkpoint =
-      source.openWeights(); // an error is told below, after those of the configuration
+  auto checkpoint = source.openWeights(); // the configuration's errors are reported first
   if (checkpoint)
     HEDDLE_TRY(takeHead(source, **checkpoint, options, architecture, warnings));
   source.config.update(HEDDLE_TRY(architecture.generation()));
@@ -390,7 +387,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
     HEDDLE_TRY(addGenerationConfig(folder, source.config, json, source.files, warnings));
     limitFactors(options, source, json, warnings);
   }
-  json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
+  json["weights"] = {{"seed", 0}}; // placeholder for the checkpoint
   auto read = readDescription(std::move(json), path, options.masks);
   if (!read)
     return ofFolder(read.takeError(), path, options, architecture);
@@ -400,7 +397,10 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
                         givesVectors || isCrossEncoder(source, architecture.head(), description),
                         description));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
-  source.files.push_back((fs::path(folder) / architectureFile).string()); // an output is none, ever
+  source.files.push_back((fs::path(folder) / architectureFile).string()); // heddle.json counts as
+                                                                          // read even if absent, so
+                                                                          // no output may overwrite
+                                                                          // it
   model.files.insert(model.files.end(), source.files.begin(), source.files.end());
   model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
   warnOfRest(architecture, path, options, model);

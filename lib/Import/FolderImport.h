@@ -7,7 +7,8 @@
 
 namespace heddle {
 
-/// Imports a folder with config.json and safetensors by the architecture file of its `model_type`.
+/// Imports a folder with config.json and safetensors, or a GGUF file, with the architecture file of
+/// its `model_type`.
 Expected<ImportedModel> importFolder(const std::string &folder, const ImportOptions &options,
                                      mlir::MLIRContext &context);
 

@@ -1,12 +1,13 @@
-//===- FolderLanguages.cpp - What a folder's model is told ----------------===//
+//===- FolderLanguages.cpp - Languages and tasks of a folder --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   mBART       A </s> de_DE          writing begins with the other language
-//   mBART-50    de_DE A </s>          the other language is written first
-//   M2M-100     __de__ A </s>         the same
-//   NLLB        deu_Latn A </s>       the same
-//   Marian      >>eng<< A </s>        that of the text is not said
+// Placement of language tokens, by family, for a German source and an English target:
+//   mBART       A </s> de_DE          the decoder starts with the target language
+//   mBART-50    de_DE A </s>          the target language is the first token
+//   M2M-100     __de__ A </s>         as mBART-50
+//   NLLB        deu_Latn A </s>       as mBART-50
+//   Marian      >>eng<< A </s>        the target language precedes the source
 
 #include "FolderLanguages.h"
 
@@ -25,10 +26,10 @@ using llvm::StringRef;
 
 namespace {
 
-/// How a family spells the token of a language.
+/// Spelling of language tokens in one family.
 struct Spelling {
   StringRef modelType, before, behind;
-  /// Letters of the language and of what follows behind `_`; 0: any.
+  /// Number of letters of the language and of the part after `_`; 0: any.
   size_t letters, rest;
 };
 
@@ -41,7 +42,7 @@ constexpr Spelling spellings[] = {
 
 } // namespace
 
-/// The language of a token that is spelled like one.
+/// Parses a token as a language.
 static std::optional<std::string> languageOf(const Spelling &spelling, StringRef token) {
   if (!token.consume_front(spelling.before) || !token.consume_back(spelling.behind) ||
       token.empty())
@@ -55,11 +56,11 @@ static std::optional<std::string> languageOf(const Spelling &spelling, StringRef
   return token.str();
 }
 
-/// Languages by name and their tokens.
+/// Maps the names of languages to the ids of their tokens.
 static Json languagesOf(const Tokenizer &tokenizer, const Json &modelType) {
   Json tokens = Json::object();
   for (const Spelling &spelling : spellings) {
-    // Ids may leave gaps.
+    // Ids may have gaps.
     for (int64_t id = 0, found = 0; modelType == spelling.modelType.str() &&
                                     found < tokenizer.size() && id < 2 * tokenizer.size();
          ++id) {
@@ -76,7 +77,7 @@ static Json languagesOf(const Tokenizer &tokenizer, const Json &modelType) {
   return tokens;
 }
 
-/// Where the tokenizer puts the language of a text; negative: nowhere, 0: in front.
+/// Position at which the tokenizer puts the language of a text; negative if it puts none.
 static Expected<int64_t> placeOf(const Tokenizer &tokenizer, const Json &tokens) {
   TokenEncoding around = HEDDLE_TRY(tokenizer.encode("a", {}, "a text"));
   for (size_t i = 0; i < around.size(); ++i)

@@ -1,19 +1,17 @@
-//===- FolderLanguages.h - What a folder's model is told -------*- C++ -*-===//
+//===- FolderLanguages.h - Languages and tasks of a folder ------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Facts for `translate`: the tokens of languages and where they stand, and tasks with
-// the words in front of a text.
+// Facts for `translate`: language tokens and their placement, and tasks with the prefix of a text.
 #pragma once
 
 #include "Description.h"
 
 namespace heddle {
 
-/// Adds `languages` to the facts of a model that reads a text and writes another, where its tokenizer
-/// has tokens for them.
+/// Adds `languages` to the facts of an encoder-decoder whose tokenizer has language tokens.
 Status addLanguages(const Json &config, Description &description);
-/// Adds `tasks`: `task_specific_params` of the configuration.
+/// Adds `tasks` from `task_specific_params` of the configuration.
 Status addTasks(const std::string &folder, const Json &config, Description &description);
 
 } // namespace heddle

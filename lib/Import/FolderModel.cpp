@@ -1,4 +1,4 @@
-//===- FolderModel.cpp - What a folder or a GGUF file holds ---------------===//
+//===- FolderModel.cpp - Opening a folder or a GGUF file ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -14,7 +14,7 @@
 
 using namespace heddle;
 
-/// config.json of a folder whose checkpoint can be read, or what a GGUF file says in its place.
+/// Reads config.json of a folder with a readable checkpoint, or builds it from a GGUF file.
 static Expected<Json> readConfig(const std::string &path) {
   if (isGguf(path))
     return Architecture::ggufConfig(HEDDLE_TRY(Gguf::open(path)));
@@ -31,7 +31,7 @@ static Expected<Json> readConfig(const std::string &path) {
   return config;
 }
 
-/// What a GGUF file says of vectors, in place of modules.json: how rows become one.
+/// The pooling of a GGUF file, which has no modules.json.
 static Expected<std::optional<SentenceModules>> ggufModules(const std::string &path) {
   const Gguf file = HEDDLE_TRY(Gguf::open(path));
   const std::string key =
@@ -47,7 +47,7 @@ static Expected<std::optional<SentenceModules>> ggufModules(const std::string &p
   return std::optional(std::move(modules));
 }
 
-/// Tensors of a folder or of a GGUF file.
+/// Opens the tensors of a folder or of a GGUF file.
 static Expected<std::unique_ptr<WeightSource>> openTensors(const std::string &model,
                                                            std::vector<std::string> &files,
                                                            const std::string &className) {
@@ -57,8 +57,8 @@ static Expected<std::unique_ptr<WeightSource>> openTensors(const std::string &mo
   return openGgufWeights(model);
 }
 
-/// The configuration of a table of words' vectors. The folder has no file of it, so the tensor gives
-/// the sizes.
+/// Builds the configuration of a table of word vectors from the tensor's shape; its folder has no
+/// configuration file.
 static Expected<Json> staticConfig(const std::string &folder) {
   std::vector<std::string> files;
   auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, files));

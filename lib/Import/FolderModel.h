@@ -1,4 +1,4 @@
-//===- FolderModel.h - What a folder or a GGUF file holds ------*- C++ -*-===//
+//===- FolderModel.h - Opening a folder or a GGUF file ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
@@ -11,19 +11,18 @@
 
 namespace heddle {
 
-/// A folder or a GGUF file on its way to a model.
+/// A folder or a GGUF file that is being imported.
 struct FolderModel {
-  std::string root;   ///< what the user names
-  std::string folder; ///< of the model, which Sentence-Transformers may put inside
+  std::string root;   ///< path that the user named
+  std::string folder; ///< folder of the model; in Sentence-Transformers it may be inside `root`
   std::optional<SentenceModules> modules;
   Json config;
-  std::vector<std::string> files; ///< that were read
+  std::vector<std::string> files; ///< files that were read
 
   static Expected<FolderModel> open(const std::string &root);
-  /// The checkpoint; the class that the configuration names is for the message of a folder without
-  /// one.
+  /// Opens the checkpoint. If there is none, the error names the class of the configuration.
   Expected<std::unique_ptr<WeightSource>> openWeights();
-  /// Whether modules follow the model, which take the place of its head.
+  /// Returns whether modules replace the model's head.
   bool hasStages() const { return modules && !modules->ofHead; }
   bool isStatic() const { return modules && modules->first == FirstModule::Static; }
   TokenizerChanges tokenizerChanges() const {
@@ -31,8 +30,8 @@ struct FolderModel {
   }
 };
 
-/// Limits the tokens of a text as Sentence-Transformers does: by the model's settings, else by the
-/// tokenizer's.
+/// Limits the length of texts as Sentence-Transformers does: by the model's settings, or else by
+/// the tokenizer's.
 Status limitTexts(const FolderModel &model, bool givesVectors, Description &description);
 
 } // namespace heddle

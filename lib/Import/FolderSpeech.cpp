@@ -1,4 +1,4 @@
-//===- FolderSpeech.cpp - What a folder says of speech --------------------===//
+//===- FolderSpeech.cpp - Speech facts of a folder ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FolderSpeech.h"
@@ -16,7 +16,7 @@
 using namespace heddle;
 namespace fs = std::filesystem;
 
-/// Checks that the frames of the folder's steps for sound are those of the model.
+/// Checks that the preprocessor gives the number of bands and frames that the model takes.
 static Status checkFrames(const LogMel &mel, const std::string &path,
                           const FramesDescription &frames) {
   for (const auto &[key, wanted, found] :
@@ -29,14 +29,14 @@ static Status checkFrames(const LogMel &mel, const std::string &path,
   return {};
 }
 
-/// The text of a file of the folder that a model of sound needs.
+/// Reads a file of the folder that a speech model needs.
 static Expected<std::string> readSpeechFile(const std::string &path, Description &description) {
   std::string text = HEDDLE_TRY(readTextFile(path, 1 << 20));
   description.files.push_back(path);
   return text;
 }
 
-/// Special tokens of the folder's tokenizer by their names, such as <|notimestamps|>.
+/// Ids of the tokenizer's special tokens by name, for example <|notimestamps|>.
 static Expected<Json> namedTokens(const Description &description) {
   Json names = Json::object();
   const auto file = description.texts.find(description.target->tokenizer);
@@ -49,9 +49,8 @@ static Expected<Json> namedTokens(const Description &description) {
   return names;
 }
 
-/// The settings of speech, and the file that they stand in: generation_config.json, or of folders from
-/// before there was one `config`. What these force after the start may stand in `config` alone, where
-/// Transformers looks for it too.
+/// Returns the speech settings and their file: generation_config.json, or `config` for older
+/// folders without it. As in Transformers, forced decoder ids may be in `config` alone.
 static Expected<std::pair<Json, std::string>>
 speechSettings(const std::string &folder, const Json &config, Description &description) {
   constexpr const char *key = "forced_decoder_ids";
@@ -61,7 +60,7 @@ speechSettings(const std::string &folder, const Json &config, Description &descr
   if (isOwn)
     settings = HEDDLE_TRY(parseJson(HEDDLE_TRY(readSpeechFile(path, description)), path));
   if (!settings.is_object())
-    return std::pair(std::move(settings), path); // reading it says so
+    return std::pair(std::move(settings), path); // the reader of the settings reports it
   if (const Json forced = config.value(key, Json());
       !forced.is_null() && settings.value(key, Json()).is_null())
     settings[key] = forced;
@@ -71,7 +70,7 @@ speechSettings(const std::string &folder, const Json &config, Description &descr
   return std::pair(std::move(settings), isOwn ? path : configPath(folder));
 }
 
-/// How sound becomes frames, and the tokens beside text that generation_config.json names.
+/// Adds the preprocessor of audio and the non-text tokens that generation_config.json names.
 static Status readSpeech(const std::string &folder, const Json &config, Description &description) {
   PreprocessorFile steps = HEDDLE_TRY(readPreprocessor(folder, "feature_extractor", description));
   HEDDLE_TRY(checkFrames(HEDDLE_TRY(LogMel::fromJson(steps.text, steps.place)), steps.place,

@@ -1,4 +1,4 @@
-//===- FolderSpeech.h - What a folder says of speech -----------------------===//
+//===- FolderSpeech.h - Speech facts of a folder ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
@@ -7,8 +7,9 @@
 
 namespace heddle {
 
-/// What the folder of a model that hears says of sound, which the compiled model carries; where it
-/// cannot be followed, that is an error if files will come, else a warning.
+/// Adds the speech settings of a folder, which are stored in the compiled model. Settings that
+/// cannot be followed are an error if `needsFiles` (audio files will be read), and otherwise a
+/// warning.
 Status addSpeech(const std::string &folder, const Json &config, bool needsFiles,
                  Description &description);
 

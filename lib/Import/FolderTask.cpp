@@ -1,9 +1,8 @@
-//===- FolderTask.cpp - What a folder's model is for ----------------------===//
+//===- FolderTask.cpp - Task facts of a folder ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules are those of Transformers' pipelines and of Sentence-Transformers'
-// CrossEncoder.
+// The rules follow the pipelines of Transformers and CrossEncoder of Sentence-Transformers.
 
 #include "FolderTask.h"
 
@@ -22,7 +21,7 @@
 using namespace heddle;
 namespace fs = std::filesystem;
 
-/// An object in a file of the folder; an empty one where there is no such file.
+/// Reads an object from a file of the folder; an empty object if there is no such file.
 static Expected<Json> readOptional(const std::string &folder, const char *name,
                                    std::vector<std::string> &files) {
   std::string path = (fs::path(folder) / name).string();
@@ -33,7 +32,7 @@ static Expected<Json> readOptional(const std::string &folder, const char *name,
   return json;
 }
 
-/// How the numbers of a text's classes are read.
+/// Adds how the scores of classes are interpreted.
 static Status addProblem(const Json &config, const std::string &path, Description &description) {
   Json problem = config.value("problem_type", Json());
   const bool one = description.classifier && description.classifier->size == 1;
@@ -51,8 +50,8 @@ static Status addProblem(const Json &config, const std::string &path, Descriptio
 
 static constexpr const char *sentenceConfig = "config_sentence_transformers.json";
 
-/// The activation of a cross-encoder, under the keys of old and new versions; the file of the newest
-/// counts next to modules.json only. Classes that are not PyTorch's are code of the folder.
+/// Adds the activation of a cross-encoder, under the keys of old and new versions. The newest file
+/// counts only next to modules.json. Classes outside PyTorch would be code of the folder.
 static Status addScoreActivation(const std::string &root, const std::string &folder,
                                  const Json &config, bool hasModules, Description &description) {
   std::string path = configPath(folder);
@@ -80,7 +79,7 @@ static Status addScoreActivation(const std::string &root, const std::string &fol
   return {};
 }
 
-/// The token that stands for a masked word: by the tokenizer's files, else one of the usual names.
+/// Adds the mask token: from the tokenizer's files, or else one of the usual names.
 static Status addMaskToken(const std::string &folder, Description &description) {
   auto member = description.source ? description.texts.find(description.source->tokenizer)
                                    : description.texts.end();
@@ -103,10 +102,10 @@ static Status addMaskToken(const std::string &folder, Description &description) 
   return {};
 }
 
-/// How vectors are cut and compared, and a warning about keys that Heddle does not know.
+/// Adds how vectors are truncated and compared; warns of unknown keys.
 static Status addComparison(const Json &config, const std::string &path, Description &description) {
   const Json name = config.value("similarity_fn_name", Json());
-  // Other words, such as maxsim, belong to models of other kinds, and are cosine here.
+  // Other words, such as maxsim, are for other kinds of models; cosine is the default.
   for (const char *known : {"dot", "euclidean", "manhattan"})
     if (name == known)
       description.task["similarity"] = name;

@@ -1,9 +1,9 @@
-//===- FolderTexts.cpp - What cuts a folder's inputs -----------------------===//
+//===- FolderTexts.cpp - Tokenizers and preprocessors of a folder ---------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files go into the compiled model as they are and are read once here, so that what
-// is wrong with them is said when the model is made.
+// Files are stored in the compiled model unchanged. Parsing them here reports errors at import
+// time.
 
 #include "FolderTexts.h"
 
@@ -28,8 +28,8 @@ bool heddle::hears(const Description &description) {
   return description.source && description.source->frames;
 }
 
-/// The side that the folder's tokenizer is for, and its name: the source, or the target of a decoder
-/// alone and of a model that hears. None if vectors or images come in.
+/// The side whose texts the folder's tokenizer splits, with its name: the source, or the target of
+/// a decoder or a speech model. No side if it takes vectors or images.
 static std::optional<std::pair<std::string, SideDescription *>> textsOf(Description &description) {
   const bool reads = description.source && !hears(description);
   std::optional<SideDescription> &side = reads ? description.source : description.target;
@@ -38,11 +38,10 @@ static std::optional<std::pair<std::string, SideDescription *>> textsOf(Descript
   return std::pair(std::string(reads ? "source" : "target"), &*side);
 }
 
-/// A warning where an id of the tokenizer has no row in the model's table: a text with that token
-/// is an error.
+/// Warns if a token's id has no row in the model's table; a text with that token is an error.
 static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
                             Description &description) {
-  constexpr int64_t gap = 1024; // ids may have gaps, and nobody asks for the last one
+  constexpr int64_t gap = 1024; // ids may have gaps; ids far beyond the table are not checked
   const int64_t rows = textsOf(description)->second->size;
   for (int64_t id = rows; id < std::min<int64_t>(rows + gap, INT32_MAX); ++id)
     if (std::optional<std::string> token = tokenizer.idToToken(static_cast<int32_t>(id))) {
@@ -53,7 +52,7 @@ static void checkVocabulary(const Tokenizer &tokenizer, const std::string &file,
     }
 }
 
-/// Whether a normalizer makes letters small.
+/// Returns whether a normalizer lowercases text.
 static bool lowers(const Json &normalizer) {
   if (!normalizer.is_object())
     return false;
@@ -68,7 +67,7 @@ static Status change(TokenizerFile &file, const TokenizerChanges &changes) {
     return {};
   Json json = HEDDLE_TRY(parseJson(file.json, file.name));
   if (!json.is_object())
-    return {}; // reading it says so
+    return {}; // the tokenizer's reader reports it
   if (Json old = json.value("normalizer", Json()); changes.lowers && !lowers(old)) {
     Json steps = Json::array({{{"type", "Lowercase"}}});
     if (!old.is_null())
@@ -81,7 +80,7 @@ static Status change(TokenizerFile &file, const TokenizerChanges &changes) {
   return {};
 }
 
-/// The tokenizer of a folder and its file.
+/// Reads the tokenizer of a folder and its file.
 static Expected<std::pair<TokenizerFile, Tokenizer>>
 readTokenizer(const std::string &folder, const TokenizerChanges &changes) {
   TokenizerFile file = HEDDLE_TRY(readTokenizerFile(folder));
@@ -95,13 +94,13 @@ readTokenizer(const std::string &folder, const TokenizerChanges &changes) {
   return std::pair(std::move(file), std::move(tokenizer));
 }
 
-/// Whether the model reads texts on one side and writes them on another.
+/// Returns whether the model reads text on one side and writes it on the other.
 static bool writesBeside(const Description &description) {
   return description.source && !hears(description) && description.target &&
          !description.target->vectors;
 }
 
-/// Puts a tokenizer's file into the compiled model, and its name on the side whose texts it cuts.
+/// Stores a tokenizer file in the compiled model and sets it as the tokenizer of `side`.
 static void carryTokenizer(TokenizerFile file, std::string_view name, SideDescription &side,
                            Description &description) {
   side.tokenizer = std::string(name) + ".tokenizer.json";
@@ -109,7 +108,7 @@ static void carryTokenizer(TokenizerFile file, std::string_view name, SideDescri
   description.texts[side.tokenizer] = std::move(file.json);
 }
 
-/// The tokenizer of what a model writes, where the folder has one apart from that of the source.
+/// Reads the tokenizer of the target if the folder has a separate one.
 static Expected<std::optional<TokenizerFile>> readTargetTokenizer(const std::string &folder,
                                                                   const Description &description) {
   if (!writesBeside(description))
@@ -131,7 +130,7 @@ Status heddle::addTokenizer(const std::string &folder, bool needsTexts,
     const bool isOfTarget = read || (!target && target.error().kind == ErrorKind::System);
     Error error = isOfTarget ? target.takeError() : read.takeError();
     if (needsTexts || error.kind == ErrorKind::System)
-      return error; // a file that is there and cannot be read is not a kind that nobody knows
+      return error; // an unreadable file, not an unknown kind
     description.warnings.push_back(error.message + "; the model takes ids and no text");
     return {};
   }

@@ -1,35 +1,33 @@
-//===- FolderTexts.h - What cuts a folder's inputs -------------*- C++ -*-===//
+//===- FolderTexts.h - Tokenizers and preprocessors of a folder -*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokenizers, chat templates and the preparation of images, which a compiled model
-// carries.
+// Adds tokenizers, chat templates and image preprocessors, which the compiled model stores.
 #pragma once
 
 #include "Description.h"
 
 namespace heddle {
 
-/// Whether frames of sound come in.
+/// Returns whether the source is audio frames.
 bool hears(const Description &description);
 
 /// Changes that Sentence-Transformers makes to a folder's tokenizer.
 struct TokenizerChanges {
-  bool lowers = false;         ///< letters become small first
-  bool leavesSpecials = false; ///< no token is put around a text
+  bool lowers = false;         ///< lowercases texts first
+  bool leavesSpecials = false; ///< adds no special tokens around a text
 };
 
-/// The folder's tokenizers, which the compiled model carries. Where one cannot be read, that is an
-/// error if texts will come, else a warning: the model runs on ids without them.
+/// Adds the folder's tokenizers. An unreadable one is an error if `needsTexts`, and otherwise a
+/// warning: the model then runs on ids.
 Status addTokenizer(const std::string &folder, bool needsTexts, const TokenizerChanges &changes,
                     Description &description);
 
-/// How the folder turns messages into one text, which goes with its tokenizer; a warning where it is
-/// none that Heddle knows.
+/// Adds the tokenizer's chat template; warns if it is unsupported.
 Status addChatTemplate(const std::string &folder, Description &description);
 
-/// What the folder says of images, which the compiled model carries. Where it cannot be followed,
-/// that is an error if files will come, else a warning: the model takes numbers without it.
+/// Adds the image preprocessor. An unsupported one is an error if `needsFiles`, and otherwise a
+/// warning: the model then takes numbers.
 Status addPreprocessor(const std::string &folder, bool needsFiles, Description &description);
 
 } // namespace heddle

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Precedence climbing: an operator binds as the table says, and its ops are
-// written when both sides are. A table's type follows from where it stands:
-// `integers` says that only integers will do.
+// A precedence-climbing parser that creates the op of an operator after both operands. The type of
+// a table follows from its context: `integers` requires integer tables.
 
 #include "Formula.h"
 
@@ -20,7 +19,7 @@ using RealOrder = arith::CmpFPredicate;
 namespace {
 enum class Number { Integer, Real, Truth };
 
-/// What is parsed; without a value where formulas are only checked.
+/// A parsed operand; `value` is null if the formula is only checked.
 struct Term {
   Number type = Number::Integer;
   Value value;
@@ -28,7 +27,7 @@ struct Term {
 
 struct Operator {
   llvm::StringLiteral word;
-  int level; ///< a higher one binds more tightly
+  int level; ///< higher levels bind more tightly
   IntegerOrder integers = IntegerOrder::eq;
   RealOrder reals = RealOrder::OEQ;
 };
@@ -85,7 +84,7 @@ private:
   }
   Type f32() { return site.f ? site.f->b.getF32Type() : Type(); }
 
-  /// An operator's result.
+  /// Counts the result of an operator.
   void count() {
     if (++operations > 2000)
       in.report("expected at most 2000 operations in one formula");
@@ -148,8 +147,8 @@ const Operator *FormulaParser::take(int least, int most) {
   return nullptr;
 }
 
-/// Operands joined by operators of a level of at least `least`, from left to right; comparisons do
-/// not follow each other.
+/// Parses a left-associative chain of operators with a level of at least `least`; comparisons do
+/// not associate.
 Term FormulaParser::chain(int least, bool integers) {
   size_t start = here();
   Term left = unary(integers);
@@ -187,7 +186,7 @@ Term FormulaParser::joined(const Operator &op, Term x, Term y, size_t left, size
   return {Number::Truth, create<arith::CmpFOp>(op.reals, a, b)};
 }
 
-/// Of two numbers; a call of one has it twice.
+/// Applies an operator or a function of two arguments; a function of one argument passes it twice.
 Term FormulaParser::arithmetic(llvm::StringRef word, Term x, Term y) {
   Number type = common(x, y);
   Value a = x.value, b = y.value;
@@ -208,7 +207,7 @@ Term FormulaParser::arithmetic(llvm::StringRef word, Term x, Term y) {
   return either<arith::MaxSIOp, arith::MaximumFOp>(type, a, b);
 }
 
-/// Floored, and 0 where y is 0.
+/// Floored remainder; 0 if y is 0.
 Value FormulaParser::remainder(Value x, Value y) {
   Value whole = create<arith::FloorDivSIOp>(x, y);
   Value rest = create<arith::SubIOp>(x, create<arith::MulIOp>(whole, y));
@@ -367,7 +366,8 @@ void heddle::parseFormula(ExpressionCursor &in, bool scoreRule, std::vector<std:
                                  scoreRule ? parser.real(whole) : whole.value);
   if (in.failed() || scoreRule != (whole.type == Number::Truth))
     return;
-  if (!in.atEnd() && in.peek() != ')') // a stray sign is what is wrong, not the type before it
+  if (!in.atEnd() && in.peek() != ')') // report a stray character rather than the type of what
+                                       // precedes it
     in.fail("an operator or ')'");
   else
     in.report(scoreRule ? "expected a number, found a truth" : "expected a truth, found a number",

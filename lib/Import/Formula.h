@@ -11,9 +11,9 @@
 //            | ('min' | 'max') '(' choice ',' choice ')' | ('abs' | 'exp' | 'log') '(' choice ')'
 //            | NAME '[' ['b' ','] choice ']'
 //
-// Types are checked here: integers (i32), reals (f32) and truths. Reals, exp and
-// log stand in score rules only. '/' and '%' of integers are floored. Integers
-// become reals where a real stands beside them, tables become inputs.
+// Types are checked here: integers (i32), reals (f32) and truths. Reals, `exp` and `log` are
+// allowed in score rules only. '/' and '%' of integers are floored. An integer next to a real is
+// converted. Tables become inputs.
 #pragma once
 
 #include "ExpressionCursor.h"
@@ -21,17 +21,19 @@
 
 namespace heddle {
 
-/// Where a formula's ops are written: in the block of a mask.where or bias.where, in which `f`
-/// inserts. Without `f` a formula is only checked.
+/// Insertion point of a formula's ops: the block of a mask.where or bias.where, in which `f`
+/// inserts. If `f` is null, the formula is only checked.
 struct FormulaSite {
   FunctionBuilder *f = nullptr;
   mlir::Value
-      offset; ///< added to i, a number a sequence, if there is one: in the dialect i counts from this call
-  std::string sequences; ///< the dimension that b counts
+      offset; ///< added to i, one number per sequence, or null; `i` of the dialect counts from this
+              ///< call
+  std::string sequences; ///< the dimension of b
 };
 
-/// Parses a formula up to what cannot continue it. A mask's formula is a truth; a score rule's is a
-/// number, and its tables are f32 except where an integer is needed. `tables` receives their names.
+/// Parses a formula up to the first character that cannot continue it. A mask's formula is a truth.
+/// A score rule's is a number, and its tables are f32 unless an integer is required. `tables`
+/// receives the names of tables.
 void parseFormula(ExpressionCursor &in, bool scoreRule, std::vector<std::string> &tables,
                   const FormulaSite &site);
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small builders, one op or argument each.
+// Each method creates one op or one argument.
 
 #include "FunctionBuilder.h"
 
@@ -37,7 +37,7 @@ RankedTensorType FunctionBuilder::tensor(llvm::ArrayRef<int64_t> shape, Type ele
   return RankedTensorType::get(sizes, element ? element : Type(b.getF32Type()));
 }
 
-/// Numbers become integers, anything else a name.
+/// Converts numbers to integer attributes and names to string attributes.
 ArrayAttr FunctionBuilder::attrs(llvm::ArrayRef<std::string> dims) {
   SmallVector<Attribute> list;
   for (const std::string &dim : dims) {
@@ -56,12 +56,12 @@ ArrayAttr FunctionBuilder::transposed(llvm::ArrayRef<std::string> dims) {
   return attrs(order);
 }
 
-/// "i32 [B, S]".
+/// Formats a type as "i32 [B, S]".
 static std::string described(Type type, ArrayAttr dims) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << getElementTypeOrSelf(type) << " [";
-  if (!dims) // an argument that names none
+  if (!dims) // an argument without names for its dimensions
     return "the type of the argument";
   llvm::interleaveComma(dims, out, [&](Attribute dim) {
     if (auto name = dyn_cast<StringAttr>(dim))
@@ -140,7 +140,7 @@ Value FunctionBuilder::broadcastInput(const std::string &name, Type element,
   if (index < foreign)
     return value;
   auto before = func.getArgAttrOfType<ArrayAttr>(index, TransformerDialect::broadcastAttr);
-  if (before && before != attrs(full) && conflict.empty()) // layers of other numbers of heads
+  if (before && before != attrs(full) && conflict.empty()) // layers differ in their number of heads
     conflict = name + "': expected one full shape in function " + func.getSymName().str() +
                ", found " + described(value.getType(), before) + " and " +
                described(value.getType(), attrs(full)) + "; give the uses names of their own";

@@ -1,10 +1,10 @@
-//===- GenerationConfig.cpp - How a folder's model is meant to write ------===//
+//===- GenerationConfig.cpp - Generation settings of a folder -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values and defaults are those of Transformers' GenerationConfig. A wrong value is kept
-// as a refusal, an error where the setting is used: files of greedy models hold settings
-// of sampling that no search could follow.
+// Names and defaults follow GenerationConfig of Transformers. A wrong value is recorded as a
+// refusal and becomes an error where the setting is used, because files of greedy models hold
+// sampling settings that no search could follow.
 
 #include "GenerationConfig.h"
 
@@ -22,34 +22,34 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What is known of the side that writes.
+/// Facts about the decoder's side.
 struct TargetFacts {
-  bool translates; ///< the model reads a text and writes another
-  int64_t size;    ///< tokens of its vocabulary
+  bool translates; ///< encoder-decoder: reads a text and writes another
+  int64_t size;    ///< number of tokens in its vocabulary
 };
 
-/// Where the settings of a folder stand.
+/// Settings and the file that holds them.
 struct SettingsFile {
   const Json &settings;
   const std::string &path;
-  bool rules; ///< what it leaves out is not there; else it is what the model's class has
+  bool rules; ///< an omitted setting is unset; if false, it has the default of the model's class
 };
 
-/// A setting that no search follows, and the values with which it changes nothing.
+/// A setting that no search implements, and the values that make it a no-op.
 struct Unfollowed {
   const char *key;
   std::vector<Json> without;
 };
 
-/// Numbers that a setting may have.
+/// Allowed values of a numeric setting.
 struct Range {
   double least, most = 1e9;
   bool aboveLeast = false; ///< `least` itself is not allowed
 };
 
-constexpr int64_t mostTokens = 1 << 20; ///< of a text; larger numbers are no limit
+constexpr int64_t mostTokens = 1 << 20; ///< of a text; a larger number means no limit
 
-/// Reads the settings of one file, and keeps what is wrong with each.
+/// Reads the settings of one file and records refusals.
 class SettingsReader {
 public:
   SettingsReader(const Json &config, const std::string &path, const TargetFacts &target,
@@ -69,13 +69,13 @@ public:
 private:
   Json value(const char *key) const { return config.value(key, Json()); }
 
-  /// Says what is wrong with a setting, where the option `name` of a search is used.
+  /// Records why a setting is wrong; the error is raised where search option `name` is used.
   void refuse(const char *name, const char *key, const std::string &expected, const Json &found) {
     generation["refused"].push_back(
         {name, path + ": " + key + ": expected " + expected + ", found " + shown(found)});
   }
 
-  /// A number within a range; none where the file says nothing, or another.
+  /// Reads a number within `range`; none if it is missing or refused.
   std::optional<double> number(const char *key, const char *name, const Range &range) {
     const Json found = value(key);
     if (found.is_null())
@@ -88,7 +88,7 @@ private:
     refuse(name, key, expected + (range.most == 1 ? " and at most 1" : ""), found);
     return std::nullopt;
   }
-  /// A whole number, which may be written as 20.0.
+  /// Reads an integer, which may be written as 20.0.
   std::optional<int64_t> whole(const char *key, const char *name, int64_t least) {
     const Json found = value(key);
     if (found.is_null())
@@ -124,12 +124,12 @@ private:
   const TargetFacts &target;
   std::vector<std::string> &warnings;
   Json generation = Json::object();
-  std::set<int64_t> suppressedWords; ///< words of one token
+  std::set<int64_t> suppressedWords; ///< one-token entries of bad_words_ids
 };
 
 } // namespace
 
-/// The settings of sampling. Where it draws tokens and no number is said, these are the 50 likeliest.
+/// Reads the sampling settings. If sampling is enabled without `top_k`, it is 50.
 void SettingsReader::addSampling() {
   constexpr int usualCount = 50;
   if (flag("do_sample", "sample")) {
@@ -140,7 +140,7 @@ void SettingsReader::addSampling() {
     generation["temperature"] = *temperature;
   if (auto count = whole("top_k", "top-k", 0))
     generation["top-k"] = *count;
-  if (auto share = number("top_p", "top-p", {.least = 0})) // all that is above 1 keeps every token
+  if (auto share = number("top_p", "top-p", {.least = 0})) // values above 1 keep every token
     generation["top-p"] = std::min(*share, 1.0);
   if (auto share = number("min_p", "min-p", {.least = 0, .most = 1}))
     generation["min-p"] = *share;
@@ -149,7 +149,7 @@ void SettingsReader::addSampling() {
     generation["repetition-penalty"] = *penalty;
 }
 
-/// The settings of beams, as Transformers has them.
+/// Reads the beam settings, with the defaults of Transformers.
 void SettingsReader::addBeams() {
   const Json early = value("early_stopping");
   generation["beam-rule"] = early == true ? "full" : early == "never" ? "sure" : "likely";
@@ -168,7 +168,7 @@ void SettingsReader::addBeams() {
     generation["renormalize"] = true;
 }
 
-/// Tokens that must be chosen.
+/// Reads the forced tokens.
 void SettingsReader::addForced() {
   for (const auto &[key, name] :
        {std::pair("forced_bos_token_id", "first"), {"forced_eos_token_id", "last"}}) {
@@ -187,7 +187,7 @@ void SettingsReader::addForced() {
     generation["no-repeat"] = std::min(*n, mostTokens);
 }
 
-/// Tokens of a list that the model has; of others nothing is to be suppressed.
+/// Reads a list of suppressed tokens; tokens outside the vocabulary are ignored.
 std::set<int64_t> SettingsReader::suppressedBy(const char *key, const char *name) {
   const Json list = value(key);
   std::set<int64_t> tokens;
@@ -200,7 +200,8 @@ std::set<int64_t> SettingsReader::suppressedBy(const char *key, const char *name
   return tokens;
 }
 
-/// Tokens that may not be chosen, words of one token among them, or not first.
+/// Writes the tokens that are never allowed, including one-token bad words, and those not allowed
+/// first.
 void SettingsReader::addSuppressed() {
   std::set<int64_t> never = suppressedBy("suppress_tokens", "suppressed"),
                     first = suppressedBy("begin_suppress_tokens", "suppressed-first");
@@ -215,13 +216,13 @@ void SettingsReader::addSuppressed() {
     generation["suppressed-first"] = first;
 }
 
-/// Whether `eos_token_id`, a token or a list of them, names a token.
+/// Returns whether `eos_token_id`, a token or a list, contains `token`.
 bool SettingsReader::isEnd(const Json &token) const {
   const Json ends = value("eos_token_id");
   return ends == token || (ends.is_array() && std::ranges::find(ends, token) != ends.end());
 }
 
-/// Words that may not be written; a word of one token that is an end may.
+/// Reads the words that must not be written, except words of one end token.
 void SettingsReader::addBadWords() {
   constexpr const char *key = "bad_words_ids", *name = "bad-words";
   const Json words = value(key);
@@ -243,8 +244,8 @@ void SettingsReader::addBadWords() {
     generation[name] = std::move(kept);
 }
 
-/// How long answers may be and must be. `max_length` and `min_length` count the tokens before an
-/// answer: of a model that reads a text and writes another that is one, the start.
+/// Reads the limits of an answer's length. `max_length` and `min_length` include the tokens before
+/// the answer; an encoder-decoder has one, the start token.
 void SettingsReader::addLengths() {
   auto least = whole("min_new_tokens", "least", 0), most = whole("max_new_tokens", "limit", 1);
   auto leastInAll = least ? std::nullopt : whole("min_length", "least", 0),
@@ -261,7 +262,7 @@ void SettingsReader::addLengths() {
       generation[name] = std::min(*number, mostTokens);
 }
 
-/// Settings that change texts and are not followed.
+/// Settings that change texts and are not implemented.
 static const std::vector<Unfollowed> &unfollowed() {
   static const std::vector<Unfollowed> table = {
       {"constraints", {}},
@@ -288,7 +289,7 @@ static const std::vector<Unfollowed> &unfollowed() {
   return table;
 }
 
-/// Settings that are followed, those of speech among them, which SpeechTokens reads.
+/// Settings that are implemented, including the speech settings that SpeechTokens reads.
 static constexpr std::string_view followed[] = {"begin_suppress_tokens",
                                                 "bad_words_ids",
                                                 "bos_token_id",
@@ -313,9 +314,9 @@ static constexpr std::string_view followed[] = {"begin_suppress_tokens",
                                                 "top_k",
                                                 "top_p"};
 
-/// Settings that change no text: of caches, of speed (a draft's tokens are checked), of what else is
-/// returned, of padding, and the names that the chats of some models' own code go by. Infinite and
-/// missing scores, which `remove_invalid_values` is for, are never chosen.
+/// Settings that change no text: for caches, speed (tokens of a draft model are verified),
+/// additional outputs and padding, and names from the chat code of some models.
+/// `remove_invalid_values` is among them because infinite and NaN scores are never chosen.
 static constexpr std::string_view harmless[] = {
     "assistant_confidence_threshold",
     "assistant_early_exit",
@@ -377,8 +378,7 @@ static void warnOfUnfollowed(const Json &config, const std::string &path,
                        shown(beams) + ", which is not followed: tokens are drawn for one text");
 }
 
-/// A warning for each key that nothing is known of. Those of a model that hears are known to
-/// SpeechTokens.
+/// Warns of each unknown key. SpeechTokens warns of the keys of a speech model.
 static void warnOfUnknown(const Json &config, const std::string &path,
                           std::vector<std::string> &warnings) {
   for (const auto &[key, found] : config.items())
@@ -387,7 +387,7 @@ static void warnOfUnknown(const Json &config, const std::string &path,
                          shown(found) + ", which is not followed");
 }
 
-/// generation_config.json, or where there is none `config`, and which file that is.
+/// Returns generation_config.json, or `config` if there is none, and the path of the file.
 static Expected<std::pair<Json, std::string>> settingsOf(const std::string &folder,
                                                          const Json &config) {
   std::string path = (fs::path(folder) / "generation_config.json").string();
@@ -400,7 +400,8 @@ static bool isToken(const Json &token, int64_t size) {
   return token.is_number_integer() && token >= 0 && token < size;
 }
 
-/// The tokens that end a text, of null none; others than the model's, such as -1, never come.
+/// Returns the tokens that end a text; null gives none. Ids outside the vocabulary, such as -1, are
+/// ignored.
 static Expected<Json> endsOf(const Json &value, int64_t size, const std::string &path,
                              std::vector<std::string> &warnings) {
   Json ends = Json::array();
@@ -416,7 +417,8 @@ static Expected<Json> endsOf(const Json &value, int64_t size, const std::string 
   return ends;
 }
 
-/// The object whose `eos_token_id` counts: of a config.json without one the part that writes.
+/// Returns the object whose `eos_token_id` applies: in a config.json without the key, its decoder's
+/// part.
 static const Json &partOfEnds(const Json &own) {
   if (own.value("eos_token_id", Json()).is_null())
     for (const char *name : {"decoder", "generator", "text_config"})
@@ -425,7 +427,8 @@ static const Json &partOfEnds(const Json &own) {
   return own;
 }
 
-/// Sets the ends of `target`: null is none; where config.json has no such key the class's stay.
+/// Sets the ends of `target`. Null means none; without the key in config.json, the default of the
+/// class remains.
 static Status addEnds(const SettingsFile &file, const Json &config, int64_t size, Json &target,
                       std::vector<std::string> &warnings) {
   constexpr const char *key = "eos_token_id";
@@ -440,13 +443,13 @@ static Status addEnds(const SettingsFile &file, const Json &config, int64_t size
   return {};
 }
 
-/// Sets the start of `target`, which is that of texts where the file names no other. A folder with
-/// neither writes nothing.
+/// Sets the start token of `target`, by default `bos_token_id`. Generation is refused if there is
+/// neither.
 static Status addStart(const SettingsFile &file, int64_t size, Json &target, Json &generation) {
   constexpr const char *key = "decoder_start_token_id";
   Json start = file.settings.value(key, Json());
   if (!file.rules && !file.settings.contains(key))
-    return {}; // the class has one
+    return {}; // the class has a default
   const std::string expected =
       file.path + ": " + key + ": expected a token below " + std::to_string(size) + ", found ";
   if (start.is_null())
@@ -478,14 +481,14 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
   }
   if (!hears)
     warnOfUnfollowed(own, path, warnings);
-  // What generation_config.json leaves out is not taken from config.json; of speech it is.
+  // Settings missing in generation_config.json are not taken from config.json, except for speech.
   const bool rules = path != configPath(folder) && !hears;
   HEDDLE_TRY(addEnds({own, path, rules}, config, facts.size, target, warnings));
   Json generation = SettingsReader(own, path, facts, warnings).read();
   if (facts.translates)
     HEDDLE_TRY(addStart({own, path, rules}, facts.size, target, generation));
   else if (Json begin = own.value("bos_token_id", Json()); isToken(begin, facts.size))
-    generation["begin"] = std::move(begin); // of texts without tokens alone
+    generation["begin"] = std::move(begin); // used if a prompt has no tokens
   target["generation"] = std::move(generation);
   return {};
 }
@@ -495,6 +498,6 @@ Expected<Json> heddle::taskGeneration(const std::string &folder, const Json &con
                                       int64_t size) {
   Json all = HEDDLE_TRY(settingsOf(folder, config)).first;
   all.update(settings);
-  std::vector<std::string> known; // those of the folder are told already
+  std::vector<std::string> known; // the import of the folder has already reported these
   return SettingsReader(all, place, {.translates = true, .size = size}, known).read();
 }

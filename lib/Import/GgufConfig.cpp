@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of Architecture.h that makes config.json of metadata: `config` and
-// `refuse` of a section `gguf`.
+// Converts GGUF metadata to config.json, by `config` and `refuse` of a section `gguf`.
 
 #include "Architecture.h"
 
@@ -23,14 +22,14 @@
 using namespace heddle;
 
 namespace {
-/// Values of a section `gguf`, by the metadata of a file.
+/// Evaluates a section `gguf` on the metadata of a file.
 class GgufValues {
 public:
   GgufValues(const Gguf &file, const Json &section, std::string arch)
       : file(file), section(section), arch(std::move(arch)) {}
 
-  /// The values of `config`, and keys that nothing reads under their own names: who looks for keys that
-  /// are left over finds them. Those of the tokenizer have a reader of their own.
+  /// Returns the values of `config`, and unread keys under their own names so that they are
+  /// reported. The tokenizer's keys are read elsewhere.
   Expected<Json> config() {
     HEDDLE_TRY(checkCounts());
     HEDDLE_TRY(checkRefused());
@@ -48,14 +47,14 @@ public:
   }
 
 private:
-  /// {arch}: the beginning of the keys of one architecture.
+  /// Replaces {arch}, the prefix of the keys of one architecture.
   std::string expanded(std::string text) const {
     constexpr std::string_view mark = "{arch}";
     for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += arch.size())
       text.replace(at, mark.size(), arch);
     return text;
   }
-  /// Counts of heads and layers that the sizes and tensors of the file belie.
+  /// Checks the counts of heads and layers against the sizes and tensors of the file.
   Status checkCounts() const {
     auto whole = [&](const char *name) -> std::optional<int64_t> {
       const GgufValue *value = file.find(arch + name);
@@ -80,12 +79,12 @@ private:
     }
     return {};
   }
-  /// Keys and tensors that would change results and that nothing here can follow: each with its
-  /// reason, and with values that change nothing.
+  /// Refuses keys and tensors that would change results and are not implemented, each with its
+  /// reason and its harmless values.
   Status checkRefused() {
     const Json refused = section.value("refuse", Json::object());
     for (const auto &[pattern, entry] : refused.items()) {
-      if (entry.is_null()) // a set refuses what this section follows
+      if (entry.is_null()) // a set refuses it, but this section implements it
         continue;
       const std::string wanted = expanded(pattern);
       const std::string why = entry.is_string() ? entry.get<std::string>() : entry.value("why", "");
@@ -121,7 +120,7 @@ private:
     }
     return inputError(file.mistaken(key, listText(shownOnes, {}, " or ")).message + ": " + why);
   }
-  /// The value of a key of `config`, or of a list that expressions know.
+  /// Value of a key of `config`, or one of the lists `tensors` and `keys`.
   Expected<Json> named(const std::string &name) {
     if (auto found = known.find(name); found != known.end())
       return found->second;
@@ -149,7 +148,7 @@ private:
     computing.erase(name);
     return known[name] = std::move(value);
   }
-  /// Refuses a size that is none by its own key, which the configuration does not know.
+  /// Reports an invalid size by its metadata key, which the configuration's errors could not name.
   Status checkSize(const std::string &name, const Json &entry, const Json &value) const {
     const Json source = entry.is_object() ? entry.value("key", Json()) : entry;
     if (!source.is_string() || source.get_ref<const std::string &>().starts_with('=') ||
@@ -162,7 +161,7 @@ private:
     auto made = evaluateConfig(expanded(text), [this](const std::string &name) {
       auto value = named(name);
       if (!value && !failure)
-        failure = value.error(); // the innermost one, which names its place
+        failure = value.error(); // the innermost error, which has its place
       return value;
     });
     if (made || failure)
@@ -171,7 +170,7 @@ private:
                       (current.empty() ? "" : "gguf.config." + current + ": ") +
                       printable(made.takeError().message));
   }
-  /// An entry of `config`, or a part of one; discarded where it is left out.
+  /// Evaluates an entry of `config` or a part of one; discarded if it is omitted.
   Expected<Json> evaluated(const Json &entry) {
     if (entry.is_string()) {
       const auto text = entry.get<std::string>();
@@ -223,7 +222,7 @@ private:
       return Json(*number);
     return file.mistaken(key, value->number() ? "a finite number" : "one value");
   }
-  /// A list of numbers or of booleans.
+  /// Reads a list of numbers or booleans.
   Expected<Json> list(const std::string &name, const Json *otherwise) {
     const std::string key = expanded(name);
     const GgufValue *value = file.find(key);
@@ -239,7 +238,7 @@ private:
       return Json(*given);
     return Json(std::vector<int64_t>(given->begin(), given->end()));
   }
-  /// Tokens that end a text, below the size of the vocabulary: null, one, or a list.
+  /// Reads the end tokens below the vocabulary's size: null, one token or a list.
   Expected<Json> ends() {
     const Json size = HEDDLE_TRY(named("vocab_size"));
     const int64_t rows = size.is_number_integer() ? size.get<int64_t>() : 0;
@@ -251,7 +250,7 @@ private:
         list.push_back(id);
     return list.empty() ? Json() : list.size() == 1 ? list[0] : list;
   }
-  /// The elements of a tensor that is no weight, such as factors of frequencies.
+  /// Reads the elements of a tensor that is not a weight, such as frequency factors.
   Expected<Json> numbers(const std::string &name) {
     constexpr int64_t most = 1 << 16;
     auto weights = HEDDLE_TRY(openGgufWeights(file.name()));
@@ -269,7 +268,7 @@ private:
       return inputError(file.name() + ": " + name + ": expected numbers, found one that is none");
     return Json(values);
   }
-  /// Rows of a tensor: the file has no other word for the length of some tables.
+  /// Number of rows of a tensor; the metadata lacks the length of some tables.
   Expected<Json> rows(const std::string &name, const Json *otherwise) {
     auto found = std::ranges::find(file.tensors(), name, &GgufTensor::name);
     if (found != file.tensors().end() && !found->shape.empty())
@@ -284,8 +283,8 @@ private:
   std::string arch;
   std::map<std::string, Json, std::less<>> known;
   std::set<std::string, std::less<>> computing, read;
-  std::string current;          ///< the key of `config` that is being made
-  std::optional<Error> failure; ///< the first one of an expression
+  std::string current;          ///< key of `config` that is being evaluated
+  std::optional<Error> failure; ///< first error in an expression
 };
 } // namespace
 

@@ -1,8 +1,8 @@
-//===- Import.cpp - Any model file as a module ----------------------------===//
+//===- Import.cpp - Reading a model as an MLIR module ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tells the kinds of models apart and hands each to its reader.
+// Determines the kind of a model and calls its reader.
 
 #include "heddle/Import/Import.h"
 
@@ -21,7 +21,7 @@
 using namespace heddle;
 namespace fs = std::filesystem;
 
-/// Whether a file is one of a Hugging Face folder, which is the model.
+/// Returns whether a file belongs to a Hugging Face folder, which is the actual model.
 static bool isOfFolder(const fs::path &path) {
   const fs::path config = path.parent_path() / "config.json";
   if (path.filename() == "tokenizer.json" || path.extension() == ".safetensors")

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   "causal & hide(x)" in decode_step:
+// Builds mask ops from expressions, for example "causal & hide(x)" in decode_step:
 //     %n = transformer.cache.length "P"
 //     %c = transformer.mask.causal offset(%n)
-//     %h = transformer.mask.dense %x       // [B, keys] seen as [B, 1, 1, keys]
+//     %h = transformer.mask.dense %x       // [B, keys] as [B, 1, 1, keys]
 //     %m = transformer.mask.and %c, not %h
 
 #include "MaskBuilder.h"
@@ -32,16 +32,17 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
   if (call.cached() && side == "source")
     return f.state(input, f.tensor({-1}, f.b.getI32Type()));
   const SideDescription &description = side == "source" ? *d.source : *d.target;
-  if (call.cached()) // an input of this name tells how many tokens each sequence adds
+  if (call.cached()) // here, an input of this name holds the number of tokens that each sequence
+                     // adds
     return f.rowsAfter();
   Value value = f.input(input, f.tensor({-1}, f.b.getI32Type()), {"B"});
-  // A loss reads both sides.
+  // A loss reads the tokens of both sides.
   if ((side == call.side() || call.loss) && !description.vectors)
     f.setDefault(input, "lengths_of", tokens, description.padding);
   return value;
 }
 
-/// A dense mask or score rule: sequences and heads may share it, which the call tells.
+/// A dense mask or score rule; its dimensions of sequences and heads broadcast.
 static Value table(const MaskPlace &site, const std::string &name, Type element, std::string rows,
                    std::string columns) {
   return site.f.broadcastInput(
@@ -49,7 +50,8 @@ static Value table(const MaskPlace &site, const std::string &name, Type element,
       {site.call.sequences(), std::to_string(site.call.heads), rows, columns});
 }
 
-/// Ids of documents. In a step both sides are given over all tokens so far, this one's last.
+/// Document ids of queries and keys. In a step both inputs cover all tokens so far; this step's are
+/// last.
 static Value documents(const MaskPlace &site, const MaskCall &e) {
   FunctionBuilder &f = site.f;
   auto ids = [&](size_t i, const std::string &dim) {
@@ -62,7 +64,7 @@ static Value documents(const MaskPlace &site, const MaskCall &e) {
                                  UnitAttr());
 }
 
-/// Flags of keys: keep and hide.
+/// Flags of keys, for keep and hide.
 static Value flags(const MaskPlace &site, const MaskCall &e) {
   std::string columns = site.call.keys(site.cross), sequences = site.call.sequences();
   return MaskDenseOp::create(
@@ -70,7 +72,8 @@ static Value flags(const MaskPlace &site, const MaskCall &e) {
       site.f.flags(e.inputs[0], {sequences, "1", "1", columns}, {sequences, columns}));
 }
 
-/// An offset left out is the number of tokens before this call, or what the dialect makes it.
+/// Offset of the queries. The default is the number of tokens before this call, or null for dialect
+/// text, which has a default of its own.
 static Value offset(const MaskPlace &site, const MaskCall &e) {
   FunctionBuilder &f = site.f;
   if (!e.offsetInput.empty()) {
@@ -107,7 +110,7 @@ Value MaskBuilder::distance(const MaskPlace &site, const MaskCall &e) const {
   return BiasDistanceOp::create(f.b, f.loc, products, ofKeys);
 }
 
-/// One-directional in a decoder, as in T5.
+/// Relative positions by buckets; one-directional in a decoder, as in T5.
 Value MaskBuilder::relative(const MaskPlace &site, const MaskCall &e) const {
   FunctionBuilder &f = site.f;
   const Call &call = site.call;

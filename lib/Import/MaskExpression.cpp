@@ -1,9 +1,9 @@
-//===- MaskExpression.cpp - Masks and score rules as formulas -------------===//
+//===- MaskExpression.cpp - Masks and score rules as text -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What stands between parentheses after a name follows from a table. Without a
-// site the parser checks; with one it writes ops as it goes.
+// A recursive-descent parser; a table gives the arguments of each name. Without a site it checks
+// the expression, with one it also builds ops.
 
 #include "Formula.h"
 #include "MaskBuilder.h"
@@ -34,13 +34,13 @@ const MaskCall *MaskExpression::find(Kind wanted, std::string_view name) const {
 }
 
 namespace {
-/// What a name takes: names of inputs, then integers, then an offset.
+/// Arguments of a name: names of inputs, then integers, then an option.
 struct Signature {
   const char *word;
   Kind kind;
   int inputs, numbers;
-  int64_t smallest; ///< of the integers
-  /// What may stand behind all else, or alone.
+  int64_t smallest; ///< least value of the integers
+  /// The optional last argument.
   enum class Optional : uint8_t { Nothing, Offset, Factor } optional = Optional::Nothing;
 };
 using Optional = Signature::Optional;
@@ -65,7 +65,7 @@ constexpr Signature rules[] = {
     {"dense", Kind::Dense, 1, 0, 0},
 };
 
-/// What is parsed: its op, where ops are written.
+/// A parsed part; `value` is null without a site.
 struct Part {
   Value value;
   bool seesAhead = false;
@@ -109,7 +109,7 @@ private:
 };
 } // namespace
 
-/// Operators of one precedence: '|', '&' within it, or '+' of score rules.
+/// Parses a chain of operators of one precedence: '|', then '&', or '+' of score rules.
 Part Parser::chain(llvm::StringRef op) {
   auto next = [&] { return op == "|" ? chain("&") : op == "&" ? unary() : call(); };
   auto join = [&](Value x, Value y) -> Value {
@@ -210,7 +210,7 @@ static bool seesAhead(const MaskCall &call) {
   }
 }
 
-/// The op, and its region.
+/// Parses `where(...)` and builds its op and region.
 Value Parser::where(const MaskCall &node) {
   FormulaSite inside;
   Value value;
@@ -281,7 +281,7 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
   call.packed |= e.uses(Kind::PackedDocuments);
   MaskPlace site{*this, f, cross, call};
   Parser parser(e.text, e.scoreRule, &site);
-  (void)parser.run(); // checked when it was read
+  (void)parser.run(); // already checked when it was read
   return call.documents.empty() || e.scoreRule ? parser.whole.value
                                                : within(f, call.documents, parser.whole.value);
 }

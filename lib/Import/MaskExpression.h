@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The expressions of masks in model descriptions and on the command line:
+// Parses masks of model descriptions and of the command line:
 //
 //   or  := and ('|' and)*
 //   and := not ('&' not)*
 //   not := '!' not | '(' or ')' | NAME ['(' arguments ')']
 //
-// and of score rules: NAME ['(' arguments ')'] joined by '+'. The formulas of
-// where(...) are in Formula.h. A text is parsed when it is read, which checks it,
-// and again in each function that it becomes ops of (MaskBuilder.h).
+// and score rules: NAME ['(' arguments ')'] joined by '+'. Formula.h has the formulas of
+// where(...). A text is parsed once to check it, and again in each function to build its ops
+// (MaskBuilder.h).
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -43,36 +43,38 @@ struct MaskCall {
     QueryDistance,
     KeyDistance
   } kind = Kind::Causal;
-  std::vector<std::string> inputs; ///< as many as the kind has; of where: its tables
+  std::vector<std::string> inputs; ///< names of inputs, as the kind requires; for where: its tables
   /// window: before, after; blocks: rows, columns; relative: buckets, maximum distance;
-  /// query_distance, key_distance: the distance from which on all are alike.
+  /// query_distance, key_distance: the distance beyond which all are equal.
   std::vector<int64_t> numbers;
-  /// Of causal and window: a number, or the name of an i32 input; neither: what the call makes it.
+  /// causal and window: a number, or an i32 input `offsetInput`; if neither, the function's
+  /// default.
   std::optional<int64_t> offset;
-  float factor = 1; ///< alibi: of its slopes
+  float factor = 1; ///< alibi: factor of the slopes
   std::string offsetInput;
 };
 
-/// A text that was checked.
+/// An expression that has been parsed and checked.
 struct MaskExpression {
   using Kind = MaskCall::Kind;
   std::string text;
   bool scoreRule = false;
   std::vector<MaskCall> calls;
-  /// Whether a mask surely lets a query see keys ahead of it. Formulas, tables and offsets that a
-  /// caller gives may or may not.
+  /// Whether a mask certainly lets a query see later keys. For formulas, tables and offsets from
+  /// inputs this is unknown, so false.
   bool seesAhead = false;
-  /// Whether its calls are joined by `&` alone.
+  /// Whether `&` is the only operator.
   bool conjunction = true;
 
-  /// The first call of a kind, with an input of that name if one is given; null if there is none.
+  /// Returns the first call of a kind, with `input` among its inputs if given; null if there is
+  /// none.
   const MaskCall *find(Kind kind, std::string_view input = {}) const;
   bool uses(Kind kind, std::string_view input = {}) const { return find(kind, input); }
-  /// Whether a query surely sees no key behind itself, counted from the stack's own tokens.
+  /// Returns whether a query certainly sees no later key, in the stack's own tokens.
   bool hidesLater() const;
 };
 
-/// Parses `text`; the error's message shows the place with a caret.
+/// Parses `text`; an error marks the place with a caret.
 Expected<MaskExpression> parseMask(std::string_view text);
 Expected<MaskExpression> parseScoreRule(std::string_view text);
 

@@ -1,10 +1,10 @@
-//===- MaskReplacement.cpp - Masks of dialect text, replaced --------------===//
+//===- MaskReplacement.cpp - Replacing masks in dialect text --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The builder of descriptions writes the new mask; what its inputs have to fit
-// follows from the attention that uses the old one. An offset that is left out
-// is the dialect's: the number of keys minus the number of queries.
+// MaskBuilder builds the new mask; the attention that uses the old mask determines the shapes of
+// inputs. An omitted offset has the dialect's default, the number of keys minus the number of
+// queries.
 
 #include "MaskReplacement.h"
 
@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-/// Mask ops that have a name, in order.
+/// Named mask ops in order.
 static SmallVector<Operation *> namedMasks(func::FuncOp func) {
   SmallVector<Operation *> masks;
   func.walk([&](MaskOpInterface mask) {
@@ -30,7 +30,7 @@ static SmallVector<Operation *> namedMasks(func::FuncOp func) {
   return masks;
 }
 
-/// An attention that the mask is a part of; null if there is none.
+/// An attention that uses the mask, directly or through other masks; null if none does.
 static ScoresOpInterface attentionOf(Operation *mask) {
   for (Operation *user : mask->getUsers()) {
     if (auto attention = dyn_cast<ScoresOpInterface>(user))
@@ -42,7 +42,7 @@ static ScoresOpInterface attentionOf(Operation *mask) {
   return {};
 }
 
-/// A size as `transformer.dims` has it: its name or number, or `own` where it is computed.
+/// A size as in `transformer.dims`: its name or number, or `own` if it is computed.
 static std::string dimText(const SizeExpr &size, const std::string &own) {
   return size.isConstant() || !size.dimName().empty() ? size.str() : own;
 }
@@ -58,7 +58,7 @@ static Call callOf(ScoresOpInterface attention, const MaskExpression &mask) {
   return call;
 }
 
-/// Erases the mask, what it alone was made of, and arguments that nothing else used.
+/// Erases the mask, the ops that only it used, and the arguments that become unused.
 static void eraseMask(Operation *mask, func::FuncOp func) {
   llvm::SetVector<Value> arguments;
   SmallVector<Operation *> open{mask};
@@ -84,8 +84,7 @@ static void eraseMask(Operation *mask, func::FuncOp func) {
   (void)func.eraseArguments(unused);
 }
 
-/// Writes down what dimensions without a name are called: arguments that are erased would number them
-/// anew.
+/// Fixes the names of unnamed dimensions, because erasing arguments would renumber them.
 static void nameDimensions(func::FuncOp func) {
   ShapeExpressions shapes(func);
   Builder b(func.getContext());

@@ -2,16 +2,16 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function of the model at a time, one sub-layer a function of ours:
+// Each method builds one function or one sub-layer:
 //
 //   encode: embed, layers of (self-attention, feed-forward), final norm, pooling, classifier
-//   encode_packed: the same over texts one after another in a single row, without padding
+//   encode_packed: as encode, over texts packed into a single row without padding
 //   decode: embed, layers of (self-attention, cross-attention, feed-forward), final norm,
 //           classifier
-//   loss: encode and decode of a reference, shifted, and what its ids cost
-//   decode_start: keys and values of the memory into the session
-//   decode_prompt: decode on the next tokens of each text, keys and values from the session
-//   decode_step: the same on one token of each
+//   loss: encode, then decode a reference, shifted, and its cross entropy
+//   decode_start: stores keys and values of the memory in the session
+//   decode_prompt: decodes several tokens per sequence, with keys and values in the session
+//   decode_step: as decode_prompt, with one token per sequence
 
 #include "ModelBuilder.h"
 
@@ -24,7 +24,7 @@ using namespace heddle::transformer;
 
 //===- Before and after the layers ---------------------------------------===//
 
-/// The ids that a call gives.
+/// Token ids of a call.
 Value ModelBuilder::tokens(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
   std::string name = call.input();
@@ -34,7 +34,7 @@ Value ModelBuilder::tokens(FunctionBuilder &f, Call call) {
   return ids;
 }
 
-/// A vector for each patch, and the class token before them.
+/// One row per patch, after the learned rows.
 Value ModelBuilder::imageRows(FunctionBuilder &f, const ImageDescription &image) {
   int64_t channels = image.channels, side = image.patch;
   Value pixels = f.input(
@@ -52,7 +52,7 @@ Value ModelBuilder::imageRows(FunctionBuilder &f, const ImageDescription &image)
   return ConcatOp::create(f.b, f.loc, f.matrix("source.class-token", stored, rows), x);
 }
 
-/// Frames through convolutions: what each multiplies becomes a row, and its weight a matrix.
+/// Rows of audio frames: each convolution is an unfold and a matrix product.
 Value ModelBuilder::frameRows(FunctionBuilder &f, const FramesDescription &frames) {
   int64_t channels = frames.channels;
   Value x = f.input("source", f.tensor({-1, channels, frames.frames}),
@@ -68,14 +68,14 @@ Value ModelBuilder::frameRows(FunctionBuilder &f, const FramesDescription &frame
   return x;
 }
 
-/// How many of the tokens of a prompt each sequence adds.
+/// Number of prompt tokens that each sequence adds.
 Value ModelBuilder::addedTokens(FunctionBuilder &f) {
   Value counts = f.input("target.lengths", f.tensor({-1}, f.b.getI32Type()), {"B"});
   f.range("target.lengths", "0", "T + 1");
   return counts;
 }
 
-/// The vector of each token's segment.
+/// Embedding of each token's segment type.
 Value ModelBuilder::typeRows(FunctionBuilder &f, int64_t types, Call call) {
   std::string name = std::string(call.side()) + ".types";
   Value ids = f.input(name, f.tensor({-1, call.rowCount()}, f.b.getI32Type()), {"B", call.rows()});
@@ -86,7 +86,8 @@ Value ModelBuilder::typeRows(FunctionBuilder &f, int64_t types, Call call) {
                              IntegerAttr());
 }
 
-/// Ids, vectors, an image or frames in, positions added, normalised if the description asks for it.
+/// Embeds ids, vectors, an image or frames, adds positions, and normalises if the description says
+/// so.
 Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
   std::string name = call.side();
@@ -133,8 +134,8 @@ Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
   return norm ? f.norm(x, prefix, d.size, *norm) : x;
 }
 
-/// One vector a text, if the description asks for it. Vectors that come in have no padding, unless
-/// masks ask for their lengths.
+/// Pools each text to one vector if the description says so. Vector inputs have no padding, unless
+/// a mask uses their lengths.
 Value ModelBuilder::pool(FunctionBuilder &f, Value x, ArrayRef<std::string> words, Call call) {
   if (words.empty())
     return x;
@@ -151,7 +152,7 @@ Value ModelBuilder::pool(FunctionBuilder &f, Value x, ArrayRef<std::string> word
   return PoolOp::create(f.b, f.loc, x, lengths, starts, f.b.getArrayAttr(kinds));
 }
 
-/// Linear layers and lengths of 1, in the description's order.
+/// Applies the linear layers and normalisations of `output`, in order.
 Value ModelBuilder::outputStages(FunctionBuilder &f, Value x, Call call) {
   int64_t features = stack(call).pooledSize;
   for (const auto &[index, stage] : llvm::enumerate(stack(call).output)) {
@@ -189,7 +190,7 @@ Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
   return SoftcapOp::create(f.b, f.loc, y, f.b.getF32FloatAttr(static_cast<float>(*c.softcap)));
 }
 
-/// What a model gives its caller: classes if it has a classifier.
+/// Adds the main result: classes if the model has a classifier.
 void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
   auto dims = [&](int64_t columns) -> SmallVector<std::string> {
     if (call.prompt)
@@ -224,7 +225,7 @@ Value ModelBuilder::encoderRows(FunctionBuilder &f, Call call) {
 Value ModelBuilder::decoderRows(FunctionBuilder &f, Call call) {
   Value x = embed(f, call);
   if (d.isEncoderDecoder() && !call.cached())
-    memory(f); // the second input, before those of masks
+    memory(f); // fixes its order: after the tokens, before inputs of masks
   for (size_t index = 0; index < d.decoder->layers.size(); ++index) {
     Value attended = selfAttention(f, x, index, call);
     if (d.isEncoderDecoder())
@@ -252,7 +253,7 @@ Status ModelBuilder::encode(bool packed) {
     outcome(f, outputStages(f, x, call), call);
     return f.finish(d.file);
   }
-  // Lengths that decoding asks for are handed on; with vectors in only if they are asked for here.
+  // Return the lengths that decoding uses; for vector inputs only if the encoder uses them too.
   if (!packed && (masks.encoderUsesLengths() || (masks.crossUsesLengths() && !d.source->vectors)))
     f.firstResult("source.lengths", masks.sideLengths(f, "source", call), {"B"});
   f.firstResult("memory", x, {"B", call.rows(), features()});
@@ -267,7 +268,7 @@ Status ModelBuilder::decode(Call call) {
   return f.finish(d.file);
 }
 
-/// The mean negative log-likelihood of a reference.
+/// Mean negative log-likelihood of a reference.
 Status ModelBuilder::loss() {
   FunctionBuilder f = function("loss");
   Call call = ofSource();
@@ -286,8 +287,8 @@ Status ModelBuilder::loss() {
   return f.finish(d.file);
 }
 
-/// Keys and values of the memory are projected once; the lengths of all rows become 0, or of those
-/// that a caller names, whose memory alone is replaced.
+/// Projects the keys and values of the memory and resets the lengths of sequences: of
+/// all, or of the ones that the caller names, whose memory alone is replaced.
 Status ModelBuilder::decodeStart() {
   FunctionBuilder f = function("decode_start");
   if (d.isEncoderDecoder())
@@ -299,7 +300,7 @@ Status ModelBuilder::decodeStart() {
     }
   if (masks.crossUsesLengths()) {
     f.setState("source.lengths", masks.sideLengths(f, "source", Call{true, false}));
-    f.range("source.lengths", "0", "S + 1"); // no mask of this function says so
+    f.range("source.lengths", "0", "S + 1"); // no mask of this function sets the range
   }
   Value rows;
   if (d.isEncoderDecoder()) {
@@ -319,7 +320,7 @@ Status ModelBuilder::decodeReorder() {
   return f.finish(d.file);
 }
 
-/// What a session keeps: keys and values of the tokens so far (length P), and of the memory.
+/// Declares the session's state: keys and values of previous tokens (length P) and of the memory.
 void ModelBuilder::declareStates() {
   OpBuilder b(&context);
   b.setInsertionPointToStart(module->getBody());
@@ -359,7 +360,7 @@ Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
   Status status = decode({.decoder = true});
   if (status && d.classifier && d.classifier->loss)
     status = loss();
-  if (!d.decoder->documents.empty()) // whole documents at once: there is no session
+  if (!d.decoder->documents.empty()) // documents are decoded whole: no session
     return status ? Expected<OwningOpRef<ModuleOp>>(std::move(module)) : status.takeError();
   declareStates();
   if (status)

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a description says becomes functions of the transformer dialect here, once
-// and for all: everything behind it reads the dialect, and nothing reads the
-// description again.
+// Builds the functions of a description in the transformer dialect. All later stages read the
+// dialect, never the description.
 #pragma once
 
 #include "Description.h"
@@ -18,13 +17,13 @@
 
 namespace heddle {
 
-/// Words of descriptions are those of the dialect, with dashes.
+/// Converts a word of a description to the dialect's spelling.
 std::string dialectWord(std::string word);
-/// An empty word is none.
+/// Parses an activation; an empty word is none.
 transformer::Activation activationOf(const std::string &word);
 
-/// Builds the functions of one description, one sub-layer a function of ours: what stands before and
-/// after the layers in ModelBuilder.cpp, the layers in ModelLayers.cpp.
+/// Builds the functions of one description, with one method per function and per sub-layer.
+/// ModelLayers.cpp has the layers, ModelBuilder.cpp the rest.
 class ModelBuilder {
 public:
   ModelBuilder(const Description &d, mlir::MLIRContext &context, std::vector<TensorInfo> &tensors)
@@ -36,8 +35,8 @@ private:
   struct Site {
     const AttentionDescription &attention;
     const std::optional<MaskExpression> &mask;
-    std::string prefix; ///< of its tensors
-    std::string result; ///< what names of its results begin with
+    std::string prefix; ///< prefix of its tensors
+    std::string result; ///< prefix of its results
     bool cross;
     Call call;
   };
@@ -80,12 +79,12 @@ private:
   mlir::Value logits(FunctionBuilder &f, mlir::Value x, Call call);
   void outcome(FunctionBuilder &f, mlir::Value x, Call call);
 
-  /// The input that says where documents start; empty: rows are sequences.
+  /// The input with the starts of documents; empty: rows are sequences.
   const std::string &documents(const Call &call) const {
     return call.documents.empty() ? stack(call).documents : call.documents;
   }
   const StackDescription &stack(Call call) const { return call.decoder ? *d.decoder : *d.encoder; }
-  /// A call of the encoder.
+  /// The call of the encoder.
   Call ofSource() const {
     Call call;
     if (d.source)
@@ -102,10 +101,10 @@ private:
   MaskBuilder masks;
   TensorNames names;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  mlir::Value encoded; ///< the memory, in a function that encodes and decodes
+  mlir::Value encoded; ///< the memory, if the function also encodes
 };
 
-/// Writes the functions of docs/model-description.md; `tensors` receives the tensors that they
+/// Builds the functions of docs/model-description.md. `tensors` receives the tensors that they
 /// read, in order.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildModel(const Description &description,
                                                        mlir::MLIRContext &context,

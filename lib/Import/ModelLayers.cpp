@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each sub-layer stands between its norm and its residual; keys and values of a
-// step come from the session.
+// Builds each sub-layer with its norm and residual. In a step, keys and values come from the
+// session.
 
 #include "ModelBuilder.h"
 
@@ -38,7 +38,7 @@ Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   return PositionLearnedOp::create(f.b, f.loc, x, table, offset, starts, scale);
 }
 
-/// With `onto`, which is x unless sub-layers are parallel: norm(onto + body(x)),
+/// Adds a sub-layer to `onto`, which is x unless sub-layers are parallel: norm(onto + body(x)),
 /// onto + body(norm(x)), onto + norm-after(body(norm(x))) or onto + norm(body(x)).
 Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, Value onto, NormPlace place,
                              const std::optional<NormDescription> &norm, const std::string &prefix,
@@ -55,7 +55,7 @@ Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, Value onto, NormPlace 
   return f.add(onto, place == NormPlace::Both ? normal(y, ".norm-after") : y);
 }
 
-/// Query, key or value heads of x.
+/// Projects x to query, key or value heads.
 Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescription &a,
                           const std::string &prefix, StringRef which) {
   bool query = which == "query", value = which == "value";
@@ -64,7 +64,7 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
   std::string name = prefix + "." + which.str();
   FunctionBuilder::Part part(f, prefix, query ? "" : value ? "values" : "keys");
   Value y = f.linear(x, name, count * size, d.size, bias, activationOf(a.activation));
-  if (a.perHeadProjection) { // of all first features: the matrices of the heads below each other
+  if (a.perHeadProjection) { // maps the features of all heads; the heads' matrices are stacked
     Value matrices = f.matrix(name + ".head.weight", {count, size, count * size}, count * size);
     y = f.linear(y, matrices);
   }
@@ -79,17 +79,18 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
   return f.norm(split(y), name + ".norm", size, norm, norm.in.is("over", "heads") ? count : 1);
 }
 
-/// The keys of each sequence that its cache holds; null where the mask hides all others: a step's
-/// token is its sequence's last, so that masks which hide later keys do.
+/// Number of valid keys of each sequence in the cache; null if the mask already hides the rest. In
+/// a step the token is its sequence's last, so a mask that hides later keys suffices.
 Value ModelBuilder::keysAtHand(FunctionBuilder &f, const Site &site) {
   bool hides =
       site.mask && ((site.call.step && site.mask->hidesLater()) ||
                     (site.mask->conjunction && site.mask->uses(MaskCall::Kind::Lengths, "target")));
-  bool replaces = site.mask && site.attention.hiddenScore; // hidden keys count there
+  bool replaces = site.mask && site.attention.hiddenScore; // hidden keys still get a share of
+                                                           // attention
   return hides && !replaces ? Value() : f.rowsAfter();
 }
 
-/// Attention and output projection; weights become a result where they are asked for.
+/// Attention and output projection; adds the weights as a result if requested.
 Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value k, Value v) {
   const AttentionDescription &a = site.attention;
   Call call = site.call;
@@ -113,7 +114,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   };
   ScoreRules rules;
   rules.softcap = real(a.softcap);
-  if (mask) // without one no pair is hidden
+  if (mask) // no mask, no hidden pairs
     rules.hiddenScore = real(a.hiddenScore);
   if (a.bias)
     rules.bias = masks.build(f, *a.bias, site.cross, call);
@@ -124,7 +125,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   bool sums = a.returnLogSumExp && givesMore;
   auto attention = AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale),
                                        weights, sums, rules);
-  // What steps read from caches; whole documents have no session.
+  // Marks keys and values that steps read from caches; packed documents have no session.
   attention.setKept(call.decoder && !call.cached() && d.decoder->documents.empty());
   if (sums)
     f.result(site.result + "log-sum-exp", attention.getLse(),

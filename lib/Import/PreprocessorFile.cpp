@@ -1,8 +1,6 @@
-//===- PreprocessorFile.cpp - Steps of images and sound -------------------===//
+//===- PreprocessorFile.cpp - Preprocessors of images and audio -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See PreprocessorFile.h.
 #include "PreprocessorFile.h"
 
 #include "heddle/Support/Json.h"
@@ -14,7 +12,7 @@
 using namespace heddle;
 namespace fs = std::filesystem;
 
-static constexpr int64_t kMost = 1 << 20; ///< bytes of such a file
+static constexpr int64_t kMost = 1 << 20; ///< bytes of a preprocessor file
 
 static std::string olderOf(const std::string &folder) {
   return (fs::path(folder) / "preprocessor_config.json").string();
@@ -28,7 +26,7 @@ bool heddle::hasPreprocessor(const std::string &folder) {
   return isThere(olderOf(folder)) || isThere(newerOf(folder));
 }
 
-/// The first key that both have with different values; none if there is no such key.
+/// First key on which both objects differ; none if they agree on all common keys.
 static std::optional<std::string> differing(const Json &newer, const Json &older) {
   for (const auto &[key, value] : newer.items())
     if (older.is_object() && older.contains(key) && older[key] != value)

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The key `distances` of a recipe: a checkpoint's table has a row for each bucket of distances, a
-// description's a row for each distance.
+// Implements the key `distances` of a recipe, which expands a table with a row per bucket of
+// distances to one with a row per distance.
 
 #include "Architecture.h"
 
@@ -17,8 +17,8 @@
 
 using namespace heddle;
 
-/// DeBERTa's bucket of a distance, computed in f32 as PyTorch does: exact up to half of the buckets
-/// of a direction, logarithmic beyond. Source: He et al., DeBERTaV3, and its code.
+/// DeBERTa's bucket of a distance, in f32 as in PyTorch: exact up to half of the buckets of a
+/// direction, logarithmic beyond. Source: He et al., DeBERTaV3, and its code.
 static int64_t logarithmicBucket(int64_t distance, int64_t buckets, int64_t furthest) {
   int64_t middle = buckets / 2, length = std::abs(distance);
   if (length <= middle)
@@ -31,8 +31,8 @@ static int64_t logarithmicBucket(int64_t distance, int64_t buckets, int64_t furt
   return distance < 0 ? -bucket : bucket;
 }
 
-/// `distances`: [heads, buckets, furthest]. Rows are buckets of distances, columns heads; what comes
-/// is for each head a row for each distance that the wanted tensor [heads, 2 reach, columns] has.
+/// Expands `distances`: [heads, buckets, furthest]. Rows of `view` are buckets and columns heads;
+/// the result has for each head a row per distance of the wanted tensor [heads, 2 reach, columns].
 Expected<TensorViewRef> Architecture::byDistance(TensorViewRef view, const Json &json,
                                                  const std::string &key,
                                                  std::span<const int64_t> wanted) {

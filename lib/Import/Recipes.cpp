@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The second half of Architecture.h: keys `names`, `tensors` and `ignore`. A recipe
-// becomes a view of the checkpoint, its parts in the order of docs/architectures.md.
+// Evaluates the keys `names`, `tensors` and `ignore` of an architecture file. A recipe becomes a
+// view of the checkpoint; its parts apply in the order of docs/architectures.md.
 
 #include "Architecture.h"
 
@@ -35,7 +35,8 @@ bool Architecture::ignores(std::string_view tensor) {
   return false;
 }
 
-/// Matches a tensor's name with the key of a recipe: {layer} is a number, a `*` at the end the rest.
+/// Matches a tensor's name with the key of a recipe: {layer} matches a number, a final `*` matches
+/// weight or bias.
 static bool bindNames(llvm::StringRef pattern, llvm::StringRef name,
                       std::map<std::string, Json, std::less<>> &bound, std::string &leaf) {
   while (!pattern.empty()) {
@@ -57,7 +58,7 @@ static bool bindNames(llvm::StringRef pattern, llvm::StringRef name,
   return name.empty();
 }
 
-/// A recipe with `*` replaced in all names of tensors.
+/// Replaces `*` in all tensor names of a recipe.
 static Json withLeaf(const Json &recipe, const std::string &leaf) {
   if (recipe.is_string())
     return recipe.get_ref<const std::string &>().starts_with('=')
@@ -70,7 +71,7 @@ static Json withLeaf(const Json &recipe, const std::string &leaf) {
   return made;
 }
 
-/// The recipe `pattern` makes the tensor `name`: other recipes of that name stand behind it.
+/// Records that recipe `pattern` makes tensor `name` and takes precedence over others that match.
 void Architecture::noteTaken(const std::string &pattern, const std::string &name) {
   unreadOwn.erase(pattern);
   for (auto &[other, taken] : unreadOwn) {
@@ -81,7 +82,7 @@ void Architecture::noteTaken(const std::string &pattern, const std::string &name
   }
 }
 
-/// How a view was made, for a message: rows that were picked one by one are many.
+/// Describes how a view was made, for a message. It is cut, because rows may be picked one by one.
 static std::string shownRecipe(const TensorView &view, const WeightSource &checkpoint) {
   constexpr size_t most = 80;
   std::string text = replacedAll(view.recipe(), checkpoint.name() + ":", "");
@@ -99,7 +100,7 @@ Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
     noteTaken(pattern, wanted.name);
     std::string key = "tensors." + pattern;
     TensorViewRef view = HEDDLE_TRY(recipe(withLeaf(json, leaf), key, wanted.shape, checkpoint));
-    // Dimensions of 1 come and go; any other difference is a wrong file or a wrong recipe.
+    // Dimensions of 1 may differ; any other difference is an error in the file or the recipe.
     auto withoutOnes = [](std::vector<int64_t> shape) {
       std::erase(shape, 1);
       return shape;
@@ -114,7 +115,7 @@ Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
   return error("tensors", "expected a recipe for " + quotedText(wanted.name) + ", found none");
 }
 
-/// The first tensor of a list of names that the checkpoint has.
+/// View of the first tensor in a list of names that the checkpoint has.
 Expected<TensorViewRef> Architecture::stored(const Json &names, const std::string &key,
                                              const WeightSource &checkpoint) {
   std::vector<std::string> tried;
@@ -132,7 +133,8 @@ Expected<TensorViewRef> Architecture::stored(const Json &names, const std::strin
   return missingTensor(tried, key, checkpoint);
 }
 
-/// Names the tensors that lie nearest: those that begin with the most parts of a name in common.
+/// Reports a missing tensor with similar names: those that share the most leading parts of the
+/// name.
 Error Architecture::missingTensor(const std::vector<std::string> &tried, const std::string &key,
                                   const WeightSource &checkpoint) const {
   std::string beginning = tried.empty() ? "" : tried.front();
@@ -150,7 +152,7 @@ Error Architecture::missingTensor(const std::vector<std::string> &tried, const s
                     (beside.empty() ? "" : " beside " + printable(firstText(beside, 3))));
 }
 
-/// `stack`: the tensors that `of` names for {part} from 0 to `count` - 1 below each other.
+/// `stack`: stacks the tensors that `of` names for {part} from 0 to `count` - 1.
 Expected<TensorViewRef> Architecture::stacked(const Json &json, const std::string &key,
                                               const WeightSource &checkpoint) {
   if (!json.is_object() || !json.contains("of") || !json.contains("count"))
@@ -175,7 +177,7 @@ Expected<TensorViewRef> Architecture::stacked(const Json &json, const std::strin
   return concatenated(std::move(parts));
 }
 
-/// `sinusoids`: positions that the checkpoint need not hold, in the shape that is wanted.
+/// `sinusoids`: computes positions of the wanted shape, which the checkpoint need not store.
 Expected<TensorViewRef> Architecture::positions(const Json &json, const std::string &key,
                                                 std::span<const int64_t> wanted) {
   if (!json.is_object())
@@ -193,7 +195,7 @@ Expected<TensorViewRef> Architecture::positions(const Json &json, const std::str
   return sinusoids({wanted.begin(), wanted.end()}, first, divisor.get<double>());
 }
 
-/// Where a recipe's numbers come from.
+/// Evaluates the source of a recipe's numbers.
 Expected<TensorViewRef> Architecture::origin(const Json &json, const std::string &key,
                                              std::span<const int64_t> wanted,
                                              const WeightSource &checkpoint) {
@@ -226,8 +228,8 @@ Expected<TensorViewRef> Architecture::origin(const Json &json, const std::string
   return concatenated(std::move(parts));
 }
 
-/// `view` and `at`: the rows as a table of those extents, of which each dimension is taken whole
-/// (null), at an index, or from one index to another.
+/// `view` and `at`: selects rows, indexed by the extents of `view`. Each entry of `at` is null (the
+/// whole dimension), an index, or a range of indices.
 Expected<std::vector<int64_t>> Architecture::pickedRows(const Json &json, const std::string &key,
                                                         int64_t rows) {
   const Json &view = json["view"], at = json.value("at", Json::array());
@@ -268,7 +270,7 @@ Expected<std::vector<int64_t>> Architecture::pickedRows(const Json &json, const 
   return taken;
 }
 
-/// `plus` and `times`: a number, or a recipe.
+/// `plus` and `times`: evaluates a number or a recipe.
 Expected<TensorViewRef> Architecture::numbers(const Json &json, const std::string &key,
                                               const WeightSource &checkpoint) {
   if (json.is_object() && json.contains("if"))
@@ -289,7 +291,7 @@ Expected<std::pair<double, double>> Architecture::twoNumbers(const Json &json,
   return std::pair(made[0].get<double>(), made[1].get<double>());
 }
 
-/// `rows`: [from, to].
+/// `rows`: the range [from, to].
 Expected<std::vector<int64_t>> Architecture::rowRange(const Json &json, const std::string &key,
                                                       int64_t rows) {
   auto [from, to] = HEDDLE_TRY(twoNumbers(json, key));
@@ -301,7 +303,7 @@ Expected<std::vector<int64_t>> Architecture::rowRange(const Json &json, const st
   return taken;
 }
 
-/// `halves`: the rotated pairs (0, 1), (2, 3), … of each head become halves.
+/// `halves`: reorders the rotated pairs (0, 1), (2, 3), … of each head into two halves.
 Expected<std::vector<int64_t>> Architecture::halvedRows(const Json &json, const std::string &key,
                                                         const TensorView &view,
                                                         const WeightSource &checkpoint) {
@@ -323,7 +325,7 @@ Expected<std::vector<int64_t>> Architecture::halvedRows(const Json &json, const 
   return taken;
 }
 
-/// `norm`: rows normalised as by a layer norm.
+/// `norm`: applies a layer norm to the rows.
 Expected<TensorViewRef> Architecture::normed(TensorViewRef view, const Json &json,
                                              const std::string &key,
                                              const WeightSource &checkpoint) {
@@ -349,7 +351,7 @@ Expected<TensorViewRef> Architecture::normed(TensorViewRef view, const Json &jso
   return normalised(view, parts[0], parts[1], epsilon.get<float>());
 }
 
-/// `linear`: rows as a linear layer changes them.
+/// `linear`: applies a linear layer to the rows.
 Expected<TensorViewRef> Architecture::projected(TensorViewRef view, const Json &json,
                                                 const std::string &key,
                                                 const WeightSource &checkpoint) {
@@ -372,8 +374,8 @@ Expected<TensorViewRef> Architecture::projected(TensorViewRef view, const Json &
   return multiplied(view, weight, bias);
 }
 
-/// `plus` and `times`: one number, or one for each column (`plus` of a matrix) or row; `plus` also
-/// one for each element.
+/// `plus` and `times`: one number, or one per row; `plus` of a matrix: one per column or per
+/// element.
 Expected<TensorViewRef> Architecture::changed(TensorViewRef view, const Json &json,
                                               const std::string &key, bool scales,
                                               const WeightSource &checkpoint) {

@@ -1,8 +1,8 @@
-//===- RotaryConfig.cpp - Keys of rotary positions ------------------------===//
+//===- RotaryConfig.cpp - Configuration keys of rotary positions ----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As Transformers 5 does it (modeling_rope_utils.py, and the classes that go over it).
+// Follows Transformers 5 (modeling_rope_utils.py and the classes that override it).
 
 #include "RotaryConfig.h"
 
@@ -16,7 +16,7 @@ static constexpr const char *parametersKey = "rope_parameters", *scalingKey = "r
                             *fullKey = "full_attention", *slidingKey = "sliding_attention",
                             *originalKey = "original_max_position_embeddings";
 
-/// The object under a key, or null.
+/// Object under a key, or null.
 static Json objectAt(const Json &json, const char *key) {
   Json found = json.value(key, Json());
   return found.is_object() ? found : Json();
@@ -50,7 +50,7 @@ void RotaryKeys::noteOf(const std::string &key, const Json &found, const std::st
                   "the former");
 }
 
-/// A key of `part` goes over the older one of the configuration.
+/// Copies a key of `part` to the older key of the configuration, which it overrides.
 void RotaryKeys::moveOut(const Json &part, const std::string &path, const char *name,
                          const char *older) {
   const Json inner = part.value(name, Json()), outer = config.value(older, Json());
@@ -61,7 +61,7 @@ void RotaryKeys::moveOut(const Json &part, const std::string &path, const char *
   config[older] = inner;
 }
 
-/// The tokens of a text in training: those of the configuration go over those of the scaling.
+/// Sets the trained context of the scaling; the configuration's overrides the scaling's own.
 void RotaryKeys::takeOriginal(Json &part, const std::string &path) {
   const Json kind = part.value("rope_type", part.value("type", Json()));
   if (!llvm::is_contained({Json("llama3"), Json("yarn"), Json("longrope"), Json("su")}, kind))
@@ -77,7 +77,7 @@ void RotaryKeys::takeOriginal(Json &part, const std::string &path) {
   config.erase(originalKey);
 }
 
-/// One object for all layers. An older key in a newer file goes over all of them.
+/// Handles one object for all layers. A non-empty `rope_scaling` replaces `rope_parameters`.
 void RotaryKeys::flat() {
   const char *place = objectAt(config, scalingKey).empty() ? parametersKey : scalingKey;
   Json rope = objectAt(config, place);
@@ -85,14 +85,14 @@ void RotaryKeys::flat() {
     return;
   config.erase(place == scalingKey ? parametersKey : scalingKey);
   moveOut(rope, place, "rope_theta", family.base);
-  if (config.contains("rope_theta")) // next to another name of the base
+  if (config.contains("rope_theta")) // a second name of the base
     moveOut(rope, place, "rope_theta", "rope_theta");
   moveOut(rope, place, "partial_rotary_factor", family.part);
   takeOriginal(rope, place);
   config[place] = std::move(rope);
 }
 
-/// An object for each of two types of layers.
+/// Handles one object for each of two layer types.
 void RotaryKeys::byLayerType() {
   Json parameters = objectAt(config, parametersKey);
   const Json scaling = objectAt(config, scalingKey);

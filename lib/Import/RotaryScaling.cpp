@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Frequencies of the pairs, in f64. Nothing here depends on a call: a scaling whose
-// frequencies follow the lengths of texts would make a row depend on its neighbours.
+// Computes the frequencies of pairs in f64, once per model. A scaling that depends on the lengths
+// of texts is refused, because it would make a row depend on the other rows of a batch.
 
 #include "RotaryScaling.h"
 
@@ -42,18 +42,18 @@ private:
 };
 } // namespace
 
-/// Phi-3's older names have lists of factors.
+/// Older names of Phi-3's `longrope`, recognised by its lists of factors.
 std::string Scaling::kindOf(const Keys &in, const char *key) {
   auto kind = in.get<std::string>(key);
   return kind == "su" || (kind == "yarn" && in.gives("short_factor")) ? "longrope" : kind;
 }
 
-/// `rope_type`, or its older name.
+/// `rope_type`, or its older name `type`.
 std::string Scaling::kind() const {
   return kindOf(in, in.gives("rope_type") || !in.gives("type") ? "rope_type" : "type");
 }
 
-/// Of two names that differ, and of numbers without a name, nobody knows what is meant.
+/// Reports an error if both names are given and differ, or if factors are given without a name.
 void Scaling::checkKind() {
   if (in.gives("rope_type") && in.gives("type") && kindOf(in, "type") != kind())
     errors.expected(in.path("type"), "what rope_type is, '" + kind() + "'",
@@ -63,7 +63,7 @@ void Scaling::checkKind() {
       return errors.expected(in.path("rope_type"), std::string("one beside ") + key, "none");
 }
 
-/// Tokens of a text in training, before the scaling; 0: nothing says it.
+/// Trained context in tokens, before the scaling; 0 if unknown.
 int64_t Scaling::original() const {
   if (auto length = in.maybe<int64_t>("original_max_position_embeddings"))
     return *length;
@@ -79,7 +79,8 @@ bool Scaling::hasOriginal() {
   return false;
 }
 
-/// Long waves as under `linear`, short ones as they are, between them a share of both.
+/// Divides the frequencies of long waves by the factor, keeps short waves, and interpolates between
+/// them.
 void Scaling::llama3() {
   bool complete = hasOriginal();
   for (const char *key : {"factor", "low_freq_factor", "high_freq_factor"})
@@ -98,9 +99,9 @@ void Scaling::llama3() {
   }
 }
 
-/// Pairs that turn often within the original length stay, those that turn rarely are divided by the
-/// factor, a ramp lies between them. Source: Peng et al., YaRN: Efficient Context Window Extension of
-/// Large Language Models, section 3.
+/// Keeps the pairs that turn often within the trained context, divides the frequencies of those
+/// that turn rarely, and interpolates between them. Source: Peng et al., YaRN: Efficient Context
+/// Window Extension of Large Language Models, section 3.
 void Scaling::yarn() {
   if (!hasOriginal())
     return;
@@ -130,8 +131,9 @@ void Scaling::yarn() {
   position.magnitude = number("attention_factor", usual);
 }
 
-/// A factor for each pair: the long ones where texts may be longer than in training, else the short
-/// ones, with which no text may be longer. Source: Ding et al., LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, section 3.
+/// Applies one factor per pair: the long factors if texts may exceed the trained context, or else
+/// the short ones, which limit texts to it. Source: Ding et al., LongRoPE: Extending LLM Context
+/// Window Beyond 2 Million Tokens, section 3.
 void Scaling::longrope() {
   if (!hasOriginal())
     return;
@@ -177,6 +179,6 @@ void heddle::scaleRotary(PositionDescription &position, int64_t headSize, int64_
                          ErrorSink &errors) {
   auto rotated = static_cast<int64_t>(position.fraction * static_cast<double>(headSize));
   if (position.in.gives("scaling") && rotated > 0 &&
-      rotated % 2 == 0) // rotary says what else is wrong
+      rotated % 2 == 0) // the reader of rotary positions reports the rest
     Scaling(position, rotated, limit, errors).run();
 }

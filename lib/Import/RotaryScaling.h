@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one place where scalings of rotary positions become numbers: whatever reads
-// these knows no scaling by name.
+// Computes the angles of scaled rotary positions. No other code distinguishes the scalings.
 #pragma once
 
 #include "Description.h"
@@ -11,8 +10,8 @@
 
 namespace heddle {
 
-/// Gives `position` the angles of its scaling, for heads of `headSize` features. `limit`: the most
-/// tokens of a text, by which `longrope` chooses its factors; 0: as many as in training.
+/// Sets the angles of `position` for heads of `headSize` features. `limit` is the maximum length of
+/// a text in tokens, by which `longrope` chooses its factors; 0: the trained context.
 void scaleRotary(PositionDescription &position, int64_t headSize, int64_t limit, ErrorSink &errors);
 
 } // namespace heddle

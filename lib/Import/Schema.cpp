@@ -1,10 +1,9 @@
-//===- Schema.cpp - JSON as its schema wants it ---------------------------===//
+//===- Schema.cpp - Checking JSON against a schema ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As much of JSON Schema as model-description.schema.json uses, with errors that
-// say what was expected and what was found. The schema's text is embedded when
-// the library is built.
+// Implements the subset of JSON Schema that model-description.schema.json uses; errors state the
+// expected and the found value. The schema is embedded at build time.
 
 #include "Schema.h"
 
@@ -29,7 +28,7 @@ std::string heddle::modelDescriptionSchema() {
   return text;
 }
 
-/// Writes definitions in place of references; keys beside "$ref" are kept.
+/// Inlines definitions; keys next to "$ref" override them.
 static void expand(Json &node, const Json &definitions) {
   if (auto reference = node.is_object() ? node.find("$ref") : node.end(); reference != node.end()) {
     std::string name = reference->get<std::string>().substr(sizeof("#/$defs/") - 1);
@@ -76,7 +75,7 @@ std::string heddle::shown(const Json &value) {
   if (value.is_string())
     return quotedText(value.get_ref<const std::string &>());
   std::string text = quotedText(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-  return text.substr(1, text.size() - 2); // what is no string has no quotes
+  return text.substr(1, text.size() - 2); // only strings are quoted
 }
 
 void ErrorSink::add(const std::string &path, const std::string &message) {
@@ -112,12 +111,12 @@ Error ErrorSink::take() {
 
 //===- Checks ------------------------------------------------------------===//
 
-/// "a.b", or the key alone in the whole file.
+/// Joins a path and a key: "a.b", or the key alone at the root.
 static std::string joined(const std::string &path, const std::string &key) {
   return path.empty() ? key : path + "." + key;
 }
 
-/// JSON has one kind of number: 32.0 is 32. Doubles name integers one by one up to 2^53.
+/// JSON has one type of number, so 32.0 is an integer. Doubles are exact for integers up to 2^53.
 static bool isInteger(const Json &value) {
   if (value.is_number_float())
     return std::trunc(value.get<double>()) == value.get<double>() &&
@@ -167,7 +166,7 @@ static std::string integerWords(const Json &entry) {
          shown(entry["maximum"]);
 }
 
-/// What a value has to be, apart from null.
+/// Describes the values that a schema entry allows, apart from null.
 static std::string wordsOf(const Json &entry) {
   std::vector<std::string> types = typesOf(entry);
   llvm::erase(types, "null");
@@ -180,8 +179,8 @@ static std::string wordsOf(const Json &entry) {
                                  : (types[0] == "string" ? "a " : "an ") + types[0];
 }
 
-/// What other libraries call a key, or write where a key stands; where a key of ours does not stand
-/// in an object, its place is said in words.
+/// Translates key names of other libraries to keys of the description, or to a hint where no key
+/// fits.
 static llvm::StringRef peersName(llvm::StringRef name) {
   return llvm::StringSwitch<llvm::StringRef>(name)
       .Cases({"dim", "hidden_size", "d_model", "n_embd", "width"}, "size")
@@ -201,8 +200,9 @@ static llvm::StringRef peersName(llvm::StringRef name) {
       .Default("");
 }
 
-/// "the nearest known one is 'x'": by another library's name, then by a key that begins or holds the
-/// name or is held by it, then by Levenshtein's distance (LLVM's), of equals the first.
+/// "the nearest known one is 'x'": the translation of another library's name, or else a key that is
+/// a prefix, a substring or a superstring of the name, or else the one with the least Levenshtein
+/// distance; the first wins a tie.
 static std::string hintOf(llvm::StringRef name, const Json &properties) {
   constexpr size_t leastHeld = 3; // letters; less is held by chance
   std::string best;
@@ -240,7 +240,7 @@ static void checkObject(const Json &value, const Json &entry, const std::string 
   const Json &properties = entry["properties"];
   for (const auto &[key, inner] : value.items())
     if (!properties.contains(key)) {
-      std::string quoted = shown(key); // on one line, whatever the key holds
+      std::string quoted = shown(key); // on one line
       errors.unknownKey(joined(path, quoted.substr(1, quoted.size() - 2)), quoted,
                         hintOf(key, properties));
     }
@@ -263,7 +263,7 @@ static void checkArray(const Json &value, const Json &entry, const std::string &
                   std::to_string(value.size()));
   for (size_t i = 0; i < value.size() && !used.failed(); ++i)
     check(value[i], entry["items"], path + "." + std::to_string(i), used);
-  if (inner.failed()) // one text for all that may be wrong with it
+  if (inner.failed()) // one error for the whole list
     errors.expected(path, entry["expected"], shown(value));
 }
 
@@ -348,7 +348,7 @@ const Json *Keys::standard(const std::string &key) const {
 
 void Keys::checkOnly(ErrorSink &errors) const {
   for (const auto &[key, property] : (*schema)["properties"].items()) {
-    if (!property.contains("only") || !gives(key)) // null is none
+    if (!property.contains("only") || !gives(key)) // null counts as absent
       continue;
     const Json &only = property["only"];
     std::string other = only.begin().key(), value = get<std::string>(other),

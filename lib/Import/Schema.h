@@ -1,11 +1,10 @@
-//===- Schema.h - JSON as its schema wants it ------------------*- C++ -*-===//
+//===- Schema.h - Checking JSON against a schema ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys, types, bounds, words and defaults of a description stand in
-// model-description.schema.json and nowhere else. A document is checked against
-// it once; behind that, Keys finds values: an object may be overridden key by
-// key, by the stack and by the layer, and what nobody gives has its default.
+// model-description.schema.json alone defines the keys, types, bounds, words and defaults of a
+// description. A document is checked once; then Keys looks up values. An object may be overridden
+// key by key, by the stack and by the layer, and missing keys have defaults.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -20,15 +19,15 @@ namespace heddle {
 
 using Json = nlohmann::ordered_json;
 
-/// Keeps the first error of a file; reading goes on, so that nobody hands errors around.
+/// Keeps the first error of a file. Reading continues after it, so readers need not return errors.
 class ErrorSink {
 public:
   explicit ErrorSink(std::string file) : file(std::move(file)) {}
   /// `FILE: PATH: expected …, found …`
   void expected(const std::string &path, const std::string &what, const std::string &found);
   void add(const std::string &path, const std::string &message);
-  /// A key that the schema does not have, and what is meant perhaps. All of them are one error, which
-  /// comes before the others.
+  /// Reports a key that the schema lacks, with a suggestion. All unknown keys form one error, which
+  /// precedes the others.
   void unknownKey(const std::string &path, const std::string &key, const std::string &hint);
   bool failed() const { return first.has_value() || !unknown.empty(); }
   Error take();
@@ -42,33 +41,33 @@ private:
   std::vector<UnknownKey> unknown;
 };
 
-/// Reports what the schema of model descriptions does not allow.
+/// Reports violations of the schema of model descriptions.
 void checkDescription(const Json &document, ErrorSink &errors);
 
-/// The keys of one object, as all places together give it.
+/// The keys of one object, merged from all places that give it.
 class Keys {
 public:
   Keys() = default;
-  /// Of a whole description, which has to outlive its keys.
+  /// Keys of a whole description, which must outlive them.
   explicit Keys(const Json &document);
 
-  /// The objects under a key, in all places; a null is none.
+  /// Objects under a key in all places; null gives no keys.
   Keys object(const std::string &key) const;
-  /// The object at `index` of the array under a key.
+  /// Object at `index` of the array under a key.
   Keys item(const std::string &key, size_t index) const;
-  /// The places of both, those of `inner` looked up first.
+  /// The places of both; `inner` takes precedence.
   Keys overriddenBy(const Keys &inner) const;
 
-  /// The value that the innermost place gives; null pointer: none does.
+  /// Value at the innermost place; null pointer if absent.
   const Json *find(const std::string &key) const;
   bool has(const std::string &key) const { return find(key); }
   bool isNull(const std::string &key) const { return has(key) && find(key)->is_null(); }
-  /// Given, and not as null.
+  /// Returns whether the key is given and not null.
   bool gives(const std::string &key) const { return has(key) && !isNull(key); }
-  /// Where the value stands, or should.
+  /// Path of the value, or of the place where it belongs.
   std::string path(const std::string &key) const;
 
-  /// The value or its default; none where that is null, or said in words.
+  /// The value or its default; none if it is null or a value of the other kind (text or not).
   template <typename T>
   std::optional<T> maybe(const std::string &key) const {
     const Json *value = has(key) ? find(key) : standard(key);
@@ -77,12 +76,12 @@ public:
       return std::nullopt;
     return value->get<T>();
   }
-  /// The same where there is always one.
+  /// As above, for keys that always have a value.
   template <typename T>
   T get(const std::string &key, T otherwise = {}) const {
     return maybe<T>(key).value_or(otherwise);
   }
-  /// A word, or a list of them; none where the value is null.
+  /// A word or a list of words; empty if the value is null.
   std::vector<std::string> words(const std::string &key) const {
     if (!gives(key))
       return {};
@@ -90,7 +89,7 @@ public:
     return value.is_array() ? value.get<std::vector<std::string>>()
                             : std::vector{value.get<std::string>()};
   }
-  /// A number, or a list of them; the default where nothing is said, none where the value is null.
+  /// A number or a list of numbers; the default if absent, empty if null.
   std::vector<int64_t> numbers(const std::string &key) const {
     const Json *value = has(key) ? find(key) : standard(key);
     if (!value || value->is_null())
@@ -100,15 +99,15 @@ public:
   }
   bool is(const std::string &key, const char *word) const { return get<std::string>(key) == word; }
 
-  /// Reports keys that stand beside a value of another key that excludes them (`only`).
+  /// Reports keys that the value of another key excludes (`only`).
   void checkOnly(ErrorSink &errors) const;
-  /// Reports a key that has to be there.
+  /// Reports a missing key; returns whether it is there.
   bool require(const std::string &key, ErrorSink &errors) const;
 
 private:
   struct Object {
     const Json *object;
-    std::string path; ///< of the object, "" for the whole file
+    std::string path; ///< path of the object; "" for the whole file
   };
   const Object *placeOf(const std::string &key) const;
   const Json *entry(const std::string &key) const;
@@ -116,23 +115,23 @@ private:
 
   std::vector<Object> places; ///< outermost first
   const Json *schema = nullptr;
-  std::string nowhere; ///< the path of the object where no place has it
+  std::string nowhere; ///< path of the object that no place has
 };
 
-/// The text of the schema, as Import.h offers it.
+/// Text of the schema (see Import.h).
 std::string modelDescriptionSchema();
 
 /// Reads and parses a JSON file.
 Expected<Json> readJsonFile(const std::string &path);
-/// The same; any value but an object is an error.
+/// As above; an error unless the value is an object.
 Expected<Json> readJsonObject(const std::string &path);
-/// The configuration of a Hugging Face folder.
+/// Path of the configuration of a Hugging Face folder.
 std::string configPath(const std::string &folder);
 
-/// Whether a value is an integer of at least 1.
+/// Returns whether a value is an integer of at least 1.
 bool isSize(const Json &value);
 
-/// How an error shows a value: short, on one line.
+/// Formats a value for an error, short and on one line.
 std::string shown(const Json &value);
 
 } // namespace heddle

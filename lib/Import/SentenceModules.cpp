@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module is a type (`sentence_transformers.models.Pooling`) and a folder with a
-// config.json of its own.
+// A module has a type (`sentence_transformers.models.Pooling`) and a folder with its own
+// config.json.
 
 #include "SentenceModules.h"
 
@@ -24,7 +24,7 @@ static Expected<Json> readObject(const std::string &path, std::vector<std::strin
   return readJsonObject(path);
 }
 
-/// Warns of keys that are neither read nor known to change nothing; "a*" is any key that begins so.
+/// Warns of keys that are neither read nor harmless; "a*" matches every key with that prefix.
 static void warnOfOthers(const Json &config, const std::string &path,
                          std::initializer_list<llvm::StringRef> known, SentenceModules &modules) {
   std::vector<std::string> others;
@@ -40,14 +40,13 @@ static void warnOfOthers(const Json &config, const std::string &path,
 }
 
 namespace {
-/// A pooling by its key in the configuration, as the value of `pooling_mode`, and as a word of
-/// `encoder.pool`.
+/// A pooling: its older key, its value of `pooling_mode` and its word in `encoder.pool`.
 struct PoolingMode {
   const char *key, *mode, *word;
 };
 } // namespace
 
-/// In the order in which their vectors stand side by side.
+/// In the order in which their vectors are concatenated.
 static constexpr PoolingMode poolings[] = {
     {"pooling_mode_cls_token", "cls", "cls"},
     {"pooling_mode_max_tokens", "max", "max"},
@@ -57,7 +56,7 @@ static constexpr PoolingMode poolings[] = {
     {"pooling_mode_lasttoken", "lasttoken", "last"},
 };
 
-/// `pooling_mode`: a word, or a list of them.
+/// Reads `pooling_mode`, a word or a list of words.
 static Expected<std::vector<std::string>> namedPoolings(const Json &modes,
                                                         const std::string &path) {
   std::vector<std::string> words;
@@ -74,8 +73,8 @@ static Expected<std::vector<std::string>> namedPoolings(const Json &modes,
   return words;
 }
 
-/// Words of `encoder.pool`. An older key that is left out is false. Where no key is true, the pooling is
-/// the mean.
+/// Reads the words of `encoder.pool`. A missing older key is false; if no key is true, the pooling
+/// is the mean.
 static Expected<std::vector<std::string>> poolingsOf(const Json &config, const std::string &path) {
   std::vector<std::string> words;
   if (Json modes = config.value("pooling_mode", Json()); !modes.is_null())
@@ -94,8 +93,8 @@ static Expected<std::vector<std::string>> poolingsOf(const Json &config, const s
   return words;
 }
 
-/// Checks that a stage reads the text's vector and writes it. Models of other kinds, which Heddle does
-/// not build, have other places.
+/// Checks that a stage reads and writes the text's vector. Unsupported kinds of models use other
+/// places.
 static Status checkPlace(const Json &config, const std::string &path) {
   constexpr const char *usual = "sentence_embedding";
   for (const char *key : {"module_input_name", "module_output_name"})
@@ -105,7 +104,7 @@ static Status checkPlace(const Json &config, const std::string &path) {
   return {};
 }
 
-/// A linear layer as a stage of `encoder.output`; activations by the class of PyTorch.
+/// Reads a linear layer as a stage of `encoder.output`; activations are named by PyTorch classes.
 static Expected<Json> denseOf(const Json &config, const std::string &path) {
   HEDDLE_TRY(checkPlace(config, path));
   if (const Json residual = config.value("use_residual", Json(false)); residual != false)
@@ -137,7 +136,7 @@ static Expected<Json> denseOf(const Json &config, const std::string &path) {
                     shown(name));
 }
 
-/// A number of a token, or none.
+/// Reads a token id, or none.
 static Expected<std::optional<int64_t>> tokenOf(const Json &config, const char *key,
                                                 const std::string &path) {
   const Json token = config.value(key, Json());
@@ -161,7 +160,7 @@ static Expected<LogitScore> scoreOf(const Json &config, const std::string &path)
   return score;
 }
 
-/// Adds one module behind the model.
+/// Adds one module after the model.
 static Status addModule(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
                         std::vector<std::string> &files) {
   std::string path = configPath(folder);
@@ -204,7 +203,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     if (!prompt.is_boolean())
       return inputError(path + ": include_prompt: expected true or false, found " + shown(prompt));
     modules.promptIsPooled = prompt == true;
-  } else if (type != "Dropout") { // which does nothing but in training
+  } else if (type != "Dropout") { // no effect at inference
     return inputError("type: expected Transformer, Pooling, Dense, Normalize, LogitScore or "
                       "Dropout, found " +
                       quotedText(type.str()) + ", which is not supported");
@@ -212,18 +211,18 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
   return {};
 }
 
-/// The names under which versions 1 and 2 saved the settings of their models.
+/// File names of model settings in versions 1 and 2.
 static constexpr const char *modelSettings[] = {
     "sentence_bert_config.json",       "sentence_roberta_config.json",
     "sentence_distilbert_config.json", "sentence_camembert_config.json",
     "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
     "sentence_xlnet_config.json"};
 
-/// A count of tokens under a key; none where it is missing or says that there is no limit.
+/// Reads a token count; none if it is missing or means no limit.
 static Expected<std::optional<int64_t>> lengthAt(const Json &config, const char *key,
                                                  const std::string &path) {
   const Json length = config.value(key, Json());
-  // Transformers writes 1e30, as an integer or not, where there is no limit.
+  // Transformers writes 1e30, as an integer or not, for no limit.
   constexpr double unlimited = 1e18;
   if (length.is_null() || (length.is_number() && length.get<double>() >= unlimited))
     return std::optional<int64_t>();
@@ -241,13 +240,13 @@ Expected<std::optional<int64_t>> heddle::tokenizerLength(const std::string &fold
   return lengthAt(config, key, path);
 }
 
-/// Whether the model takes texts themselves, and not messages of a chat.
+/// Returns whether the model takes texts rather than chat messages.
 static bool takesTexts(const Json &config) {
   const Json inputs = config.value("modality_config", Json());
   return !inputs.is_object() || inputs.contains("text");
 }
 
-/// The settings of a model of Transformers.
+/// Reads the settings of a Transformers module.
 static Status readModelSettings(const std::string &folder, SentenceModules &modules,
                                 std::vector<std::string> &files) {
   std::string path;
@@ -257,7 +256,7 @@ static Status readModelSettings(const std::string &folder, SentenceModules &modu
   if (path.empty())
     return {};
   Json config = HEDDLE_TRY(readObject(path, files));
-  // The others say which of Transformers' classes and inputs the folder is for, as config.json does.
+  // The remaining keys select Transformers' classes and inputs, like config.json.
   warnOfOthers(config, path,
                {"max_seq_length", "do_lower_case", "transformer_task", "modality_config",
                 "module_output_name", "unpad_inputs"},
@@ -276,7 +275,7 @@ static Status readModelSettings(const std::string &folder, SentenceModules &modu
   return {};
 }
 
-/// The tokens of a text that tokenizer.json keeps, which a table of words' vectors is read with.
+/// Reads the length limit in tokenizer.json, which applies to a table of word vectors.
 static Status readStaticLength(const std::string &folder, SentenceModules &modules) {
   const std::string path = (fs::path(folder) / "tokenizer.json").string();
   const Json tokenizer = HEDDLE_TRY(readJsonObject(path));
@@ -285,7 +284,7 @@ static Status readStaticLength(const std::string &folder, SentenceModules &modul
   return {};
 }
 
-/// The module that reads texts.
+/// Reads the first module, which takes the texts.
 static Status readFirst(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
                         std::vector<std::string> &files) {
   modules.modelFolder = folder;

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What keys exclude, and masks that do not fit their place.
+// Checks keys that exclude each other, and masks that do not fit their place.
 
 #include "StackReader.h"
 
@@ -14,7 +14,7 @@
 
 using namespace heddle;
 
-//===- What stands before the layers -------------------------------------===//
+//===- Before the layers -------------------------------------------------===//
 
 void StackReader::embedding(StackDescription &stack) {
   const Keys &e = stack.embedding;
@@ -25,7 +25,7 @@ void StackReader::embedding(StackDescription &stack) {
     errors.expected(e.path("projection"),
                     "an object beside a size that is not the model's " + std::to_string(model.size),
                     e.has("projection") ? "null" : "no such key");
-  // One key of the whole model may be meant for the other side.
+  // The key may be set for the whole model and mean the other side.
   bool ids = (model.source && !model.source->vectors) || (model.target && !model.target->vectors);
   if (stack.types && (isDecoder() || !ids))
     errors.expected(e.path("types"), "no such key but of a source of ids", "it");
@@ -49,7 +49,7 @@ void StackReader::position(StackDescription &stack) {
   if (!position.learned())
     return;
   const std::optional<int64_t> rows =
-      isDecoder() ? std::nullopt : model.source->rows(); // of which every one has a position
+      isDecoder() ? std::nullopt : model.source->rows(); // each row has a position
   if (!rows && !in.gives("length"))
     errors.expected(in.path("length"), "the rows of the table of learned positions",
                     in.has("length") ? "null" : "no such key");
@@ -62,7 +62,8 @@ void StackReader::position(StackDescription &stack) {
     position.length = *rows;
 }
 
-/// A layer's own rotary positions; kinds that are added to rows have no place in a layer.
+/// A layer's own rotary positions. Other kinds are added to the stack's rows, so a layer cannot set
+/// them.
 PositionDescription StackReader::position(const StackDescription &stack, const Keys &in,
                                           const Keys &override, int64_t headSize) {
   bool rotary = stack.position.rotary();
@@ -80,7 +81,7 @@ PositionDescription StackReader::position(const StackDescription &stack, const K
 
 //===- Parts of a layer --------------------------------------------------===//
 
-/// `own` is where score-bias and sinks are looked for: cross attention does not inherit them.
+/// `own`: place of score-bias and sinks, which cross attention does not inherit.
 AttentionDescription StackReader::attention(const Keys &in, const Keys &own) {
   AttentionDescription a{in, own, model.size};
   auto divides = [&](const char *key, int64_t divisor, const char *what, int64_t number) {
@@ -111,7 +112,7 @@ AttentionDescription StackReader::attention(const Keys &in, const Keys &own) {
   return a;
 }
 
-/// Rules of distances take products of whole panels, of every head's rows.
+/// Distance rules multiply whole panels, with the rows of all heads.
 void StackReader::distances(const AttentionDescription &a, const std::string &path) {
   using Kind = MaskExpression::Kind;
   for (const MaskCall &call : a.bias->calls) {
@@ -140,11 +141,11 @@ NormDescription heddle::readNorm(const Keys &in, ErrorSink &errors) {
 
 //===- Layers ------------------------------------------------------------===//
 
-/// Command line first, then the layer, then the stack.
+/// Reads a mask: the command line overrides the layer, which overrides the stack.
 std::optional<MaskExpression> StackReader::mask(const std::string &key, const Keys &override,
                                                 size_t index) {
   const MaskExpression *replaced = masks.find(name + "." + std::to_string(index) + "." + key);
-  // Looked for even so: an option is unused where every layer has its own mask.
+  // Also looked up if replaced, so that allUsed finds an option that no layer uses.
   const MaskExpression *ofStack = override.has(key) ? nullptr : masks.find(name + "." + key);
   if (!replaced)
     replaced = ofStack;
@@ -162,7 +163,8 @@ std::optional<MaskExpression> StackReader::mask(const std::string &key, const Ke
   return *mask;
 }
 
-/// Names of inputs that functions have anyway, and whose keys a mask counts.
+/// Checks that a mask's inputs do not clash with inputs of the functions, and that it counts the
+/// right keys.
 void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::string &path) {
   using Kind = MaskExpression::Kind;
   const std::string side = isDecoder() && !cross ? "target" : "source";
@@ -184,7 +186,7 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
                                    {Kind::Blocks, "blocks"}})
     if (mask.uses(Kind::PackedDocuments) && mask.uses(kind))
       errors.expected(path, "no table of whole rows beside documents_packed", word);
-  // An image is whole: each of its patches is a row. So are frames of sound.
+  // Each patch or frame row exists, so these sources have no padding.
   if (side == "source" && model.source->rows())
     for (const auto &[found, word] : {std::pair{mask.uses(Kind::Lengths, side), "lengths(source)"},
                                       {mask.uses(Kind::PackedDocuments), "documents_packed"}})
@@ -193,13 +195,14 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
                         model.source->image ? "no such mask over the patches of an image"
                                             : "no such mask over rows of frames",
                         word);
-  // Packed sequences have no padding to count: their lengths are those of their documents.
+  // Packed sequences have no padding; their documents give the lengths.
   if (mask.uses(Kind::PackedDocuments) && mask.uses(Kind::Lengths, side))
     errors.expected(path, "lengths of documents by a name of their own beside documents_packed",
                     "lengths(" + side + ")");
 }
 
-/// All layers of a stack see the same documents: its positions are counted from their starts.
+/// Checks that all layers of a stack use the same documents, because positions count from their
+/// starts.
 void StackReader::documents(StackDescription &stack) {
   for (size_t index = 0; index < stack.layers.size(); ++index)
     for (const auto *mask : {&stack.layers[index].mask, &stack.layers[index].crossMask}) {
@@ -217,7 +220,7 @@ void StackReader::documents(StackDescription &stack) {
     }
 }
 
-/// The norm of all sub-layers, of which one may have keys of its own or none at all.
+/// The norm of a sub-layer: the stack's, which a sub-layer may override or disable.
 std::optional<NormDescription> StackReader::sublayerNorm(const Keys &norms, const Keys &in) {
   if (in.isNull("norm"))
     return std::nullopt;
@@ -247,7 +250,7 @@ LayerDescription StackReader::layer(const StackDescription &stack, const Keys &o
   layer.position = position(stack, in, override, layer.self.headSize);
   layer.mask = mask("mask", override, index);
   if (hasCross()) {
-    // `attention` of all places, then `cross` of all places.
+    // `cross` overrides `attention`, whatever the place.
     Keys cross = own.overriddenBy(override).object("cross");
     layer.cross = attention(attends.overriddenBy(cross), cross);
     layer.crossNorm = sublayerNorm(norms, attends.overriddenBy(cross));
@@ -256,7 +259,7 @@ LayerDescription StackReader::layer(const StackDescription &stack, const Keys &o
   return layer;
 }
 
-/// What is done with the rows of an encoder whose output nobody else reads.
+/// Reads the stages after an encoder that no decoder reads.
 void StackReader::output(StackDescription &stack) {
   stack.outputSize = stack.pooledSize = model.size * std::max<int64_t>(stack.pool.size(), 1);
   if (!own.gives("output"))
@@ -292,7 +295,7 @@ StackDescription StackReader::read() {
     stack.layers.push_back(layer(stack, override, i));
   }
   documents(stack);
-  // Only an encoder whose rows nobody else reads may give one vector a text.
+  // An encoder that a decoder reads cannot be pooled.
   stack.pool = own.words("pool");
   if (!stack.pool.empty() && model.isEncoderDecoder())
     errors.expected(own.path("pool"), "null where a decoder reads the encoder's output",

@@ -2,22 +2,23 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `encoder` or `decoder` of a description: every key may be given for the whole
-// model, for the stack or for one layer; what its keys exclude is checked here.
+// Reads `encoder` or `decoder` of a description. Each key may be given for the model, the stack or
+// a layer; keys that exclude each other are errors.
 #pragma once
 
 #include "Description.h"
 
 namespace heddle {
 
-/// Masks that the command line replaces, by key path.
+/// Masks of the command line, by key path.
 class MaskOptions {
 public:
-  /// Takes NAME=EXPR apart.
+  /// Parses options NAME=EXPR.
   static Expected<MaskOptions> parse(const std::vector<std::string> &options);
-  /// The replacement of the mask at `path`, if there is one.
+  /// The replacement for the mask at `path`; null if there is none.
   const MaskExpression *find(const std::string &path);
-  /// An error if some NAME was never looked for; it lists those that were. `what` a NAME is.
+  /// Returns an error if a NAME was never looked up, with the paths that were. `what` says what a
+  /// NAME is.
   Status allUsed(const std::string &what) const;
 
 private:
@@ -26,15 +27,16 @@ private:
     bool used = false;
   };
   std::map<std::string, Option> options;
-  std::vector<std::string> asked; ///< each once
+  std::vector<std::string> asked; ///< paths that were looked up, each once
 };
 
-/// A norm; a root that is left out has a meaning for layer norms only.
+/// Reads a norm; `root` has an effect on layer norms only.
 NormDescription readNorm(const Keys &in, ErrorSink &errors);
 
+/// Reads one stack of a description.
 class StackReader {
 public:
-  /// `name` is "encoder" or "decoder"; of `model` the sides have to be known.
+  /// `name` is "encoder" or "decoder"; the sides of `model` must be read already.
   StackReader(const std::string &name, const Description &model, MaskOptions &masks,
               ErrorSink &errors)
       : name(name), model(model), own(model.in.object(name)), masks(masks), errors(errors) {}
@@ -59,7 +61,7 @@ private:
 
   const std::string name;
   const Description &model;
-  const Keys own; ///< of the stack, without the whole model's
+  const Keys own; ///< keys of the stack, without the model's
   MaskOptions &masks;
   ErrorSink &errors;
 };

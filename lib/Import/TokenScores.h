@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module LogitScore of Sentence-Transformers asks a language model for the next
-// token: the score of "yes", or how far it lies above that of "no". The model becomes
-// an encoder whose last row has these tokens as its classes, so that no other row of
-// the vocabulary is stored or computed.
+// Implements the module LogitScore of Sentence-Transformers: the score is the next-token logit of
+// "yes", optionally minus the logit of "no". The model becomes an encoder that classifies its last row;
+// the classes are these tokens, so no other row of the vocabulary is stored or computed.
 #pragma once
 
 #include "Architecture.h"
@@ -13,15 +12,16 @@
 
 namespace heddle {
 
+/// The two tokens of a LogitScore module as a classifier.
 class TokenScores {
 public:
-  /// `config` is that of a folder `folder` that was saved as a language model.
+  /// Loads the language model's architecture; `config` is the configuration in `folder`.
   static Expected<TokenScores> load(const std::string &folder, const Json &config,
                                     const LogitScore &score);
 
-  /// Gives the description of the model without its head the tokens as classes.
+  /// Adds the tokens as classes to the description of the model without its head.
   void addTo(Json &description) const;
-  /// The view of `wanted`, a tensor of the classes; null if it is another.
+  /// View of `wanted` if it is a tensor of the classes; null otherwise.
   Expected<TensorViewRef> find(const TensorInfo &wanted, const WeightSource &checkpoint);
   /// Checkpoint tensors that `find` read.
   const std::set<std::string, std::less<>> &tensorsRead() const { return language.tensorsRead(); }
@@ -32,8 +32,8 @@ private:
       : language(std::move(language)), classifier(std::move(classifier)), vocabulary(vocabulary),
         tokens(std::move(tokens)) {}
 
-  Architecture language; ///< with its head
-  Json classifier;       ///< of that
+  Architecture language; ///< the language model with its head
+  Json classifier;       ///< classifier of `language`
   int64_t vocabulary;
   std::vector<int64_t> tokens;
 };

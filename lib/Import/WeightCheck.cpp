@@ -1,9 +1,8 @@
-//===- WeightCheck.cpp - A model's tensors against a checkpoint -----------===//
+//===- WeightCheck.cpp - Checking a checkpoint against a model ------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only the file's header is looked at. Done on import, so that a wrong file is
-// told before anything is compiled.
+// Reads only the file's header, at import, so that a wrong file is reported before compilation.
 
 #include "WeightCheck.h"
 
@@ -17,7 +16,7 @@
 
 using namespace heddle;
 
-/// On one line of a terminal, whatever a file holds.
+/// Escapes a name for a terminal.
 static std::string escaped(llvm::StringRef name) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -25,7 +24,7 @@ static std::string escaped(llvm::StringRef name) {
   return text;
 }
 
-/// "FILE: expected only …, found a, b, c and 4 more"; nothing if all are read.
+/// "FILE: expected only …, found a, b, c and 4 more"; empty if all tensors are read.
 static std::string extraTensors(const WeightSource &source, const llvm::StringSet<> &read) {
   std::vector<std::string> extra;
   for (const TensorInfo &tensor : source.tensors())

@@ -1,4 +1,4 @@
-//===- WeightCheck.h - A model's tensors against a checkpoint --*- C++ -*-===//
+//===- WeightCheck.h - Checking a checkpoint against a model ----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-/// Opens `file` for `model` and checks it: a missing or mis-shaped tensor is an error, tensors that
-/// the model does not read are one warning.
+/// Opens `file` as the weights of `model`. A tensor that is missing or has another shape is an
+/// error; unread tensors are one warning.
 Status openWeights(const std::string &file, ImportedModel &model);
 
 } // namespace heddle

@@ -1,11 +1,10 @@
-//===- Import.h - Any model file as a module -------------------*- C++ -*-===//
+//===- Import.h - Reading a model as an MLIR module -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One door for what the compiler reads: a Hugging Face folder (config.json), a model
-// description (a .json file or a folder with model.json), or dialect text (.mlir). The
-// result is a module at the transformer stage, the tensors that it expects, and where
-// they come from.
+// Reads any supported model: a Hugging Face folder (config.json), a GGUF file, a model description
+// (a .json file or a folder with model.json) or dialect text (.mlir, .mlirbc). The result is a
+// module at stage `transformer`, the tensors that it expects, and their source.
 #pragma once
 
 #include "heddle/Import/ImportOptions.h"
@@ -19,22 +18,27 @@
 
 namespace heddle {
 
+/// A model that has been read, before compilation.
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Tensors that the model expects, in a stable order.
   std::vector<TensorInfo> tensors;
-  /// Where they come from; one without tensors if the model needs none. Never null.
+  /// Source of `tensors`; a source without tensors if the model needs none. Never null.
   std::unique_ptr<WeightSource> weights;
-  /// Text members of the artifact by name: vocabularies, tokenizers, labels.
+  /// Text members of the artifact by member name: vocabularies, tokenizers, labels.
   std::map<std::string, std::string> texts;
-  /// Every file that the model is read from.
+  /// Paths of all files that were read.
   std::vector<std::string> files;
-  /// Facts for Generation and the tools, JSON text (Program::model); "{}" for dialect text.
+  /// Facts for Generation and the tools as JSON text (Program::model); "{}" for dialect text.
   std::string facts = "{}";
+  /// One line each; the model works as described despite them.
   std::vector<std::string> warnings;
 };
 
-/// Reads the model at `path`. Errors are one line: `FILE: KEY: expected …, found …`.
+/// Reads the model at `path` into a module of `context`. Errors are one line, `FILE: KEY: expected
+/// …, found …`: ErrorKind::Input for the model, ErrorKind::Usage for options that do not fit it,
+/// ErrorKind::System for a file that exists and cannot be read. Threads may import at the same
+/// time, each with its own context.
 Expected<ImportedModel> importModel(const std::string &path, const ImportOptions &options,
                                     mlir::MLIRContext &context);
 

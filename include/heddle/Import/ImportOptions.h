@@ -1,8 +1,8 @@
-//===- ImportOptions.h - What is asked of a model ---------------*- C++ -*-===//
+//===- ImportOptions.h - Options for reading a model ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options that change which model a file or a folder is, for all that read one.
+// Options that select or change the model that a file or a folder contains.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,29 @@
 namespace heddle {
 
 struct ImportOptions {
-  /// NAME=EXPR replacements of masks; NAME is a key path of the description ("decoder.mask",
-  /// "encoder.3.mask").
+  /// Replacements of masks, NAME=EXPR. NAME is a key path of the description ("decoder.mask",
+  /// "encoder.3.mask"), or the name of a mask op in dialect text.
   std::vector<std::string> masks;
-  /// Of a folder with several models, such as the texts and the images of CLIP; empty: the first.
+  /// Part of a Hugging Face folder with several models, such as CLIP's texts and images; empty: the
+  /// first.
   std::string part;
-  /// Of a Hugging Face folder: the word of `encoder.pool`, with which its head is left out; empty: as
-  /// the folder says.
+  /// Word of `encoder.pool` that replaces the head of a Hugging Face folder; empty: as the folder
+  /// says.
   std::string pool;
-  /// One vector a text is wanted: a folder that says no pooling takes the mean, with a warning.
+  /// Requests one vector per text: a folder without a pooling uses the mean, with a warning.
   bool needsVectors = false;
-  /// Texts will come, or files of images: a folder whose tokenizer or steps for images cannot be read
-  /// is an error. Else it is a warning, and the model takes ids or numbers.
+  /// Requests text or image files as input: a tokenizer or preprocessor that cannot be read is an
+  /// error. If false, it is a warning, and the model takes ids or numbers.
   bool needsTexts = false;
-  /// Tokens that the caches of a model with a target hold, in place of its `target.limit`; of a
-  /// Hugging Face folder at most as many as it has positions, and without it at most 4096.
+  /// Capacity of the caches of a model with a target, in tokens, instead of `target.limit`. For a
+  /// Hugging Face folder the maximum is its number of positions, and the default is at most 4096.
   std::optional<int64_t> context;
-  /// Safetensors file for dialect text; empty: none.
+  /// Safetensors file with the weights of dialect text; empty: none.
   std::string weights;
-  /// A description's layers return the weights of each head, whatever "return-weights" says.
+  /// Returns the attention weights of every head, whatever "return-weights" of the description is.
   bool attentionWeights = false;
-  /// False: questions about the model do not open its checkpoint; ImportedModel::weights then has
-  /// no tensors.
+  /// If false, the checkpoint is not opened, and ImportedModel::weights has no tensors. Questions
+  /// about the model need no checkpoint.
   bool needsWeights = true;
 };
 
