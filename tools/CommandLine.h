@@ -1,4 +1,4 @@
-//===- CommandLine.h - Command lines of both drivers -----------*- C++ -*-===//
+//===- CommandLine.h - Command-line flags of both drivers -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -21,7 +21,7 @@
 
 namespace heddle::driver {
 
-/// Adds texts and the flags of all text commands.
+/// Adds TEXT and the flags of all text commands.
 inline void addTextFlags(CLI::App &app, TextCommand &command, const char *batchDefault = "1") {
   addInputFlags(app, command);
   addNumber(app, "--batch", command.batch, 1,
@@ -29,7 +29,7 @@ inline void addTextFlags(CLI::App &app, TextCommand &command, const char *batchD
   app.add_flag("--truncate", command.truncate, "cut texts that are too long");
 }
 
-/// Adds texts and the flags of all commands on encoders.
+/// Adds TEXT and the flags of all commands on encoders.
 inline void addEncoderFlags(CLI::App &app, EncoderCommand &command) {
   addTextFlags(app, command.text, "as many as --batch-tokens allows");
   addNumber(app, "--batch-tokens", command.batchTokens, 1,
@@ -37,7 +37,7 @@ inline void addEncoderFlags(CLI::App &app, EncoderCommand &command) {
   command.progress = isatty(STDERR_FILENO) != 0;
 }
 
-/// Adds --prompt and --no-prompt; the latter is a name that no prompt has.
+/// Adds --prompt and --no-prompt; the latter is an empty name, which no prompt has.
 inline void
 addPromptFlags(CLI::App &app, std::optional<std::string> &prompt,
                const char *about = "put the model's prompt of this name before each text") {
@@ -112,7 +112,6 @@ inline void addAnswerFlags(CLI::App &app, AnswerCommand &command) {
       ->required();
 }
 
-/// Adds the flags of greedy decoding and of sampling.
 inline void addWritingFlags(CLI::App &app, WritingOptions &writing) {
   addNumber(app, "--limit", writing.limit, 1, "tokens of an answer (default: the model's)");
   CLI::Option *sample = app.add_flag_callback(
@@ -141,7 +140,7 @@ inline void addWritingFlags(CLI::App &app, WritingOptions &writing) {
   writing.rate = isatty(STDERR_FILENO) != 0;
 }
 
-/// Adds texts and the flags of decoding.
+/// Adds TEXT and the flags of decoding.
 inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   addTextFlags(app, command.text);
   addWritingFlags(app, command.writing);
@@ -161,7 +160,7 @@ inline void addChatTemplate(CLI::App &app, std::optional<std::string> &name) {
       ->type_name("NAME");
 }
 
-/// Adds --special, of the commands that a chat template writes for.
+/// Adds --special, for commands that apply a chat template.
 inline void addSpecial(CLI::App &app, std::optional<std::string> &special) {
   app.add_option("--special", special,
                  "where special tokens of messages count: template (default: only in what the "
@@ -169,7 +168,7 @@ inline void addSpecial(CLI::App &app, std::optional<std::string> &special) {
       ->type_name("WHERE");
 }
 
-/// Adds texts and the flags of continuing them.
+/// Adds TEXT and the flags of `generate`.
 inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
   addDecodingFlags(app, command);
   app.add_option("--prompts", command.prompts,
@@ -180,7 +179,7 @@ inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
   addSpecial(app, command.special);
 }
 
-/// Adds texts and the flags of decoding and of pictures of attention weights.
+/// Adds TEXT and the flags of `translate`.
 inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
   addDecodingFlags(app, command);
   app.add_option("--from", command.from, "the language of the texts, as the model names it")
@@ -217,7 +216,7 @@ inline Expected<Dimensions> parseDimensions(const std::vector<std::string> &text
   return dims;
 }
 
-/// Adds the flags of `run`, without model and device.
+/// Adds the flags of `run`, except for the model and the device.
 inline void addRunFlags(CLI::App &app, RunCommand &command) {
   app.add_option("--function", command.function,
                  "the function, optional if there is only one; several, by commas, share a session")
@@ -230,16 +229,16 @@ inline void addRunFlags(CLI::App &app, RunCommand &command) {
       ->type_name("DIR");
 }
 
-/// A driver's part of the text commands.
+/// Callbacks and names that a driver passes to the text commands.
 struct TextDriver {
   TranslateCommand &command;
-  std::function<void(CLI::App &)> addModel; ///< adds the flags of the model and its device
+  std::function<void(CLI::App &)> addModel; ///< adds flags of model and device
   std::function<Expected<Session>()> open;
-  std::string tool;         ///< name for the examples of --help
-  const std::string &model; ///< as the user names it
+  std::string tool;         ///< name in the examples of --help
+  const std::string &model; ///< as the user named it
 };
 
-/// Adds one of them, which leaves the status of `run` in `outcome`.
+/// Adds a text command, which leaves the status of `run` in `outcome`.
 template <typename AddFlags, typename Run>
 CLI::App *addTextCommand(CLI::App &app, const TextDriver &driver, Status &outcome,
                          const std::string &name, const std::string &about, AddFlags addFlags,
@@ -251,7 +250,7 @@ CLI::App *addTextCommand(CLI::App &app, const TextDriver &driver, Status &outcom
   return command;
 }
 
-/// Adds the commands on models that write text.
+/// Adds the commands on models that generate text.
 inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto addDecoding = [&](const std::string &name, const std::string &about, auto addFlags,
                          auto decode) {
@@ -302,7 +301,6 @@ inline void addTranscribeFlags(CLI::App &app, TranscribeCommand &command) {
   command.progress = isatty(STDERR_FILENO) != 0;
 }
 
-/// Adds `transcribe`.
 inline void addTranscribe(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto own = std::make_shared<TranscribeCommand>();
   const std::string start = "  " + driver.tool + " transcribe ";
@@ -319,7 +317,6 @@ inline void addTranscribe(CLI::App &app, const TextDriver &driver, Status &outco
                "whisper.heddle talk.wav --output=talk.srt");
 }
 
-/// Adds `perplexity`.
 inline void addPerplexity(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto own = std::make_shared<PerplexityCommand>();
   auto addFlags = [own](CLI::App &command) {
@@ -341,7 +338,6 @@ inline void addPerplexity(CLI::App &app, const TextDriver &driver, Status &outco
                "model.heddle text.txt --window=1024 --stride=256");
 }
 
-/// Adds the commands on encoders.
 inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome) {
   const std::string start = "  " + driver.tool + " ";
   auto addEncoder = [&]<typename Command>(const std::string &name, const std::string &about,
@@ -416,7 +412,7 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
       [&outcome, command] { outcome = tokenizeCommand(*command, std::cin, std::cout, std::cerr); });
 }
 
-/// Adds the flags of `bench`, without model and device; `dims` are for parseDimensions.
+/// Adds the flags of `bench`, except for the model and the device; parseDimensions reads `dims`.
 inline void addBenchFlags(CLI::App &app, BenchCommand &command, std::vector<std::string> &dims) {
   app.add_option("--function", command.function,
                  "the function; of several, by commas, the last is timed after the others");

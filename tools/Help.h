@@ -1,9 +1,9 @@
-//===- Help.h - The form of --help -----------------------------*- C++ -*-===//
+//===- Help.h - Format of --help --------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CLI11's own form has the library's words for values that may be left out, lists,
-// required options and options that exclude others.
+// Replaces the help format of CLI11, which describes optional values, lists, required options and
+// exclusions in the library's own words.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@
 
 namespace heddle::driver {
 
-/// Options are "-o,--output FILE", arguments "MODEL" and "[TEXT ...]".
+/// Prints options as "-o,--output FILE" and arguments as "MODEL" and "[TEXT ...]".
 class HelpFormatter : public CLI::Formatter {
 public:
   std::string make_option_name(const CLI::Option *option, bool isPositional) const override {
@@ -45,10 +45,10 @@ private:
   }
 };
 
-/// The heading of options about the model and the device, which stand below those of the command.
+/// Heading of the options for model and device, which follow the command's own.
 inline constexpr const char *modelOptions = "Model and device";
 
-/// Puts the options that are added as long as this lives under a heading of --help.
+/// Puts the options that are added during its lifetime under a heading of --help.
 class OptionGroup {
 public:
   OptionGroup(CLI::App &app, const char *heading) : app(app) {

@@ -1,9 +1,9 @@
-//===- LineEditor.cpp - Lines that a user types ---------------------------===//
+//===- LineEditor.cpp - Line input on a terminal --------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// libedit gets its characters from here: sequences of keys that it does not know would
-// leave their letters in the line, and an interrupt would not end its wait.
+// Feeds characters to libedit, which would insert the letters of unknown key sequences into the
+// line and would not return on an interrupt.
 #include "LineEditor.h"
 
 #include "Signals.h"
@@ -25,18 +25,19 @@ using namespace heddle::driver;
 struct LineEditor::State {
   EditLine *edit = nullptr;
   History *history = nullptr;
-  locale_t locale = nullptr; ///< characters are UTF-8, whatever the user's locale is
+  locale_t locale = nullptr; ///< UTF-8, independent of the user's locale
   FILE *drawing = nullptr;
   std::string mark;
-  std::deque<char> keys;    ///< of a sequence that is read, and not taken yet
-  bool interrupted = false; ///< while the line was read
+  std::deque<char> keys;    ///< read from a key sequence, not yet taken
+  bool interrupted = false; ///< while reading the line
 };
 
 namespace {
 
 volatile std::sig_atomic_t signalled = 0, stopping = 0, continued = 0;
 
-/// A handler that sets a flag. The signal reaches it alone, and only while keys are waited for.
+/// Installs a handler that sets a flag. The signal is delivered only to it, and only while waiting
+/// for keys.
 class Flagged {
 public:
   Flagged(int number, void (*handler)(int)) : number(number) {
@@ -61,14 +62,14 @@ private:
   struct sigaction before = {};
 };
 
-/// The signals of a terminal while a line is read: Ctrl-C, Ctrl-Z and the return from it.
+/// The signals of a terminal during line input: Ctrl-C, Ctrl-Z and continuation.
 struct TerminalSignals {
   Flagged interrupt{SIGINT, [](int) { signalled = 1; }};
   Flagged stop{SIGTSTP, [](int) { stopping = 1; }};
   Flagged goOn{SIGCONT, [](int) { continued = 1; }};
 };
 
-/// Stops the process with the terminal as it was before the line.
+/// Stops the process with the terminal's previous modes.
 void stopHere(EditLine *edit) {
   stopping = 0;
   el_set(edit, EL_PREP_TERM, 0);
@@ -78,15 +79,15 @@ void stopHere(EditLine *edit) {
   sigset_t open, mask;
   sigemptyset(&open);
   sigaddset(&open, SIGTSTP);
-  raise(SIGTSTP); // waits until it is unblocked
+  raise(SIGTSTP); // pending until it is unblocked
   sigprocmask(SIG_UNBLOCK, &open, &mask);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   sigaction(SIGTSTP, &own, nullptr);
   continued = 1;
 }
 
-/// Takes the terminal back, which a shell has used meanwhile, and shows the line again. libedit knows
-/// only the modes that it has set, so that both are set.
+/// Takes the terminal back from the shell and redraws the line. Both sets of modes are set, because
+/// libedit skips a mode that it believes to be set already.
 void goOnHere(EditLine *edit) {
   continued = 0;
   el_set(edit, EL_PREP_TERM, 0);
@@ -94,7 +95,7 @@ void goOnHere(EditLine *edit) {
   el_set(edit, EL_REFRESH);
 }
 
-/// One byte of the terminal; none: it has ended, an interrupt came, or nothing did for `wait`.
+/// Reads a byte from the terminal. Returns none at its end, on an interrupt, or after `wait`.
 std::optional<char> readByte(EditLine *edit, const timespec *wait) {
   sigset_t open;
   sigprocmask(SIG_BLOCK, nullptr, &open);
@@ -120,13 +121,13 @@ std::optional<char> readByte(EditLine *edit, const timespec *wait) {
   }
 }
 
-/// The rest of a key's sequence behind ESC, where libedit is to get it: keys that move, delete and
-/// go through the history, and letters with Alt.
+/// Reads the rest of a key sequence after ESC. Returns it if libedit handles it: keys for movement,
+/// deletion and history, and letters with Alt.
 std::string sequence(EditLine *edit) {
   constexpr timespec pause{.tv_sec = 0, .tv_nsec = 50'000'000};
   const std::optional<char> first = readByte(edit, &pause);
   if (!first)
-    return ""; // the key Escape
+    return ""; // the Escape key alone
   if (*first != '[' && *first != 'O')
     return std::isalpha(static_cast<unsigned char>(*first)) ? std::string(1, *first) : "";
   std::string rest(1, *first);
@@ -151,7 +152,7 @@ LineEditor::State &stateOf(EditLine *edit) {
   return *static_cast<LineEditor::State *>(state);
 }
 
-/// One character for libedit: 1, or 0 at the end.
+/// Reads one character for libedit. Returns 1, or 0 at the end.
 int readCharacter(EditLine *edit, wchar_t *character) {
   LineEditor::State &state = stateOf(edit);
   std::mbstate_t shift = {};
@@ -171,7 +172,7 @@ int readCharacter(EditLine *edit, wchar_t *character) {
     const size_t size = std::mbrtowc(character, &*byte, 1, &shift);
     if (size == 1 || size == 0)
       return 1;
-    if (size != static_cast<size_t>(-2)) // no UTF-8: the byte is dropped
+    if (size != static_cast<size_t>(-2)) // invalid UTF-8: the byte is dropped
       shift = {};
   }
   *character = static_cast<unsigned char>(state.keys.front());
@@ -196,7 +197,7 @@ void bindKeys(EditLine *edit) {
     el_set(edit, EL_BIND, keys, command, nullptr);
 }
 
-/// A locale of this thread for as long as it lives.
+/// Sets the locale of this thread during its lifetime.
 class Locale {
 public:
   explicit Locale(locale_t own) : before(uselocale(own)) {}
@@ -254,7 +255,7 @@ bool LineEditor::read(const std::string &mark, std::string &line) {
     signalled = 0;
     stopping = 0;
     continued = 0;
-    el_resize(state->edit); // the window may have another size since the last line
+    el_resize(state->edit); // the window may have been resized
     int count = 0;
     terminalChanges = tcgetattr(STDIN_FILENO, &terminalBefore) == 0;
     const char *typed = el_gets(state->edit, &count);

@@ -1,8 +1,8 @@
-//===- Options.h - Options that mean the same in each command --*- C++ -*-===//
+//===- Options.h - Options that several commands share ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers, texts and their input, JSON, errors about texts, and the file to write.
+// Numbers, TEXT and its input, --json, --on-error and the output file.
 #pragma once
 
 #include "Help.h"
@@ -17,8 +17,8 @@
 
 namespace heddle::driver {
 
-/// Error text for an integer outside [least, most] or for other text; empty if the number is good.
-/// CLI11 alone would clamp a number beyond 64 bits.
+/// Error message for an integer outside [least, most] or for other text; empty if the number is
+/// valid. CLI11 would clamp a number beyond 64 bits.
 inline std::string numberProblem(const std::string &text, uint64_t least, uint64_t most) {
   int64_t signedValue = 0;
   uint64_t value = 0;
@@ -49,25 +49,23 @@ template <typename Number>
 void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t least,
                const std::string &about) {
   uint64_t most = largestOf(number);
-  // CLI11 puts the flag's name before the message.
+  // CLI11 prefixes the message with the flag.
   app.add_option(name, number, about)
       ->check(CLI::Validator(
           [=](const std::string &text) { return numberProblem(text, least, most); }, ""))
       ->type_name("N");
 }
 
-/// Adds the option for the file that a command writes.
 inline void addOutput(CLI::App &app, std::string &output, const std::string &type,
                       const std::string &about) {
   app.add_option("-o,--output", output, about)->type_name(type);
 }
 
-/// Adds --json of a command that prints one report.
+/// Adds --json for a command that prints one report.
 inline void addJson(CLI::App &app, bool &json) {
   app.add_flag("--json", json, "write one object of JSON");
 }
 
-/// Adds texts.
 inline void addTexts(CLI::App &app, std::vector<std::string> &texts) {
   app.add_option("TEXT", texts, "texts, one line of output each")
       ->transform(CLI::Validator(
@@ -78,7 +76,7 @@ inline void addTexts(CLI::App &app, std::vector<std::string> &texts) {
           "", ""));
 }
 
-/// Adds texts and the flags of all commands that read texts and write a result for each.
+/// Adds TEXT and the flags of commands that write one result per text.
 inline void addInputFlags(CLI::App &app, TextCommand &command) {
   addTexts(app, command.texts);
   app.add_option(

@@ -1,9 +1,9 @@
-//===- Program.h - A tool from its arguments to its exit status -*- C++ -*-===//
+//===- Program.h - Running a tool -------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses the command line, with errors in Heddle's form where CLI11's own say too much
-// or too little, and runs the tool between its standard streams.
+// Parses the command line, rewords some errors of CLI11, and runs the tool with checked standard
+// streams.
 #pragma once
 
 #include "Signals.h"
@@ -27,26 +27,26 @@
 
 namespace heddle::driver {
 
-/// Stands behind a text in brackets, which CLI11 would take apart as a list, while it is parsed. No
-/// argument of a program can hold it.
+/// Appended to a text in brackets during parsing, because CLI11 would split it as a list. No
+/// program argument can contain this character.
 inline constexpr char textMark = '\0';
 
-/// Opens closed standard streams on /dev/null in the wrong direction. Otherwise the next file that
-/// is opened would get the number of a closed stream and be read or written as that stream.
+/// Opens closed standard streams on /dev/null in the wrong direction. Otherwise the next opened
+/// file would get the descriptor of a closed stream and be used as that stream.
 inline void occupyStandardStreams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) == -1)
       open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // takes the lowest number
 }
 
-/// Error of standard output with what errno says, 0 for nothing.
+/// Error of standard output with the message of errno `code`; 0 means EIO.
 inline Error outputError(int code) {
   return inputError(std::string("standard output: expected a path that can be written, found: ") +
                     std::strerror(code != 0 ? code : EIO));
 }
 
-/// Flushes standard output at the end of a program; error if input could not be read or output not
-/// be written.
+/// Flushes standard output at the end of a program; returns an error if input could not be read or
+/// output not written.
 inline Status finishStandardStreams() {
   if (std::ferror(stdin))
     return inputError("standard input: expected text, found a read error");
@@ -57,8 +57,8 @@ inline Status finishStandardStreams() {
   return outputError(errno);
 }
 
-/// Converts CLI11's message to "expected …, found …": it names what was there or what is missing,
-/// but not what was expected. Takes its first line only, cut if it repeats a long argument.
+/// Converts CLI11's message, which does not state what was expected, to "expected …, found …".
+/// Keeps only its first line, cut if it repeats a long argument.
 inline Error parseError(const CLI::ParseError &error) {
   constexpr size_t most = 200;
   std::string text = error.what();
@@ -79,8 +79,8 @@ inline Error parseError(const CLI::ParseError &error) {
   return usageError(text.size() > most ? text.substr(0, most) + "..." : text);
 }
 
-/// Usage error for the first argument that no option or command takes. CLI11's message would list
-/// all of them, last first. (A mark `--` is left over too, but is never at fault.)
+/// Usage error for the first argument that no option or command takes; CLI11's message lists all,
+/// in reverse. `--` may be left over too, but is never at fault.
 inline Error extraArgumentError(const CLI::App &app, const CLI::ParseError &error) {
   const auto commands = app.get_subcommands();
   for (std::string argument : app.remaining(/*recurse=*/true)) {
@@ -93,14 +93,14 @@ inline Error extraArgumentError(const CLI::App &app, const CLI::ParseError &erro
   return parseError(error);
 }
 
-/// Usage error for --threads with a device that does not use it.
+/// Usage error for --threads with a device that ignores it.
 inline Status checkThreads(std::string_view device, int threads) {
   if (threads > 0 && device.starts_with("vulkan"))
     return usageError("--threads: expected --device=cpu beside it, found " + quotedText(device));
   return {};
 }
 
-/// Usage error for a level of Vulkan devices beside a processor.
+/// Usage error for --vulkan-level with a CPU device.
 inline Status checkLevel(std::string_view device, std::optional<int> level) {
   if (level && !device.starts_with("vulkan"))
     return usageError("--vulkan-level: expected --device=vulkan beside it, found " +
@@ -108,7 +108,7 @@ inline Status checkLevel(std::string_view device, std::optional<int> level) {
   return {};
 }
 
-/// Usage error for `--flag=` without a value, for which CLI11 would take the next argument.
+/// Usage error for `--flag=` without a value; CLI11 would consume the next argument.
 inline Status checkValues(int argc, const char *const *argv) {
   for (std::string_view argument : std::span(argv, static_cast<size_t>(argc)).subspan(1)) {
     if (argument == "--")
@@ -120,8 +120,8 @@ inline Status checkValues(int argc, const char *const *argv) {
   return {};
 }
 
-/// Usage error for an unknown command, with the nearest name; CLI11 would only say that a command
-/// is missing.
+/// Usage error for an unknown command, with the nearest name; CLI11 would only report a missing
+/// command.
 inline Status checkCommand(const CLI::App &app, int argc, const char *const *argv) {
   HEDDLE_TRY(checkValues(argc, argv));
   if (argc < 2 || argv[1][0] == '-')
@@ -142,7 +142,8 @@ inline Status checkCommand(const CLI::App &app, int argc, const char *const *arg
                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
-/// The arguments, texts in brackets marked: those that are not the value of an option.
+/// Returns the arguments with textMark appended to texts in brackets, unless they are the value of
+/// an option.
 inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
                                             const char *const *argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -160,7 +161,7 @@ inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
   return arguments;
 }
 
-/// `help [COMMAND]` as `[COMMAND] --help`; other arguments as they are.
+/// Rewrites `help [COMMAND]` to `[COMMAND] --help`.
 inline std::vector<const char *> withoutHelpCommand(int argc, const char *const *argv) {
   std::vector<const char *> arguments(argv, argv + argc);
   if (argc >= 2 && argc <= 3 && std::string_view(argv[1]) == "help") {
@@ -178,14 +179,14 @@ inline Status parse(CLI::App &app, int count, const char *const *given) {
   HEDDLE_TRY(checkCommand(app, argc, argv));
   try {
     std::vector<std::string> arguments = markedTexts(app, argc, argv);
-    std::ranges::reverse(arguments); // as CLI11 takes them
+    std::ranges::reverse(arguments); // CLI11 expects reverse order
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError &error) {
     return extraArgumentError(app, error);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0)
       return parseError(error);
-    std::ostringstream text; // CLI11 flushes, and errno would be forgotten
+    std::ostringstream text; // CLI11 flushes and would lose errno
     app.exit(error, text);
     errno = 0;
     if (!(std::cout << text.str() << std::flush))
@@ -194,14 +195,15 @@ inline Status parse(CLI::App &app, int count, const char *const *given) {
   return {};
 }
 
-/// Prints "error: …" on one line, and for an error in a formula, the formula with a caret below.
+/// Prints "error: …" on one line. For an error in a formula, also prints the formula with a caret
+/// below.
 inline void printError(const Error &error) {
   size_t end = error.message.find('\n');
   bool formula = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
-  // No caret for an empty formula.
+  // An empty formula gets no caret.
   bool pointed =
       formula && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
-  constexpr size_t most = 2000; // a message may quote several texts, each of which is shorter
+  constexpr size_t most = 2000; // a message may quote several texts, each already shortened
   const std::string line = formula ? error.message.substr(0, end) : error.message;
   std::cerr << "error: " << printable(shortened(line, most))
             << (pointed ? printableLines(error.message.substr(end)) : "") << "\n";
@@ -213,7 +215,7 @@ template <typename Run>
 int runProgram(const Run &run) {
   handleSignals();
   occupyStandardStreams();
-  std::ios::sync_with_stdio(false); // so that std::cin knows what is at hand
+  std::ios::sync_with_stdio(false); // std::cin buffers and knows how much input is available
   std::optional<TerminalText> shown;
   if (isatty(STDOUT_FILENO) != 0)
     shown.emplace(std::cout);

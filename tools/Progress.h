@@ -1,8 +1,8 @@
-//===- Progress.h - The phase of long work on a terminal -------*- C++ -*-===//
+//===- Progress.h - Progress on a terminal ----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A line of standard error that goes away at the end.
+// Shows progress on one line of standard error, which is erased at the end.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@
 
 namespace heddle::driver {
 
-/// Shows the phase of long work on one line of standard error, if that is a terminal.
+/// The current phase of a long operation; shown only if standard error is a terminal.
 class Progress {
 public:
   Progress() : terminal(isatty(STDERR_FILENO) != 0) {}
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
   ~Progress() { clear(); }
-  /// An empty phase ends the work.
+  /// Shows `phase`; an empty phase ends the operation.
   void show(const std::string &phase) {
     if (phase.empty())
       return clear();
@@ -40,7 +40,7 @@ private:
   bool shown = false;
 };
 
-/// A callback that shows phases as long as somebody holds it.
+/// Returns a callback that shows phases; the line is erased with its last copy.
 inline std::function<void(const std::string &phase)> showPhases() {
   auto progress = std::make_shared<Progress>();
   return [progress](const std::string &phase) { progress->show(phase); };

@@ -1,9 +1,9 @@
-//===- Signals.h - How a tool ends by a signal -----------------*- C++ -*-===//
+//===- Signals.h - Signals and exhausted memory -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Signals and exhausted memory leave no unfinished file, and say in one line what an
-// error would say. Handlers use only what POSIX allows in one.
+// Ends a tool on a signal or on exhausted memory without leaving unfinished files, and with a
+// one-line error. Handlers call only async-signal-safe functions.
 #pragma once
 
 #include "heddle/Support/OutputFile.h"
@@ -23,7 +23,7 @@
 
 namespace heddle::driver {
 
-/// The terminal as it was before a line editor reads, for handlers to take back.
+/// Terminal modes before a line editor reads, which handlers restore.
 inline struct termios terminalBefore;
 inline volatile std::sig_atomic_t terminalChanges = 0;
 
@@ -32,7 +32,7 @@ inline void restoreTerminal() {
     tcsetattr(STDIN_FILENO, TCSANOW, &terminalBefore);
 }
 
-/// Writes a line to standard error and ends the process with status 1, without any destructor.
+/// Writes a line to standard error and exits with status 1, without running destructors.
 [[noreturn]] inline void endWith(std::initializer_list<std::string_view> line) {
   restoreTerminal();
   for (std::string_view part : line)
@@ -41,7 +41,7 @@ inline void restoreTerminal() {
   _exit(1);
 }
 
-/// A number in base 16 at the beginning of `text`, which loses it.
+/// Removes a hexadecimal number from the beginning of `text` and returns it.
 inline uintptr_t takeHex(std::string_view &text) {
   uintptr_t value = 0;
   for (; !text.empty() && text[0] != '-' && text[0] != ' '; text.remove_prefix(1))
@@ -49,8 +49,8 @@ inline uintptr_t takeHex(std::string_view &text) {
   return value;
 }
 
-/// The path in a line "begin-end rwxp offset device inode path" of /proc/self/maps whose range holds
-/// `address`; empty for other lines.
+/// Parses a line "begin-end rwxp offset device inode path" of /proc/self/maps. Returns the path if
+/// the range contains `address`, and otherwise an empty text.
 inline std::string_view pathOfMapping(std::string_view line, uintptr_t address) {
   const size_t path = line.find('/');
   std::string_view range = line;
@@ -61,7 +61,7 @@ inline std::string_view pathOfMapping(std::string_view line, uintptr_t address) 
   return begin <= address && address < takeHex(range) ? line.substr(path) : std::string_view();
 }
 
-/// Copies the path of the file that is mapped at `address`; empty if there is none.
+/// Reads the path of the file that is mapped at `address` into `line`; empty if there is none.
 inline std::string_view mappedFile(uintptr_t address, std::span<char> line) {
   const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   size_t size = 0;
@@ -82,7 +82,7 @@ inline std::string_view mappedFile(uintptr_t address, std::span<char> line) {
   return {};
 }
 
-/// A mapped file became shorter, or its disk failed.
+/// Handles SIGBUS: a mapped file was truncated, or its disk failed.
 inline void endByBus(int, siginfo_t *facts, void *) {
   std::array<char, 4096> line;
   const auto address = reinterpret_cast<uintptr_t>(facts->si_addr);
@@ -90,10 +90,10 @@ inline void endByBus(int, siginfo_t *facts, void *) {
     endWith({"error: ", path,
              ": expected a file that stays as it is while it is read, found one that was cut or "
              "cannot be read\n"});
-  std::signal(SIGBUS, SIG_DFL); // the access happens again
+  std::signal(SIGBUS, SIG_DFL); // the access is retried
 }
 
-/// The process ends by the signal, as without a handler.
+/// Cleans up, then lets the signal end the process as without a handler.
 inline void endBySignal(int signal) {
   removeUnfinishedFiles();
   restoreTerminal();
@@ -105,7 +105,7 @@ inline void endBySignal(int signal) {
   endWith({"error: expected enough memory for this call, found too little\n"});
 }
 
-/// Where an exception meets noexcept, or the beginning of the program.
+/// Terminate handler, for an exception at noexcept or at the start of the program.
 [[noreturn]] inline void endByException() {
   try {
     if (std::exception_ptr thrown = std::current_exception())
@@ -117,8 +117,8 @@ inline void endBySignal(int signal) {
   std::abort();
 }
 
-/// Handlers of the signals that end a tool, unless the caller ignores them. A file beyond the limit
-/// of its size is an error of write().
+/// Installs handlers for the signals that end a tool, unless the caller ignores them. SIGXFSZ is
+/// ignored, so write() reports the file-size limit.
 inline void handleSignals() {
   struct sigaction action = {};
   action.sa_handler = endBySignal;
@@ -133,7 +133,7 @@ inline void handleSignals() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-/// Before the constructors of a tool's other objects.
+/// Runs before the constructors of the tool's other objects.
 [[gnu::constructor(101)]] inline void handleExceptions() { std::set_terminate(endByException); }
 
 } // namespace heddle::driver

@@ -1,8 +1,8 @@
-//===- TextCommandLine.h - The text commands of both drivers ---*- C++ -*-===//
+//===- TextCommandLine.h - Text commands of both drivers --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All commands on texts, `chat` with its line editor among them.
+// Declares all commands on texts, including `chat` with its line editor.
 #pragma once
 
 #include "CommandLine.h"
@@ -17,7 +17,7 @@ inline void addChatFlags(CLI::App &app, ChatCommand &command) {
   addSpecial(app, command.special);
 }
 
-/// Adds `chat`. Who types edits lines; other input is lines as they are.
+/// Adds `chat`. Input from a terminal is edited; other input is read line by line.
 inline void addChat(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto chat = std::make_shared<ChatCommand>();
   const std::string start = "  " + driver.tool + " ";

@@ -1,9 +1,9 @@
-//===- UnknownOption.h - Advice about options that do not exist -*- C++ -*-===//
+//===- UnknownOption.h - Suggestions for unknown options --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The error for an option that a command has not: the name here of an option of other
-// tools, else the option that begins so, else the nearest one.
+// Suggests an option for an unknown one: the equivalent of another tool's option, or else an option
+// with that prefix, or else the nearest name.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -17,7 +17,6 @@
 
 namespace heddle::driver {
 
-/// Levenshtein distance of two words.
 inline size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -32,8 +31,8 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Names of llama.cpp, Transformers, Sentence-Transformers, CTranslate2 and vLLM, with hyphens, and
-/// the name here: an option, or an argument.
+/// An option of llama.cpp, Transformers, Sentence-Transformers, CTranslate2 or vLLM, spelled with
+/// hyphens, and Heddle's equivalent option or argument.
 struct PeerName {
   std::string_view theirs, ours;
 };
@@ -84,7 +83,7 @@ inline constexpr PeerName peerNames[] = {
     {"-ngl", "--device"},
 };
 
-/// Whether a command has an option, or an argument, of that name.
+/// Returns whether a command has an option or argument called `name`.
 inline bool hasName(const CLI::App &command, std::string_view name) {
   for (const CLI::Option *option : command.get_options()) {
     std::string argument = option->get_name(/*positional=*/true);
@@ -96,12 +95,12 @@ inline bool hasName(const CLI::App &command, std::string_view name) {
   return false;
 }
 
-/// The option of the command that begins as `given` does, the shortest of several; else the nearest
-/// by its letters. Empty if none is near.
+/// The shortest option of the command that begins with `given`, or else the option with the least
+/// edit distance. Empty if none is near.
 inline std::string nearestOption(const CLI::App &command, const std::string &given) {
-  constexpr size_t leastPrefix = 4; // two letters after the dashes
+  constexpr size_t leastPrefix = 4; // the dashes and two letters
   std::string begun, nearest;
-  size_t distance = given.size() > 5 ? 3 : 2; // with its dashes
+  size_t distance = given.size() > 5 ? 3 : 2; // includes the dashes
   for (const CLI::Option *option : command.get_options())
     for (const std::string &name : option->get_lnames()) {
       const std::string whole = "--" + name;
@@ -116,7 +115,7 @@ inline std::string nearestOption(const CLI::App &command, const std::string &giv
   return begun.empty() ? nearest : begun;
 }
 
-/// What the command has in place of the option `given`, after "; "; empty if nothing is like it.
+/// Suggestion for the option `given`, after "; "; empty if there is none.
 inline std::string adviceFor(const CLI::App &command, const std::string &given) {
   std::string hyphens = given;
   std::ranges::replace(hyphens, '_', '-');
@@ -132,7 +131,7 @@ inline std::string adviceFor(const CLI::App &command, const std::string &given) 
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
 
-/// Usage error for an option that the command has not.
+/// Usage error for an option that the command lacks.
 inline Error unknownOptionError(const CLI::App &command, const std::string &argument) {
   const std::string given = argument.substr(0, argument.find('='));
   std::string advice = adviceFor(command, given);

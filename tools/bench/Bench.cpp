@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every figure is a median over the rounds; peaks are measured in the same rounds.
-// Costs (operations, bytes) come from the program's launches, which count every
-// argument as read or written once.
+// Each figure is a median over rounds; peaks are measured in the same rounds. Operations and bytes
+// come from the program's launches, which count each argument as read or written once.
 #include "Bench.h"
 #include "BenchReport.h"
 #include "ReadProbe.h"
@@ -32,7 +31,7 @@ constexpr int64_t kMemoryProbe = int64_t{256} << 20; ///< bytes, more than cache
 
 //===- Inputs ------------------------------------------------------------===//
 
-constexpr int64_t kDefaultSize = 128; ///< of all dimensions but the batch
+constexpr int64_t kDefaultSize = 128; ///< of all dimensions except the batch
 
 /// Sets the dimensions of broadcast inputs to 1.
 void addShared(const Function &function, Dimensions &dims) {
@@ -44,7 +43,7 @@ void addShared(const Function &function, Dimensions &dims) {
         dims.try_emplace(name, 1);
 }
 
-/// Whether the function's upper bounds on `name` hold in a first call, with empty caches.
+/// Returns whether the function's upper bounds on `name` hold in a first call, with empty caches.
 bool allows(const Function &function, const std::string &name, Dimensions dims) {
   for (const std::string &kept : function.stateDims)
     dims.try_emplace(kept, 0);
@@ -58,8 +57,8 @@ bool allows(const Function &function, const std::string &name, Dimensions dims) 
   });
 }
 
-/// Given sizes, and for the others the default, or the largest size that the functions allow, such
-/// as the rows of a table of positions.
+/// Completes the given sizes with the default, or with the largest size that the functions allow,
+/// for example the rows of a position table.
 BenchSizes completed(std::span<const Function *const> functions, const Dimensions &given) {
   BenchSizes sizes{given, {}};
   for (const Function *function : functions) {
@@ -83,8 +82,8 @@ BenchSizes completed(std::span<const Function *const> functions, const Dimension
 
 void fillIntegers(const Port &port, int64_t low, int64_t high, std::mt19937 &random,
                   Tensor &tensor) {
-  // Lengths have an upper bound with a dimension and get their maximum. Ids have a constant one and
-  // get random values above the lowest, which is usually padding.
+  // Lengths, whose upper bound is a dimension, get their maximum. Ids, whose bound is constant, get
+  // random values above the lowest, which is usually padding.
   bool lengths = port.range && !port.range->second.isConstant();
   std::uniform_int_distribution<int64_t> any(std::min(low + 1, high - 1), high - 1);
   int64_t last = std::max<int64_t>(1, tensor.size() - 1);
@@ -99,7 +98,7 @@ void fillIntegers(const Port &port, int64_t low, int64_t high, std::mt19937 &ran
   }
 }
 
-/// Random numbers for f32, true for bool, and integers by fillIntegers.
+/// Random numbers for f32, true for bool, integers by fillIntegers.
 Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::mt19937 &random) {
   std::vector<int64_t> shape;
   for (const SizeExpr &dim : port.shape) {
@@ -127,8 +126,8 @@ Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::m
 
 //===- Measurement -------------------------------------------------------===//
 
-/// Type of a kernel's operands. Products of f32 and f16 are of f32, but matrix units of Vulkan
-/// devices multiply two f16.
+/// Type of a kernel's operands. It is f32 for f32 and f16 kernels, except on matrix units of Vulkan
+/// devices, which multiply f16.
 DType productsOf(const Kernel &kernel, bool onVulkan) {
   if (onVulkan && kernel.products == DType::F32)
     for (const VulkanVariant &variant : kernel.vulkan)
@@ -137,7 +136,7 @@ DType productsOf(const Kernel &kernel, bool onVulkan) {
   return kernel.products;
 }
 
-/// Types other than f32 that kernels multiply.
+/// Types of operands other than f32.
 std::set<DType> otherProducts(const Program &program, bool onVulkan) {
   std::set<DType> types;
   for (const Kernel &kernel : program.kernels)
@@ -170,8 +169,8 @@ void addRound(const std::vector<LaunchTime> &times, size_t round, const Program 
   figures.launches.push_back(total);
 }
 
-/// Bytes that a call must move at least. A weight counts whole, but at most with the bytes that its
-/// launch moves: of an embedding table, only some rows are read.
+/// Least number of bytes that a call must move. A weight counts at most the bytes of its launch,
+/// because only some rows of an embedding table are read.
 int64_t leastBytes(const Program &program, const Function &function,
                    const std::vector<LaunchTime> &times, const NamedInputs &inputs,
                    const NamedTensors &outputs) {
@@ -197,7 +196,8 @@ int64_t leastBytes(const Program &program, const Function &function,
   return bytes;
 }
 
-/// Runs the functions; all but the last prepare caches and inputs for the last one, which is timed.
+/// Runs the functions in rounds; all but the last prepare caches and inputs for the last one, which
+/// is timed.
 class Rounds {
 public:
   /// `given`: synthetic inputs of each function.
@@ -214,7 +214,8 @@ public:
     return {};
   }
 
-  /// Seconds of a call of the last function; appends the times of its launches to `times`.
+  /// Runs a round and returns the seconds of the last function; appends the times of its launches
+  /// to `times`.
   Expected<double> run(std::vector<LaunchTime> *times) {
     HEDDLE_TRY(prepare());
     NamedInputs inputs = lastInputs();
@@ -238,8 +239,8 @@ private:
   NamedTensors results, outputs;
 };
 
-/// Measures the peaks. For a narrow type it is the faster of its own instruction and of f32
-/// multiply-adds on widened elements, since kernels are compiled for either.
+/// Measures the peaks. The peak of a narrow type is the faster of its own instruction and f32
+/// multiply-adds on widened elements, because kernels are compiled for either.
 void addPeaks(const Program &program, int threads, BenchFigures &figures) {
   double peak = measureRate(Arithmetic::F32, threads);
   figures.peaks[DType::F32].push_back(peak);
@@ -248,7 +249,7 @@ void addPeaks(const Program &program, int threads, BenchFigures &figures) {
         std::max(peak, measureRate(formatOfRows(products).peak, threads)));
 }
 
-/// What measures the rates of a device.
+/// Measures the peak rates of a device.
 class Probe {
 public:
   static Expected<Probe> create(const std::string &device, const BenchCommand &command,
@@ -272,7 +273,7 @@ public:
   bool isVulkan() const { return vulkan.has_value(); }
 
 private:
-  /// A type's peak is the faster of its own way and f32 multiply-adds, as on the CPU.
+  /// Measures as on the CPU: a type's peak is the faster of its own way and f32 multiply-adds.
   Status measureVulkan(BenchFigures &figures) {
     double plain = HEDDLE_TRY(vulkan->multiplyAdd(DType::F32));
     figures.peaks[DType::F32].push_back(plain);
@@ -319,7 +320,7 @@ Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, 
       HEDDLE_TRY(device.launch(call, {}));
     HEDDLE_TRY(device.finish());
     std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    if (round > 0) // the first round warms up
+    if (round > 0) // the first round is a warm-up
       seconds.push_back(passed.count() / repeat);
   }
   return medianOf(std::move(seconds));
@@ -338,7 +339,7 @@ Expected<NamedTensors> syntheticInputs(const Function &function, const Dimension
   return inputs;
 }
 
-/// The tensor of this name and shape that an earlier function is given, else `own`.
+/// Returns the tensor of the same name and shape that an earlier function is given, or `own`.
 static Tensor sharedOr(Tensor own, const std::string &name,
                        const std::vector<NamedTensors> &earlier) {
   for (const NamedTensors &given : earlier)
@@ -359,8 +360,8 @@ Status benchCommand(Session &session, const BenchCommand &command, const std::st
   std::vector<NamedTensors> given;
   for (size_t i = 0; i < functions.size(); ++i) {
     auto inputs = HEDDLE_TRY(syntheticInputs(*functions[i], sizes.dims));
-    // Results of earlier functions are used instead of synthetic inputs, and functions share inputs
-    // of one name and shape.
+    // Results of earlier functions replace synthetic inputs. Functions share inputs with the same
+    // name and shape.
     auto isResult = [&](const std::string &name) {
       return std::any_of(functions.begin(), functions.begin() + static_cast<ptrdiff_t>(i),
                          [&](const Function *earlier) {

@@ -1,9 +1,9 @@
-//===- BenchReport.cpp - What a benchmark measured ---------------*- C++ -*-===//
+//===- BenchReport.cpp - Report of a benchmark ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both forms read the medians of BenchFigures. Shares are of the kernels' sum and of the
-// type's peak; one above 1 means that the peak was measured while others ran.
+// Both formats print the medians of BenchFigures, with shares of the total time and of the type's
+// peak. A share above 1 means that other processes ran while the peak was measured.
 #include "BenchReport.h"
 
 #include "heddle/Support/CpuRates.h"
@@ -19,19 +19,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Medians of a kernel, or the sum of all.
+/// Medians of a kernel, or their sum.
 struct Line {
   std::string name;
   int launches = 0;
   double seconds = 0, flops = 0, bytes = 0;
-  double atPeak = 0; ///< seconds of the operations at the peak; 0: no peak
+  double atPeak = 0; ///< seconds of the operations at peak rate; 0: no peak
 
   std::optional<double> ofPeak() const {
     return atPeak > 0 && seconds > 0 ? std::optional(atPeak / seconds) : std::nullopt;
   }
 };
 
-/// A line for each kernel, and the sum of all at the end.
+/// One line per kernel, then the total.
 std::vector<Line> linesOf(const BenchFigures &figures) {
   std::vector<Line> lines;
   Line all{"all kernels"};
@@ -64,9 +64,9 @@ std::string row(const Line &line, double all) {
                    line.bytes * 1e-6);
 }
 
-/// Says why a kernel seems to be faster than its peak.
+/// Explains a kernel that seems to exceed its peak.
 std::string busyNote(const std::vector<Line> &lines) {
-  constexpr double most = 1.05; // what two measurements differ by
+  constexpr double most = 1.05; // tolerance between two measurements
   const bool isBeyond =
       std::ranges::any_of(lines, [](const Line &line) { return line.ofPeak().value_or(0) > most; });
   return isBeyond ? "note     a share above 100% of the peak: the machine was busy while the peak "
@@ -90,14 +90,15 @@ std::string tableOf(const BenchFigures &figures) {
   return text + busyNote(lines);
 }
 
-/// Instruction of the peak: the type's own, or f32 multiply-adds if there is none or it is slower.
+/// Instruction that determines the peak: the type's own, or f32 multiply-adds if there is none or
+/// it is slower.
 std::string instructionOf(Arithmetic arithmetic) {
   std::string own = rateInstruction(arithmetic);
   bool isSlower = arithmetic == Arithmetic::BF16 && !cpuRates().dot2Pays();
   return own.empty() || isSlower ? rateInstruction(Arithmetic::F32) : own;
 }
 
-/// How the operations of a peak are done.
+/// Describes how a peak was reached.
 std::string wayOf(const BenchSubject &subject, const BenchFigures &figures, DType products) {
   return subject.onVulkan ? figures.ways.at(products) : instructionOf(formatOfRows(products).peak);
 }

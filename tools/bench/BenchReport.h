@@ -1,8 +1,8 @@
-//===- BenchReport.h - What a benchmark measured, as text or JSON -*- C++ -*-===//
+//===- BenchReport.h - Report of a benchmark --------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The figures of all rounds, and the two forms in which `bench` prints their medians.
+// Measurements of all rounds, and their medians as text or JSON.
 #pragma once
 
 #include "Bench.h"
@@ -12,38 +12,40 @@
 
 namespace heddle {
 
-/// Sizes of a call.
+/// Dimensions of a call.
 struct BenchSizes {
   Dimensions dims;
-  std::set<std::string> limited; ///< dimensions below the default, as the functions require
+  std::set<std::string> limited; ///< dimensions that the functions limit below the default
 };
 
-/// Launches of one kernel in a call.
+/// All launches of one kernel in a call.
 struct KernelFigures {
   std::string name;
-  DType products = DType::F32; ///< type of its operands, which decides its peak
+  DType products = DType::F32; ///< type of its operands, which determines its peak
   int launches = 0;
   int64_t flops = 0, bytes = 0;
-  std::vector<double> seconds; ///< sum over all launches, by round
+  std::vector<double> seconds; ///< sum over all launches, per round
 };
 
+/// Measurements of a benchmark, one element per round.
 struct BenchFigures {
-  std::vector<KernelFigures> kernels;         ///< in the order of their first launch
-  std::vector<double> calls, launches, reads; ///< reads: on Vulkan those of a copy, and its writes
-  /// Peaks of f32 and of other types that kernels multiply, by round. What Vulkan's levels multiply as
-  /// f32, level 0 all types, has none of its own.
+  std::vector<KernelFigures> kernels;         ///< in order of first launch
+  std::vector<double> calls, launches, reads; ///< seconds of calls and of their launches; bytes per
+                                              ///< second read, or copied on Vulkan
+  /// Peak rates per type of operands, by round. Types that a Vulkan level multiplies as f32 have no
+  /// entry; level 0 does so for all types.
   std::map<DType, std::vector<double>> peaks;
-  std::map<DType, std::string> ways; ///< on Vulkan: how a peak's operations are done
-  int64_t leastBytes = 0;            ///< bytes of inputs, weights and results, counted once
+  std::map<DType, std::string> ways; ///< on Vulkan: description of how a peak was reached
+  int64_t leastBytes = 0;            ///< bytes of inputs, weights and results, each once
 
-  /// Median peak for products of this type; 0 if none was measured.
+  /// Median peak for products of this type, or else of f32; 0 if none was measured.
   double peakOf(DType products) const {
     auto at = peaks.find(peaks.contains(products) ? products : DType::F32);
     return at == peaks.end() ? 0 : medianOf(at->second);
   }
 };
 
-/// What is measured, and where.
+/// The measured function and its environment.
 struct BenchSubject {
   const Session &session;
   const Function &function;
@@ -52,12 +54,12 @@ struct BenchSubject {
   bool onVulkan = false;
 };
 
-/// Threads of the session.
+/// Number of threads of the session.
 int threadsOf(const BenchCommand &command);
 
-/// A table of the kernels below four lines about device and function.
+/// Four lines about device and function, and a table of the kernels.
 std::string benchText(const BenchSubject &subject, const BenchFigures &figures);
-/// The same as a line of JSON: seconds, bytes, operations, and rates a second.
+/// As above, as a line of JSON: seconds, bytes, operations, and rates per second.
 std::string benchJson(const BenchSubject &subject, const BenchFigures &figures);
 
 } // namespace heddle

@@ -1,8 +1,9 @@
-//===- ProbeKernels.cpp - Loops that reach a device's rates ---------------===//
+//===- ProbeKernels.cpp - Kernels that reach peak rates -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shaders in pseudocode, x the number of the invocation, half that of vec4s in half the memory:
+// The shaders in pseudocode; x is the invocation number, half the number of vec4s in half the
+// buffer:
 //
 //   multiply-adds  vec4 a[8] = x; for (i < rounds) for (u < unrolled) a[j] = fma(a[j], c, d[j])
 //                  memory[x % half] = sum of a
@@ -11,7 +12,8 @@
 //                  memory[group % half …] = sum of s
 //   copy           memory[half + x] = memory[x]
 //
-// Each step of a chain takes the last one's result, and chains differ, so that no driver leaves any out.
+// Each step of a chain uses the previous result, and the chains differ, so no compiler can remove
+// one.
 #include "ProbeKernels.h"
 
 #include "ProbeShader.h"
@@ -101,7 +103,7 @@ ProbeCode packedProducts() {
           .way = "packed products"};
 }
 
-/// What matrices of a type of operands ask for, in workgroups of one subgroup.
+/// Requirements of matrices with operands of a type, in workgroups of one subgroup.
 ShaderNeeds needsOf(DType operands, int64_t subgroup) {
   constexpr uint32_t memoryModel = 5345, matrices = 6022, float16 = 9, int8 = 39, bfloat16 = 5116,
                      bfloat16Matrices = 5118;
@@ -118,7 +120,7 @@ ShaderNeeds needsOf(DType operands, int64_t subgroup) {
   return needs;
 }
 
-/// Types of matrices of a shape, and the distances of their rows in vec4s of the memory.
+/// Matrix types of a shape, and their row strides in vec4s.
 struct MatrixTypes {
   enum Use : uint32_t { A, B, Sums };
   MatrixTypes(ProbeShader &s, const MatrixShape &shape)
@@ -147,7 +149,7 @@ private:
                            constants.constant(static_cast<uint32_t>(columns)),
                            constants.constant(use)});
   }
-  /// Rows of less than 16 bytes have as many between them.
+  /// Stride of a row; rows below 16 bytes are padded to it.
   uint32_t distance(int64_t rowBytes) {
     return constants.constant(static_cast<uint32_t>((rowBytes + 15) / 16));
   }
@@ -197,7 +199,7 @@ ProbeCode matrixProducts(const VulkanLevel &way, const MatrixShape &shape) {
           .way = "matrices of " + matrixText(shape)};
 }
 
-/// Gives a kernel a variant for a way of running a level.
+/// Adds a variant to a kernel, for one subgroup size of a level.
 Status addCode(const VulkanLevel &way, ProbeCode code, ProbeKernel &kernel) {
   VulkanVariant &variant = code.variant;
   variant.member = ArtifactWriter::vulkanMember(kernel.name, way.name());

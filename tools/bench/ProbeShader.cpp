@@ -1,8 +1,6 @@
-//===- ProbeShader.cpp - Words of a small shader --------------------------===//
+//===- ProbeShader.cpp - Writer of small SPIR-V shaders -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See ProbeShader.h.
 #include "ProbeShader.h"
 
 #include <bit>
@@ -29,7 +27,7 @@ std::vector<uint32_t> SpirvWriter::text(std::string_view characters) {
   return packed;
 }
 
-/// What stands in front of types.
+/// Writes the module's header, which precedes types.
 void ProbeShader::head(const ShaderNeeds &needs, uint32_t main, uint32_t number) {
   constexpr uint32_t shader = 1, compute = 5, localSize = 17, logical = 0, glsl450 = 1, vulkan = 3;
   add(Capability, {shader});
@@ -56,7 +54,7 @@ ProbeShader::ProbeShader(const ShaderNeeds &needs,
   add(Decorate, {array, 6, 16});   // stride
   add(MemberDecorate, {structure, 0, 35, 0});
   add(Decorate, {structure, 2});
-  add(Decorate, {memory, 34, 0}); // set and binding
+  add(Decorate, {memory, 34, 0}); // descriptor set and binding
   add(Decorate, {memory, 33, 0});
   const uint32_t nothing = make(TypeVoid, 0, {}), type = make(TypeFunction, 0, {nothing});
   number32 = make(TypeInt, 0, {32, 0});
@@ -90,8 +88,7 @@ std::vector<uint32_t> ProbeShader::loop(uint32_t rounds, uint32_t type,
   const uint32_t header = id(), body = id(), next = id(), end = id(), counter = id();
   add(Branch, {header});
   add(Label, {header});
-  // The numbers that the phis take from the loop's end are known once its body is written, so room
-  // is left for them.
+  // The phis' operands from the loop's end are known only after the body, so reserve their words.
   const uint32_t i = make(Phi, number32, {zero, block, counter, next});
   std::vector<uint32_t> values;
   std::vector<size_t> rooms;

@@ -1,9 +1,9 @@
-//===- ProbeShader.h - Words of a small shader ------------------*- C++ -*-===//
+//===- ProbeShader.h - Writer of small SPIR-V shaders -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tools without LLVM write their few shaders word by word: one function, which sees the
-// memory as vec4s and the number of its invocation.
+// Writes shaders without LLVM, word by word: one function, with a buffer of vec4s and an invocation
+// number.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,30 @@
 
 namespace heddle {
 
-/// Writes the words of a module; results are numbered in the order of their instructions.
+/// Writes the words of a module; result ids are assigned in order.
 class SpirvWriter {
 public:
-  /// An instruction without a result.
+  /// Adds an instruction without a result.
   void add(uint32_t opcode, const std::vector<uint32_t> &operands);
   uint32_t id() { return words[3]++; }
-  /// An instruction whose result has the number that it returns; `type` 0: the result is a type.
+  /// Adds an instruction with a result and returns its id. `type` 0 defines a type.
   uint32_t make(uint32_t opcode, uint32_t type, const std::vector<uint32_t> &operands);
-  /// Words of a string, its end included.
+  /// Words of a null-terminated string.
   static std::vector<uint32_t> text(std::string_view characters);
 
   std::vector<uint32_t> words = {0x07230203, 0x00010300, 0, 1, 0};
 };
 
-/// What a shader has beside Vulkan 1.1.
+/// Features of a shader beyond Vulkan 1.1.
 struct ShaderNeeds {
-  uint32_t lanes = 64; ///< invocations of a workgroup
+  uint32_t lanes = 64; ///< invocations per workgroup
   std::vector<uint32_t> capabilities = {};
   std::vector<std::string_view> extensions = {};
-  bool vulkanMemory = false; ///< the memory model of Vulkan, not that of GLSL
+  bool vulkanMemory = false; ///< Vulkan's memory model instead of GLSL's
 };
 
-/// What all shaders have: types, the memory, and `x` in a function that is open.
+/// The common parts of all shaders: types, the buffer, and an open function with the invocation
+/// number `x`.
 struct ProbeShader : SpirvWriter {
   // clang-format off
   enum Opcode : uint32_t {
@@ -52,20 +53,20 @@ struct ProbeShader : SpirvWriter {
   // clang-format on
   static constexpr uint32_t input = 1, storageBuffer = 12, fma = 50;
 
-  /// `declare` adds types and constants of its own, which stand in front of the function.
+  /// Begins a module. `declare` adds types and constants, which must precede the function.
   ProbeShader(const ShaderNeeds &needs, const std::function<void(ProbeShader &)> &declare);
 
   uint32_t constant(uint32_t value) { return constantOf(number32, value); }
   uint32_t constantOf(uint32_t type, uint32_t value) { return make(Constant, type, {value}); }
   uint32_t splat(float value);
   uint32_t place(uint32_t index) { return make(AccessChain, placePointer, {memory, zero, index}); }
-  /// Values after a loop of so many rounds (a constant), which `round` takes on by one; all are of
-  /// one type.
+  /// Adds a loop of `rounds` iterations (a constant) and returns the values after it. `round`
+  /// updates the values by one iteration; all have type `type`.
   std::vector<uint32_t> loop(uint32_t rounds, uint32_t type, const std::vector<uint32_t> &starts,
                              const std::function<void(std::vector<uint32_t> &)> &round);
-  /// The sum of values, by FAdd or IAdd.
+  /// Sum of values, by FAdd or IAdd.
   uint32_t sumOf(Opcode addition, uint32_t type, const std::vector<uint32_t> &values);
-  /// Ends the function; the module's words.
+  /// Ends the function and returns the module's words.
   std::vector<uint32_t> end();
 
   uint32_t glsl = 0, number32 = 0, float32 = 0, truth = 0, vec4 = 0, placePointer = 0, memory = 0,
@@ -74,7 +75,7 @@ struct ProbeShader : SpirvWriter {
 private:
   void head(const ShaderNeeds &needs, uint32_t main, uint32_t number);
 
-  uint32_t block = 0; ///< the label of the code that is being written
+  uint32_t block = 0; ///< label of the current block
 };
 
 } // namespace heddle

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads are inline assembly, so that the compiler cannot remove them.
+// Loads are inline assembly, so the compiler cannot remove them.
 #include "ReadProbe.h"
 
 #include "heddle/Support/Parallel.h"
@@ -16,9 +16,9 @@ namespace heddle {
 
 namespace {
 
-constexpr int64_t kBlock = 512;        ///< bytes of one step
-constexpr int64_t kAhead = 8 * kBlock; ///< distance of a prefetch
-constexpr int64_t kLeast = 64 << 20;   ///< bytes that a thread reads in a measurement
+constexpr int64_t kBlock = 512;        ///< bytes of a step
+constexpr int64_t kAhead = 8 * kBlock; ///< prefetch distance
+constexpr int64_t kLeast = 64 << 20; ///< least number of bytes that a thread reads in a measurement
 
 #if defined(__x86_64__)
 #define HEDDLE_LOADS(VECTOR, AT0, AT1, AT2, AT3, AT4, AT5, AT6, AT7)                               \
@@ -86,7 +86,7 @@ void readBuffer(const std::byte *from, int64_t bytes, int64_t passes, bool prefe
 } // namespace
 
 Expected<ReadProbe> ReadProbe::create(int64_t bytes, int threads) {
-  // A whole number of blocks for each thread; behind them memory for the last prefetches.
+  // Each thread gets a whole number of blocks; the memory after them is for the last prefetches.
   bytes = std::max<int64_t>(1, bytes / (kBlock * threads)) * kBlock * threads;
   auto memory = HEDDLE_TRY(MappedBytes::allocate(bytes + kAhead + kBlock));
   std::memset(memory.writable().data(), 1, memory.writable().size());
@@ -105,7 +105,7 @@ double ReadProbe::measure(bool prefetch) const {
     for (int64_t pass = 0; pass < passes; ++pass)
       parallelFor(threads, threads, [&](int64_t piece, int) { read(piece, 1); });
   };
-  passesTogether(); // warm-up: threads that have just been woken share a processor for a while
+  passesTogether(); // warm-up: threads may share a processor after waking up
   auto start = std::chrono::steady_clock::now();
   passesTogether();
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

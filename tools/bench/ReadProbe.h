@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Peak for kernels that are bound by reading their weights: streaming a buffer. A
-// measurement is short, so that each round of a benchmark has its own; the figure is
-// the median over the rounds.
+// Measures the peak for kernels that are bound by reading weights, by streaming a buffer. A
+// measurement is short, so each round of a benchmark repeats it; reports use the median.
 #pragma once
 
 #include "heddle/Support/MappedBytes.h"
@@ -13,14 +12,14 @@
 
 namespace heddle {
 
-/// A buffer that threads read again and again, each its own part.
+/// A buffer that is read repeatedly, with a part for each thread.
 class ReadProbe {
 public:
-  /// Allocates about `bytes` bytes and writes them once; the buffer asks for huge pages.
+  /// Allocates about `bytes` bytes, preferably in huge pages, and writes them once.
   static Expected<ReadProbe> create(int64_t bytes, int threads);
-  /// Bytes a second of all threads together, over some milliseconds or one pass. Several threads
-  /// are started and joined in each pass over the buffer, as in a launch. Takes the faster of loads
-  /// with and without software prefetch, since processors differ in that.
+  /// Bytes per second of all threads together, over a few milliseconds or one pass. With several
+  /// threads, each pass starts and joins them, as a launch does. Returns the faster of loads with
+  /// and without software prefetch, because processors differ.
   double measure() const;
 
 private:

@@ -1,8 +1,8 @@
-//===- VulkanProbe.cpp - Rates of a Vulkan device -------------------------===//
+//===- VulkanProbe.cpp - Peak rates of a Vulkan device --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See VulkanProbe.h; the shaders are those of ProbeKernels.cpp.
+// Runs the shaders of ProbeKernels.cpp on one device.
 #include "VulkanProbe.h"
 
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
@@ -14,12 +14,12 @@
 namespace heddle {
 
 static constexpr int64_t copiedBytes = int64_t{probedHalf} * 16;
-static constexpr int copyNumber = 0; ///< among the kernels
-/// A measurement of so many seconds is long enough; one of so many groups at most.
+static constexpr int copyNumber = 0; ///< index of the copy kernel
+/// Limits of a measurement: sufficient seconds, maximum number of workgroups.
 static constexpr double enough = 0.004;
 static constexpr int64_t mostGroups = 65535;
 
-/// Opens the device for the kernels.
+/// Opens the device with the kernels.
 Status VulkanProbe::load(int number, std::optional<int> level) {
   Program program;
   program.model = "{}";
@@ -47,14 +47,14 @@ Expected<VulkanProbe> VulkanProbe::create(int number, std::optional<int> level,
   for (DType type : all)
     probe.kernels.push_back(HEDDLE_TRY(multiplyKernel(type)));
   HEDDLE_TRY(probe.load(number, level));
-  HEDDLE_TRY(probe.seconds(copyNumber, copyGroups)); // fills the memory
+  HEDDLE_TRY(probe.seconds(copyNumber, copyGroups)); // touches the whole memory
   for (size_t i = 0; i < all.size(); ++i)
     HEDDLE_TRY(probe.addRate(all[i], i + 1));
   return probe;
 }
 
-/// Finds the variant that the device takes of a kernel, and how many groups take long enough; no rate
-/// where another type than f32 is multiplied as f32.
+/// Finds the variant that the device chooses for a kernel, and a sufficient number of workgroups.
+/// Adds no rate for a type that the device multiplies as f32.
 Status VulkanProbe::addRate(DType type, size_t index) {
   const Kernel &kernel = artifact->program().kernels[index];
   auto taken = std::ranges::find(

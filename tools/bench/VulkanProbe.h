@@ -1,9 +1,9 @@
-//===- VulkanProbe.h - Rates of a Vulkan device -----------------*- C++ -*-===//
+//===- VulkanProbe.h - Peak rates of a Vulkan device ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small shaders, written as words, run as kernels do: some multiply and add in registers
-// or matrix units, one copies memory. Times are the device's own, where it has a clock.
+// Runs small shaders like kernels: some multiply and add in registers or matrix units, one copies
+// memory. Times are the device's own if it has a clock.
 #pragma once
 
 #include "ProbeKernels.h"
@@ -17,20 +17,19 @@
 
 namespace heddle {
 
-/// Measures a device; its memory is held as long as the probe lives.
+/// Measures a device and holds its memory during its lifetime.
 class VulkanProbe {
 public:
-  /// Opens device `number` a second time, beside a session's, at the session's level, for f32 and `types`
-  /// beside it.
+  /// Opens device `number` once more, at the session's level, for f32 and `types`.
   static Expected<VulkanProbe> create(int number, std::optional<int> level,
                                       const std::set<DType> &types);
-  /// Types other than f32 that the device multiplies in a way of their own, of those asked for.
+  /// The requested types, other than f32, that the device does not multiply as f32.
   std::vector<DType> ownTypes() const;
-  /// Operations a second of multiply-adds of f32 or one of `ownTypes`, each counted as two.
+  /// Operations per second for f32 or one of `ownTypes`; a multiply-add counts as two.
   Expected<double> multiplyAdd(DType type = DType::F32);
-  /// How they are multiplied: "packed products".
+  /// Description of the multiplication: "packed products".
   const std::string &wayOf(DType type) const { return rates.at(type).code->way; }
-  /// Bytes a second, those read and those written.
+  /// Bytes per second, read and written.
   Expected<double> copy();
 
 private:
@@ -39,13 +38,13 @@ private:
   Expected<double> seconds(int kernel, int64_t groups);
 
   struct Rate {
-    const ProbeCode *code = nullptr; ///< that the device takes
+    const ProbeCode *code = nullptr; ///< the variant that the device chooses
     int kernel = 0;
-    int64_t groups = 8; ///< enough for some milliseconds
+    int64_t groups = 8; ///< enough for a few milliseconds
   };
   std::vector<ProbeKernel> kernels;
   std::map<DType, Rate> rates;
-  std::unique_ptr<Artifact> artifact; ///< outlives the code
+  std::unique_ptr<Artifact> artifact; ///< must outlive `code`
   std::unique_ptr<DeviceCode> code;
   std::unique_ptr<Device> device;
 };

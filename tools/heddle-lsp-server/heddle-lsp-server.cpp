@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's language server with the project's dialects: diagnostics, definitions and
-// uses in .mlir files.
+// MLIR's language server with Heddle's dialects: diagnostics, definitions and uses in .mlir files.
 
 #include "heddle/Compiler/RegisterAll.h"
 

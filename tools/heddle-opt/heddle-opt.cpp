@@ -1,9 +1,9 @@
-//===- heddle-opt.cpp - Runs single passes on IR --------------------------===//
+//===- heddle-opt.cpp - Runs passes on IR ---------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// heddle-opt FILE.mlir --PASS...: MLIR's optimiser tool with the project's
-// dialects and passes. Tests of single passes run through it.
+// heddle-opt FILE.mlir --PASS...: mlir-opt with Heddle's dialects and passes, for tests of single
+// passes.
 
 #include "heddle/Compiler/RegisterAll.h"
 

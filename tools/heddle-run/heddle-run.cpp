@@ -1,8 +1,8 @@
-//===- heddle-run.cpp - Runs compiled models without LLVM -------*- C++ -*-===//
+//===- heddle-run.cpp - Runs compiled models ------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Command line of heddle-run; the libraries carry out the commands.
+// The command line of heddle-run, which needs no LLVM; the libraries implement the commands.
 #include "../Progress.h"
 #include "../TextCommandLine.h"
 
@@ -77,7 +77,7 @@ void addBench(CLI::App &app, Flags &flags, Status &outcome) {
   command->callback([&] { outcome = bench(flags); });
 }
 
-/// Parses the command line and runs the command.
+/// Parses the command line and runs the chosen command.
 Status runTool(int argc, char **argv) {
   CLI::App app("Runs compiled models.", "heddle-run");
   app.set_version_flag("--version", "heddle-run " HEDDLE_VERSION);

@@ -1,8 +1,8 @@
-//===- Bench.cpp - The command bench --------------------------------------===//
+//===- Bench.cpp - The command `bench` ------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opens a session, after compilation if needed, and measures it.
+// Opens a session, after compilation if needed, and benchmarks it.
 
 #include "Driver.h"
 

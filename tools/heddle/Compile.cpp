@@ -1,8 +1,8 @@
-//===- Compile.cpp - The command compile ----------------------------------===//
+//===- Compile.cpp - The command `compile` --------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes an artifact, or with --emit the text of a stage.
+// Writes an artifact, or the text of a stage with --emit.
 
 #include "Driver.h"
 
@@ -23,7 +23,7 @@ struct CompileFlags {
   CompileOptions options;
 };
 
-/// Prints warnings, remarks and a line of statistics to standard error.
+/// Prints warnings, notes, remarks and a line of statistics to standard error.
 void printReport(const CompileFlags &flags, const CompileReport &report) {
   printWarnings(report.warnings);
   printNotes(report.notes);
@@ -63,14 +63,14 @@ Status explainFirst(const CompileFlags &flags) {
   return writeOutput(flags.explain, explanationHtml(explanation, flags.model));
 }
 
-/// Usage error for --cpu without the target cpu.
+/// Usage error for --cpu without target cpu.
 Status checkCpus(const CompileOptions &options) {
   if (options.cpus.empty() || std::ranges::find(options.targets, "cpu") != options.targets.end())
     return {};
   return usageError("--cpu: expected --target=cpu beside it, found none");
 }
 
-/// The same for --vulkan-level without the target vulkan.
+/// Usage error for --vulkan-level without target vulkan.
 Status checkVulkan(const CompileOptions &options) {
   if (!options.vulkanLevel || std::ranges::find(options.targets, "vulkan") != options.targets.end())
     return {};
@@ -86,7 +86,7 @@ Status compile(CompileFlags &flags) {
     HEDDLE_TRY(explainFirst(flags));
   if (!flags.emit.empty() && flags.emit != toString(Stage::Artifact))
     return emit(flags);
-  if (flags.output.empty() && !isArtifactPath(flags.model)) // compileModel refuses a compiled file
+  if (flags.output.empty() && !isArtifactPath(flags.model)) // compileModel reports a compiled file
     return flags.explain.empty()
                ? Status(usageError("compile: expected -o FILE.heddle, found none"))
                : Status();

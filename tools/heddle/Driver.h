@@ -1,10 +1,10 @@
-//===- Driver.h - The commands of heddle -----------------------*- C++ -*-===//
+//===- Driver.h - Commands of heddle ----------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function declares a group of commands: flags, examples, and the library call
-// that carries a command out. The chosen command leaves its status in `outcome`; main
-// turns it into a line on stderr and the exit status.
+// Each function declares a group of commands: flags, examples, and the library call. The chosen
+// command leaves its status in `outcome`, from which main prints an error and derives the exit
+// status.
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
@@ -21,14 +21,14 @@ void addBench(CLI::App &app, Status &outcome);
 void addText(CLI::App &app, Status &outcome);
 void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, cache, devices, schema
 
-/// The argument MODEL.
+/// Adds the argument MODEL.
 void addModel(CLI::App &command, std::string &model);
-/// Flags of commands that compile a model: --mask, --part, --weights.
+/// Adds the flags of commands that compile a model: --mask, --part, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);
-/// --dtype and --cache-dtype.
+/// Adds --dtype and --cache-dtype.
 void addDtypeFlag(CLI::App &command, CompileOptions &options);
 
-/// Flags of commands that run: --device, --threads.
+/// Adds the flags of commands that run a model: --device, --threads.
 void addDeviceFlags(CLI::App &command, JitOptions &options);
 /// Opens a session on any MODEL, after compilation if needed; shows progress on a terminal.
 Expected<Session> openModel(const std::string &model, JitOptions &options,

@@ -1,8 +1,8 @@
-//===- Queries.cpp - The commands explain, inspect, cache, devices -----===//
+//===- Queries.cpp - Reports on models and machines -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Commands that print reports about a model or the machine, without running a model.
+// The commands explain, inspect, cache, devices and schema, which do not run a model.
 
 #include "Driver.h"
 
@@ -38,7 +38,7 @@ struct InspectFlags {
   CompileOptions options;
 };
 
-/// Writes a picture to the file of `--svg` or `--html`, else as text.
+/// Writes a picture to the file of --svg or --html, or prints it as text.
 template <typename Picture>
 Status draw(const ExplainFlags &flags, Expected<Picture> drawn) {
   Picture picture = HEDDLE_TRY(drawn);
@@ -48,7 +48,7 @@ Status draw(const ExplainFlags &flags, Expected<Picture> drawn) {
                      flags.html.empty() ? pictureText(picture) : pictureHtml(picture, flags.model));
 }
 
-/// `--positions=FILE.svg` is short for `--positions --svg=FILE.svg`.
+/// Handles `--positions=FILE.svg`, short for `--positions --svg=FILE.svg`.
 Status takePositionsFile(ExplainFlags &flags) {
   if (flags.positions.empty() || flags.positions == "-")
     return {};
@@ -76,7 +76,7 @@ Status explainPlans(const ExplainFlags &flags) {
   return writeOutput("", plansText(HEDDLE_TRY(heddle::explainPlans(flags.model, flags.options))));
 }
 
-/// Checks options that exclude each other and the output path before the model is opened.
+/// Checks exclusive options and the output path before opening the model.
 Status explain(ExplainFlags &flags) {
   HEDDLE_TRY(takePositionsFile(flags));
   flags.options.outputs = {flags.html, flags.svg};
@@ -117,7 +117,7 @@ Status drawGraph(const InspectFlags &flags, const Dimensions &dims) {
   return writeOutput(flags.graph, HEDDLE_TRY(drawModel(flags.model, dims, flags.options)));
 }
 
-/// --pipelines, --device and --vulkan-level belong together.
+/// Checks that --device and --vulkan-level accompany --pipelines.
 Status takeDevice(InspectFlags &flags) {
   InspectOptions &inspect = flags.inspect;
   if (!inspect.pipelines && (!flags.device.empty() || inspect.vulkanLevel))
@@ -137,7 +137,7 @@ Status takeDevice(InspectFlags &flags) {
   return {};
 }
 
-/// --json writes the report itself, not what other options ask for in its place.
+/// Checks that --json is not combined with options that replace the report.
 Status checkJson(const InspectFlags &flags) {
   const InspectOptions &inspect = flags.inspect;
   for (auto [given, name] : {std::pair(inspect.check, "--check"),

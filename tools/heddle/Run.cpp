@@ -1,9 +1,8 @@
-//===- Run.cpp - The command run ------------------------------------------===//
+//===- Run.cpp - The command `run` ----------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opens a session, after compilation if needed, for the command that both drivers
-// share.
+// Opens a session, after compilation if needed, and runs the command that both drivers share.
 
 #include "Driver.h"
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text commands that both drivers share, on any MODEL.
+// Runs the text commands that both drivers share on any MODEL.
 
 #include "../TextCommandLine.h"
 #include "Driver.h"

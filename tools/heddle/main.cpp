@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declares all commands and runs one. An error is one line. Exit status (ErrorKind): 0
-// success; 1 bad input; 2 wrong usage; 3 the device failed, results differ, or a
+// Declares all commands and runs one. An error is one line. The exit status (ErrorKind) is 0 for
+// success, 1 for bad input, 2 for wrong usage, and 3 for a failed device, differing results or a
 // defect of Heddle.
 
 #include "Driver.h"
@@ -26,7 +26,7 @@ void printNotes(const std::vector<std::string> &notes) {
     std::cerr << "note: " << printable(note) << "\n";
 }
 
-/// Parses the command line and runs the command.
+/// Parses the command line and runs the chosen command.
 static Status run(int argc, char **argv) {
   CLI::App app("Heddle compiles Transformers to CPU and Vulkan kernels and runs them.\n");
   app.name("heddle");
