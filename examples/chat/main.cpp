@@ -1,4 +1,5 @@
-// A conversation, line by line. Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// Converses with a model, line by line.
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // usage: chat MODEL.heddle [cpu|vulkan]
@@ -30,7 +31,7 @@ int main(int argc, char **argv) {
   int status = 0;
   for (std::string line; std::getline(std::cin, line);) {
     auto answer = chat->say(line, show);
-    if (!answer) { // of this question; the conversation goes on
+    if (!answer) { // this question failed; the conversation continues
       status = fail(answer.error());
       continue;
     }

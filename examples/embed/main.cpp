@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encodes a sentence alone and in a padded batch. Checks that both results are equal
-// bit for bit and, because LayerNorm is last, that they have mean 0.
+// Encodes a sentence alone and in a padded batch. Checks that both results are equal bit for bit
+// and, because the last layer is a LayerNorm, that they have mean 0.
 
 #include <heddle/ExecutionEngine/Jit.h>
 

@@ -1,4 +1,5 @@
-// The cosine of the meanings of two texts. Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// Prints the cosine similarity of two texts.
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // usage: sentence-embedding MODEL.heddle TEXT TEXT

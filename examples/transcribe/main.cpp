@@ -1,4 +1,5 @@
-// What is said in an audio, with its seconds. Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// Prints the transcript of an audio file with timestamps.
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // usage: transcribe MODEL.heddle AUDIO.wav [LANGUAGE]

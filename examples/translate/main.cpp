@@ -1,4 +1,5 @@
-// Texts in another language. Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// Translates texts.
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // usage: translate MODEL.heddle TEXT ...
@@ -30,7 +31,7 @@ int main(int argc, char **argv) {
       return fail(text.error());
     texts.push_back(text->ids);
   }
-  auto answers = decoder->decode(texts, decoder->defaults()); // all at once, as the folder says
+  auto answers = decoder->decode(texts, decoder->defaults()); // all texts in one batch
   if (!answers)
     return fail(answers.error());
   for (const heddle::TokenIds &ids : *answers)
