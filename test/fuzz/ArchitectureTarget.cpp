@@ -1,9 +1,9 @@
-//===- ArchitectureTarget.cpp - Data files on any bytes --------*- C++ -*-===//
+//===- ArchitectureTarget.cpp - Fuzz target of architecture files ---------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An input is heddle.json, a NUL, config.json, a NUL, and an object with the shapes of
-// tensors that the checkpoint has (`stored`) and that the model wants (`wanted`).
+// An input is heddle.json, config.json and an object, separated by NUL. The object has the shapes
+// of the checkpoint's tensors (`stored`) and of the wanted ones (`wanted`).
 #include "Targets.h"
 
 #include "Architecture.h"
@@ -24,7 +24,7 @@ bool succeeded(const T &result) {
   return static_cast<bool>(result);
 }
 
-/// Small tensors of f32, or of a type that cannot be read.
+/// Small f32 tensors, or tensors of a type that cannot be read.
 std::vector<TensorInfo> tensorsOf(const Json &shapes) {
   std::vector<TensorInfo> tensors;
   if (!shapes.is_object())
@@ -43,7 +43,7 @@ std::vector<TensorInfo> tensorsOf(const Json &shapes) {
   return tensors;
 }
 
-/// A checkpoint whose numbers are their places.
+/// A checkpoint in which the value of each element is its index.
 class Places : public WeightSource {
 public:
   explicit Places(std::vector<TensorInfo> tensors) : infos(std::move(tensors)) {}
@@ -52,7 +52,7 @@ public:
   void read(int tensor, int64_t first, std::span<float> out) const override {
     if (first < 0 ||
         first + static_cast<int64_t>(out.size()) > infos[static_cast<size_t>(tensor)].elements())
-      std::abort(); // a view asks for what is there
+      std::abort(); // views must read within the tensor
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = static_cast<float>(first) + static_cast<float>(i);
   }

@@ -1,10 +1,10 @@
-//===- Replay.cpp - Runs a reader over the kept inputs ---------*- C++ -*-===//
+//===- Replay.cpp - Replays the fuzzing corpus ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Usage: heddle-fuzz-replay TARGET FOLDER. Hands every file of the folder to the
-// reader; one that crashes, hangs or breaks a promise fails the test. The fuzzers
-// that found these inputs: CONTRIBUTING.md.
+// Usage: heddle-fuzz-replay TARGET FOLDER. Runs a reader on every file of the folder; a crash, a
+// hang or a violated check fails the test. CONTRIBUTING.md describes the fuzzers that found these
+// inputs.
 #include "Targets.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
   for (const auto &path : files) {
     std::ifstream file(path, std::ios::binary);
     const std::string bytes(std::istreambuf_iterator<char>(file), {});
-    std::fprintf(stderr, "%s\n", path.filename().c_str()); // the last one named is the one at fault
+    std::fprintf(stderr, "%s\n", path.filename().c_str()); // the last name is the failing input
     target->read(bytes);
   }
   std::printf("%s: %zu inputs\n", argv[1], files.size());

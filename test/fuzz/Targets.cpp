@@ -1,8 +1,6 @@
-//===- Targets.cpp - Readers that must take any bytes ----------*- C++ -*-===//
+//===- Targets.cpp - Fuzz targets of readers ------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See Targets.h.
 #include "Targets.h"
 
 #include "GgufTokenizer.h"
@@ -27,12 +25,12 @@
 
 using namespace heddle;
 
-/// Aborts, which a fuzzer and ctest both see, when a promise about errors is broken.
+/// Aborts on an error that is not one line, so that the fuzzer and ctest notice.
 template <typename T>
 static bool succeeded(const T &result) {
   if (!result &&
       (result.error().message.empty() || result.error().message.find('\n') != std::string::npos))
-    std::abort(); // an error is one line
+    std::abort();
   return static_cast<bool>(result);
 }
 
@@ -40,7 +38,7 @@ void fuzz::readProgram(std::string_view bytes) {
   auto program = programFromJson(bytes);
   if (!succeeded(program))
     return;
-  // What was read can be written, and means the same.
+  // A program that was read must survive a round trip.
   auto again = programFromJson(toJson(*program));
   if (!again || toJson(*again) != toJson(*program))
     std::abort();
@@ -58,7 +56,7 @@ void fuzz::readArtifact(std::string_view bytes) {
 }
 
 namespace {
-/// A file that holds bytes.
+/// An in-memory file.
 class MemoryFile {
 public:
   explicit MemoryFile(std::string_view bytes) : file(memfd_create("heddle-fuzz", MFD_CLOEXEC)) {
@@ -89,7 +87,7 @@ void fuzz::readPicture(std::string_view bytes) {
   resized(*image, 5, 7, ImageFilter::Lanczos);
 }
 
-/// Asks as a transcription does of a folder's settings.
+/// Uses the settings of a folder as a transcription does.
 static void readSpeechTokens(std::string_view json) {
   auto tokens = SpeechTokens::fromJson(json, "input.json");
   if (!succeeded(tokens))
@@ -147,8 +145,8 @@ void fuzz::readNpy(std::string_view bytes) {
   succeeded(parseNpy(std::as_bytes(std::span(bytes)), "input.npy"));
 }
 
-/// A JSON object is a text model, whose files are all one small vocabulary; another input is a
-/// vocabulary, an empty line, and a text to be split with it.
+/// A JSON object is a text model, all of whose files are one small vocabulary. Other inputs are a
+/// vocabulary, an empty line and a text to split.
 void fuzz::readText(std::string_view bytes) {
   if (bytes.starts_with("{")) {
     auto model = readTextModel(bytes, [](const std::string &) {
@@ -176,7 +174,7 @@ void fuzz::readSize(std::string_view bytes) {
     std::abort();
 }
 
-/// Every list has an entry a token, and spans lie in their text.
+/// Checks that every list has one entry per token and that spans are within the text.
 static void checkTokens(const TokenEncoding &tokens, std::string_view text) {
   bool sound = tokens.typeIds.size() == tokens.size() && tokens.special.size() == tokens.size() &&
                tokens.spans.size() == tokens.size() && tokens.words.size() == tokens.size() &&

@@ -1,9 +1,8 @@
-//===- TemplateTarget.cpp - Chat templates of any bytes ---------*- C++ -*-===//
+//===- TemplateTarget.cpp - Fuzz target of chat templates -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A template, which is rendered for variables: those behind a NUL, else a small
-// conversation.
+// Renders a template with the variables after a NUL, or else with a small conversation.
 #include "Targets.h"
 
 #include "heddle/Support/Json.h"
@@ -16,7 +15,7 @@ using namespace heddle;
 
 namespace {
 
-/// Aborts where an error is not one line that begins with the template's name.
+/// Aborts on an error that is not one line with the template's name first.
 template <typename T>
 bool succeeded(const T &result) {
   if (result)
