@@ -1,8 +1,9 @@
-//===- GgufFile.h - GGUF files written for a test --------------*- C++ -*-===//
+//===- GgufFile.h - Builder of GGUF files for tests -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sound files from values and tensors, and the pieces of which a test makes others.
+// Builds valid GGUF files from values and tensors, and exposes the parts from which a test builds
+// invalid ones.
 #pragma once
 
 #include "heddle/Support/Gguf.h"
@@ -27,7 +28,7 @@ public:
   }
   static std::string type(GgufType type) { return number(static_cast<uint32_t>(type)); }
 
-  /// A value by its bytes behind the key.
+  /// Adds a value as the bytes that follow the key.
   GgufFile &raw(std::string_view key, const std::string &bytes) {
     values += text(key) + bytes;
     ++valueCount;
@@ -62,7 +63,7 @@ public:
     return raw(key, bytes);
   }
 
-  /// A tensor by its parts; `shape` has its rows first.
+  /// The info of a tensor; `shape` begins with the rows.
   static std::string info(std::string_view name, const std::vector<uint64_t> &shape, uint32_t type,
                           uint64_t offset) {
     std::string bytes = text(name) + number(static_cast<uint32_t>(shape.size()));
@@ -84,7 +85,7 @@ public:
                   {reinterpret_cast<const char *>(elements.data()), 4 * elements.size()});
   }
 
-  /// The file; the second one by parts of which some may be wrong.
+  /// The file. The second overload builds it from parts that may be invalid.
   std::string bytes() const { return bytes(3, tensorCount, valueCount, values + infos, data); }
   static std::string bytes(uint32_t version, uint64_t tensors, uint64_t valuesThere,
                            const std::string &parts, const std::string &data) {

@@ -1,4 +1,4 @@
-//===- ScopedVariable.h - An environment variable for a while ---*- C++ -*-===//
+//===- ScopedVariable.h - Temporary environment variables -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace heddle::test {
 
-/// An environment variable for the length of a test.
+/// Sets an environment variable during its lifetime.
 class ScopedVariable {
 public:
   ScopedVariable(const char *name, const std::string &value) : name(name) {

@@ -1,9 +1,9 @@
-//===- TemporaryFolder.h - Where a test writes files -----------*- C++ -*-===//
+//===- TemporaryFolder.h - Temporary folders for tests ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every test that writes files does it in one of these: tests that run at once do not
-// meet in it, and nothing is left behind, whether the test passes or not.
+// Tests write files to these folders only, so that concurrent tests do not conflict and nothing
+// remains, even if a test fails.
 #pragma once
 
 #include "gtest/gtest.h"
@@ -16,7 +16,7 @@
 
 namespace heddle::test {
 
-/// A new folder, removed at the end with all that is in it.
+/// A new folder, which is removed with its contents.
 class TemporaryFolder {
 public:
   TemporaryFolder() {
@@ -35,7 +35,7 @@ public:
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
   const std::filesystem::path &path() const { return folder; }
-  /// The path of a file in it.
+  /// The path of a file in the folder.
   std::string operator/(std::string_view name) const { return (folder / name).string(); }
   /// Writes a file and returns its path.
   std::string write(std::string_view name, std::string_view content) const {
