@@ -165,16 +165,14 @@ private:
   Json document;
   std::map<std::string, Json, std::less<>> bound; ///< layer, stack, prefixes, tables
   std::map<std::string, Json, std::less<>> known; ///< computed values of configuration keys
-  std::set<std::string, std::less<>> computing; ///< keys whose default is being computed, to detect
-                                                ///< cycles
+  std::set<std::string, std::less<>> computing;   ///< keys in evaluation, to detect cycles
   std::set<std::string, std::less<>> read;
   /// Recipes of heddle.json itself that no tensor has used yet, each with the recipe that took
   /// precedence.
   std::map<std::string, std::string, std::less<>> unreadOwn;
   int64_t made = 0; ///< number of values computed so far
   bool prefixesChosen = false;
-  bool isLoose = false; ///< the file sets `ties`: the configuration does not tell whether matrices
-                        ///< are tied
+  bool isLoose = false; ///< `ties` is set: the checkpoint alone tells which matrices are tied
 };
 
 } // namespace heddle

@@ -1,4 +1,4 @@
-//===- CheckpointFacts.cpp - What a checkpoint says of its model ----------===//
+//===- CheckpointFacts.cpp - Facts derived from a checkpoint --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -119,7 +119,7 @@ Expected<int> Architecture::storedAs(const std::string &key, const WeightSource 
   return -1;
 }
 
-/// Compares two tensors bit by bit.
+/// Compares the values of two tensors bit by bit, as f32.
 static Expected<bool> areEqual(const WeightSource &checkpoint, int first, int second) {
   const std::vector<TensorInfo> &tensors = checkpoint.tensors();
   if (tensors[first].shape != tensors[second].shape)

@@ -261,8 +261,7 @@ Json Evaluator::holds(const Json &x, const Json &y, size_t where) {
            std::string::npos;
   if (!expect(x.is_array(), "a list or a text", x, where))
     return {};
-  return llvm::any_of(x, [&](const Json &element) { return element == y; }); // Json::contains looks
-                                                                             // up keys
+  return llvm::any_of(x, [&](const Json &element) { return element == y; }); // not Json::contains
 }
 
 Json Evaluator::call(const std::string &word, size_t where) {

@@ -12,12 +12,13 @@
 //   product := unary (('*' | '/' | '%') unary)*
 //   unary   := ('-' | '!') unary | value ('[' choice ']')*
 //   value   := NUMBER | 'TEXT' | true | false | null | NAME | '(' choice ')'
-//            | ('min' | 'max' | 'pow') '(' choice ',' choice ')'
+//            | ('min' | 'max' | 'pow' | 'has') '(' choice ',' choice ')'
 //            | ('abs' | 'sqrt' | 'int' | 'count') '(' choice ')'
 //
-// Values are JSON values. A quotient of integers is an integer if it is exact, '%' is floored,
-// `int` rounds towards 0, and `count` is the number of elements of a list or an object. '&&', '||'
-// and '?:' short-circuit, so `x != null && x > 3` is safe.
+// Values are JSON values. A quotient of integers is an integer if it is exact, '%' is floored, and
+// `int` rounds towards 0. `count` is the number of elements of a list or an object; `has` tells
+// whether a list has an element, or a text a substring. '&&', '||' and '?:' short-circuit, so
+// `x != null && x > 3` is safe.
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -114,8 +114,7 @@ static std::vector<std::string> oddLines(llvm::StringRef text) {
     text = rest;
     llvm::StringRef name = line.rtrim('\r');
     std::string place = "line " + std::to_string(number) + ": ";
-    if (name.trim().empty() && name != " " && blank.empty()) // a single blank is a valid character
-                                                             // token
+    if (name.trim().empty() && name != " " && blank.empty()) // one blank is a token
       blank = place + "expected a name, found a blank line, which no text names";
     auto [first, isNew] = lines.try_emplace(name, number);
     if (!isNew && !name.trim().empty() && again.empty())
@@ -265,7 +264,7 @@ void Reader::frames(SideDescription &side) {
   }
 }
 
-/// Checks that ids are below the vocabulary's size; defaults that are not are dropped.
+/// Checks that ids are below the vocabulary's size; defaults that are too large are dropped.
 void Reader::ids(SideDescription &side) {
   int64_t last = side.vectors ? maxId : std::max<int64_t>(side.size - 1, 0);
   auto check = [&](const char *key, int64_t id) {

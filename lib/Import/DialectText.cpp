@@ -1,4 +1,4 @@
-//===- DialectText.cpp - Models written in the dialect --------------------===//
+//===- DialectText.cpp - Reading dialect text -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

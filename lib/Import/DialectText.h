@@ -1,4 +1,4 @@
-//===- DialectText.h - Models written in the dialect -----------*- C++ -*-===//
+//===- DialectText.h - Reading dialect text ---------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once

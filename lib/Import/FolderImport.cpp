@@ -397,10 +397,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
                         givesVectors || isCrossEncoder(source, architecture.head(), description),
                         description));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
-  source.files.push_back((fs::path(folder) / architectureFile).string()); // heddle.json counts as
-                                                                          // read even if absent, so
-                                                                          // no output may overwrite
-                                                                          // it
+  source.files.push_back((fs::path(folder) / architectureFile).string()); // protected from outputs
   model.files.insert(model.files.end(), source.files.begin(), source.files.end());
   model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
   warnOfRest(architecture, path, options, model);

@@ -366,8 +366,7 @@ void heddle::parseFormula(ExpressionCursor &in, bool scoreRule, std::vector<std:
                                  scoreRule ? parser.real(whole) : whole.value);
   if (in.failed() || scoreRule != (whole.type == Number::Truth))
     return;
-  if (!in.atEnd() && in.peek() != ')') // report a stray character rather than the type of what
-                                       // precedes it
+  if (!in.atEnd() && in.peek() != ')') // report the stray character, not the type
     in.fail("an operator or ')'");
   else
     in.report(scoreRule ? "expected a number, found a truth" : "expected a truth, found a number",

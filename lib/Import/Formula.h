@@ -26,8 +26,7 @@ namespace heddle {
 struct FormulaSite {
   FunctionBuilder *f = nullptr;
   mlir::Value
-      offset; ///< added to i, one number per sequence, or null; `i` of the dialect counts from this
-              ///< call
+      offset; ///< added to i, one number per sequence, or null: i then counts from this call
   std::string sequences; ///< the dimension of b
 };
 

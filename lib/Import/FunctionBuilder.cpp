@@ -1,4 +1,4 @@
-//===- FunctionBuilder.cpp - Writing one function of a model --------------===//
+//===- FunctionBuilder.cpp - Building one function of a model -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -400,8 +400,8 @@ static bool isToken(const Json &token, int64_t size) {
   return token.is_number_integer() && token >= 0 && token < size;
 }
 
-/// Returns the tokens that end a text; null gives none. Ids outside the vocabulary, such as -1, are
-/// ignored.
+/// Returns the tokens that end a text; null gives none. Ids outside the vocabulary are ignored,
+/// with a warning unless they are -1.
 static Expected<Json> endsOf(const Json &value, int64_t size, const std::string &path,
                              std::vector<std::string> &warnings) {
   Json ends = Json::array();

@@ -32,8 +32,7 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
   if (call.cached() && side == "source")
     return f.state(input, f.tensor({-1}, f.b.getI32Type()));
   const SideDescription &description = side == "source" ? *d.source : *d.target;
-  if (call.cached()) // here, an input of this name holds the number of tokens that each sequence
-                     // adds
+  if (call.cached()) // an input of this name counts the added tokens
     return f.rowsAfter();
   Value value = f.input(input, f.tensor({-1}, f.b.getI32Type()), {"B"});
   // A loss reads the tokens of both sides.

@@ -1,4 +1,4 @@
-//===- ModelBuilder.cpp - From a description to the dialect ---------------===//
+//===- ModelBuilder.cpp - Building functions from a description -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -287,8 +287,8 @@ Status ModelBuilder::loss() {
   return f.finish(d.file);
 }
 
-/// Projects the keys and values of the memory and resets the lengths of sequences: of
-/// all, or of the ones that the caller names, whose memory alone is replaced.
+/// Stores the projected keys and values of the memory and sets the lengths of sequences to 0. If
+/// the caller names sequences, only theirs are replaced.
 Status ModelBuilder::decodeStart() {
   FunctionBuilder f = function("decode_start");
   if (d.isEncoderDecoder())

@@ -1,4 +1,4 @@
-//===- ModelBuilder.h - From a description to the dialect ------*- C++ -*-===//
+//===- ModelBuilder.h - Building functions from a description ---*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -85,8 +85,7 @@ Value ModelBuilder::keysAtHand(FunctionBuilder &f, const Site &site) {
   bool hides =
       site.mask && ((site.call.step && site.mask->hidesLater()) ||
                     (site.mask->conjunction && site.mask->uses(MaskCall::Kind::Lengths, "target")));
-  bool replaces = site.mask && site.attention.hiddenScore; // hidden keys still get a share of
-                                                           // attention
+  bool replaces = site.mask && site.attention.hiddenScore; // hidden keys get a share
   return hides && !replaces ? Value() : f.rowsAfter();
 }
 

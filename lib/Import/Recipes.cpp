@@ -1,4 +1,4 @@
-//===- Recipes.cpp - Tensors of a description from those of a checkpoint --===//
+//===- Recipes.cpp - Tensors made from a checkpoint -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -133,8 +133,7 @@ Expected<TensorViewRef> Architecture::stored(const Json &names, const std::strin
   return missingTensor(tried, key, checkpoint);
 }
 
-/// Reports a missing tensor with similar names: those that share the most leading parts of the
-/// name.
+/// Reports a missing tensor, with the tensors that share the most leading parts of its name.
 Error Architecture::missingTensor(const std::vector<std::string> &tried, const std::string &key,
                                   const WeightSource &checkpoint) const {
   std::string beginning = tried.empty() ? "" : tried.front();

@@ -19,8 +19,7 @@ struct RotaryClass {
   bool byLayerType = false; ///< reads `full_attention` and `sliding_attention`
   /// Whether `rope_scaling` applies to both layer types; otherwise to `full_attention` only.
   bool scalesBoth = false;
-  const char *base = "rope_theta", *part = "partial_rotary_factor"; ///< older keys, if there is one
-                                                                    ///< object
+  const char *base = "rope_theta", *part = "partial_rotary_factor"; ///< older keys of one object
   std::optional<int64_t> original; ///< default of original_max_position_embeddings
 };
 

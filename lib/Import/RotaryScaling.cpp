@@ -1,4 +1,4 @@
-//===- RotaryScaling.cpp - Rotary positions beyond training ---------------===//
+//===- RotaryScaling.cpp - Scaling of rotary positions --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -99,7 +99,7 @@ void Scaling::llama3() {
   }
 }
 
-/// Keeps the pairs that turn often within the trained context, divides the frequencies of those
+/// Keeps the pairs that turn often within the trained context, divides the frequencies of the pairs
 /// that turn rarely, and interpolates between them. Source: Peng et al., YaRN: Efficient Context
 /// Window Extension of Large Language Models, section 3.
 void Scaling::yarn() {

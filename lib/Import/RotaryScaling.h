@@ -1,4 +1,4 @@
-//===- RotaryScaling.h - Rotary positions beyond training ------*- C++ -*-===//
+//===- RotaryScaling.h - Scaling of rotary positions ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -204,7 +204,7 @@ static llvm::StringRef peersName(llvm::StringRef name) {
 /// a prefix, a substring or a superstring of the name, or else the one with the least Levenshtein
 /// distance; the first wins a tie.
 static std::string hintOf(llvm::StringRef name, const Json &properties) {
-  constexpr size_t leastHeld = 3; // letters; less is held by chance
+  constexpr size_t leastHeld = 3; // letters; shorter ones match by chance
   std::string best;
   unsigned least = ~0u;
   const std::string peers = peersName(name.lower()).str();
@@ -213,7 +213,7 @@ static std::string hintOf(llvm::StringRef name, const Json &properties) {
     const bool begins = known.starts_with(name) || name.starts_with(known),
                holds = known.contains(name) || name.contains(known);
     const unsigned near = name.edit_distance(known);
-    constexpr unsigned far = 1000; // above every distance
+    constexpr unsigned far = 1000; // exceeds every distance
     const bool longEnough = std::min(known.size(), name.size()) >= leastHeld;
     const unsigned distance = key == peers           ? 0
                               : near <= 2            ? 1 + near

@@ -145,7 +145,7 @@ NormDescription heddle::readNorm(const Keys &in, ErrorSink &errors) {
 std::optional<MaskExpression> StackReader::mask(const std::string &key, const Keys &override,
                                                 size_t index) {
   const MaskExpression *replaced = masks.find(name + "." + std::to_string(index) + "." + key);
-  // Also looked up if replaced, so that allUsed finds an option that no layer uses.
+  // Look it up even if it is replaced: an option is unused only if each layer has its own mask.
   const MaskExpression *ofStack = override.has(key) ? nullptr : masks.find(name + "." + key);
   if (!replaced)
     replaced = ofStack;

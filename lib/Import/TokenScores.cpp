@@ -1,4 +1,4 @@
-//===- TokenScores.cpp - Rerankers that are language models ---------------===//
+//===- TokenScores.cpp - Language models as rerankers ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TokenScores.h"

@@ -1,4 +1,4 @@
-//===- TokenScores.h - Rerankers that are language models ------*- C++ -*-===//
+//===- TokenScores.h - Language models as rerankers -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- main.cpp - Main function of heddle ---------------------------------===//
+//===- main.cpp - Entry point of heddle -----------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

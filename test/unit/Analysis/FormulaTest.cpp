@@ -1,4 +1,4 @@
-//===- FormulaTest.cpp - Bounds of formulas -------------------------------===//
+//===- FormulaTest.cpp - Tests of the bounds of formulas ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- StageTest.cpp - Names of stages and targets ------------------------===//
+//===- StageTest.cpp - Tests of stages and targets ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
