@@ -33,7 +33,7 @@ static constexpr BuiltInArchitecture builtIn[] = {
 
 std::span<const BuiltInArchitecture> heddle::builtInArchitectures() { return builtIn; }
 
-/// File of shared tables and lists, which is no architecture.
+/// File of shared tables and lists, not an architecture.
 static constexpr std::string_view commonFile = "common";
 
 static const BuiltInArchitecture *findBuiltIn(std::string_view name) {
