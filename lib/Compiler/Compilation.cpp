@@ -117,7 +117,10 @@ Expected<OwningOpRef<ModuleOp>> Compilation::lowered(Stage to, const StageOption
 }
 
 Expected<Program> Compilation::program(ArrayRef<TiledModule> tiled) {
-  Expected<Program> program = buildProgram(module(), tiled);
+  OwningOpRef<ModuleOp> outlined; // a copy: the module stays at its stage
+  if (current < Stage::Program)
+    outlined = HEDDLE_TRY(lowered(Stage::Program, {}));
+  Expected<Program> program = buildProgram(outlined ? *outlined : module(), tiled);
   if (!program)
     return diagnostics.error(program.takeError());
   program->model = imported.facts;

@@ -36,8 +36,8 @@ public:
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(mlir::ModuleOp module, Stage from, Stage to,
                                                       const StageOptions &options);
 
-  /// Program of the module, which is at the stage `program`, with the grids of modules at the stage
-  /// `tiled`, one per target.
+  /// Program of the module, which stays at its stage, with the grids of modules at the stage `tiled`,
+  /// one per target.
   Expected<Program> program(llvm::ArrayRef<TiledModule> tiled = {});
 
   mlir::ModuleOp module() { return *imported.module; }

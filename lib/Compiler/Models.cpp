@@ -76,8 +76,6 @@ Expected<OpenedModel> OpenedModel::plan(const std::string &model, const CompileO
     return opened;
   Compilation &compilation = *opened->parts->compilation;
   HEDDLE_TRY(compilation.advance(Stage::Fused));
-  opened->parts->module = compilation.module().clone();
-  HEDDLE_TRY(compilation.advance(Stage::Program));
   opened->parts->program = HEDDLE_TRY(compilation.program());
   return opened;
 }

@@ -12,6 +12,8 @@
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include "mlir/IR/Threading.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -185,23 +187,31 @@ bool allKnown(const Function &function, const Dimensions &dims) {
   return true;
 }
 
+static Expected<std::string> functionText(mlir::ModuleOp fused, const Function &function,
+                                          const Dimensions &dims, bool all) {
+  std::string text = "function " + function.name + ": " + std::to_string(function.launches.size()) +
+                     " launches" + (function.needsSession ? ", needs a session\n" : "\n");
+  addPorts("input", function.inputs, text);
+  addPorts("output", function.outputs, text);
+  if (!dims.empty() && allKnown(function, dims)) {
+    std::string cost = HEDDLE_TRY(costText(function, dims)); // fails for bad sizes, before the sums
+    (all ? addBuffers : addBufferSums)(function, dims, text);
+    text += cost;
+  }
+  if (auto body = fused.lookupSymbol<mlir::func::FuncOp>(function.name))
+    text += HEDDLE_TRY(layerText(body, function, dims, all));
+  return text;
+}
+
 Expected<std::string> programText(mlir::ModuleOp fused, const Program &program,
                                   const Dimensions &dims, bool all) {
+  std::vector<Expected<std::string>> functions(program.functions.size(), std::string());
+  mlir::parallelFor(fused.getContext(), 0, functions.size(), [&](size_t i) {
+    functions[i] = functionText(fused, program.functions[i], dims, all);
+  });
   std::string text;
-  for (const Function &function : program.functions) {
-    text += "function " + function.name + ": " + std::to_string(function.launches.size()) +
-            " launches" + (function.needsSession ? ", needs a session\n" : "\n");
-    addPorts("input", function.inputs, text);
-    addPorts("output", function.outputs, text);
-    if (!dims.empty() && allKnown(function, dims)) {
-      std::string cost =
-          HEDDLE_TRY(costText(function, dims)); // fails for bad sizes, before the sums
-      (all ? addBuffers : addBufferSums)(function, dims, text);
-      text += cost;
-    }
-    if (auto body = fused.lookupSymbol<mlir::func::FuncOp>(function.name))
-      text += HEDDLE_TRY(layerText(body, function, dims, all));
-  }
+  for (Expected<std::string> &function : functions)
+    text += HEDDLE_TRY(std::move(function));
   int64_t parameters = 0, tensors = 0;
   for (const PackEntry &entry : program.pack) {
     if (entry.layout == PackEntry::Layout::Scales) // derived from a tensor that is counted

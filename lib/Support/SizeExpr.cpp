@@ -11,6 +11,7 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <numeric>
 #include <optional>
@@ -107,7 +108,18 @@ std::optional<int64_t> apply(char op, int64_t a, int64_t b) {
 
 } // namespace
 
-SizeExpr::SizeExpr(int64_t value) : node(std::make_shared<Node>(Node{.value = value})) {}
+/// Most sizes that are 0 or another small constant share a node, which saves an allocation for each.
+SizeExpr::SizeExpr(int64_t value) {
+  constexpr int64_t count = 17;
+  static const auto &small = *[] {
+    auto *nodes = new std::array<std::shared_ptr<const Node>, count>;
+    for (int64_t i = 0; i < count; ++i)
+      (*nodes)[i] = std::make_shared<Node>(Node{.value = i});
+    return nodes;
+  }();
+  node = value >= 0 && value < count ? small[value]
+                                     : std::make_shared<const Node>(Node{.value = value});
+}
 
 SizeExpr SizeExpr::dim(std::string name) {
   return SizeExpr(std::make_shared<Node>(Node{.op = Op::Dim, .name = std::move(name)}));

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -211,9 +212,12 @@ static LogicalResult groupKernels(func::FuncOp func) {
 namespace {
 struct GroupKernels : heddle::impl::GroupKernelsBase<GroupKernels> {
   void runOnOperation() override {
+    SmallVector<func::FuncOp> functions;
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isDeclaration() && failed(groupKernels(func)))
-        return signalPassFailure();
+      if (!func.isDeclaration())
+        functions.push_back(func);
+    if (failed(failableParallelForEach(&getContext(), functions, groupKernels)))
+      return signalPassFailure();
   }
 };
 } // namespace

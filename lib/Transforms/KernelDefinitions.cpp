@@ -307,7 +307,8 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
     layouts.push_back(layoutOf(place, type, flat, ids, scalars));
     if (place.scalar)
       return;
-    use.arguments.push_back(place);
+    use.buffers.push_back(place.buffer);
+    use.offsets.push_back(place.offset);
     use.bytes = use.bytes + bytes;
   };
   for (auto [i, place] : llvm::enumerate(operands)) {

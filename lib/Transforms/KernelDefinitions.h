@@ -67,7 +67,8 @@ struct PlannedTensor {
 /// A launch of a shared definition.
 struct KernelUse {
   mlir::StringAttr kernel;
-  llvm::SmallVector<PlannedTensor> arguments;
+  llvm::SmallVector<mlir::Value> buffers; ///< of the arguments
+  std::vector<SizeExpr> offsets;          ///< in `buffers`
   llvm::SmallVector<SizeExpr> scalars;
   SizeExpr flops, bytes;
 };

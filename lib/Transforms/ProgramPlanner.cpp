@@ -77,7 +77,8 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   if (rootOf(use.getOwner()) == kernel::Root::Linear) {
     entry.rowGroup = paddedHeadsOfProduct(use.getOwner()->getResult(0));
     if (auto input = dyn_cast<BlockArgument>(use.getOwner()->getOperand(0)); input && isPanel)
-      entry.columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
+      if (const PlannedTensor *place = places.lookup(group->getOperand(input.getArgNumber())))
+        entry.columnGroup = place->group;
   }
   if (entry.type != DType::F32 && !isPanel)
     return weight.emitOpError("expected a weight of ")
@@ -91,10 +92,10 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   int64_t rows = type.getDimSize(weight.getScales() ? 1 : 0);
   if (type.getRank() == 2 && (entry.shape.empty() || entry.shape.front() != rows))
     entry.rows = rows;
-  Value &handle = weights[kernel::PackAttr::get(b.getContext(), entry)];
+  auto pack = kernel::PackAttr::get(b.getContext(), entry);
+  Value &handle = weights[pack];
   if (!handle)
-    handle = kernel::WeightOp::create(b, weight.getLoc(), b.getType<kernel::BufferType>(),
-                                      kernel::PackAttr::get(b.getContext(), entry));
+    handle = kernel::WeightOp::create(b, weight.getLoc(), b.getType<kernel::BufferType>(), pack);
   PlannedTensor place{handle, 0, {}, 1, false, true};
   for (int64_t size : type.getShape())
     place.dims.push_back(size);
@@ -208,8 +209,8 @@ FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned in
       place.scalar = value.getInt();
       return place;
     }
-  if (auto it = places.find(operand); it != places.end())
-    return it->second;
+  if (const PlannedTensor *place = places.lookup(operand))
+    return *place;
   return group.emitOpError() << "expected operand " << index
                              << " in planned memory, a weight or a state, found "
                              << operand.getType();
@@ -264,7 +265,6 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   place.buffer = bufferOf(
       {group.getName().str(), returned ? Buffer::Kind::Argument : Buffer::Kind::Temporary,
        elementsOf(place.dims, place.rows, place.dense, place.elementBytes()), launch, launch});
-  places[result] = place;
   return place;
 }
 
@@ -332,7 +332,7 @@ LogicalResult ProgramPlanner::planArguments() {
     place.dense = isDense(argument.getType());
     place.buffer = bufferOf(
         {port.name, Buffer::Kind::Argument, elementsOf(place.dims, place.rows, place.dense, 4)});
-    places[argument] = place;
+    setPlace(argument, place);
     port.type = dtypeOf(argument.getType());
     port.dense = place.dense;
     if (auto callers = func.getArgAttrOfType<ArrayAttr>(
@@ -379,6 +379,7 @@ void ProgramPlanner::addSlots(TransformerOpInterface op, SmallVectorImpl<Planned
 
 LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   SmallVector<PlannedTensor> operands, results;
+  operands.reserve(group->getNumOperands());
   for (unsigned i = 0; i < group->getNumOperands(); ++i) {
     FailureOr<PlannedTensor> place = operandPlace(group, i);
     if (failed(place))
@@ -387,7 +388,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     if (auto buffer = place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr)
       if (buffer.getInfo().getValue().kind == Buffer::Kind::Temporary)
         lastReaders[buffer] = index;
-    operands.push_back(*place);
+    operands.push_back(std::move(*place));
   }
   SmallVector<PlannedTensor> tables;
   for (TransformerOpInterface reader : readersOfTables(group.getBody().front()))
@@ -402,21 +403,15 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     FailureOr<PlannedTensor> place = resultPlace(group, i, index);
     if (failed(place))
       return failure();
-    results.push_back(*place);
-    places[group.getResult(i)] = place->whole();
+    setPlace(group.getResult(i), place->whole());
+    results.push_back(std::move(*place));
   }
   FailureOr<KernelUse> use = definitions.use(group, operands, tables, results, shapes);
   if (failed(use))
     return failure();
-  SmallVector<Value> buffers;
-  std::vector<SizeExpr> offsets;
-  for (const PlannedTensor &place : use->arguments) {
-    buffers.push_back(place.buffer);
-    offsets.push_back(place.offset);
-  }
   MLIRContext *context = b.getContext();
-  kernel::LaunchOp::create(b, group.getLoc(), FlatSymbolRefAttr::get(context, use->kernel), buffers,
-                           kernel::SizesAttr::get(context, offsets),
+  kernel::LaunchOp::create(b, group.getLoc(), FlatSymbolRefAttr::get(context, use->kernel),
+                           use->buffers, kernel::SizesAttr::get(context, use->offsets),
                            kernel::SizesAttr::get(context, listOf(use->scalars)),
                            kernel::SizeAttr::get(context, use->flops),
                            kernel::SizeAttr::get(context, use->bytes));
@@ -429,11 +424,11 @@ LogicalResult ProgramPlanner::planResults() {
     auto name = func.getResultAttrOfType<StringAttr>(index, "transformer.name");
     if (!name)
       name = b.getStringAttr("out" + Twine(index));
-    auto it = places.find(value);
-    if (it == places.end())
+    const PlannedTensor *planned = places.lookup(value);
+    if (!planned)
       return ret.emitOpError() << "result " << name
                                << ": expected a value that a kernel writes or an argument";
-    const PlannedTensor &place = it->second;
+    const PlannedTensor &place = *planned;
     Shape shape = shapes.of(value);
     Port port;
     port.name = name.str();

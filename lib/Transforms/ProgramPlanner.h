@@ -16,6 +16,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <deque>
+
 namespace heddle {
 
 /// Rejects arguments and results of a function that callers cannot give or get. The pass
@@ -61,6 +63,9 @@ private:
   void addChecks();
 
   mlir::Value bufferOf(Buffer buffer);
+  void setPlace(mlir::Value value, PlannedTensor place) {
+    places[value] = &planned.emplace_back(std::move(place));
+  }
   mlir::FailureOr<PlannedTensor> operandPlace(kernel::GroupOp group, unsigned index);
   PackEntry::Layout layoutOf(transformer::WeightOp weight,
                              transformer::OperandStorage storage) const;
@@ -83,7 +88,8 @@ private:
   llvm::StringMap<int64_t> capacities; ///< of caches, by the length that counts their rows
   mlir::OpBuilder b;
   kernel::ProgramOp program;
-  llvm::DenseMap<mlir::Value, PlannedTensor> places;
+  std::deque<PlannedTensor> planned;
+  llvm::DenseMap<mlir::Value, const PlannedTensor *> places; ///< in `planned`
   llvm::DenseMap<kernel::BufferOp, int> lastReaders; ///< of temporaries: numbers of launches
   llvm::DenseMap<mlir::Attribute, mlir::Value> weights;
   llvm::StringMap<mlir::Value> states, tables;

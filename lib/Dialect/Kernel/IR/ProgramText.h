@@ -91,14 +91,34 @@ void printValue(mlir::AsmPrinter &printer, const T &value) {
   printText(printer.getStream(), value);
 }
 
-/// Hash of an attribute's value, computed from its text: equal values have equal text.
+/// Hash of a value of any type that a structure may have as a field.
+template <typename T>
+llvm::hash_code hashOf(const T &value) {
+  if constexpr (Structure<T>)
+    return std::apply([](const auto &...field) { return llvm::hash_combine(hashOf(field)...); },
+                      value.fields());
+  else if constexpr (std::is_same_v<T, std::string>)
+    return llvm::hash_value(llvm::StringRef(value));
+  else if constexpr (std::is_same_v<T, SizeExpr>) // equal expressions have equal texts
+    return value.isConstant() ? llvm::hash_value(value.constantValue()) : hashOf(value.str());
+  else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>)
+    return llvm::hash_value(value);
+  else if constexpr (isList<T>) {
+    llvm::hash_code all = llvm::hash_value(value.size());
+    for (const auto &element : value)
+      all = llvm::hash_combine(all, hashOf(element));
+    return all;
+  } else if constexpr (isPair<T>)
+    return llvm::hash_combine(hashOf(value.first), hashOf(value.second));
+  else // optional
+    return value ? llvm::hash_combine(true, hashOf(*value)) : llvm::hash_value(false);
+}
+
+/// Hash of an attribute's value.
 template <typename T>
   requires Structure<T> || std::is_same_v<T, SizeExpr> || std::is_same_v<T, std::vector<SizeExpr>>
 llvm::hash_code hash_value(const T &value) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  printText(stream, value);
-  return llvm::hash_value(llvm::StringRef(text));
+  return hashOf(value);
 }
 
 //===- Parsing -----------------------------------------------------------===//
