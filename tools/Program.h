@@ -205,8 +205,16 @@ inline void printError(const Error &error) {
       formula && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
   constexpr size_t most = 2000; // a message may quote several texts, each already shortened
   const std::string line = formula ? error.message.substr(0, end) : error.message;
-  std::cerr << "error: " << printable(shortened(line, most))
-            << (pointed ? printableLines(error.message.substr(end)) : "") << "\n";
+  const std::string text = "error: " + printable(shortened(line, most)) +
+                           (pointed ? printableLines(error.message.substr(end)) : "") + "\n";
+  std::cerr.flush();
+  // Not by std::cerr, which says nothing where its buffer cannot be allocated.
+  for (std::string_view left = text; !left.empty();) {
+    const ssize_t written = write(STDERR_FILENO, left.data(), left.size());
+    if (written < 0 && errno != EINTR)
+      return;
+    left.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
 }
 
 /// Main function of a tool: calls `run`, which returns a Status, checks the standard streams,

@@ -18,6 +18,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -105,6 +106,25 @@ inline void endBySignal(int signal) {
   endWith({"error: expected enough memory for this call, found too little\n"});
 }
 
+/// Whether an allocation as large as a library may need at once exceeds the process's limit. Tries one.
+inline bool isMemoryShort() {
+  constexpr size_t needed = size_t(64) << 20;
+  void *memory = mmap(nullptr, needed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return true;
+  munmap(memory, needed);
+  return false;
+}
+
+/// Handler of SIGSEGV and SIGABRT: some libraries use memory that they could not allocate, or abort. Any
+/// other fault ends the process as without a handler.
+inline void endByFault(int signal) {
+  if (isMemoryShort())
+    endWithoutMemory();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
 /// Terminate handler, for an exception at noexcept or at the start of the program.
 [[noreturn]] inline void endByException() {
   try {
@@ -125,6 +145,12 @@ inline void handleSignals() {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before = {};
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+      sigaction(signal, &action, nullptr);
+  }
+  action.sa_handler = endByFault;
+  for (int signal : {SIGSEGV, SIGABRT}) {
+    struct sigaction before = {};
+    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) // no sanitizer's
       sigaction(signal, &action, nullptr);
   }
   action.sa_sigaction = endByBus;

@@ -128,14 +128,15 @@ int startableThreads(int wanted, size_t stack) {
 static int teamOf(int threads) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds pause(1);
+  constexpr size_t spare = size_t(4) << 20; // what the runtime allocates with a thread
   thread_local int asked = 1, granted = 1;
   thread_local Clock::time_point tried;
   if (threads > asked || (threads > granted && Clock::now() - tried >= pause)) {
     asked = std::max(asked, threads);
     tried = Clock::now();
-    granted =
-        std::max(granted, 1 + startableThreads(threads - 1,
-                                               kmp_get_stacksize_s ? kmp_get_stacksize_s() : 0));
+    granted = std::max(
+        granted,
+        1 + startableThreads(threads - 1, kmp_get_stacksize_s ? kmp_get_stacksize_s() + spare : 0));
   }
   return std::min(threads, granted);
 }
