@@ -234,7 +234,8 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   found.model = whole.string();
   found.description = options.dtype +
                       (options.cacheDtype.empty() ? "" : " caches of " + options.cacheDtype) + " " +
-                      listText(options.targets, {}, ",");
+                      listText(options.targets, {}, ",") +
+                      (options.context ? ", context " + std::to_string(*options.context) : "");
   fast.insert(fast.end(), files->configuration.begin(), files->configuration.end());
   std::vector<std::string> byContent = fast;
   byContent[0] = "content"; // so that the two keys always differ

@@ -20,6 +20,7 @@
 #include <ostream>
 #include <sstream>
 #include <unistd.h>
+#include <utility>
 
 using namespace heddle;
 
@@ -127,6 +128,7 @@ private:
   Chat &chat;
   const ChatCommand &command;
   int64_t room;
+  bool systemChanged = false; ///< since the last answer
   std::ostream &out, &notes;
   Rate rate;
 };
@@ -148,6 +150,7 @@ Talk::Next Talk::obey(const std::string &line) {
   const std::string rest = line.substr(first, line.find_last_not_of(' ') + 1 - first);
   if (word == "/system") {
     chat.setSystem(rest.empty() ? std::nullopt : std::optional(rest));
+    systemChanged = true;
     notes << (rest.empty() ? "note: there is no message of the system\n"
                            : "note: the message of the system is set\n");
   } else if (!rest.empty() ||
@@ -173,6 +176,9 @@ Status Talk::answer(const std::string &text, bool again, const std::string &plac
     HEDDLE_TRY(written(out));
     return interrupted == 0;
   };
+  const bool isChanged = std::exchange(systemChanged, false);
+  if (again && isChanged)
+    notes << "note: the last question is answered again with the changed message of the system\n";
   const Rate::Span span(rate, session);
   auto answer = again ? chat.regenerate(show) : chat.say(text, show);
   if (!answer && interrupted) { // interrupted while the question was read
@@ -188,7 +194,7 @@ Status Talk::answer(const std::string &text, bool again, const std::string &plac
   rate.add(answer->tokens);
   out << (answer->text.ends_with('\n') ? "" : "\n") << std::flush;
   noteLimits(*answer, room, notes);
-  if (again && !chat.decoding().sample)
+  if (again && !isChanged && !chat.decoding().sample)
     notes << "note: greedy decoding answers an unchanged conversation the same way; --sample draws "
              "another\n";
   return {};
