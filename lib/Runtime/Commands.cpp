@@ -13,8 +13,11 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <ostream>
+#include <system_error>
+#include <unistd.h>
 
 namespace heddle {
 
@@ -72,9 +75,23 @@ static Expected<NamedTensors> readInputs(const std::vector<std::string> &argumen
   return inputs;
 }
 
-static Status checkOutputDir(const std::optional<std::string> &directory) {
-  if (directory && directory->empty())
+static Error notMade(const std::string &directory, const std::string &found) {
+  return inputError(directory + ": expected a folder that can be made, found: " + found);
+}
+
+Status checkOutputDir(const std::optional<std::string> &directory) {
+  if (!directory)
+    return {};
+  if (directory->empty())
     return usageError("--output-dir: expected a folder, found an empty name");
+  std::error_code failure;
+  std::filesystem::path there = std::filesystem::absolute(*directory, failure);
+  while (!std::filesystem::exists(there, failure) && there.has_relative_path())
+    there = there.parent_path();
+  if (!std::filesystem::is_directory(there, failure))
+    return notMade(*directory, std::generic_category().message(ENOTDIR));
+  if (::access(there.c_str(), W_OK | X_OK) != 0)
+    return notMade(*directory, std::generic_category().message(errno));
   return {};
 }
 
@@ -105,8 +122,7 @@ static Status writeOutputs(const NamedTensors &outputs, const RunCommand &comman
   std::error_code failure;
   std::filesystem::create_directories(*command.outputDir, failure);
   if (failure)
-    return inputError(*command.outputDir +
-                      ": expected a folder that can be made, found: " + failure.message());
+    return notMade(*command.outputDir, failure.message());
   auto paths = HEDDLE_TRY(outputPaths(outputs, command));
   for (auto path = paths.begin(); const auto &[name, tensor] : outputs)
     HEDDLE_TRY(writeNpy(*path++, tensor));

@@ -25,6 +25,7 @@ struct RunFlags {
 };
 
 Status run(RunFlags &flags) {
+  HEDDLE_TRY(checkOutputDir(flags.run.outputDir));
   Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
   return flags.verify ? verifyCommand(session, flags.run, std::cout)
                       : runCommand(session, flags.run, std::cout);

@@ -21,6 +21,8 @@ struct RunCommand {
   std::optional<std::string> outputDir; ///< none: results are printed
 };
 
+/// Error if no file can be created in the folder, which need not exist. Call it before long work.
+Status checkOutputDir(const std::optional<std::string> &directory);
 /// Functions named by `--function`, in order. Usage error for an unknown name, or if the first
 /// function works on caches that no earlier function fills.
 Expected<std::vector<const Function *>> chooseFunctions(const Program &program,
