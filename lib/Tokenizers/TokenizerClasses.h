@@ -16,6 +16,8 @@ struct TokenizerClass;
 /// The class that reads a folder's vocabulary. The settings name it, else `model_type` does. Null: no
 /// class is named, or Heddle does not have it.
 const TokenizerClass *tokenizerClassOf(const TokenizerSettings &settings);
+/// The class of that name. Null: Heddle does not have it.
+const TokenizerClass *tokenizerClassOf(std::string_view name);
 
 /// The class that reads a vocab.txt without settings.
 const TokenizerClass *bertClass();
@@ -27,16 +29,24 @@ std::string_view nameOf(const TokenizerClass &type);
 bool usesWordPiece(const TokenizerClass &type);
 /// Whether the class's model gets types of tokens, unless the folder says otherwise.
 bool givesTypes(const TokenizerClass &type);
-/// Whether the class's keys of case, accents and ideographs rule over tokenizer.json.
-bool rulesOverNormalizer(const TokenizerClass &type);
-/// The normalizer that these keys ask for.
-Expected<Json> classNormalizer(const TokenizerClass &type, const TokenizerSettings &settings);
-/// The post-processor that the class makes of cls_token and sep_token. Null: the class takes the
-/// post-processor of tokenizer.json.
-Expected<Json> classPostProcessor(const TokenizerClass &type, const TokenizerSettings &settings,
-                                  const Json &vocab, const std::string &path);
-/// Whether the class's key add_prefix_space rules over tokenizer.json.
-bool rulesOverBlank(const TokenizerClass &type);
+
+/// The tokens that a class puts around a text.
+enum class Around : uint8_t {
+  Bert,    ///< [CLS] A [SEP] B [SEP]
+  Roberta, ///< <s> A </s></s> B </s>
+  Asked,   ///< the ones that add_bos_token and add_eos_token name
+};
+
+/// What a class makes next to its vocabulary.
+struct ClassSteps {
+  Json normalizer, preTokenizer, decoder;
+  Around around = Around::Asked;
+  const char *startKey, *endKey; ///< keys of the tokens around a text
+  const char *first, *last;      ///< their usual texts
+  const char *unknown;           ///< usual unknown token of the model; null: the model has none
+  bool trims;                    ///< spans of tokens leave out blanks
+};
+Expected<ClassSteps> classSteps(const TokenizerClass &type, const TokenizerSettings &settings);
 
 /// The tokenizer of a folder without tokenizer.json. An error names a file that is missing, or a
 /// setting that Heddle cannot follow.
