@@ -48,7 +48,7 @@ static const std::vector<Unfollowed> &unfollowed() {
   return table;
 }
 
-/// Settings that are followed, those of speech among them, which SpeechTokens reads.
+/// Settings that are followed, with the settings of speech, which SpeechTokens reads.
 static constexpr std::string_view followed[] = {"begin_suppress_tokens",
                                                 "bad_words_ids",
                                                 "bos_token_id",

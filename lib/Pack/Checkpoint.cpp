@@ -45,8 +45,8 @@ private:
   std::vector<std::pair<const WeightSource *, int>> places; ///< shard and index of each tensor
 };
 
-/// Reads the tensors of all files that the index names. Of a tensor in two files the last one counts,
-/// in the order of the files' names, whatever the index says: Transformers reads them so.
+/// Reads the tensors of all files that the index names, in the order of the files' names. A later file
+/// replaces a tensor of an earlier one, whatever the index says: Transformers reads them so.
 Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
                     std::vector<std::string> &files) {
   std::map<std::string, std::string> firsts; // the first tensor that names a file

@@ -16,7 +16,7 @@ struct TokenizerClass;
 /// The class that reads a folder's vocabulary. The settings name it, else `model_type` does. Null: no
 /// class is named, or Heddle does not have it.
 const TokenizerClass *tokenizerClassOf(const TokenizerSettings &settings);
-/// The class of that name. Null: Heddle does not have it.
+/// The class called `name`. Null: Heddle does not have it.
 const TokenizerClass *tokenizerClassOf(std::string_view name);
 
 /// The class that reads a vocab.txt without settings.
@@ -37,7 +37,7 @@ enum class Around : uint8_t {
   Asked,   ///< the ones that add_bos_token and add_eos_token name
 };
 
-/// What a class makes next to its vocabulary.
+/// Components that a class makes next to its vocabulary.
 struct ClassSteps {
   Json normalizer, preTokenizer, decoder;
   Around around = Around::Asked;
