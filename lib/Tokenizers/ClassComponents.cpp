@@ -142,7 +142,8 @@ public:
     steps.insert(steps.end(),
                  {replaceJson("Regex", R"(\s{2,}|[\n\r\t])", " "), step("NFC"),
                   Json{{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}}});
-    if (table.is_null())
+    made.losesTable = !table.is_null();
+    if (!made.losesTable)
       made.normalizer = sequenceOf("normalizers", std::move(steps));
     if (HEDDLE_TRY(flag("split_by_punct", false)))
       cuts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
@@ -162,7 +163,8 @@ public:
   }
   /// The class drops the table of characters, which Heddle keeps.
   Status mbart() {
-    if (table.is_null())
+    made.losesTable = !table.is_null();
+    if (!made.losesTable)
       made.normalizer = Json();
     unknownAt(3);
     setBlanks("always", true);

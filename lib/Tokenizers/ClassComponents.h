@@ -18,6 +18,8 @@ struct ClassComponents {
   std::vector<std::pair<const char *, Json>> model;
   /// Tokens around a text and around two; null: none.
   std::optional<Json> postProcessor;
+  /// Whether the class loses a table of characters, which Heddle keeps.
+  bool losesTable = false;
   /// The type of model that the class has, where the file has another one; empty: the same.
   std::string_view otherModel;
 };

@@ -113,6 +113,9 @@ private:
       warn("tokenizer_class: expected a class with a model of the type " +
            foundText(tokenizer["model"]["type"]) + ", found " + name + ", whose model is " +
            std::string(made.otherModel) + "; tokenizer.json is read as it is");
+    if (made.losesTable)
+      warn("tokenizer_class: " + name + " of Transformers 5 loses the table of characters of " +
+           "tokenizer.json, which Heddle keeps, as Transformers 4 does");
     std::vector<std::string> others;
     if (name == "Qwen2Tokenizer" && made.otherModel.empty() && plainTokens())
       others.push_back("added_tokens");

@@ -132,6 +132,18 @@ TEST_F(ComponentFolder, TokensAroundOfPieces) {
   EXPECT_THAT(ids("a a"), ElementsAre(0, 6, 6, 2));
 }
 
+/// A table of characters that a class of Transformers 5 loses is kept, which a warning says.
+TEST_F(ComponentFolder, TablesAreKept) {
+  std::string file = pieces;
+  const std::string none = R"("normalizer": null)";
+  file.replace(file.find(none), none.size(),
+               R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAAAA=="})");
+  write("tokenizer.json", file);
+  settings(R"({"tokenizer_class": "MBartTokenizer"})");
+  open();
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("MBartTokenizer of Transformers 5 loses the table")));
+}
+
 TEST_F(ComponentFolder, TokensAroundOfClip) {
   write("tokenizer.json", R"({"added_tokens": [], "model": {"type": "BPE",
       "end_of_word_suffix": "</w>", "unk_token": "<e>",
