@@ -39,10 +39,11 @@ public:
     return inputError(place + ": " + key + ": expected " + what + ", found " +
                       (found.is_null() ? "none" : found.dump().substr(0, 60)));
   }
+  /// A switch; null is false, as in Transformers.
   Expected<bool> flag(const char *key, bool fallback) const {
     const Json &value = (*this)[key];
     if (value.is_null())
-      return fallback;
+      return fallback && !json.contains(key);
     if (!value.is_boolean())
       return expected(key, "true or false", value);
     return value.get<bool>();
@@ -53,7 +54,9 @@ public:
     return value.get<int64_t>();
   }
   Expected<std::array<float, 3>> channels(const char *key, bool positive) const {
-    const Json &value = (*this)[key];
+    Json value = (*this)[key];
+    if (value.is_number()) // of all channels
+      value = Json::array({value, value, value});
     bool good = value.is_array() && value.size() == 3;
     for (const Json &number : good ? value : Json::array())
       good = good && number.is_number() && (!positive || number > 0);
@@ -75,6 +78,9 @@ Status refuseOthers(const Keys &keys) {
     if (key.starts_with("do_") && value == true &&
         std::ranges::none_of(steps, [&](const char *step) { return key == step; }))
       return keys.expected(key, "false, for the step is not built", value);
+  if (keys["use_square_size"] == true)
+    return keys.expected("use_square_size", "false, for the step is not built",
+                         keys["use_square_size"]);
   const Json &share = keys["crop_pct"];
   return share.is_null() ? Status()
                          : keys.expected("crop_pct", "no such key: it is not built", share);
@@ -87,18 +93,31 @@ struct Defaults {
   ImageFilter filter;
   bool crops;
 };
-constexpr Defaults defaults[] = {{"CLIP", true, ImageFilter::Bicubic, true},
-                                 {"Bit", true, ImageFilter::Bicubic, true},
-                                 {"DeiT", false, ImageFilter::Bicubic, true},
-                                 {"", false, ImageFilter::Bilinear, false}}; // ViT
+constexpr Defaults defaults[] = {
+    {"CLIP", true, ImageFilter::Bicubic, true},      {"Bit", true, ImageFilter::Bicubic, true},
+    {"DeiT", false, ImageFilter::Bicubic, true},     {"ViT", false, ImageFilter::Bilinear, false},
+    {"Siglip", false, ImageFilter::Bilinear, false}, {"Beit", false, ImageFilter::Bilinear, false},
+    {"DPT", false, ImageFilter::Bilinear, false}};
+/// The processor of a file that names none.
+constexpr Defaults unnamed = {"", false, ImageFilter::Bilinear, false};
 
-const Defaults &defaultsOf(const Keys &keys) {
-  std::string name;
-  for (const char *key : {"image_processor_type", "feature_extractor_type"})
-    if (const Json &type = keys[key]; name.empty() && type.is_string())
-      name = type.get<std::string>();
-  return *std::ranges::find_if(defaults,
-                               [&](const Defaults &d) { return name.starts_with(d.type); });
+/// The defaults of a processor, such as CLIPImageProcessorFast or ViTFeatureExtractor.
+Expected<const Defaults *> defaultsOf(const Keys &keys) {
+  for (const char *key : {"image_processor_type", "feature_extractor_type"}) {
+    const Json &type = keys[key];
+    if (!type.is_string())
+      continue;
+    const std::string name = type.get<std::string>();
+    std::vector<std::string> known;
+    for (const Defaults &one : defaults) {
+      known.emplace_back(one.type);
+      if (name.starts_with(std::string(one.type) + "ImageProcessor") ||
+          name.starts_with(std::string(one.type) + "FeatureExtractor"))
+        return &one;
+    }
+    return keys.expected(key, "an image processor of " + listText(known), type);
+  }
+  return &unnamed;
 }
 
 /// Centre of an image, padded with zeros if the image is smaller.
@@ -127,7 +146,7 @@ Expected<ImageProcessor> ImageProcessor::fromJson(std::string_view text,
     return inputError(fileName + ": expected an object, found " + json.type_name());
   const Keys keys(json, fileName);
   HEDDLE_TRY(refuseOthers(keys));
-  const Defaults &otherwise = defaultsOf(keys);
+  const Defaults &otherwise = *HEDDLE_TRY(defaultsOf(keys));
   ImageProcessor processor;
   processor.filter = otherwise.filter;
   processor.resizes = HEDDLE_TRY(keys.flag("do_resize", true));

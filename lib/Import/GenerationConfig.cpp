@@ -7,6 +7,7 @@
 // sampling settings that no search could follow.
 
 #include "GenerationConfig.h"
+#include "GenerationKeys.h"
 
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
@@ -35,13 +36,7 @@ struct SettingsFile {
   bool rules; ///< an omitted setting is unset; if false, it has the default of the model's class
 };
 
-/// A setting that no search implements, and the values that make it a no-op.
-struct Unfollowed {
-  const char *key;
-  std::vector<Json> without;
-};
-
-/// Allowed values of a numeric setting.
+/// Numbers that a setting may have.
 struct Range {
   double least, most = 1e9;
   bool aboveLeast = false; ///< `least` itself is not allowed
@@ -99,8 +94,11 @@ private:
     refuse(name, key, "a whole number of at least " + std::to_string(least), found);
     return std::nullopt;
   }
+  /// A switch; of numbers 0 is false, as in Python.
   bool flag(const char *key, const char *name) {
     const Json found = value(key);
+    if (found.is_number())
+      return found != 0;
     if (!found.is_boolean() && !found.is_null())
       refuse(name, key, "true or false", found);
     return found == true;
@@ -262,132 +260,7 @@ void SettingsReader::addLengths() {
       generation[name] = std::min(*number, mostTokens);
 }
 
-/// Settings that change texts and are not implemented.
-static const std::vector<Unfollowed> &unfollowed() {
-  static const std::vector<Unfollowed> table = {
-      {"constraints", {}},
-      {"diversity_penalty", {0.0}},
-      {"dola_layers", {}},
-      {"encoder_no_repeat_ngram_size", {0}},
-      {"encoder_repetition_penalty", {1.0}},
-      {"epsilon_cutoff", {0.0}},
-      {"eta_cutoff", {0.0}},
-      {"exponential_decay_length_penalty", {}},
-      {"force_words_ids", {}},
-      {"guidance_scale", {nullptr, 1.0}},
-      {"max_time", {}},
-      {"num_beam_groups", {1}},
-      {"num_return_sequences", {1}},
-      {"penalty_alpha", {nullptr, 0.0}},
-      {"sequence_bias", {}},
-      {"stop_strings", {}},
-      {"token_healing", {false}},
-      {"top_h", {}},
-      {"typical_p", {1.0}},
-      {"watermarking_config", {}},
-  };
-  return table;
-}
-
-/// Settings that are implemented, including the speech settings that SpeechTokens reads.
-static constexpr std::string_view followed[] = {"begin_suppress_tokens",
-                                                "bad_words_ids",
-                                                "bos_token_id",
-                                                "decoder_start_token_id",
-                                                "do_sample",
-                                                "early_stopping",
-                                                "eos_token_id",
-                                                "forced_bos_token_id",
-                                                "forced_eos_token_id",
-                                                "length_penalty",
-                                                "max_length",
-                                                "max_new_tokens",
-                                                "min_length",
-                                                "min_new_tokens",
-                                                "min_p",
-                                                "no_repeat_ngram_size",
-                                                "num_beams",
-                                                "renormalize_logits",
-                                                "repetition_penalty",
-                                                "suppress_tokens",
-                                                "temperature",
-                                                "top_k",
-                                                "top_p"};
-
-/// Settings that change no text: for caches, speed (tokens of a draft model are verified),
-/// additional outputs and padding, and names from the chat code of some models.
-/// `remove_invalid_values` is among them because infinite and NaN scores are never chosen.
-static constexpr std::string_view harmless[] = {
-    "assistant_confidence_threshold",
-    "assistant_early_exit",
-    "assistant_ensemble_weight",
-    "assistant_lookbehind",
-    "assistant_token_id",
-    "cache_config",
-    "chat_format",
-    "compile_config",
-    "continuous_batching_config",
-    "disable_compile",
-    "is_assistant",
-    "low_memory",
-    "max_cache_len",
-    "max_matching_ngram_size",
-    "max_window_size",
-    "num_assistant_tokens",
-    "num_assistant_tokens_schedule",
-    "output_attentions",
-    "output_hidden_states",
-    "output_logits",
-    "output_scores",
-    "pad_token_id",
-    "prefill_chunk_size",
-    "prompt_lookup_num_tokens",
-    "remove_invalid_values",
-    "resume_download",
-    "return_dict_in_generate",
-    "return_legacy_cache",
-    "speculation_type",
-    "target_lookbehind",
-    "transformers_version",
-    "use_auth_token",
-    "use_cache",
-    "use_mtp",
-    "user_token_id",
-};
-
-static bool isKnown(std::string_view key) {
-  return key.starts_with('_') || std::ranges::count(followed, key) > 0 ||
-         std::ranges::count(harmless, key) > 0 ||
-         std::ranges::count(unfollowed(), key, &Unfollowed::key) > 0;
-}
-
-static void warnOfUnfollowed(const Json &config, const std::string &path,
-                             std::vector<std::string> &warnings) {
-  for (const auto &[key, without] : unfollowed())
-    if (const Json found = config.value(key, Json());
-        !found.is_null() && std::ranges::find(without, found) == without.end())
-      warnings.push_back(path + ": " + key + ": expected " +
-                         shown(without.empty() ? Json() : without.front()) + ", found " +
-                         shown(found) + ", which is not followed");
-  if (const Json found = config.value("cache_implementation", Json()); found == "quantized")
-    warnings.push_back(path + ": cache_implementation: expected another cache, found " +
-                       shown(found) + ", which is not followed: see --cache-dtype");
-  const Json beams = config.value("num_beams", Json());
-  if (config.value("do_sample", Json()) == true && beams.is_number() && beams > 1)
-    warnings.push_back(path + ": num_beams: expected 1 where do_sample is true, found " +
-                       shown(beams) + ", which is not followed: tokens are drawn for one text");
-}
-
-/// Warns of each unknown key. SpeechTokens warns of the keys of a speech model.
-static void warnOfUnknown(const Json &config, const std::string &path,
-                          std::vector<std::string> &warnings) {
-  for (const auto &[key, found] : config.items())
-    if (!found.is_null() && key != "cache_implementation" && !isKnown(key))
-      warnings.push_back(path + ": " + printable(key) + ": expected a known setting, found " +
-                         shown(found) + ", which is not followed");
-}
-
-/// Returns generation_config.json, or `config` if there is none, and the path of the file.
+/// generation_config.json, or where there is none `config`, and which file that is.
 static Expected<std::pair<Json, std::string>> settingsOf(const std::string &folder,
                                                          const Json &config) {
   std::string path = (fs::path(folder) / "generation_config.json").string();
@@ -477,11 +350,11 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
   if (path != configPath(folder)) {
     files.push_back(path);
     if (!hears)
-      warnOfUnknown(own, path, warnings);
+      warnOfUnknownSettings(own, path, warnings);
   }
   if (!hears)
-    warnOfUnfollowed(own, path, warnings);
-  // Settings missing in generation_config.json are not taken from config.json, except for speech.
+    warnOfUnfollowedSettings(own, path, warnings);
+  // What generation_config.json leaves out is not taken from config.json; of speech it is.
   const bool rules = path != configPath(folder) && !hears;
   HEDDLE_TRY(addEnds({own, path, rules}, config, facts.size, target, warnings));
   Json generation = SettingsReader(own, path, facts, warnings).read();

@@ -58,7 +58,7 @@ private:
   Status checkCounts() const {
     auto whole = [&](const char *name) -> std::optional<int64_t> {
       const GgufValue *value = file.find(arch + name);
-      return value ? value->integer() : std::nullopt;
+      return value ? value->integer() ? value->integer() : commonNumber(*value) : std::nullopt;
     };
     for (const char *name : {".attention.head_count", ".embedding_length", ".block_count"})
       if (const GgufValue *value = file.find(arch + name);
@@ -220,7 +220,17 @@ private:
       return Json(*whole);
     if (auto number = value->number(); number && std::isfinite(*number))
       return Json(*number);
-    return file.mistaken(key, value->number() ? "a finite number" : "one value");
+    if (auto common = commonNumber(*value))
+      return Json(*common);
+    return file.mistaken(key, value->number() ? "a finite number" : "one value, or equal ones");
+  }
+  /// The whole number that each element of a list is, such as the heads of each layer.
+  static std::optional<int64_t> commonNumber(const GgufValue &value) {
+    const auto given = value.numbers();
+    if (!given || given->empty() || std::trunc(given->front()) != given->front() ||
+        !llvm::all_equal(*given))
+      return std::nullopt;
+    return static_cast<int64_t>(given->front());
   }
   /// Reads a list of numbers or booleans.
   Expected<Json> list(const std::string &name, const Json *otherwise) {

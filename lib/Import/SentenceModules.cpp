@@ -246,7 +246,22 @@ static bool takesTexts(const Json &config) {
   return !inputs.is_object() || inputs.contains("text");
 }
 
-/// Reads the settings of a Transformers module.
+/// Refuses an output of the model that its modules do not get here.
+static Status checkOutput(const Json &config, const std::string &path) {
+  const Json inputs = config.value("modality_config", Json());
+  const Json text = inputs.is_object() ? inputs.value("text", Json()) : Json();
+  if (!text.is_object() || text.value("method", Json("forward")) != "forward")
+    return {};
+  const Json output = text.value("method_output_name", Json());
+  constexpr const char *known[] = {"last_hidden_state", "logits", "embeddings"};
+  if (output.is_null() || std::ranges::find(known, output) != std::end(known))
+    return {};
+  return inputError(path +
+                    ": modality_config.text.method_output_name: expected last_hidden_state, " +
+                    "logits or embeddings, found " + shown(output));
+}
+
+/// The settings of a model of Transformers.
 static Status readModelSettings(const std::string &folder, SentenceModules &modules,
                                 std::vector<std::string> &files) {
   std::string path;
@@ -271,6 +286,7 @@ static Status readModelSettings(const std::string &folder, SentenceModules &modu
   if ((givesRows || modules.ofHead) && !takesTexts(config))
     return inputError(path + ": modality_config: expected texts, found " +
                       shown(config["modality_config"]));
+  HEDDLE_TRY(checkOutput(config, path));
   modules.longest = HEDDLE_TRY(lengthAt(config, "max_seq_length", path));
   return {};
 }

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opens single files and shards. An index maps each tensor to its file; it must agree with the
-// files' own headers.
+// An index maps each tensor to its file. The files that it names must hold its tensors.
 
 #include "heddle/Pack/Checkpoint.h"
 
@@ -46,30 +45,43 @@ private:
   std::vector<std::pair<const WeightSource *, int>> places; ///< shard and index of each tensor
 };
 
+/// Reads the tensors of all files that the index names, in the order of the files' names. A later file
+/// replaces a tensor of an earlier one, whatever the index says: Transformers reads them so.
 Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
                     std::vector<std::string> &files) {
+  std::map<std::string, std::string> firsts; // the first tensor that names a file
   for (const auto &[tensor, file] : map.items()) {
-    std::string place = path + ": weight_map." + tensor;
-    auto name = file.is_string() ? file.get<std::string>() : std::string();
-    // Shards are in the folder of the index: a hostile index must not name other folders.
+    const std::string place = path + ": weight_map." + tensor;
+    const auto name = file.is_string() ? file.get<std::string>() : std::string();
+    // Shards are in the folder of the index; a hostile index must not name other folders.
     if (name.empty() || fs::path(name).filename() != name)
       return inputError(place + ": expected the name of a file beside it, found " +
                         quotedText(file.is_string() ? name : file.dump()));
-    std::unique_ptr<WeightSource> &source = sources[name];
-    if (!source) {
-      std::string shard = (folder / name).string();
-      if (!isThere(shard))
-        return inputError(place + ": expected the file " + shard + ", found no such file");
-      source = HEDDLE_TRY(openSafetensors(shard));
-      files.push_back(shard);
-    }
-    int index = source->find(tensor);
-    if (index < 0)
-      return inputError(source->name() + ": expected the tensor " + quotedText(tensor) +
-                        " that the index names, found none");
-    infos.push_back(source->tensors()[index]);
-    places.emplace_back(source.get(), index);
+    firsts.emplace(name, place);
   }
+  std::map<std::string, size_t> known; // the place of each tensor
+  for (const auto &[name, place] : firsts) {
+    const std::string shard = (folder / name).string();
+    if (!isThere(shard))
+      return inputError(place + ": expected the file " + shard + ", found no such file");
+    std::unique_ptr<WeightSource> &source = sources[name];
+    source = HEDDLE_TRY(openSafetensors(shard));
+    files.push_back(shard);
+    for (size_t index = 0; index < source->tensors().size(); ++index) {
+      const TensorInfo &info = source->tensors()[index];
+      const auto [at, isNew] = known.emplace(info.name, infos.size());
+      if (isNew) {
+        infos.push_back(info);
+        places.emplace_back();
+      }
+      infos[at->second] = info;
+      places[at->second] = {source.get(), static_cast<int>(index)};
+    }
+  }
+  for (const auto &[tensor, file] : map.items())
+    if (!known.contains(tensor))
+      return inputError((folder / file.get<std::string>()).string() + ": expected the tensor " +
+                        quotedText(tensor) + " that the index names, found none");
   return {};
 }
 } // namespace

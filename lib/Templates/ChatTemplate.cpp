@@ -7,6 +7,7 @@
 #include "heddle/Templates/ChatTemplate.h"
 
 #include "FolderFiles.h"
+#include "TokenizerSettings.h"
 #include "Utf8.h"
 
 #include "heddle/Support/GgufVocabulary.h"
@@ -89,18 +90,24 @@ Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &con
   return found;
 }
 
-/// Special tokens (bos_token, eos_token, …) of several files; the first value is used.
+/// bos_token, eos_token and the other special tokens that have names: keys that end in _token, and
+/// objects of further tokens. The first file that has a name counts.
 Json tokensOf(std::initializer_list<const Json *> files) {
   Json tokens = Json::object();
-  for (const Json *file : files)
-    for (const char *key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
-                            "cls_token", "mask_token"}) {
-      auto at = file->find(key);
-      if (at == file->end() || tokens.contains(key))
-        continue;
-      if (const std::string *text = tokenText(*at))
-        tokens[key] = *text;
-    }
+  auto add = [&](const std::string &key, const Json &value) {
+    const std::string *text = tokenText(value);
+    if (text && !tokens.contains(key))
+      tokens[key] = *text;
+  };
+  for (const Json *file : files) {
+    for (const auto &[key, value] : file->items())
+      if (namesToken(key))
+        add(key, value);
+    for (const char *list : {"model_specific_special_tokens", "extra_special_tokens"})
+      if (auto at = file->find(list); at != file->end() && at->is_object())
+        for (const auto &[key, value] : at->items())
+          add(key, value);
+  }
   return tokens;
 }
 
@@ -227,7 +234,8 @@ Expected<ChatTemplate> ChatTemplate::open(const std::string &model) {
     const Json config = HEDDLE_TRY(readObject(path / tokenizerConfigName));
     const Json map = HEDDLE_TRY(readObject(path / "special_tokens_map.json"));
     found = HEDDLE_TRY(templatesOf(path, config));
-    tokens = tokensOf({&config, &map});
+    tokens =
+        config.contains("added_tokens_decoder") ? tokensOf({&config}) : tokensOf({&map, &config});
   }
   if (found.empty())
     return inputError(folder + ": expected a chat template in " +

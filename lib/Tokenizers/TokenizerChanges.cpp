@@ -2,13 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Applies a folder's settings to its tokenizer.json. Transformers also reads
-// tokenizer_config.json, and some of its keys override the file. Changing each
-// key of each class under Transformers 4.57 and 5.24 showed which keys do.
+// tokenizer.json says how a text is cut. Transformers reads tokenizer_config.json too,
+// and some of its keys rule over the file. Changing each key of each class under
+// Transformers 4.57 and 5.24 showed which keys do.
+#include "ClassComponents.h"
 #include "FolderFiles.h"
 #include "TokenizerClasses.h"
 #include "Vocabulary.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -84,9 +86,9 @@ public:
   }
   Expected<bool> write() {
     if (!tokenizer.contains("model") || !tokenizer["model"].is_object())
-      return false; // reading reports it
-    HEDDLE_TRY(writeClass());
+      return false; // reading it says so
     addTokens();
+    HEDDLE_TRY(writeClass());
     HEDDLE_TRY(writeOwnKeys());
     return changed;
   }
@@ -101,128 +103,121 @@ private:
     changed = true;
   }
 
-  /// Applies the keys of a class that override tokenizer.json.
+  /// Replaces the components that the folder's class of Transformers 5 makes itself.
   Status writeClass() {
-    const TokenizerClass *type = tokenizerClassOf(settings);
-    if (!type)
-      return writePieceClass();
-    if (nameOf(*type) == "CLIPTokenizer")
-      writeEndsOfWords();
-    if (rulesOverNormalizer(*type))
-      HEDDLE_TRY(writeNormalizer(*type));
-    if (rulesOverBlank(*type))
-      HEDDLE_TRY(writePrefix());
-    return writeAround(*type);
-  }
-
-  /// Makes CLIP's class decode the end of a word as a blank.
-  void writeEndsOfWords() {
-    Json &decoder = tokenizer["decoder"];
-    if (decoder.is_object() && decoder.value("type", Json()) == "ByteLevel")
-      set(decoder, clipDecoder());
-  }
-
-  /// Applies the keys of classes with a SentencePiece vocabulary. Transformers 4 used
-  /// tokenizer.json alone.
-  Status writePieceClass() {
-    const std::string &name = settings.className();
-    if (name == "WhisperTokenizer")
-      return writePrefix();
-    const bool albert = name == "AlbertTokenizer", deberta = name == "DebertaV2Tokenizer";
-    if (albert || deberta)
-      HEDDLE_TRY(writeStep("do_lower_case", "normalizer", "normalizers", {"Lowercase"}, true));
-    if (albert)
-      HEDDLE_TRY(
-          writeStep("keep_accents", "normalizer", "normalizers", {"NFKD", "StripAccents"}, false));
-    if (deberta)
-      HEDDLE_TRY(
-          writeStep("split_by_punct", "pre_tokenizer", "pretokenizers", {"Punctuation"}, true));
-    constexpr std::string_view prefixed[] = {"AlbertTokenizer", "CamembertTokenizer",
-                                             "CodeLlamaTokenizer", "LlamaTokenizer",
-                                             "XLMRobertaTokenizer"};
-    if (std::ranges::find(prefixed, name) != std::end(prefixed))
-      HEDDLE_TRY(writePieceBlank());
+    if (!isThere(settings.folder() / "tokenizer.json"))
+      return {};
+    const std::string name = classOfFile(settings, tokenizer);
+    const ClassComponents made = HEDDLE_TRY(componentsOf(name, settings, tokenizer));
+    if (!made.otherModel.empty() && !settings.className().empty())
+      warn("tokenizer_class: expected a class with a model of the type " +
+           foundText(tokenizer["model"]["type"]) + ", found " + name + ", whose model is " +
+           std::string(made.otherModel) + "; tokenizer.json is read as it is");
+    if (made.losesTable)
+      warn("tokenizer_class: " + name + " of Transformers 5 loses the table of characters of " +
+           "tokenizer.json, which Heddle keeps, as Transformers 4 does");
+    std::vector<std::string> others;
+    if (name == "Qwen2Tokenizer" && made.otherModel.empty() && plainTokens())
+      others.push_back("added_tokens");
+    writeSteps("normalizer", made.normalizer, others);
+    writeSteps("pre_tokenizer", made.preTokenizer, others);
+    writeSteps("decoder", made.decoder, others);
+    Json &processor = tokenizer["post_processor"];
+    if (made.postProcessor && !sameAround(*made.postProcessor, processor)) {
+      set(processor, *made.postProcessor);
+      others.push_back("post_processor");
+    }
+    for (const auto &[key, value] : made.model)
+      if (Json &place = tokenizer["model"][key]; place != value) {
+        if (!isUsual(place, value) && !isUsual(value, place) && key != std::string_view("dropout"))
+          others.push_back(std::string("model.") + key);
+        set(place, value);
+      }
+    if (!others.empty())
+      warn("tokenizer_class: " + name + " of Transformers 5 makes " + listOf(others) +
+           " itself, and Heddle follows it; Transformers 4 took what tokenizer.json says, which "
+           "differs");
     return warnOfStartAndEnd();
   }
 
-  void warnOfClass(const char *key) {
-    warn(std::string(key) +
-         ": Transformers 5 follows this key, and so does Heddle; Transformers 4 " +
-         "took tokenizer.json alone, which says otherwise");
-  }
-
-  /// Applies a key that adds steps to a sequence if it is `wanted`, and removes them otherwise.
-  Status writeStep(const char *key, const char *section, const char *list,
-                   const std::vector<std::string> &types, bool wanted) {
-    if (!field.find(key))
-      return {};
-    const bool wants = HEDDLE_TRY(field.flagAt(key, wanted)) == wanted;
-    Json &place = tokenizer[section];
-    Json steps = place.is_object() && place.contains(list) ? place[list] : Json::array();
-    if (!place.is_null() && steps.empty())
-      steps.push_back(place);
-    Json kept = Json::array();
-    size_t found = 0;
-    for (const Json &step : steps) {
-      const Json type = step.is_object() ? step.value("type", Json()) : Json();
-      const bool isOne =
-          std::ranges::any_of(types, [&](const std::string &known) { return type == known; });
-      found += isOne;
-      if (!isOne || wants)
-        kept.push_back(step);
-    }
-    if (wants ? found == types.size() : found == 0)
-      return {};
-    if (wants)
-      for (size_t i = 0; i < types.size(); ++i)
-        kept.insert(kept.begin() + static_cast<ptrdiff_t>(i), Json{{"type", types[i]}});
-    for (Json &step : kept)
-      if (step.value("type", Json()) == "Punctuation")
-        step["behavior"] = "Isolated";
-    warnOfClass(key);
-    set(place, {{"type", "Sequence"}, {list, kept}});
-    return {};
-  }
-
-  /// Applies add_prefix_space, which puts the mark of a blank before a text.
-  Status writePieceBlank() {
-    if (!field.find("add_prefix_space"))
-      return {};
-    const bool prefix = HEDDLE_TRY(field.flagAt("add_prefix_space", true));
-    const bool before = changed;
-    changed = false;
-    auto visit = [&](Json &step, const char *list, auto &self) -> void {
-      if (!step.is_object())
-        return;
-      if (step.value("type", Json()) == "Metaspace" && !prefix) {
-        set(step["prepend_scheme"], "never");
-        step.erase("add_prefix_space");
+  /// Takes the flags from special tokens that the settings name, as Qwen2Tokenizer does. Returns
+  /// whether that changes anything.
+  bool plainTokens() {
+    bool changes = false;
+    const std::vector<FolderToken> special = settings.specialTokens();
+    for (Json &entry : tokenizer["added_tokens"]) {
+      const std::string *text = tokenText(entry);
+      if (!text || std::ranges::find(special, *text, &FolderToken::content) == special.end())
+        continue;
+      for (const auto &[key, value] : {std::pair("special", true),
+                                       {"normalized", false},
+                                       {"lstrip", false},
+                                       {"rstrip", false},
+                                       {"single_word", false}}) {
+        changes |= entry.value(key, Json(false)) != value;
+        set(entry[key], value);
       }
-      if (step.contains(list) && step[list].is_array())
-        for (Json &inner : step[list])
-          self(inner, list, self);
-    };
-    visit(tokenizer["pre_tokenizer"], "pretokenizers", visit);
-    visit(tokenizer["decoder"], "decoders", visit);
-    if (!prefix) {
-      removeSteps("normalizer", "normalizers", "Prepend");
-      removeSteps("decoder", "decoders", "Strip");
     }
-    if (changed)
-      warnOfClass("add_prefix_space");
-    changed |= before;
-    return {};
+    return changes;
   }
 
-  void removeSteps(const char *section, const char *list, const char *type) {
-    Json &place = tokenizer[section];
-    if (!place.is_object() || !place.contains(list) || !place[list].is_array())
+  static std::string listOf(const std::vector<std::string> &names) {
+    std::string text;
+    for (size_t i = 0; i < names.size(); ++i)
+      text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+    return text;
+  }
+
+  /// Whether a key that is missing has the value anyway.
+  static bool isUsual(const Json &place, const Json &value) {
+    return place.is_null() &&
+           (value == false || value.is_null() || value == "" || value == "##" || value == 100);
+  }
+
+  /// Replaces a section. `others` gets its name if Transformers 4 read something else.
+  void writeSteps(const char *section, const std::optional<Json> &made,
+                  std::vector<std::string> &others) {
+    if (!made)
       return;
-    Json kept = Json::array();
-    for (const Json &step : place[list])
-      if (!step.is_object() || step.value("type", Json()) != type)
-        kept.push_back(step);
-    set(place[list], std::move(kept));
+    Json &place = tokenizer[section];
+    const bool isDecoder = section == std::string_view("decoder");
+    if (sameSteps(place, *made, isDecoder))
+      return;
+    const bool isMissing = isDecoder && place.is_null();
+    Json followed = place;
+    followKeys(followed, *made);
+    if (!isMissing && !sameSteps(followed, *made, isDecoder) && !lowersBefore(place, *made) &&
+        !writesBlanks(place, *made))
+      others.push_back(section);
+    set(place, *made);
+  }
+
+  /// Applies the keys of tokenizer_config.json that Transformers 4 followed too: case, accents and
+  /// ideographs of BERT, and add_prefix_space of ByteLevel.
+  static void followKeys(Json &step, const Json &made) {
+    if (!step.is_object())
+      return;
+    const Json type = step.value("type", Json());
+    if (type == "BertNormalizer" && made.is_object() && made.value("type", Json()) == type)
+      step = made;
+    if (type == "ByteLevel")
+      step["add_prefix_space"] = prefixOf(made);
+    if (auto inner = step.find("pretokenizers"); inner != step.end())
+      for (Json &one : *inner)
+        followKeys(one, made);
+  }
+  static bool prefixOf(const Json &step) {
+    if (!step.is_object())
+      return false;
+    if (auto inner = step.find("pretokenizers"); inner != step.end())
+      return std::ranges::any_of(*inner, prefixOf);
+    return step.value("type", Json()) == "ByteLevel" && step.value("add_prefix_space", true);
+  }
+
+  /// Whether `made` is CLIP's decoder, which Transformers 4 applied too.
+  static bool writesBlanks(const Json &decoder, const Json &made) {
+    return made == clipDecoder() && decoder.is_object() &&
+           decoder.value("type", Json()) == "ByteLevel";
   }
 
   /// True if a post-processor puts the token before a text (`first`) or after it.
@@ -246,20 +241,8 @@ private:
     return false;
   }
 
-  /// True if a post-processor puts any token around a text.
-  static bool addsAny(const Json &processor) {
-    if (!processor.is_object())
-      return false;
-    if (auto inner = processor.find("processors"); inner != processor.end())
-      return std::ranges::any_of(*inner, addsAny);
-    const Json pieces = processor.value("single", Json());
-    return std::ranges::any_of(pieces, [](const Json &piece) {
-      return piece.is_object() && piece.contains("SpecialToken");
-    });
-  }
-
-  /// Warns of keys that add tokens around a text under some classes of Transformers 4. Transformers
-  /// 5 uses the post-processor of tokenizer.json instead.
+  /// Transformers 4 put the tokens around a text that these keys ask for under some classes;
+  /// Transformers 5 takes the post-processor of tokenizer.json.
   Status warnOfStartAndEnd() {
     constexpr std::string_view asked[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer",
                                           "CohereTokenizer"};
@@ -277,73 +260,32 @@ private:
     return {};
   }
 
-  /// Applies the keys of case, accents and ideographs. In BERT's family of classes they override
-  /// the normalizer of tokenizer.json.
-  Status writeNormalizer(const TokenizerClass &type) {
-    const Json made = HEDDLE_TRY(classNormalizer(type, settings));
-    Json &found = tokenizer["normalizer"];
-    if (found.is_object() && found.value("type", Json()) == "BertNormalizer") {
-      for (const auto &[key, value] : made.items())
-        if (key != "clean_text")
-          set(found[key], value);
-      return {};
-    }
-    if (found == made || lowersBefore(found, made)) {
-      set(found, made);
-      return {};
-    }
-    warn("tokenizer_class: Transformers 5 replaces the normalizer of tokenizer.json, " +
-         foundText(found.is_object() ? found.value("type", Json()) : found) + ", by that of " +
-         std::string(nameOf(type)) + "; Transformers 4 kept it");
-    set(found, made);
-    return {};
-  }
-
-  /// True if a normalizer is a Lowercase step followed by `made`. Sentence-Transformers saves this
-  /// form and adds the step again when it reads the folder.
+  /// Whether a normalizer is `made` after letters become small, which Sentence-Transformers saves and
+  /// does again when it reads the folder.
   static bool lowersBefore(const Json &normalizer, const Json &made) {
     const Json steps = normalizer.is_object() ? normalizer.value("normalizers", Json()) : Json();
-    return steps.is_array() && steps.size() == 2 && steps[0] == Json{{"type", "Lowercase"}} &&
-           steps[1] == made;
+    if (!steps.is_array() || steps.empty() || steps[0] != Json{{"type", "Lowercase"}})
+      return false;
+    Json rest = normalizer;
+    rest["normalizers"].erase(0);
+    return sameSteps(rest, made);
   }
 
-  /// Applies cls_token and sep_token, which the families of BERT and RoBERTa put around a text.
-  /// GPT-NeoX's class adds no token, whatever tokenizer.json says.
-  Status writeAround(const TokenizerClass &type) {
-    const Json old = tokenizer.value("post_processor", Json());
-    const std::string start = settings.specialText("cls_token", ""),
-                      end = settings.specialText("sep_token", "");
-    const bool isOther =
-        (!start.empty() && !adds(old, start, true)) || (!end.empty() && !adds(old, end, false));
-    const Json made = isOther ? HEDDLE_TRY(classPostProcessor(
-                                    type, settings, tokenizer["model"]["vocab"], settings.path()))
-                              : Json();
-    const bool drops = nameOf(type) == "GPTNeoXTokenizer" && addsAny(old) &&
-                       isThere(settings.folder() / "tokenizer.json");
-    if (made.is_null() && !drops)
-      return {};
-    warn(drops
-             ? "tokenizer_class: GPTNeoXTokenizer of Transformers 5 puts no token around a text, "
-               "and neither does Heddle; Transformers 4 followed tokenizer.json, which does"
-             : "cls_token, sep_token: Transformers 5 puts these tokens around a text, and so does "
-               "Heddle; Transformers 4 took those of tokenizer.json");
-    set(tokenizer["post_processor"], made);
-    return {};
-  }
-
-  /// Applies add_prefix_space. In byte-level classes it alone decides.
-  Status writePrefix() {
-    const bool prefix = HEDDLE_TRY(field.flagAt("add_prefix_space", false));
-    Json &cut = tokenizer["pre_tokenizer"];
-    auto visit = [&](Json &step) {
-      if (step.is_object() && step.value("type", Json()) == "ByteLevel")
-        set(step["add_prefix_space"], prefix);
-    };
-    visit(cut);
-    if (cut.is_object() && cut.contains("pretokenizers") && cut["pretokenizers"].is_array())
-      for (Json &step : cut["pretokenizers"])
-        visit(step);
-    return {};
+  /// The token of the section `padding`. It is pad_token for classes that have none of their own.
+  std::optional<std::string> paddingToken() const {
+    const std::string name = classOfFile(settings, tokenizer);
+    constexpr std::string_view without[] = {"",
+                                            "CodeLlamaTokenizer",
+                                            "LlamaTokenizer",
+                                            "PreTrainedTokenizerFast",
+                                            "PreTrainedTokenizer",
+                                            "TokenizersBackend"};
+    const Json padding = tokenizer.value("padding", Json());
+    const Json token = padding.is_object() ? padding.value("pad_token", Json()) : Json();
+    if (!token.is_string() || token == "" || settings.field().value().contains("pad_token") ||
+        std::ranges::find(without, name) == std::end(without))
+      return std::nullopt;
+    return token.get<std::string>();
   }
 
   /// Adds the tokens that the folder's other files name and tokenizer.json lacks.
@@ -351,6 +293,8 @@ private:
     std::vector<FolderToken> wanted = settings.addedTokens();
     const std::vector<FolderToken> special = settings.specialTokens();
     wanted.insert(wanted.end(), special.begin(), special.end());
+    if (auto padding = paddingToken())
+      wanted.push_back({.content = *padding});
     std::vector<std::string> known = knownTokens(tokenizer);
     Numbers numbers(tokenizer);
     Json &list = tokenizer["added_tokens"];
@@ -370,6 +314,15 @@ private:
       known.push_back(token.content);
       changed = true;
     }
+    std::vector<std::string> others;
+    for (const std::string &text : settings.passedOverTokens())
+      if (std::ranges::find(known, text) == known.end())
+        others.push_back(text);
+    if (!others.empty())
+      warn("additional_special_tokens: expected no list next to a list extra_special_tokens, found "
+           "one with " +
+           firstText(others, 5, [](const std::string &text) { return quotedText(text); }) +
+           ", which is text; Transformers 5 does not read it either");
   }
 
   /// True if decoded text is cleaned up. Transformers 5 never cleans up BPE, which keeps the blanks

@@ -30,13 +30,6 @@ enum class Cut : uint8_t {
   Clip,
 };
 
-/// The tokens that a class puts around a text.
-enum class Around : uint8_t {
-  Bert,    ///< [CLS] A [SEP] B [SEP]
-  Roberta, ///< <s> A </s></s> B </s>
-  Asked,   ///< the tokens that add_bos_token and add_eos_token ask for
-};
-
 } // namespace
 
 /// A tokenizer class and its default special tokens; null: none.
@@ -236,32 +229,6 @@ public:
                 {"add_prefix_space", prefix && !clip}};
   }
 
-private:
-  const char *separator() const { return type.around == Around::Asked ? nullptr : type.last; }
-  const char *classToken() const { return type.around == Around::Asked ? nullptr : type.first; }
-
-  std::string token(const char *key, const char *usual) const {
-    return settings.specialText(key, usual ? usual : "");
-  }
-
-  /// Returns an error if BertJapaneseTokenizer needs a Japanese word splitter, which Heddle lacks.
-  Status checkJapanese() const {
-    if (type.cut != Cut::Japanese)
-      return {};
-    for (const auto &[key, known] :
-         {std::pair("word_tokenizer_type", "basic"), {"subword_tokenizer_type", "wordpiece"}}) {
-      const std::string found = HEDDLE_TRY(field.textOr(key, known));
-      if (found != known)
-        return inputError(settings.classPlace() + ": expected a tokenizer that Heddle has, found " +
-                          std::string(type.name) + " with " + key + " '" + found + "'" +
-                          (found == "mecab" || found == "sudachi" || found == "jumanpp"
-                               ? ", a program that cuts Japanese into words"
-                               : "") +
-                          ", which is not supported");
-    }
-    return {};
-  }
-
   Expected<Json> normalizer() const {
     switch (type.cut) {
     case Cut::Bert:
@@ -294,6 +261,40 @@ private:
     constexpr const char *clip = R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
     Json words = type.cut == Cut::Qwen ? splitJson(qwenWords) : splitJson(clip, "Removed", true);
     return Json{{"type", "Sequence"}, {"pretokenizers", Json::array({words, bytes})}};
+  }
+
+  Json decoder() const {
+    if (usesWordPiece(type))
+      return {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}};
+    if (type.cut != Cut::Clip)
+      return {{"type", "ByteLevel"}};
+    return clipDecoder();
+  }
+
+private:
+  const char *separator() const { return type.around == Around::Asked ? nullptr : type.last; }
+  const char *classToken() const { return type.around == Around::Asked ? nullptr : type.first; }
+
+  std::string token(const char *key, const char *usual) const {
+    return settings.specialText(key, usual ? usual : "");
+  }
+
+  /// BertJapaneseTokenizer cuts by a program for Japanese unless the folder says otherwise.
+  Status checkJapanese() const {
+    if (type.cut != Cut::Japanese)
+      return {};
+    for (const auto &[key, known] :
+         {std::pair("word_tokenizer_type", "basic"), {"subword_tokenizer_type", "wordpiece"}}) {
+      const std::string found = HEDDLE_TRY(field.textOr(key, known));
+      if (found != known)
+        return inputError(settings.classPlace() + ": expected a tokenizer that Heddle has, found " +
+                          std::string(type.name) + " with " + key + " '" + found + "'" +
+                          (found == "mecab" || found == "sudachi" || found == "jumanpp"
+                               ? ", a program that cuts Japanese into words"
+                               : "") +
+                          ", which is not supported");
+    }
+    return {};
   }
 
   static Json piece(const char *kind, const std::string &id, int typeId) {
@@ -350,14 +351,6 @@ private:
     return templateOf(around, hasStart, hasEnd, true);
   }
 
-  Json decoder() const {
-    if (usesWordPiece(type))
-      return {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}};
-    if (type.cut != Cut::Clip)
-      return {{"type", "ByteLevel"}};
-    return clipDecoder();
-  }
-
   Expected<Json> wordPiece(Json vocab) const {
     return Json{{"type", "WordPiece"},
                 {"unk_token", token("unk_token", type.unknown)},
@@ -395,7 +388,11 @@ const TokenizerClass *tokenizerClassOf(const TokenizerSettings &settings) {
     for (const auto &[type, usual] : classesOfTypes)
       if (settings.modelType() == type)
         name = usual;
-  const auto found = std::ranges::find(classes, name, &TokenizerClass::name);
+  return tokenizerClassOf(name);
+}
+
+const TokenizerClass *tokenizerClassOf(std::string_view name) {
+  const auto *found = std::ranges::find(classes, name, &TokenizerClass::name);
   return found == std::end(classes) ? nullptr : found;
 }
 
@@ -413,21 +410,19 @@ bool usesWordPiece(const TokenizerClass &type) {
 
 bool givesTypes(const TokenizerClass &type) { return type.givesTypes; }
 
-bool rulesOverNormalizer(const TokenizerClass &type) { return type.cut == Cut::Bert; }
-
-bool rulesOverBlank(const TokenizerClass &type) {
-  return type.cut == Cut::Words || type.cut == Cut::Qwen;
-}
-
-Expected<Json> classNormalizer(const TokenizerClass &type, const TokenizerSettings &settings) {
-  return ClassBuilder(type, settings).bertNormalizer();
-}
-
-Expected<Json> classPostProcessor(const TokenizerClass &type, const TokenizerSettings &settings,
-                                  const Json &vocab, const std::string &path) {
-  if (type.around == Around::Asked)
-    return Json();
-  return ClassBuilder(type, settings).postProcessor(vocab, path);
+Expected<ClassSteps> classSteps(const TokenizerClass &type, const TokenizerSettings &settings) {
+  const ClassBuilder builder(type, settings);
+  const bool clip = type.cut == Cut::Clip;
+  return ClassSteps{.normalizer = HEDDLE_TRY(builder.normalizer()),
+                    .preTokenizer = HEDDLE_TRY(builder.preTokenizer()),
+                    .decoder = builder.decoder(),
+                    .around = type.around,
+                    .startKey = clip ? "bos_token" : "cls_token",
+                    .endKey = clip ? "eos_token" : "sep_token",
+                    .first = type.first,
+                    .last = type.last,
+                    .unknown = usesWordPiece(type) || clip ? type.unknown : nullptr,
+                    .trims = !clip};
 }
 
 Json clipDecoder() {

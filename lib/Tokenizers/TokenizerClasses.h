@@ -16,6 +16,8 @@ struct TokenizerClass;
 /// The class that reads a folder's vocabulary, by the settings or else by `model_type`. Null if no
 /// class is named or Heddle does not have it.
 const TokenizerClass *tokenizerClassOf(const TokenizerSettings &settings);
+/// The class called `name`. Null: Heddle does not have it.
+const TokenizerClass *tokenizerClassOf(std::string_view name);
 
 /// The class of a vocab.txt without settings.
 const TokenizerClass *bertClass();
@@ -27,16 +29,24 @@ std::string_view nameOf(const TokenizerClass &type);
 bool usesWordPiece(const TokenizerClass &type);
 /// True if the class's model takes token types, unless the folder says otherwise.
 bool givesTypes(const TokenizerClass &type);
-/// True if the class's keys of case, accents and ideographs override tokenizer.json.
-bool rulesOverNormalizer(const TokenizerClass &type);
-/// The normalizer that these keys ask for.
-Expected<Json> classNormalizer(const TokenizerClass &type, const TokenizerSettings &settings);
-/// The post-processor that the class builds from cls_token and sep_token. Null if the class uses
-/// the post-processor of tokenizer.json.
-Expected<Json> classPostProcessor(const TokenizerClass &type, const TokenizerSettings &settings,
-                                  const Json &vocab, const std::string &path);
-/// True if the class's key add_prefix_space overrides tokenizer.json.
-bool rulesOverBlank(const TokenizerClass &type);
+
+/// The tokens that a class puts around a text.
+enum class Around : uint8_t {
+  Bert,    ///< [CLS] A [SEP] B [SEP]
+  Roberta, ///< <s> A </s></s> B </s>
+  Asked,   ///< the ones that add_bos_token and add_eos_token name
+};
+
+/// Components that a class makes next to its vocabulary.
+struct ClassSteps {
+  Json normalizer, preTokenizer, decoder;
+  Around around = Around::Asked;
+  const char *startKey, *endKey; ///< keys of the tokens around a text
+  const char *first, *last;      ///< their usual texts
+  const char *unknown;           ///< usual unknown token of the model; null: the model has none
+  bool trims;                    ///< spans of tokens leave out blanks
+};
+Expected<ClassSteps> classSteps(const TokenizerClass &type, const TokenizerSettings &settings);
 
 /// Builds the tokenizer of a folder without tokenizer.json. Errors name the file that is missing or
 /// the setting that is not supported.

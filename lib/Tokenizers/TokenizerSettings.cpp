@@ -185,6 +185,22 @@ bool TokenizerSettings::isNull(const std::string &key) const {
   return config.contains(key) && config[key].is_null();
 }
 
+bool TokenizerSettings::isPassedOver(const std::string &key) const {
+  const auto extra = config.find(extraKeys[1]);
+  return key == extraKeys[0] && extra != config.end() && extra->is_array() && !extra->empty();
+}
+
+std::vector<std::string> TokenizerSettings::passedOverTokens() const {
+  std::vector<std::string> texts;
+  const auto given = config.find(extraKeys[0]);
+  if (given == config.end() || !isPassedOver(extraKeys[0]))
+    return texts;
+  for (const Json *token : listed(*given))
+    if (const std::string *text = tokenText(*token))
+      texts.push_back(*text);
+  return texts;
+}
+
 std::vector<FolderToken> TokenizerSettings::specialTokens() const {
   std::vector<FolderToken> tokens;
   auto add = [&](const Json &value) {
@@ -200,7 +216,7 @@ std::vector<FolderToken> TokenizerSettings::specialTokens() const {
     if (namesToken(key) && !contains(namedTokens, key))
       add(value);
   for (const char *key : {extraKeys[0], extraKeys[1], "model_specific_special_tokens"})
-    if (auto at = config.find(key); at != config.end())
+    if (auto at = config.find(key); at != config.end() && !isPassedOver(key))
       for (const Json *token : listed(*at))
         add(*token);
   return tokens;

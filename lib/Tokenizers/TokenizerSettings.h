@@ -52,7 +52,10 @@ public:
   const std::vector<FolderToken> &addedTokens() const { return added; }
   /// The special tokens that the folder names. Tokens of keys such as bos_token come first.
   std::vector<FolderToken> specialTokens() const;
-  /// The token of a key such as bos_token; none if the key is missing or null.
+  /// Tokens of additional_special_tokens that Transformers 5 does not read, because
+  /// extra_special_tokens is a list.
+  std::vector<std::string> passedOverTokens() const;
+  /// The token of a key such as bos_token; none where the key is missing or null.
   std::optional<FolderToken> special(const std::string &key) const;
   /// The text of this token, or `otherwise` without one.
   std::string specialText(const std::string &key, const std::string &otherwise) const;
@@ -70,6 +73,7 @@ private:
   Status mergeSpecialTokens();
   Status nameClass();
   std::vector<std::string> gatherFiles(const Json &json, const std::string &path);
+  bool isPassedOver(const std::string &key) const;
   FolderToken tokenOf(const Json &value) const;
   bool isNamedSpecial(const std::string &content) const;
 

@@ -16,5 +16,8 @@ else:
     path = sys.argv[1]
     with open(path) as file:
         tokenizer = dict(json.load(file), post_processor=None)
+    # A class that takes every component from the file.
+    with open(os.path.join(os.path.dirname(path), "tokenizer_config.json"), "w") as file:
+        json.dump({"tokenizer_class": "PreTrainedTokenizerFast"}, file)
 with open(path, "w") as file:
     json.dump(tokenizer, file)

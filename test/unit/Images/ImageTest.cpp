@@ -187,6 +187,23 @@ TEST(Image, ProcessorsThatAreNotBuiltSaySo) {
               HasSubstr("image_std: expected three numbers above 0"));
   EXPECT_THAT(processorFailure(R"({"size": 8, "do_normalize": 1})"),
               HasSubstr("do_normalize: expected true or false"));
+  EXPECT_THAT(
+      processorFailure(R"({"size": 8, "image_processor_type": "EfficientNetImageProcessor"})"),
+      HasSubstr("image_processor_type: expected an image processor of CLIP, Bit, "));
+  EXPECT_THAT(processorFailure(R"({"use_square_size": true})"),
+              HasSubstr("use_square_size: expected false"));
+}
+
+/// A step whose key is null is left out; a number counts for each channel.
+TEST(Image, NullLeavesAStepOut) {
+  auto first = [](const std::string &keys) {
+    auto processor = ImageProcessor::fromJson("{\"do_resize\": null, " + keys + "}", "p.json");
+    EXPECT_TRUE(processor) << processor.error().message;
+    return processor->apply({1, 1, {51, 51, 51}})->values[0];
+  };
+  EXPECT_FLOAT_EQ(first(R"("do_rescale": null, "do_normalize": null)"), 51);
+  EXPECT_FLOAT_EQ(first(R"("do_normalize": null)"), 0.2F);
+  EXPECT_FLOAT_EQ(first(R"("image_mean": 0.1, "image_std": 0.5)"), 0.2F);
 }
 
 } // namespace

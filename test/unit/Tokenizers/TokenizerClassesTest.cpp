@@ -135,6 +135,7 @@ constexpr const char *lowering = R"({
   "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
                  "strip_accents": null, "lowercase": true},
   "pre_tokenizer": {"type": "BertPreTokenizer"},
+  "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
   "model": {"type": "WordPiece", "unk_token": "[UNK]",
             "vocab": {"[UNK]": 0, "the": 1, "The": 2, "mill": 3, "##s": 4}}})";
 

@@ -1,0 +1,424 @@
+//===- ClassComponents.cpp - Components that a class makes -----*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See ClassComponents.h. Source: the classes of Transformers 5.24.
+#include "ClassComponents.h"
+
+#include "FolderFiles.h"
+#include "GgufCuts.h"
+#include "TokenizerClasses.h"
+
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+
+namespace heddle::tokenizers {
+
+namespace {
+
+constexpr const char *mark = "\u2581"; ///< SentencePiece's blank
+
+Json sequenceOf(const char *list, Json steps) {
+  return {{"type", "Sequence"}, {list, std::move(steps)}};
+}
+Json replaceJson(const char *kind, const char *pattern, const char *content) {
+  return {{"type", "Replace"}, {"pattern", {{kind, pattern}}}, {"content", content}};
+}
+Json metaspace(const char *scheme, bool splits = true) {
+  return {
+      {"type", "Metaspace"}, {"replacement", mark}, {"prepend_scheme", scheme}, {"split", splits}};
+}
+Json step(const char *type) { return {{"type", type}}; }
+
+/// The table of characters in a normalizer; null: none.
+Json precompiledOf(const Json &normalizer) {
+  if (!normalizer.is_object())
+    return Json();
+  if (normalizer.value("type", Json()) == "Precompiled")
+    return normalizer;
+  if (auto inner = normalizer.find("normalizers"); inner != normalizer.end())
+    for (const Json &one : *inner)
+      if (const Json found = precompiledOf(one); !found.is_null())
+        return found;
+  return Json();
+}
+
+/// A text, or the token of a key with its usual text.
+struct Item {
+  const char *key = nullptr;
+  const char *usual = nullptr;
+  int type = 0;
+  int ofNull = -1; ///< the id where the key is null; -1: the class cannot be made
+};
+constexpr Item text{};
+
+/// Makes the components of one class.
+class Maker {
+public:
+  Maker(const TokenizerSettings &settings, const Json &tokenizer)
+      : settings(settings), field(settings.field()), tokenizer(tokenizer),
+        table(precompiledOf(tokenizer.value("normalizer", Json()))) {}
+
+  Status llama() {
+    const bool prefix = HEDDLE_TRY(field.flagAt("add_prefix_space", true)),
+               legacy = HEDDLE_TRY(field.flagAt("legacy", false));
+    made.normalizer = Json();
+    made.preTokenizer = metaspace(prefix ? (legacy ? "always" : "first") : "never", false);
+    made.decoder = fallbackDecoder(prefix);
+    fallbackModel(Json());
+    return {};
+  }
+  Status codeLlama() {
+    const bool prefix = HEDDLE_TRY(field.flagAt("add_prefix_space", true));
+    made.normalizer = Json();
+    made.preTokenizer = metaspace(prefix ? "first" : "never", false);
+    made.decoder = fallbackDecoder(true);
+    fallbackModel(token("unk_token", "<unk>"));
+    return {};
+  }
+  Status gemma() {
+    made.normalizer = replaceJson("String", " ", mark);
+    made.preTokenizer = {{"type", "Split"},
+                         {"pattern", {{"String", " "}}},
+                         {"behavior", "MergedWithPrevious"},
+                         {"invert", false}};
+    made.decoder = fallbackDecoder(false);
+    fallbackModel(token("unk_token", "<unk>"));
+    return {};
+  }
+  Status xlmRoberta() {
+    made.normalizer = table;
+    unknownAt(3);
+    around({{"bos_token", "<s>"}, text, {"eos_token", "</s>"}}, {{"bos_token", "<s>"},
+                                                                 text,
+                                                                 {"eos_token", "</s>"},
+                                                                 {"eos_token", "</s>"},
+                                                                 text,
+                                                                 {"eos_token", "</s>"}});
+    return wordsAndBlanks();
+  }
+  Status camembert() {
+    HEDDLE_TRY(xlmRoberta());
+    made.model.clear();
+    const Json &model = tokenizer["model"];
+    const std::string unknown = settings.isNull("unk_token") ? "None" : token("unk_token", "<unk>");
+    if (auto vocab = model.find("vocab"); vocab != model.end()) {
+      const auto found = std::ranges::find_if(*vocab, [&](const Json &piece) {
+        return piece.is_array() && !piece.empty() && piece[0] == unknown;
+      });
+      unknownAt(found == vocab->end() ? 0 : static_cast<size_t>(found - vocab->begin()));
+    }
+    return {};
+  }
+  Status t5() {
+    made.normalizer = table;
+    unknownAt(2);
+    around({text, {"eos_token", "</s>"}},
+           {text, {"eos_token", "</s>"}, text, {"eos_token", "</s>"}});
+    setBlanks("always", true);
+    return {};
+  }
+  Status albert() {
+    Json steps =
+        Json::array({replaceJson("String", "``", "\""), replaceJson("String", "''", "\"")});
+    if (!HEDDLE_TRY(flag("keep_accents", false)))
+      steps.insert(steps.end(), {step("NFKD"), step("StripAccents")});
+    if (HEDDLE_TRY(flag("do_lower_case", true)))
+      steps.push_back(step("Lowercase"));
+    if (!table.is_null())
+      steps.push_back(table);
+    made.normalizer = sequenceOf("normalizers", std::move(steps));
+    unknownAt(1);
+    if (tokenizer.value("post_processor", Json()).is_null())
+      aroundOfBert({"cls_token", "[CLS]"}, {"sep_token", "[SEP]"});
+    return wordsAndBlanks();
+  }
+  /// The class drops the table of characters, which Heddle keeps.
+  Status debertaV2() {
+    Json steps = Json::array(), cuts = Json::array();
+    if (HEDDLE_TRY(flag("do_lower_case", false)))
+      steps.push_back(step("Lowercase"));
+    steps.insert(steps.end(),
+                 {replaceJson("Regex", R"(\s{2,}|[\n\r\t])", " "), step("NFC"),
+                  Json{{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}}});
+    made.losesTable = !table.is_null();
+    if (!made.losesTable)
+      made.normalizer = sequenceOf("normalizers", std::move(steps));
+    if (HEDDLE_TRY(flag("split_by_punct", false)))
+      cuts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
+    const char *scheme = HEDDLE_TRY(prefixes()) ? "always" : "first";
+    cuts.push_back(metaspace(scheme));
+    made.preTokenizer = sequenceOf("pretokenizers", std::move(cuts));
+    made.decoder = metaspace(scheme);
+    const Json unknown = Json::array({token("unk_token", "[UNK]"), 0.0});
+    const size_t usual = static_cast<size_t>(HEDDLE_TRY(field.numberOr("unk_id", 1, 0, INT32_MAX)));
+    const Json &model = tokenizer["model"];
+    if (auto vocab = model.find("vocab"); vocab != model.end()) {
+      const auto found = std::ranges::find(*vocab, unknown);
+      unknownAt(found == vocab->end() ? usual : static_cast<size_t>(found - vocab->begin()));
+    }
+    aroundOfBert({"cls_token", "[CLS]", 0, 0}, {"sep_token", "[SEP]", 0, 0});
+    return {};
+  }
+  /// The class drops the table of characters, which Heddle keeps.
+  Status mbart() {
+    made.losesTable = !table.is_null();
+    if (!made.losesTable)
+      made.normalizer = Json();
+    unknownAt(3);
+    setBlanks("always", true);
+    return {};
+  }
+  Status mbart50() {
+    made.normalizer = withoutRuns();
+    unknownAt(3);
+    setBlanks("always", false);
+    return {};
+  }
+  Status nllb() {
+    made.normalizer = table.is_null() ? Json() : withoutRuns();
+    setBlanks("always", false);
+    return {};
+  }
+  Status pegasus() {
+    made.normalizer = table.is_null()
+                          ? sequenceOf("normalizers", {replaceJson("Regex", "\n", " "), runs()})
+                          : withoutRuns();
+    around({text, {"eos_token", "</s>"}}, {text, text, {"eos_token", "</s>"}});
+    setBlanks("always", false);
+    return {};
+  }
+  Status cohere() {
+    made.normalizer = step("NFC");
+    made.preTokenizer =
+        sequenceOf("pretokenizers",
+                   {Json{{"type", "Digits"}, {"individual_digits", true}},
+                    byteLevelJson(HEDDLE_TRY(field.flagAt("add_prefix_space", false)), true)});
+    made.decoder = step("ByteLevel");
+    byteModel("");
+    return {};
+  }
+  Status whisper() {
+    made.normalizer = Json();
+    made.preTokenizer = byteLevelJson(HEDDLE_TRY(field.flagAt("add_prefix_space", false)), true);
+    made.decoder = step("ByteLevel");
+    byteModel("");
+    return {};
+  }
+
+  /// A class that reads another vocabulary than one of SentencePiece.
+  Status vocabularyClass(const TokenizerClass &type) {
+    const ClassSteps steps = HEDDLE_TRY(classSteps(type, settings));
+    made.normalizer = steps.normalizer;
+    made.preTokenizer = steps.preTokenizer;
+    made.decoder = steps.decoder;
+    if (usesWordPiece(type))
+      made.model = {{"continuing_subword_prefix", "##"}, {"max_input_chars_per_word", 100}};
+    else
+      byteModel(nameOf(type) == "CLIPTokenizer" ? "</w>" : "");
+    if (steps.unknown && !settings.isNull("unk_token"))
+      made.model.emplace_back("unk_token", token("unk_token", steps.unknown));
+    switch (steps.around) {
+    case Around::Bert:
+      aroundOfBert({"cls_token", steps.first, 0, 2}, {"sep_token", steps.last, 0, 3});
+      break;
+    case Around::Roberta:
+      HEDDLE_TRY(aroundOfRoberta(steps));
+      break;
+    case Around::Asked:
+      if (nameOf(type) == "GPTNeoXTokenizer")
+        made.postProcessor = Json();
+      break;
+    }
+    return {};
+  }
+
+  ClassComponents take() { return std::move(made); }
+
+private:
+  std::string token(const char *key, const char *usual) const {
+    return settings.specialText(key, usual);
+  }
+
+  /// A key for which null is false.
+  Expected<bool> flag(const char *key, bool otherwise) const {
+    if (settings.isNull(key))
+      return false;
+    return field.flagAt(key, otherwise);
+  }
+  Expected<bool> prefixes() const { return flag("add_prefix_space", true); }
+
+  static Json fallbackDecoder(bool strips) {
+    Json steps =
+        Json::array({replaceJson("String", mark, " "), step("ByteFallback"), step("Fuse")});
+    if (strips)
+      steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+    return sequenceOf("decoders", std::move(steps));
+  }
+
+  /// A vocabulary with a piece for each byte needs no unknown token.
+  void fallbackModel(Json unknown) {
+    made.model = {{"dropout", nullptr},
+                  {"continuing_subword_prefix", nullptr},
+                  {"end_of_word_suffix", nullptr},
+                  {"fuse_unk", true},
+                  {"byte_fallback", true},
+                  {"ignore_merges", false}};
+    if (!idOf("<0x00>").is_number())
+      made.model.emplace_back("unk_token", std::move(unknown));
+  }
+  void byteModel(const char *ending) {
+    made.model = {{"dropout", nullptr},           {"continuing_subword_prefix", ""},
+                  {"end_of_word_suffix", ending}, {"fuse_unk", false},
+                  {"byte_fallback", false},       {"ignore_merges", false}};
+    if (!*ending)
+      made.model.emplace_back("unk_token", nullptr);
+  }
+  void unknownAt(size_t id) {
+    const Json &model = tokenizer["model"];
+    if (auto vocab = model.find("vocab"); vocab != model.end() && id < vocab->size())
+      made.model = {{"unk_id", id}};
+  }
+
+  static Json runs() { return replaceJson("Regex", " {2,}", " "); }
+  Json withoutRuns() const {
+    return table.is_null() ? runs() : sequenceOf("normalizers", {table, runs()});
+  }
+
+  void setBlanks(const char *scheme, bool splitsWords) {
+    made.preTokenizer =
+        splitsWords ? sequenceOf("pretokenizers", {step("WhitespaceSplit"), metaspace(scheme)})
+                    : metaspace(scheme);
+    made.decoder = metaspace(scheme);
+  }
+  Status wordsAndBlanks() {
+    setBlanks(HEDDLE_TRY(prefixes()) ? "always" : "never", true);
+    return {};
+  }
+
+  void aroundOfBert(const Item &start, const Item &end) {
+    Item last = end, second = text;
+    last.type = second.type = 1;
+    around({start, text, end}, {start, text, end, second, last});
+  }
+
+  Status aroundOfRoberta(const ClassSteps &steps) {
+    const std::string start = token(steps.startKey, steps.first),
+                      end = token(steps.endKey, steps.last);
+    const Json startId = idOf(start), endId = idOf(end);
+    if (!startId.is_number() || !endId.is_number() || settings.isNull(steps.startKey) ||
+        settings.isNull(steps.endKey))
+      return {};
+    const bool trims = steps.trims && HEDDLE_TRY(field.flagAt("trim_offsets", true)),
+               prefix = steps.trims && HEDDLE_TRY(field.flagAt("add_prefix_space", false));
+    made.postProcessor = Json{{"type", "RobertaProcessing"},
+                              {"sep", Json::array({end, endId})},
+                              {"cls", Json::array({start, startId})},
+                              {"trim_offsets", trims},
+                              {"add_prefix_space", prefix}};
+    return {};
+  }
+
+  /// A token that no file has leaves the post-processor of tokenizer.json in place.
+  void around(const std::vector<Item> &single, const std::vector<Item> &pair) {
+    Json ids = Json::object();
+    bool isWhole = true;
+    auto pieces = [&](const std::vector<Item> &items) {
+      Json list = Json::array();
+      const char *sequence = "A";
+      for (const Item &item : items) {
+        if (!item.key) {
+          list.push_back({{"Sequence", {{"id", sequence}, {"type_id", item.type}}}});
+          sequence = "B";
+          continue;
+        }
+        const bool isNull = settings.isNull(item.key);
+        const std::string content = isNull ? "None" : token(item.key, item.usual);
+        const Json id = isNull ? Json(item.ofNull) : idOf(content);
+        isWhole &= id.is_number() && id >= 0;
+        ids[content] = {{"id", content}, {"ids", Json::array({id})}, {"tokens", {content}}};
+        list.push_back({{"SpecialToken", {{"id", content}, {"type_id", item.type}}}});
+      }
+      return list;
+    };
+    Json one = pieces(single), two = pieces(pair);
+    if (isWhole)
+      made.postProcessor = Json{{"type", "TemplateProcessing"},
+                                {"single", std::move(one)},
+                                {"pair", std::move(two)},
+                                {"special_tokens", std::move(ids)}};
+  }
+
+  Json idOf(const std::string &content) const {
+    if (auto added = tokenizer.find("added_tokens"); added != tokenizer.end())
+      for (const Json &one : *added)
+        if (const std::string *known = tokenText(one); known && *known == content)
+          return one.value("id", Json());
+    const Json &model = tokenizer["model"];
+    const auto vocab = model.find("vocab");
+    if (vocab == model.end())
+      return Json();
+    if (vocab->is_object())
+      return vocab->value(content, Json());
+    for (size_t id = 0; id < vocab->size(); ++id)
+      if (const Json &piece = (*vocab)[id];
+          piece.is_array() && !piece.empty() && piece[0] == content)
+        return id;
+    return Json();
+  }
+
+  const TokenizerSettings &settings;
+  const JsonField field;
+  const Json &tokenizer;
+  const Json table;
+  ClassComponents made;
+};
+
+struct PieceMaker {
+  std::string_view name, model;
+  Status (Maker::*make)();
+};
+constexpr PieceMaker pieceMakers[] = {
+    {"LlamaTokenizer", "BPE", &Maker::llama},
+    {"CodeLlamaTokenizer", "BPE", &Maker::codeLlama},
+    {"GemmaTokenizer", "BPE", &Maker::gemma},
+    {"XLMRobertaTokenizer", "Unigram", &Maker::xlmRoberta},
+    {"CamembertTokenizer", "Unigram", &Maker::camembert},
+    {"T5Tokenizer", "Unigram", &Maker::t5},
+    {"AlbertTokenizer", "Unigram", &Maker::albert},
+    {"DebertaV2Tokenizer", "Unigram", &Maker::debertaV2},
+    {"MBartTokenizer", "Unigram", &Maker::mbart},
+    {"MBart50Tokenizer", "Unigram", &Maker::mbart50},
+    {"NllbTokenizer", "BPE", &Maker::nllb},
+    {"PegasusTokenizer", "Unigram", &Maker::pegasus},
+    {"CohereTokenizer", "BPE", &Maker::cohere},
+    {"WhisperTokenizer", "BPE", &Maker::whisper},
+};
+
+} // namespace
+
+Expected<ClassComponents> componentsOf(const std::string &name, const TokenizerSettings &settings,
+                                       const Json &tokenizer) {
+  const Json model = tokenizer["model"].value("type", Json());
+  Maker maker(settings, tokenizer);
+  std::string_view expected;
+  if (const TokenizerClass *type = tokenizerClassOf(name)) {
+    if (name == "BertJapaneseTokenizer") // written in Python
+      return maker.take();
+    expected = usesWordPiece(*type) ? "WordPiece" : "BPE";
+    if (model.is_null() || model == expected)
+      HEDDLE_TRY(maker.vocabularyClass(*type));
+  } else if (const auto *piece = std::ranges::find(pieceMakers, name, &PieceMaker::name);
+             piece != std::end(pieceMakers)) {
+    expected = piece->model;
+    if (model.is_null() || model == expected)
+      HEDDLE_TRY((maker.*piece->make)());
+  }
+  ClassComponents made = maker.take();
+  if (!expected.empty() && !model.is_null() && model != expected)
+    made.otherModel = expected;
+  return made;
+}
+
+} // namespace heddle::tokenizers

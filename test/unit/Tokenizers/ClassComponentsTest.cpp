@@ -1,0 +1,191 @@
+//===- ClassComponentsTest.cpp - Classes over tokenizer.json ---*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Components that a class of Transformers 5 makes itself. The ids are those of 5.24.
+#include "OldFolder.h"
+
+using namespace heddle;
+using namespace heddle::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+
+class ComponentFolder : public OldFolder {
+protected:
+  Tokenizer open() {
+    warnings.clear();
+    auto tokenizer = openTokenizer(folder.string(), &warnings);
+    EXPECT_TRUE(tokenizer) << tokenizer.error().message;
+    return *tokenizer;
+  }
+  std::vector<int32_t> ids(std::string_view text) { return idsOf(open(), text); }
+  void settings(std::string_view text) { write("tokenizer_config.json", text); }
+  void modelType(const std::string &type) {
+    write("config.json", R"({"model_type": ")" + type + "\"}");
+  }
+  std::vector<std::string> warnings;
+};
+
+/// Llama 2: a is 3, the blank 4, a blank and an a 5, <0x41> 6.
+constexpr const char *llama = R"({
+  "added_tokens": [{"id": 1, "content": "<s>", "special": true, "normalized": false},
+                   {"id": 2, "content": "</s>", "special": true, "normalized": false}],
+  "normalizer": {"type": "Sequence", "normalizers": [
+    {"type": "Prepend", "prepend": "▁"},
+    {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+  "pre_tokenizer": null,
+  "post_processor": {"type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
+  "decoder": {"type": "Sequence", "decoders": [
+    {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"},
+    {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+  "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true,
+            "vocab": {"<unk>": 0, "<s>": 1, "</s>": 2, "a": 3, "▁": 4, "▁a": 5, "<0x00>": 6},
+            "merges": ["▁ a"]}})";
+
+/// A class without `legacy` writes a blank before the first word only.
+TEST_F(ComponentFolder, LlamaWritesItsBlank) {
+  write("tokenizer.json", llama);
+  modelType("llama");
+  settings(R"({"tokenizer_class": "LlamaTokenizer", "legacy": false})");
+  EXPECT_THAT(ids("a"), ElementsAre(1, 5));
+  EXPECT_THAT(ids("<s>a</s>a a"), ElementsAre(1, 1, 3, 2, 3, 5)); // 4.57: 1, 1, 5, 2, 5, 5
+  EXPECT_THAT(ids("</s> a"), ElementsAre(1, 2, 5));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("tokenizer_class: LlamaTokenizer of Transformers 5 "
+                                              "makes normalizer and pre_tokenizer itself")));
+  settings(R"({"tokenizer_class": "LlamaTokenizerFast"})");
+  EXPECT_THAT(ids("</s>a"), ElementsAre(1, 2, 3));
+  settings(R"({"tokenizer_class": "LlamaTokenizer", "legacy": true})");
+  EXPECT_THAT(ids("</s>a"), ElementsAre(1, 2, 5));
+  EXPECT_THAT(ids(" a"), ElementsAre(1, 5)); // 4.57: 1, 4, 5
+  settings(R"({"tokenizer_class": "LlamaTokenizer", "add_prefix_space": false})");
+  EXPECT_THAT(ids("a a"), ElementsAre(1, 3, 5));
+  EXPECT_EQ(*open().decode(std::vector<int32_t>{5}), " a");
+}
+
+/// Types of models whose folders take every component from the file.
+TEST_F(ComponentFolder, TheTypeOfTheModelChooses) {
+  write("tokenizer.json", llama);
+  for (const char *type : {"mistral", "phi3"}) {
+    modelType(type);
+    settings(
+        R"({"tokenizer_class": "LlamaTokenizer", "legacy": false, "add_prefix_space": false})");
+    EXPECT_THAT(ids("</s>a"), ElementsAre(1, 2, 5)) << type;
+    EXPECT_THAT(warnings, IsEmpty());
+  }
+  modelType("llama");
+  settings("{}");
+  EXPECT_THAT(ids("</s>a"), ElementsAre(1, 2, 5));
+  settings(R"({"tokenizer_class": "PreTrainedTokenizerFast", "legacy": false})");
+  EXPECT_THAT(ids("</s>a"), ElementsAre(1, 2, 5));
+  settings(R"({"tokenizer_class": "BertTokenizer"})");
+  EXPECT_THAT(ids("</s>a"), ElementsAre(1, 2, 5));
+  EXPECT_THAT(warnings,
+              ElementsAre(HasSubstr("tokenizer_class: expected a class with a model of the type "
+                                    "'BPE', found BertTokenizer, whose model is WordPiece")));
+}
+
+/// A file that says what the class makes, in other words, gives no warning.
+TEST_F(ComponentFolder, DefaultsAreNoDifference) {
+  std::string file = llama;
+  const size_t begin = file.find(R"("normalizer")"), end = file.find(R"("post_processor")");
+  file.replace(begin, end - begin, R"("normalizer": null, "pre_tokenizer": {"type": "Sequence",
+    "pretokenizers": [{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first",
+                       "split": false, "str_rep": "▁"}]}, )");
+  write("tokenizer.json", file);
+  settings(R"({"tokenizer_class": "LlamaTokenizer"})");
+  EXPECT_THAT(ids("a</s>a"), ElementsAre(1, 5, 2, 3));
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
+/// T5 and XLM-R put their own eos_token and bos_token around a text, whatever the file says.
+constexpr const char *pieces = R"({
+  "added_tokens": [{"id": 4, "content": "<e>", "special": true, "normalized": false}],
+  "normalizer": null,
+  "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"},
+    {"type": "Metaspace", "replacement": "▁", "add_prefix_space": true}]},
+  "post_processor": {"type": "TemplateProcessing",
+    "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}},
+             {"Sequence": {"id": "B", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+    "special_tokens": {"</s>": {"id": "</s>", "ids": [2], "tokens": ["</s>"]}}},
+  "decoder": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": true},
+  "model": {"type": "Unigram", "unk_id": 3,
+            "vocab": [["<s>", 0], ["<pad>", 0], ["</s>", 0], ["<unk>", 0], ["<e>", 0],
+                      ["▁", -2], ["a", -3], ["▁a", -2]]}})";
+
+TEST_F(ComponentFolder, TokensAroundOfPieces) {
+  write("tokenizer.json", pieces);
+  settings(R"({"tokenizer_class": "T5Tokenizer", "eos_token": "</s>"})");
+  EXPECT_THAT(ids("a"), ElementsAre(7, 2));
+  settings(R"({"tokenizer_class": "T5Tokenizer", "eos_token": "<e>"})");
+  EXPECT_THAT(ids("a"), ElementsAre(7, 4));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("makes post_processor and model.unk_id itself")));
+  settings(R"({"tokenizer_class": "XLMRobertaTokenizer", "bos_token": "<e>"})");
+  EXPECT_THAT(ids("a"), ElementsAre(4, 7, 2));
+  settings(R"({"tokenizer_class": "XLMRobertaTokenizer", "add_prefix_space": null})");
+  EXPECT_THAT(ids("a a"), ElementsAre(0, 6, 6, 2));
+}
+
+/// A table of characters that a class of Transformers 5 loses is kept, which a warning says.
+TEST_F(ComponentFolder, TablesAreKept) {
+  std::string file = pieces;
+  const std::string none = R"("normalizer": null)";
+  file.replace(file.find(none), none.size(),
+               R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAAAA=="})");
+  write("tokenizer.json", file);
+  settings(R"({"tokenizer_class": "MBartTokenizer"})");
+  open();
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("MBartTokenizer of Transformers 5 loses the table")));
+}
+
+TEST_F(ComponentFolder, TokensAroundOfClip) {
+  write("tokenizer.json", R"({"added_tokens": [], "model": {"type": "BPE",
+      "end_of_word_suffix": "</w>", "unk_token": "<e>",
+      "vocab": {"<s>": 0, "<e>": 1, "a": 2, "a</w>": 3, "</s>": 4}, "merges": []},
+    "post_processor": {"type": "RobertaProcessing", "sep": ["<e>", 1], "cls": ["<s>", 0],
+                       "trim_offsets": false, "add_prefix_space": false}})");
+  settings(R"({"tokenizer_class": "CLIPTokenizer", "bos_token": "<s>", "eos_token": "</s>",
+               "unk_token": "<e>"})");
+  EXPECT_THAT(ids("A"), ElementsAre(0, 3, 4));
+}
+
+/// The unknown token of BERT, and the length of its words.
+TEST_F(ComponentFolder, UnknownTokenOfBert) {
+  write("tokenizer.json", R"({"model": {"type": "WordPiece", "unk_token": "[UNK]",
+    "max_input_chars_per_word": 2, "vocab": {"[UNK]": 0, "[E]": 1, "mill": 2}}})");
+  settings(R"({"tokenizer_class": "BertTokenizer", "unk_token": "[E]"})");
+  EXPECT_THAT(ids("mill wheel"), ElementsAre(2, 1));
+}
+
+/// Qwen2's class takes the flags from its special tokens.
+TEST_F(ComponentFolder, FlagsOfQwen) {
+  write("tokenizer.json", R"({"added_tokens": [{"id": 2, "content": "<p>", "special": true,
+      "lstrip": true, "rstrip": true, "normalized": false}],
+    "model": {"type": "BPE", "vocab": {"a": 0, "Ġ": 1, "<p>": 2}, "merges": []}})");
+  settings(R"({"tokenizer_class": "Qwen2Tokenizer", "pad_token": "<p>"})");
+  EXPECT_THAT(ids("a <p> a"), ElementsAre(0, 1, 2, 1, 0));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("makes added_tokens, ")));
+  settings(R"({"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "<p>"})");
+  EXPECT_THAT(ids("a<p> a").size(), 3);
+}
+
+/// additional_special_tokens is not read next to a list extra_special_tokens.
+TEST_F(ComponentFolder, OneListOfTokens) {
+  write("tokenizer.json", R"({"pre_tokenizer": {"type": "WhitespaceSplit"},
+    "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}})");
+  settings(R"({"additional_special_tokens": ["<x>"], "extra_special_tokens": ["<y>"]})");
+  EXPECT_THAT(ids("a<x>"), ElementsAre(0));
+  EXPECT_THAT(ids("a<y>"), ElementsAre(1, 2));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("additional_special_tokens: expected no list")));
+  settings(R"({"additional_special_tokens": ["<x>"], "extra_special_tokens": {}})");
+  EXPECT_THAT(ids("a<x>"), ElementsAre(1, 2));
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
+} // namespace
