@@ -362,18 +362,4 @@ LogicalResult GpuAttention::emitLoop() {
   return emitted;
 }
 
-//===- In the emitter -----------------------------------------------------===//
-
-GpuEmitter::~GpuEmitter() = default;
-
-LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
-  if (teams.isShared(op))
-    return teams.emitLoop(op);
-  return attention && attention->isLoop(op) ? attention->emitLoop() : BodyEmitter::emitFor(op);
-}
-
-bool GpuEmitter::carriesItself(Value value) const { return attention && attention->holds(value); }
-LogicalResult GpuEmitter::carry(Value value) { return attention->carry(value); }
-void GpuEmitter::carried(Value value) { attention->carried(value); }
-
 } // namespace heddle

@@ -51,8 +51,7 @@ static bool loadsElements(Operation &op) {
 bool GpuElements::takesPredicate(MaskOp op) const {
   constexpr int64_t longFormula = 24;
   Fragment shape = e.shapeOf(op.getType());
-  if (e.at.byElement || e.placement.isStrided() || e.placement.isMatrixAttention() ||
-      shape.vectors * kLanes > kWordBits)
+  if (e.at.byElement || !e.mapping->loopsOverElements() || shape.vectors * kLanes > kWordBits)
     return false;
   int64_t formula = 0;
   bool loads = false;
@@ -68,16 +67,16 @@ bool GpuElements::takesPredicate(MaskOp op) const {
 }
 
 bool GpuElements::takes(Operation &op) const {
-  if (e.at.byElement || e.placement.isStrided() || e.placement.isMatrixAttention() ||
-      !loadsElements(op) || !holds(op.getResult(0)))
+  if (e.at.byElement || !e.mapping->loopsOverElements() || !loadsElements(op) ||
+      !holds(op.getResult(0)))
     return false;
   Fragment shape = e.shapeOf(tileOf(op));
   return shape.size() * (shape.vectors ? kLanes : 1) > kLanes;
 }
 
 bool GpuElements::serves(Operation &op) const {
-  if (e.at.byElement || e.placement.isStrided() || e.placement.isMatrixAttention() ||
-      op.use_empty() || !holds(op.getResult(0)))
+  if (e.at.byElement || !e.mapping->loopsOverElements() || op.use_empty() ||
+      !holds(op.getResult(0)))
     return false;
   if (auto found = serving.find(&op); found != serving.end())
     return found->second;

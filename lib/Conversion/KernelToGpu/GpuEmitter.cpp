@@ -6,7 +6,7 @@
 // its parts, and memory. Buffers are arrays of vec4; element addresses are
 // divided by four where all of them are multiples of four.
 #include "GpuEmitter.h"
-#include "GpuAttention.h"
+#include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -20,69 +20,24 @@ namespace heddle {
 GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
                        GpuPlacement placement)
     : BodyEmitter(builder, builder.getI32Type(), /*width=*/4), target(target), placement(placement),
-      entry(builder, func, target), func(func) {
+      entry(builder, func, target), mapping(GpuMapping::create(*this)), func(func) {
   loc = func.getLoc();
   at.rows = placement.rows;
 }
 
-/// Consecutive columns of one invocation: the fewest vec4s with which the invocations cover all
-/// columns once.
-static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
-  int64_t columns = 4;
-  while (columns < tileColumns && (tileColumns % columns != 0 || tileColumns / columns > tx))
-    columns += 4;
-  return columns;
-}
-
-int64_t GpuEmitter::activeColumns(int64_t tileColumns) const {
-  const bool all = placement.isStrided() || placement.isMatrixAttention();
-  return all ? placement.tx : tileColumns / blockOfColumns(tileColumns, placement.tx);
-}
+GpuEmitter::~GpuEmitter() = default;
 
 int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
   if (at.byElement)
     return 1;
-  if (at.vectors)
-    return at.vectors;
-  if (placement.isMatrixAttention())
-    return tileColumns / (width * placement.tx);
-  if (!placement.isStrided())
-    return blockOfColumns(tileColumns, placement.tx) / width;
-  // Loads of long rows that teams share overlap. Short ones are read in a few steps anyway, and fewer
-  // registers let more rows run at a time.
-  constexpr int64_t shortRow = 1024, longRow = 2048;
-  int64_t vectors = placement.tx == 4        ? 4
-                    : tileColumns < shortRow ? 2
-                    : tileColumns < longRow  ? 4
-                                             : 8;
-  while (vectors > 1 && tileColumns % (vectors * width * placement.tx) != 0)
-    vectors /= 2;
-  return vectors;
-}
-
-int64_t GpuEmitter::vectorColumn(int64_t j, int64_t) const {
-  const int64_t number = at.firstVector + j;
-  if (placement.isMatrixAttention())
-    return number / 2 * 2 * width * placement.tx + number % 2 * width;
-  return placement.isStrided() ? j * width * placement.tx : number * width;
-}
-
-/// Invocations without columns of their own repeat the last ones, but do not store.
-Value GpuEmitter::columnBase(int64_t tileColumns) {
-  if (placement.isStrided())
-    return add(at.runColumn, mul(tx, width));
-  if (placement.isMatrixAttention())
-    return mul(tx, 2 * width);
-  int64_t active = activeColumns(tileColumns);
-  Value place = active < placement.tx ? minimum(tx, constant(active - 1)) : tx;
-  return add(mul(place, blockOfColumns(tileColumns, placement.tx)), at.elementColumn);
+  return at.vectors ? at.vectors : mapping->vectorsOf(tileColumns);
 }
 
 bool GpuEmitter::isWide(RankedTensorType type) const {
-  return placement.isStrided() && type.getDimSize(1) > 1;
+  return !mapping->holdsTiles() && type.getDimSize(1) > 1;
 }
 
-/// Strided bodies keep no wide tiles: a column loop computes what it needs at its columns.
+/// Where registers hold no wide tiles, a loop over columns computes what it needs.
 bool GpuEmitter::recomputes(Operation &op) const {
   if (op.getNumResults() != 1 || op.getNumRegions())
     return false;
@@ -100,19 +55,6 @@ FailureOr<kernel::Fragment> GpuEmitter::materialize(Value tile) {
   return BodyEmitter::materialize(tile);
 }
 
-Value GpuEmitter::owns(RankedTensorType tile) {
-  Value condition;
-  auto require = [&](Value next) {
-    condition = condition ? arith::AndIOp::create(builder, loc, condition, next).getResult() : next;
-  };
-  int64_t active = tile.getDimSize(1) == 1 ? 1 : activeColumns(tile.getDimSize(1));
-  if (active < placement.tx)
-    require(compare(arith::CmpIPredicate::slt, tx, constant(active)));
-  if (tile.getDimSize(0) == 1 && placement.ty > 1)
-    require(compare(arith::CmpIPredicate::eq, ty, constant(0)));
-  return condition;
-}
-
 //===- The kernel around its body ----------------------------------------===//
 
 void GpuEmitter::bindArguments() {
@@ -127,17 +69,17 @@ void GpuEmitter::bindArguments() {
   }
   for (int64_t axis = 0; axis < func.getNumAxes(); ++axis)
     scalars[func.getGridIndex(axis)] = mul(entry.gridPoint(axis), func.getGridTiles()[axis]);
-  placeInvocation();
-  at.firstRow = placement.teams > 1 ? Value() : mul(ty, placement.rows);
+  mapping->placeInvocation();
+  at.firstRow = mapping->firstRow();
 }
 
 LogicalResult GpuEmitter::run() {
   builder.setInsertionPoint(func);
-  if (LogicalResult begun = entry.begin(placement.invocations(), readsApart()); failed(begun))
+  if (LogicalResult begun = entry.begin(placement.invocations(), mapping->readsApart());
+      failed(begun))
     return begun;
   bindArguments();
-  if (placement.isMatrixAttention())
-    attention = std::make_unique<GpuAttention>(*this, func);
+  mapping->begin(func);
   LogicalResult body = func.hasParts() ? emitParts() : emitBlock(func.getBody().front());
   return failed(body) ? body : entry.finish();
 }
@@ -177,8 +119,8 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
   }
   if (std::optional<LogicalResult> emitted = emitScores(op))
     return *emitted;
-  if (attention && attention->takes(op))
-    return attention->emitElementwise(op);
+  if (mapping->takes(op))
+    return mapping->emitElementwise(op);
   return BodyEmitter::emitOp(op);
 }
 

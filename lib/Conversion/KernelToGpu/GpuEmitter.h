@@ -2,13 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BodyEmitter for Vulkan. A workgroup of ty x tx invocations computes one tile;
-// an invocation has `rows` rows and some columns of it:
-//
-//   blocked   bodies with a contraction: consecutive columns, tiles in registers
-//   strided   other bodies: every tx-th group of four columns. Column loops go over
-//             wider tiles and recompute what they need (loads hit the cache). With
-//             tx = 4 an invocation owns four of the sixteen lanes of a row reduction
+// BodyEmitter for Vulkan. A workgroup of ty x tx invocations computes one tile. A mapping
+// (Mappings/GpuMapping.h) decides which rows and columns each invocation has and emits the ops that
+// depend on this; all other ops are the same for every mapping.
 //
 // bf16 and f16 are stored two in a word. Registers hold them as f32; the low half
 // of a bf16 is zero. i8 codes are stored four in a word; registers hold each as an
@@ -20,8 +16,8 @@
 #include "GpuElements.h"
 #include "GpuKernel.h"
 #include "GpuRuns.h"
-#include "GpuTeams.h"
 #include "GpuWorkgroup.h"
+#include "Mappings/GpuMapping.h"
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -43,14 +39,10 @@ struct GpuPlacement {
   int64_t mostColumns = 0;   ///< of such products in the kernel
   int64_t stagedColumns = 0; ///< of those that are staged together
   int64_t subgroup = 0;      ///< invocations
-  /// Teams of ty x tx invocations, each of which has a chunk of keys of the one row (GpuTeams.h).
-  int64_t teams = 1;
+  /// Groups of ty x tx invocations, each of which takes chunks of keys of one row (SplitKeys.cpp).
+  int64_t groups = 1;
 
-  bool isStrided() const { return mapping == kernel::Mapping::Strided; }
-  /// Whether both products of attention go through matrix units; two invocations have a row, whose columns
-  /// they take by turns of eight (GpuAttention.h).
-  bool isMatrixAttention() const { return mapping == kernel::Mapping::MatrixAttention; }
-  int64_t invocations() const { return teams * ty * tx; }
+  int64_t invocations() const { return groups * ty * tx; }
 };
 
 /// The placement that the kernel's plan and tiles ask for.
@@ -68,8 +60,6 @@ struct GpuContext {
   int64_t vectors = 0, firstVector = 0;
 };
 
-class GpuAttention;
-
 /// Emits one kernel for one invocation. Parts of the class are in the files named below.
 class GpuEmitter : public kernel::BodyEmitter {
 public:
@@ -86,12 +76,10 @@ public:
   int64_t fragmentRows() const override { return at.rows; }
   int64_t fragmentVectors(int64_t tileColumns) const override;
   mlir::Value rowBase() override { return at.firstRow; }
-  mlir::Value columnBase(int64_t tileColumns) override;
-  int64_t vectorColumn(int64_t j, int64_t tileColumns) const override;
-  /// The row of staged tiles that is this invocation's first: its own, or its team's.
-  mlir::Value stagedRow() { return placement.teams > 1 ? team : rowBase(); }
-  /// Whether this invocation, of its team, stores its part of a tile; null: every one does.
-  mlir::Value owns(mlir::RankedTensorType tile);
+  mlir::Value columnBase(int64_t tileColumns) override { return mapping->firstColumn(tileColumns); }
+  int64_t vectorColumn(int64_t j, int64_t) const override {
+    return mapping->columnOf(at.firstVector + j);
+  }
 
   // Memory.
   mlir::Value loadVector(const kernel::BoundView &view, kernel::Address place) override;
@@ -145,10 +133,6 @@ public:
   /// By row of the fragment, whether the window holds the table's row that it gathers; empty: the
   /// kernel gathers from no window.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> rowsInWindow();
-  /// Whether an invocation has whole rows, and nothing is exchanged.
-  bool ownsRows() const { return placement.mapping == kernel::Mapping::OwnRows; }
-  /// Whether memory that is only read has a variable of its own (GpuKernel::begin).
-  bool readsApart() const { return ownsRows() || placement.teams > 1; }
   /// Of x where it is not below a constant, else the constant: that, where one invocation has all x
   /// of a row, for which a branch pays. Unlike a maximum it keeps NaN.
   std::optional<float> floorOf(mlir::Operation &op) const;
@@ -160,19 +144,19 @@ public:
   GpuKernel entry;
   mlir::Value tx, ty; ///< this invocation over columns and rows
   mlir::Value number; ///< in the workgroup
-  mlir::Value team;   ///< number of its team; null: there are none
   mlir::Value subgroup,
       lane; ///< where products go through matrix units: its subgroup, and its place there
   GpuContext at;
   GpuWorkgroup workgroup{*this};
   GpuElements elements{*this};
   GpuRuns runs{*this};
-  GpuTeams teams{*this};
-  std::unique_ptr<GpuAttention> attention; ///< null: its products do not go through matrix units
+  const std::unique_ptr<GpuMapping> mapping;
   using BodyEmitter::dependsOn;
   using BodyEmitter::fragments;
   /// Emits a loop op by op.
   mlir::LogicalResult emitLoop(mlir::scf::ForOp op) { return BodyEmitter::emitFor(op); }
+  /// Reduces what this invocation holds of a tile's rows, without the other invocations.
+  mlir::LogicalResult reduceFragment(kernel::ReduceOp op) { return BodyEmitter::emitReduce(op); }
   /// Emits ops in order, after the scalars that they read are bound.
   mlir::LogicalResult emitAll(llvm::ArrayRef<mlir::Operation *> ops) { return emitOps(ops); }
   void bindScalar(mlir::Value scalar, mlir::Value value) { scalars[scalar] = value; }
@@ -181,19 +165,23 @@ public:
                                  llvm::SmallVectorImpl<mlir::Value> &chosen) override;
 
 private:
-  mlir::LogicalResult emitContract(kernel::ContractOp op) override; ///< GpuProduct.cpp
-  mlir::LogicalResult emitStore(kernel::StoreOp op) override;       ///< GpuStore.cpp
-  mlir::LogicalResult emitReduce(kernel::ReduceOp op) override;     ///< GpuReduce.cpp
+  mlir::LogicalResult emitContract(kernel::ContractOp op) override {
+    return mapping->emitProduct(op);
+  }
+  mlir::LogicalResult emitReduce(kernel::ReduceOp op) override { return mapping->emitReduce(op); }
+  mlir::LogicalResult emitStore(kernel::StoreOp op) override; ///< GpuStore.cpp
   std::pair<mlir::Value, mlir::Value> gatherableRows(const kernel::BoundView &table) override;
-  mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> run) override;
+  mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> run) override {
+    return mapping->emitColumnLoop(run);
+  }
   mlir::LogicalResult emitPredicate(kernel::MaskOp op,
                                     llvm::SmallVectorImpl<mlir::Value> &truth) override;
   mlir::LogicalResult emitLookup(kernel::LookupOp op) override;
   mlir::LogicalResult emitLoad(kernel::LoadOp op) override;
-  mlir::LogicalResult emitFor(mlir::scf::ForOp op) override;
-  bool carriesItself(mlir::Value value) const override;
-  mlir::LogicalResult carry(mlir::Value value) override;
-  void carried(mlir::Value value) override;
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op) override { return mapping->emitLoop(op); }
+  bool carriesItself(mlir::Value value) const override { return mapping->carriesItself(value); }
+  mlir::LogicalResult carry(mlir::Value value) override { return mapping->carry(value); }
+  void carried(mlir::Value value) override { mapping->carried(value); }
   bool isWide(mlir::RankedTensorType type) const override;
   bool inColumnLoop() const override { return static_cast<bool>(at.runColumn); }
   mlir::FailureOr<size_t> emitTogether(llvm::ArrayRef<mlir::Operation *> ops) override {
@@ -205,7 +193,6 @@ private:
     return element.isInteger() ? mlir::Type(builder.getI32Type()) : builder.getF32Type();
   }
 
-  mlir::Value scaleWeight(mlir::Value x, mlir::Value n);
   mlir::LogicalResult emitFloor(mlir::arith::SelectOp op, float floor);
   mlir::LogicalResult emitFused(mlir::arith::AddFOp op, mlir::arith::MulFOp product);
   /// The first operand of a sum, if it is the product of a tile and powers of two; null: another op.
@@ -213,11 +200,8 @@ private:
   /// Emits an op of scores that takes fewer instructions than its own; nothing: it is another op.
   std::optional<mlir::LogicalResult> emitScores(mlir::Operation &op);
   void bindArguments();
-  void placeInvocation(); ///< GpuMatrices.cpp
   mlir::LogicalResult emitParts();
   mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);
-  /// Number of invocations that own columns of a tile.
-  int64_t activeColumns(int64_t tileColumns) const;
   /// A number of elements in groups of 2^shift.
   mlir::Value inGroups(mlir::Value elements, int64_t shift);
   std::pair<mlir::Value, mlir::Value> unpackedByDevice(mlir::Value words);

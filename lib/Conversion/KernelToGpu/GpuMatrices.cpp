@@ -5,7 +5,6 @@
 // See GpuMatrices.h: places, blocks and products; the sums behind them are GpuMatrixSums.cpp's.
 #include "GpuMatrices.h"
 
-#include "GpuAttention.h"
 #include "GpuBlocks.h"
 #include "GpuLoops.h"
 
@@ -56,9 +55,6 @@ static InFlightDiagnostic noMatrixUnit(ContractOp op, const GpuTarget &target) {
 }
 
 LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
-  placement.subgroup = target.subgroup;
-  if (placement.isMatrixAttention())
-    return placeAttention(func, target, placement);
   WalkResult walked = func.walk([&](ContractOp op) -> WalkResult {
     if (!isMatrixProduct(op))
       return WalkResult::advance();
@@ -111,35 +107,6 @@ Value GpuMatrices::pointer(Value entry) {
 }
 
 //===- Places -------------------------------------------------------------===//
-
-/// Invocations of subgroups that multiply matrices are a block of a tile, four of them wide.
-void GpuEmitter::placeInvocation() {
-  auto quotient = [&](Value x, int64_t by) -> Value {
-    return builder.createOrFold<arith::DivUIOp>(loc, x, constant(by));
-  };
-  auto rest = [&](Value x, int64_t by) -> Value {
-    return builder.createOrFold<arith::RemUIOp>(loc, x, constant(by));
-  };
-  if (placement.matrix) {
-    subgroup = entry.subgroup();
-    lane = entry.lane();
-    number = add(mul(subgroup, placement.subgroup), lane);
-  } else {
-    number = entry.invocation();
-  }
-  if (placement.matrix && placement.rows > 1 && !placement.isMatrixAttention()) {
-    int64_t across = placement.tx / GpuMatrices::lanesAcross,
-            down = placement.subgroup / GpuMatrices::lanesAcross;
-    tx = add(mul(rest(subgroup, across), GpuMatrices::lanesAcross),
-             rest(lane, GpuMatrices::lanesAcross));
-    ty = add(mul(quotient(subgroup, across), down), quotient(lane, GpuMatrices::lanesAcross));
-  } else {
-    tx = rest(number, placement.tx);
-    ty = quotient(number, placement.tx);
-    if (placement.teams > 1)
-      std::swap(team, ty);
-  }
-}
 
 void GpuMatrices::placeTeam() {
   if (isForFew()) {

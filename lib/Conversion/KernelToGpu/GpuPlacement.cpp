@@ -1,8 +1,11 @@
-//===- GpuPlacement.cpp - Which invocation has which rows and columns ------===//
+//===- GpuPlacement.cpp - From a plan to a mapping -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuEmitter.h. Placement follows from a kernel's tiles and its plan.
+// The numbers of a kernel's workgroup, from its plan and its tiles, and the choice of
+// the mapping's class. No other code asks which mapping a kernel has.
+
+#include "GpuAttention.h"
 #include "GpuEmitter.h"
 #include "GpuMatrices.h"
 
@@ -70,7 +73,7 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &t
   placement.block = plan.getBlock();
   placement.ahead = plan.getAhead();
   if (placement.mapping == Mapping::SplitKeys)
-    placement.teams = plan.getDown();
+    placement.groups = plan.getDown();
   if (placement.mapping == Mapping::Strided) {
     // An invocation owns four of the sixteen lanes of a reduction, or loads for one that does.
     if (!llvm::is_contained({4, 8, 16}, placement.tx))
@@ -84,9 +87,32 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &t
     return func.emitOpError("expected rows of tiles to divide among ")
            << placement.ty << " invocations, found " << *rows;
   placement.rows = *rows / placement.ty;
-  if (usesMatrixUnit(placement.mapping) && failed(placeMatrices(func, target, placement)))
-    return failure();
+  if (usesMatrixUnit(placement.mapping)) {
+    placement.subgroup = target.subgroup;
+    if (failed(isOfAttention(placement.mapping) ? placeAttention(func, target, placement)
+                                                : placeMatrices(func, target, placement)))
+      return failure();
+  }
   return placement;
+}
+
+std::unique_ptr<GpuMapping> GpuMapping::create(GpuEmitter &emitter) {
+  switch (emitter.placement.mapping) {
+  case Mapping::Strided:
+    return makeStrided(emitter);
+  case Mapping::OwnRows:
+    return makeOwnRows(emitter);
+  case Mapping::SplitKeys: // one group has nothing to exchange
+    return emitter.placement.groups > 1 ? makeSplitKeys(emitter)
+                                        : std::make_unique<GpuMapping>(emitter);
+  case Mapping::Matrix:
+  case Mapping::MatrixFewRows:
+    return makeMatrix(emitter);
+  case Mapping::MatrixAttention:
+    return makeMatrixAttention(emitter);
+  default: // Blocked, and with staged products Staged and FewRows
+    return std::make_unique<GpuMapping>(emitter);
+  }
 }
 
 } // namespace heddle

@@ -16,7 +16,6 @@
 
 #include "GpuProduct.h"
 
-#include "GpuAttention.h"
 #include "GpuMatrices.h"
 
 #include "heddle/Support/Program.h"
@@ -52,22 +51,8 @@ static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &
   llvm_unreachable("the last one accepts everything");
 }
 
-LogicalResult GpuEmitter::emitContract(ContractOp op) {
-  if (fragments.contains(op.getResult())) // it was summed beside another
-    return success();
-  if (!placement.isMatrixAttention() && placement.matrix && isMatrixProduct(op)) {
-    GpuMatrices matrices(*this, op);
-    for (auto [product, sums] : llvm::zip(matrices.ops(), matrices.run()))
-      fragments[product->getResult(0)] = std::move(sums);
-    return success();
-  }
-  FailureOr<Fragment> result = placement.isMatrixAttention()
-                                   ? attention->emitProduct(op)
-                                   : chooseStrategy(op, target).make(*this, op)->run();
-  if (failed(result))
-    return failure(); // the strategy said why
-  fragments[op.getResult()] = std::move(*result);
-  return success();
+std::unique_ptr<GpuProduct> makeProduct(GpuEmitter &emitter, ContractOp op) {
+  return chooseStrategy(op, emitter.target).make(emitter, op);
 }
 
 //===- Operands ----------------------------------------------------------===//
@@ -148,20 +133,15 @@ LogicalResult GpuProduct::placeLeft() {
   count = e.constant((features + together - 1) / together * (together / word()));
   leftPitch = padded(left.type.getDims().back().pitch.value);
   leftStart = rowStart(left);
-  if (e.placement.teams > 1) // a team has a row, or nothing to do
-    return success();
-  if (e.ownsRows()) // rows behind the last are copies of it, so that all go the same way
-    return success();
-  e.noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
+  if (e.mapping->skipsMissingRows())
+    e.noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
   return success();
 }
 
 Value GpuProduct::firstRow() {
-  if (e.ownsRows()) {
-    Value last = e.sub(e.view(op.getLhs()).extents.front(), e.constant(1));
-    return e.minimum(e.add(e.scalar(op.getLhsIndex()), e.rowBase()), last);
-  }
-  return e.add(e.scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? e.rowBase() : Value());
+  Value base = op.getType().getDimSize(0) > 1 ? e.rowBase() : Value();
+  return e.mapping->rowOfProduct(e.scalar(op.getLhsIndex()), base,
+                                 e.view(op.getLhs()).extents.front());
 }
 
 Value GpuProduct::rowStart(const BoundView &view) {
@@ -178,7 +158,7 @@ Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, boo
   if (leftStart)
     return loadLeft(loaded, {e.add(leftStart, e.mul(k, word())), row * leftPitch}, u, whole);
   if (!loaded)
-    loaded = e.workgroup.stagedVec4(leftPitch, e.add(e.stagedRow(), e.constant(row)),
+    loaded = e.workgroup.stagedVec4(leftPitch, e.add(e.mapping->stagedRow(), e.constant(row)),
                                     e.add(e.quarter(k), e.constant(u / vec4)));
   if (whole)
     return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
@@ -205,7 +185,7 @@ Value GpuProduct::loadLeft(Value &loaded, Address place, int64_t u, bool whole) 
 
 GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
   Value far = e.mul(k, rightStep);
-  if (op.getRows() && e.placement.teams > 1 && GpuEmitter::perWord(right()) == 2)
+  if (op.getRows() && e.mapping->loadsFirst() && GpuEmitter::perWord(right()) == 2)
     return loadHalves(far, u * rightStep);
   Registers vec4s;
   for (Address place : rightPlaces) {
@@ -317,7 +297,7 @@ static void loadFirst(Block &block) {
 void GpuProduct::emitLoop(const Loop &loop, Registers &sums) {
   e.loopOver(loop.from, loop.to, loop.steps, sums, [&](Value k) {
     emitSteps(loop, k, sums);
-    if (e.placement.teams > 1 && !loop.guarded)
+    if (e.mapping->loadsFirst() && !loop.guarded)
       loadFirst(*builder.getInsertionBlock());
   });
 }
@@ -338,43 +318,40 @@ FailureOr<Fragment> GpuProduct::run() {
   return shape;
 }
 
-void GpuProduct::sumProducts(Registers &sums) {
+/// The main loop. Returns where the remaining steps begin.
+Value GpuProduct::sumWhole(Registers &sums) {
   std::optional<int64_t> known = e.constantOf(count);
-  int64_t steps = unrolled();
-  bool guarded = op.getGuarded();
-  if (guarded && e.placement.teams > 1)
-    return sumByTeam(sums);
+  const int64_t steps = unrolled();
   Value whole = known ? e.constant(*known / steps * steps)
                       : Value(arith::AndIOp::create(builder, loc, count, e.constant(-steps)));
   emitLoop({e.constant(0), end(whole), steps}, sums);
-  if (guarded && e.ownsRows())
-    return repeatIfNotFinite(whole, sums);
-  Value from = guarded ? restartIfNotFinite(whole, sums) : whole;
-  from = middleLoops(from, sums);
-  if (guarded || !known || *known % steps)
-    emitLoop({from, end(count), grain(), guarded}, sums);
+  return whole;
 }
 
-/// A team waits for memory rather than for its products: it has as many loads under way as registers allow.
-int64_t GpuProduct::stepsOfTeam() const {
-  const int64_t most = e.target.level == 0 ? 16 : 32;
+void GpuProduct::sumProducts(Registers &sums) {
+  if (op.getGuarded())
+    return e.mapping->sumGuarded(*this, sums);
+  Value from = middleLoops(sumWhole(sums), sums);
   std::optional<int64_t> known = e.constantOf(count);
-  if (!known) { // keys, of each of which some quads are loaded; a power of two
-    ContractOp product = op;
-    const int64_t quads =
-        shape.vectors / GpuEmitter::perWord(product.getRhs().getType().getElementType());
-    return std::max(most / static_cast<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(quads, 1))),
-                    vec4);
-  }
-  for (int64_t steps = most; steps > vec4; steps -= vec4)
-    if (*known % steps == 0)
-      return steps;
-  return vec4;
+  if (!known || *known % unrolled())
+    emitLoop({from, end(count), grain()}, sums);
 }
 
-/// Rows behind the last have zeros on the left, so that they change no sum, and the remaining k are one
-/// iteration of the main loop's.
-void GpuProduct::sumByTeam(Registers &sums) {
+int64_t GpuProduct::unrolled() const {
+  ContractOp product = op;
+  const Type element = product.getRhs().getType().getElementType();
+  return e.mapping->stepsOfProduct(e.constantOf(count),
+                                   shape.vectors / GpuEmitter::perWord(element));
+}
+
+void GpuProduct::sumOrRestart(Registers &sums) {
+  Value from = middleLoops(restartIfNotFinite(sumWhole(sums), sums), sums);
+  emitLoop({from, end(count), grain(), /*guarded=*/true}, sums);
+}
+
+/// Rows after the last have zeros on the left, so that they change no sum, and the remaining k are one
+/// iteration like those of the main loop.
+void GpuProduct::sumBeyondOrRepeat(Registers &sums) {
   const int64_t steps = unrolled();
   Value whole = arith::AndIOp::create(builder, loc, count, e.constant(-steps));
   emitLoop({e.constant(0), end(whole), steps}, sums);
@@ -388,9 +365,10 @@ void GpuProduct::sumByTeam(Registers &sums) {
   });
 }
 
-/// Where an invocation has a row by itself, the remaining k come first, and a branch of its own
-/// repeats all of them where a sum is not finite: others then load the same for all invocations.
-void GpuProduct::repeatIfNotFinite(Value whole, Registers &sums) {
+/// The remaining k follow the main loop at once, and a branch repeats all k where a sum is not finite. Other
+/// invocations then load the same as before.
+void GpuProduct::sumOrRepeat(Registers &sums) {
+  Value whole = sumWhole(sums);
   auto guardedFrom = [&](Value from, Registers &values) {
     from = middleLoops(from, values);
     emitLoop({from, end(count), grain(), /*guarded=*/true}, values);

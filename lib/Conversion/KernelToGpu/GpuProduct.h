@@ -36,14 +36,20 @@ public:
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op),
         shape(emitter.shapeOf(op.getType())), block(op.getRows() ? 0 : emitter.placement.block) {}
   virtual ~GpuProduct() = default;
+  static constexpr int64_t vec4 = 4; ///< k of one load of the left side
   static bool accepts(kernel::ContractOp, const GpuTarget &) { return true; }
 
   /// Emits the product; returns the op's fragment.
   mlir::FailureOr<kernel::Fragment> run();
 
-protected:
+  // Sums of a guarded contraction. The products of a main loop are right where all sums are finite; else
+  // the loop runs again and leaves out a zero times a value that is not finite.
   using Registers = llvm::SmallVector<mlir::Value>;
-  static constexpr int64_t vec4 = 4; ///< k of one load of the left side
+  void sumOrRestart(Registers &sums);      ///< the loop of the remaining steps starts at 0 then
+  void sumOrRepeat(Registers &sums);       ///< all steps are repeated in a branch
+  void sumBeyondOrRepeat(Registers &sums); ///< also, and the main loop runs beyond the last step
+
+protected:
   static constexpr int64_t scalesOfStep = 2;
 
   /// A loop over k in [from, to).
@@ -64,9 +70,7 @@ protected:
   /// Features in a step of k.
   virtual int64_t word() const { return 1; }
   /// Steps of the main loop, a multiple of `vec4`.
-  virtual int64_t unrolled() const {
-    return e.placement.teams > 1 ? stepsOfTeam() : e.ownsRows() ? 2 * vec4 : vec4;
-  }
+  virtual int64_t unrolled() const;
   /// Steps that stay together: the remainder behind the main loop runs in groups of so many.
   virtual int64_t grain() const { return 1; }
   /// Order of the steps in an iteration: the k of step number `step`.
@@ -115,7 +119,6 @@ protected:
   //===--------------------------------------------------------------------===//
 
   void emitLoop(const Loop &loop, Registers &sums);
-  int64_t stepsOfTeam() const;
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
   /// Whether blocks of both sides are staged; how many steps they have.
   bool isStaged() const { return block != 0; }
@@ -188,13 +191,15 @@ private:
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);
   Registers loadHalves(mlir::Value far, int64_t step);
-  void sumByTeam(Registers &sums);
+  mlir::Value sumWhole(Registers &sums);
   mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);
-  void repeatIfNotFinite(mlir::Value whole, Registers &sums);
 
   mlir::Value leftStart; ///< null: the left side is the staged tile
   int64_t leftPitch = 0; ///< of the view, or columns of the staged tile
 };
+
+/// The product of an op, by the first strategy that accepts it.
+std::unique_ptr<GpuProduct> makeProduct(GpuEmitter &emitter, kernel::ContractOp op);
 
 /// An entry of the list of strategies in GpuProduct.cpp.
 struct GpuProductStrategy {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See GpuRuns.h.
-#include "GpuAttention.h"
+#include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -40,11 +40,11 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
   if (isa<LoadOp>(op))
     return !e.elements.takes(op);
   if (auto product = dyn_cast<kernel::ContractOp>(op)) // a slice of it is some of its columns
-    return e.ownsRows() && product.getRows() &&
+    return e.mapping->slicesProducts() && product.getRows() &&
            !run.members.contains(product.getLhs().getDefiningOp());
   if (e.floorOf(op)) // has a branch for all registers
     return false;
-  if (e.attention && e.attention->takes(op))
+  if (e.mapping->takes(op))
     return false;
   return isa<kernel::ScalebOp, kernel::GatherOp>(op) ||
          isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect());
@@ -201,7 +201,7 @@ LogicalResult GpuRuns::emitRun(const Run &run) {
 }
 
 FailureOr<size_t> GpuRuns::emit(ArrayRef<Operation *> ops) {
-  if (e.placement.isStrided() || e.at.byElement || outside)
+  if (!e.mapping->holdsTiles() || e.at.byElement || outside)
     return size_t(0);
   Run run = collect(ops);
   if (run.members.size() < 2 || run.compute.empty() ||
@@ -231,8 +231,8 @@ LogicalResult GpuRuns::emitChoice(kernel::MaskOp op, const Fragment &tile, Value
 
 LogicalResult GpuEmitter::emitChoice(kernel::MaskOp op, const Fragment &tile, Value other,
                                      SmallVectorImpl<Value> &chosen) {
-  const bool isWhole = tile.rows == 1 || at.byElement || placement.isStrided() || runs.isInside() ||
-                       elements.takesPredicate(op);
+  const bool isWhole = tile.rows == 1 || at.byElement || !mapping->holdsTiles() ||
+                       runs.isInside() || elements.takesPredicate(op);
   return isWhole ? BodyEmitter::emitChoice(op, tile, other, chosen)
                  : runs.emitChoice(op, tile, other, chosen);
 }

@@ -29,8 +29,8 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
                                      vector ? TypedAttr(DenseElementsAttr::get(vector, value))
                                             : TypedAttr(builder.getF32FloatAttr(value)));
   };
-  if (placement.isMatrixAttention() && isa<VectorType>(n.getType()))
-    return scaleWeight(x, n);
+  if (Value scaled = isa<VectorType>(n.getType()) ? mapping->scaleWeight(x, n) : Value())
+    return scaled;
   constexpr float unit = 0x1p+23f; // of an exponent among the bits
   Value bits = math::FmaOp::create(builder, loc, larger(n, floats(-126.0f)), floats(unit),
                                    floats(126.0f * unit));
@@ -40,33 +40,13 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
                                asFloats(bits));
 }
 
-/// The weight x * 2^n of a key, for n <= 0. It enters a sum that holds a weight of at least 0.7, if it is
-/// not 0, and a product as f16: there it is the same as one that is 0 for n = -126, though it may be a
-/// denormal, which a device may take as 0 or not. In a product as bf16 it is not, so that it is 0 there
-/// by the power 2^(n - 1). The sum with 1.5 * 2^23 has n in its lowest bits.
-Value GpuEmitter::scaleWeight(Value x, Value n) {
-  auto floats = [&](float value) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     DenseElementsAttr::get(cast<VectorType>(n.getType()), value));
-  };
-  const bool holdsAll = placement.matrix->operands == DType::BF16;
-  const int32_t bias = holdsAll ? 126 : 127;
-  if (holdsAll)
-    x = arith::AddFOp::create(builder, loc, x, x);
-  Value bits = asWords(arith::AddFOp::create(
-      builder, loc, larger(n, floats(static_cast<float>(-bias))), floats(0x1.8p+23f)));
-  bits = arith::ShLIOp::create(builder, loc, bits, wordConstant(23, bits.getType()));
-  bits = arith::AddIOp::create(builder, loc, bits, wordConstant(bias << 23, bits.getType()));
-  return arith::MulFOp::create(builder, loc, x, asFloats(bits));
-}
-
 std::optional<float> GpuEmitter::floorOf(Operation &op) const {
   auto choice = dyn_cast<arith::SelectOp>(op);
   auto compare = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
   DenseElementsAttr floor;
   auto tile = choice ? dyn_cast<RankedTensorType>(choice.getType()) : nullptr;
-  if (!(ownsRows() || placement.isMatrixAttention()) || !tile || tile.getDimSize(1) == 1 ||
-      !compare || compare.getPredicate() != arith::CmpFPredicate::OLT ||
+  if (!mapping->branchesOnRareValues() || !tile || tile.getDimSize(1) == 1 || !compare ||
+      compare.getPredicate() != arith::CmpFPredicate::OLT ||
       compare.getLhs() != choice.getFalseValue() || compare.getRhs() != choice.getTrueValue() ||
       !matchPattern(choice.getTrueValue(), m_Constant(&floor)) || !floor.isSplat())
     return std::nullopt;
@@ -103,7 +83,7 @@ LogicalResult GpuEmitter::emitFloor(arith::SelectOp op, float floor) {
 /// keys does. Matrix units have no such op.
 arith::MulFOp GpuEmitter::exactProductOf(Operation &op) const {
   auto sum = dyn_cast<arith::AddFOp>(op);
-  if (!sum || placement.isMatrixAttention() || !isTile(sum.getType()))
+  if (!sum || !mapping->fusesExactProducts() || !isTile(sum.getType()))
     return {};
   auto product = sum.getLhs().getDefiningOp<arith::MulFOp>();
   if (!product || !product->hasOneUse())

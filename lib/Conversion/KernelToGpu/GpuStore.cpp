@@ -314,12 +314,7 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
     return failure();
   if (!to.type.getPanel() && !op.getPlaces())
     store.findPlaces();
-  Value isStored = owns(type);
-  if (placement.teams > 1) { // all have the row
-    Value isFirst = compare(arith::CmpIPredicate::eq, team, constant(0));
-    isStored = isStored ? arith::AndIOp::create(builder, loc, isStored, isFirst) : isFirst;
-  }
-  onlyIf(isStored, [&] {
+  onlyIf(mapping->stores(type), [&] {
     if (to.type.getPanel())
       store.storePanels(rowsLeft);
     else

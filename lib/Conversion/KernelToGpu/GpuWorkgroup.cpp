@@ -37,12 +37,6 @@ Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value
 }
 
 /// The place of four columns of a row in the staged tile.
-Value GpuWorkgroup::stagedPlace(int64_t vec4s, Value row, Value column) {
-  if (e.ownsRows())
-    return e.add(e.mul(column, e.placement.ty), row);
-  return e.add(e.mul(row, vec4s), column);
-}
-
 LogicalResult GpuWorkgroup::stage(Value tile) {
   if (stagedTile == tile && stagedIn == e.builder.getInsertionBlock())
     return success();
@@ -51,19 +45,19 @@ LogicalResult GpuWorkgroup::stage(Value tile) {
     return fragment;
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t vec4s = type.getDimSize(1) / e.width;
-  if (!e.ownsRows())
+  if (e.mapping->exchangesTiles())
     beforeWrite(SharedArray::Tile);
   Value column = e.quarter(e.columnBase(type.getDimSize(1)));
-  e.onlyIf(e.owns(type), [&] {
+  e.onlyIf(e.mapping->owns(type), [&] {
     for (int64_t row = 0; row < fragment->rows; ++row)
       for (int64_t j = 0; j < fragment->vectors; ++j) {
-        Value index =
-            stagedPlace(vec4s, e.add(e.stagedRow(), e.constant(row)), e.add(column, e.constant(j)));
-        write(SharedArray::Tile, e.vec4Type(), e.placement.teams * type.getDimSize(0) * vec4s,
-              index, fragment->at(row, j));
+        Value index = e.mapping->stagedPlace(vec4s, e.add(e.mapping->stagedRow(), e.constant(row)),
+                                             e.add(column, e.constant(j)));
+        write(SharedArray::Tile, e.vec4Type(), e.mapping->stagedRows() * vec4s, index,
+              fragment->at(row, j));
       }
   });
-  if (!e.ownsRows())
+  if (e.mapping->exchangesTiles())
     barrier();
   stagedTile = tile;
   stagedIn = e.builder.getInsertionBlock();
@@ -72,8 +66,8 @@ LogicalResult GpuWorkgroup::stage(Value tile) {
 
 Value GpuWorkgroup::stagedVec4(int64_t tileColumns, Value row, Value vec4Column) {
   int64_t vec4s = tileColumns / e.width;
-  int64_t entries = e.placement.teams * e.placement.ty * e.placement.rows * vec4s;
-  return read(SharedArray::Tile, e.vec4Type(), entries, stagedPlace(vec4s, row, vec4Column));
+  return read(SharedArray::Tile, e.vec4Type(), e.mapping->stagedRows() * vec4s,
+              e.mapping->stagedPlace(vec4s, row, vec4Column));
 }
 
 } // namespace heddle

@@ -36,7 +36,6 @@ public:
                    mlir::Value lane = {});
 
 private:
-  mlir::Value stagedPlace(int64_t vec4s, mlir::Value row, mlir::Value column);
   GpuEmitter &e;
   /// The staged tile, and the arrays read since the last barrier of the block.
   mlir::Value stagedTile;

@@ -1,9 +1,9 @@
-//===- teams.mlir - Chunks of keys by teams of a workgroup -*- mlir -*-===//
+//===- split-keys.mlir - Chunks of keys by groups of invocations -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mapping `split_keys` with `threads = [4, 16]`: four teams of sixteen invocations take a chunk of 64 keys each, and the
-// first team merges what they leave in workgroup memory, in order.
+// Mapping `split_keys` with `threads = [4, 16]`: four groups of sixteen invocations take a chunk of 64 keys each. The first
+// group merges the results in workgroup memory, in order.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --split-input-file --verify-diagnostics --canonicalize --cse | FileCheck %s
 

@@ -1,0 +1,91 @@
+//===- MatrixAttention.cpp - Attention by matrix units --------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The mapping `matrix_attention`: subgroups multiply both products of an attention
+// (GpuAttention.h). Two invocations share a row and take its columns by turns of eight.
+
+#include "GpuMapping.h"
+
+#include "../GpuAttention.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+namespace {
+class MatrixAttention : public SubgroupMapping {
+public:
+  using SubgroupMapping::SubgroupMapping;
+
+  void begin(kernel::FuncOp func) override { attention = std::make_unique<GpuAttention>(e, func); }
+  int64_t vectorsOf(int64_t tileColumns) const override {
+    return tileColumns / (e.width * e.placement.tx);
+  }
+  int64_t columnOf(int64_t number) const override {
+    return number / 2 * 2 * e.width * e.placement.tx + number % 2 * e.width;
+  }
+  Value firstColumn(int64_t) override { return e.mul(e.tx, 2 * e.width); }
+
+  LogicalResult emitProduct(kernel::ContractOp op) override {
+    return keep(op.getResult(), attention->emitProduct(op));
+  }
+  LogicalResult emitReduce(kernel::ReduceOp op) override {
+    if (GpuEmitter::columnsOf(op.getOperand().getType()) == 1)
+      return e.reduceFragment(op);
+    return keep(op.getResult(), attention->emitReduce(op));
+  }
+  LogicalResult emitLoop(scf::ForOp op) override {
+    return attention->isLoop(op) ? attention->emitLoop() : e.emitLoop(op);
+  }
+  bool takes(Operation &op) const override { return attention->takes(op); }
+  LogicalResult emitElementwise(Operation &op) override { return attention->emitElementwise(op); }
+  Value scaleWeight(Value x, Value n) override;
+  bool carriesItself(Value value) const override { return attention->holds(value); }
+  LogicalResult carry(Value value) override { return attention->carry(value); }
+  void carried(Value value) override { attention->carried(value); }
+
+  bool loopsOverElements() const override { return false; }
+  bool branchesOnRareValues() const override { return true; }
+  bool fusesExactProducts() const override { return false; }
+
+protected:
+  int64_t activeColumns(int64_t) const override { return e.placement.tx; }
+
+private:
+  LogicalResult keep(Value result, FailureOr<kernel::Fragment> fragment) {
+    if (failed(fragment))
+      return failure();
+    e.fragments[result] = std::move(*fragment);
+    return success();
+  }
+
+  std::unique_ptr<GpuAttention> attention;
+};
+} // namespace
+
+/// For n <= 0. The weight enters a sum that holds a weight of at least 0.7, if it is not 0, and a product
+/// as f16. There it is equal to a weight that is 0 for n = -126, though it may be a denormal number, which a
+/// device may read as 0 or not. In a product as bf16 it is not equal, so that there the power 2^(n - 1)
+/// makes it 0. The sum with 1.5 * 2^23 has n in its lowest bits.
+Value MatrixAttention::scaleWeight(Value x, Value n) {
+  auto floats = [&](float value) -> Value {
+    return arith::ConstantOp::create(builder, e.loc,
+                                     DenseElementsAttr::get(cast<VectorType>(n.getType()), value));
+  };
+  const bool holdsAll = e.placement.matrix->operands == DType::BF16;
+  const int32_t bias = holdsAll ? 126 : 127;
+  if (holdsAll)
+    x = arith::AddFOp::create(builder, e.loc, x, x);
+  Value bits = e.asWords(arith::AddFOp::create(
+      builder, e.loc, e.larger(n, floats(static_cast<float>(-bias))), floats(0x1.8p+23f)));
+  bits = arith::ShLIOp::create(builder, e.loc, bits, e.wordConstant(23, bits.getType()));
+  bits = arith::AddIOp::create(builder, e.loc, bits, e.wordConstant(bias << 23, bits.getType()));
+  return arith::MulFOp::create(builder, e.loc, x, e.asFloats(bits));
+}
+
+std::unique_ptr<GpuMapping> makeMatrixAttention(GpuEmitter &emitter) {
+  return std::make_unique<MatrixAttention>(emitter);
+}
+
+} // namespace heddle

@@ -1,0 +1,234 @@
+//===- Strided.cpp - Every n-th vec4 of a row -----------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The mapping `strided`, of bodies without products: the invocations of a row take every n-th
+// vec4. Loops over columns go over wider tiles and recompute what they need, since loads hit
+// the cache.
+//
+// With four invocations a row, each holds four of the sixteen lanes of a row's sum: lanes
+// (column mod 16), each ascending, then lanes l and l + 8, l and l + 4, and so on. From level 1 on
+// the invocations exchange their lanes by shuffles, and several groups of four may share a row: each
+// loads a part of it, and the first sums.
+
+#include "GpuMapping.h"
+
+#include "../GpuEmitter.h"
+#include "../GpuLoops.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using heddle::kernel::Fragment;
+using heddle::kernel::ReduceKind;
+using heddle::kernel::ReduceOp;
+
+namespace heddle {
+
+/// Identity of maxima: the lowest finite float, because some devices do not keep infinities.
+static constexpr float kLowest = -0x1.fffffep+127f;
+
+namespace {
+class Strided : public GpuMapping {
+public:
+  using GpuMapping::GpuMapping;
+
+  int64_t vectorsOf(int64_t tileColumns) const override;
+  int64_t columnOf(int64_t number) const override { return number * e.width * e.placement.tx; }
+  Value firstColumn(int64_t) override { return e.add(e.at.runColumn, e.mul(e.tx, e.width)); }
+  LogicalResult emitReduce(ReduceOp op) override { return e.reduceFragment(op); }
+  LogicalResult emitColumnLoop(ArrayRef<Operation *> run) override;
+  bool holdsTiles() const override { return false; }
+  bool loopsOverElements() const override { return false; }
+
+protected:
+  int64_t activeColumns(int64_t) const override { return e.placement.tx; }
+};
+
+/// Reductions of a loop over columns, whose lanes the loop carries.
+class LaneReductions {
+public:
+  explicit LaneReductions(GpuEmitter &emitter) : e(emitter), builder(e.builder), loc(e.loc) {}
+
+  SmallVector<Value> identities(ArrayRef<ReduceOp> reductions);
+  LogicalResult emitLoopNestStep(ArrayRef<Operation *> run, SmallVectorImpl<Value> &lanes);
+  Fragment finishLanes(ReduceKind kind, ArrayRef<Value> lanes);
+
+private:
+  Value ofQuads(ReduceKind kind, Value lanes, Value own);
+  Value exchanged(ReduceKind kind, Value lanes);
+  Value shuffled(Value vec4, int64_t distance);
+  Value ofFirstQuad(ReduceKind kind, Value number);
+
+  GpuEmitter &e;
+  OpBuilder &builder;
+  Location loc;
+};
+} // namespace
+
+/// Loads of long rows that several groups of invocations share overlap. Short rows are read in a few
+/// steps anyway, and fewer registers let more rows run at a time.
+int64_t Strided::vectorsOf(int64_t tileColumns) const {
+  constexpr int64_t shortRow = 1024, longRow = 2048;
+  const int64_t tx = e.placement.tx;
+  int64_t vectors = tx == 4 ? 4 : tileColumns < shortRow ? 2 : tileColumns < longRow ? 4 : 8;
+  while (vectors > 1 && tileColumns % (vectors * e.width * tx) != 0)
+    vectors /= 2;
+  return vectors;
+}
+
+//===- Lanes --------------------------------------------------------------===//
+
+/// Initial lanes: one vec4 for each row of each reduction.
+SmallVector<Value> LaneReductions::identities(ArrayRef<ReduceOp> reductions) {
+  SmallVector<Value> lanes;
+  for (ReduceOp op : reductions) {
+    float identity = op.getKind() == ReduceKind::Max ? kLowest : 0.0f;
+    Value vec4 =
+        arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(e.vec4Type(), identity));
+    lanes.append(e.shapeOf(op.getType()).rows, vec4);
+  }
+  return lanes;
+}
+
+/// The number of the invocation whose place in the subgroup differs from one's own by `distance`.
+static Value shuffledNumber(OpBuilder &builder, Location loc, Value number, Value distance) {
+  auto subgroup = spirv::ScopeAttr::get(builder.getContext(), spirv::Scope::Subgroup);
+  return spirv::GroupNonUniformShuffleXorOp::create(builder, loc, number.getType(), subgroup,
+                                                    number, distance);
+}
+
+Value LaneReductions::shuffled(Value vec4, int64_t distance) {
+  SmallVector<Value> others;
+  for (int64_t lane = 0; lane < e.width; ++lane)
+    others.push_back(shuffledNumber(
+        builder, loc, vector::ExtractOp::create(builder, loc, vec4, lane), e.constant(distance)));
+  return vector::FromElementsOp::create(builder, loc, e.vec4Type(), others);
+}
+
+/// Lanes with the next columns, `own` of this quad. The first quad takes those of the others behind its
+/// own, in the order of columns; what other quads sum is not used. Maxima have no order.
+Value LaneReductions::ofQuads(ReduceKind kind, Value lanes, Value own) {
+  lanes = e.combine(kind, lanes, own);
+  if (kind == ReduceKind::Add)
+    for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance += kLaneVectors)
+      lanes = e.combine(kind, lanes, shuffled(own, distance));
+  return lanes;
+}
+
+/// The four lanes of each of a row's invocations, reduced by the first two steps of the tree: the
+/// neighbours two and one further on stand in for lanes l + 8 and l + 4, and sums commute. Maxima of
+/// quads come first.
+Value LaneReductions::exchanged(ReduceKind kind, Value lanes) {
+  int64_t distance = kind == ReduceKind::Max ? e.placement.tx / 2 : kLaneVectors / 2;
+  for (; distance > 0; distance /= 2)
+    lanes = e.combine(kind, lanes, shuffled(lanes, distance));
+  return lanes;
+}
+
+/// The first quad's sum, in all of a row's invocations; all have the same maximum.
+Value LaneReductions::ofFirstQuad(ReduceKind kind, Value number) {
+  if (kind == ReduceKind::Max)
+    return number;
+  for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance *= 2) {
+    Value bit = arith::AndIOp::create(builder, loc, e.tx, e.constant(distance));
+    Value isBehind = e.compare(arith::CmpIPredicate::ne, bit, e.constant(0));
+    number = arith::SelectOp::create(
+        builder, loc, isBehind, shuffledNumber(builder, loc, number, e.constant(distance)), number);
+  }
+  return number;
+}
+
+/// Exchanges lanes among the four invocations of a row; each then reduces them by the same tree.
+Fragment LaneReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
+  if (e.target.level >= 1) {
+    Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
+    for (Value own : lanes)
+      result.registers.push_back(ofFirstQuad(kind, e.reduceLanes(kind, {exchanged(kind, own)})));
+    return result;
+  }
+  int64_t entries = e.placement.ty * e.placement.rows * kLaneVectors;
+  auto place = [&](int64_t row, Value vec4) {
+    return e.add(e.mul(e.add(e.rowBase(), e.constant(row)), kLaneVectors), vec4);
+  };
+  e.workgroup.beforeWrite(SharedArray::Lanes);
+  for (auto [row, vec4] : llvm::enumerate(lanes))
+    e.workgroup.write(SharedArray::Lanes, e.vec4Type(), entries, place(row, e.tx), vec4);
+  e.workgroup.barrier();
+  Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
+  for (size_t row = 0; row < lanes.size(); ++row) {
+    SmallVector<Value> vec4s;
+    for (int64_t i = 0; i < kLaneVectors; ++i)
+      vec4s.push_back(
+          e.workgroup.read(SharedArray::Lanes, e.vec4Type(), entries, place(row, e.constant(i))));
+    result.registers.push_back(e.reduceLanes(kind, vec4s));
+  }
+  return result;
+}
+
+/// Emits the ops of a nest at the current columns; reductions accumulate in their lanes.
+LogicalResult LaneReductions::emitLoopNestStep(ArrayRef<Operation *> run,
+                                               SmallVectorImpl<Value> &lanes) {
+  Value *lane = lanes.begin();
+  for (Operation *op : run) {
+    auto reduction = dyn_cast<ReduceOp>(op);
+    if (!reduction) {
+      if (LogicalResult emitted = e.emitOp(*op); failed(emitted))
+        return emitted;
+      continue;
+    }
+    FailureOr<Fragment> tile = e.use(reduction.getOperand());
+    if (failed(tile))
+      return tile;
+    for (int64_t row = 0; row < tile->rows; ++row, ++lane)
+      for (int64_t j = 0; j < tile->vectors; ++j)
+        *lane = ofQuads(reduction.getKind(), *lane, tile->at(row, j));
+  }
+  return success();
+}
+
+/// A column loop that carries the lanes of its reductions; invocations exchange them behind it.
+LogicalResult Strided::emitColumnLoop(ArrayRef<Operation *> run) {
+  SmallVector<ReduceOp> reductions;
+  int64_t columns = 0;
+  for (Operation *op : run) {
+    if (auto reduction = dyn_cast<ReduceOp>(op))
+      reductions.push_back(reduction);
+    if (!isa<ReduceOp, kernel::StoreOp>(op))
+      return op->emitOpError("expected an op that is computed column by column");
+    columns = GpuEmitter::columnsOf(op->getOperand(0).getType());
+  }
+  if (!reductions.empty() && e.target.level == 0 && e.placement.tx != kLaneVectors)
+    return run.front()->emitOpError("expected ")
+           << kLaneVectors << " invocations a row at level 0, found " << e.placement.tx;
+  int64_t step = vectorsOf(columns) * e.width * e.placement.tx;
+  if (columns % step != 0)
+    return run.front()->emitOpError("expected a multiple of ")
+           << step << " columns, found " << columns;
+  LaneReductions reduce(e);
+  SmallVector<Value> carried = reduce.identities(reductions);
+  LogicalResult emitted = success();
+  e.loopOver(e.constant(0), e.constant(columns), step, carried, [&](Value index) {
+    builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
+    llvm::SaveAndRestore registers(e.fragments);
+    llvm::SaveAndRestore column(e.at.runColumn, index);
+    emitted = reduce.emitLoopNestStep(run, carried);
+  });
+  if (failed(emitted))
+    return emitted;
+  ArrayRef<Value> lanes = carried;
+  for (ReduceOp op : reductions) {
+    int64_t rows = e.shapeOf(op.getType()).rows;
+    e.fragments[op.getResult()] =
+        reduce.finishLanes(op.getKind(), SmallVector<Value>(lanes.take_front(rows)));
+    lanes = lanes.drop_front(rows);
+  }
+  return success();
+}
+
+std::unique_ptr<GpuMapping> makeStrided(GpuEmitter &emitter) {
+  return std::make_unique<Strided>(emitter);
+}
+
+} // namespace heddle
