@@ -202,6 +202,13 @@ static Expected<std::string> contentOf(const fs::path &folder, const std::string
                           static_cast<unsigned long long>(hash.low64));
 }
 
+/// The options of a kept folder, as `heddle cache` lists them.
+static std::string describe(const CompileOptions &options) {
+  return options.dtype + (options.cacheDtype.empty() ? "" : " caches of " + options.cacheDtype) +
+         " " + listText(options.targets, {}, ",") +
+         (options.context ? ", context " + std::to_string(*options.context) : "");
+}
+
 Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &model,
                                                          const CompileOptions &options,
                                                          std::vector<std::string> &notes) {
@@ -232,10 +239,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   if (!files)
     return notKept(files.error().message);
   found.model = whole.string();
-  found.description = options.dtype +
-                      (options.cacheDtype.empty() ? "" : " caches of " + options.cacheDtype) + " " +
-                      listText(options.targets, {}, ",") +
-                      (options.context ? ", context " + std::to_string(*options.context) : "");
+  found.description = describe(options);
   fast.insert(fast.end(), files->configuration.begin(), files->configuration.end());
   std::vector<std::string> byContent = fast;
   byContent[0] = "content"; // so that the two keys always differ
