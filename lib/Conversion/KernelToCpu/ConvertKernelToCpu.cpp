@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass `convert-kernel-to-cpu`, and the function around a body:
+// The pass `convert-kernel-to-cpu`, which emits one function per kernel:
 //
 //   kernel.func @f(views) scalars(...) grid(%i = d0 by 96, %j = 512 by 64) { body }
-//     ->  func.func @f(%args, %scalars, %g0, %g1, %g2)   one grid point a call
+//     ->  func.func @f(%args, %scalars, %g0, %g1, %g2)   one call per grid point
 //
 // Parts become a chain of branches on the last grid index.
 
@@ -38,8 +38,8 @@ Value CpuEmitter::sizeOf(const Size &size) {
   return scalarArguments[kernel.getScalarIndex(size.name)];
 }
 
-/// Loads pointers and scalars from the two argument arrays. With prefetch one more pointer follows
-/// the views: `readNext`.
+/// Loads pointers and scalars from the two argument arrays. With prefetch, one more pointer,
+/// `readNext`, follows the views.
 void CpuEmitter::bindArguments() {
   Block &entry = function.getBody().front();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
@@ -69,13 +69,15 @@ void CpuEmitter::bindArguments() {
   });
 }
 
-/// Emits each part in a branch: the grid points of the last axis run through the parts in order.
+/// Emits a branch per part. The grid points of the last axis enumerate the tiles of all parts in
+/// order.
 LogicalResult CpuEmitter::emitParts() {
   Value tile = function.getBody().front().getArgument(2 + kernel.getNumAxes());
   for (PartOp part : kernel.getBody().getOps<PartOp>()) {
     Value rounded = add(sizeOf(part.getExtent()), constant(part.getTile() - 1));
     Value count = builder.createOrFold<arith::DivUIOp>(loc, rounded, constant(part.getTile()));
-    // One unsigned comparison tests both ends: the tile is negative if an earlier part has it.
+    // One unsigned comparison tests both bounds: `tile` is negative if it belongs to an earlier
+    // part.
     Value mine = compare(arith::CmpIPredicate::ult, tile, count);
     {
       OpBuilder::InsertionGuard guard(builder);
@@ -102,7 +104,7 @@ LogicalResult CpuEmitter::emitBody(Block &body) {
   return emitTileBlock(body, {});
 }
 
-/// Splits the body's own fused multiply-adds, for instruction sets without them.
+/// Splits fused multiply-adds of the body, for instruction sets without them.
 static void splitMultiplyAdds(FuncOp kernel) {
   kernel.walk([](math::FmaOp op) {
     OpBuilder builder(op);
@@ -113,7 +115,7 @@ static void splitMultiplyAdds(FuncOp kernel) {
   });
 }
 
-/// Rejects ops that LLVM would lower to a library call: kernels are linked with no library.
+/// Rejects ops that LLVM would lower to library calls; kernels are linked against no library.
 static LogicalResult checkMath(FuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
@@ -126,7 +128,7 @@ static LogicalResult checkMath(FuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
-/// A kernel's plan; one without runs as `cpu_tiles`.
+/// Returns the plan of a kernel; the default is `cpu_tiles`.
 static PlanAttr planOf(FuncOp kernel) {
   PlanAttr plan = kernel.getPlanAttr();
   return plan ? plan : PlanAttr::get(kernel.getContext(), Mapping::CpuTiles);

@@ -2,17 +2,17 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions between f32 and narrow formats, and products of bytes, by
-// instructions where the target has them.
+// Conversions between f32 and narrow formats, and dot products of bytes. Both use the target's
+// instructions where it has them.
 //
-// c + the four products of the bytes of two words: one instruction (vpdpbusd) where there is one.
-// Other x86 targets widen bytes to 16 bits, even ones in one vector and odd ones in another, and
+// dot4 adds the four products of the bytes of two words to c. With vpdpbusd this is one
+// instruction. Other x86 targets widen even and odd bytes to 16 bits in separate vectors, and
 // vpmaddwd adds two products of each. Other processors widen each byte to a word.
 //
 //   a = a3 a2 a1 a0    even: a2 a0, odd: a3 a1
 //   c + (a2 b2 + a0 b0) + (a3 b3 + a1 b1)
 //
-// Nothing is rounded or saturated, so that all instruction sets agree.
+// Nothing is rounded or saturated, so all instruction sets produce the same result.
 
 #include "CpuEmitter.h"
 
@@ -27,7 +27,7 @@ Value CpuEmitter::instruction(StringRef name, Type result, ValueRange operands) 
       .getResult(0);
 }
 
-/// Exact by vscalefps unless the result is denormal, which the mask makes 0.
+/// Uses vscalefps, which is exact unless the result is denormal; the mask flushes denormals to 0.
 Value CpuEmitter::scaleByPower(Value x, Value n) {
   auto floats = dyn_cast<VectorType>(x.getType());
   if (!floats || target.lanes != 16)
@@ -36,7 +36,7 @@ Value CpuEmitter::scaleByPower(Value x, Value n) {
   Value kept = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UGE, n, low);
   kept = LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), kept);
   SmallVector<Value> operands{x, n, zeroVector(), kept,
-                              wordConstant(4, builder.getI32Type())}; // the current rounding
+                              wordConstant(4, builder.getI32Type())}; // the current rounding mode
   return LLVM::CallIntrinsicOp::create(builder, loc, floats,
                                        builder.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
                                        operands)
@@ -135,7 +135,8 @@ Registers CpuEmitter::widenedWords(Value words, Type type, Value scale) {
   return parts;
 }
 
-/// Both are rounded apart: where 256 bits are preferred, LLVM has no one instruction for the two.
+/// The two are rounded separately: LLVM has no instruction for both if 256-bit vectors are
+/// preferred.
 Value CpuEmitter::bf16Pairs(Value low, Value high) {
   auto words = VectorType::get({width}, builder.getI32Type());
   Value sixteen = wordConstant(16, words), even, odd;

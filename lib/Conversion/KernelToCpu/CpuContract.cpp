@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contractions in the loops of their body: initial sums, sums that were made ahead,
-// blocks of features (k-blocks) and masks. CpuProduct.cpp multiplies.
+// Emission of contractions within the loops of a body: initial sums, sums computed ahead of the
+// loops, blocks of features (k-blocks) and masks. CpuProduct.cpp emits the multiplications.
 
 #include "CpuProduct.h"
 
@@ -15,7 +15,7 @@ using namespace heddle::kernel;
 
 //===- The op ------------------------------------------------------------===//
 
-/// The left tile of a product over rows, in memory.
+/// Returns the left tile of a product over rows, written to scratch if it is in no memory yet.
 FailureOr<TileMemory> CpuEmitter::leftTile(ContractOp op) {
   Value tile = op.getLhs();
   if (const TileMemory *memory = scratch.find(tile))
@@ -51,7 +51,7 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
   if (op.getRows()) {
     FailureOr<TileMemory> left = leftTile(op);
     if (failed(left))
-      return failure(); // leftTile said why
+      return failure(); // leftTile has reported the error
     result.registers = product(op).overRows(result, *left);
   } else {
     Registers zeros(result.size(), zeroSum(op)), start = zeros;
@@ -84,23 +84,24 @@ bool CpuEmitter::isBlocked(Operation &op) {
          featuresOf(contract) > block && !product(contract).usesMatrices();
 }
 
-/// It then reads each panel as one long stream. Rows that are widened for it must fit a thread's stack.
+/// A single row that skips k-blocks reads each panel as one long stream. The bound keeps rows that
+/// are widened for it within a thread's stack.
 bool CpuEmitter::takesOneRowWhole(ContractOp op) { return featuresOf(op) <= (64 << 10); }
 
-/// The first feature of the last block.
+/// First feature of the last block.
 int64_t CpuEmitter::lastBlock(ContractOp op) {
   int64_t size = plan.getBlock();
   return (featuresOf(op) - 1) / size * size;
 }
 
-/// The first feature that runs with the ops behind the product: of the last block, if it goes by
-/// blocks.
+/// First feature of the part that is fused with the ops after the product: the last block if the
+/// product is blocked, else 0.
 int64_t CpuEmitter::firstFeature(ContractOp op) {
   return product(op).partialSums && !isWholeRow(op) ? lastBlock(op) : 0;
 }
 
-/// Runs one block of features over all rows; partial sums are read from memory and written back.
-/// The chain of an element continues where it stopped, so its bits are those of one pass.
+/// Emits one block of features over all rows; partial sums are read from memory and written back.
+/// Each element continues its chain of products, so its bits equal the bits of a single pass.
 LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
   CpuProduct &product = this->product(op);
   const TileMemory memory = *product.partialSums;
@@ -132,8 +133,8 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
   return result;
 }
 
-/// Runs all blocks but the last. That one runs with the ops behind the product, so that its sums
-/// stay in registers.
+/// Emits all blocks but the last. The last block is fused with the ops after the product, so its
+/// sums stay in registers.
 LogicalResult CpuEmitter::emitFirstBlocks(ContractOp op) {
   int64_t size = plan.getBlock(), end = lastBlock(op);
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);

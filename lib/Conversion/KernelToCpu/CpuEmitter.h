@@ -10,9 +10,9 @@
 //     ops on narrow tiles, in registers
 //     for column fragments of a wide tile   (a nest of fused ops)
 //
-// Later nests read results of earlier ones from scratch. The last rows of a tile
-// run in a smaller register tile, the last columns in one of 16 columns. Each
-// element keeps its chain of products, so its bits do not depend on the split.
+// Later nests read results of earlier nests from scratch. A smaller register tile handles the last
+// rows of a tile, and fragments of 16 columns handle the last columns. Each element keeps its chain
+// of products, so its bits do not depend on the split.
 #pragma once
 
 #include "TileLoops.h"
@@ -24,48 +24,49 @@ namespace heddle::kernel {
 /// A tile in memory.
 struct TileMemory {
   mlir::Value base;
-  int64_t rows = 0, columns = 0; ///< stored; columns is the pitch
-  bool allRows = false;          ///< holds all rows of the tile, else one fragment's
+  int64_t rows = 0, columns = 0; ///< stored extents; columns is also the pitch
+  bool allRows = false;          ///< holds all rows of the tile instead of one fragment
   mlir::Type element;            ///< element type in memory
   ColumnRange valid;
 };
 
-/// Tiles in the stack memory of a function. Those whose lifetimes do not overlap share a slot.
+/// Tiles in the stack memory of a function. Tiles with disjoint lifetimes share a slot.
 class CpuScratch {
 public:
-  /// Gives a tile a free slot of its size, or a new one allocated at the function's entry.
+  /// Assigns a free slot of the tile's size, or a new slot that is allocated at the function's
+  /// entry.
   void place(TileMemory &tile);
   void release(const TileMemory &tile);
-  /// Memory of a tile of the body; null if it is in none.
+  /// Returns the memory of a tile, or null if it is in registers only.
   const TileMemory *find(mlir::Value tile) const;
 
-  mlir::Block *entry = nullptr; ///< of the function
-  /// Whether each slot is in use; slots past the end are free. Saved and restored around code whose
-  /// slots are free again behind it.
+  mlir::Block *entry = nullptr; ///< entry block of the function
+  /// Whether each slot is in use; slots past the end are free. Callers save and restore it around
+  /// code that frees all its slots.
   llvm::SmallVector<bool> used;
-  int64_t bytes = 0; ///< of all slots
-  /// Tiles of the body that have memory: one fragment of them, or all rows.
+  int64_t bytes = 0; ///< total size of the slots
+  /// Tiles of the body that are in memory, with the rows of one fragment or all rows.
   llvm::DenseMap<mlir::Value, TileMemory> fragments, rows;
 
 private:
-  llvm::SmallVector<std::pair<mlir::Value, int64_t>> slots; ///< pointers and bytes
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>> slots; ///< pointer and size in bytes
 };
 
-/// Extent of B's last dimension: the features that are summed, or with `over rows` the columns of
-/// the result.
+/// Extent of B's last dimension: the features that are summed, or the result's columns in a product
+/// over rows.
 inline int64_t featuresOf(ContractOp op) {
   return op.getRhs().getType().getDims().back().extent.value;
 }
 
 class CpuProduct;
 
-/// Emits one kernel. Parts of the class are in the files named below.
+/// Emits one kernel. The comments below name the file that implements each group of methods.
 class CpuEmitter : public BodyEmitter {
 public:
   CpuEmitter(mlir::OpBuilder &builder, FuncOp kernel, const CpuTarget &target);
   ~CpuEmitter() override;
 
-  /// Emits the function in front of the kernel.
+  /// Emits the function before the kernel.
   mlir::LogicalResult run();
 
   // Placement.
@@ -89,17 +90,18 @@ public:
                                              int64_t count) override;
   void storeVector(mlir::Value value, const BoundView &view, Address place) override;
   void storeScalar(mlir::Value value, const BoundView &view, Address place) override;
-  /// Loads words of 4 bytes from an element of a view on: one, or a vector of them.
+  /// Loads one word of 4 bytes, or a vector of words, from `place` in a view.
   mlir::Value loadWord(const BoundView &view, Address place) override;
   mlir::Value loadWords(const BoundView &view, Address place);
   mlir::Type memoryElement(mlir::Type element) const;
-  /// Pointer to a place, which counts elements of type `element`.
+  /// Returns a pointer to `place`, which counts elements of type `element`.
   mlir::Value address(mlir::Value base, Address place, mlir::Type element);
   mlir::Value loadAt(mlir::Value base, Address place, mlir::Type type, mlir::Type element);
   void storeAt(mlir::Value value, mlir::Value base, Address place, mlir::Type element);
   /// Prefetches an element's cache line into all cache levels.
   void fetch(mlir::Value start, Address place, mlir::Type element, bool isWritten = false);
-  /// Place of an element in a tile in memory; a tile of all rows is entered at the row loop's row.
+  /// Returns the place of an element of a tile in memory. If the tile has all rows, the position of
+  /// the row loop is added.
   Address placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column,
                   int64_t columnOffset);
   TileMemory allocate(mlir::Type tile, bool allRows);
@@ -107,7 +109,7 @@ public:
   void writeFragment(const TileMemory &memory, const Fragment &fragment, mlir::Type tile);
 
   // Stores (CpuStore.cpp).
-  /// Where a store's matrix begins, and the fragment's first row and column in it.
+  /// Start of a store's matrix, and the fragment's first row and column in it.
   struct Origin {
     mlir::Value offset, row, column;
   };
@@ -118,44 +120,44 @@ public:
   // f16 and bytes (CpuArithmetic.cpp).
   mlir::Value widened(mlir::Value bits);
   std::pair<mlir::Value, mlir::Value> widenedPair(mlir::Value words);
-  /// A register of consecutive elements of a type, or those of each word, first to last, as f32; codes
-  /// are multiplied by `scale`.
+  /// Widens a register of consecutive elements to f32; codes are multiplied by `scale`.
+  /// `widenedWords` widens the elements of each word, from first to last.
   mlir::Value widened(mlir::Value elements, mlir::Type type, mlir::Value scale);
   Registers widenedWords(mlir::Value words, mlir::Type type, mlir::Value scale);
-  /// Two registers of f32 rounded to bf16, in words: the first in the low halves.
+  /// Rounds two f32 registers to bf16 and packs them into words; `low` fills the low halves.
   mlir::Value bf16Pairs(mlir::Value low, mlir::Value high);
   mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c) override;
-  /// Bytes of words widened to 16 bits: the even ones, and the odd ones.
+  /// Bytes of words widened to 16 bits: even bytes and odd bytes.
   struct Shorts {
     mlir::Value even, odd;
   };
   Shorts shortsOf(mlir::Value words, bool isSigned);
-  /// c plus the products of pairs of 16-bit numbers, by vpmaddwd; x86 only.
+  /// Adds the products of pairs of 16-bit numbers to c, by vpmaddwd; x86 only.
   mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
-  /// Whether one instruction widens f16, denormals too: each AArch64 has it (fcvtl).
+  /// Whether one instruction widens f16 including denormals; every AArch64 has it (fcvtl).
   bool widensHalves() const { return target.has("f16c") || !isX86(); }
   bool isX86() const { return llvm::StringRef(target.triple).starts_with("x86_64"); }
-  /// The intrinsic for vectors of `width` words.
+  /// Selects the intrinsic for vectors of `width` words.
   llvm::StringRef formOf(llvm::StringRef of4, llvm::StringRef of8, llvm::StringRef of16) const {
     return width == 4 ? of4 : width == 8 ? of8 : of16;
   }
   /// Calls an x86 intrinsic.
   mlir::Value instruction(llvm::StringRef name, mlir::Type result, mlir::ValueRange operands);
 
-  /// Whether the op is a contraction that goes by k-blocks.
+  /// Whether the op is a contraction that is split into k-blocks.
   bool isBlocked(mlir::Operation &op);
-  /// Whether a lone row takes the features of a blocked product at once, and whether the body is
-  /// emitted for such a row.
+  /// `takesOneRowWhole`: whether a single row computes a blocked product in one pass. `isWholeRow`:
+  /// the same, and the body is being emitted for a single row.
   static bool takesOneRowWhole(ContractOp op);
   bool isWholeRow(ContractOp op) const { return loops.isOneRow() && takesOneRowWhole(op); }
-  /// Emits two ways to some registers under a condition, `yes` where it is true.
+  /// Emits a branch that yields registers: `yes` if the condition is true, else `no`.
   Registers either(mlir::Value condition, llvm::function_ref<Registers()> yes,
                    llvm::function_ref<Registers()> no);
-  /// Emits `product` under a condition; the result is `otherwise` where it is false.
+  /// Emits `product` under a condition; the result is `otherwise` if the condition is false.
   Registers ifVisited(mlir::Value condition, mlir::ValueRange otherwise,
                       llvm::function_ref<Registers()> product);
 
-  // Of loop nests (CpuLoopNests.cpp).
+  // Used by loop nests (CpuLoopNests.cpp).
   using BodyEmitter::emitOp, BodyEmitter::nestColumns, BodyEmitter::fragments;
   bool recomputes(mlir::Operation &op) const override;
 
@@ -163,7 +165,8 @@ public:
   const PlanAttr plan;
   const CpuTarget &target;
   llvm::SmallVector<mlir::Value> pointers;
-  mlir::Value readNext; ///< panels that the thread reads after this grid point; null: those behind
+  mlir::Value readNext; ///< panels that the thread reads after this grid point; null: the adjacent
+                        ///< ones
   TileLoops loops{*this};
   CpuScratch scratch;
 
@@ -215,10 +218,10 @@ private:
 
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> scalarArguments;
-  /// Strategies of the contractions, with packed B and partial sums.
+  /// Strategies of the contractions, which hold packed B and partial sums.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CpuProduct>> products;
 
-  /// Widened bytes by their words, emitted in the same block; without sign, with sign.
+  /// Widened bytes of words, emitted in the same block; [0] unsigned, [1] signed.
   llvm::DenseMap<mlir::Value, Shorts> knownShorts[2];
 };
 

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops over the column fragments of wide tiles, each around a nest of fused
-// ops. Results that later nests read stay in scratch, in the place of a tile
-// that is read for the last time if there is one. Remaining columns run in
-// fragments of 16.
+// Loops over the column fragments of wide tiles, each around a nest of fused ops. Results that
+// later nests read stay in scratch; they reuse the memory of a tile that is read for the last time,
+// if there is one. Remaining columns run in fragments of 16.
 
 #include "CpuEmitter.h"
 
@@ -32,7 +31,7 @@ bool CpuEmitter::recomputes(Operation &op) const {
 }
 
 namespace {
-/// Ops on wide tiles of one width, as one loop over columns.
+/// A loop over columns around ops on wide tiles of one width.
 class LoopNest {
 public:
   LoopNest(CpuEmitter &emitter, ArrayRef<Operation *> ops)
@@ -55,7 +54,7 @@ private:
 };
 } // namespace
 
-/// Whether a value is read after the nest, directly or through recomputed ops.
+/// Whether a value is read after the nest, directly or by recomputed ops.
 bool LoopNest::outlives(Value value) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     for (Operation *op = user; op; op = op->getParentOp())
@@ -65,7 +64,8 @@ bool LoopNest::outlives(Value value) const {
   });
 }
 
-/// Tiles in memory that the nest reads column by column, directly or through recomputed ops.
+/// Collects the tiles in memory that the nest reads column by column, directly or by recomputed
+/// ops.
 void LoopNest::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
   op.walk([&](Operation *inner) {
     for (Value operand : inner->getOperands()) {
@@ -78,7 +78,8 @@ void LoopNest::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
   });
 }
 
-/// Tiles in memory that no op after the nest, or in the next iteration of a loop around it, reads.
+/// Returns the tiles in memory that are not read after the nest, nor by the next iteration of an
+/// enclosing loop.
 SmallVector<Value> LoopNest::dyingTiles() {
   SmallVector<Value> dying, readWhole, read;
   for (Operation *op : ops) {
@@ -101,8 +102,8 @@ SmallVector<Value> LoopNest::dyingTiles() {
   return dying;
 }
 
-/// Gives memory to results that outlive the nest. A tile that is read for the last time lends its
-/// own: its columns are read before the result's are written.
+/// Allocates memory for results that outlive the nest. A result may reuse the memory of a dying
+/// tile, because a step reads its columns before it writes the result's.
 void LoopNest::keepResults() {
   SmallVector<Value> dying = dyingTiles();
   for (Operation *op : ops)
@@ -126,12 +127,12 @@ void LoopNest::keepResults() {
     }
 }
 
-/// Columns to compute: the intersection over all views and tiles in memory of the nest.
+/// Computes the column range: the intersection over all views of the nest and its tiles in memory.
 ColumnRange LoopNest::findRange() {
   ColumnRange found;
   auto tighten = [&](ColumnRange other) {
     found.to = !found.to ? other.to : other.to ? e.minimum(found.to, other.to) : found.to;
-    // Only a contraction has a start; tiles computed from its result inherit that value.
+    // Only contractions define a start; tiles computed from their results inherit it.
     found.from = found.from ? found.from : other.from;
   };
   for (Operation *op : ops) {
@@ -153,7 +154,7 @@ ColumnRange LoopNest::findRange() {
 
 //===- Emission ----------------------------------------------------------===//
 
-/// Emits the ops at one column fragment.
+/// Emits the ops for one column fragment.
 LogicalResult LoopNest::emitStep(MutableArrayRef<Value> sums) {
   llvm::SaveAndRestore registers(e.fragments);
   for (Operation *op : ops) {
@@ -176,12 +177,12 @@ LogicalResult LoopNest::emitStep(MutableArrayRef<Value> sums) {
   return success();
 }
 
-/// Neutral element of a reduction: -0 + x is x, also for x = -0.
+/// Neutral element of a reduction. For sums it is -0, because -0 + x is x also for x = -0.
 static float neutral(ReduceKind kind) {
   return kind == ReduceKind::Max ? -std::numeric_limits<float>::infinity() : -0.0f;
 }
 
-/// One column loop that carries the lanes of all reductions, which are combined behind it.
+/// Emits one column loop that carries the lanes of all reductions, and combines the lanes after it.
 LogicalResult LoopNest::emit() {
   keepResults();
   Registers sums;

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Addresses and scratch of the generated code: pointers with computed
-// and constant offsets, no memref. No alias information is attached, since a
-// launch may pass one buffer twice.
+// Addresses and scratch of the generated code. Addresses are pointers with computed and constant
+// offsets instead of memrefs. No alias information is attached, because a launch may pass the same
+// buffer twice.
 
 #include "CpuEmitter.h"
 
@@ -169,7 +169,7 @@ FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
 
 //===- Tables ------------------------------------------------------------===//
 
-/// A masked gather: lanes that are not valid read no memory.
+/// A masked gather; invalid lanes read no memory.
 Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid) {
   auto type = dyn_cast<VectorType>(indices.getType());
   if (!type)
@@ -185,7 +185,7 @@ Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid
                                      /*alignment=*/4);
 }
 
-/// A masked load: consecutive indices need no gather.
+/// A masked load, because the indices are consecutive.
 Value CpuEmitter::loadNeighbours(const BoundView &view, Value indices, Value valid) {
   auto type = dyn_cast<VectorType>(indices.getType());
   if (!type)
@@ -201,7 +201,7 @@ Value CpuEmitter::loadNeighbours(const BoundView &view, Value indices, Value val
                                     builder.getI32IntegerAttr(4), UnitAttr());
 }
 
-/// Loads a vector at a time; lanes past the end keep the extremes found so far.
+/// Loads a vector at a time; lanes past the end keep their current extremes.
 std::pair<Value, Value> CpuEmitter::rangeOfElements(const BoundView &view, Value from, Value to) {
   Type i32 = builder.getI32Type();
   auto type = VectorType::get({width}, i32);

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Choice of a body's register tile among those of the instruction set: the
-// first whose columns divide those of all contractions and, if the body stores
-// panels, whose rows are a power of two. Also collects the tile widths that may
-// reach past the columns of a view: their column loops need a dynamic end.
+// Selects a body's register tile among the tiles of the instruction set. The first tile is taken
+// whose columns divide the columns of all contractions; if the body stores panels, its rows must
+// also be a power of two. Also collects the tile widths that may exceed the columns of a view,
+// because their column loops need a dynamic bound.
 
 #include "CpuProduct.h"
 
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// Largest first element of a grid axis' tiles.
+/// Largest start of a tile along a grid axis.
 static std::optional<int64_t> largestStart(Size size, int64_t tile) {
   if (!size.isStatic())
     return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<int64_t> heddle::kernel::largestIndex(Value index) {
                                    : std::min(*a, *b - 1);
 }
 
-/// Whether columns [index, index + columns) may reach past `stored` columns of a view.
+/// Whether columns [index, index + columns) may exceed the `stored` columns of a view.
 static bool reachesPast(Value index, int64_t columns, const Size &stored) {
   if (!stored.isStatic())
     return true;
@@ -72,7 +72,8 @@ static bool reachesPast(Value index, int64_t columns, const Size &stored) {
   return !last || *last + columns > padded(stored.value);
 }
 
-/// Whether an op's columns may have to be clipped to a view's; sets `columns` to their number.
+/// Whether an op's columns may have to be clipped to a view's columns. Sets `columns` to their
+/// number.
 static bool mayClip(Operation &op, int64_t &columns) {
   auto lastDim = [](Value view) { return cast<ViewType>(view.getType()).getDims().back().extent; };
   if (auto load = dyn_cast<LoadOp>(op)) {
@@ -102,12 +103,12 @@ static bool mayClip(Operation &op, int64_t &columns) {
 }
 
 namespace {
-/// Properties of a body on which the choice of its register tile depends.
+/// Properties of a body that determine its register tile.
 struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
   bool storesPanels = false, weights = false;
-  int64_t packsFrom = 0; ///< register tiles
+  int64_t packsFrom = 0; ///< in register tiles
   Keeps keeps = Keeps::Sums;
 };
 } // namespace
@@ -158,7 +159,7 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
   return needs;
 }
 
-/// Rows that run together in a body without products: enough to hide the latency of sums.
+/// Rows that run together in a body without products; enough to hide the latency of sums.
 static constexpr int64_t rowsWithoutProduct = 4;
 
 static ArrayRef<CpuFragment> offeredFragments(const BodyNeeds &needs, const CpuTarget &target) {
@@ -174,13 +175,13 @@ static ArrayRef<CpuFragment> offeredFragments(const BodyNeeds &needs, const CpuT
   llvm_unreachable("all are known");
 }
 
-/// Whether all products have a multiple of so many columns.
+/// Whether the number of columns of each product is a multiple of `columns`.
 static bool divides(int64_t columns, const BodyNeeds &needs) {
   return llvm::all_of(needs.products, [&](int64_t all) { return all % columns == 0; });
 }
 
-/// Columns of a register tile of so many rows in a body whose large one has `columns`. A vector of sums
-/// is one chain, so that few rows have as many vectors side by side as hide its latency.
+/// Columns of a register tile of `rows` rows, if the large tile has `columns`. Each vector of sums
+/// is one dependency chain, so a tile with few rows gets more vectors to hide the latency.
 static int64_t columnsOfRows(int64_t columns, int64_t rows, const BodyNeeds &needs,
                              const CpuTarget &target) {
   constexpr int64_t chains = 8;
@@ -224,9 +225,9 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
       [&](MaskOp op) { plan.visitTile = std::min<int64_t>(plan.visitTile, op.getVisitTile()); });
   if (needs->products.empty())
     return plan;
-  // Products with weights are bound by memory when there is one row: a register tile of one row
-  // queues the most loads. Other small row counts occur only at the end of a tile. Attention is
-  // large code, and its rows are mostly one or many: two register tiles do.
+  // A product with weights and one row is bound by memory; a register tile of one row queues the
+  // most loads. Other small row counts occur only at the end of a tile. Attention has large code,
+  // and usually either one row or many, so two register tiles are enough.
   plan.oneRow = needs->weights && plan.fragment.rows > 1;
   int64_t few = plan.oneRow ? 2 * target.fewRows : target.fewRows;
   if (plan.fragment.rows > few) {

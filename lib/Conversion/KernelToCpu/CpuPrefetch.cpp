@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Software prefetch. A product fetches the next panels and the lines of its
-// result, some in each step, or for few queries the keys and values of a page
-// later; a kernel without products that walks over rows fetches the next.
+// Software prefetch. Each step of a product prefetches lines of the next panels and of its result.
+// With few queries it prefetches keys and values one page ahead. A kernel without products that
+// loops over rows prefetches the next rows.
 
 #include "CpuProduct.h"
 
@@ -17,7 +17,7 @@ using namespace heddle;
 using namespace heddle::kernel;
 
 static constexpr int64_t lineBytes = 64, wordBytes = 4, panelColumns = 16;
-/// How far a lone row fetches ahead in its own panels; half or twice as far is slower.
+/// Prefetch distance of a single row in its own panels. Half and twice the distance are slower.
 static constexpr int64_t aheadBytes = 1024;
 
 void CpuEmitter::fetch(Value start, Address place, Type element, bool isWritten) {
@@ -27,16 +27,16 @@ void CpuEmitter::fetch(Value start, Address place, Type element, bool isWritten)
 
 //===- During a product --------------------------------------------------===//
 
-/// Whether a product waits for its sums and not only for memory. A row of narrow numbers takes many
-/// instructions a line on eight lanes, and bf16 has two chains only, with two multiply-adds a word each:
-/// the loads of few lines fit into the processor's window.
+/// Whether a product is bound by its sums as well as by memory. With eight lanes, narrow elements
+/// take many instructions per line, and bf16 has only two chains with two multiply-adds per word.
+/// The out-of-order window then covers the loads of only a few lines.
 static bool waitsForSums(CpuEmitter &e, ContractOp op, const Fragment &shape) {
   return shape.rows == 1 && e.width == 8 && op.readsWeights() &&
          CpuEmitter::perWord(e.view(op.getRhs())) > 1;
 }
 
-/// The large register tile prefetches the next panels, a lone row sometimes its own: other tiles of few
-/// rows are bound by memory already.
+/// The large register tile prefetches the next panels, and a single row sometimes its own. Other
+/// tiles with few rows are already bound by memory.
 CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, Value to,
                          Value first, Value last, bool fetchesPanels)
     : e(emitter), op(op), first(first), last(last) {
@@ -65,7 +65,7 @@ void CpuPrefetch::atStep(Value word, int64_t stepWords) {
                words / stepWords);
 }
 
-/// Finds the words of a column in the right side's panels; returns where the panels begin.
+/// Computes the words of a column in the panels of the right side, and returns the panels' address.
 Value CpuPrefetch::findPanels() {
   const BoundView right = e.view(op.getRhs());
   stored = padded(right.type.getDims().back().extent.value) / CpuEmitter::perWord(right);
@@ -75,10 +75,10 @@ Value CpuPrefetch::findPanels() {
 
 //===- The next panels ---------------------------------------------------===//
 
-/// Finds the panels that these columns read next: those of the next block of features, or behind
-/// the last block those of the next tile. The next tile lies behind this one, unless `readNext`
-/// points elsewhere. Row fragments share the work in turns: with sixteen, each prefetches a sixteenth of
-/// the lines; with fewer than four, each prefetches two quarters. All counts are words.
+/// Finds the panels that these columns read next: the next block of features, or after the last
+/// block the next tile. The next tile is adjacent unless `readNext` points elsewhere. Row fragments
+/// take turns: with sixteen, each prefetches a sixteenth of the lines; with fewer than four, each
+/// prefetches two quarters. All counts are in words.
 void CpuPrefetch::findNextPanels() {
   const BoundView right = e.view(op.getRhs());
   int64_t word = CpuEmitter::perWord(right), columns = CpuEmitter::columnsOf(op.getType()),
@@ -99,7 +99,7 @@ void CpuPrefetch::findNextPanels() {
     element = e.select(isLast, element, e.add(e.mul(start, stored), e.mul(last, 16)));
   }
   int64_t lines = isBlock ? std::min(e.plan.getBlock() / word, features) : features;
-  lines = lines / 16 * 16; // as many in each turn
+  lines = lines / 16 * 16; // the same number in each turn
   const Turns &turns = e.loops.at.turns;
   share = arith::ShRUIOp::create(e.builder, e.loc, e.constant(lines * panelColumns), turns.bits);
   Value row = e.loops.at.row ? e.loops.at.row : e.constant(0), one = e.constant(1);
@@ -111,10 +111,10 @@ void CpuPrefetch::findNextPanels() {
   panels = e.address(base, e.moved({}, e.add(element, e.mul(turn, share))), e.builder.getF32Type());
 }
 
-/// Prefetches one line a panel in each step of four words, or in several steps the same one where
-/// the turns are more than four. With few row fragments it is one line of each of two quarters,
-/// because two neighbouring lines a step arrive more slowly. Without a second quarter the first line is
-/// fetched twice.
+/// Prefetches one line per panel in each step of four words. With more than four turns, several
+/// steps prefetch the same line. With few row fragments, each step prefetches one line from each of
+/// two quarters, because two adjacent lines per step arrive later. Without a second quarter the
+/// first line is prefetched twice.
 void CpuPrefetch::fetchPanels(Value word) {
   int64_t count = e.fragmentVectors(CpuEmitter::columnsOf(op.getType())) * e.width / 16;
   Value first =
@@ -136,7 +136,7 @@ void CpuPrefetch::findOwnPanels(const Fragment &shape) {
   panels = e.address(start, e.moved({}, element, aheadBytes / wordBytes), e.builder.getF32Type());
 }
 
-/// Prefetches as many lines as the step reads.
+/// Prefetches the number of lines that the step reads.
 void CpuPrefetch::fetchOwnPanels(Value word, int64_t count) {
   for (int64_t panel = 0; panel < ownPanels; ++panel)
     for (int64_t line = 0; line < count; ++line)
@@ -148,8 +148,8 @@ void CpuPrefetch::fetchOwnPanels(Value word, int64_t count) {
 
 //===- Keys and values of few rows ---------------------------------------===//
 
-/// Narrow numbers that are widened take so many instructions a line that the loads of few lines fit the
-/// processor's window, and the memory would rest meanwhile.
+/// Widening narrow elements takes many instructions per line, so the out-of-order window covers the
+/// loads of only a few lines, and without prefetch memory would idle.
 int64_t CpuProduct::bytesAhead(const Fragment &shape) {
   constexpr int64_t page = 4096;
   const bool isNarrow = !right().type.getElementType().isF32();
@@ -169,8 +169,8 @@ void CpuProduct::fetchRows(const Fragment &shape, Address place, int64_t step, i
 
 //===- Lines of results --------------------------------------------------===//
 
-/// Whether the values are emitted before the product. Those of a whole body are, in any order;
-/// those of a loop or branch only if they precede it.
+/// Whether the values are emitted before the product. In the body itself they always are; in a loop
+/// or branch only if they precede the product.
 static bool areKnown(ContractOp op, ValueRange values) {
   return isa<FuncOp, PartOp>(op->getParentOp()) || llvm::all_of(values, [&](Value value) {
            Operation *producer = value.getDefiningOp();
@@ -179,8 +179,8 @@ static bool areKnown(ContractOp op, ValueRange values) {
          });
 }
 
-/// Adds the lines that the fragment is stored to, but not by stores with `at`, and those of later
-/// loads of its shape, such as a residual: either would miss the cache line after line.
+/// Adds the lines that stores write and that later loads of the fragment's shape read, such as a
+/// residual; each line would otherwise miss the cache. Stores with `places` or pieces are excluded.
 void CpuPrefetch::addResultLines(const Fragment &shape) {
   auto add = [&](auto access, Value tile, bool isWritten, auto places) {
     if (cast<ShapedType>(tile.getType()).getShape() != op.getType().getShape() ||
@@ -202,10 +202,10 @@ void CpuPrefetch::addResultLines(const Fragment &shape) {
       add(load, load, false, [&] { return e.loadPlaces(load); });
 }
 
-/// Prefetches this step's share of the lines. They are spread over the first three quarters of the
-/// steps, so that the last one arrives in time. The number of steps a line is a power of two, which
-/// makes the division a shift. Once all lines are fetched, the last one is fetched again, which
-/// costs nothing.
+/// Prefetches the lines of this step. The lines are spread over the first three quarters of the
+/// steps, so that the last one arrives in time. The number of steps per line is a power of two,
+/// which makes the division a shift. After the last line, further steps prefetch it again at no
+/// cost.
 void CpuPrefetch::fetchLines(const Lines &lines, Value step, int64_t steps) {
   int64_t count = lines.rows * lines.perRow, share = std::max<int64_t>(steps * 3 / 4, 1),
           each = (count + share - 1) / share,
@@ -221,11 +221,11 @@ void CpuPrefetch::fetchLines(const Lines &lines, Value step, int64_t steps) {
   }
 }
 
-//===- Rows of kernels without products --------------------------------------------------------------===//
+//===- Rows of kernels without products ----------------------------------===//
 
-/// Whether the load is the first of its rows in a kernel without products. Several rows side by
-/// side are short streams, for which the hardware prefetcher starts too late. Rows that fill a
-/// first-level cache would evict each other before they are read.
+/// Whether the load is the first from its view in a kernel without products. Several adjacent rows
+/// are short streams, for which the hardware prefetcher starts too late. Rows that fill a
+/// first-level cache would be evicted before they are read.
 bool CpuEmitter::fetchesNextRows(LoadOp op) {
   constexpr int64_t most = 64 << 10; // bytes of the rows of a fragment
   const BoundView &from = view(op.getView());
@@ -246,7 +246,7 @@ bool CpuEmitter::fetchesNextRows(LoadOp op) {
   return !multiplies && first == op;
 }
 
-/// Prefetches the same columns of the rows behind the fragment.
+/// Prefetches the same columns of the rows after the fragment.
 void CpuEmitter::fetchNextRows(LoadOp op) {
   const BoundView &from = view(op.getView());
   Type element = memoryElement(from.type.getElementType());

@@ -2,14 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// List of strategies and their common part: the unrolled loop over k, packed B,
-// and guarded products. A guarded product runs the fast chain first. Only if
-// its result is not finite, it runs again and leaves out products of a zero and
-// a non-finite value: a finite result proves that there were none.
+// The list of product strategies, and the code they share: the unrolled loop over k, packed B, and
+// guarded products. A guarded product runs the fast chain first. If the result is not finite, it
+// runs again and omits products of a zero and a non-finite value. A finite result proves that there
+// were none.
 //
-// Formats of B that cost instructions before they can be multiplied are packed
-// in scratch, if many row fragments read B. The last rows of a tile, which run
-// in a smaller register tile, read the view.
+// Formats of B that cost instructions before they can be multiplied are packed into scratch if many
+// row fragments read B. The last rows of a tile, which use a smaller register tile, read the view.
 
 #include "CpuProduct.h"
 
@@ -53,7 +52,7 @@ Value CpuProduct::multiplyAdd(Value a, Value b, Value c, bool guarded) {
   return guarded ? leaveOut(a, b, c, sum) : sum;
 }
 
-/// Emits one loop that carries the accumulators: each element is one ascending chain.
+/// Emits one loop that carries the accumulators. Each element is one chain in ascending order of k.
 Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
   const Fragment &shape = chain.shape;
   auto emitStep = [&](Value k, int64_t unrolled) {
@@ -77,7 +76,7 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
         emitStep(k, u);
     });
   };
-  // Whole unrolled steps, then the remainder, with the same code for each k.
+  // Emits whole unrolled steps, then the remainder, with the same code for each k.
   std::optional<int64_t> first = e.constantOf(chain.from), end = e.constantOf(chain.to);
   if (first && end) {
     int64_t whole = *first + (*end - *first) / chain.unroll * chain.unroll;
@@ -119,8 +118,8 @@ Value CpuProduct::wordsOf(Value features) {
                              loc, e.add(features, e.constant(together - 1)), e.constant(together));
 }
 
-/// Counts k in words where several features of a word are multiplied at once (bf16, i8). Where B is
-/// decoded it counts features, in whole words: an incomplete last word is padded with zeros.
+/// k counts words where several features of a word are multiplied at once (bf16, i8). If B is
+/// decoded, k counts features, in whole words: an incomplete last word is padded with zeros.
 Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value from, Value to) {
   Chain chain{shape, from, to, {}, isPacked() ? loadPacked(shape) : loadB(shape), {}};
   chain.unroll = isPacked() ? 8 : unrolled();
@@ -150,9 +149,9 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
   return sums;
 }
 
-/// Whether few rows read their columns one panel after another. Keys of a head are few features, so
-/// each panel ends within a page or two: several side by side leave the hardware prefetchers as many
-/// short streams, where one behind another is a single long one.
+/// Whether few rows read their columns one panel after another. The keys of a head have few
+/// features, so each panel ends within a page or two. Reading panels in parallel gives the hardware
+/// prefetcher many short streams; reading them in sequence gives it one long stream.
 bool CpuProduct::readsByPanel(const Fragment &shape) {
   return readsOnce(shape) && shape.vectors * width > 16;
 }
@@ -204,7 +203,8 @@ void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
   };
 }
 
-/// A lone row may have many features, and several products would have them in scratch at once.
+/// A single row may have many features, and several products would hold it in scratch at once; such
+/// a row is not prepared here.
 void CpuProduct::enterRows(Value from, Value to) {
   if (!e.loops.isOneRow())
     prepareRows(from, to);
@@ -255,8 +255,8 @@ CpuProduct::RowPart CpuProduct::sumRows(const Fragment &shape, const TileMemory 
   };
 }
 
-/// Sums the visited rows of the op's range from zero, and again with guards if the result is not
-/// finite.
+/// Sums the visited rows of the op's range from zero. If the result is not finite, sums them again
+/// with guards.
 Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
   RowPart part = sumRows(shape, left);
   Registers zeros(shape.size(), e.zeroVector());
@@ -275,7 +275,7 @@ Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
   return e.ifVisited(anyNotFinite(sums), sums, [&] { return product(/*guarded=*/true); });
 }
 
-/// Runs the chain over the visited tiles of [from, to), ascending.
+/// Emits the chain over the visited tiles of [from, to), in ascending order.
 Registers CpuProduct::overVisited(Value from, Value to, ValueRange start,
                                   function_ref<Registers(Value, Value, Registers)> part) {
   Value tile = e.constant(*op.getVisitTile());
@@ -294,7 +294,7 @@ Registers CpuProduct::overVisited(Value from, Value to, ValueRange start,
 }
 
 /// Whether any value is not finite: x * 0 is 0 or NaN, and NaN survives the sum. Four sums hide the
-/// latency of additions.
+/// latency of the additions.
 Value CpuProduct::anyNotFinite(ArrayRef<Value> registers) {
   Value zero = e.zeroVector();
   Registers sums(4, zero);
@@ -311,7 +311,7 @@ Value CpuProduct::anyNotFinite(ArrayRef<Value> registers) {
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, lanes);
 }
 
-/// `kept` where a is zero and b is not finite, else `sum`.
+/// Returns `kept` where a is zero and b is not finite, else `sum`.
 Value CpuProduct::leaveOut(Value a, Value b, Value kept, Value sum) {
   auto type = cast<VectorType>(b.getType());
   auto bits = VectorType::get(type.getShape(), builder.getI32Type());
@@ -327,7 +327,7 @@ Value CpuProduct::leaveOut(Value a, Value b, Value kept, Value sum) {
 
 //===- Packed B ----------------------------------------------------------===//
 
-/// Features, rounded up to whole words.
+/// Number of features, rounded up to whole words.
 int64_t CpuProduct::wholeFeatures() { return (features() + word() - 1) / word() * word(); }
 
 Value CpuProduct::packedRow(Value feature) {
@@ -350,8 +350,8 @@ std::optional<TileMemory> CpuProduct::decodedForm() {
   return form.rows * form.columns > mostElements ? std::nullopt : std::optional(form);
 }
 
-/// Packs B for the large register tile, if that runs at all; tiles that a mask does not visit stay
-/// uninitialised. A tile of one large fragment reads B once or twice, so it does not pack.
+/// Packs B if the large register tile runs at all; tiles that a mask does not visit stay
+/// uninitialised. A tile with at most one large fragment reads B once or twice and does not pack.
 void CpuProduct::pack(Value from, Value to) {
   std::optional<TileMemory> form = packedForm();
   if (!form || e.loops.plan.hasOneLarge())
@@ -383,7 +383,8 @@ void CpuProduct::release() {
   releasePacked();
 }
 
-/// Runs `part` on each visited tile of [from, to), or once on the whole range without a mask.
+/// Emits `part` for each visited tile of [from, to), or once for the whole range if there is no
+/// mask.
 void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin, Value end)> part) {
   if (!op.getVisited())
     return part(from, to);
@@ -432,7 +433,8 @@ CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {
   };
 }
 
-/// Packed B is [rows][columns] over rows, else panels [c/16][k][16] from feature `packed->from` on.
+/// Packed B has shape [rows][columns] in products over rows, else panels [c/16][k][16] that start
+/// at feature `packed->from`.
 CpuProduct::Operand CpuProduct::loadPacked(const Fragment &shape) {
   const TileMemory memory = packed->memory;
   int64_t columns = CpuEmitter::columnsOf(op.getType()), depth = op.getRows() ? 1 : memory.rows,

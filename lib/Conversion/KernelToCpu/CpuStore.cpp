@@ -2,11 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stores of a fragment to rows or to panels. In panels element (row, c) lies at
-// row / 16 * 16 * columns + c * 16 + row % 16; for bf16, words of two columns
-// take the place of elements. A whole fragment inside one panel is transposed in
-// registers, any other is stored element by element. Columns that do not all lie
-// side by side are stored in pieces of those that do.
+// Stores of a fragment to rows or to panels. In panels, element (row, c) has offset row / 16 * 16 *
+// columns + c * 16 + row % 16. For bf16, words of two columns replace elements. A fragment within
+// one panel is transposed in registers; other fragments are stored element by element. Columns that
+// are not contiguous in memory are stored in contiguous pieces.
 
 #include "CpuEmitter.h"
 
@@ -42,9 +41,9 @@ private:
   Value inWords(Value value);
 
   int64_t word() const { return CpuEmitter::perWord(to); }
-  /// Words in a register of panels.
+  /// Words in a register that is stored to panels.
   int64_t lanes() const { return e.width / word(); }
-  /// Elements from one column to the next.
+  /// Distance between columns, in elements.
   int64_t columnStep() const { return std::max<int64_t>(to.type.getPanel(), 1); }
 
   CpuEmitter &e;
@@ -54,13 +53,13 @@ private:
   Fragment tile;
   const BoundView to;
   Value offset, first, column; ///< start of the matrix; the fragment's first row and column
-  Value left;                  ///< rows that are stored, from the first on; null: all
-  int64_t perPiece = 0;        ///< columns of a piece; 0: all columns lie side by side
+  Value left;                  ///< rows to store, starting with the first; null: all
+  int64_t perPiece = 0;        ///< columns of a piece; 0: all columns are contiguous
   SmallVector<StorePiece> pieces;
 };
 } // namespace
 
-/// The view's offset at the leading indices, and the fragment's first row and column.
+/// Offset of the view at the leading indices, and the fragment's first row and column.
 CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
   int64_t rank = op.getView().getType().getRank(), columns = columnsOf(op.getTile().getType());
   bool hasRows = op.getTile().getType().getDimSize(0) > 1;
@@ -90,7 +89,7 @@ TileStore::TileStore(CpuEmitter &emitter, StoreOp op, Fragment fragment)
 
 //===- Rows ---------------------------------------------------------------===//
 
-/// Rows that may be written, from the fragment's first on; null: all.
+/// Number of rows that may be written, starting with the fragment's first; null: all.
 Value TileStore::rowsLeft() {
   int64_t tileRows = op.getTile().getType().getDimSize(0);
   if (tileRows == 1 && !op.getRows())
@@ -103,7 +102,8 @@ Value TileStore::rowsLeft() {
   return e.sub(limit, tileRows == 1 ? Value() : e.loops.at.row);
 }
 
-/// Calls `store(none)` for a whole fragment, `store(r)` for each row left of an incomplete one.
+/// Emits `store(nullopt)` for a whole fragment, or `store(r)` for each remaining row of a partial
+/// one.
 void TileStore::guardRows(function_ref<void(std::optional<int64_t>)> store) {
   if (!left)
     return store(std::nullopt);
@@ -112,7 +112,7 @@ void TileStore::guardRows(function_ref<void(std::optional<int64_t>)> store) {
   auto branch = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
   store(std::nullopt);
-  // Fewer rows are left than the fragment has, so its last row is never among them.
+  // A partial fragment never contains its last row.
   for (int64_t r = 0; r + 1 < std::max<int64_t>(tile.rows, 2); ++r) {
     builder.setInsertionPoint(branch.elseBlock()->getTerminator());
     e.enterIf(e.compare(arith::CmpIPredicate::sgt, left, e.constant(r)));
@@ -132,7 +132,7 @@ void TileStore::toRows() {
   });
 }
 
-/// Stores row by row, because rows may be in different panels, or each of them in pieces.
+/// Stores row by row, because rows may be in different panels, or columns in several pieces.
 void TileStore::eachRow() {
   OpBuilder::InsertionGuard guard(builder);
   for (int64_t r = 0; r < tile.rows; ++r) {
@@ -163,7 +163,7 @@ LogicalResult TileStore::eachPlace() {
   return success();
 }
 
-/// Where row `number` of a matrix begins.
+/// Address of row `number` of a matrix.
 Address TileStore::rowAt(Value matrix, Value number) {
   const int64_t panel = to.type.getPanel();
   if (!panel)
@@ -173,7 +173,7 @@ Address TileStore::rowAt(Value matrix, Value number) {
   return e.moved(e.moved({matrix, 0}, before), e.mul(inPanel, word()));
 }
 
-/// The place of the fragment's column `number` in a row.
+/// Address of the fragment's column `number` in a row.
 Address TileStore::columnAt(const Address &row, int64_t number) {
   const int64_t step = columnStep();
   if (!perPiece)
@@ -195,7 +195,8 @@ void TileStore::storeRow(int64_t row, Value matrix, Value number) {
     if (together < e.width)
       part = vector::ExtractStridedSliceOp::create(builder, loc, part, {at % e.width}, {together},
                                                    {1});
-    // What is behind the last head goes to its padding, and zeros over it: cheaper than to ask.
+    // The tail of the last head is stored into its padding and then zeroed; this is cheaper than a
+    // bounds check.
     if (perPiece && !op.getOverHeads() && pieces[at / perPiece].isStored)
       e.enterIf(pieces[at / perPiece].isStored);
     e.storeVector(part, to, columnAt(start, at));
@@ -212,14 +213,14 @@ void TileStore::findPieces() {
     pieces.push_back(e.pieceOf(op, e.add(base, e.constant(at))));
 }
 
-/// Stores the zeros that pad a row of each of the pieces' matrices, `together` columns at once. Tiles
-/// that do not end such a row store them too, which is less than to ask.
+/// Stores the zeros that pad a row in the matrix of each piece, `together` columns at a time. Tiles
+/// that do not end a row also store them, which is cheaper than a check.
 void TileStore::storeZeros(const Address &row, Type type, int64_t together) {
   const int64_t columns = to.type.getDims().back().extent.value;
   if (!perPiece || columns % 16 == 0)
     return;
   Value zero = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
-  // Only pieces that go on from head to head are of several matrices.
+  // Pieces belong to several matrices only if they continue from head to head.
   const int64_t count = op.getOverHeads() ? static_cast<int64_t>(pieces.size()) : 1,
                 inMatrix = std::max<int64_t>(columns / perPiece, 1);
   for (int64_t piece = 0; piece < count + inMatrix - 1; piece += inMatrix) {
@@ -258,7 +259,7 @@ Value TileStore::inWords(Value value) {
                                    value);
 }
 
-/// Transposes rows x lanes registers by log2(rows) rounds of interleaving; each cut of `rows`
+/// Transposes rows x lanes registers in log2(rows) rounds of interleaving; each slice of `rows`
 /// elements is then a column.
 void TileStore::storePanelColumns(const Address &start) {
   const int64_t count = tile.rows, perVector = lanes() / count;

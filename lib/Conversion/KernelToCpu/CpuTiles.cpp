@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tile level of a body: scalars are computed once, tile ops run in loops over
-// row fragments. With mapping `cpu_strips`, a loop over keys stands outside of the row
-// loops, and its carried tiles live in memory.
+// Tile level of a body: scalars are computed once, and tile ops run in loops over row fragments.
+// With mapping `cpu_strips`, a loop over keys surrounds the row loops, and its carried tiles are in
+// memory.
 
 #include "CpuProduct.h"
 
@@ -44,7 +44,7 @@ static bool holdsProduct(Operation &op) {
   return op.walk([](ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Emits ops in row loops. Results that other ops of the block read are kept in row memory;
+/// Emits ops in row loops. Results that other ops of the block read are kept in row memory, and
 /// `yields` are copied to `targets`.
 LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, ValueRange yields,
                                       ArrayRef<TileMemory> targets) {
@@ -101,9 +101,9 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   return result;
 }
 
-/// Gathers ops on tiles in segments, each of which gets its own row loops; what contractions sum for
-/// all rows at once stands before that of theirs. With mapping `cpu_strips`, loops
-/// and branches with products stand between segments.
+/// Groups ops on tiles into segments, each of which gets its own row loops. Code that sums a
+/// contraction for all rows at once precedes the segment of the contraction. With mapping
+/// `cpu_strips`, loops and branches that contain products separate segments.
 LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carried) {
   bool rowsInside = plan.getMapping() == Mapping::CpuStrips;
   SmallVector<Operation *> segment;
@@ -137,7 +137,7 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
   return emitSegment(block, segment, yields, carried);
 }
 
-/// Emits a loop over keys outside of the row loops; carried tiles of all rows are in memory.
+/// Emits a loop over keys around the row loops; carried tiles of all rows are in memory.
 LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
   SmallVector<TileMemory> carried;
   for (Value init : op.getInitArgs()) {
@@ -157,16 +157,16 @@ LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
   return emitTileBlock(*op.getBody(), carried);
 }
 
-/// Whether only the branch reads the value, a tile of its block. The branch's result then takes its
-/// memory, so that a side that passes it through copies nothing.
+/// Whether the branch is the only reader of the value, a tile of its block. The branch's result
+/// then reuses its memory, so a side that passes the value through copies nothing.
 bool CpuEmitter::canTakePlace(Value value, scf::IfOp branch) {
   return scratch.rows.contains(value) && value.getParentBlock() == branch->getBlock() &&
          llvm::all_of(value.getUsers(), [&](Operation *user) { return branch->isAncestor(user); });
 }
 
-/// Emits a branch around all rows, which attention has around a chunk; its results are tiles in
-/// memory, which either side fills. With a single chunk the loop around it is folded away, and the
-/// other side yields the loop's initial constants.
+/// Emits a branch around all rows, which attention uses around a chunk. The results are tiles in
+/// memory, which both sides fill. If a single chunk is left, its loop is folded away, and the other
+/// side yields the loop's initial constants.
 LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
   SmallVector<TileMemory> kept;
   llvm::SmallDenseSet<Value> taken;
@@ -196,7 +196,7 @@ LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
 
 //===- Loops inside the rows ---------------------------------------------===//
 
-/// Emits a loop inside the rows: narrow carried tiles are carried registers, wide ones stay in
+/// Emits a loop inside the row loops. Narrow carried tiles are kept in registers, wide tiles in
 /// scratch.
 LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
   auto isWideValue = [&](Value value) {

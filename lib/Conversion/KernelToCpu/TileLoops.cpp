@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops over the rows and columns of a tile, and where they end.
+// Loops over the rows and columns of a tile, and their bounds.
 
 #include "TileLoops.h"
 
@@ -16,7 +16,7 @@ using namespace heddle::kernel;
 
 //===- Rows --------------------------------------------------------------===//
 
-/// The rows to run are the most that any store writes.
+/// The number of rows to run is the maximum that any store writes.
 void TileLoops::enter(const CpuPlan &bodyPlan, Block &body) {
   plan = bodyPlan;
   at = {plan.fragment.rows};
@@ -45,13 +45,13 @@ LogicalResult TileLoops::rowsOf(int64_t count, Value from, Value to, Turns turns
   return body();
 }
 
-/// Rows that the large register tile runs; the small one runs the others. The split computes as few
-/// rows in vain as possible.
+/// Number of rows that the large register tile runs; the small tile runs the others. The split
+/// computes as few unused rows as possible.
 Value TileLoops::rowsOfLargeTile(Value count, int64_t large, int64_t small) {
   auto inVain = [&](int64_t rows) { return (rows + small - 1) / small * small - rows; };
-  // For r rows behind whole large tiles: r >= `more` take another large tile, since large - r <=
-  // inVain(r); 0 < r <= `fewer` give one back, since inVain(large + r) < inVain(r). With tiles of 6
-  // and 4, 8 rows are 4 + 4, not 6 + 4.
+  // Let r rows remain after whole large tiles. If r >= `more`, another large tile runs, because
+  // large - r <= inVain(r). If 0 < r <= `fewer`, one large tile is given back, because inVain(large
+  // + r) < inVain(r). With tiles of 6 and 4, 8 rows are 4 + 4, not 6 + 4.
   int64_t more = large, fewer = 0;
   while (more > 1 && large - (more - 1) <= inVain(more - 1))
     --more;
@@ -62,7 +62,7 @@ Value TileLoops::rowsOfLargeTile(Value count, int64_t large, int64_t small) {
   Value tiles =
       arith::DivUIOp::create(e.builder, e.loc, e.add(count, e.constant(large - more)), size);
   if (fewer > 0) {
-    Value left = e.sub(count, e.mul(tiles, size)); // wraps where the last tile is not full
+    Value left = e.sub(count, e.mul(tiles, size)); // wraps if the last tile is not full
     Value isFew =
         e.compare(arith::CmpIPredicate::ult, e.sub(left, e.constant(1)), e.constant(fewer));
     Value back = arith::AndIOp::create(e.builder, e.loc, isFew,
@@ -111,7 +111,7 @@ LogicalResult TileLoops::overSeveralRows(Callback body) {
   return small ? rowsOf(small, whole, several, turns, true, body) : success();
 }
 
-/// Rows of the large register tile that read packed panels: all of them, or none where they are few.
+/// Rows of the large register tile that read packed panels: all, or none if there are few rows.
 Value TileLoops::rowsOfPacked(Value large) {
   if (!plan.packsFrom)
     return large;
@@ -133,7 +133,8 @@ Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
       return {};
     return index ? e.sub(stored, e.scalar(index)) : stored;
   };
-  // Static columns are padded to 16. Dynamic ones end at the extent; the last step of 16 rounds up.
+  // Static columns are padded to 16. Dynamic columns end at the extent, and the last step of 16
+  // rounds up.
   auto storedColumns = [&](Value v) {
     const Size &extent = e.view(v).type.getDims().back().extent;
     return extent.isStatic() ? e.constant(padded(extent.value)) : e.view(v).extents.back();
@@ -143,7 +144,7 @@ Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
     return left(load.getIndices().back(), storedColumns(load.getView()));
   if (auto gather = dyn_cast<GatherOp>(op))
     return left(gather.getColumn(), storedColumns(gather.getView()));
-  // A tile of a view whose columns are dynamic lies inside its pitch: both are multiples of 16.
+  // A tile of a view with dynamic columns stays within the view's pitch: both are multiples of 16.
   if (auto store = dyn_cast<StoreOp>(op);
       store && !store.getAsRows() && !store.getColumns() && store.getViewColumns().isStatic())
     return left(store.getIndices().back(), e.constant(padded(store.getViewColumns().value)));
@@ -159,9 +160,9 @@ Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
                                                         : e.view(contract.getRhs()).extents[0]);
 }
 
-/// Columns of a fragment, which divide those of the tile if possible. One bit of a mask decides on
-/// a whole fragment, so it must not cross a visit tile. Without a product the fragment is smaller:
-/// all intermediate values of its vectors live at the same time.
+/// Columns of a fragment, which divide the columns of the tile if possible. One bit of a mask
+/// decides on a whole fragment, so a fragment must not cross a visit tile. Without a product the
+/// fragment is smaller, because all intermediate values of its vectors are live at the same time.
 int64_t TileLoops::stepColumns(int64_t columns, bool alone) const {
   constexpr int64_t liveVectors = 8;
   const bool isFew = at.rows == plan.fewRows;
@@ -175,7 +176,7 @@ int64_t TileLoops::stepColumns(int64_t columns, bool alone) const {
   return most;
 }
 
-/// Runs whole fragments, then fragments of 16. `range.from` is a multiple of a fragment.
+/// Emits whole fragments, then fragments of 16. `range.from` is a multiple of a fragment.
 LogicalResult TileLoops::overColumns(int64_t columns, ColumnRange range, bool alone,
                                      Registers &sums, Callback body) {
   auto loop = [&](Value from, Value to, int64_t step) {

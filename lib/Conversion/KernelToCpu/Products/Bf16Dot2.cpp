@@ -2,12 +2,12 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop over k counts words of two elements: two features of a panel, or two rows of a view. A
-// step is one instruction where there is one, else two f32 products.
+// Products of bf16 pairs. The loop over k counts words of two elements: two features of a panel, or
+// two rows of a view. A step is one instruction if the target has it, else two f32 products.
 //
-// Attention's values of bf16 lie row by row: two rows are interleaved as they are loaded, or once
-// for all row fragments (packed). Keys and values that are kept in another type are rounded as they
-// are loaded, or once (packed).
+// Values of attention in bf16 are stored row by row. Two rows are interleaved when they are loaded,
+// or once for all row fragments (packed). Keys and values of another type are rounded when they are
+// loaded, or once (packed).
 //
 //   low  a0 a1 ...     word j: low half a[j], high half b[j]
 //   high b0 b1 ...
@@ -33,7 +33,8 @@ struct Bf16Dot2 : CpuProduct {
     return target.bf16Dot2 ? Keeps::Sums : Keeps::Parts;
   }
 
-  /// One instruction where there is one; guarded products are checked one by one, odd first.
+  /// One instruction if the target has it. Guarded products are checked one by one, odd elements
+  /// first.
   Value step(Value a, Value b, Value c, bool guarded) override {
     if (!e.target.bf16Dot2 || guarded) {
       auto [evenA, oddA] = e.halvesOf(a);
@@ -49,7 +50,8 @@ struct Bf16Dot2 : CpuProduct {
         .getResult(0);
   }
 
-  /// Sums pairs of rows from an even row of the range on; a last single row is paired with zero.
+  /// Sums pairs of rows, starting at an even row of the range; a single last row is paired with
+  /// zero.
   RowPart sumRows(const Fragment &shape, const TileMemory &left) override {
     Operand pairs, alone;
     if (isPacked()) {
@@ -89,7 +91,7 @@ struct Bf16Dot2 : CpuProduct {
     };
   }
 
-  /// Pairs of rows in words. Over features B is not packed: its panels hold words already.
+  /// Pairs of rows in words. Products over features do not pack B, whose panels already hold words.
   std::optional<TileMemory> packedForm() override {
     constexpr int64_t mostWords = 32 << 10;
     if (!op.getRows())
@@ -101,7 +103,7 @@ struct Bf16Dot2 : CpuProduct {
     return form.rows * form.columns > mostWords ? std::nullopt : std::optional(form);
   }
 
-  /// Packs from an even row on; a last single row is paired with zero.
+  /// Packs from an even row; a single last row is paired with zero.
   void packRows(const TileMemory &packed, Value begin, Value end) override {
     Fragment shape;
     shape.rows = 1;
@@ -124,13 +126,13 @@ struct Bf16Dot2 : CpuProduct {
          [&](Address place, Value row) { return rowAsWords(place, row); });
   }
 
-  /// Row `row` of the range in the low halves of words; the high ones are zero.
+  /// Row `row` of the range in the low halves of words; the high halves are zero.
   virtual Value rowAsWords(Address place, Value row) {
     auto words = VectorType::get({width}, builder.getI32Type());
     return arith::ExtUIOp::create(builder, loc, words, e.loadVector(right(), place));
   }
 
-  /// Row `row` of the range in the low halves of words, the next one in the high halves.
+  /// Row `row` of the range in the low halves of words, and the next row in the high halves.
   virtual Value pairOfRows(Address place, int64_t step, Value row) {
     Value low = e.loadVector(right(), place),
           high = e.loadVector(right(), e.moved(place, Value(), step));
@@ -143,7 +145,7 @@ struct Bf16Dot2 : CpuProduct {
   }
 };
 
-/// Keys and values of another type. Over features, k counts pairs.
+/// Keys and values of another type than bf16. Over features, k counts pairs.
 struct KeptAsBf16 : Bf16Dot2 {
   using Bf16Dot2::Bf16Dot2;
   static bool accepts(ContractOp op, const CpuTarget &target) {
@@ -163,7 +165,7 @@ struct KeptAsBf16 : Bf16Dot2 {
                        rowAt(e.moved(place, Value(), step), e.add(row, e.constant(1))));
   }
 
-  /// The pairs of features of one register that lie together, from the first on.
+  /// Pairs of adjacent features from one register, in order.
   Registers pairsAt(Address place, Value scale) {
     Registers parts;
     for (int64_t feature = 0; feature < together(); feature += word())

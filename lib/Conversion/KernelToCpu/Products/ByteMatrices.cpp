@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instructions name their registers by constants, and nothing but memory connects them, so that LLVM
-// keeps their order and allocates none.
+// Emission of AMX instructions. The instructions name their registers by constants and depend on
+// each other only by memory, so LLVM keeps their order and allocates no registers.
 
 #include "ByteMatrices.h"
 
@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// Bytes of a configuration, and where the parts of it begin: bytes of a row in 16 bits, and rows.
+/// Size of a configuration, and offsets of its fields: bytes per row (16 bits each), and rows.
 static constexpr int64_t configurationBytes = 64, rowBytesAt = 16, rowsAt = 48;
 
 ByteMatrices::ByteMatrices(CpuEmitter &emitter) : e(emitter) {
@@ -25,7 +25,7 @@ ByteMatrices::ByteMatrices(CpuEmitter &emitter) : e(emitter) {
   e.scratch.place(configuration);
 }
 
-/// Emits the release of the registers: the processor saves no state of them from then on.
+/// Emits the release of the registers, so that the processor no longer saves their state.
 ByteMatrices::~ByteMatrices() {
   call("llvm.x86.tilerelease", {});
   e.scratch.release(configuration);
@@ -61,11 +61,11 @@ void ByteMatrices::multiply(int64_t sums, int64_t a, int64_t b, Signed side) {
        {byte(sums), byte(a), byte(b)});
 }
 
-/// Gives the registers their shapes, and clears them: matrices of `count` rows.
+/// Configures the shapes of the registers for matrices of `count` rows, and clears the registers.
 void ByteMatrices::configure(Value count, int64_t depth) {
   SmallVector<int8_t> bytes(configurationBytes);
   bytes[0] = 1;                   // the palette: this form of registers
-  SmallVector<int64_t> withCount; // registers with a row for each row of the left side
+  SmallVector<int64_t> withCount; // registers with one row per row of the left side
   for (int64_t i = 0; i < perBlock; ++i) {
     bytes[rowBytesAt + 2 * left(i)] = static_cast<int8_t>(depth);
     bytes[rowBytesAt + 2 * right(i)] = rowBytes;

@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of f16 times panels of f16 by multiply-adds of f16. A word of the row, two features, is
-// broadcast and multiplied with a line of the panel as stored: 16 columns of two features each.
-// Every lane sums the even or the odd features of one column.
+// Products of f16 rows and f16 panels that accumulate in f16. A word of the row, two features, is
+// broadcast and multiplied by a line of the panel as stored: 16 columns of two features each. Every
+// lane sums the even or the odd features of one column.
 //
 //   for blocks of 256 features   even, odd = 0, 128 products each, in f16
 //                                sum += f32(even) + f32(odd)
 //
-// Blocks begin at multiples of 256 regardless of k-blocks, so that an element's bits depend on
-// nothing but its row and its column. Other targets widen both sides (F16Widened.cpp).
+// Blocks begin at multiples of 256 regardless of k-blocks, so the bits of an element depend only on
+// its row and its column. Other targets widen both sides (Widened.cpp).
 
 #include "../CpuProduct.h"
 
@@ -67,9 +67,9 @@ struct F16Accumulate : CpuProduct {
     return sums;
   }
 
-  /// `sum`, behind which LLVM loads what the next products read. No multiply-add of f16 on x86
-  /// broadcasts a word from memory, so that words need registers, and LLVM would load those of all
-  /// rows and steps first, and spill them.
+  /// Returns `sum` behind a barrier that delays the loads of the next products. No f16 multiply-add
+  /// of x86 broadcasts a word from memory, so words need registers. Without the barrier LLVM would
+  /// load the words of all rows and steps first, and spill them.
   Value beforeNextLoads(Value sum) {
     if (!e.isX86())
       return sum;
@@ -81,8 +81,8 @@ struct F16Accumulate : CpuProduct {
     return nothing.getRes();
   }
 
-  /// Adds the sums of even and odd features to the f32 sum. One permutation moves the even ones
-  /// into the low half of the register; extracting each half by itself would cost two narrowings.
+  /// Adds the sums of even and odd features to the f32 sum. One permutation moves the even sums to
+  /// the low half of the register; extracting each half on its own would cost two narrowings.
   Value addHalves(Value sum, Value halves) {
     SmallVector<int64_t> evenFirst;
     for (int64_t first : {0, 1})

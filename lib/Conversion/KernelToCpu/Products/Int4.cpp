@@ -2,25 +2,24 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of bytes p times codes q as Support/Formats.h stores them: a line of words is
-// eight features of 16 columns, 32 features of a column share a scale d and a minimum m,
-// those of a row e and s. Group by group:
+// Products of byte rows p and 4-bit codes q in the layout of Support/Formats.h. A line of words
+// holds eight features of 16 columns. 32 features of a column share a scale d and a minimum m; 32
+// features of a row share e and s. For each group:
 //
 //   u    sum of p * q, an exact integer
 //   sum  fma(f32(u), e * d, sum), then fma(s, m, sum)
 //
-// Codes are the bytes without sign that vpdpbusd wants on one side, those of rows the
-// others. They are small: where there is no vpdpbusd, products are added in 16 bits, by
-// vpmaddubsw or one by one (smlal on AArch64), which hold the sum of a group: half of its
-// products are at most 32 / 2 * 15 * 128, less than 2^15.
+// Codes are the unsigned operand of vpdpbusd, and rows are its signed operand. Without vpdpbusd,
+// products are added in 16 bits, by vpmaddubsw or one by one (smlal on AArch64). 16 bits suffice
+// for a group: half of its products sum to at most 32 / 2 * 15 * 128, less than 2^15.
 //
-// The high codes of a line are shifted down for the rows of a register tile. If those are
-// few, their sums are shifted instead, before products of low codes are added.
+// The high codes of a line are shifted down before they are multiplied. With few rows, their sums
+// are shifted instead, before the products of the low codes are added.
 //
-// A matrix unit, where there is one, makes the u of sixteen rows and columns. What it multiplies and
-// what it makes lie in scratch. Vectors would wait for it and it for them, so that it makes the next
-// group's u of sixteen rows, in its registers, before this group's u of these rows are added to the
-// sums; then the new ones take their place in scratch.
+// A matrix unit computes u for sixteen rows and columns; its operands and results are in scratch.
+// To overlap with the vector unit, it computes the next group's u of sixteen rows in its registers
+// before this group's u of these rows are added to the sums. The new u then replace the old ones in
+// scratch.
 
 #include "../CpuProduct.h"
 #include "ByteMatrices.h"
@@ -38,7 +37,7 @@ static constexpr const ElementFormat &format = formatOf(DType::I4);
 static constexpr int64_t lineWords = 16, wordFeatures = format.perWord,
                          groupBytes = format.group / formatOf(DType::I8).perWord,
                          groupLines = format.group / wordFeatures;
-/// Words of a group in a panel: lines of codes, one of scales and minimums.
+/// Words of a group in a panel: lines of codes, and one line of scales and minimums.
 static constexpr int64_t blockWords = format.blockLines * lineWords;
 static_assert(format.group == format.blockColumns);
 
@@ -51,7 +50,7 @@ struct Int4 : CpuProduct {
   static Keeps keeps(const CpuTarget &) { return Keeps::GroupSums; }
 
   int64_t unrolled() override { return groupLines; }
-  /// Panels of i4 are small and read in order: fetchAhead.
+  /// Panels of i4 are small and read in order; `fetchAhead` prefetches them.
   bool fetchesNextPanels() const override { return false; }
 
   Registers sumFeatures(Chain chain, Registers sums, Value first, Value last) override {
@@ -75,12 +74,12 @@ struct Int4 : CpuProduct {
     return sums;
   }
 
-  /// Few rows are bound by memory, which register tiles fetch ahead.
+  /// With few rows the product is bound by memory, and register tiles prefetch.
   int64_t matricesFrom() override {
     return e.target.int8Matrices && width == lineWords && !op.getVisited() ? ByteMatrices::rows : 0;
   }
 
-  /// An incomplete last group goes in a second pass, since its matrices have another shape.
+  /// An incomplete last group is added in a second pass, because its matrices have another shape.
   void sumMatrices(const TileMemory &sums, Value count) override {
     ByteMatrices unit(e);
     GroupScratch scratch;
@@ -108,7 +107,7 @@ struct Int4 : CpuProduct {
   }
 
 private:
-  /// Where the rows of the left view, and of its scales, and the columns of the panels begin.
+  /// Addresses of the rows of the left view and of its scales, and of the columns of the panels.
   struct Sides {
     const Fragment &shape;
     SmallVector<Address> rows, scales, columns;
@@ -128,7 +127,7 @@ private:
     return places;
   }
 
-  /// The products of a group, `words` of four features of a row.
+  /// Adds the products of a group that has `words` words of four features per row.
   void addGroup(const Sides &sides, Value group, int64_t words, Registers &sums) {
     const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
     fetchAhead(sides.columns, group);
@@ -143,12 +142,12 @@ private:
     }
   }
 
-  /// What a group shares: e and s of a row, d and m of columns.
+  /// Factors that a group shares: e and s of a row, or d and m of columns.
   struct Scales {
     Value scale, offset;
   };
 
-  /// `sum` and what the group's `part`, the sums of its products, stands for.
+  /// Adds a group to `sum`; `part` is the sum of its products.
   Value addPart(Value part, const Scales &row, const Scales &columns, Value sum) {
     part = arith::SIToFPOp::create(builder, loc, sum.getType(), part);
     Value factor = arith::MulFOp::create(builder, loc, row.scale, columns.scale);
@@ -156,8 +155,8 @@ private:
     return multiplyAdd(row.offset, columns.offset, sum, /*guarded=*/false);
   }
 
-  /// Fetches a group that is read later: prefetchers stop at the end of a page. Groups of columns
-  /// that are read next lie behind these.
+  /// Prefetches a later group, because hardware prefetchers stop at page boundaries. The groups of
+  /// the next columns follow the groups of these columns in memory.
   void fetchAhead(ArrayRef<Address> columns, Value group) {
     constexpr int64_t ahead = 6 << 10; // bytes
     if (!e.plan.getAhead())
@@ -210,7 +209,7 @@ private:
       Value group = e.loopBy(e.constant(from), last, 1).getInductionVar();
       Value next = e.add(group, e.constant(1)), behind = e.add(group, e.constant(2));
       loadCodes(unit, block, scratch, next);
-      // Codes that no group needs follow the last one's: cheaper than to ask.
+      // After the last group its codes are decoded again; this is cheaper than a check.
       decode(scratch, panels, e.minimum(behind, last), behind);
       const SmallVector<Scales> columns = columnScales(panels, group);
       for (int64_t i = 0; i < block.matrices; ++i) {
@@ -224,14 +223,14 @@ private:
       addParts(sums, block, scratch, i, columns, last);
   }
 
-  /// Where the codes of a group begin in scratch, in words.
+  /// Address of the codes of a group in scratch, in words.
   Address codesAt(Value group, int64_t panel) {
     Value turn = arith::AndIOp::create(builder, loc, group, e.constant(GroupScratch::groups - 1));
     return {e.mul(turn, GroupScratch::panels * groupBytes * lineWords),
             panel * groupBytes * lineWords};
   }
 
-  /// Writes the codes of a group, a byte each, to the scratch of group `to`.
+  /// Decodes the codes of a group to bytes, into the scratch of group `to`.
   void decode(const GroupScratch &scratch, ArrayRef<Address> panels, Value group, Value to) {
     fetchAhead(panels, group);
     for (auto [j, panel] : llvm::enumerate(panels)) {
@@ -254,7 +253,7 @@ private:
                 e.constant(lineWords * 4));
   }
 
-  /// Makes the sums of products of a group and a matrix of rows.
+  /// Computes the products of a group and a matrix of rows in the registers of sums.
   void multiply(ByteMatrices &unit, const ByteMatrices::Block &block, int64_t matrix, Value group) {
     unit.loadLeft(matrix, left(),
                   e.moved(leftRows(oneVector()).front(), e.mul(group, format.group)));
@@ -266,7 +265,7 @@ private:
     }
   }
 
-  /// Stores the sums of products of a matrix of rows in scratch.
+  /// Stores the sums of a matrix of rows to scratch.
   void storeParts(ByteMatrices &unit, const ByteMatrices::Block &block, const GroupScratch &scratch,
                   int64_t matrix) {
     const TileMemory &parts = scratch.parts;
@@ -278,7 +277,7 @@ private:
     }
   }
 
-  /// Adds the sums of products of a group and a matrix of rows, which scratch holds, to `sums`, row by row.
+  /// Adds a group's sums of products in scratch to `sums`, row by row, for one matrix of rows.
   void addParts(const TileMemory &sums, const ByteMatrices::Block &block,
                 const GroupScratch &scratch, int64_t matrix, ArrayRef<Scales> columns,
                 Value group) {
@@ -305,7 +304,7 @@ private:
   // Products of bytes
   //===--------------------------------------------------------------------===//
 
-  /// Sums of p * q of a register tile.
+  /// Sums p * q of a register tile over one group.
   Registers sumsOfGroup(const Sides &sides, Value group, int64_t words) {
     const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
     Registers parts(rows * vectors,
@@ -344,14 +343,15 @@ private:
     return parts;
   }
 
-  /// Numbers of a word that are sums of products: one of four, two of two, or each product's own.
+  /// Number of partial sums per word: 1 if all four products are added, 2 for pairs, 4 for single
+  /// products.
   int64_t partsOfWord() const { return e.target.int8Dot4 ? 1 : e.isX86() ? 2 : 4; }
   VectorType partType() {
     return VectorType::get({width * partsOfWord()},
                            builder.getIntegerType(partsOfWord() == 1 ? 32 : 16));
   }
 
-  /// `c` and the products of the bytes of `a`, codes of the weight, and of `b`.
+  /// Adds the products of the bytes of `a`, which are codes of the weight, and of `b` to `c`.
   Value addProducts(Value a, Value b, Value c) {
     if (partsOfWord() == 1)
       return e.dot4(a, b, c);
@@ -371,7 +371,7 @@ private:
     return arith::AddIOp::create(builder, loc, c, products);
   }
 
-  /// The parts of each word added.
+  /// Adds the partial sums of each word.
   Value asWords(Value part) {
     if (partsOfWord() == 1)
       return part;
@@ -384,7 +384,7 @@ private:
     return e.multiplyAddShorts(part, ones, zero);
   }
 
-  /// Sums of neighbours, as i32.
+  /// Adds neighbouring numbers, as i32.
   Value addPairs(Value numbers) {
     const int64_t count = cast<VectorType>(numbers.getType()).getDimSize(0) / 2;
     auto words = VectorType::get({count}, builder.getI32Type());
@@ -405,14 +405,14 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  /// The words of eight features, the first four in the low halves of bytes.
+  /// Words of eight features; the low halves of the bytes hold the first four.
   Value lineAt(Address column, Value group, int64_t line) {
     return e.loadAt(e.pointers[right().argument],
                     e.moved(column, e.mul(group, blockWords), line * lineWords),
                     VectorType::get({width}, builder.getI32Type()), builder.getI32Type());
   }
 
-  /// The low or the high codes of a line; those that are not shifted down are 16 times as large.
+  /// Low or high codes of a line. High codes that are not shifted down are 16 times too large.
   Value codesOf(Value line, bool isHigh, bool isShifted) {
     int32_t mask = isHigh && !isShifted ? static_cast<int32_t>(0xf0f0f0f0) : 0x0f0f0f0f;
     if (isHigh && isShifted)
@@ -420,9 +420,9 @@ private:
     return arith::AndIOp::create(builder, loc, line, e.wordConstant(mask, line.getType()));
   }
 
-  /// The f16 of the group, from this one of its last line on, as f32.
+  /// f16 values of the group's last line as f32, starting at value `first`.
   Value halvesAt(Address column, Value group, int64_t first) {
-    // In halves of words: a register begins at a column of its panel.
+    // Counted in halves of words; a register begins at a column of its panel.
     int64_t inPanel = column.constant % lineWords;
     Address place{e.mul(column.dynamic, 2), 2 * (column.constant - inPanel) + inPanel};
     place = e.moved(place, e.mul(group, 2 * blockWords), 2 * groupLines * lineWords + first);

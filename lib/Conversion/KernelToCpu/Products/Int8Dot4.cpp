@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A word holds four features, a step multiplies all of them (dot4 in CpuArithmetic.cpp), and sums
-// are i32. A matrix unit, where there is one, sums tiles of several rows; features are then padded to 16,
-// as panels are, with zeros on the right.
+// Products of bytes. A word holds four features, a step multiplies all of them (dot4 in
+// CpuArithmetic.cpp), and sums are i32. A matrix unit, if the target has one, sums tiles of several
+// rows. Their features are padded to 16, as in panels, with zeros on the right side.
 
 #include "Int8Dot4.h"
 
@@ -16,20 +16,20 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// A single row is bound by memory. Short panels are read one after the other, as one stream;
-/// long ones side by side, because several streams are prefetched at once (docs/benchmarks.md).
-/// Integer sums may be reordered: each vector has several partial sums to hide latency, but few,
-/// since lines would otherwise be loaded out of order.
+/// A single row is bound by memory. Short panels are read one after another as one stream; long
+/// panels are read in parallel, because several streams are prefetched at once
+/// (docs/benchmarks.md). Integer sums may be reordered, so each vector has several partial sums to
+/// hide latency. Their number is small, because more would load lines out of order.
 Registers Int8Dot4::sumFeatures(Chain chain, Registers sums, Value from, Value to) {
   if (chain.shape.rows > 1)
     return CpuProduct::sumFeatures(std::move(chain), std::move(sums), from, to);
   constexpr int64_t mostOfShort = 2048; // features
   const int64_t vectors = chain.shape.vectors;
   const bool together = width > 4 && features() > mostOfShort;
-  int64_t group = together ? vectors : 16 / width;             // vectors read side by side
-  int64_t phases = together ? width / 8 : width == 16 ? 3 : 2; // sums of a vector
+  int64_t group = together ? vectors : 16 / width;             // vectors read in parallel
+  int64_t phases = together ? width / 8 : width == 16 ? 3 : 2; // sums per vector
   int64_t first = 0;
-  chain.unroll = chain.grain = 1; // a line at a time, not many at once
+  chain.unroll = chain.grain = 1; // one line at a time
   fetchMeanwhile(chain, from, to);
   auto loop = [&](Value begin, Value end, int64_t count, Registers &parts) {
     e.loopOver(begin, end, count, parts, [&](Value k) {
@@ -60,14 +60,15 @@ Registers Int8Dot4::sumFeatures(Chain chain, Registers sums, Value from, Value t
 }
 
 namespace {
-/// Sums tiles of several rows by a matrix unit, where there is one.
+/// Sums tiles of several rows by the matrix unit of the target.
 struct Int8Matrices : Int8Dot4 {
   using Int8Dot4::Int8Dot4;
 
-  /// Few rows are bound by memory, and matrices of few rows multiply no faster.
+  /// Few rows are bound by memory, and matrices of few rows are not faster.
   int64_t matricesFrom() override { return e.target.int8Matrices && !op.getVisited() ? 5 : 0; }
 
-  /// Features behind the whole matrices go in a second pass, since changing a shape clears the sums.
+  /// Features after the last whole matrix are added in a second pass, because reconfiguring the
+  /// shapes clears the sums.
   void sumMatrices(const TileMemory &sums, Value count) override {
     ByteMatrices unit(e);
     const int64_t all = padded(features()),
@@ -94,7 +95,7 @@ private:
                 Features features) {
     const BoundView right = this->right();
     const int64_t stored = padded(right.type.getDims().back().pitch.value);
-    int64_t step = 0; // from word to word of a panel
+    int64_t step = 0; // elements between words of a panel
     Address rows = leftRows(oneVector()).front(),
             panels =
                 e.moved(e.rightPlaces(op, oneVector(), step).front(), e.mul(block.column, stored));

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Int8Dot4.cpp.
+// Products of bytes by dot products of four.
 #pragma once
 
 #include "../CpuProduct.h"
@@ -11,7 +11,7 @@
 
 namespace heddle::kernel {
 
-/// A word holds four features, a step multiplies all of them.
+/// A word holds four features, and a step multiplies all of them.
 struct Int8Dot4 : CpuProduct {
   using CpuProduct::CpuProduct;
   static bool accepts(ContractOp op, const CpuTarget &) {

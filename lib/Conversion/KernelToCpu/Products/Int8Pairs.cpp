@@ -2,12 +2,12 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x86 processors without an instruction for dot products of bytes multiply pairs of
-// 16-bit numbers (vpmaddwd), whose sums of i32 are exact. Both sides are widened
-// once: B for all rows of a tile (packed), A for all columns of a register tile's
-// rows. k then counts pairs of neighbouring features.
+// Products of bytes on x86 processors without an instruction for byte dot products. They multiply
+// pairs of 16-bit numbers (vpmaddwd), whose i32 sums are exact. Both sides are widened once: B for
+// all rows of a tile (packed), A for all columns of a register tile's rows. k then counts pairs of
+// neighbouring features.
 //
-// Few rows are bound by memory. They widen words as they load them (Int8Dot4).
+// Few rows are bound by memory and widen words when they load them (Int8Dot4).
 
 #include "Int8Dot4.h"
 
@@ -26,7 +26,7 @@ struct Int8Pairs : Int8Dot4 {
     return Int8Dot4::accepts(op, target) && !op.getRows() && !target.int8Dot4 &&
            StringRef(target.triple).starts_with("x86_64");
   }
-  /// Packing costs as much as two register tiles save.
+  /// Packing costs about the time that two register tiles save.
   static int64_t packsFrom(ContractOp) { return 2; }
 
   int64_t perStep() override { return isPacked() ? 2 : word(); }
@@ -46,7 +46,7 @@ struct Int8Pairs : Int8Dot4 {
                       : Int8Dot4::sumFeatures(std::move(chain), std::move(sums), from, to);
   }
 
-  /// A kernel's stack and the second-level cache hold 72 Ki pairs next to what else is in them.
+  /// A kernel's stack and the second-level cache hold 72 Ki pairs next to their other contents.
   std::optional<TileMemory> packedForm() override {
     constexpr int64_t mostPairs = 72 << 10;
     TileMemory form;
@@ -70,7 +70,7 @@ struct Int8Pairs : Int8Dot4 {
       CpuEmitter::Shorts shorts = e.shortsOf(
           e.loadWords(right, e.moved(source, Value(), word() * lane)), /*isSigned=*/true);
       for (int64_t half = 0; half < 2; ++half) {
-        SmallVector<int64_t> lanes; // of (f0, f1), then of (f2, f3) of each word
+        SmallVector<int64_t> lanes; // lanes of (f0, f1), then of (f2, f3) of each word
         for (int64_t i = 0; i < width; ++i)
           lanes.append({2 * i + half, 2 * (width + i) + half});
         Value pairs = vector::ShuffleOp::create(builder, loc, shorts.even, shorts.odd, lanes);
@@ -80,7 +80,8 @@ struct Int8Pairs : Int8Dot4 {
     }
   }
 
-  /// Sixteen features at a time, which views have as they are padded; those of padding meet zeros of B.
+  /// Prepares sixteen features at a time, which the padding of views allows. Padding is multiplied
+  /// by zeros of B.
   void prepareRows(Value from, Value to) override {
     if (!isPacked())
       return;
@@ -110,9 +111,10 @@ struct Int8Pairs : Int8Dot4 {
   }
 
 private:
-  /// Columns of all packed panels of the kernel. Parts come one after the other and share memory of one size.
+  /// Columns of all packed panels of the kernel. Parts run one after another and share slots of one
+  /// size.
   int64_t packedColumns() {
-    llvm::DenseMap<int64_t, int64_t> most; // by columns, the products of a block
+    llvm::DenseMap<int64_t, int64_t> most; // by columns: the products of a block
     e.kernel.walk([&](Block *block) {
       llvm::DenseMap<int64_t, int64_t> here;
       for (auto product : block->getOps<ContractOp>())

@@ -2,17 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f16 as a storage format, and keys and values that are kept as bf16 or as codes
-// beside queries of f32: B becomes f32, feature by feature or row by row. Few rows
-// widen as they load, because they are bound by memory; many read B widened once
-// (packed). A narrow left side is widened too, one register tile's rows at a time:
-// else each of its scalars would take two instructions beside the register tile's
-// few multiply-adds.
+// Products that widen B to f32, feature by feature or row by row. They serve f16 as a storage
+// format, and keys and values in bf16 or codes with f32 queries. Few rows widen B when they load
+// it, because they are bound by memory; many rows read B widened once (packed). A narrow left side
+// is also widened, for the rows of one register tile at a time. Otherwise each of its scalars would
+// take two instructions next to the register tile's few multiply-adds.
 //
-// So are products of bf16 where the target says so (CpuTarget::widensBf16), but for
-// packing: two instructions split a pair, beside sixteen multiply-adds, and packed
-// numbers of f32 take as long to come from the second-level cache. Of each pair the
-// odd feature is multiplied first:
+// Products of bf16 are also widened if the target asks for it (CpuTarget::widensBf16), but not
+// packed. Two instructions split a pair for sixteen multiply-adds, and reading packed f32 from the
+// second-level cache takes the same time. The odd feature of each pair is multiplied first:
 //
 //   memory   f0 f1 f2 f3 ...     k = 0 1 2 3 ... of the chain: f1 f0 f3 f2 ...
 
@@ -34,9 +32,9 @@ struct Widened : CpuProduct {
   }
 
   bool decodes() const override { return true; }
-  /// Packing costs what three register tiles spend to widen B as they load it.
+  /// Packing costs the time that three register tiles spend on widening B when they load it.
   static int64_t packsFrom(ContractOp op) { return op.readsWeights() ? 3 : 0; }
-  /// Elements of words of B as f32, in the order in which they are multiplied.
+  /// Returns the elements of words of B as f32, in the order in which they are multiplied.
   virtual Registers parts(Value words, Value scale) {
     return e.widenedWords(words, right().type.getElementType(), scale);
   }
@@ -50,7 +48,7 @@ struct Widened : CpuProduct {
     int64_t step = 0;
     SmallVector<Address> places = e.rightPlaces(op, shape, step);
     Registers scales = scalesOfColumns(shape);
-    // Rows that read what is not packed are few and bound by memory, and widening leaves the hardware
+    // Rows that read unpacked B are few and bound by memory, and widening leaves the hardware
     // prefetcher too short a distance.
     constexpr int64_t weightsAhead = 512;
     const int64_t ahead = op.readsWeights() ? weightsAhead : bytesAhead(shape);
@@ -83,7 +81,7 @@ struct Widened : CpuProduct {
                 packed.base, e.moved({e.mul(row, packed.columns), lane}, column), packed.element);
   }
 
-  /// Widens columns from a multiple of 16 on, features [from, to).
+  /// Widens features [from, to) of columns that start at a multiple of 16.
   void packPanels(const TileMemory &packed, ColumnRange columns, Value from, Value to) override {
     OpBuilder::InsertionGuard guard(builder);
     const BoundView right = this->right();
@@ -105,7 +103,8 @@ struct Widened : CpuProduct {
   }
 };
 
-/// Over features alone: pairs of rows are made of a tile's words (Bf16Dot2).
+/// Used for products over features only; over rows, Bf16Dot2 forms pairs of rows from a tile's
+/// words.
 struct Bf16Widened : Widened {
   using Widened::Widened;
   static bool accepts(ContractOp op, const CpuTarget &target) {
