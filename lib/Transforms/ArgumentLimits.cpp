@@ -2,9 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Limits on the values of integer arguments: ids, lengths, and starts of packed
-// documents. Kernels rely on these limits, so a call with other values is
-// rejected.
+// Collection of the limits on integer arguments, by a walk over the groups that read them.
 
 #include "ArgumentLimits.h"
 
@@ -20,7 +18,8 @@ ArgumentLimits::ArgumentLimits(Value argument, const ShapeExpressions &shapes)
   readAll(argument);
 }
 
-/// Asks all groups that read the value. Copies lead to further groups, so `group` is restored.
+/// Collects the limits of all groups that read the value. Copies lead to further groups, so `group`
+/// is restored.
 void ArgumentLimits::readAll(Value value) {
   GroupOp outer = group;
   for (OpOperand &use : value.getUses())

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores of a tile of queries and keys. A mask bounds the range of keys that a
-// tile of rows needs, classifies the column tiles of a chunk (bits of visited
-// and full tiles), and decides on single elements by its predicate. Only
-// visited tiles that are not full evaluate it.
+// Scores of a tile of queries and keys. A mask bounds the range of keys that a tile of rows needs,
+// classifies the column tiles of a chunk (bits of visited and full tiles), and decides on single
+// elements by its predicate. The predicate is evaluated only for visited tiles that are not full.
 //
 // Order of the rules (docs/semantics.md): scale, soft-cap, bias, mask.
 
@@ -25,7 +24,7 @@ using kernel::Size;
 namespace {
 class TileMaskSite : public MaskSite {
 public:
-  /// `oneQuery`: i is the query of all rows.
+  /// `oneQuery`: all rows belong to query i.
   TileMaskSite(KernelBuilder &f, const Sequence &s, Value h, Value i, Value j,
                RankedTensorType tile, int64_t heads, bool oneQuery)
       : f(f), t(f.t), s(s), h(h), i(i), j(j), tile(tile), heads(heads), oneQuery(oneQuery) {}
@@ -100,7 +99,7 @@ public:
     return {range.getMin(), range.getMax()};
   }
 
-  /// Rows of packed documents lie behind each other.
+  /// Rows of packed documents are contiguous.
   Value ofRow(OpBuilder &b, Value table, bool keys, Value indices) override {
     Value rows = keys ? columnIndices(b) : rowIndices(b);
     if (Value first = keys ? s.firstKey : s.firstQuery)
@@ -135,8 +134,8 @@ private:
   Value at(kernel::ViewType type, int64_t dim, Value index) {
     return isOne(type, dim) ? t.index(0) : index;
   }
-  /// The matrix of this sequence and head. Their number may be known only at run time: the index is
-  /// clamped, so that a single matrix serves all.
+  /// Returns the matrix of this sequence and head. The number of matrices may be known only at run
+  /// time, so the index is clamped, which lets a single matrix serve all.
   Value sharedSlice(Value view) {
     auto type = cast<kernel::ViewType>(view.getType());
     auto point = [&](int64_t dim, Value index) -> Value {
@@ -161,7 +160,7 @@ private:
     return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, flags,
                                  t.constantI(0, flags));
   }
-  /// A vector, or the sequence's row of a table.
+  /// Returns a vector, or the row of a table for this sequence.
   Value rowOf(Value table) {
     Value view = f.view(f.viewOf(table));
     if (cast<kernel::ViewType>(view.getType()).getRank() == 1)
@@ -229,7 +228,7 @@ std::pair<Sequence, Value> Scores::document(Value batch, Value slot, int64_t row
   s.firstQuery = start(starts, found.document);
   s.queries = t.sub(start(starts, next), s.firstQuery);
   s.firstKey = start(keyStarts, found.document);
-  // A tile past the document's end has nothing to do.
+  // A tile past the document's end has no keys.
   s.keys = t.select(t.less(i, s.queries), t.sub(start(keyStarts, next), s.firstKey), zero);
   Value panel = t.index(16);
   s.firstPanelRow = t.mul(t.add(t.div(s.firstKey, panel), found.document), panel);
@@ -254,7 +253,7 @@ Value Scores::rowCount() { return oneQuery ? f.sizeValue(queries) : sequence.que
 Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   i = queryOf(i);
   Value zero = t.index(0);
-  if (!mask || rules.hiddenScore) // every key counts where scores are replaced
+  if (!mask || rules.hiddenScore) // hidden scores are replaced, so every key counts
     return {zero, zero, sequence.keys};
   TileMaskSite site(f, sequence, head, i, i, t.type(rows, chunk), heads, oneQuery);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
@@ -277,9 +276,9 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   return {t.mul(t.div(low, size), size), low, high};
 }
 
-/// Visits every tile of a chunk; all are full, except one that the end cuts. A mask with
-/// hidden_score is applied apart. All 32 bits may be set, and a shift by 32 is undefined, so it is
-/// split in two.
+/// Visits every tile of a chunk. All tiles are full, except one that the end cuts. A mask with
+/// hidden_score is applied separately. All 32 bits may be set, and a shift by 32 is undefined, so
+/// the shift is split in two.
 void Scores::visitAll(KeyChunk &chunk, Value width) {
   Value one = t.i32(t.index(1)), zero = t.index(0);
   chunk.from = zero;
@@ -289,8 +288,8 @@ void Scores::visitAll(KeyChunk &chunk, Value width) {
   chunk.full = t.sub(whole, one);
 }
 
-/// Next values of what the loop over a chunk's tiles carries: bits of full tiles; with `skips` also
-/// bits of visited tiles and their first and last column.
+/// Next values that the loop over a chunk's tiles carries: bits of full tiles; with `skips` also
+/// bits of visited tiles, and their first and last column.
 SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, Value column,
                                     Value width, ValueRange carried, RankedTensorType type) {
   Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32),
@@ -331,7 +330,7 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
     visitAll(chunk, width);
     return chunk;
   }
-  // Tiles between visited ones may be empty if the mask is more than a band.
+  // Tiles between visited tiles may be empty if the mask is not a plain band.
   RankedTensorType type = t.type(rows, columns);
   TileMaskSite place(f, sequence, head, i, c, type, heads, oneQuery);
   chunk.skips = !isBand(mask, t.b, place);
@@ -355,7 +354,7 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   if (!chunk.skips)
     return chunk;
   chunk.visited = loop.getResult(1);
-  if (visitTile < columns) { // a chunk of one tile is visited whole or not at all
+  if (visitTile < columns) { // a chunk of one tile is visited entirely or not at all
     chunk.from = loop.getResult(2);
     chunk.count = t.min(chunk.count, loop.getResult(3));
   }
@@ -414,7 +413,7 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
     score = masked(score, all, none, visit, value, [&] { return site.predicateOf(t.b, mask); });
   }
   if (rules.bias) {
-    // A bias of minus infinity excludes a key, whatever its score.
+    // A bias of minus infinity excludes a key regardless of its score.
     Value excluded = t.less(biasTile, t.constant(-0x1.fffffep+127, biasTile));
     score = t.select(excluded, t.constant(maskedScore, score), score);
   }

@@ -2,69 +2,68 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Common part of attention and its returned weights: views of a head's queries
-// and keys, the tiles of them that the mask visits, and the scores of a tile,
-// in base 2, with all rules applied.
+// Code that attention and its returned weights share: views of a head's queries and keys, the tiles
+// that the mask visits, and the base-2 scores of a tile with all rules applied.
 #pragma once
 
 #include "Tiling.h"
 
 namespace heddle {
 
-/// Score of hidden pairs, and initial maximum of a row: below every score that counts, and finite,
-/// because some devices do not keep infinities.
+/// Score of hidden pairs, and initial maximum of a row. Both are below every score that counts, and
+/// finite, because some devices do not preserve infinities.
 constexpr double maskedScore = -0x1p+127, lowestMaximum = -0x1p+120;
 
-/// Queries and keys of a workgroup, and where they are stored. All are index values.
+/// Queries and keys of a workgroup, and their positions in memory. All values have type index.
 struct Sequence {
   mlir::Value batch;                   ///< batch element of the tensors in memory
   mlir::Value number;                  ///< index for masks: the batch element, or the document
-  mlir::Value queries, keys;           ///< how many there are
+  mlir::Value queries, keys;           ///< number of queries and of keys
   mlir::Value firstQuery;              ///< row of query 0; null is 0
   mlir::Value firstKey, firstPanelRow; ///< row of key 0 in values and in panels of keys; null is 0
 };
 
-/// Keys [first, first + count) of a chunk, and the column tiles among them that the mask visits.
-/// Keys before `from` need not be computed.
+/// Keys [first, first + count) of a chunk, and the column tiles that the mask visits. Keys before
+/// `from` need not be computed.
 struct KeyChunk {
   mlir::Value first, from, count;
-  mlir::Value visited, full; ///< a bit for each column tile, i32
-  bool skips = false;        ///< whether tiles inside [from, count) may be unvisited
-  bool unaligned = false;    ///< whether keys may lie in front of the sequence or behind it
+  mlir::Value visited, full; ///< i32, one bit per column tile
+  bool skips = false;        ///< whether tiles within [from, count) may be unvisited
+  bool unaligned = false;    ///< whether keys may be before or after the sequence
 };
 
 /// Scores of an attention, for one head at a time.
 class Scores {
 public:
-  /// `oneQuery`: the rows of the query's view are heads of a single query, which share a key head.
+  /// `oneQuery`: the rows of the query's view are heads of a single query that share a key head.
   Scores(KernelBuilder &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale,
          transformer::ScoreRules rules, bool oneQuery = false);
 
-  /// Packed documents of the mask, each of which needs panels of its own; null if there are none.
+  /// Packed documents of the mask, each of which needs its own panels; null if there are none.
   transformer::MaskDocumentsOp packed() const { return documents; }
-  /// Selects a head of a sequence: views of its queries and keys.
+  /// Selects a head of a sequence, and creates views of its queries and keys.
   void enter(const Sequence &sequence, mlir::Value head);
-  /// The document of a tile of rows, and the tile's first row in it. `slot` is the tile's place in
-  /// a grid of `slots` (KernelBuilder).
+  /// Returns the document of a tile of rows and the tile's first row in it. `slot` is the tile's
+  /// position in a grid of `slots` (KernelBuilder).
   std::pair<Sequence, mlir::Value> document(mlir::Value batch, mlir::Value slot, int64_t rows);
-  /// A whole batch element, without packed documents.
+  /// Returns a whole batch element, without packed documents.
   Sequence batchElement(mlir::Value batch);
 
-  /// Keys that rows [i, i + rows) need: the first key of the first chunk, the first key, the end.
+  /// Keys that rows [i, i + rows) need: start of the first chunk, first key, end.
   struct Range {
     mlir::Value start, low, high;
   };
   Range range(mlir::Value i, int64_t rows, int64_t chunk);
-  /// How many rows a head of the sequence has.
+  /// Number of rows in a head of the sequence.
   mlir::Value rowCount();
-  /// The part of a chunk of `columns` keys from `c` on that lies in the range.
+  /// Returns the part of a chunk of `columns` keys, starting at `c`, that is in the range.
   KeyChunk chunk(const Range &range, mlir::Value i, int64_t rows, mlir::Value c, int64_t columns);
-  /// `columns` keys from `column` on, counted over all packed documents and belonging to any of
-  /// them. Their panels run on from the first document.
+  /// Returns `columns` keys starting at `column`, counted over all packed documents. The keys may
+  /// belong to any document, and their panels continue from the first document.
   KeyChunk unalignedChunk(mlir::Value column, int64_t columns);
-  /// Base-2 scores of rows from i and the keys of a chunk; hidden pairs have `maskedScore`.
+  /// Base-2 scores of rows starting at i and the keys of a chunk; hidden pairs have `maskedScore`.
   mlir::Value tile(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
-  /// 2^(score - maximum), 0 where that is below 2^-125; `rounded` is the rounded score.
+  /// 2^(score - maximum), or 0 if it is below 2^-125; `rounded` is the rounded score.
   mlir::Value power(mlir::Value score, mlir::Value rounded, mlir::Value maximum);
 
   unsigned queryView, keyView;
@@ -72,11 +71,11 @@ public:
   kernel::Size queries, keys;
   mlir::Value batch, keyHead, head;
   Sequence sequence;
-  /// Width of the column tiles; a function of the mask and the device's chunk.
+  /// Width of the column tiles, determined by the mask and the device's chunk.
   int64_t visitTile;
 
 private:
-  /// The query of row i.
+  /// Query of row i.
   mlir::Value queryOf(mlir::Value i) { return oneQuery ? t.index(0) : i; }
   mlir::Value rawScores(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
   mlir::Value withRules(mlir::Value raw, transformer::MaskSite &site, mlir::Value i, mlir::Value j);
@@ -101,9 +100,9 @@ private:
   transformer::ScoreRules rules;
   transformer::MaskDocumentsOp documents;
   bool oneQuery;
-  int64_t heads, group; ///< query heads, and how many of them share a key head
+  int64_t heads, group; ///< number of query heads, and of query heads per key head
   mlir::Value q, k;
-  mlir::Value keyScales; ///< of this head; null unless keys are codes
+  mlir::Value keyScales; ///< scales of this head; null unless keys are codes
   mlir::Value biasTile;  ///< bias of the last tile; null without a bias
 };
 

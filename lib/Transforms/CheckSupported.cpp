@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect allows more than kernels support. Every assumption of later
-// passes is checked here once, so that an error is at the op that was written
-// and not at what it was lowered to. Limits of a single op are checked by its
-// tiler (TileableOpInterface).
+// Checks the assumptions of later passes. The dialect allows more than kernels support; every
+// assumption is checked here once, so errors are reported at the original op instead of its
+// lowering. The tiler of an op checks the limits of that op (TileableOpInterface).
 
 #include "ProgramPlanner.h"
 
@@ -28,14 +27,14 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-/// Limits of a tensor: kernels count elements, with padding, in 64 bits, dimensions in 32.
+/// Limits of a tensor: kernels count elements with padding in 64 bits, and dimensions in 32 bits.
 static constexpr int64_t mostElements = int64_t(1) << 40, mostOfDimension = INT32_MAX;
-/// Limit of the features of a row.
+/// Limit on the features of a row.
 static constexpr int64_t mostFeatures = 1 << 20;
 
 //===- Names and types ---------------------------------------------------===//
 
-/// Names must be printable, because they are written into files and messages.
+/// Names must be printable, because they are written to files and messages.
 static LogicalResult checkText(Operation *op) {
   std::optional<StringRef> wrong;
   auto check = [&](StringRef text) {
@@ -53,8 +52,8 @@ static LogicalResult checkText(Operation *op) {
   return op->emitOpError("expected names of printable UTF-8, found \"") << shown << "\"";
 }
 
-/// Why kernels do not support a tensor of this type; empty if they do. Results of ops `inside`
-/// functions may be narrow (with scales only weights), those of functions may not.
+/// Returns why kernels do not support a tensor of this type, or an empty string. Results of ops
+/// `inside` functions may be narrow (with scales only weights); results of functions may not.
 static std::string problemOf(Type given, Operation *inside = nullptr) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -86,7 +85,7 @@ static std::string problemOf(Type given, Operation *inside = nullptr) {
   return text;
 }
 
-/// Rejects a name that another argument or result would get by its position.
+/// Rejects a name that is also the positional name of another argument or result.
 template <typename NameOf>
 static LogicalResult checkNames(func::FuncOp function, unsigned count, StringRef kind,
                                 StringRef prefix, NameOf nameOf) {
@@ -123,13 +122,13 @@ LogicalResult heddle::checkSignature(func::FuncOp function) {
 
 //===- Weights and constants ---------------------------------------------===//
 
-/// Matrices in panels must be weights, weights are only for operands that take them, and constant
-/// tensors are for none.
+/// Matrices in panels must be weights, only operands that take weights may read them, and no
+/// operand takes constant tensors.
 static LogicalResult checkOperand(OpOperand &use) {
   Operation *op = use.getOwner(), *def = use.get().getDefiningOp();
   auto error = [&] { return op->emitOpError("operand ") << use.getOperandNumber(); };
   bool takesWeight = heddle::transformer::takesWeight(use);
-  bool isPacked = takesWeight && storageOf(use) == OperandStorage::Panels; // with the model
+  bool isPacked = takesWeight && storageOf(use) == OperandStorage::Panels; // stored with the model
   if (isPacked && !isa_and_nonnull<WeightOp>(def))
     return error() << ": expected a transformer.weight, found "
                    << (def ? def->getName().getStringRef() : "an argument")
@@ -161,7 +160,7 @@ static LogicalResult checkOp(Operation *op) {
 
 //===- States ------------------------------------------------------------===//
 
-/// Rejects other readers of a state that attention reads as keys: only keys are in panels.
+/// Rejects other readers of a state that attention reads as keys, because only keys are in panels.
 static LogicalResult checkReadersOfKeys(ModuleOp module) {
   llvm::DenseSet<StringAttr> keys;
   module.walk([&](AttentionOp op) {
@@ -221,8 +220,8 @@ static LogicalResult checkSetStates(func::FuncOp function, const States &states)
   return failure(result.wasInterrupted());
 }
 
-/// What ops read and set of states, in walks over the module: one for each op would take time with
-/// the square of the layers.
+/// Checks the states that ops read and set, in walks over the module. One walk per op would take
+/// time quadratic in the number of layers.
 static LogicalResult checkStates(ModuleOp module) {
   const States states = statesOf(module);
   if (failed(checkReadersOfKeys(module)))
@@ -236,7 +235,7 @@ static LogicalResult checkStates(ModuleOp module) {
 namespace {
 struct CheckSupported : heddle::impl::CheckSupportedBase<CheckSupported> {
   void runOnOperation() override {
-    // Functions first: an op is often wrong because an argument is.
+    // Functions are checked first, because a wrong argument often causes a wrong op.
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(checkText(function)) || failed(checkSignature(function)) ||
           failed(checkCounts(function)))

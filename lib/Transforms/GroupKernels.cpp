@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds the groups that KernelClusters.h finds. Keys that are not computed in
-// panels first get a group that copies them. Then every cluster is moved to the
-// place of its last op and wrapped in a kernel.group.
+// Builds the groups that KernelClusters.h finds. First, keys that are not computed in panels get a
+// group that copies them. Then every cluster is moved to the place of its last op and wrapped in a
+// kernel.group.
 
 #include "KernelClusters.h"
 
@@ -30,7 +30,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using heddle::kernel::GroupOp;
 
-/// Moves weights, constants and lengths to the top, so that groups can move freely behind them.
+/// Moves weights, constants and lengths to the top, so that groups can move freely after them.
 static void hoistOperands(func::FuncOp func) {
   Block &body = func.getBody().front();
   Operation *last = nullptr;
@@ -58,7 +58,7 @@ static bool canBeStoredInPanels(Value key) {
   return isStored && llvm::all_of(key.getUses(), readAsKeys);
 }
 
-/// Creates a copy of keys in panels, which begin anew at each document if there are `starts`.
+/// Creates a copy of keys in panels. With `starts`, panels restart at each document.
 static Value relayout(OpBuilder &builder, Value key, Value starts, Location loc) {
   SmallVector<Value> operands{key};
   if (starts)
@@ -72,10 +72,10 @@ static Value relayout(OpBuilder &builder, Value key, Value starts, Location loc)
   return group.getResult(0);
 }
 
-/// Copies keys that come from elsewhere; a group that yields its first argument is a relayout.
-/// Packed documents need panels that begin anew at each document, by the starts in the group's
-/// second argument. Returned weights cover all pairs, so their keys are packed without regard to
-/// documents.
+/// Copies keys that are not computed in panels; a group that yields its first argument is a
+/// relayout. Packed documents need panels that restart at each document, given by the starts in the
+/// group's second argument. Returned weights cover all pairs, so their keys are packed without
+/// regard to documents.
 static void addPanelRelayouts(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   DenseMap<std::pair<Value, Value>, Value> copies;
@@ -110,8 +110,8 @@ static void addPanelRelayouts(func::FuncOp func) {
 
 //===- Groups ------------------------------------------------------------===//
 
-/// Kernel name made of its ops: "linear_relu_add", or "linear3_heads" for three parts that store
-/// heads.
+/// Builds a kernel name from its ops: "linear_relu_add", or "linear3_heads" for three parts that
+/// store heads.
 static std::string nameOf(const Cluster &cluster) {
   std::string name = stringifyRoot(cluster.root).str();
   if (cluster.root != kernel::Root::Linear)
@@ -130,7 +130,7 @@ static std::string nameOf(const Cluster &cluster) {
   return name;
 }
 
-/// Collects the masks and rules that `value` is made of, operands first, each once.
+/// Collects the masks and rules that `value` depends on, operands first, without duplicates.
 static void collectRules(Value value, llvm::SetVector<Operation *> &rules) {
   Operation *op = value.getDefiningOp();
   if (!op || !isRule(op) || rules.contains(op))
@@ -140,7 +140,7 @@ static void collectRules(Value value, llvm::SetVector<Operation *> &rules) {
   rules.insert(op);
 }
 
-/// Values that an op reads, including the captures of a formula.
+/// Returns the values that an op reads, including the captures of a formula.
 static SmallVector<Value> readBy(Operation *op) {
   SmallVector<Value> values(op->getOperands());
   llvm::SetVector<Value> captured;
@@ -149,8 +149,7 @@ static SmallVector<Value> readBy(Operation *op) {
   return values;
 }
 
-/// Clones a cluster and the rules that it uses into a group; readers outside read the group's
-/// results.
+/// Clones a cluster and its rules into a group. Readers outside read the group's results.
 static void build(OpBuilder &builder, const Cluster &cluster) {
   llvm::SetVector<Operation *> all;
   for (Operation *op : cluster.ops) {
@@ -196,13 +195,13 @@ static LogicalResult groupKernels(func::FuncOp func) {
   addPanelRelayouts(func);
   FailureOr<SmallVector<Cluster>> clusters = findClusters(func);
   if (failed(clusters))
-    return failure(); // findClusters said why
+    return failure(); // findClusters has reported the error
   OpBuilder builder(func.getContext());
   for (const Cluster &cluster : *clusters)
     build(builder, cluster);
-  // A group is where its last op was; readers of its earlier results move behind it.
+  // A group replaces its last op, so readers of its earlier results move after it.
   mlir::sortTopologically(&func.getBody().front());
-  // Masks and rules were cloned into the groups that use them.
+  // Masks and rules have been cloned into the groups that use them.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
     if (isRule(&op) && op.use_empty())
       op.erase();

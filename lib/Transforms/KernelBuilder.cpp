@@ -63,7 +63,7 @@ Value KernelBuilder::placesOf(unsigned result, Value sequence, int64_t rows) {
   return t.select(stores, places, t.constantI(-1, places));
 }
 
-/// A row of a ring of so many; 0: of none.
+/// Returns `row` modulo `ring`, the number of rows of a ring; 0: no ring.
 Value KernelBuilder::wrapped(int64_t ring, Value row) {
   return ring ? arith::RemUIOp::create(t.b, t.loc, row, t.index(ring)).getResult() : row;
 }
@@ -85,7 +85,7 @@ static Value firstTile(TileBuilder &t, Value starts, Value d, int64_t tile) {
 
 DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Value number,
                                   int64_t tile) {
-  // Bisection of [low, high): at most 31 steps, because counts are i32.
+  // Bisection of [low, high) in at most 31 steps, because counts are i32.
   Value zero = t.index(0), one = t.index(1);
   auto loop = scf::ForOp::create(t.b, t.loc, zero, t.index(31), one, ValueRange{zero, count});
   OpBuilder::InsertionGuard guard(t.b);
@@ -93,7 +93,7 @@ DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Val
   Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
   Value middle = t.div(t.add(low, high), t.index(2));
   Value beyond = t.less(number, firstTile(t, starts, middle, tile));
-  // Once one document is left, both bounds stay.
+  // Once one document is left, both bounds are kept.
   Value open = t.less(t.add(low, one), high);
   Value down = arith::AndIOp::create(t.b, t.loc, open, beyond);
   Value nextHigh = t.select(down, middle, high);

@@ -2,11 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fusion, in one walk over a function. Each op that begins a kernel takes the
-// ops that can follow it on its tiles (Tilers.cpp); up to three linears over
-// the same rows share a kernel. The last value of a chain is rounded
-// (arith.truncf) where it is stored, even if it is stored unrounded too. Missed
-// fusions are recorded with their reasons.
+// Fusion, in one walk over a function. Each op that begins a kernel takes the ops that can follow
+// it on its tiles (Tilers.cpp). Up to three linears over the same rows share a kernel. The last
+// value of a chain is rounded (arith.truncf) when it is stored, even if it is also stored
+// unrounded. Missed fusions are recorded with their reasons.
 
 #include "KernelClusters.h"
 
@@ -24,7 +23,7 @@ using namespace heddle::transformer;
 
 namespace {
 
-/// A launch runs at most this many contractions: queries, keys and values of one attention.
+/// Maximum number of contractions in a launch: queries, keys and values of one attention.
 constexpr size_t maxParts = 3;
 
 /// Greedy in program order: an op belongs to the first kernel that can take it.
@@ -51,7 +50,8 @@ private:
   Builder builder;
   SmallVector<Cluster> clusters;
   llvm::SmallPtrSet<Operation *, 32> claimed;
-  llvm::DenseMap<Value, std::vector<Operation *>> products; ///< that read rows, in block order
+  llvm::DenseMap<Value, std::vector<Operation *>> products; ///< products that read the rows, in
+                                                            ///< block order
 };
 
 } // namespace
@@ -65,14 +65,14 @@ static void inBlockOrder(SmallVectorImpl<Operation *> &ops) {
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 }
 
-/// Whether a kernel of its own stores an operand anew: keys in panels, or rotated heads.
+/// Whether a separate kernel stores an operand in another layout: keys in panels, or rotated heads.
 static bool isRelayout(Operation *op) {
   auto group = dyn_cast<kernel::GroupOp>(op);
   return group ? group.getRoot() == kernel::Root::Relayout : rootOf(op) == kernel::Root::Relayout;
 }
 
-/// Last attention of the block that reads `value`, as it is or stored anew: weights and statistics
-/// read queries and keys too.
+/// Returns the last attention of the block that reads `value`, directly or after a relayout. The
+/// last is needed because weights and statistics also read queries and keys.
 static Operation *attentionThatReads(Value value) {
   Operation *last = nullptr;
   for (Operation *reader : value.getUsers()) {
@@ -98,11 +98,11 @@ static Sink sinkOf(Operation *last) {
 FailureOr<SmallVector<Cluster>> ClusterFinder::run() {
   for (Operation &op : func.getBody().front())
     if (!claimed.contains(&op) && failed(collect(op)))
-      return failure(); // collect said why
+      return failure(); // collect has reported the error
   return std::move(clusters);
 }
 
-/// Makes a cluster around an op that no other has claimed.
+/// Makes a cluster around an op that is in no cluster yet.
 LogicalResult ClusterFinder::collect(Operation &op) {
   if (isa<kernel::GroupOp, func::ReturnOp>(op) || staysBetweenKernels(&op) || isRule(&op))
     return success();
@@ -121,7 +121,7 @@ LogicalResult ClusterFinder::collect(Operation &op) {
   return success();
 }
 
-/// The chain of `op` and the readers that follow it, with its destination.
+/// Returns the chain of `op` and the readers that follow it, with its destination.
 Cluster ClusterFinder::chainFrom(Operation *op, kernel::Root root) {
   Cluster cluster{root, {op}, {}, {}};
   extend(cluster);
@@ -129,7 +129,8 @@ Cluster ClusterFinder::chainFrom(Operation *op, kernel::Root root) {
   return cluster;
 }
 
-/// Adds statistics of the same scores, which begin no kernel: a by-product of attention's loop.
+/// Adds statistics of the same scores. They begin no kernel: they are a by-product of attention's
+/// loop.
 void ClusterFinder::addStatistics(Cluster &cluster, ScoresOpInterface scores) {
   for (Operation *user : scores.getKey().getUsers())
     if (auto other = dyn_cast<ScoresOpInterface>(user);
@@ -139,15 +140,16 @@ void ClusterFinder::addStatistics(Cluster &cluster, ScoresOpInterface scores) {
       cluster.ops.push_back(user);
 }
 
-/// Adds the store of scales beside that of their codes.
+/// Adds the op that stores the scales of the codes.
 void ClusterFinder::addScales(Cluster &cluster, CacheQuantizeOp op) {
   for (Operation *user : op.getScales().getUsers())
     if (hasEffect<MemoryEffects::Write>(user))
       cluster.ops.push_back(user);
 }
 
-/// The linears behind `op` over the same rows that no kernel has, in order. Of many the nearest: each
-/// layer of a decoder reads an encoder's rows, and all pairs would take time with their square.
+/// Returns the unclaimed linears after `op` that read the same rows, in order. Only the nearest are
+/// considered: each layer of a decoder reads an encoder's rows, and comparing all pairs would take
+/// quadratic time.
 SmallVector<Operation *> ClusterFinder::nextProducts(Operation *op) {
   constexpr size_t most = 64;
   auto [readers, isNew] = products.try_emplace(op->getOperand(0));
@@ -197,7 +199,7 @@ void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
   }
 }
 
-/// Why the sole reader of a kernel's last value does not follow.
+/// Returns why the sole reader of a kernel's last value is not fused.
 static MissedFusion missedFusionOf(Operation *last, Operation *reader) {
   auto rotary = dyn_cast<RotaryOp>(reader);
   if (rotary && isa<SplitHeadsOp>(last) && !rotary.getDocuments() && !rotatesTiles(rotary))
@@ -209,8 +211,8 @@ static MissedFusion missedFusionOf(Operation *last, Operation *reader) {
                                                                 : MissedFusion::NoEpilogue;
 }
 
-/// A rounded value is what a kernel stores: behind it, only rows of a state are stored or heads
-/// merged, which is a matter of where the store goes.
+/// A kernel stores the rounded value. After rounding, only stores to a state and merges of heads
+/// may follow, because they only change the address of the store.
 static bool mayFollowRounding(Operation *last, Operation *next) {
   return !isRounding(last) || isa<MergeHeadsOp>(next) || hasEffect<MemoryEffects::Write>(next);
 }
@@ -238,8 +240,8 @@ void ClusterFinder::extend(Cluster &cluster) {
   }
 }
 
-/// Adds the rounding of a value that is also read unrounded: both forms are stored. The rounding
-/// must be right behind the value, so that no reader is in front of it.
+/// Adds the rounding of a value that is also read unrounded; both forms are stored. The rounding
+/// must directly follow the value, so that no reader is before it.
 bool ClusterFinder::addRounding(Cluster &cluster) {
   Operation *last = cluster.ops.back();
   for (Operation *user : last->getResult(0).getUsers())
@@ -250,8 +252,8 @@ bool ClusterFinder::addRounding(Cluster &cluster) {
   return false;
 }
 
-/// Why no single reader can follow `value`; none if one can. `reader` becomes the first reader;
-/// null if only the function returns the value.
+/// Returns why no single reader can follow `value`, or nullopt if one can. `reader` becomes the
+/// first reader, or null if only the function returns the value.
 std::optional<MissedFusion> ClusterFinder::missedFusionOf(Value value, Operation *&reader) {
   bool returned = false;
   auto position = [&](Operation *user) {
@@ -281,7 +283,7 @@ void ClusterFinder::addMissed(Cluster &cluster, Operation *op, Operation *reader
   cluster.missed.push_back(entry.getDictionary(builder.getContext()));
 }
 
-/// Whether all readers come after the last op, which is where the group will be.
+/// Whether all readers are after the last op, where the group will be.
 bool ClusterFinder::readersFollow(ArrayRef<Operation *> ops) {
   llvm::SmallPtrSet<Operation *, 8> inside(llvm::from_range, ops);
   return llvm::all_of(ops, [&](Operation *op) {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Analysis of group-kernels: finds the ops of each group, and why no more are
-// fused. It changes nothing; GroupKernels.cpp builds the groups.
+// Analysis of group-kernels: finds the ops of each group, and the reasons for missed fusions. It
+// modifies nothing; GroupKernels.cpp builds the groups.
 
 #ifndef HEDDLE_LIB_TRANSFORMS_KERNELCLUSTERS_H
 #define HEDDLE_LIB_TRANSFORMS_KERNELCLUSTERS_H
@@ -39,9 +39,9 @@ struct Cluster {
 /// Whether an op is a mask or score rule, which is cloned into the groups that use it.
 bool isRule(mlir::Operation *op);
 
-/// The clusters of a function in the order of their first ops; existing groups are kept. Every op
-/// except operands, rules and bookkeeping of the session is in a cluster. An op that no kernel
-/// supports is an error at the op.
+/// Returns the clusters of a function in the order of their first ops; existing groups are kept.
+/// Every op is in a cluster except operands, rules and bookkeeping of the session. An op that no
+/// kernel supports is an error at the op.
 llvm::FailureOr<llvm::SmallVector<Cluster>> findClusters(mlir::func::FuncOp func);
 
 } // namespace heddle::transformer

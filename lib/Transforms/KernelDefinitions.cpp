@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Deduplicates groups by text: builds a group's definition under a neutral
-// name, prints it, and looks the text up. Groups of later layers are mostly equal
-// before that, so that their definition is found by the shape of the body alone.
+// Deduplicates groups by text: builds a group's definition under a neutral name, prints it, and
+// looks the text up. Groups of later layers are usually equal even before that, so their definition
+// is found by the structure of the body alone.
 
 #include "KernelDefinitions.h"
 
@@ -45,17 +45,17 @@ private:
 
 KernelDefinitions::KernelDefinitions(ModuleOp module)
     : module(module), builder(module.getContext()) {
-  for (auto symbol : module.getOps<SymbolOpInterface>()) // a function may have a kernel's name
+  for (auto symbol : module.getOps<SymbolOpInterface>()) // a function may have the name of a kernel
     names.insert(symbol.getName());
 }
 
-/// Whether a norm has weights for each head, so that rows of different heads differ.
+/// Whether a norm has weights per head, so that rows of different heads differ.
 static bool weighsHeads(Operation &op) {
   return isa<LayerNormOp, RmsNormOp>(op) &&
          cast<ShapedType>(op.getOperand(1).getType()).getRank() == 2;
 }
 
-/// Whether a kernel treats every row alike, so that its leading dimensions become one.
+/// Whether a kernel treats all rows alike, so that its leading dimensions can be merged.
 static bool treatsRowsAlike(GroupOp group) {
   return group.getRoot() != kernel::Root::Relayout &&
          llvm::all_of(group.getBody().front(), [](Operation &op) {
@@ -64,7 +64,7 @@ static bool treatsRowsAlike(GroupOp group) {
          });
 }
 
-/// Sizes with all leading dimensions as one number of rows.
+/// Merges all leading dimensions into one number of rows.
 static Shape flattened(const PlannedTensor &place, bool ids) {
   if (place.weight || place.dims.size() < 2)
     return place.dims;
@@ -78,7 +78,7 @@ static Shape flattened(const PlannedTensor &place, bool ids) {
   return result;
 }
 
-/// The layout of an argument of this type; `ids` are words that callers pass, not codes.
+/// Layout of an argument of this type; `ids` are words that callers pass, not codes.
 static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool flat, bool ids,
                                    ScalarNames &names) {
   MLIRContext *context = type.getContext();
@@ -106,7 +106,7 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
       {}, at, slots, place.places, place.counts, place.ring);
 }
 
-/// Turns stores into states to results: a definition does not know whose memory it writes.
+/// Turns stores to states into results, because a definition does not know whose memory it writes.
 static void yieldStores(Block &body) {
   Operation *yield = body.getTerminator();
   SmallVector<Value> values;
@@ -125,7 +125,7 @@ static void yieldStores(Block &body) {
   yield->setOperands(values);
 }
 
-/// Types of the values that the definition returns: what it stores in states, then what it yields.
+/// Types of the values that the definition returns: values stored in states, then yielded values.
 static SmallVector<Type> resultTypes(Block &body) {
   SmallVector<Type> types;
   for (Operation &op : body) {
@@ -145,7 +145,7 @@ static SmallVector<Type> resultTypes(Block &body) {
 
 namespace {
 
-/// Writes a body as words that equal bodies have in common: names of states are left out, since a
+/// Encodes a body as words that are equal for equal bodies. Names of states are omitted, because a
 /// definition does not know whose memory it writes. Attributes and types are unique in a context.
 class BodyKey {
 public:
@@ -200,8 +200,7 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
   return total;
 }
 
-/// Bytes of an operand that a launch reads: of a looked-up table only as many rows as there are
-/// ids.
+/// Bytes of an operand that a launch reads. An id reads one row of a looked-up table.
 static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &place,
                           const ShapeExpressions &shapes) {
   if (formatOf(place.element).holdsScales())
@@ -214,7 +213,7 @@ static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &
   return product(place.dims) * place.elementBytes();
 }
 
-/// The same of a table of positions, which each row of the first operand reads one row of.
+/// Bytes of a table of positions that a launch reads. Each row of the first operand reads one row.
 static SizeExpr tableBytesRead(ArrayRef<PlannedTensor> operands, const PlannedTensor &table) {
   ArrayRef<SizeExpr> dims(table.dims);
   SizeExpr rows = dims.front();
@@ -246,8 +245,8 @@ kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
   return def;
 }
 
-/// Forgets that a body whose rows are all alike has one row of each sequence, so that a step's definition
-/// is that of all rows.
+/// If a body treats all rows alike, erases from its types that each sequence has one row. The
+/// definition of a decoding step then equals the definition for all rows.
 static void forgetRows(Block &body) {
   auto forget = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -264,7 +263,8 @@ static void forgetRows(Block &body) {
     llvm::for_each(op.getResults(), forget);
 }
 
-/// The name of the definition with this body and these layouts, which is created if it is new.
+/// Returns the name of the definition with this body and these layouts, and creates it if it is
+/// new.
 StringAttr KernelDefinitions::nameOf(GroupOp group, ArrayRef<Type> tables,
                                      ArrayRef<kernel::LayoutAttr> layouts, size_t scalars) {
   Region body;

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel.def is a group with the storage of its arguments: dimensions by the
-// names of the kernel's scalars, pitches, panels, and where results are stored.
-// Groups that are equal in all of this share one definition.
+// Definitions of kernels. A kernel.def is a group with the storage of its arguments: dimensions by
+// the names of the kernel's scalars, pitches, panels, and the destinations of results. Groups that
+// are equal in all of this share one definition.
 #pragma once
 
 #include "heddle/Analysis/ShapeExpressions.h"
@@ -22,33 +22,33 @@ namespace heddle {
 struct PlannedTensor {
   mlir::Value buffer; ///< !kernel.buffer; null for a scalar
   SizeExpr offset = 0;
-  /// Sizes in storage; with `group` the last one counts padded heads.
+  /// Sizes in storage; with `group` the last size counts padded heads.
   Shape dims;
-  /// Rows from one matrix (the last two dimensions) to the next.
+  /// Distance in rows between matrices (the last two dimensions).
   SizeExpr rows = 1;
   bool panel = false;
   bool weight = false;
   bool dense = false;
-  bool perRow = false; ///< a number for each row: the last dimension has `rows` places
+  bool perRow = false; ///< one number per row: the last dimension has `rows` entries
   DType element = DType::F32;
-  /// Size of the heads in the last dimension, if each is padded; else 0.
+  /// Size of the heads in the last dimension if each head is padded, else 0.
   int64_t group = 0;
-  /// First row to store to (caches); none: 0.
+  /// First row to store to (caches); nullopt: 0.
   std::optional<SizeExpr> at = std::nullopt;
-  /// Numbers of the group's operands that hold the first row of each sequence, and how many of its
-  /// rows are stored; -1: none.
+  /// Indices of the group's operands that hold the first row of each sequence, and the number of
+  /// its rows that are stored; -1: none.
   int32_t places = -1, counts = -1;
   int64_t ring =
-      0; ///< rows of a cache that keeps only the last ones, row r in row r mod ring; else 0
-  /// Elements that a launch appends behind the existing rows.
+      0; ///< rows of a cache that keeps only the last ones, with row r in row r mod ring; else 0
+  /// Number of elements that a launch appends after the existing rows.
   std::optional<SizeExpr> appended = std::nullopt;
   /// Value of a scalar operand.
   std::optional<SizeExpr> scalar = std::nullopt;
   /// For starts of documents: rows of the grid that has a tile for each part of each document.
   std::optional<SizeExpr> slots = std::nullopt;
-  bool table = false; ///< an argument without an operand
+  bool table = false; ///< argument without an operand
 
-  /// The same memory for its readers, which see all of it.
+  /// The same memory as its readers see it, in full.
   PlannedTensor whole() const {
     PlannedTensor all = *this;
     all.at.reset();
@@ -67,8 +67,8 @@ struct PlannedTensor {
 /// A launch of a shared definition.
 struct KernelUse {
   mlir::StringAttr kernel;
-  llvm::SmallVector<mlir::Value> buffers; ///< of the arguments
-  std::vector<SizeExpr> offsets;          ///< in `buffers`
+  llvm::SmallVector<mlir::Value> buffers; ///< buffers of the arguments
+  std::vector<SizeExpr> offsets;          ///< offsets within `buffers`
   llvm::SmallVector<SizeExpr> scalars;
   SizeExpr flops, bytes;
 };
@@ -79,7 +79,8 @@ public:
   using Key = std::vector<uintptr_t>;
   explicit KernelDefinitions(mlir::ModuleOp module);
 
-  /// The definition of `group` with this storage, created if it is new, and how to launch it.
+  /// Returns the definition of `group` with this storage, created if it is new, and how to launch
+  /// it.
   mlir::FailureOr<KernelUse> use(kernel::GroupOp group, llvm::ArrayRef<PlannedTensor> operands,
                                  llvm::ArrayRef<PlannedTensor> tables,
                                  llvm::ArrayRef<PlannedTensor> results,
@@ -93,7 +94,8 @@ private:
 
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
-  std::map<Key, mlir::StringAttr> byBody;  ///< body and layouts of a group -> its definition
+  std::map<Key, mlir::StringAttr> byBody;  ///< body and layouts of a group -> name of its
+                                           ///< definition
   llvm::StringMap<mlir::StringAttr> known; ///< text of a definition -> its name
   llvm::StringSet<> names;
 };

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function of groups becomes a program (ProgramPlanner), each distinct
-// group a definition (KernelDefinitions). States that attention reads as keys
-// are found first, because all functions must store them alike, and so are weights
-// that products read: a table of embeddings may be one of them.
+// The pass `outline-kernels`. Each function of groups becomes a program (ProgramPlanner), and each
+// distinct group a definition (KernelDefinitions). States that attention reads as keys are found
+// first, because all functions must store them alike. So are weights that products read, because a
+// table of embeddings may be one of them.
 
 #include "ProgramPlanner.h"
 
@@ -21,7 +21,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::GroupOp;
 
-/// States that attention reads as keys, which are stored in panels.
+/// Returns the states that attention reads as keys, which are stored in panels.
 static llvm::StringSet<> statesOfKeys(ModuleOp module) {
   llvm::StringSet<> result;
   module.walk([&](ScoresOpInterface op) {
@@ -38,7 +38,7 @@ static llvm::StringSet<> statesOfKeys(ModuleOp module) {
   return result;
 }
 
-/// Weights that products read as f32.
+/// Returns the weights that products read as f32.
 static llvm::StringSet<> matricesOf(ModuleOp module) {
   llvm::StringSet<> result;
   module.walk([&](WeightOp weight) {

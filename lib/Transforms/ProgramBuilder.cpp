@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts values and symbols to indices; the ops already hold the structures.
+// Conversion of values and symbols to indices; the ops already hold the structures.
 
 #include "heddle/Transforms/ProgramBuilder.h"
 
@@ -19,7 +19,8 @@ using namespace heddle;
 
 //===- Kernels -----------------------------------------------------------===//
 
-/// A grid axis: a constant number of tiles, or a scalar that is cut in tiles at run time.
+/// Converts a grid axis: a constant number of tiles, or a scalar that is divided into tiles at run
+/// time.
 static GridAxis axisOf(kernel::FuncOp func, kernel::Size extent, int64_t tile) {
   GridAxis axis;
   axis.tile = tile;
@@ -30,7 +31,7 @@ static GridAxis axisOf(kernel::FuncOp func, kernel::Size extent, int64_t tile) {
   return axis;
 }
 
-/// The grid of a kernel. The last axis varies fastest; missing axes follow it, with one point.
+/// Converts the grid of a kernel. The last axis varies fastest; missing axes have one point.
 static Expected<KernelCode> codeOf(kernel::FuncOp func) {
   std::vector<GridAxis> axes;
   for (int64_t a = 0; a < func.getNumAxes(); ++a)
@@ -50,8 +51,8 @@ static Expected<KernelCode> codeOf(kernel::FuncOp func) {
   return code;
 }
 
-/// The kernel's code for one level of Vulkan devices. What it needs is known once it has words
-/// (Support/SpirvFacts.h).
+/// Creates the kernel's variant for one level of Vulkan devices. Its requirements are known once it
+/// has SPIR-V words (Support/SpirvFacts.h).
 static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const VulkanLevel &level) {
   VulkanVariant variant{std::move(code)};
   variant.member = ArtifactWriter::vulkanMember(func.getSymName(), level.name());
@@ -70,7 +71,7 @@ static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const Vulka
   return variant;
 }
 
-/// Type of the kernel's product operands; everything else is f32.
+/// Type of the kernel's product operands; all other values are f32.
 static DType productsOf(const DefinitionViews &views) {
   kernel::DefOp def = views.def;
   const kernel::Root root = *def.getRoot();
@@ -102,7 +103,7 @@ static Kernel kernelOf(kernel::DefOp def) {
 //===- Functions ---------------------------------------------------------===//
 
 namespace {
-/// Converts functions. Weights are numbered for the whole program.
+/// Converts functions. Weights are numbered across the whole program.
 class ProgramBuilder {
 public:
   void addFunction(kernel::ProgramOp op);
@@ -127,7 +128,7 @@ LaunchArgument ProgramBuilder::addBuffer(Function &f, const Buffer &buffer) {
   return {LaunchArgument::Kind::Buffer, index, 0};
 }
 
-/// Adds a weight. Equal weights are stored once, whichever function reads them.
+/// Adds a weight. Equal weights of all functions are stored once.
 LaunchArgument ProgramBuilder::addWeight(kernel::PackAttr attribute) {
   auto [it, isNew] = weightIndex.try_emplace(attribute, static_cast<int>(program.weights.size()));
   if (isNew) {
@@ -186,7 +187,8 @@ Expected<Program> heddle::buildProgram(ModuleOp outlined, ArrayRef<TiledModule> 
     builder.addFunction(function);
   for (auto def : outlined.getOps<kernel::DefOp>())
     kernels.push_back(kernelOf(def));
-  // The kernels of a tiled module have the order of their definitions, each before its form for few rows.
+  // The kernels of a tiled module are in the order of their definitions, each followed by its form
+  // for few rows.
   for (auto [module, gpu] : tiled) {
     auto kernel = kernels.begin();
     for (auto func : ModuleOp(module).getOps<kernel::FuncOp>()) {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans the storage of tensors by their kind (weight, state, table, scalar,
-// result), then the program in order: arguments, groups, results.
+// Plans the storage of tensors by their kind (weight, state, table, scalar, result), then the
+// program in order: arguments, groups, results.
 
 #include "ProgramPlanner.h"
 
@@ -48,8 +48,8 @@ Value ProgramPlanner::bufferOf(Buffer buffer) {
                                   kernel::BufferAttr::get(b.getContext(), std::move(buffer)));
 }
 
-/// Layout of a weight in the program. Tables are in rows, unless their type is narrow or a product
-/// reads the same matrix, which is then stored once.
+/// Layout of a weight in the program. Tables are stored in rows, unless their type is narrow or a
+/// product reads the same matrix; the matrix is then stored once.
 PackEntry::Layout ProgramPlanner::layoutOf(WeightOp weight, OperandStorage storage) const {
   if (weight.getScales())
     return PackEntry::Layout::Scales;
@@ -62,7 +62,7 @@ PackEntry::Layout ProgramPlanner::layoutOf(WeightOp weight, OperandStorage stora
   return inPanels ? PackEntry::Layout::Panels : PackEntry::Layout::Rows;
 }
 
-/// Storage of a weight, which follows from the op that reads it.
+/// Storage of a weight, determined by the op that reads it.
 FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned index,
                                                      WeightOp weight) {
   BlockArgument argument = group.getBody().getArgument(index);
@@ -73,7 +73,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   entry.layout = layoutOf(weight, storageOf(use));
   entry.type = dtypeOf(type);
   bool isPanel = entry.layout == PackEntry::Layout::Panels;
-  // Padded heads: rows of a projection into heads, columns of a matrix that reads merged ones.
+  // Padded heads: rows of a projection into heads, or columns of a matrix that reads merged heads.
   if (rootOf(use.getOwner()) == kernel::Root::Linear) {
     entry.rowGroup = paddedHeadsOfProduct(use.getOwner()->getResult(0));
     if (auto input = dyn_cast<BlockArgument>(use.getOwner()->getOperand(0)); input && isPanel)
@@ -116,8 +116,9 @@ SmallVector<SizeExpr> ProgramPlanner::stateDims(StringRef symbol) {
   return SmallVector<SizeExpr>(ArrayRef<SizeExpr>(shapes.ofState(b.getStringAttr(symbol))));
 }
 
-/// Rows of a cache that keeps only those that a call of `mostRowsOfRing` rows needs, and their
-/// own; 0: it keeps all. The rows of a chunk of keys are neighbours, whatever the device.
+/// Rows of the ring of a windowed cache: the rows that a call of `mostRowsOfRing` rows needs, and
+/// the call's own rows; 0: all rows are kept. Chunks of keys are contiguous in the ring on every
+/// device.
 int64_t heddle::ringOf(StateOp op) {
   if (!op.getWindow() || !op.getCapacity())
     return 0;
@@ -126,8 +127,8 @@ int64_t heddle::ringOf(StateOp op) {
   return rows < static_cast<int64_t>(*op.getCapacity()) ? rows : 0;
 }
 
-/// Matrices of each sequence of a state, each of its last `own` dimensions; a number of them that is not
-/// known counts as one.
+/// Number of matrices per sequence of a state, where the last `own` dimensions form a matrix.
+/// Unknown dimensions count as one.
 static int64_t matricesOf(const Shape &dims, size_t own) {
   int64_t count = 1;
   for (size_t i = 1; i + own < dims.size(); ++i)
@@ -135,7 +136,7 @@ static int64_t matricesOf(const Shape &dims, size_t own) {
   return count;
 }
 
-/// Storage of a state: one buffer, with room for its capacity, or for what is read of it.
+/// Storage of a state: one buffer, sized for its capacity, or for the content that is read.
 PlannedTensor ProgramPlanner::statePlace(StringRef symbol, const Shape &content) {
   StateOp op = stateNamed(symbol);
   Shape dims = dimsFromAttr(op.getDims());
@@ -167,7 +168,7 @@ PlannedTensor ProgramPlanner::statePlace(StringRef symbol, const Shape &content)
   return place;
 }
 
-/// Storage of the table that an op reads, from the row of its first position on.
+/// Storage of the table that an op reads, starting at the row of its first position.
 PlannedTensor ProgramPlanner::tablePlace(TransformerOpInterface op, GroupOp group) {
   const RowTable read = *op.rowTable();
   const SizeExpr rows = rowsOf(shapes.of(op->getResult(0)));
@@ -178,7 +179,7 @@ PlannedTensor ProgramPlanner::tablePlace(TransformerOpInterface op, GroupOp grou
     bool shared = outer.getDefiningOp<CacheLengthOp>() != nullptr;
     if (shared)
       first = SizeExpr::dim(length);
-    if (auto capacity = capacities.find(length); capacity != capacities.end()) // the cache's most
+    if (auto capacity = capacities.find(length); capacity != capacities.end()) // the cache's limit
       count = SizeExpr(capacity->second) + (shared ? SizeExpr(0) : rows);
     extent = shared ? rows : count;
   }
@@ -216,7 +217,7 @@ FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned in
                              << operand.getType();
 }
 
-/// Storage into which a state is stored.
+/// Storage that an op stores a state to.
 PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
   if (auto append = dyn_cast<CacheAppendOp>(store)) {
     PlannedTensor place = statePlace(append.getState(), shapes.of(append.getResult()));
@@ -228,7 +229,7 @@ PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
       if (append.getCount())
         place.counts = numberOf(append.getCount());
     } else {
-      place.at = stateDims(append.getState())[2]; // behind the existing rows
+      place.at = stateDims(append.getState())[2]; // after the existing rows
     }
     place.appended = product(shapes.of(append.getRows()));
     return place;
@@ -237,8 +238,8 @@ PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
   return statePlace(set.getState(), shapes.of(set.getValue()));
 }
 
-/// Storage of a result: behind the rows of a state, or a new buffer, in panels if attention reads
-/// it as keys.
+/// Storage of a result: after the rows of a state, or a new buffer, which is in panels if attention
+/// reads it as keys.
 FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int launch) {
   Value result = group.getResult(index);
   Value yielded = group.getBody().front().getTerminator()->getOperand(index);
@@ -255,7 +256,7 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
            llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(), readAsKeys);
   });
   place.rows = place.panel ? SizeExpr::roundUp(rowsOf(place.dims), 16) : rowsOf(place.dims);
-  if (group.packsDocuments()) // a panel more for each
+  if (group.packsDocuments()) // one more panel for each
     place.rows =
         (SizeExpr::floorDiv(rowsOf(place.dims), 16) + shapes.of(group->getOperand(1))[0] - 1) * 16;
   bool returned =
@@ -298,8 +299,8 @@ std::string ProgramPlanner::argumentName(unsigned index) {
   return "arg" + std::to_string(index);
 }
 
-/// Sets the range of an argument: a call is rejected if it binds values that readers cannot use, or
-/// that are outside the range that the argument names.
+/// Sets the range of an argument. Calls are rejected if they bind values that readers cannot use,
+/// or values outside the range that the argument names.
 void ProgramPlanner::limitValues(Port &input, const ArgumentLimits &limits, ArrayAttr named) {
   input.starts = !limits.allStarts().empty();
   Shape range{0, 0};
@@ -327,7 +328,7 @@ LogicalResult ProgramPlanner::planArguments() {
     Port port;
     port.name = argumentName(index);
     PlannedTensor place;
-    place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
+    place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one element
     place.rows = rowsOf(place.dims);
     place.dense = isDense(argument.getType());
     place.buffer = bufferOf(
@@ -336,7 +337,7 @@ LogicalResult ProgramPlanner::planArguments() {
     port.type = dtypeOf(argument.getType());
     port.dense = place.dense;
     if (auto callers = func.getArgAttrOfType<ArrayAttr>(
-            index, "transformer.port")) // they leave dimensions of 1 out
+            index, "transformer.port")) // they omit dimensions of size 1
       port.shape = listOf(dimsFromAttr(callers));
     else if (type)
       port.shape = listOf(place.dims);
@@ -369,8 +370,8 @@ LogicalResult ProgramPlanner::planGroups() {
   return success();
 }
 
-/// Sets the rows of the grid over packed documents: each may end in a partial tile, and the largest
-/// tile of any device counts.
+/// Sets the rows of the grid over packed documents. Each document may end in a partial tile, and
+/// the largest tile of any device is assumed.
 void ProgramPlanner::addSlots(TransformerOpInterface op, SmallVectorImpl<PlannedTensor> &operands) {
   if (Value starts = op.documentStarts())
     operands[cast<BlockArgument>(starts).getArgNumber()].slots =

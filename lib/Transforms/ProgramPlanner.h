@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans the storage of every tensor of a function, and writes the program:
-// buffers with sizes and lifetimes, ports, launches, state of the session, and
-// checks.
+// Plans the storage of every tensor of a function, and writes the program: buffers with sizes and
+// lifetimes, ports, launches, state of the session, and checks.
 #pragma once
 
 #include "ArgumentLimits.h"
@@ -20,19 +19,21 @@
 
 namespace heddle {
 
-/// Rejects arguments and results of a function that callers cannot give or get. The pass
-/// check-supported does so before anything is planned, but tools may leave it out.
+/// Rejects arguments and results of a function that callers cannot pass or receive. check-supported
+/// calls it before anything is planned, but tools may omit that pass.
 mlir::LogicalResult checkSignature(mlir::func::FuncOp function);
-/// Rejects appends and positions of sequences that have rows of their own number, unless the session
-/// counts them, and offsets of positions that it does not count. Also called by check-supported.
+/// Checks sequences with individual numbers of rows. Rejects their appends and positions unless the
+/// session counts the rows, and offsets of positions that it does not count. check-supported also
+/// calls it.
 mlir::LogicalResult checkCounts(mlir::func::FuncOp function);
-/// The length that `offset` counts, for all sequences or for each; empty if it is another number.
+/// Returns the length that `offset` counts, for all sequences or for each; empty if it counts no
+/// length.
 std::string lengthOf(mlir::func::FuncOp function, mlir::Value offset);
-/// Rows that a call may always append to a cache of which only the last rows are kept.
+/// Rows that a call may always append to a cache that keeps only its last rows.
 inline constexpr int64_t mostRowsOfRing = 256;
-/// Rows of the ring that such a cache is; 0: it keeps all.
+/// Rows of the ring of such a cache; 0: it keeps all rows.
 int64_t ringOf(transformer::StateOp state);
-/// The value of the function that an operand of a group stands for.
+/// Returns the value of the function that a block argument of a group refers to.
 mlir::Value outside(mlir::Value value);
 
 /// Plans one function.
@@ -85,15 +86,16 @@ private:
   const llvm::StringSet<> &keyStates, &matrices;
   ShapeExpressions shapes;
   llvm::DenseMap<mlir::StringAttr, transformer::StateOp> stateOps;
-  llvm::StringMap<int64_t> capacities; ///< of caches, by the length that counts their rows
+  llvm::StringMap<int64_t> capacities; ///< capacities of caches, by the length that counts their
+                                       ///< rows
   mlir::OpBuilder b;
   kernel::ProgramOp program;
   std::deque<PlannedTensor> planned;
-  llvm::DenseMap<mlir::Value, const PlannedTensor *> places; ///< in `planned`
-  llvm::DenseMap<kernel::BufferOp, int> lastReaders; ///< of temporaries: numbers of launches
+  llvm::DenseMap<mlir::Value, const PlannedTensor *> places; ///< pointers into `planned`
+  llvm::DenseMap<kernel::BufferOp, int> lastReaders; ///< last launch that reads each temporary
   llvm::DenseMap<mlir::Attribute, mlir::Value> weights;
   llvm::StringMap<mlir::Value> states, tables;
-  llvm::SmallVector<ShapeEquality> limitChecks; ///< of arguments that several ops read
+  llvm::SmallVector<ShapeEquality> limitChecks; ///< limits of arguments that several ops read
 };
 
 } // namespace heddle

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dimensions that the session keeps, and conditions that a call must meet.
+// Dimensions that the session keeps, and conditions that calls must meet.
 
 #include "ProgramPlanner.h"
 
@@ -13,7 +13,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::GroupOp;
 
-/// Gives a state its size after the call; returns the dimension that changes.
+/// Sets the size of a state after the call, and returns the dimension that changes.
 std::string ProgramPlanner::setRows(StateOp state, const SizeExpr &rows) {
   Shape dims = dimsFromAttr(state.getDims());
   std::string batch = dims[0].dimName();
@@ -29,7 +29,8 @@ Value heddle::outside(Value value) {
   return group ? group->getOperand(argument.getArgNumber()) : value;
 }
 
-/// The length whose rows in each sequence an argument of the function counts; empty if none.
+/// Returns the length whose rows per sequence an argument of the function counts, or an empty
+/// string.
 static std::string countedLength(func::FuncOp func, Value value) {
   auto argument = dyn_cast_or_null<BlockArgument>(outside(value));
   auto fallback = argument && isa<func::FuncOp>(argument.getOwner()->getParentOp())
@@ -45,7 +46,8 @@ std::string heddle::lengthOf(func::FuncOp func, Value offset) {
   return countedLength(func, offset);
 }
 
-/// All appends of a function to sequences with rows of their own number count the same rows.
+/// Checks an append to sequences with individual numbers of rows: all appends of a function must
+/// count the same rows.
 static LogicalResult checkAppend(func::FuncOp func, CacheAppendOp append, CacheAppendOp first,
                                  StringRef length) {
   if (countedLength(func, append.getAt()) != length)
@@ -99,7 +101,7 @@ static void addOnce(std::vector<std::string> &names, const std::string &name) {
     names.push_back(name);
 }
 
-/// Records how little a cache keeps that does not keep all.
+/// Records the rows of a cache that does not keep all of them.
 static void keepRing(StateOp state, Function &info) {
   const int64_t ring = ringOf(state);
   if (ring == 0)
@@ -199,7 +201,7 @@ void ProgramPlanner::addChecks() {
     check(Check::Kind::AtMost, appended, ring.spareRows,
           func.getSymName() + ": expected at most {right} tokens in one call, since caches keep "
                               "those of a window alone, found {left}");
-  func.walk([&](PositionLearnedOp op) { // offsets of their own are not known in symbols
+  func.walk([&](PositionLearnedOp op) { // individual offsets have no symbolic expression
     if (Value offset = op.getOffset(); offset && isa<ShapedType>(offset.getType()))
       check(Check::Kind::AtMost, SizeExpr::dim(lengthOf(func, offset)),
             op.getTable().getType().getDimSize(0),

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See RowWalk.h.
+// Emission of loops over the columns of wide rows.
 
 #include "RowWalk.h"
 

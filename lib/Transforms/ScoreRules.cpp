@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Base-2 scores from products of queries and keys: scale, soft-cap, bias, and
-// the limits that keep scores finite.
+// Base-2 scores from products of queries and keys: scale, soft-cap, bias, and the limits that keep
+// scores finite.
 
 #include "AttentionScores.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-/// Clamps finite scores to +-2^100: the lowest float, a common mask value, would overflow when it
+/// Clamps finite scores to +-2^100. The lowest float, a common mask value, would overflow when it
 /// is multiplied by log2 e.
 Value Scores::clampFinite(Value score) {
   Value limited = t.max(t.min(score, t.constant(0x1p+100, score)), t.constant(-0x1p+100, score));
@@ -26,13 +26,13 @@ Value Scores::clampFinite(Value score) {
   return t.select(finite, limited, score);
 }
 
-/// Minus infinity counts as hidden, whatever its origin; NaN is kept.
+/// Minus infinity counts as hidden regardless of its origin; NaN is kept.
 Value Scores::hideNegativeInfinity(Value score) {
   Value hidden = t.constant(maskedScore, score);
   return t.select(t.less(score, hidden), hidden, score);
 }
 
-/// The rule's number for bucket `x` of a head, broadcast to the tile.
+/// Returns the rule's entry for bucket `x` of a head, broadcast to the tile.
 static Value bucketEntry(TileBuilder &t, BiasRelativeOp rule, MaskSite &site, int64_t x) {
   Value bucket = arith::ConstantIntOp::create(t.b, t.loc, x, 32);
   return site.splat(t.b, site.perHead(t.b, rule.getTable(), bucket));
@@ -48,15 +48,15 @@ static std::pair<Value, Value> distances(TileBuilder &t, BiasRelativeOp rule, Ma
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(t.b, t.loc, value, 32);
   };
-  constexpr int64_t most = int64_t(1) << 30; // as the rule itself limits it
+  constexpr int64_t most = int64_t(1) << 30; // the rule's own limit
   offset = t.max(t.min(offset, number(most - 1)), number(-most));
   Value corner = t.sub(t.sub(t.i32(j), t.i32(i)), offset);
   return {t.sub(corner, number(type.getDimSize(0) - 1)),
           t.add(corner, number(type.getDimSize(1) - 1))};
 }
 
-/// The relative bias of a tile. If all keys are far ahead or far behind, one bucket holds them, and
-/// nothing is selected by element.
+/// Relative bias of a tile. If all keys are far before or far after the queries, one bucket
+/// contains them, and no element selects its own.
 Value Scores::relativeTile(BiasRelativeOp rule, MaskSite &site, Value i, Value j,
                            RankedTensorType type) {
   int64_t buckets = cast<RankedTensorType>(rule.getTable().getType()).getDimSize(0);
@@ -88,7 +88,7 @@ Value Scores::relativeTile(BiasRelativeOp rule, MaskSite &site, Value i, Value j
       [&] { return rule.emitScore(t.b, site); });
 }
 
-/// The score rule on a tile from row i and key j on.
+/// Applies the score rule to a tile that starts at row i and key j.
 Value Scores::ruleTile(Value bias, MaskSite &site, Value i, Value j, RankedTensorType type) {
   if (auto sum = bias.getDefiningOp<BiasAddOp>())
     return t.add(ruleTile(sum.getLhs(), site, i, j, type),
@@ -100,7 +100,7 @@ Value Scores::ruleTile(Value bias, MaskSite &site, Value i, Value j, RankedTenso
 
 /// Converts products of queries and keys to base-2 scores.
 Value Scores::withRules(Value raw, MaskSite &site, Value i, Value j) {
-  // No rule between scale and log2 e: one multiplication by their product.
+  // Without a rule between scale and log2 e, one multiplication by their product is enough.
   if (!rules.softcap && !rules.bias)
     return t.mul(raw, static_cast<float>(scale) * log2e);
   Value score = t.mul(raw, scale);

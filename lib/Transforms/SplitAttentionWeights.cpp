@@ -2,6 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The pass `split-attention-weights`:
+//
 //   %o, %w = attention(q, k, v)   ──▶   %o = attention(q, k, v)
 //                                        %m, %s = attention.statistics(q, k)
 //                                        %w = attention.weights(q, k, %m, %s)

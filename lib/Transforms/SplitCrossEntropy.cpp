@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of logits are as wide as a vocabulary and are computed in parallel. Each
-// leaves two numbers, which one workgroup sums:
+// The pass `split-cross-entropy`. Rows of logits are as wide as a vocabulary and are computed in
+// parallel. Each row produces two numbers, which one workgroup sums:
 //
 //   %l = cross_entropy(%x, %ids)   ──▶  %r = cross_entropy.rows(%x, %ids)
 //                                       %l = cross_entropy.mean(%r)

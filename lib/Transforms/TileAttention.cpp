@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Body of attention. A workgroup computes some rows of one head. Keys come in
-// chunks, each with a softmax of its own; chunks are merged in ascending order
-// by exact powers of two (docs/semantics.md). Masks bound the loop over chunks,
-// and skip chunks and column tiles that they hide completely.
+// Body of attention. A workgroup computes several rows of one head. Keys are processed in chunks,
+// each with its own softmax; chunks are merged in ascending order by exact powers of two
+// (docs/semantics.md). Masks bound the loop over chunks, and chunks and column tiles that they hide
+// completely are skipped.
 
 #include "AttentionScores.h"
 
@@ -17,8 +17,8 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
 
-/// Describes queries [B, H, 1, D] and results, [B, H, 1, D] or merged [B, 1, H * D], as
-/// [B, K, H / K, D] with K heads of keys: the same memory.
+/// Describes queries [B, H, 1, D], and results [B, H, 1, D] or merged [B, 1, H * D], as [B, K, H /
+/// K, D] with K heads of keys. The memory is the same.
 static void groupHeads(KernelBuilder &f, AttentionOp op, int64_t sharing) {
   const int64_t keyHeads = op.getKey().getType().getDimSize(1);
   auto regroup = [&](unsigned view, int64_t columns) {
@@ -89,7 +89,7 @@ private:
     return SoftmaxState::of(loop.getResults());
   }
 
-  /// Skips a chunk in which the mask hides every tile.
+  /// Processes a chunk, or skips it if the mask hides all of its tiles.
   SoftmaxState visit(Value i, const KeyChunk &keys, const SoftmaxState &before, int64_t rows) {
     if (!keys.skips || kernel::splitsKeys(f.plan.getMapping())) // no invocation may skip a barrier
       return merged(before, alone(i, keys, rows));
@@ -105,11 +105,12 @@ private:
     return SoftmaxState::of(branch.getResults());
   }
 
-  /// The softmax of one chunk.
+  /// Computes the softmax of one chunk.
   SoftmaxState alone(Value i, const KeyChunk &keys, int64_t rows) {
     Value score = scores.tile(i, keys, t.type(rows, chunk));
     Value rounded = t.round(score);
-    // Rounding commutes with the maximum: round once a row, not once an element.
+    // Rounding commutes with the maximum, so it is applied once per row instead of once per
+    // element.
     Value top = t.round(t.reduce(ReduceKind::Max, score));
     top = t.max(top, t.constant(lowestMaximum, top));
     Value p = scores.power(score, rounded, top);
@@ -127,7 +128,8 @@ private:
     return {weighted, top, sum};
   }
 
-  /// Merges a chunk into the state: a left fold, by separate products and sums, not fused ones.
+  /// Merges a chunk into the state: a left fold, by separate products and sums instead of fused
+  /// ones.
   SoftmaxState merged(const SoftmaxState &before, const SoftmaxState &chunk) {
     Value both = t.max(before.maximum, chunk.maximum);
     Value x = t.exp2Integer(t.sub(before.maximum, both)),
@@ -149,7 +151,7 @@ private:
     return {t.mul(row.weighted, x), both, t.add(t.mul(row.total, x), t.mul(p, y))};
   }
 
-  /// Natural log-sum-exp; minus infinity for a row without an allowed key.
+  /// Natural log-sum-exp, or minus infinity for a row without an allowed key.
   Value logSumExp(const SoftmaxState &row, Value none) {
     Value total = t.select(none, t.constant(1, row.total), row.total);
     Value lse = t.mul(t.add(t.log2(total), row.maximum), ln2);
@@ -161,11 +163,11 @@ private:
     return arith::BitcastOp::create(t.b, t.loc, lse.getType(), pattern);
   }
 
-  /// Normalises and stores the output, and whichever statistics the definition yields.
+  /// Normalises and stores the output, and the statistics that the definition yields.
   void store(const SoftmaxState &row, Value i) {
     Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, row.total,
                                        t.constant(0, row.total));
-    // Rows without an allowed key give 0 / 1.
+    // Rows without an allowed key result in 0 / 1.
     Value out = t.div(row.weighted, t.select(none, t.constant(1, row.total), row.total));
     Value left = t.sub(scores.rowCount(), i);
     Value first = scores.sequence.firstQuery ? t.add(i, scores.sequence.firstQuery) : i;
@@ -199,10 +201,10 @@ private:
   KernelBuilder &f;
   TileBuilder &t;
   AttentionOp op;
-  const int64_t sharing; ///< heads of one query that are the rows of a tile, 0: rows are queries
+  const int64_t sharing; ///< heads of one query that are the rows of a tile; 0: rows are queries
   const int64_t chunk;   ///< keys of a step
   Scores scores;
-  Value value, scales; ///< of this head; scales: null unless values are codes
+  Value value, scales; ///< value and scales of this head; scales: null unless values are codes
   int64_t valueColumns = 0;
 };
 } // namespace

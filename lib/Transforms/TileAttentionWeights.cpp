@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Body of returned attention weights: a second kernel that recomputes the
-// scores and normalises them by the maximum and sum that attention has stored
-// for each row.
+// Body of returned attention weights: a second kernel that recomputes the scores and normalises
+// them by the maximum and sum that attention has stored for each row.
 
 #include "AttentionScores.h"
 
@@ -12,7 +11,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-/// Loads a row's maximum or sum, as the attention kernel stored it: one value a row.
+/// Loads the maximum or sum of each row, as the attention kernel stored it.
 static Value loadStatistic(KernelBuilder &f, Value operand, std::initializer_list<Value> at,
                            Value row, int64_t rows) {
   TileBuilder &t = f.t;
@@ -21,7 +20,7 @@ static Value loadStatistic(KernelBuilder &f, Value operand, std::initializer_lis
                                 t.b.getUnitAttr());
 }
 
-/// 2^(score - maximum) / sum; 0 if the sum is 0, because no key of the row is allowed.
+/// 2^(score - maximum) / sum, or 0 if the sum is 0 because no key of the row is allowed.
 static Value normalized(TileBuilder &t, Scores &scores, Value score, Value maximum, Value sum) {
   Value none =
       arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, sum, t.constant(0, sum));
@@ -46,11 +45,11 @@ LogicalResult heddle::tileAttentionWeights(KernelBuilder &f) {
   kernel::Size tiles = documents ? f.slots(documents.getQueries()) : q.getDim(2).extent;
   f.createFunc({q.getDim(0).extent, tiles, scores.keys}, {1, rows, columns});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
-  // With packed documents the weights of all pairs are stored; pairs of two documents are hidden.
+  // With packed documents the weights of all pairs are stored; pairs across documents are hidden.
   Sequence sequence = scores.batchElement(b);
   if (documents) {
     std::tie(sequence, i) = scores.document(b, i, rows);
-    sequence.firstPanelRow = sequence.firstKey; // columns count over all documents, as for callers
+    sequence.firstPanelRow = sequence.firstKey; // as for callers, columns count over all documents
   }
   Value row = documents ? t.add(i, sequence.firstQuery) : i, left = t.sub(sequence.queries, i);
   auto weightsOf = [&](Value h) {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elementwise ops, and the functions that every device computes by the same
-// operations: powers of two, error function, activations, logarithm.
+// Elementwise ops, and functions that every device computes by the same operations: powers of two,
+// error function, activations, logarithm.
 
 #include "Tiling.h"
 
@@ -51,7 +51,7 @@ Value TileBuilder::broadcast(Value value, RankedTensorType type) {
   return BroadcastOp::create(b, loc, type, value);
 }
 
-/// Brings two tiles to their common shape.
+/// Broadcasts two tiles to their common shape.
 static std::pair<Value, Value> align(TileBuilder &t, Value x, Value y) {
   auto tx = dyn_cast<RankedTensorType>(x.getType()), ty = dyn_cast<RankedTensorType>(y.getType());
   if (!tx || !ty || tx.getShape() == ty.getShape())
@@ -177,7 +177,7 @@ Value TileBuilder::scaleb(Value x, Value n) {
 Value TileBuilder::exp2Integer(Value d) { return scaleb(constant(1, d), d); }
 
 Value TileBuilder::exp2(Value x) {
-  // NaN passes through the polynomial; the exponent comes only from clamped numbers.
+  // NaN passes through the polynomial; the exponent is computed from clamped numbers only.
   Value clamped = min(max(x, constant(-126, x)), constant(126, x));
   Value n = round(clamped);
   Value whole = scaleb(exp2Fraction(sub(clamped, n)), n);
@@ -188,7 +188,7 @@ Value TileBuilder::exp2(Value x) {
 //===- Activations -------------------------------------------------------===//
 
 /// erf by a minimax quotient of polynomials of degree 5 in x^2 on |x| <= 3.9; beyond, erf is 1 in
-/// f32. Absolute error 1.5e-8, with the rounding of the steps 3e-7.
+/// f32. The absolute error is 1.5e-8, or 3e-7 with the rounding of the steps.
 Value TileBuilder::erf(Value x) {
   Value square = mul(x, x);
   auto polynomial = [&](std::initializer_list<double> coefficients) {
@@ -213,8 +213,8 @@ static Value logisticGate(TileBuilder &t, Value x, Value argument) {
 }
 
 /// gelu to eight bits: x times the normal distribution, as 1/2 plus a minimax odd polynomial of
-/// degree 13 on |x| <= 4. Above 4 it is 1 to eight bits; below -4 the value at -4 stays. Absolute
-/// error 1.9e-4, no division; NaN is kept.
+/// degree 13 on |x| <= 4. Above 4 the distribution is 1 to eight bits; below -4 the result is
+/// gelu(-4). The absolute error is 1.9e-4. There is no division, and NaN is kept.
 Value TileBuilder::coarseGelu(Value x) {
   Value low = constant(-4, x), high = constant(4, x);
   x = select(less(x, low), low, x);
@@ -232,7 +232,7 @@ Value TileBuilder::activation(transformer::Activation kind, Value x, Accuracy ac
   case Activation::None:
     return x;
   case Activation::Relu: {
-    // max(x, 0) that keeps a NaN
+    // max(x, 0) that keeps NaN
     return select(less(x, constant(0, x)), constant(0, x), x);
   }
   case Activation::Gelu:
@@ -270,7 +270,7 @@ Value TileBuilder::log2(Value x) {
   if (auto shaped = dyn_cast<RankedTensorType>(x.getType()))
     integer = shaped.clone(integer);
   Value pattern = arith::BitcastOp::create(b, loc, integer, x);
-  // Moves the cut between exponents from 1 to sqrt(2).
+  // Moves the boundary between exponents from 1 to sqrt(2).
   Value moved = arith::SubIOp::create(b, loc, pattern, constantI(0x3f3504f3, pattern));
   Value e = arith::ShRSIOp::create(b, loc, moved, constantI(23, moved));
   Value mantissa =
@@ -292,14 +292,14 @@ Value TileBuilder::log(Value x) {
   };
   Value zero = constant(0, x), largest = constant(0x1.fffffep+127, x);
   Value result = mul(log2(x), ln2);
-  // Infinity and NaN are their own logarithms; 0 / 0 is NaN, -1 / 0 minus infinity.
+  // Infinity and NaN are their own logarithms; 0 / 0 is NaN, -1 / 0 is minus infinity.
   result = select(compare(arith::CmpFPredicate::ULE, largest), result, x);
   result = select(compare(arith::CmpFPredicate::OEQ, zero), div(constant(-1, x), zero), result);
   return select(compare(arith::CmpFPredicate::OLT, zero), div(zero, zero), result);
 }
 
-/// An odd polynomial near 0, elsewhere 1 - 2 / (e^2|x| + 1) with the sign of x. Coefficients of
-/// Cephes' tanhf.
+/// An odd polynomial near 0, elsewhere 1 - 2 / (e^2|x| + 1) with the sign of x. The coefficients
+/// are from Cephes' tanhf.
 Value TileBuilder::tanh(Value x) {
   Value zero = constant(0, x), one = constant(1, x), negative = sub(zero, x),
         magnitude = max(x, negative);
@@ -328,7 +328,7 @@ void heddle::expandFunctions(kernel::FuncOp func) {
 }
 
 void heddle::hoistScalars(kernel::FuncOp func) {
-  // Tiles are not hoisted: outside of the loop they would need memory.
+  // Tiles are not hoisted, because outside of the loop they would need memory.
   auto isScalar = [](Operation *op) {
     return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
            llvm::none_of(op->getResultTypes(),

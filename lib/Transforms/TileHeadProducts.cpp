@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A grid point multiplies some rows of one head with some rows of its part of
-// the weight, whose panels run on from head to head.
+// Body of products per head. A grid point multiplies several rows of one head by rows of the head's
+// part of the weight; the panels of the weight continue from head to head.
 
 #include "Tiling.h"
 

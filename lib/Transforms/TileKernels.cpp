@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pass `tile-kernels`: the root op of a definition writes its body by the definition's
-// plan, and the kernel replaces the definition. A second plan makes a second form
-// of the kernel, for launches with few rows.
+// Pass `tile-kernels`: the root op of a definition writes its body by the definition's plan, and
+// the kernel replaces the definition. A second plan creates a second form of the kernel, for
+// launches with few rows.
 
 #include "Tiling.h"
 
@@ -47,7 +47,7 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     return success();
   }
 
-  /// Writes a kernel, or the form of one for few of these rows.
+  /// Writes a kernel, or its form for few rows if `fewRows` names their number.
   static LogicalResult write(kernel::DefOp def, kernel::PlanAttr plan, kernel::Size fewRows) {
     OpBuilder builder(def);
     KernelBuilder frame(def, plan, builder);

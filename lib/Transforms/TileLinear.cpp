@@ -2,17 +2,19 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Body of linears:
+//
 //   contract -> + bias -> activation -> + residual -> store as rows, heads or panels of keys,
 //   rounded, or both
 //
-// Rotary positions take two such tiles, of both halves of a head's rotated features,
-// and rotate them with each other before they are stored.
+// Rotary positions take two tiles, of both halves of a head's rotated features, and rotate them
+// with each other before they are stored.
 //
-// Several linears over the same rows are parts of one kernel. What follows a
-// linear is computed op by op on its tiles (TileableOpInterface). Kernels that
-// store heads have a grid over sequences and their rows, others over all rows. Where
-// all results are heads and each sequence has one row, in a step of a decoder, a tile
-// has rows of many sequences, so that a weight is read once for all of them.
+// Several linears over the same rows are parts of one kernel. Ops that follow a linear are computed
+// one by one on its tiles (TileableOpInterface). Kernels that store heads have a grid over
+// sequences and their rows, other kernels over all rows. In a decoding step, where all results are
+// heads and each sequence has one row, a tile has rows of many sequences, so a weight is read once
+// for all of them.
 
 #include "TileRotary.h"
 #include "Tilers.h"
@@ -53,7 +55,7 @@ private:
 
 } // namespace
 
-/// Describes [B, 1, N] as [B, N] where all results are heads and each sequence has one row.
+/// Describes [B, 1, N] as [B, N] if all results are heads and each sequence has one row.
 void LinearTiler::takeRowsOfSequences() {
   SmallVector<unsigned> views = rowsOfSequences(f);
   for (unsigned view : views)
@@ -103,7 +105,7 @@ FailureOr<Value> LinearTiler::tileAt(Value value, const ColumnLoop &loop, Value 
   return ValueTiles(f, rowsOfTile, loop.tile, points, i, j).of(value);
 }
 
-/// The tile of column `at` of the loop.
+/// Computes the tile at column `at` of the loop.
 LogicalResult LinearTiler::body(const ColumnLoop &loop, Value at) {
   Value j = loop.inHead || !loop.first ? at : t.add(at, t.index(loop.first)), column;
   if (loop.inHead) { // counted in tiles, so that bounds are exact
@@ -127,7 +129,8 @@ Halves LinearTiler::tableOf(RotaryOp rotary, const ColumnLoop &loop, Value colum
   Value table = f.tableOf(rotary), offset = rotary.getOffset();
   if (!acrossSequences)
     return loadHalves(t, type, table, firstPosition(f, offset, points[0], i), column, loop.inHead);
-  if (!offset || !isa<ShapedType>(offset.getType())) { // all sequences are at the table's first row
+  if (!offset || !isa<ShapedType>(offset.getType())) { // all sequences start at the table's first
+                                                       // row
     Halves row = loadHalves(t, t.type(1, loop.tile), table, t.index(0), column, loop.inHead);
     return {t.broadcast(row.front, type), t.broadcast(row.back, type)};
   }
@@ -163,7 +166,8 @@ void LinearTiler::store(const LinearPart &part, Value tile, Value j) {
     if (!part.heads) {
       indices.append({i, j});
     } else {
-      // Columns of heads: head j / D, column j mod D, unless the tile goes on from head to head.
+      // Column j of heads is column j mod D of head j / D, unless the tile continues from head to
+      // head.
       Value size = t.index(padded(f.viewType(result).getDims().back().extent.value));
       Value head = part.overHeads ? t.index(0) : t.div(j, size);
       Value inHead = part.overHeads ? j : arith::RemUIOp::create(t.b, t.loc, j, size).getResult();
@@ -206,10 +210,10 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
   }
 };
 
-/// Heads are columns of the product.
+/// Splits of a product's columns into heads.
 struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, tileRelayout> {
-  /// Where heads are padded, the product's columns have gaps, which what is added to it has not, unless
-  /// that is another product of the same kernel, which nobody asks for.
+  /// Padded heads leave gaps between the product's columns, and an addend has no gaps, so it cannot
+  /// be fused. The exception, an addend from the same kernel, is not implemented.
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
     auto readsOthers = [](Operation *op) { return op->getNumOperands() > 1; };
     return root == Root::Linear && (llvm::none_of(before.drop_front(), readsOthers) ||

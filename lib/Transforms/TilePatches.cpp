@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Patches of an image as rows, and rows beside their neighbours: each element of
-// a tile is looked up in the input.
+// Bodies of patches of an image as rows, and of rows next to their neighbours. Each element of a
+// tile is looked up in the input.
 
 #include "Tiling.h"
 
@@ -34,10 +34,10 @@ struct LookupTile {
   Value b, i, j;
 };
 
-/// Coordinates, in a channel, of the pixels in a tile of patches.
+/// Coordinates, within a channel, of the pixels in a tile of patches.
 class PatchPixels {
 public:
-  /// For patches from `row` on and elements from `column` on; a patch is `side` by `side` pixels.
+  /// Patches start at `row`, and elements at `column`; a patch is `side` by `side` pixels.
   PatchPixels(TileBuilder &t, Value row, Value column, RankedTensorType type, int64_t side,
               int64_t across)
       : t(t), element(t.iota(/*rows=*/false, column, type)), side(side) {
@@ -46,7 +46,7 @@ public:
     right = t.sub(patch, t.mul(down, number(across)));
   }
 
-  /// Indices of the elements of channel `channel`; those of other channels are out of bounds.
+  /// Indices of the elements of channel `channel`; elements of other channels are out of bounds.
   SmallVector<Value> of(Value channel) {
     int64_t pixels = side * side;
     Value first = t.mul(t.i32(channel), arith::ConstantIntOp::create(t.b, t.loc, pixels, 32));
@@ -67,8 +67,8 @@ private:
 };
 } // namespace
 
-/// The elements of a tile may be of several channels; each
-/// lookup gives 0 for the elements of other channels, so that their sum is the tile.
+/// The elements of a tile may belong to several channels. Each lookup returns 0 for elements of
+/// other channels, so the tile is the sum of the lookups.
 LogicalResult heddle::tilePatches(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<PatchesOp>();
@@ -90,8 +90,8 @@ LogicalResult heddle::tilePatches(KernelBuilder &f) {
   return success();
 }
 
-/// Rows before the first and behind the last, and channels behind
-/// the last, are out of bounds: the lookup gives 0.
+/// Rows before the first and after the last, and channels after the last, are out of bounds; their
+/// lookup returns 0.
 LogicalResult heddle::tileUnfold(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<UnfoldOp>();

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A grid point sums the rows of one sequence or document in order, for a strip
-// of columns, so that the bits of a result do not depend on other sequences.
-// Several poolings stand side by side without padding between them: a strip may
-// reach over the end of one, and gathers its columns.
+// Body of pooling. A grid point sums the rows of one sequence or document in order, for a strip of
+// columns, so the bits of a result do not depend on other sequences. Several poolings are adjacent
+// without padding: a strip may cross the end of one, so its columns are gathered.
 
 #include "Tiling.h"
 
@@ -39,7 +38,7 @@ static Value constantTile(TileBuilder &t, RankedTensorType type, float value) {
   return arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, value));
 }
 
-/// Rows of the range as one; of no row zeros.
+/// Pools the rows of the range to one row; an empty range results in zeros.
 static Value pooled(TileBuilder &t, Pooling kind, RowRange range, RankedTensorType type,
                     llvm::function_ref<Value(Value)> load) {
   Value one = t.index(1);
@@ -48,7 +47,8 @@ static Value pooled(TileBuilder &t, Pooling kind, RowRange range, RankedTensorTy
   if (kind == Pooling::Last)
     range.first = t.max(range.first, t.sub(range.end, one));
   Value rows = t.max(t.sub(range.end, range.first), t.index(0));
-  auto number = [&](Value count) -> Value { // at least 1: the sum of no row is divided too
+  auto number = [&](Value count) -> Value { // at least 1, because the sum of an empty range is also
+                                            // divided
     return arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), t.i32(t.max(count, one)));
   };
   auto over = [&](Value sum, Value count) { return t.div(sum, t.broadcast(number(count), type)); };
@@ -82,7 +82,7 @@ static Value pooled(TileBuilder &t, Pooling kind, RowRange range, RankedTensorTy
   llvm_unreachable("all poolings are handled");
 }
 
-/// The poolings of the columns from `j` on: column c is feature c mod E of kind c / E.
+/// Poolings of the columns starting at `j`: column c is feature c mod E of kind c / E.
 static Value sideBySide(TileBuilder &t, ArrayRef<Pooling> kinds, int64_t features,
                         const RowRange &range, RankedTensorType type, Value j) {
   Value column = t.iota(/*rows=*/false, j, type.clone(t.b.getI32Type()));

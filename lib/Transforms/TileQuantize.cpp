@@ -2,25 +2,25 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Body of quantization.
+//
 //   quantize   m = the largest magnitude of a row; codes 128 + rint(x * (127 / m)), scales m / 127
-//              a cache's rows are such codes too, with their sign
+//              a cache's rows have the same codes without the 128, signed
 //   linear     (f32(sum - 128 * sum of the weight's codes) * row's scale) * column's scale
 //
 //   of f16     codes f16(x * 2^-e), scales 2^e, e the exponent of m;  sum * row's scale
 //
-//   of groups  of 32 features: codes and scale e as those of a row, s = e * sum of codes; e and s
-//              of a group lie side by side, and enter the sums (kernel.contract)
+//   of groups  of 32 features: codes and scale e as for a row, s = e * sum of codes; e and s of a
+//              group are adjacent, and enter the sums (kernel.contract)
 //
-// The instruction that multiplies four bytes and adds wants one side without signs.
-// Codes of whole rows are stored as bytes of 128 + code; the sum of what the 128 add
-// is known of each row of a weight. Those of groups keep their sign, because their
-// weights have none. Devices need not know infinities and NaN in arithmetic: magnitudes
-// are compared as integers, and a row that has one of 2^127 or more counts as if it were
-// that.
+// The instruction that multiplies four bytes and adds has one unsigned operand. Codes of whole rows
+// are therefore stored as bytes of 128 + code; the sum that the 128 adds is known for each row of a
+// weight. Codes of groups are signed, because their weights are unsigned. Devices need not support
+// infinities and NaN in arithmetic: magnitudes are compared as integers, and a magnitude of 2^127
+// or more counts as 2^127.
 //
-// Of f16 the limit below which a row counts as zeros is such that denormals of
-// f32, which not all devices keep, round to zero in the rows above it; powers of
-// two are made of their bits.
+// For f16, rows below a limit count as zeros. The limit is chosen so that f32 denormals, which not
+// all devices keep, round to zero in the rows above it. Powers of two are built from their bits.
 
 #include "RowWalk.h"
 
@@ -41,22 +41,22 @@ static Value bitcast(TileBuilder &t, Value x, Type element) {
   return arith::BitcastOp::create(t.b, t.loc, type.clone(element), x);
 }
 
-/// The larger of lanes and the magnitudes of a tile, as bits.
+/// Maximum of lanes and the magnitudes of a tile, as bits.
 static Value maxMagnitude(TileBuilder &t, Value lanes, Value x) {
   Value bits = bitcast(t, x, t.b.getI32Type());
   bits = arith::AndIOp::create(t.b, t.loc, bits, t.constantI(magnitudeBits, bits));
   return lanes ? t.max(lanes, bits) : bits;
 }
 
-/// The largest magnitude of each row of lanes, 2^127 in place of larger ones and of what is no
-/// number: those are the largest integers.
+/// Largest magnitude of each row of lanes. 2^127 replaces larger magnitudes and NaN, which are the
+/// largest integers.
 static Value largestOf(TileBuilder &t, Value bits) {
   Value x = bitcast(t, bits, t.b.getF32Type());
   Value usual = t.less(bits, t.constantI(beyondBits, bits));
   return t.reduce(kernel::ReduceKind::Max, t.select(usual, x, t.constant(beyond, x)));
 }
 
-/// The largest magnitude of each whole row.
+/// Largest magnitude of each whole row.
 static Value largestOf(TileBuilder &t, RowWalk &walk, int64_t rows) {
   if (walk.isOneStep()) {
     Value c = t.index(0), x = walk.load(c);
@@ -71,7 +71,7 @@ static Value largestOf(TileBuilder &t, RowWalk &walk, int64_t rows) {
   return largestOf(t, loop.getResult(0));
 }
 
-/// `scale` of rows: 0 where nothing is as large as `least`, NaN where something is too large.
+/// Returns `scale` of rows, 0 if the largest magnitude is below `least`, or NaN if it is too large.
 static Value scalesOf(TileBuilder &t, Value largest, double least, Value scale) {
   Value none = t.less(largest, t.constant(least, largest));
   scale = t.select(none, t.constant(0, largest), scale);
@@ -81,7 +81,7 @@ static Value scalesOf(TileBuilder &t, Value largest, double least, Value scale) 
   return bitcast(t, bits, t.b.getF32Type());
 }
 
-/// What a row is multiplied by: 127 over its largest magnitude, or 0.
+/// Factor of a row: 127 over its largest magnitude, or 0.
 static Value factorsOf(TileBuilder &t, Value largest) {
   Value divisor = t.max(largest, t.constant(smallest, largest));
   Value factor = t.div(t.constant(mostCode, divisor), divisor);
@@ -89,8 +89,8 @@ static Value factorsOf(TileBuilder &t, Value largest) {
   return t.select(none, t.constant(0, factor), factor);
 }
 
-/// A float of this size has no bits for a fraction: a sum with it is rounded to an integer, ties to
-/// even, whose low bits are the code.
+/// A float of this size has no fraction bits. A sum with it is rounded to an integer, ties to even,
+/// whose low bits are the code.
 static constexpr double noFraction = 0x1.8p23;
 
 static Value sumWithUnit(TileBuilder &t, Value x, Value factors, int64_t base) {
@@ -98,7 +98,7 @@ static Value sumWithUnit(TileBuilder &t, Value x, Value factors, int64_t base) {
   return t.add(product, t.constant(noFraction + static_cast<double>(base), product));
 }
 
-/// The codes of a tile.
+/// Codes of a tile.
 static Value codesOf(TileBuilder &t, Value sum) {
   auto type = cast<RankedTensorType>(sum.getType());
   return arith::TruncIOp::create(t.b, t.loc, type.clone(t.b.getI8Type()),
@@ -106,10 +106,10 @@ static Value codesOf(TileBuilder &t, Value sum) {
 }
 
 namespace {
-/// How rows become codes of a type, once their largest magnitudes are known.
+/// Conversion of rows to codes of a type, given their largest magnitudes.
 struct Coder {
   Value scales;
-  std::function<Value(Value)> codesOf; ///< of a tile of columns
+  std::function<Value(Value)> codesOf; ///< codes of a tile of columns
 };
 } // namespace
 
@@ -120,8 +120,8 @@ static Coder bytes(TileBuilder &t, Value largest, int64_t base) {
           [&t, factors, base](Value x) { return codesOf(t, sumWithUnit(t, x, factors, base)); }};
 }
 
-/// The power of two of a row's largest magnitude has its bits of the exponent, the inverse those
-/// that make up 254 with them. A row of no usual number has codes 0.
+/// The scale keeps the exponent bits of the row's largest magnitude; the inverse has the exponent
+/// bits that add up to 254 with them. A row with values that are too large or NaN has codes 0.
 static Coder halves(TileBuilder &t, Value largest) {
   Value bits = bitcast(t, largest, t.b.getI32Type());
   bits = arith::AndIOp::create(t.b, t.loc, bits, t.constantI(exponentBits, bits));
@@ -137,12 +137,12 @@ static Coder halves(TileBuilder &t, Value largest) {
           }};
 }
 
-/// Rows that exist from the tile's first on: stores write no others.
+/// Number of existing rows, starting at the tile's first; stores write no others.
 static Value rowsLeft(KernelBuilder &f) {
   return f.t.sub(f.sizeValue(f.func.getGridSize(0)), f.func.getGridIndex(0));
 }
 
-/// Whole rows: one walk finds the largest magnitudes, one stores codes.
+/// Quantizes whole rows: one walk finds the largest magnitudes, and one stores codes.
 static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, int64_t rows,
                          ValueRange results) {
   TileBuilder &t = f.t;
@@ -157,8 +157,8 @@ static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, int64_t
     };
     auto storeCodes = [&](Value, Value c) {
       Value x = walk.load(c);
-      // A product reads one feature behind an odd number of them: bytes there meet zeros in the
-      // weight, but a NaN would count.
+      // A product with an odd number of features reads one more. Bytes there are multiplied by
+      // zeros of the weight, but a NaN would propagate.
       store(coder.codesOf(asHalves ? walk.inside(c, x, t.constant(0, x)) : x), c);
       return Value();
     };
@@ -171,8 +171,8 @@ static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, int64_t
   }
 }
 
-/// Groups of features, each by itself: those of a point of the grid, where groups are an axis of it, or all.
-/// Columns behind a short group count as zeros.
+/// Quantizes groups of features independently: the group of the grid point if groups are a grid
+/// axis, else all groups. Columns after a short group count as zeros.
 static void quantizeGroups(KernelBuilder &f, QuantizeOp op, RowWalk &walk, ValueRange results) {
   constexpr int64_t group = formatOf(DType::I4).group;
   TileBuilder &t = f.t;
@@ -248,7 +248,7 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
   return success();
 }
 
-/// Rows of heads, into temporaries or caches: codes keep their sign.
+/// Quantizes rows of heads, into temporaries or caches; codes are signed.
 LogicalResult heddle::tileCacheQuantize(KernelBuilder &f) {
   TileBuilder &t = f.t;
   Operation *yield = f.def.getBody().front().getTerminator();

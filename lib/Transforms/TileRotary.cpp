@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Behind a projection two tiles of its kernel are rotated with each other
-// (TileLinear.cpp). A kernel of its own rotates heads that come from elsewhere,
-// heads of packed documents, whose positions begin anew with each, and heads whose
-// halves are no multiple of 16: there each element looks up the other of its pair.
+// Bodies of rotary positions. After a projection, two tiles of its kernel are rotated with each
+// other (TileLinear.cpp). A separate kernel rotates heads from other sources, heads of packed
+// documents, whose positions restart at each document, and heads whose halves are not a multiple of
+// 16. For the latter, each element looks up the other element of its pair.
 
 #include "TileRotary.h"
 
@@ -50,8 +50,8 @@ private:
   KernelBuilder &f;
   TileBuilder &t;
   RotaryOp op;
-  const int64_t rows, size, stored; ///< size: of the rotated features
-  Value end;                        ///< of the rows that a tile may store
+  const int64_t rows, size, stored; ///< size of the rotated features
+  Value end;                        ///< end of the rows that a tile may store
 };
 } // namespace
 
@@ -107,7 +107,7 @@ void RotaryTiler::byElements(const ValueTiles &tiles, Value head) {
   store(tiles, t.select(t.less(column, t.constantI(size, column)), y, x), 0);
 }
 
-/// Stores a tile as each of the results, rounded where they are narrower.
+/// Stores a tile as each of the results, rounded if the result is narrower.
 void RotaryTiler::store(const ValueTiles &tiles, Value tile, int64_t column) {
   for (unsigned result = 0; result < f.def.getNumResults(); ++result) {
     unsigned view = f.firstResult() + result;

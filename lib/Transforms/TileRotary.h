@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kernels around linears and kernels of a rotary alone share: the order of the
-// operations, which docs/semantics.md fixes.
+// Code that kernels of linears and separate kernels of rotary positions share. The order of its
+// operations is fixed by docs/semantics.md.
 #pragma once
 
 #include "Tiling.h"
@@ -17,7 +17,7 @@ struct Halves {
 
 /// front * cos - back * sin and back * cos + front * sin, each operation rounded.
 Halves rotated(TileBuilder &t, Halves x, mlir::Value cos, mlir::Value sin);
-/// Both halves at `row` and `column`, of a table of cosines and sines, or of heads.
+/// Loads both halves at `row` and `column`, of a table of cosines and sines, or of heads.
 Halves loadHalves(TileBuilder &t, mlir::RankedTensorType tile, mlir::Value view, mlir::Value row,
                   mlir::Value column, int64_t half);
 

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies without a contraction: norms, embeddings with positions, sums,
-// concatenation, and copies to heads or panels. Each loads, computes and stores
-// tiles of rows.
+// Bodies without a contraction: norms, embeddings with positions, sums, concatenation, and copies
+// to heads or panels. Each body loads, computes and stores tiles of rows.
 
 #include "Tilers.h"
 
@@ -25,7 +24,7 @@ void heddle::storeResults(KernelBuilder &f, Value tile, ValueRange indices, Valu
                             f.view(i), indices, left);
 }
 
-/// Creates the kernel, with a grid of leading dimensions one by one, rows and columns in tiles.
+/// Creates the kernel. Its grid has one point per leading index, and rows and columns in tiles.
 static void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64_t columns,
                     int64_t storedColumns, Size rowExtent) {
   SmallVector<Size> sizes;
@@ -44,7 +43,7 @@ static void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64
 
 //===- Layer normalisation -----------------------------------------------===//
 
-/// Which columns of a tile are before `size`; null: all. Padding must not count.
+/// Mask of the columns of a tile before `size`, so that padding does not count; null: all columns.
 static Value columnsBefore(TileBuilder &t, RankedTensorType type, int64_t size) {
   if (size == type.getDimSize(1))
     return {};
@@ -54,7 +53,7 @@ static Value columnsBefore(TileBuilder &t, RankedTensorType type, int64_t size) 
                      t.type(type.getDimSize(0), type.getDimSize(1), t.b.getI1Type()));
 }
 
-/// Rows of `size` features over their deviation (layer norm), their root mean square, or their length.
+/// Rows of `size` features divided by their deviation (layer norm), root mean square, or length.
 static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) {
   auto layer = dyn_cast<LayerNormOp>(norm);
   Value counted = columnsBefore(t, cast<RankedTensorType>(x.getType()), size);
@@ -96,7 +95,7 @@ LogicalResult heddle::tileNorm(KernelBuilder &f) {
   Value y = normalised(t, norm, x, size);
   auto vector = [&](Value operand) -> Value {
     SmallVector<Value> place{zero};
-    if (cast<ShapedType>(operand.getType()).getRank() == 2) // a row for each head
+    if (cast<ShapedType>(operand.getType()).getRank() == 2) // one row per head
       place.insert(place.begin(), points[1]);
     return LoadOp::create(t.b, t.loc, t.type(1, stored), f.view(f.viewOf(operand)), place,
                           UnitAttr());
@@ -176,7 +175,8 @@ LogicalResult heddle::tileElementwise(KernelBuilder &f) {
 }
 
 Value heddle::firstPosition(KernelBuilder &f, Value offset, Value sequence, Value row) {
-  if (!offset || !isa<ShapedType>(offset.getType())) // tables begin at an offset of all sequences
+  if (!offset || !isa<ShapedType>(offset.getType())) // tables begin at an offset that all sequences
+                                                     // share
     return row;
   return f.t.add(row, f.entryOf(f.viewOf(offset), sequence));
 }
@@ -211,7 +211,7 @@ struct SinusoidalModel : PositionModel<SinusoidalModel, PositionSinusoidalOp> {
 };
 
 struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
-  /// Gathers the rows one by one, because a learned table ends, unlike the sinusoids.
+  /// Gathers the rows one by one because, unlike sinusoids, a learned table has an end.
   Value positions(PositionLearnedOp op, ValueTiles &tiles) const {
     TileBuilder &t = tiles.t;
     Value first = firstPosition(tiles.f, op.getOffset(), tiles.points[0], tiles.position);
@@ -224,7 +224,7 @@ struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
   }
 };
 
-/// Sums, and the products of gated blocks.
+/// Sums, and products of gated blocks.
 template <typename Op>
 struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
@@ -238,7 +238,8 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
     return op->emitOpError("expected tensors of f32 and rank 2 or more, found ")
            << op->getResult(0).getType() << ", which is not supported yet";
   }
-  /// Loads after it computes, so that the loaded tile need not wait in registers.
+  /// Loads the second operand after the first is computed, so that the loaded tile occupies no
+  /// registers meanwhile.
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
     Value first = op->getOperand(0), second = op->getOperand(1);
     if (isa<BlockArgument>(first) && !isa<BlockArgument>(second))
@@ -253,7 +254,7 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   }
 };
 
-/// cap * tanh(x / cap), behind a linear or sums.
+/// cap * tanh(x / cap), after a linear or sums.
 struct SoftcapModel : RowModel<SoftcapModel, SoftcapOp> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
     return root == Root::Elementwise || (root == Root::Linear && !has<SplitHeadsOp>(before));
@@ -270,7 +271,7 @@ struct SoftcapModel : RowModel<SoftcapModel, SoftcapOp> {
   StringRef getNameWord(Operation *) const { return "softcap"; }
 };
 
-/// Looks each element up in one operand or the other: a tile may hold rows of both.
+/// Looks up each element in one operand or the other, because a tile may have rows of both.
 struct ConcatModel : RowModel<ConcatModel, ConcatOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
     auto op = cast<ConcatOp>(operation);
@@ -299,7 +300,7 @@ struct EmbeddingModel : RowModel<EmbeddingModel, EmbeddingOp, Root::Embedding> {
     Value tile =
         kernel::GatherOp::create(t.b, t.loc, t.type(tiles.rows, tiles.columns),
                                  tiles.f.view(tiles.f.viewOf(embedding.getTable())), ids, tiles.j);
-    if (Value scales = embedding.getScales()) { // those of rows are the first row
+    if (Value scales = embedding.getScales()) { // scales of rows are the first row
       Value first = t.constantI(0, ids);
       Value scaleOfRow =
           kernel::LookupOp::create(t.b, t.loc, t.type(tiles.rows, 1),
@@ -335,7 +336,7 @@ void heddle::attachSumTilers(MLIRContext *context) {
 
 //===- Copies ------------------------------------------------------------===//
 
-/// Copies a vector, a tile of elements a workgroup: lengths that a session keeps.
+/// Copies a vector, a tile of elements per workgroup: lengths that a session keeps.
 static LogicalResult copyVector(KernelBuilder &f) {
   TileBuilder &t = f.t;
   kernel::ViewType type = f.viewType(0);
@@ -349,7 +350,7 @@ static LogicalResult copyVector(KernelBuilder &f) {
   return success();
 }
 
-/// Packs the keys of packed documents in panels that begin anew at each document.
+/// Packs the keys of packed documents into panels that restart at each document.
 static LogicalResult packDocuments(KernelBuilder &f) {
   TileBuilder &t = f.t;
   const int64_t rows = f.plan.getRows(); // a panel
@@ -375,7 +376,7 @@ static LogicalResult packDocuments(KernelBuilder &f) {
 }
 
 /// Loads a head that begins inside a vector, element by element. Its padding is looked up out of
-/// bounds, which gives 0.
+/// bounds, which returns 0.
 static Value unalignedHead(TileBuilder &t, Value rows, Value row, Value column, int64_t size,
                            RankedTensorType type) {
   RankedTensorType indices = t.type(type.getDimSize(0), type.getDimSize(1), t.b.getI32Type());
@@ -403,7 +404,7 @@ static LogicalResult mergeUnalignedHeads(KernelBuilder &f) {
             t.min(t.add(t.div(t.add(j, t.index(columns - 1)), t.index(size)), one), t.index(heads));
   RankedTensorType type = t.type(rows, columns);
   Value tile = t.sum(first, end, type, [&](Value head) -> Value {
-    // Columns of other heads are out of bounds in this one: 0.
+    // Columns of other heads are out of bounds in this head, and result in 0.
     Value inHead = t.iota(/*rows=*/false, t.sub(j, t.mul(head, t.index(size))), indices);
     return kernel::LookupOp::create(t.b, t.loc, type, f.slice(f.view(0), {b, head}),
                                     ValueRange{y, inHead});

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies of softmax over features, and of losses. Loops go over a row 16
-// columns at a time (RowWalk.h), for the maximum, the sum and the quotients.
-// Powers are those of attention (docs/semantics.md).
+// Bodies of softmax over features, and of losses. Loops over a row take 16 columns at a time
+// (RowWalk.h), for the maximum, the sum and the quotients. Powers are computed as in attention
+// (docs/semantics.md).
 
 #include "AttentionScores.h"
 #include "RowWalk.h"
@@ -19,15 +19,15 @@ class ScoreWalk : public RowWalk {
 public:
   using RowWalk::RowWalk;
 
-  /// Base-2 scores of the columns from `c` on: finite, and so low for minus infinity and padding
-  /// that their power is 0.
+  /// Base-2 scores of the columns starting at `c`. They are finite; for minus infinity and padding
+  /// they are low enough that their power is 0.
   Value scores(Value c) {
     Value score = t.mul(load(c), log2e), hidden = t.constant(maskedScore, score);
     score = t.select(t.less(score, hidden), hidden, score);
     return inside(c, score, hidden);
   }
 
-  /// The largest rounded score of a row.
+  /// Largest rounded score of a row.
   Value maximum() {
     return t.round(reduced(kernel::ReduceKind::Max, lowestMaximum,
                            [&](Value lanes, Value c) { return t.max(lanes, scores(c)); }));
@@ -36,7 +36,7 @@ public:
     return reduced(kernel::ReduceKind::Add, 0,
                    [&](Value lanes, Value c) { return t.add(lanes, power(c, maximum)); });
   }
-  /// The element of a row in the column `ids`.
+  /// Element of a row in the column `ids`.
   Value element(Value ids) {
     return reduced(kernel::ReduceKind::Add, 0, [&](Value lanes, Value c) {
       Value column = t.iota(/*rows=*/false, c, t.type(type.getDimSize(0), 16, t.b.getI32Type()));
@@ -58,7 +58,7 @@ public:
 };
 } // namespace
 
-/// The sum as a divisor: 1 if it is 0.
+/// Returns the sum as a divisor: 1 if it is 0.
 static Value orOne(TileBuilder &t, Value sum) {
   Value none =
       arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, sum, t.constant(0, sum));
@@ -87,7 +87,7 @@ LogicalResult heddle::tileSoftmax(KernelBuilder &f) {
 
 //===- The loss ----------------------------------------------------------===//
 
-/// A loss and its count side by side, in columns 0 and 1 of 16.
+/// Places a loss and its count in columns 0 and 1 of 16.
 static Value sideBySide(TileBuilder &t, Value loss, Value count, int64_t rows) {
   RankedTensorType type = t.type(rows, 16);
   Value column = t.iota(/*rows=*/false, t.index(0), t.type(rows, 16, t.b.getI32Type()));
@@ -148,7 +148,7 @@ LogicalResult heddle::tileLossMean(KernelBuilder &f) {
   return success();
 }
 
-/// One grid point for each id: ids are few compared with everything else.
+/// One grid point per id, because ids are few compared with other data.
 LogicalResult heddle::tileShift(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<ShiftRightOp>();

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models of TileableOpInterface: for each op the function that writes its
-// kernel's body, the kernels that it can follow,
+// Models of TileableOpInterface. They give each op the function that writes its kernel's body, the
+// kernels that it can follow, and the cases that are not supported:
 //
 //   linear ── activation ── + residual ── split_heads ── cache.append | state.set
 //
@@ -11,9 +11,8 @@
 //
 //   embedding ── position
 //
-// and what is not supported. The last value of a chain is rounded
-// (arith.truncf) where it is stored. Ops that are computed tile by tile have
-// their models beside the code that writes such kernels.
+// The last value of a chain is rounded (arith.truncf) when it is stored. Models of ops that are
+// computed tile by tile are in the files that write their kernels.
 
 #include "Tilers.h"
 
@@ -33,11 +32,11 @@ namespace {
 
 //===- Ops with a kernel of their own ------------------------------------===//
 
-/// A model with nothing but a root and a writer.
+/// A model with only a root and a writer.
 template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
 struct Plain : Tiler<Plain<Op, root, write>, Op, root, write> {};
 
-/// Limits the last dimension of `value`, which a tile must hold whole.
+/// Limits the last dimension of `value`, which must fit in one tile.
 LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t most) {
   int64_t size = cast<RankedTensorType>(value.getType()).getShape().back();
   if (size <= most)
@@ -63,8 +62,8 @@ struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tile
 //===- Ops on heads -----------------------------------------------------===//
 
 struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, tileRelayout> {
-  /// Where attention pads heads, the weight of a projection is packed alike, and a result is copied
-  /// head by head; other readers need whole rows.
+  /// If attention pads heads, the weight of a projection is packed with the same padding, and a
+  /// result is copied head by head; other readers need whole rows.
   bool canFollow(Operation *merge, Root root, ArrayRef<Operation *>) const {
     if (root != Root::Attention)
       return false;
@@ -81,7 +80,7 @@ struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, ti
   }
 };
 
-/// A store of heads into a state, where they are computed or copied.
+/// A store of heads into a state, fused with their computation or as a copy.
 template <typename Model, typename Op>
 struct StoreModel : Tiler<Model, Op, Root::Relayout, tileRelayout> {
   bool canFollow(Operation *op, Root root, ArrayRef<Operation *> before) const {
@@ -96,13 +95,13 @@ struct AppendModel : StoreModel<AppendModel, CacheAppendOp> {
 
 struct StateSetModel : StoreModel<StateSetModel, StateSetOp> {};
 
-/// Rounding of heads is a relayout, any other an elementwise kernel.
+/// Rounding of heads is a relayout, other roundings are elementwise kernels.
 struct RoundingModel : TileableOpInterface::ExternalModel<RoundingModel, arith::TruncFOp> {
   std::optional<Root> getRoot(Operation *op) const {
     return cast<ShapedType>(op->getResult(0).getType()).getRank() == 4 ? Root::Relayout
                                                                        : Root::Elementwise;
   }
-  /// Kernels with these roots store what they compute unrounded.
+  /// Kernels with these roots store only unrounded values.
   bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const {
     return !llvm::is_contained(
         {Root::Weights, Root::Quantize, Root::Loss, Root::LossMean, Root::Shift}, root);

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Base of the models: the root with which an op begins a kernel, and the
-// function that writes the body. A model overrides the other methods of the
-// interface where it differs.
+// Base class of the models: the root with which an op begins a kernel, and the function that writes
+// the body. A model overrides the other methods of the interface as needed.
 #pragma once
 
 #include "Tiling.h"
@@ -21,18 +20,18 @@ struct Tiler : TileableOpInterface::ExternalModel<Model, Op> {
   mlir::LogicalResult tile(mlir::Operation *, KernelBuilder &frame) const { return write(frame); }
 };
 
-/// Whether one of `ops` is an `Op`.
+/// Whether `ops` contains an `Op`.
 template <typename Op>
 bool has(llvm::ArrayRef<mlir::Operation *> ops) {
   return llvm::any_of(ops, llvm::IsaPred<Op>);
 }
 
-/// Position of `row` of `sequence`: behind its offset, if each sequence has one. Tables of an offset
-/// that all sequences share begin there.
+/// Position of `row` of `sequence`: the row plus the sequence's offset, if each sequence has one.
+/// Tables already begin at an offset that all sequences share.
 mlir::Value firstPosition(KernelBuilder &f, mlir::Value offset, mlir::Value sequence,
                           mlir::Value row);
 
-/// Linears and the heads that they are cut into (TileLinear.cpp).
+/// Linears, and the heads that they are split into (TileLinear.cpp).
 void attachLinearTilers(mlir::MLIRContext *context);
 /// Ops that are computed row by row (TileRows.cpp): embeddings and positions; ops of `arith`.
 void attachRowTilers(mlir::MLIRContext *context);

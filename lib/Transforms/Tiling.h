@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Common part of the files that write bodies: a builder of tile arithmetic, and
-// the arguments of a kernel.def as views. One function for each root writes the
-// body; Tilers.cpp assigns them.
+// Code that all writers of bodies share: a builder of tile arithmetic, and the arguments of a
+// kernel.def as views. One function per root writes the body; Tilers.cpp assigns them.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -34,7 +33,7 @@ public:
   mlir::Value index(int64_t value);
   mlir::Value i32(mlir::Value index);
   mlir::Value toIndex(mlir::Value i32);
-  /// A constant in the type of `like`.
+  /// Creates a constant in the type of `like`.
   mlir::Value constant(double value, mlir::Value like);
   mlir::Value constantI(int64_t value, mlir::Value like);
   mlir::Value broadcast(mlir::Value value, mlir::RankedTensorType type);
@@ -42,15 +41,15 @@ public:
   mlir::Value sub(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, double y) { return mul(x, constant(y, x)); }
-  /// Quotient; of integers the unsigned one.
+  /// Quotient; unsigned for integers.
   mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
-  /// maxnum and minnum: of a number and a NaN the number.
+  /// maxnum and minnum: if one operand is NaN, the result is the other.
   mlir::Value max(mlir::Value x, mlir::Value y);
   mlir::Value min(mlir::Value x, mlir::Value y);
-  /// To the nearest integer, ties to even.
+  /// Rounds to the nearest integer, ties to even.
   mlir::Value round(mlir::Value x);
-  /// Rounds to a narrower float type; f32 stays as it is.
+  /// Rounds to a narrower float type; f32 is unchanged.
   mlir::Value narrow(mlir::Value x, mlir::Type element);
   /// Ordered comparison, false for NaN; signed for integers.
   mlir::Value less(mlir::Value x, mlir::Value y);
@@ -59,34 +58,34 @@ public:
   mlir::Value iota(bool rows, mlir::Value from, mlir::RankedTensorType type);
   using Next = llvm::function_ref<mlir::Value(mlir::Value)>;
   using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
-  /// `initial` combined with next(n) for every `step`th n in [first, end), ascending.
+  /// Combines `initial` with next(n) for every `step`th n in [first, end), in ascending order.
   mlir::Value fold(mlir::Value first, mlir::Value end, mlir::Value initial, Combine combine,
                    Next next, int64_t step = 1);
-  /// The same of any number of values. Rounds of sixteen keep errors of sums small, and loops
-  /// shorter than the 65,535 iterations after which Mesa's CPU driver leaves them.
+  /// Like fold, for large ranges. Rounds of sixteen keep errors of sums small, and keep loops below
+  /// the 65,535 iterations after which Mesa's CPU driver exits them.
   mlir::Value foldMany(mlir::Value first, mlir::Value end, mlir::Value initial, Combine combine,
                        Next next);
-  /// The sum of next(n) for every n in [first, end), ascending from 0; tiles of f32.
+  /// Sums next(n) for every n in [first, end), in ascending order from 0; tiles of f32.
   mlir::Value sum(mlir::Value first, mlir::Value end, mlir::RankedTensorType type, Next next);
   mlir::Value sumOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type, Next next);
 
-  /// Accuracy needed: f32, or eight bits if only operands of at most eight significant bits follow
-  /// (bf16, int8).
+  /// Required accuracy: f32, or eight bits if only operands of at most eight significant bits
+  /// follow (bf16, int8).
   enum class Accuracy { F32, EightBits };
-  /// The accuracy that suffices if operands of products of this type follow.
+  /// Returns the accuracy that suffices if operands of products of this type follow.
   static Accuracy accuracyBeside(DType operands) {
     return formatOf(operands).significant <= 8 ? Accuracy::EightBits : Accuracy::F32;
   }
-  /// 2^f for |f| <= 1/2, by a polynomial of degree 5, or 3.
+  /// 2^f for |f| <= 1/2, by a polynomial of degree 5, or 3 for eight bits.
   mlir::Value exp2Fraction(mlir::Value f, Accuracy accuracy = Accuracy::F32);
-  /// x * 2^n for integers n <= 127, 0 for those below -125.
+  /// x * 2^n for integers n <= 127, or 0 if n is below -125.
   mlir::Value scaleb(mlir::Value x, mlir::Value n);
-  /// 2^d for integers d <= 127, 0 below -125 (never a denormal).
+  /// 2^d for integers d <= 127, or 0 if d is below -125 (never a denormal).
   mlir::Value exp2Integer(mlir::Value d);
-  /// 2^x for any x; saturates at 2^126, 0 below -125.
+  /// 2^x for any x; saturates at 2^126, and is 0 below -125.
   mlir::Value exp2(mlir::Value x);
   mlir::Value activation(transformer::Activation kind, mlir::Value x, Accuracy accuracy);
-  /// log2 x of a finite x > 0 that is no denormal, relative error below 3e-7.
+  /// log2 x of a finite normal x > 0, with a relative error below 3e-7.
   mlir::Value log2(mlir::Value x);
   mlir::Value tanh(mlir::Value x);
   /// e^x, and the natural logarithm with its limits: minus infinity at 0, NaN below.
@@ -98,42 +97,43 @@ private:
   mlir::Value coarseGelu(mlir::Value x);
 };
 
-/// A kernel under construction, with the definition's arguments and results as views. `setDims` is
-/// called before `createFunc`.
+/// A kernel under construction, with the definition's arguments and results as views. `setDims`
+/// must be called before `createFunc`.
 struct KernelBuilder : DefinitionViews {
   KernelBuilder(kernel::DefOp def, kernel::PlanAttr plan, mlir::OpBuilder &b)
       : DefinitionViews(def), plan(plan), t(b, def.getLoc()) {}
 
   kernel::PlanAttr plan;
   TileBuilder t;
-  kernel::Size fewRows; ///< the rows of which this is a form for few; 0: it serves any number
+  kernel::Size fewRows; ///< number of rows that this form for few rows serves; 0: any number
 
-  /// The view of the table that an op of the definition reads.
+  /// Returns the view of the table that an op of the definition reads.
   mlir::Value tableOf(transformer::TransformerOpInterface op);
-  /// Where a tile of rows from `row` on is stored in a result of heads: rows from its `at` on, or
-  /// from the place of its sequence on; `left` is lessened to the rows that the sequence stores.
+  /// Returns the row of a result of heads where a tile that starts at `row` is stored, relative to
+  /// the layout's `at` or to the place of its sequence. Reduces `left` to the rows that the
+  /// sequence stores.
   mlir::Value placeOf(unsigned result, mlir::Value sequence, mlir::Value row, mlir::Value &left);
-  /// The places of the only rows that sequences from `sequence` on store in a result of heads, `rows`
-  /// of them, Mx1; negative where a sequence stores none.
+  /// Returns the places of the only row that each of `rows` sequences, starting at `sequence`,
+  /// stores in a result of heads, as Mx1; negative if a sequence stores none.
   mlir::Value placesOf(unsigned result, mlir::Value sequence, int64_t rows);
-  /// The attribute `ring` of a store to a result.
+  /// Returns the attribute `ring` of a store to a result.
   mlir::IntegerAttr ringOf(unsigned result) const;
-  /// Where the rows of an argument from `row` on lie, the first of a tile of keys.
+  /// Returns the row of an argument in its ring for `row`, the first row of a tile of keys.
   mlir::Value inRing(mlir::Value argument, mlir::Value row);
-  /// Entries of `rows` sequences from `sequence` on, Mx1 of i32.
+  /// Entries of `rows` sequences starting at `sequence`, Mx1 of i32.
   mlir::Value entriesOf(int64_t view, mlir::Value sequence, int64_t rows);
-  /// Entry of `sequence` in argument `view`, an index.
+  /// Entry of `sequence` in argument `view`, as an index.
   mlir::Value entryOf(int64_t view, mlir::Value sequence);
-  /// Value of a scalar argument, i32.
+  /// Value of a scalar argument, as i32.
   mlir::Value scalar(mlir::Value argument);
 
   /// Creates the kernel and moves the builder into its body.
   kernel::FuncOp createFunc(llvm::ArrayRef<kernel::Size> gridSizes,
                             llvm::ArrayRef<int64_t> gridTiles);
   mlir::Value view(unsigned index) { return func.getView(index); }
-  /// A view of the matrix (last two dimensions) or vector at leading points.
+  /// Returns a view of the matrix (last two dimensions) or vector at leading points.
   mlir::Value slice(mlir::Value view, mlir::ValueRange points);
-  /// An extent as an index value.
+  /// Returns an extent as an index value.
   mlir::Value sizeValue(kernel::Size size);
 
   kernel::FuncOp func;
@@ -142,17 +142,17 @@ private:
   mlir::Value wrapped(int64_t ring, mlir::Value row);
 };
 
-/// Tiles of a definition's values at one position of a kernel: rows from `i`, columns from `j` on,
-/// of the matrix at `points`.
+/// Tiles of a definition's values at one position of a kernel: rows starting at `i` and columns
+/// starting at `j` of the matrix at `points`.
 class ValueTiles {
 public:
   ValueTiles(KernelBuilder &f, int64_t rows, int64_t columns, mlir::ValueRange points,
              mlir::Value i, mlir::Value j)
       : f(f), t(f.t), rows(rows), columns(columns), points(points), i(i), j(j), position(i) {}
 
-  /// Loads the tile of an argument; computes that of any other value by its op.
+  /// Loads the tile of an argument; computes the tile of any other value by its op.
   mlir::FailureOr<mlir::Value> of(mlir::Value value);
-  /// The matrix of an argument.
+  /// Matrix of an argument.
   mlir::Value matrix(mlir::Value argument) { return f.slice(f.view(f.viewOf(argument)), points); }
   mlir::Value load(mlir::Value view, mlir::Value row);
 
@@ -161,34 +161,34 @@ public:
   int64_t rows, columns;
   llvm::SmallVector<mlir::Value> points;
   mlir::Value i, j;
-  mlir::Value position; ///< position of row i: the row itself, or its place in a document
+  mlir::Value position; ///< position of row i: the row itself, or its position in a document
 };
 
 /// A document found by the number of a tile, in a grid over the tiles of all documents. The tiles
-/// of document d are numbered from starts[d] / tile + d: enough for each document, and no table is
-/// needed to find d again.
+/// of document d are numbered from starts[d] / tile + d. This numbering has room for each document,
+/// and d is found again without a table.
 struct DocumentTile {
-  mlir::Value document; ///< index
+  mlir::Value document; ///< index of the document
   mlir::Value first;    ///< number of the document's first tile
 };
-/// Emits a search among `count` documents for the one that holds tile `number` (an index).
+/// Emits a search among `count` documents for the one that contains tile `number` (an index).
 DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number,
                           int64_t tile);
 
-/// The starts of the documents in which a definition's positions count, or null.
+/// Returns the starts of the documents that define the positions, or null.
 mlir::Value packedDocuments(KernelBuilder &f);
-/// Moves tiles, numbered through all documents, to the document of this tile; returns the row behind
+/// Moves tiles, numbered through all documents, to the document of this tile. Returns the row after
 /// the document's last. Spare tiles stay at the last row of all and store nothing.
 mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
 
-/// The tile of a linear's product, multiplied and scaled as its format says.
+/// Returns the tile of a linear's product, multiplied and scaled as its format requires.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
-/// The first of the values that a definition yields.
+/// Returns the first value that a definition yields.
 mlir::Value yielded(KernelBuilder &f);
-/// Stores a tile as each of the results, rounded where they are narrower.
+/// Stores a tile as each of the results, rounded if the result is narrower.
 void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, mlir::Value left);
 
-// Functions that write bodies, one for each root; errors are at the definition.
+// Functions that write bodies, one per root; errors are reported at the definition.
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mid-end passes: group, outline, tile. Pipelines puts them in order.
+// Mid-end passes: group, outline, tile. Pipelines defines their order.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts program ops and tiled kernels to the structures of
-// Support/Program.h, the last step before the artifact.
+// Conversion of program ops and tiled kernels to the structures of Support/Program.h, the last step
+// before the artifact.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -19,8 +19,8 @@ struct TiledModule {
   const VulkanLevel *gpu = nullptr; ///< null: tiled for CPUs
 };
 
-/// Builds the program of a module at the `program` stage, with the grids of its kernels as they were
-/// tiled for each of some targets. A plan gives the workgroup's size.
+/// Builds the program of a module at the `program` stage. The grids of its kernels come from
+/// `tiled`, one module per target. The plan of a kernel determines the workgroup size.
 Expected<Program> buildProgram(mlir::ModuleOp outlined, llvm::ArrayRef<TiledModule> tiled = {});
 
 } // namespace heddle

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interface of TileableOpInterface.td, and the registration of its models.
+// The interface of TileableOpInterface.td, and the registration of its external models.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -18,7 +18,7 @@ struct KernelBuilder;
 
 namespace heddle {
 
-/// The root that `op` gives a kernel of its own; none if it stays between kernels.
+/// Returns the root with which `op` begins a kernel, or nullopt if it stays between kernels.
 std::optional<kernel::Root> rootOf(mlir::Operation *op);
 /// Whether `op` is an operand of kernels or bookkeeping of the session.
 bool staysBetweenKernels(mlir::Operation *op);

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interface by which grouping, tiling and check-supported ask an op how it
-// becomes a kernel. It is implemented by external models
-// (lib/Transforms/Tilers.cpp), so that the ops' dialects know no kernels.
+// Interface that tells grouping, tiling and check-supported how an op becomes a kernel. External
+// models (lib/Transforms/Tilers.cpp) implement it, so the ops' dialects do not depend on kernels.
 
 #ifndef HEDDLE_TRANSFORMS_TILEABLEOPINTERFACE_TD
 #define HEDDLE_TRANSFORMS_TILEABLEOPINTERFACE_TD

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pass `convert-kernel-to-cpu`: lowers tiled bodies to functions on native
-// vectors.
+// The pass `convert-kernel-to-cpu`, which lowers tiled bodies to functions on native vectors.
 #pragma once
 
 #include "mlir/Pass/Pass.h"
