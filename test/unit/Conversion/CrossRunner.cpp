@@ -2,11 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls one kernel at all points of a grid. This program is built by a cross
-// compiler and run by an emulator. A file holds the call and receives the
-// results: words of eight bytes (whether denormals are flushed, three extents,
-// the number of arguments, the start of each argument, scalars), followed by
-// the arguments.
+// Calls one kernel at all points of a grid. A cross compiler builds this program, and an emulator
+// runs it. A file holds the call and receives the results: words of eight bytes (whether denormals
+// are flushed, three extents, the number of arguments, the start of each argument, scalars),
+// followed by the arguments.
 
 #include "../../../lib/Runtime/Cpu/DenormalGuard.h"
 

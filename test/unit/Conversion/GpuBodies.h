@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads a body of test/Conversion/bodies, compiles it to SPIR-V, allocates the
-// memory of one launch, and runs it on the runtime's device. All memory that is
-// not an input is NaN.
+// Runner of GPU tests. It reads a body of test/Conversion/bodies, compiles it to SPIR-V, allocates
+// the memory of one launch, and runs it on the runtime's device. All memory that is not an input is
+// NaN.
 #pragma once
 
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
@@ -39,7 +39,7 @@ namespace heddle::test {
 
 using Values = std::map<std::string, std::string>;
 
-/// A compiled kernel.
+/// A kernel compiled to SPIR-V.
 struct Shader {
   std::vector<uint32_t> words;
   std::array<int32_t, 3> workgroup = {1, 1, 1};
@@ -47,7 +47,7 @@ struct Shader {
   bool empty() const { return words.empty(); }
 };
 
-/// A body in which each `$NAME` is replaced by its value.
+/// Returns a body in which each `$NAME` is replaced by its value.
 inline std::string bodyText(const std::string &name, const Values &values) {
   std::ifstream file(std::string(HEDDLE_SOURCE_DIR "/test/Conversion/bodies/") + name + ".mlir.in");
   std::stringstream stream;
@@ -108,7 +108,7 @@ public:
   float *at(size_t offset) { return values.data() + offset; }
   int32_t *wordsAt(size_t offset) { return reinterpret_cast<int32_t *>(at(offset)); }
   std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(values)); }
-  /// An argument that starts at `offset`.
+  /// Returns an argument that starts at `offset`.
   LaunchAddress argument(size_t offset) const {
     return {weights, static_cast<int64_t>(offset) * 4,
             static_cast<int64_t>((values.size() - offset) * 4)};

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random codes of rows and of i4 matrices with their scales, stored as in
-// Support/Formats.h; a kernel that multiplies them; and a product in plain
-// loops, as `transformer.quantize` defines it.
+// Operands of products with i4: random codes of rows and of matrices with their scales, in the
+// layout of Support/Formats.h; a kernel that multiplies them; and a product in plain loops, as
+// `transformer.quantize` defines it.
 #pragma once
 
 #include "heddle/Support/Float.h"
@@ -38,7 +38,7 @@ struct NibbleMatrix {
     for (uint8_t &code : codes)
       code = next() % 16;
     for (size_t i = 0; i < scales.size(); ++i) {
-      // Numbers near 0.01; occasionally 0, a denormal of f16, or its largest number.
+      // Most scales are near 0.01; some are 0, an f16 denormal, or the largest f16 number.
       uint32_t kind = next() % 16;
       scales[i] = static_cast<uint16_t>(kind == 0   ? 0
                                         : kind == 1 ? next() % 0x400
@@ -50,11 +50,11 @@ struct NibbleMatrix {
     store();
   }
 
-  /// Writes the panels. A byte of a word holds two of its eight columns, which are four columns
+  /// Writes the panels. A byte of a word holds two of its eight columns; the two are four columns
   /// apart.
   void store() {
     std::ranges::fill(words, 0);
-    // Widen the scales here, where denormals are kept: kernels keep f16 denormals.
+    // Scales are widened here, where denormals are kept, because kernels also keep f16 denormals.
     d.clear(), m.clear();
     for (size_t i = 0; i < scales.size(); ++i) {
       d.push_back(floatFromHalf(scales[i]));

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles bodies through the production path: the pass, the object emission
-// and the linker.
+// Compiles bodies by the production path: the pass, the object emission and the linker.
 
 #include "KernelRunner.h"
 
@@ -53,7 +52,7 @@ static Expected<std::shared_ptr<void>> load(const std::vector<char> &bytes) {
     close(file);
     return deviceError(dlerror());
   }
-  // Keep the file open as long as the code is loaded: a second file with the same name would be
+  // The file stays open as long as the code is loaded. A second file with the same name would be
   // mistaken for it.
   return std::shared_ptr<void>(handle, [file](void *library) {
     dlclose(library);

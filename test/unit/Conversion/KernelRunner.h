@@ -38,8 +38,8 @@ public:
   const std::vector<char> &object() const { return bytes; }
 
 private:
-  /// Index into the kernel's scalars or -1, tile size, and the number of tiles if the index is -1,
-  /// as in Support/Program.h.
+  /// Index of the kernel's scalar, or -1; tile size; and the number of tiles if the index is -1.
+  /// See Support/Program.h.
   struct Axis {
     int scalar = -1;
     int64_t tile = 1, count = 1;
@@ -51,15 +51,14 @@ private:
                    const std::vector<int64_t> &scalars, const int64_t (&extent)[3]) const;
 
   using Function = void (*)(void *const *, const int64_t *, int64_t, int64_t, int64_t);
-  std::string name; ///< name of the function
+  std::string name;
   std::vector<char> bytes;
   std::array<Axis, 3> grid;
   std::shared_ptr<void> library;
   Function function = nullptr; ///< null: code of another architecture
 };
 
-/// Memory of floats, aligned to a cache line and filled with `value`, with `slack` more elements at
-/// its end.
+/// Memory of floats, aligned to a cache line and filled with `value`. `slack` more elements follow.
 class Floats {
 public:
   explicit Floats(int64_t count, float value = 0, int64_t slack = 1 << 16);

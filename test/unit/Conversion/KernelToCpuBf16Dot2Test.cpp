@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of bf16 have a fixed order (docs/semantics.md): pairs of the
-// reduction index, the odd one first, each by a fused multiply-add, with
-// denormals as zero. The processor's vdpbf16ps and the code of every
-// instruction set are compared bit by bit.
+// Tests of bf16 products, which have a fixed order (docs/semantics.md): pairs of the reduction
+// index, the odd one first, each by a fused multiply-add, with denormals as zero. The processor's
+// vdpbf16ps and the code of every instruction set are compared bit by bit.
 
 #include "NarrowTensors.h"
 
@@ -54,7 +53,7 @@ TEST(Bf16Dot2Instruction, IsTheDefinition) {
   if (!__builtin_cpu_supports("avx512bf16"))
     GTEST_SKIP() << "no vdpbf16ps";
   uint64_t state = 1;
-  auto bits = [&] { // half are similar numbers, half any pattern
+  auto bits = [&] { // half are similar numbers, half are any pattern
     state = state * 6364136223846793005u + 1442695040888963407u;
     uint32_t word = static_cast<uint32_t>(state >> 32);
     return state >> 31 & 1 ? word : (word & 0x83ff83ffu) | 0x3c003c00u;
@@ -177,8 +176,8 @@ struct Attention {
   Floats length, out;
 };
 
-/// An odd number of keys ends with half a pair, followed by NaN. Without fused multiply-adds, only
-/// the products are equal, not the powers of two.
+/// An odd number of keys ends with half a pair, followed by NaN. Without fused multiply-adds only
+/// the products are equal; the powers of two differ.
 TEST_P(Bf16Dot2, Attention) {
   CompiledKernel kernel = compileKernel(attentionBody(), isa());
   CompiledKernel other =

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f16 is a storage format. A kernel that reads f16 gives the same bits as this
-// kernel on the same numbers as f32, on every instruction set. Stored numbers
-// equal the results of halfFromFloat.
+// Tests of f16 as a storage format. A kernel that reads f16 gives the same bits as this kernel on
+// the same numbers as f32, on every instruction set. Stored numbers equal the results of
+// halfFromFloat.
 
 #include "NarrowTensors.h"
 
@@ -28,7 +28,7 @@ protected:
 
 //===- Products with weights ---------------------------------------------===//
 
-/// The weights of `rows` as f32 in panels.
+/// Converts the weights of `rows` to f32 panels.
 Floats widePanels(Halves &rows, int64_t n, int64_t k) {
   Floats panels(padded(n) * padded(k));
   for (int64_t i = 0; i < n; ++i)
@@ -63,8 +63,8 @@ TEST_P(F16, LinearGivesTheBitsOfF32) {
   }
 }
 
-/// Tests every f16 number as a weight, in both halves of a word, times 1 and times -1. The
-/// activation keeps the positive result, which is the magnitude.
+/// Every f16 number as a weight, in both halves of a word, times 1 and times -1. The activation
+/// keeps the positive result, which is the magnitude.
 TEST_P(F16, AllNumbersAreWidenedExactly) {
   constexpr int64_t n = 1 << 16, k = 2;
   CompiledKernel kernel = compileKernel(linearBody(n, k, "ahead = 1", "f16"), isa());

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares products with i4 bit by bit with the definition, on every
+// Tests of products with i4. Results are compared bit by bit with the definition, on every
 // instruction set and with every kind of multiplication.
 
 #include "Int4Tensors.h"
@@ -82,7 +82,7 @@ TEST_P(Int4, NothingSaturates) {
     }
 }
 
-/// Tests every finite f16 number as a scale and as a minimum.
+/// Every finite f16 number as a scale and as a minimum.
 TEST_P(Int4, AllScalesAreExact) {
   constexpr int64_t n = 0x7c00, k = 8;
   CompiledKernel kernel = compile(k, n);

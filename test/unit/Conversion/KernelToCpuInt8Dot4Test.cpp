@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of products of bytes are exact on every instruction set: nothing
-// saturates, not even for the largest sums. Codes are stored as bytes.
+// Tests of products of bytes. Sums are exact on every instruction set: nothing saturates, not even
+// for the largest sums. Codes are stored as bytes.
 
 #include "KernelRunner.h"
 
@@ -17,7 +17,6 @@ namespace {
 
 int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
-/// A buffer of bytes.
 struct Bytes {
   explicit Bytes(int64_t count, uint8_t value = 0) : memory(count / 4 + 1) {
     std::memset(memory.data(), value, static_cast<size_t>(count));
@@ -26,7 +25,6 @@ struct Bytes {
   Floats memory;
 };
 
-/// Rows and columns of a tile.
 struct Tile {
   int64_t rows = 32, columns = 48;
 };
@@ -127,8 +125,8 @@ TEST_P(Int8Dot4, NothingSaturates) {
   }
 }
 
-/// Panels with many features are multiplied as they are stored, because widened panels do not fit
-/// the stack.
+/// Panels with many features are multiplied as stored, because widened panels do not fit on the
+/// stack.
 TEST_P(Int8Dot4, ManyFeatures) { check(21, 4201, 48, anyByte); }
 
 TEST_P(Int8Dot4, InBlocksOfFeatures) {

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles the bodies of test/Conversion/bodies for each instruction set and
-// runs them with sizes that no fragment divides. With fused multiply-add,
-// results equal those of plain loops bit by bit.
+// Tests of bodies on CPUs. Compiles the bodies of test/Conversion/bodies for each instruction set,
+// and runs them with sizes that no fragment divides. With fused multiply-add, results equal the
+// results of plain loops bit by bit.
 
 #include "KernelRunner.h"
 
@@ -286,7 +286,7 @@ TEST_P(KernelToCpu, PowersOfTwo) {
   }
   kernel.run({x.bytes(), n.bytes(), y.bytes()}, {rows});
   for (int64_t i = 0; i < rows * 16; ++i)
-    if (n[i] >= -125 || !std::isnan(x[i])) // the exponent of a NaN is NaN too
+    if (n[i] >= -125 || !std::isnan(x[i])) // the exponent of a NaN is also NaN
       EXPECT_TRUE(y[i] == expected[i] || (std::isnan(y[i]) && std::isnan(expected[i])))
           << x[i] << " * 2^" << n[i] << ": expected " << expected[i] << ", found " << y[i];
 }
@@ -413,7 +413,7 @@ TEST_P(KernelToCpu, Attention) {
   }
 }
 
-/// Infinite and NaN values past the length reach no result, but values before it do.
+/// Infinite and NaN values past the length do not affect any result, but values before it do.
 TEST_P(KernelToCpu, AttentionLeavesOutHiddenValues) {
   CompiledKernel kernel = compile(attentionBody("cpu_strips", 64, 1), isa());
   Attention data(1, 9, 40, 64, 1);

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares the body of attention with plain loops in f64. Cases are lengths, a
-// causal mask, odd sizes, and fewer key heads than query heads. Values hidden
-// by the mask may be infinite or NaN, and the bits of a row do not depend on
-// its neighbours.
+// Tests of attention on GPUs, compared with plain loops in f64. Cases are lengths, a causal mask,
+// odd sizes, and fewer key heads than query heads. Values hidden by the mask may be infinite or
+// NaN, and the bits of a row do not depend on its neighbours.
 
 #include "GpuBodies.h"
 
@@ -134,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Attention{3, 2, 2, 33, 70, 80, 80, "mapping = blocked, threads = [4, 4]"},
                       Attention{1, 2, 2, 40, 129, 48, 96}, Attention{2, 2, 2, 17, 17, 7, 48}));
 
-/// A value past the end of a sequence or after the diagonal never reaches a row that the mask hides
+/// A value past the end of a sequence or after the diagonal never affects a row that the mask hides
 /// it from.
 TEST_F(KernelToGpuAttention, HiddenValuesStayHidden) {
   AttentionRun run({3, 2, 2, 90, 90, 32, 32});
@@ -158,7 +157,7 @@ TEST_F(KernelToGpuAttention, HiddenValuesStayHidden) {
 }
 
 /// Row i of a causal sequence has the same bits if the sequence ends after it, and at any position
-/// of the batch.
+/// in the batch.
 TEST_F(KernelToGpuAttention, RowsDoNotDependOnWhatFollows) {
   AttentionRun many({3, 2, 2, 131, 131, 64, 64}), few({1, 2, 2, 75, 75, 64, 64});
   many.memory.wordsAt(many.lengths)[2] = 131;

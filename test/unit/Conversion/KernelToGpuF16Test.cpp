@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f16 is a storage format. A kernel with f16 weights, or also f16 rows, gives
-// the same bits as this kernel on the same numbers as f32. Every f16 number is
-// widened exactly, and stored numbers equal the results of halfFromFloat.
+// Tests of f16 as a storage format on GPUs. A kernel with f16 weights, or also f16 rows, gives the
+// same bits as this kernel on the same numbers as f32. Every f16 number is widened exactly, and
+// stored numbers equal the results of halfFromFloat.
 
 #include "GpuBodies.h"
 #include "NarrowTensors.h"
@@ -91,14 +91,14 @@ TEST_F(KernelToGpuF16, LinearGivesTheBitsOfF32) {
             << "M " << m << " K " << k << " N " << n << ", row " << i;
     };
     expectEqual(linear.run(true), linear.run(false));
-    for (float &value : linear.x) // numbers that f16 represents
+    for (float &value : linear.x) // numbers that f16 can represent
       value = floatFromHalf(halfFromFloat(value));
     expectEqual(linear.run(true, /*halfRows=*/true), linear.run(false));
   }
 }
 
-/// Tests both halves of a word, times 1 and times -1. The activation keeps the positive result,
-/// which is the magnitude.
+/// Both halves of a word, times 1 and times -1. The activation keeps the positive result, which is
+/// the magnitude.
 TEST_F(KernelToGpuF16, AllNumbersAreWidenedExactly) {
   constexpr int64_t n = 1 << 16;
   for (int64_t place : {0, 1}) {

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares products of int4 groups bit by bit with plain loops.
+// Tests of products of int4 groups on GPUs, compared bit by bit with plain loops.
 
 #include "GpuBodies.h"
 #include "Int4Tensors.h"
@@ -29,8 +29,8 @@ protected:
     run(shader, memory, weights, {x.m},
         {memory.argument(xs), memory.argument(ss), weights.argument(ws), memory.argument(ys)},
         {tiles(x.m, 64), tiles(w.n, columns), 1});
-    // Devices may round the product of their Fma, as Mesa does on CPUs, but then they round all of
-    // them.
+    // Devices may round the product of their Fma, as Mesa does on CPUs, but then they round all
+    // products.
     std::string first = differenceOf(x, w, memory.at(ys), x.times(w, /*isFused=*/true));
     if (!first.empty())
       EXPECT_EQ(differenceOf(x, w, memory.at(ys), x.times(w, /*isFused=*/false)), "") << first;

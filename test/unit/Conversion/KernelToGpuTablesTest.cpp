@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tests the ops of masks other than arithmetic: lookups outside a table, the
-// range of a part of a table, and nested loops on scalars. Integers are summed
-// as integers, so that only one addition rounds.
+// Tests of the non-arithmetic ops of masks: lookups outside a table, the range of a part of a
+// table, and nested loops on scalars. Integers are summed as integers, so that only one addition
+// rounds.
 
 #include "GpuBodies.h"
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows and panels of bf16 or f16 as kernels read them, their rounding by
-// kernels, and the denormal mode and equality for tests of single bits.
+// Rows and panels of bf16 or f16 as kernels read them, their rounding by kernels, and the denormal
+// mode and equality for bit-exact tests.
 #pragma once
 
 #include "KernelRunner.h"
@@ -124,7 +124,7 @@ inline std::string roundingBody(const std::string &type, const std::string &attr
 }
 
 /// Numbers that are hard to round: ties, which end in the bits `tie`; numbers near the smallest and
-/// the largest of f16; any bits. All have the bits `always`, which can exclude denormals.
+/// the largest f16 numbers; any bits. All contain the bits `always`, which can exclude denormals.
 inline void fillForRounding(std::span<float> numbers, uint32_t tie, uint32_t always = 0) {
   uint32_t state = 5;
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -168,7 +168,7 @@ void expectRounding(const std::string &isa, const std::string &type, uint32_t ti
   }
 }
 
-/// The name of an instruction set in a test's name.
+/// Name of an instruction set, for the name of a test.
 inline std::string isaName(const testing::TestParamInfo<const char *> &info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
