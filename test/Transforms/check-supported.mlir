@@ -3,9 +3,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the dialect can say and no kernel can do is an error where it is written.
+// A construct that the dialect allows and kernels do not support is an error at its place.
 
-// What kernels can do passes: vectors and tables may be arguments, functions may compute nothing.
+// Supported constructs pass: vectors and tables may be arguments, and functions may compute
+// nothing.
 func.func @built(%x: tensor<?x4xf32>, %b: tensor<4xf32>, %n: i32) -> (tensor<?x4xf32>, tensor<4xf32>) {
   %w = transformer.weight "w" : tensor<4x4xf32>
   %y = transformer.linear %x, %w bias(%b) : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>

@@ -3,7 +3,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What shares a kernel, and each reason for which something does not.
+// Ops that share a kernel, and each reason for a missed fusion.
 
 // CHECK-LABEL: @do_nothing
 // CHECK-NOT: kernel.group
@@ -13,7 +13,7 @@ func.func @do_nothing(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
 
 // -----
 
-// An epilogue of bias, activation and residual; the norm behind it needs whole rows.
+// An epilogue of bias, activation and residual; the norm after it needs whole rows.
 // CHECK-LABEL: @epilogue
 // CHECK: kernel.group({{.*}}) "linear_relu_add"
 // CHECK-SAME: missed_fusions = [{op = "arith.addf", reason = "row-reduction", with = "transformer.layer_norm"}], root = #kernel.root<linear>
@@ -29,7 +29,7 @@ func.func @epilogue(%x: tensor<?x16xf32>, %w: tensor<16x16xf32>, %b: tensor<16xf
 
 // -----
 
-// Two contractions in a row; a value with two readers; a result that is read as well.
+// Two consecutive contractions; a value with two readers; a result that is also read.
 // CHECK-LABEL: @refused
 // CHECK: "linear" {missed_fusions = [{op = "transformer.linear", reason = "several-uses", with = "transformer.linear"}]
 // CHECK: "linear_add" {missed_fusions = [{op = "arith.addf", reason = "function-result", with = "transformer.linear"}]
@@ -70,7 +70,7 @@ func.func @parts(%x: tensor<?x?x32xf32>, %w: tensor<32x32xf32>) -> (tensor<?x?x3
 
 // -----
 
-// Heads are rotated in the kernel of their projections, keys on their way into the cache.
+// Heads are rotated in the kernel of their projections; rotated keys are stored to the cache.
 // CHECK-LABEL: @rotary(
 // CHECK: "linear3_heads_rotary_append"
 // CHECK: "attention"
@@ -92,8 +92,8 @@ func.func @rotary(%x: tensor<?x?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x2x?
 
 // -----
 
-// Halves that are no multiple of 16, heads of packed documents and heads that come from elsewhere are rotated by a kernel of their own,
-// keys into panels.
+// A separate kernel rotates heads whose halves are not a multiple of 16, heads of packed documents,
+// and heads from other sources. It stores keys in panels.
 // CHECK-LABEL: @rotary_apart(
 // CHECK: "linear_heads"
 // CHECK: "relayout"
@@ -122,7 +122,8 @@ func.func @rotary_apart(%x: tensor<1x?x64xf32>, %w: tensor<64x64xf32>, %s: tenso
 
 // -----
 
-// Projections of packed documents share a kernel although keys are copied to panels before attention reads them.
+// Projections of packed documents share a kernel, although keys are copied to panels before
+// attention reads them.
 // CHECK-LABEL: @packed(
 // CHECK-NOT: "linear_heads"
 // CHECK: "linear3_heads"
@@ -142,7 +143,7 @@ func.func @packed(%x: tensor<1x?x32xf32>, %w: tensor<32x32xf32>, %s: tensor<?xi3
 
 // -----
 
-// A part that a reader needs before the last one stays outside.
+// A part whose reader precedes the last part stays outside.
 // CHECK-LABEL: @between
 // CHECK: reason = "consumer-between"
 func.func @between(%x: tensor<?x?x16xf32>, %h: tensor<?x1x?x16xf32>, %w: tensor<16x16xf32>) -> tensor<?x1x?x16xf32> {
@@ -157,7 +158,8 @@ func.func @between(%x: tensor<?x?x16xf32>, %h: tensor<?x1x?x16xf32>, %w: tensor<
 
 // -----
 
-// Four states of one layer: three parts are the limit. What is stored in a state is read from there.
+// Four states of one layer; three parts are the limit. Values stored in a state are read from the
+// state.
 // CHECK-LABEL: @states
 // CHECK: "linear3_heads"{{.*}}reason = "too-many-parts"
 transformer.state @layer.a {dims = ["B", 1, "S", 16]} : tensor<?x1x?x16xf32>
@@ -182,7 +184,7 @@ func.func @states(%x: tensor<?x?x16xf32>, %w: tensor<16x16xf32>) {
 
 // -----
 
-// The new rows are read from the cache, not handed on.
+// The new rows are read from the cache, not passed directly.
 // CHECK-LABEL: @append
 // CHECK: reason = "session-state"
 transformer.state @key {dims = ["B", 1, "P", 16], capacity = 32 : i64} : tensor<?x1x?x16xf32>
@@ -196,7 +198,7 @@ func.func @append(%x: tensor<?x?x16xf32>, %w: tensor<16x16xf32>) -> tensor<?x1x?
 
 // -----
 
-// Keys that no projection wrote are copied into panels first.
+// Keys that no projection has written are first copied into panels.
 // CHECK-LABEL: @foreign_keys
 // CHECK: kernel.group({{.*}}) "pack_keys" {root = #kernel.root<relayout>}
 // CHECK: kernel.group({{.*}}) "attention"
@@ -207,7 +209,8 @@ func.func @foreign_keys(%q: tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32> {
 
 // -----
 
-// A sum that is read as it is and rounded is stored in both forms; one that only products read is stored rounded.
+// A sum that is read both unrounded and rounded is stored in both forms; a sum that only products
+// read is stored rounded.
 // CHECK-LABEL: @rounded
 // CHECK: %[[N:.*]]:2 = kernel.group({{.*}}) "norm"
 // CHECK-SAME: -> (tensor<?x16xf32>, tensor<?x16xbf16>)
@@ -227,7 +230,7 @@ func.func @rounded(%x: tensor<?x16xf32>, %b: tensor<16xf32>, %w: tensor<16x16xbf
 
 // -----
 
-// Codes are made by a kernel of their own, once for all products that read them.
+// A separate kernel computes codes, once for all products that read them.
 // CHECK-LABEL: @quantized
 // CHECK: kernel.group({{.*}}) "norm" {missed_fusions = [{op = "transformer.layer_norm", reason = "row-reduction", with = "transformer.quantize"}]
 // CHECK: %[[Q:.*]]:2 = kernel.group({{.*}}) "quantize"
@@ -242,7 +245,7 @@ func.func @quantized(%x: tensor<?x16xf32>, %b: tensor<16xf32>, %w: tensor<16x16x
 
 // -----
 
-// A norm is no contraction, but the sum behind it is none that a norm can do to its tiles.
+// A norm is not a contraction, but a norm cannot compute the sum after it on its tiles.
 // CHECK-LABEL: @no_epilogue
 // CHECK: "norm" {missed_fusions = [{op = "transformer.layer_norm", reason = "no-epilogue", with = "arith.addf"}]
 func.func @no_epilogue(%x: tensor<?x16xf32>, %b: tensor<16xf32>) -> tensor<?x16xf32> {
@@ -253,7 +256,7 @@ func.func @no_epilogue(%x: tensor<?x16xf32>, %b: tensor<16xf32>) -> tensor<?x16x
 
 // -----
 
-// Linears over the same rows that end in one sum are products of one kernel.
+// Linears over the same rows whose results are added are products of one kernel.
 // CHECK-LABEL: @summed
 // CHECK: kernel.group({{.*}}) "linear2_silu_add"
 // CHECK: transformer.linear
@@ -269,7 +272,8 @@ func.func @summed(%x: tensor<?x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16x
 
 // -----
 
-// Gate and input of a gated block are products of one kernel, which stores what the second product reads.
+// Gate and input of a gated block are products of one kernel, which stores the operand of the
+// second product.
 // CHECK-LABEL: @gated
 // CHECK: kernel.group({{.*}}) "linear2_silu_mul"
 // CHECK-SAME: -> tensor<?x16xbf16>

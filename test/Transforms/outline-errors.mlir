@@ -3,7 +3,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What callers cannot give or get is an error also where check-supported did not run.
+// Arguments and results that callers cannot pass or receive are errors even without
+// check-supported.
 
 // expected-error @+1 {{argument 0: expected elements of f32, i32 or i1, found f64, which is not supported yet}}
 func.func @wide(%x: tensor<?x16xf64>) -> tensor<?x16xf64> {

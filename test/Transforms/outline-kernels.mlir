@@ -14,7 +14,8 @@ func.func @do_nothing(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
 
 // -----
 
-// Two equal layers with weights of their own: one definition, two launches; what lives between them is temporary.
+// Two equal layers with different weights: one definition and two launches. The value between them
+// is temporary.
 // CHECK-LABEL: kernel.program @twice
 // CHECK-SAME: dims = ["B", "T"]
 // CHECK: %[[X:.*]] = kernel.buffer "x" argument "B*T*16"
@@ -45,7 +46,8 @@ func.func @twice(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dim
 
 // -----
 
-// A cache: rows are stored behind those that stand there, the session's length grows, the capacity is checked.
+// A cache: rows are stored after the existing rows, the session's length grows, and the capacity is
+// checked.
 // CHECK-LABEL: kernel.program @step
 // CHECK-SAME: state_dims = ["B", "P"], updates = {{\[}}["P", "P + T"], ["B", "B"]], needs_session
 // CHECK: kernel.buffer "key" state
@@ -69,7 +71,7 @@ func.func @step(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dims
 
 // -----
 
-// Two tables of one kernel: the same sinusoids from two places on, each an argument of its own.
+// Two tables of one kernel: the same sinusoids from two positions, each as a separate argument.
 // CHECK-LABEL: kernel.program @again
 // CHECK: %[[FIRST:.*]] = kernel.buffer "positions" table "T*16" {generator = "sinusoidal(16)"}
 // CHECK: %[[LATER:.*]] = kernel.buffer "positions" table "512" {generator = "sinusoidal(16)"}
@@ -90,7 +92,7 @@ func.func @again(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dim
 
 // -----
 
-// Names that differ are compared when the values are known.
+// Dimensions with different names are compared when their values are known.
 // CHECK-LABEL: kernel.program @sum
 // CHECK: kernel.check equal "n" "m"
 func.func @sum(%x: tensor<?x16xf32> {transformer.dims = ["n", 16]}, %y: tensor<?x16xf32> {transformer.dims = ["m", 16]}) -> tensor<?x16xf32> {

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans of definitions. On the CPU long products with weights go by blocks of features,
-// and loops over keys are outside of the rows; on a GPU a smaller tile has a smaller
-// workgroup.
+// Plans of definitions. On the CPU, long products with weights use blocks of features, and loops
+// over keys surround the rows. On a GPU, a smaller tile has a smaller workgroup.
 
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=cpu})" | FileCheck %s --check-prefix=CPU
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan})" | FileCheck %s --check-prefix=GPU
@@ -36,9 +35,10 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
   return %o : tensor<?x?x32xf32>
 }
 
-// Layers of at most 2048 columns have half as wide tiles from level 1 on, so that more workgroups take part. Their blocks are half as long,
-// of which two are under way, but of codes, which are loaded behind the products; where matrix units multiply, they have twice the
-// invocations and blocks of four steps, and blocks of few rows are twice as long, of which two are under way.
+// From level 1, layers of at most 2048 columns have tiles of half the width, so that more
+// workgroups take part. Their blocks are half as long, with two in flight, except for codes, which
+// are loaded after the products. With matrix units, layers have twice the invocations and blocks of
+// four steps. Blocks of few rows are twice as long, with two in flight.
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16})" | FileCheck %s --check-prefix=UNITS
 // TEAM: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16], block = 16, ahead = 1>
 // TEAM: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8], block = 8, ahead = 2>
@@ -55,8 +55,9 @@ func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.d
   return %y, %z : tensor<?x4096xf32>, tensor<?x2048xf32>
 }
 
-// Matrices take the two products of a gated layer at once: tiles are half as wide for as many sums, and blocks, which have both
-// sides' columns, as long as those of wide tiles.
+// Matrix units compute the two products of a gated layer together. Tiles have half the width for
+// the same number of sums. Blocks hold the columns of both products and are as long as the blocks
+// of wide tiles.
 // TEAM: @linear2_relu_mul({{.*}}4096 by 128){{.*}}mapping = staged, tile = [128, 128], threads = [16, 16], block = 
 // UNITS: @linear2_relu_mul({{.*}}4096 by 64){{.*}}threads = [32, 8], block = 16, ahead = 1>
 func.func @gated(%x: tensor<?x512xf32> {transformer.name = "x", transformer.dims = ["M", 512]}) -> tensor<?x4096xf32> {

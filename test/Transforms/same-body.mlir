@@ -6,7 +6,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both devices get one body a kernel: without tile sizes and plans the texts are equal.
+// Both devices get the same body for a kernel: without tile sizes and plans, the texts are equal.
 
 // CHECK: kernel.func @linear3_heads
 // CHECK: kernel.func @attention

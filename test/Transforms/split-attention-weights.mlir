@@ -3,7 +3,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Returned weights become statistics and weights; attention without them stays.
+// Returned weights become statistics and weights; attention without them is unchanged.
 
 // CHECK-LABEL: @do_nothing
 func.func @do_nothing(%q: tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32> {
@@ -30,7 +30,7 @@ func.func @averaged(%q: tensor<?x2x?x16xf32>, %k: tensor<?x2x?x16xf32>) -> (tens
 
 // -----
 
-// Log-sum-exp stays with the attention.
+// Log-sum-exp remains a result of the attention.
 // CHECK-LABEL: @log_sum_exp
 // CHECK: transformer.attention {{.*}} lse tensor<?x2x?xf32>{{$}}
 // CHECK: transformer.attention.weights

@@ -3,7 +3,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loss is computed row by row, then its mean; a function without one stays.
+// A loss is split into its rows and their mean; a function without a loss is unchanged.
 
 // CHECK-LABEL: @do_nothing
 func.func @do_nothing(%x: tensor<?x?x8xf32>) -> tensor<?x?x8xf32> {

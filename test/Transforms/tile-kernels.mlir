@@ -5,11 +5,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies of each root: the same ops for both kinds of device, tiles of their own.
+// Bodies of each root: the same ops for both kinds of device, with different tiles.
 
 // WRONG: error: plan-kernels: expected target to be cpu or vulkan, found 'abacus'
 
-// Columns that 16 divides; the last rows are clipped.
+// The number of columns is divisible by 16; the last rows are clipped.
 // CHECK-LABEL: kernel.func @linear(
 // CPU-SAME: grid(%[[I:.*]] = d0 by 128, %[[J:.*]] = 64 by 64)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 64, %[[J:.*]] = 64 by 64)
@@ -32,7 +32,8 @@ kernel.def @linear(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[
 
 // -----
 
-// Many columns are taken in tiles of 48 where 48 does not divide them, and the last ones in a tile of their own.
+// Many columns that are not divisible by 48 use tiles of 48, and a separate tile for the last
+// columns.
 // CHECK-LABEL: kernel.func @many_columns(
 // CPU: kernel.part(%{{.*}} = 384 by 48) {
 // CPU: kernel.part(%{{.*}} = 32 by 32) {
@@ -48,7 +49,7 @@ kernel.def @many_columns(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<vie
 
 // -----
 
-// Fewer are not: what a loop of its own costs would not pay.
+// Fewer columns have no separate tile, because an additional loop would cost more than it saves.
 // CHECK-LABEL: kernel.func @some_columns(
 // CHECK-NOT: kernel.part
 // CPU: kernel.contract {{.*}} -> tensor<128x64xf32>
@@ -61,7 +62,8 @@ kernel.def @some_columns(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<vie
 
 // -----
 
-// Rows of bf16, which some processors widen for each tile of columns, have tiles twice as wide.
+// Rows of bf16 have tiles of twice the width, because some processors widen rows for each tile of
+// columns.
 // CHECK-LABEL: kernel.func @many_columns_of_bf16(
 // CPU: kernel.part(%{{.*}} = 1536 by 96) {
 // CPU: kernel.part(%{{.*}} = 32 by 32) {
@@ -75,7 +77,8 @@ kernel.def @many_columns_of_bf16(%x: tensor<?x5xbf16> {kernel.layout = #kernel.l
 
 // -----
 
-// Heads of 20 are padded in memory alone: a tile goes on from one to the next. Heads of 10 have tiles of their own, which are padded.
+// Heads of 20 are padded in memory only: a tile continues from one head to the next. Heads of 10
+// have separate, padded tiles.
 // CHECK-LABEL: kernel.func @heads_of_20(
 // CHECK-SAME: %[[J:[a-z0-9]+]] = 64 by 64)
 // CHECK: %[[HEAD:.*]] = arith.constant 0 : index
@@ -99,7 +102,8 @@ kernel.def @heads_of_10(%x: tensor<?x?x5xf32> {kernel.layout = #kernel.layout<vi
 
 // -----
 
-// Of heads of 80 features 64 are rotated, tiles of 32 with those 32 columns behind; the last 16 stay as they are.
+// 64 of the 80 features of a head are rotated: tiles of 32 columns with the 32 columns after them.
+// The last 16 features are unchanged.
 // CHECK-LABEL: kernel.func @linear_heads_rotary(
 // CHECK: kernel.part(%[[AT:.*]] = 64 by 32) {
 // CHECK: %[[N:.*]] = arith.divui %[[AT]], %c32
@@ -137,8 +141,8 @@ kernel.def @linear_heads_rotary(%x: tensor<?x?x5xf32> {kernel.layout = #kernel.l
 
 // -----
 
-// A step of a decoder: rows of a tile are of one sequence each, on Vulkan in a form for few of them too; each row has a position, and a place in
-// its cache, or none.
+// A decoding step: each row of a tile belongs to another sequence, and Vulkan also has a form for
+// few rows. Each row has a position, and a place in its cache or none.
 // CHECK-LABEL: kernel.func @step(
 // CPU-SAME: grid(%[[I:[a-z0-9]+]] = d0 by 128,
 // GPU-SAME: grid(%[[I:[a-z0-9]+]] = d0 by 64,
@@ -173,7 +177,7 @@ kernel.def @step(%x: tensor<?x1x32xf32> {kernel.layout = #kernel.layout<view = <
 
 // -----
 
-// What is added to a step's rows before they are heads is rows of many sequences too.
+// Addends of a decoding step, before the split into heads, also have rows of many sequences.
 // CHECK-LABEL: kernel.func @step_add(
 // CHECK-SAME: %{{.*}}: !kernel.view<[d0, 32], f32>, %{{.*}}: !kernel.view<[64, 32], f32, panel = 16>, %[[R:.*]]: !kernel.view<[d0, 64], f32>,
 // CHECK: kernel.load %[[R]][%{{.*}}, %{{.*}}]
@@ -190,7 +194,7 @@ kernel.def @step_add(%x: tensor<?x1x32xf32> {kernel.layout = #kernel.layout<view
 
 // -----
 
-// A kernel of its own: halves that are tiles, or elements that are looked up.
+// A separate kernel for rotary positions: halves that are tiles, or elements that are looked up.
 // CHECK-LABEL: kernel.func @rotate_tiles(
 // CHECK-COUNT-4: kernel.load
 // CHECK-NOT: kernel.lookup
@@ -216,7 +220,8 @@ kernel.def @rotate_elements(%x: tensor<?x2x?x20xf32> {kernel.layout = #kernel.la
 
 // -----
 
-// Row statistics over 5 features in 16 places: padding counts neither in the mean nor in the deviation.
+// Row statistics over 5 features with a pitch of 16: padding counts neither in the mean nor in the
+// deviation.
 // CHECK-LABEL: kernel.func @norm(
 // CHECK: %[[X:.*]] = kernel.load
 // CHECK: %[[IN:.*]] = kernel.broadcast %{{.*}} : tensor<1x16xi1>
@@ -235,7 +240,8 @@ kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0
 
 // -----
 
-// Two query heads a key head; keys in chunks; the causal bound ends the loop, the predicate runs on partial tiles only.
+// Two query heads per key head; keys in chunks; the causal bound ends the loop, and the predicate
+// is evaluated for partial tiles only.
 // CHECK-LABEL: kernel.func @attention(
 // CPU-SAME: grid(%[[B:.*]] = d0 by 1, %[[H:.*]] = 2 by 1, %[[I:.*]] = d1 by 96)
 // GPU-SAME: grid(%[[B:.*]] = d0 by 1, %[[H:.*]] = 2 by 1, %[[I:.*]] = d1 by 32)
@@ -264,8 +270,8 @@ kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<v
 
 // -----
 
-// The heads of one query that share keys are the rows of a CPU's tile, all at the query's position. A GPU's tile is one
-// query, whose chunks of keys are split among groups of its invocations.
+// The heads of one query that share keys are the rows of a CPU's tile, all at the query's position.
+// A GPU's tile is one query, whose chunks of keys are split among groups of its invocations.
 // CHECK-LABEL: kernel.func @one_query(
 // CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>
 // CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>) scalars
@@ -286,8 +292,8 @@ kernel.def @one_query(%q: tensor<?x6x1x16xf32> {kernel.layout = #kernel.layout<v
 
 // -----
 
-// Sinks differ by head: its heads stay apart. The one query of a head is then a tile of its own on CPUs too, so that
-// registers hold that row alone.
+// Sinks differ by head, so heads are not combined. The single query of a head is then a separate
+// tile on CPUs too, so that registers hold only that row.
 // CHECK-LABEL: kernel.func @one_query_with_sinks(
 // CHECK-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 1)
 // CPU: kernel.contract {{.*}} tensor<1x512xf32>
@@ -303,7 +309,7 @@ kernel.def @one_query_with_sinks(%q: tensor<?x6x1x16xf32> {kernel.layout = #kern
 
 // -----
 
-// Ids choose rows; the padding row is zero; positions come from a table.
+// Ids select rows; the padding row is zero; positions are read from a table.
 // CHECK-LABEL: kernel.func @embedding(
 // CHECK: %[[ROW:.*]] = kernel.load %{{.*}} as rows
 // CHECK: kernel.gather %{{.*}}[%[[ROW]]]
@@ -322,7 +328,7 @@ kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = #kernel.layout<view
 
 // -----
 
-// Rows of a sequence are added in their order; what the loop carries is a quad an invocation on a GPU.
+// Rows of a sequence are added in order; on a GPU the loop carries one quad per invocation.
 // CHECK-LABEL: kernel.func @pool(
 // CPU-SAME: grid(%[[N:.*]] = d0 by 1, %[[J:.*]] = 32 by 32)
 // GPU-SAME: grid(%[[N:.*]] = d0 by 1, %[[J:.*]] = 32 by 16)
@@ -342,7 +348,7 @@ kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <
 
 // -----
 
-// What is both a result and an operand of a product is stored in both forms.
+// A value that is both a result and an operand of a product is stored in both forms.
 // CHECK-LABEL: kernel.func @both(
 // CHECK: %[[SUM:.*]] = scf.for
 // CHECK: kernel.store %[[SUM]], %{{.*}}f32>
@@ -358,7 +364,8 @@ kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <
 
 // -----
 
-// Three walks over a row, 16 columns at a time: its maximum, its sum, and what is stored. The last columns are padding.
+// Three walks over a row, 16 columns at a time: maximum, sum, and stores. The last columns are
+// padding.
 // CHECK-LABEL: kernel.func @softmax(
 // CPU-SAME: grid(%[[I:.*]] = d0 by 4)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
@@ -380,7 +387,7 @@ kernel.def @softmax(%x: tensor<?x40xf32> {kernel.layout = #kernel.layout<view = 
 
 // -----
 
-// Rows of a table by their numbers, which a session's length shifts.
+// Rows of a table by position, offset by a session's length.
 // CHECK-LABEL: kernel.func @learned(
 // CHECK: kernel.load
 // CHECK: %[[N:.*]] = kernel.iota rows from
@@ -398,7 +405,7 @@ kernel.def @learned(%x: tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view 
 
 // -----
 
-// No mean is taken off, no number added; padding does not count.
+// The mean is not subtracted and nothing is added; padding does not count.
 // CHECK-LABEL: kernel.func @rms(
 // CHECK-NOT: arith.subf
 // CHECK: kernel.reduce add
@@ -414,7 +421,7 @@ kernel.def @rms(%x: tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0
 
 // -----
 
-// Without a root the divisor is the variance itself.
+// Without a square root, the divisor is the variance itself.
 // CHECK-LABEL: kernel.func @rootless(
 // CHECK-NOT: math.sqrt
 // CHECK: kernel.store
@@ -427,7 +434,7 @@ kernel.def @rootless(%x: tensor<?x16xf32> {kernel.layout = #kernel.layout<view =
 
 // -----
 
-// A loss and its count for each row; the row's own id picks one of its logits.
+// A loss and its count for each row; the row's id selects one of its logits.
 // CHECK-LABEL: kernel.func @loss(
 // CHECK: %[[IDS:.*]] = kernel.load %{{.*}} as rows
 // CHECK: kernel.reduce max
@@ -444,7 +451,7 @@ kernel.def @loss(%x: tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d
 
 // -----
 
-// Rows are added in their order by one grid point.
+// One grid point adds the rows in order.
 // CHECK-LABEL: kernel.func @mean(
 // CHECK-SAME: grid(%{{.*}} = 1 by 1)
 // CHECK: scf.for
@@ -459,7 +466,7 @@ kernel.def @mean(%x: tensor<?x2xf32> {kernel.layout = #kernel.layout<view = <[d0
 
 // -----
 
-// Each id goes one place to the right.
+// Each id moves one position to the right.
 // CHECK-LABEL: kernel.func @shift(
 // CHECK: kernel.read
 // CHECK: arith.select
@@ -472,7 +479,8 @@ kernel.def @shift(%r: tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d
 
 // -----
 
-// Sixteen elements of a patch may be of several channels of 3 by 3 pixels: each gives its own.
+// Sixteen elements of a patch may belong to several channels of 3 by 3 pixels; each channel
+// supplies its own.
 // CHECK-LABEL: kernel.func @patches(
 // CHECK-SAME: grid(%[[B:.*]] = d0 by 1, %{{.*}} = 4 by 32, %[[J:.*]] = 32 by 16)
 // CHECK: scf.for %[[C:.*]] = %{{.*}} to %{{.*}} step
@@ -487,7 +495,8 @@ kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = #kernel.layout<view
 
 // -----
 
-// Rows beside their neighbours: what is before the first and behind the last is out of bounds, which the lookup makes 0.
+// Rows next to their neighbours: the positions before the first and after the last row are out of
+// bounds, and their lookup gives 0.
 // CHECK-LABEL: kernel.func @unfold(
 // CHECK-SAME: grid(%[[B:.*]] = d0 by 1, %{{.*}} = 3 by 32, %{{.*}} = 32 by 16)
 // CHECK: %[[INPUT:.*]] = kernel.slice %{{.*}}[%[[B]]]
@@ -502,7 +511,7 @@ kernel.def @unfold(%x: tensor<?x5x7xf32> {kernel.layout = #kernel.layout<view = 
 
 // -----
 
-// A row of its own, and positions, before the rows of each sequence.
+// The row of a weight is prepended to the rows of each sequence, and positions are added.
 // CHECK-LABEL: kernel.func @token(
 // CHECK: kernel.lookup
 // CHECK: kernel.lookup
@@ -520,7 +529,8 @@ kernel.def @token(%t: tensor<1x16xf32> {kernel.layout = #kernel.layout<view = <[
 
 // -----
 
-// A key of one token that a cache takes as it is: stored where its sequence ends, not as documents are packed.
+// A key of one token that a cache stores unchanged, at the end of its sequence; it is not packed as
+// documents are.
 // CHECK-LABEL: kernel.func @append_key(
 // CHECK-SAME: grid(%[[B:.*]] = d0 by 1, %[[H:.*]] = 2 by 1, %[[I:.*]] = 1 by
 // CHECK-NOT: scf.for

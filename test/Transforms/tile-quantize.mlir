@@ -5,10 +5,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codes of rows, and sums of codes as the numbers that they stand for.
+// Codes of rows, and conversion of sums of codes back to numbers.
 
-// The largest magnitude of a whole row decides on its codes, compared as an integer; padding does not count. A
-// thread goes over the row, or four invocations do; teams of a GPU share it.
+// Codes depend on the largest magnitude of a whole row, compared as an integer; padding does not
+// count. One thread or four invocations walk over the row; a team of a GPU shares it.
 // CHECK-LABEL: kernel.func @quantize(
 // CPU-SAME: grid(%[[I:.*]] = d0 by 4)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
@@ -41,7 +41,8 @@ kernel.def @quantize(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view =
 
 // -----
 
-// The sum is an integer; what the 128 of each code adds is known of the weight. Then the row's scale, then the column's.
+// The sum is an integer. The contribution of the 128 of each code is known from the weight and is
+// subtracted. Then the sum is multiplied by the row's scale and the column's scale.
 // CHECK-LABEL: kernel.func @linear(
 // CHECK: %[[C:.*]] = kernel.contract {{.*}} : !kernel.view<[d0, 20], i8>, !kernel.view<[64, 20], i8, panel = 16> -> tensor<[[ROWS:.*]]x64xi32>
 // CHECK: %[[SUMS:.*]] = kernel.load {{.*}} : !kernel.view<[2, 64], f32> -> tensor<1x64xf32>
@@ -64,7 +65,8 @@ kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[
 
 // -----
 
-// Of f16 the row is moved by a power of two, made of the bits of its largest magnitude; what lies behind a row is zero.
+// For f16, the row is scaled by a power of two, built from the bits of its largest magnitude;
+// columns after a row are zero.
 // CHECK-LABEL: kernel.func @halves(
 // CHECK: %[[M:.*]] = kernel.reduce max
 // CHECK: %[[BITS:.*]] = arith.bitcast %[[M]]
@@ -85,7 +87,7 @@ kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <
 
 // -----
 
-// The sum of products of f16 is multiplied by the row's scale. k-blocks end where sums in f16 do.
+// The sum of f16 products is multiplied by the row's scale. k-blocks end where f16 sums end.
 // CHECK-LABEL: kernel.func @linear_of_halves(
 // CPU-SAME: block = 512
 // CHECK: %[[C:.*]] = kernel.contract {{.*}} : !kernel.view<[d0, 1300], f16>, !kernel.view<[64, 1300], f16, panel = 16> -> tensor<[[ROWS:.*]]x64xf32>
@@ -103,7 +105,7 @@ kernel.def @linear_of_halves(%h: tensor<?x1300xf16> {kernel.layout = #kernel.lay
 
 // -----
 
-// Groups of 32 features, and what is left behind them: e and s of each side by side.
+// Groups of 32 features, and the remainder after them; e and s of each group are adjacent.
 // CHECK-LABEL: kernel.func @groups(
 // CHECK: scf.for %[[G:.*]] =
 // CHECK-COUNT-2: kernel.load {{.*}} : !kernel.view<[d0, 40], f32> -> tensor<[[ROWS:.*]]x16xf32>
@@ -129,7 +131,7 @@ kernel.def @groups(%x: tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <
 
 // -----
 
-// Whole groups are an axis of the grid from level 1 on.
+// From level 1, whole groups are a grid axis.
 // CHECK-LABEL: kernel.func @whole_groups(
 // TEAM-SAME: grid(%{{.*}} = d0 by 16, %[[G:.*]] = 2 by 1)
 // TEAM: arith.muli %[[G]], %{{.*}} : index
@@ -146,7 +148,7 @@ kernel.def @whole_groups(%x: tensor<?x64xf32> {kernel.layout = #kernel.layout<vi
 
 // -----
 
-// Their scales enter the sums, so that the contraction takes them. k-blocks are whole groups.
+// Scales of groups enter the sums, so the contraction takes them. k-blocks are whole groups.
 // CHECK-LABEL: kernel.func @linear_of_groups(
 // CPU-SAME: block = 1664
 // CHECK: %[[C:.*]] = kernel.contract {{.*}} scales(%{{.*}} : !kernel.view<[d0, 312], f32>) : !kernel.view<[d0, 4980], i8>, !kernel.view<[64, 4980], i4, panel = 16> -> tensor<[[ROWS:.*]]x64xf32>

@@ -1,4 +1,4 @@
-// What a body becomes on 16 lanes: row loop, k loop with carried sums, guarded stores.
+// Lowering of a body for 16 lanes: row loop, k loop with carried sums, guarded stores.
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @do_nothing(
@@ -8,7 +8,7 @@ kernel.func @do_nothing() scalars() grid(%i = 1 by 1) {
 
 // -----
 
-// Seven features: one step of four, then three. Rows past the extent are run, not stored.
+// Seven features: one step of four, then three. Rows past the extent are computed but not stored.
 // CHECK-LABEL: func.func @product(
 // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %{{.*}} : i64
 // CHECK: %[[SUMS:.*]]:8 = scf.for %{{.*}} iter_args({{.*}}) -> (vector<16xf32>
@@ -29,7 +29,7 @@ kernel.func @product(%x: !kernel.view<[d0, 7], f32>, %w: !kernel.view<[16, 7], f
 
 // -----
 
-// Two parts: one unsigned comparison each.
+// Two parts, with one unsigned comparison each.
 // CHECK-LABEL: func.func @parts(
 // CHECK: arith.cmpi ult, %arg3
 // CHECK: scf.if

@@ -1,5 +1,6 @@
-// The register tile of a body of one row on 8 lanes: as many vectors side by side as hide a chain's latency. Over features
-// each panel of keys is a loop of its own, so that it is read as one stream; over rows all eight vectors are one loop.
+// Register tile of a body with one row on 8 lanes. It has enough vectors to hide the latency of a
+// chain. Over features, each panel of keys has its own loop, so it is read as one stream. Over
+// rows, all eight vectors share one loop.
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v3 --cse | FileCheck %s
 
 // CHECK-LABEL: func.func @one_row(

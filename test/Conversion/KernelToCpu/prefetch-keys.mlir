@@ -2,16 +2,16 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A query over keys and values of bf16 that are widened fetches those of 4 KiB later: a panel's line
-// with each of its lines, of each row of values the lines that come so much later. On eight lanes, and
-// where pairs are one instruction, it fetches nothing.
+// A query over bf16 keys and values that are widened prefetches 4 KiB ahead: a line with each line
+// of a panel, and the corresponding lines of each row of values. With eight lanes, or if one
+// instruction multiplies pairs, it does not prefetch.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-bf16 --cse | FileCheck %s --check-prefix=NONE
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v3 --cse | FileCheck %s --check-prefix=NONE
 // NONE-NOT: prefetch
 
-// A line of 32 numbers each: 2,048 later are 4 KiB.
+// A line has 32 numbers, and 2,048 numbers are 4 KiB.
 // CHECK-LABEL: func.func @keys(
 // CHECK: scf.for {{.*}} iter_args
 // CHECK: %[[LATER:.*]] = llvm.getelementptr %[[LINE:.*]][2048]
@@ -23,7 +23,8 @@ kernel.func @keys(%q: !kernel.view<[d0, 64], bf16>, %k: !kernel.view<[d1, 64], b
   kernel.store %c, %y[%i, %j] : tensor<1x16xf32>, !kernel.view<[d0, d1], f32>
 }
 
-// Two rows of 64, two registers a line: of the first register the row 32 later, of the second the next one.
+// Two rows of 64, two registers per line. The first register prefetches the row 32 rows later, the
+// second the row after it.
 // CHECK-LABEL: func.func @values(
 // CHECK: %[[FIRST:.*]] = llvm.getelementptr %{{.*}}[2048]
 // CHECK: "llvm.intr.prefetch"(%[[FIRST]])

@@ -3,8 +3,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A lone row of bf16 waits for its sums on eight lanes: it fetches the lines that it reads four steps later, one for each of
-// a step's four words.
+// On eight lanes a single row of bf16 is bound by its sums. It prefetches the lines that it reads
+// four steps later, one for each of the four words of a step.
 
 // CHECK-LABEL: func.func @row(
 // CHECK: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>)
@@ -20,7 +20,7 @@ kernel.func @row(%x: !kernel.view<[d0, 768], bf16>, %w: !kernel.view<[96, 768], 
 
 // -----
 
-// In f32 a word is one number, and memory is what a row waits for.
+// In f32 a word is one number, and a row is bound by memory.
 // CHECK-LABEL: func.func @full(
 // CHECK: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>)
 // CHECK-NOT: "llvm.intr.prefetch"

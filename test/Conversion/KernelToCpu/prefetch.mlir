@@ -3,11 +3,12 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is fetched before it is needed.
+// Software prefetch of panels, results and rows.
 
-// The fifth pointer is what the thread reads next; null: the panels behind these. A step of the 8 x 48 fragment fetches
-// two lines of each of three panels, one line of what it is stored to and one of what is added to it: not all at once.
-// Sixteen fragments share the panels in sixteen turns, each a sixteenth of the 768 lines; eight in eight, others in four.
+// The fifth pointer is the data that the thread reads next; null: the adjacent panels. A step of
+// the 8 x 48 fragment prefetches two lines of each of three panels, one line of its result and one
+// of its addend, but not all at once. Sixteen fragments share the panels in sixteen turns of a
+// sixteenth of the 768 lines each. Eight fragments use eight turns, fewer use four.
 // CHECK-LABEL: func.func @product(
 // CHECK: %[[PLACE:.*]] = llvm.getelementptr %arg0[4]
 // CHECK: %[[NEXT:.*]] = llvm.load %[[PLACE]]
@@ -37,7 +38,7 @@ kernel.func @product(%x: !kernel.view<[d0, 768], f32>, %w: !kernel.view<[96, 768
 
 // -----
 
-// A place that is not known yet is not fetched.
+// An address that is not known yet is not prefetched.
 // CHECK-LABEL: func.func @later(
 // CHECK-NOT: "llvm.intr.prefetch"{{.*}} rw = 1
 // CHECK: return
@@ -55,7 +56,7 @@ kernel.func @later(%x: !kernel.view<[d0, 64], f32>, %w: !kernel.view<[96, 64], f
 
 // -----
 
-// Rows that are only walked over: those behind them are fetched once, by the first load.
+// Rows in a kernel without products: the first load prefetches the next rows once.
 // CHECK-LABEL: func.func @rows(
 // CHECK-COUNT-4: "llvm.intr.prefetch"{{.*}} rw = 0
 // CHECK-NOT: "llvm.intr.prefetch"
@@ -76,7 +77,7 @@ kernel.func @rows(%x: !kernel.view<[d0, 768], f32>, %y: !kernel.view<[d0, 768], 
 
 // -----
 
-// Rows as wide as a vocabulary would push each other out of the caches.
+// Rows as wide as a vocabulary would evict each other from the caches.
 // CHECK-LABEL: func.func @wide(
 // CHECK-NOT: "llvm.intr.prefetch"
 // CHECK: return

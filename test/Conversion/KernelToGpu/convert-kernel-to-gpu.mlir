@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bindings, push constants, blocks of words and grid; columns strided and
-// blocked; what goes through memory of the workgroup; branches between parts.
+// Bindings, push constants, blocks of words and grid; strided and blocked columns; exchange through
+// workgroup memory; branches between parts.
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 
@@ -14,7 +14,8 @@ func.func @do_nothing() {
 
 // -----
 
-// Four invocations a row, each every fourth quad: a loop over columns, one branch where all rows exist.
+// Four invocations per row, each with every fourth quad: a loop over columns, and one branch if all
+// rows exist.
 // CHECK-LABEL: module @double attributes {kernel.workgroup = array<i32: 64, 1, 1>}
 // CHECK-DAG: spirv.GlobalVariable @binding0 bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0])>, StorageBuffer>
 // CHECK-DAG: spirv.GlobalVariable @{{.*}} : !spirv.ptr<!spirv.struct<(!spirv.array<6 x i32, stride=4> [0])>, PushConstant>
@@ -37,7 +38,8 @@ kernel.func @double(%x: !kernel.view<[d0, 128], f32>, %y: !kernel.view<[d0, 128]
 
 // -----
 
-// More than 32 words: all but the grid's base stand in a block, read four at a time.
+// With more than 32 words, all words but the grid's base are in a block, which is read four at a
+// time.
 // CHECK-LABEL: module @words
 // CHECK-DAG: spirv.GlobalVariable @binding3 bind(0, 3) : !spirv.ptr<!spirv.struct<(!spirv.array<8 x vector<4xi32>, stride=16> [0, NonWritable])>, StorageBuffer>
 // CHECK-DAG: spirv.GlobalVariable @{{.*}} : !spirv.ptr<!spirv.struct<(!spirv.array<3 x i32, stride=4> [0])>, PushConstant>
@@ -54,7 +56,8 @@ kernel.func @words(%x: !kernel.view<[a0, 16], f32>, %y: !kernel.view<[a0, 16], f
 
 // -----
 
-// Weights are a binding of their own that nothing writes, whole numbers a third; a chain of fused multiply-adds.
+// Weights are a separate read-only binding, and integers a third. The product is a chain of fused
+// multiply-adds.
 // CHECK-LABEL: module @project attributes {kernel.workgroup = array<i32: 64, 1, 1>}
 // CHECK-DAG: spirv.GlobalVariable @binding1 bind(0, 1) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0, NonWritable])>, StorageBuffer>
 // CHECK-DAG: spirv.GlobalVariable @binding2 bind(0, 2) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0, NonWritable])>, StorageBuffer>
@@ -75,7 +78,7 @@ kernel.func @project(%n: !kernel.view<[1], i32>, %x: !kernel.view<[d0, 32], f32>
 
 // -----
 
-// Sums of rows: lanes of the four invocations of a row meet in memory of the workgroup.
+// Sums of rows: the four invocations of a row exchange their lanes through workgroup memory.
 // CHECK-LABEL: module @sum
 // CHECK: spirv.GlobalVariable @shared3 : !spirv.ptr<!spirv.array<64 x vector<4xf32>>, Workgroup>
 // CHECK: scf.for
@@ -95,7 +98,8 @@ kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) s
 
 // -----
 
-// A tile on the left is staged once; a sum that is not finite starts again without the products that the mask hides.
+// A left tile is staged once. A sum that is not finite is computed again without the products that
+// the mask hides.
 // CHECK-LABEL: module @weigh
 // CHECK: spirv.GlobalVariable @shared0 : !spirv.ptr<!spirv.array<512 x vector<4xf32>>, Workgroup>
 // CHECK: spirv.Store "Workgroup"
@@ -119,7 +123,7 @@ kernel.func @weigh(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f
 
 // -----
 
-// Parts are branches that a whole workgroup takes together.
+// Parts are uniform branches of a workgroup.
 // CHECK-LABEL: module @parts
 // CHECK: %[[HERE:.*]] = arith.cmpi slt, %{{.*}}, %c2_i32
 // CHECK: scf.if %[[HERE]] {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nothing but spirv.module is left; what rounds twice may not be fused; a loop
-// without a step keeps what it started with.
+// Only spirv.module is left. Ops that round twice must not be fused. A loop without iterations
+// keeps its initial values.
 
 // RUN: heddle-opt %s --split-input-file --finish-spirv | FileCheck %s
 // RUN: heddle-opt %s --split-input-file --finish-spirv --check-dialects=allowed=spirv,func
@@ -75,7 +75,7 @@ module @empty_loop attributes {kernel.workgroup = array<i32: 1, 1, 1>} {
 
 // -----
 
-// What an inner loop yields reaches the outer loop's header through a variable.
+// Values that an inner loop yields reach the outer loop's header through a variable.
 // CHECK-LABEL: spirv.module @nested_loops
 module {
 module @nested_loops attributes {kernel.workgroup = array<i32: 1, 1, 1>} {

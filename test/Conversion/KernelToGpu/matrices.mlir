@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// At level 2 all invocations stage a block of both sides as rows of words, of panels word by word, and a subgroup multiplies
-// matrices of them, those of the right side by columns. Sums go through the same memory, a row of matrices at a time. 40
-// features are a block of 32 in a loop, and half a matrix behind it.
+// At level 2 all invocations stage a block of both sides: rows as words, and panels word by word. A
+// subgroup then multiplies matrices of them, with the right side column-major. Sums use the same
+// memory, one row of matrices at a time. 40 features are a block of 32 in a loop, and half a matrix
+// after it.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 --finish-spirv=level=2-16x16x16 | FileCheck %s --check-prefix=SPIRV
@@ -15,7 +16,7 @@
 // CHAIN-NOT: coopmatrix
 
 // CHECK-LABEL: module @halves
-// Two subgroups of 64 rows and 32 columns: eight matrices of sums each.
+// Two subgroups of 64 rows and 32 columns, with eight matrices of sums each.
 // CHECK: %[[ZERO:.*]] = spirv.CompositeConstruct %{{.*}} : (f32) -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-COUNT-8: spirv.Store "Function" %{{.*}}, %[[ZERO]]
 // CHECK-NOT: spirv.Store "Function" %{{.*}}, %[[ZERO]]
@@ -30,7 +31,7 @@
 // CHECK-COUNT-4: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK: spirv.MemoryBarrier <Subgroup>
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixMulAdd
-// The end: words behind the features are zero.
+// The remainder: words after the features are zero.
 // CHECK: arith.select
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK-NOT: spirv.KHR.CooperativeMatrixMulAdd
@@ -52,7 +53,8 @@ kernel.func @halves(%x: !kernel.view<[d0, 40], f16>, %w: !kernel.view<[32, 40], 
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// Few rows: one subgroup multiplies one matrix, and every row is summed with its weights' 128.
+// Few rows: one subgroup multiplies one matrix, and each row of weights is summed to account
+// for the 128 in codes.
 // CHECK-LABEL: module @few
 // CHECK: scf.for
 // CHECK: spirv.SDot
@@ -65,9 +67,10 @@ kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8
   kernel.store %f, %y[%i, %j] : tensor<16x16xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// Codes of i4: a block has two groups. Words of eight features become two of bytes as they are staged, scales pairs beside them.
-// Integers of a group begin at zero, become f32, and an invocation's elements of them enter the chains; which rows and columns
-// those are, two matrices of numbers tell.
+// Codes of i4: a block has two groups. Words of eight features are decoded to two words of bytes
+// when they are staged, and pairs of scales are staged with them. Integer sums of a group start at
+// zero and become f32; an invocation adds its elements of them to the chains. Two matrices of
+// numbers tell the rows and columns of these elements.
 // CHECK-LABEL: module @groups
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
@@ -87,7 +90,7 @@ kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8
 // CHECK: %[[SUM:.*]] = math.fma %{{.*}}, %[[SCALE]], %{{.*}} : f32
 // CHECK: math.fma %{{.*}}, %{{.*}}, %[[SUM]] : f32
 // CHECK: heddle.unrolled
-// Two groups of eight matrices in the loop, and one behind it.
+// Two groups of eight matrices in the loop, and one after it.
 // CHECK-COUNT-23: spirv.ConvertSToF
 // CHECK-NOT: spirv.ConvertSToF
 // CHECK: spirv.KHR.CooperativeMatrixStore %{{.*}} : !spirv.ptr<vector<4xf32>, Workgroup>, !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
@@ -99,7 +102,7 @@ kernel.func @groups(%x: !kernel.view<[d0, 75], i8>, %s: !kernel.view<[d0, 6], f3
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// bf16: a word is two features, as of f16.
+// bf16: a word holds two features, as for f16.
 // CHECK-LABEL: module @narrow
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, %{{.*}}, %{{[0-9]+}} : !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40], bf16, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
@@ -108,8 +111,9 @@ kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40],
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// Two products of the same rows: these are staged once, beside the columns of both, and each matrix of them is multiplied by all.
-// A product whose column is computed behind the first stays by itself, and so does a third one, for which there is no workgroup memory.
+// Two products of the same rows: the rows are staged once, with the columns of both products, and
+// each matrix of rows is multiplied by all of them. A product whose column is computed after the
+// first one is separate. So is a third product, for which there is no workgroup memory.
 // CHECK-LABEL: module @beside
 // CHECK-COUNT-8: spirv.Store "Function"
 // CHECK: spirv.ControlBarrier
@@ -127,7 +131,7 @@ kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40],
 // CHECK-COUNT-2: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK: spirv.MemoryBarrier <Subgroup>
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixMulAdd
-// The sums of the one, then those of the other.
+// Sums of the first product, then of the second.
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixStore
 // CHECK-NOT: spirv.KHR.CooperativeMatrixStore
 // CHECK-LABEL: module @behind

@@ -2,21 +2,22 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both products of an attention at level 2: heads of 32 features in f16 and bf16, and of 128. Four subgroups have 16 queries each and share chunks of 64
-// keys; operands and sums go through workgroup memory.
+// Both products of an attention at level 2: heads of 32 features in f16 and bf16, and heads of 128.
+// Four subgroups have 16 queries each and share chunks of 64 keys. Operands and sums go through
+// workgroup memory.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 --canonicalize --cse --finish-spirv=level=2-16x16x16 --check-dialects=allowed=spirv
 
 // CHECK-LABEL: module @attention
-// Queries are matrices before the loops: one of rows, two of features.
+// Queries are loaded as matrices before the loops: one of rows by two of features.
 // CHECK: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
 // CHECK: spirv.ControlBarrier
 // CHECK: %[[Q0:.*]] = spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>
 // CHECK: %[[Q1:.*]] = spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>
 // CHECK: scf.for
 // CHECK: scf.for
-// Keys: each of 128 invocations copies two quads, whose words lie in four rows.
+// Keys: each of 128 invocations copies two quads, whose words are in four rows.
 // CHECK-COUNT-2: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
 // CHECK: spirv.ControlBarrier
 // CHECK-COUNT-8: spirv.Store "Workgroup" %{{.*}} : f32
@@ -24,7 +25,7 @@
 // Values are loaded before keys are multiplied.
 // CHECK: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
 // CHECK: spirv.ControlBarrier
-// Scores of 16 keys at a time: two products, and the strip gets them.
+// Scores of 16 keys at a time: two products, stored to the strip.
 // CHECK: %[[NONE:.*]] = spirv.CompositeConstruct %{{.*}} : (f32) -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: %[[K0:.*]] = spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixB>
 // CHECK: %[[S0:.*]] = spirv.KHR.CooperativeMatrixMulAdd %[[Q0]], %[[K0]], %[[NONE]]
@@ -34,13 +35,13 @@
 // CHECK: spirv.MemoryBarrier <Subgroup>
 // CHECK-COUNT-3: spirv.KHR.CooperativeMatrixStore
 // CHECK-NOT: spirv.KHR.CooperativeMatrixStore
-// Values where keys were, when all have multiplied those.
+// Values replace keys in memory after all subgroups have multiplied the keys.
 // CHECK: spirv.ControlBarrier
 // CHECK: scf.if
 // CHECK-COUNT-4: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
-// The pair of a row exchanges its maximum, then sums of lanes.
+// The two invocations of a row exchange their maximum, then sums of lanes.
 // CHECK: spirv.GroupNonUniformShuffleXor
-// Weights go to the strip as halves.
+// Weights are stored to the strip as f16.
 // CHECK: spirv.FConvert %{{.*}} : vector<4xf32> to vector<4xf16>
 // CHECK: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
 // CHECK: spirv.ControlBarrier
@@ -49,13 +50,13 @@
 // CHECK: %[[A:.*]] = spirv.KHR.CooperativeMatrixMulAdd %[[P]], %[[V]]
 // CHECK-COUNT-7: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK-NOT: spirv.KHR.CooperativeMatrixMulAdd
-// Merging: what multiplies rows are matrices whose columns are equal.
+// Merging: the factors of rows are matrices with equal columns.
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-COUNT-2: spirv.FMul %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-COUNT-2: spirv.FMul %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-COUNT-2: spirv.FAdd %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
-// Behind the loop the sums go to the pairs.
+// After the loop, the sums are passed to the pairs of invocations.
 // CHECK: spirv.ControlBarrier
 // CHECK-COUNT-2: spirv.KHR.CooperativeMatrixStore
 // CHECK-NOT: spirv.KHR.CooperativeMatrixStore
@@ -104,23 +105,23 @@ kernel.func @attention(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d1, 32
   kernel.store %o, %y[%i, %zero] rows(%rows) : tensor<64x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// bf16: queries are copied as they are, without a loop that finds the largest number of each.
+// bf16: queries are copied unchanged, without a loop that finds the maximum of each.
 // CHECK-LABEL: module @narrow
 // CHECK-NOT: scf.for
 // CHECK-COUNT-2: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
 // CHECK-NOT: spirv.FConvert
 // CHECK-COUNT-2: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>
-// A weight is nothing from 2^-126 on: twice a number, times a power whose bits are 0 there.
+// Weights of at most 2^-126 are zero: a doubled number is multiplied by a power whose bits are 0.
 // CHECK: arith.addf %[[X:.*]], %[[X]] : vector<4xf32>
 // CHECK: %[[LEAST:.*]] = arith.constant dense<-1.260000e+02> : vector<4xf32>
-// Scores are multiplied by no scale.
+// Scores are not scaled.
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd {{.*}} : !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-NOT: spirv.FMul
 // CHECK-NOT: arith.mulf
 // CHECK: math.roundeven
 // CHECK: arith.maxnumf %{{.*}}, %[[LEAST]] fastmath<nnan> : vector<4xf32>
-// Weights are rounded among their bits, and two become a word.
+// Weights are rounded by integer arithmetic, and packed in pairs into words.
 // CHECK: spirv.ControlBarrier <Subgroup>
 // CHECK: %[[W:.*]] = arith.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
 // CHECK: %[[LAST:.*]] = arith.andi %{{.*}}, %{{.*}} : vector<4xi32>
@@ -177,8 +178,8 @@ kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32],
   kernel.store %o, %y[%i, %zero] rows(%rows) : tensor<64x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// Heads of 128 features: queries stay in workgroup memory, keys and values come by halves of a chunk,
-// and a matrix of queries is multiplied by two of keys.
+// Heads of 128 features: queries stay in workgroup memory, keys and values are loaded by halves of
+// a chunk, and a matrix of queries is multiplied by two matrices of keys.
 // CHECK-LABEL: module @wide
 // CHECK: spirv.FConvert %{{.*}} : vector<4xf32> to vector<4xf16>
 // CHECK: spirv.ControlBarrier
@@ -197,20 +198,20 @@ kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32],
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd %[[Q]], %[[K1]], %[[NONE]]
 // CHECK-COUNT-14: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK-COUNT-2: spirv.KHR.CooperativeMatrixStore
-// The other half of the keys where the first was.
+// The second half of the keys replaces the first half.
 // CHECK: spirv.ControlBarrier
 // CHECK-COUNT-16: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK-COUNT-2: spirv.KHR.CooperativeMatrixStore
 // CHECK: spirv.GroupNonUniformShuffleXor
-// Values of 16 keys: eight matrices beside one of weights.
+// Values of 16 keys: eight matrices for one matrix of weights.
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixB>
-// Keys behind the last are copies of it, also where it lies before the second half.
+// Keys after the last are copies of it, also if the last key precedes the second half.
 // CHECK: %[[SOME:.*]] = arith.maxsi %{{.*}}, %{{.*}} : i32
 // CHECK-NEXT: %[[BEHIND:.*]] = arith.subi %[[SOME]], %c32{{.*}} : i32
 // CHECK-NEXT: arith.subi %[[BEHIND]], %c1{{.*}} : i32
 // CHECK-NEXT: arith.muli
-// Behind the loop sums go through the strip by parts of a chunk's columns.
+// After the loop, sums go through the strip in parts of a chunk's columns.
 // CHECK-COUNT-8: spirv.FAdd %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: spirv.ControlBarrier <Workgroup>
 // CHECK-COUNT-4: spirv.KHR.CooperativeMatrixStore

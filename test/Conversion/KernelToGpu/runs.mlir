@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops behind a product go register by register, not op by op, and a row is stored before the next one begins. A bias
-// is loaded once for all rows. What a reduction needs stays in registers. Column loops are not to be unrolled.
+// Ops after a product are emitted register by register, not op by op, and a row is stored before
+// the next one begins. A bias is loaded once for all rows. Operands of a reduction stay in
+// registers. Column loops must not be unrolled.
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse --finish-spirv | FileCheck %s --check-prefix=SPIRV
@@ -36,8 +37,8 @@ kernel.func @epilogue(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16]
 
 // -----
 
-// Rows of a table and rows that are stored into places of their own sequences are no exception: the second row of the table
-// is not read before the first row of the tile is stored.
+// This includes rows of a table, and rows that are stored to places of their own sequences: the
+// second row of the table is read after the first row of the tile is stored.
 // CHECK-LABEL: module @places
 // CHECK: %[[SUMS:.*]]:4 = scf.for
 // CHECK: scf.yield
@@ -76,7 +77,8 @@ kernel.func @sums(%x: !kernel.view<[d0, 256], f32>, %y: !kernel.view<[d0], f32>)
 
 // -----
 
-// A product with powers of two is exact, so that the sum of it is a fused multiply-add; with other numbers it is not.
+// Multiplication by a power of two is exact, so a subsequent addition becomes a fused multiply-add;
+// for other factors it does not.
 // CHECK-LABEL: module @merge
 // CHECK-NOT: arith.mulf %{{.*}} : vector<4xf32>
 // CHECK: math.fma %{{.*}} : vector<4xf32>

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each chunk of 512 keys is a softmax of its own in base 2, merged by one left
-// fold. Keys from lengths[b] on are hidden; a chunk that ends before that has no
-// predicate.
+// Attention with a softmax in base 2 per chunk of 512 keys, merged by one left fold. Keys at or
+// after lengths[b] are hidden; a chunk that ends before lengths[b] has no predicate.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 | FileCheck %s

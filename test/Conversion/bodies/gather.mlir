@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A row of the table for each id, scaled, plus a row of positions; id 0 gives zeros
-// before the position is added.
+// A scaled row of the table for each id, plus a row of positions. Id 0 gives zeros before the
+// position is added.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 | FileCheck %s

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queries and values go to heads as rows, keys as panels, at row `d3` of a cache
-// of `d4` rows. Two heads of 32; rows of the grid are those of one sequence.
+// Queries and values are stored to heads as rows, and keys as panels, at row `d3` of a cache of
+// `d4` rows. There are two heads of 32; rows of the grid belong to one sequence.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 | FileCheck %s

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One instruction where there is one, with zeros below -125; elsewhere the power is
-// made of its exponent's bits.
+// scaleb is one instruction if the target has it, with zeros below -125. Otherwise the power of two
+// is built from its exponent's bits.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse | FileCheck %s --check-prefix=V4
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v3 --cse | FileCheck %s --check-prefix=V3

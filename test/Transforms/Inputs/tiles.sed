@@ -1,4 +1,5 @@
-# Takes out of a tiled body what the devices may choose: forms for few rows, tile sizes, plans, the names of constants.
+# Deletes the device-specific parts of a tiled body: forms for few rows, tile sizes, plans, names of
+# constants.
 /^  kernel\.func @[a-z0-9_]*_few\(/,/^  }$/d
 s/plan = #kernel\.plan<[^>]*>//
 s/tensor<[0-9]+x[0-9]+x/tensor<RxCx/g

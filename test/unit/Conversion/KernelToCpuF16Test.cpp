@@ -103,7 +103,7 @@ std::string attentionBody(const std::string &kept) {
                                      {"[d0, d1, 768]", "[d0, d1, 64]"}});
 }
 
-/// The same keys and values as f16 and as f32, followed by NaN.
+/// Keys and values as f16 and as equal f32, followed by NaN.
 struct Attention {
   Attention(int64_t queries, int64_t keys)
       : queries(queries), keys(keys), q(padded(queries) * 64), wideK(padded(keys) * 64, nan),

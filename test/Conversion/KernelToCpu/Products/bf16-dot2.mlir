@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the instruction set has vdpbf16ps, a word of two is one product, also where
-// two rows of a view are interleaved as they are loaded; the careful chain behind a
-// sum that is not finite looks at each half.
+// With vdpbf16ps, a word of two elements is one product. This includes two rows of a view that are
+// interleaved when they are loaded. The guarded chain after a non-finite sum checks each half.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-bf16 --cse | FileCheck %s
 
@@ -20,12 +19,12 @@ kernel.func @features(%x: !kernel.view<[d0, 64], bf16>, %w: !kernel.view<[64, 64
   kernel.store %r, %y[%i, %j] : tensor<96x64xbf16>, !kernel.view<[d0, 64], bf16>
 }
 
-// Rows of values are interleaved once, in front of the loop over rows.
+// Rows of values are interleaved once, before the loop over rows.
 // CHECK-LABEL: func.func @keys(
 // CHECK: scf.if
 // CHECK: vector.shuffle {{.*}} [0, 16, 1, 17,
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
-// The last of an odd number of rows stands alone.
+// The last of an odd number of rows is processed alone.
 // CHECK: arith.extui %{{.*}} : vector<16xi16> to vector<16xi32>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
 // CHECK: vector.reduction <or>

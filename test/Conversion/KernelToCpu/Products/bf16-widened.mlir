@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Without vdpbf16ps, 512-bit code widens a register tile's own rows before its loop, and weights
-// as they are loaded, never in memory; of each pair the odd feature comes first. Narrower vectors
-// take words of both sides apart as they go.
+// Without vdpbf16ps, 512-bit code widens the rows of a register tile before its loop. Weights are
+// widened when they are loaded, never in memory. The odd feature of each pair is multiplied first.
+// Narrower vectors split the words of both sides in the loop.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v3 --cse | FileCheck %s --check-prefix=SPLITS
@@ -32,7 +32,7 @@ kernel.func @features(%x: !kernel.view<[d0, 64], bf16>, %w: !kernel.view<[48, 64
   kernel.store %c, %y[%i, %j] : tensor<96x48xf32>, !kernel.view<[d0, 48], f32>
 }
 
-// Seven features of bf16 are four words: each is taken apart, the odd products come first.
+// Seven features of bf16 are four words. Each word is split, and odd products come first.
 // SPLITS-LABEL: func.func @pairs(
 // SPLITS: scf.for
 // SPLITS: %[[A:.*]] = vector.broadcast %{{.*}} : i32 to vector<8xi32>

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where there are multiply-adds of f16, a block of 256 features is summed by them,
-// twice the lanes at once, and widened behind its loop; elsewhere both sides are
-// widened before the products.
+// With f16 multiply-adds, a block of 256 features is summed in f16 with twice the lanes, and
+// widened after its loop. Without them, both sides are widened before the products.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-fp16 --cse | FileCheck %s -DLANES=16 -DTWICE=32 --check-prefixes=CHECK,ORDERED
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=aarch64-fp16 --cse | FileCheck %s -DLANES=4 -DTWICE=8
@@ -19,7 +18,7 @@
 // CHECK: vector.broadcast %{{.*}} : i32 to vector<[[LANES]]xi32>
 // CHECK-NOT: arith.extf
 // CHECK: %[[SUM:.*]] = math.fma {{.*}} : vector<[[TWICE]]xf16>
-// Loads of the next rows stay behind the products of this one: LLVM spilled what it loaded ahead.
+// Loads of the next rows stay after the products of this row, because LLVM spilled hoisted loads.
 // ORDERED-NEXT: llvm.inline_asm has_side_effects "", "=v,0,~{memory}" %[[SUM]]
 // CHECK-NOT: arith.extf
 // CHECK: scf.yield
@@ -30,7 +29,7 @@
 // CHECK: %[[BOTH:.*]] = arith.addf %[[EVEN]], %[[ODD]] : vector<[[LANES]]xf32>
 // CHECK: arith.addf %{{.*}}, %[[BOTH]]
 
-// Rows of the left side are widened for each register tile, the right side once for all.
+// Rows of the left side are widened per register tile, the right side once for all.
 // WIDE-LABEL: func.func @product(
 // WIDE-NOT: vector<32xf16>
 // WIDE: arith.extf {{.*}} : vector<16xf16> to vector<16xf32>

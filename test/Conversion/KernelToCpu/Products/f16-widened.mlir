@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The right side is widened once into scratch before the large register tile
-// runs, and in registers by the tiles of few rows; weights for fewer than 24 rows
-// by the large one too. x86-64-v2 has no instruction for it.
+// The right side is widened once into scratch before the large register tile runs, and in registers
+// by tiles of few rows. For fewer than 24 rows, the large tile also widens weights in registers.
+// x86-64-v2 has no instruction that widens f16.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 --cse | FileCheck %s --check-prefix=INTEGERS

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sixteen rows and more: codes are taken apart in scratch, matrices of 16 rows and 32
-// features make the sums of a group, which are added, scaled, to sums of f32. The next
-// group's are made before this group's are added. Register tiles read the sums.
+// Sixteen or more rows: codes are decoded into scratch, and matrices of 16 rows and 32 features
+// compute the sums of a group. The sums are scaled and added to f32 sums. The next group's sums are
+// computed before this group's sums are added. Register tiles read the result.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-amx --canonicalize --cse | FileCheck %s
 
@@ -14,14 +14,15 @@
 // CHECK: %[[MANY:.*]] = arith.cmpi sge, %{{.*}}, %c16_i64
 // CHECK: scf.if %[[MANY]] {
 // CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"(%[[SHAPES]])
-// Sums of a block, two by two, begin with zero.
+// Sums of a block, two by two matrices, start at zero.
 // CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
-// The first of four whole groups, one matrix of rows after the other.
+// The first of four whole groups, one matrix of rows after another.
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbsud"
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tilestored64"
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbsud"
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tilestored64"
-// Then the next group's products stand before the sums of this one, which are read before theirs are stored.
+// The next group's products precede the addition of this group's sums, which are read before the
+// next sums are stored.
 // CHECK: scf.for {{.*}} %c0_i64 to %c3_i64 step %c1_i64
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbsud"
 // CHECK: arith.minsi {{.*}}, %c3_i64

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A word of four codes is one product where the instruction set has vpdpbusd;
-// elsewhere bytes become 16 bits, without sign on the left, with one on the right,
-// and nothing saturates.
+// With vpdpbusd, a word of four codes is one product. Otherwise bytes are widened to 16 bits,
+// unsigned on the left and signed on the right. Nothing saturates.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-vnni --cse | FileCheck %s --check-prefixes=CHECK,QUADS -DFORM=512
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v3-vnni --cse | FileCheck %s --check-prefixes=CHECK,QUADS -DFORM=256

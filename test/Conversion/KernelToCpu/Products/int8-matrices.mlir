@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Five rows and more are summed ahead of the register tiles: pairs of matrices of
-// rows and of columns, then what is left of both; features behind whole matrices in a
-// second pass. Register tiles read the sums, and fewer rows are multiplied as without
-// the unit.
+// Five or more rows are summed before the register tiles run: pairs of matrices of rows and of
+// columns, then the remainder of both. Features after whole matrices are added in a second pass.
+// Register tiles read the sums. Fewer rows are multiplied without the matrix unit.
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-amx --canonicalize --cse | FileCheck %s
 
@@ -15,7 +14,7 @@
 // CHECK: %[[MANY:.*]] = arith.cmpi sge, %{{.*}}, %c5_i64
 // CHECK: scf.if %[[MANY]] {
 // CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"(%[[SHAPES]])
-// Two by two, whose sums begin with zero.
+// Two by two matrices, with sums that start at zero.
 // CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilezero"
 // CHECK: scf.for {{.*}} %c0_i64 to %c128_i64 step %c64_i64
 // CHECK-COUNT-3: llvm.call_intrinsic "llvm.x86.tileloadd64"
@@ -24,7 +23,7 @@
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbusd"
 // CHECK-NOT: llvm.call_intrinsic "llvm.x86.tdpbusd"
 // CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
-// The second pass, of the 16 features that are left and of what pads them, goes on with the sums.
+// The second pass continues the sums with the remaining 16 features, including padding.
 // CHECK: llvm.call_intrinsic "llvm.x86.tileloadd64"(%c3_i8,
 // CHECK-COUNT-3: llvm.call_intrinsic "llvm.x86.tileloadd64"
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbusd"

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Four words a load, each taken apart into two products; results go two to a word. No
-// capability is asked for.
+// A load reads four words, each of which is split into two products. A word of the result holds two
+// elements. No capability is required.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 

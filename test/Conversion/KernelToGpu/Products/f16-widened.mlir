@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A word is two features, widened one after the other: by an instruction where the device keeps denormals, which a
-// specialization constant says, else by integers. The left side is f32.
+// A word holds two features, which are widened one after the other. A specialization constant
+// states whether the device keeps denormals: if so, an instruction widens, else integer arithmetic.
+// The left side is f32.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 

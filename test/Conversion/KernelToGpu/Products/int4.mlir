@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group is a round of the loop: codes as floats, whose sums are exact, then two multiply-adds with the
-// scales of the row and those of the column. Two features are left behind it.
+// One iteration computes a group: codes as floats with exact sums, then two multiply-adds with the
+// scales of the row and of the column. Two features remain after the last group.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 
@@ -27,8 +27,9 @@ kernel.func @nibbles(%x: !kernel.view<[d0, 66], i8>, %s: !kernel.view<[d0, 6], f
   kernel.store %c, %y[%i, %z] : tensor<32x16xf32>, !kernel.view<[d0, 16], f32>
 }
 
-// Beside the tile of an earlier product the lines of a group are a loop, which drivers are not to unroll: two words of four
-// features, of a row each loaded alone. The first product has none.
+// With the tile of an earlier product in registers, the lines of a group are a loop that drivers
+// must not unroll. An iteration has two words of four features, each loaded alone from a row. The
+// first product has no such loop.
 // CHECK-LABEL: module @gated
 // CHECK: scf.for
 // CHECK-NOT: scf.for

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Four words a load, four products each, as floats: the sums of a block of features are exact, and are added to
-// integers behind it. Results go four to a word.
+// A load reads four words of four products each, computed as floats. The sums of a block of
+// features are exact, and are added to integers after the block. A word of the result holds four
+// elements.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 
@@ -26,7 +27,7 @@ kernel.func @quads(%x: !kernel.view<[d0, 32], i8>, %w: !kernel.view<[16, 32], i8
   kernel.store %r, %y[%i, %z] : tensor<32x16xi8>, !kernel.view<[d0, 16], i8>
 }
 
-// Few rows: an iteration has two words, each of four products, and reads those of a row alone.
+// Few rows: an iteration has two words of four products each, and loads each word of a row alone.
 // CHECK-LABEL: module @few
 // CHECK: spirv.ControlBarrier
 // CHECK: scf.for %{{.*}} step %c2_i32
