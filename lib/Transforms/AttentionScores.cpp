@@ -1,4 +1,4 @@
-//===- AttentionScores.cpp - Scores of a tile of queries and keys ---------===//
+//===- AttentionScores.cpp - Scores of a query and key tile ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -246,7 +246,7 @@ void Scores::enter(const Sequence &entered, Value enteredHead) {
     keyScales = f.slice(f.view(f.viewOf(rules.keyScales)), {batch, keyHead});
 }
 
-//===- Ranges and tiles that the mask visits -----------------------------===//
+//===- Ranges and visited tiles -------------------------------------------===//
 
 Value Scores::rowCount() { return oneQuery ? f.sizeValue(queries) : sequence.queries; }
 

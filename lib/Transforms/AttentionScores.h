@@ -1,4 +1,4 @@
-//===- AttentionScores.h - Scores of a tile of queries and keys -*- C++ -*-===//
+//===- AttentionScores.h - Scores of a query and key tile -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

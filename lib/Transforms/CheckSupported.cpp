@@ -1,4 +1,4 @@
-//===- CheckSupported.cpp - Limits of what kernels support ----------------===//
+//===- CheckSupported.cpp - Limits of kernels -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

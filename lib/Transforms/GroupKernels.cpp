@@ -1,4 +1,4 @@
-//===- GroupKernels.cpp - Fused ops become groups -------------------------===//
+//===- GroupKernels.cpp - Grouping of fused ops ---------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- OutlineKernels.cpp - Groups become programs and definitions --------===//
+//===- OutlineKernels.cpp - Outlining of groups ---------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ProgramPlanner.cpp - A function of groups as a program -------------===//
+//===- ProgramPlanner.cpp - Planning of a program -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,7 +19,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::GroupOp;
 
-//===- Storage of tensors------------------------------------------------------===//
+//===- Storage of tensors -------------------------------------------------===//
 
 /// Whether rows are stored as callers pass them: indices, vectors and numbers.
 static bool isDense(Type type) {
@@ -269,7 +269,7 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   return place;
 }
 
-//===- Planning of the program---------------------------------------===//
+//===- Planning of the program --------------------------------------------===//
 
 LogicalResult ProgramPlanner::run() {
   b.setInsertionPoint(func);

@@ -1,4 +1,4 @@
-//===- ProgramPlanner.h - A function of groups as a program ----*- C++ -*-===//
+//===- ProgramPlanner.h - Planning of a program -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

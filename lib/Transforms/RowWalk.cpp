@@ -1,4 +1,4 @@
-//===- RowWalk.cpp - Rows of a matrix, 16 columns at a time ---------------===//
+//===- RowWalk.cpp - Loops over the columns of wide rows ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- RowWalk.h - Rows of a matrix, 16 columns at a time ------*- C++ -*-===//
+//===- RowWalk.h - Loops over the columns of wide rows ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

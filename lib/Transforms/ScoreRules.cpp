@@ -1,4 +1,4 @@
-//===- ScoreRules.cpp - Rules that change scores --------------------------===//
+//===- ScoreRules.cpp - Rules of attention scores -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

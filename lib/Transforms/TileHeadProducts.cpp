@@ -1,4 +1,4 @@
-//===- TileHeadProducts.cpp - Products of heads with rows of their own ----===//
+//===- TileHeadProducts.cpp - Products of heads with weights per head -----===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

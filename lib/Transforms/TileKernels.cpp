@@ -1,4 +1,4 @@
-//===- TileKernels.cpp - Definitions become tiled kernels -----------------===//
+//===- TileKernels.cpp - Tiling of kernel definitions ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- TileQuantize.cpp - Rows with scales, and their sums as numbers -----===//
+//===- TileQuantize.cpp - Quantization of rows and scaling of sums --------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

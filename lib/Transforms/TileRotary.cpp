@@ -1,4 +1,4 @@
-//===- TileRotary.cpp - Heads that are rotated by positions ---------------===//
+//===- TileRotary.cpp - Rotary positions ----------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -31,7 +31,7 @@ Halves heddle::loadHalves(TileBuilder &t, RankedTensorType tile, Value view, Val
   return {load(column), load(t.add(column, t.index(half)))};
 }
 
-//===- A kernel of its own -----------------------------------------------===//
+//===- Separate rotary kernel ---------------------------------------------===//
 
 namespace {
 /// Tiles of rows of one head.

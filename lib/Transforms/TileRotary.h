@@ -1,4 +1,4 @@
-//===- TileRotary.h - Heads that are rotated by positions ------*- C++ -*-===//
+//===- TileRotary.h - Rotary positions --------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -238,8 +238,8 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
     return op->emitOpError("expected tensors of f32 and rank 2 or more, found ")
            << op->getResult(0).getType() << ", which is not supported yet";
   }
-  /// Loads the second operand after the first is computed, so that the loaded tile occupies no
-  /// registers meanwhile.
+  /// Computes the operand that is not an argument first, so that the other operand's loaded tile
+  /// occupies no registers meanwhile.
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
     Value first = op->getOperand(0), second = op->getOperand(1);
     if (isa<BlockArgument>(first) && !isa<BlockArgument>(second))

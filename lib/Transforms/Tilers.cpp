@@ -30,7 +30,7 @@ using kernel::Root;
 
 namespace {
 
-//===- Ops with a kernel of their own ------------------------------------===//
+//===- Ops with separate kernels ------------------------------------------===//
 
 /// A model with only a root and a writer.
 template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>

@@ -1,4 +1,4 @@
-//===- Tilers.h - Models of TileableOpInterface ----------------*- C++ -*-===//
+//===- Tilers.h - Models of TileableOpInterface -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -105,7 +105,7 @@ struct KernelBuilder : DefinitionViews {
 
   kernel::PlanAttr plan;
   TileBuilder t;
-  kernel::Size fewRows; ///< number of rows that this form for few rows serves; 0: any number
+  kernel::Size fewRows; ///< row count of a form for few rows; 0: the kernel serves any number
 
   /// Returns the view of the table that an op of the definition reads.
   mlir::Value tableOf(transformer::TransformerOpInterface op);

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.h - Program ops to runtime structures ----*- C++ -*-===//
+//===- ProgramBuilder.h - Program ops to runtime structures -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- TileableOpInterface.h - Grouping and tiling of ops -------*- C++ -*-===//
+//===- TileableOpInterface.h - Grouping and tiling --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

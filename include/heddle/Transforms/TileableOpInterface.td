@@ -1,4 +1,4 @@
-//===- TileableOpInterface.td - Grouping and tiling of ops -*- tablegen -*-===//
+//===- TileableOpInterface.td - Grouping and tiling --------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

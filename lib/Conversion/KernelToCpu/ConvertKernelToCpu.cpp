@@ -30,7 +30,7 @@ using namespace heddle::kernel;
 /// Limit of a kernel's stack; threads have a few megabytes.
 static constexpr int64_t maxStackBytes = 512 << 10;
 
-//===- The function around the body --------------------------------------===//
+//===- Function around the body -------------------------------------------===//
 
 Value CpuEmitter::sizeOf(const Size &size) {
   if (size.isStatic())

@@ -1,4 +1,4 @@
-//===- CpuContract.cpp - Contractions on the CPU -*- C++ -*-===//
+//===- CpuContract.cpp - Contractions on the CPU --------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

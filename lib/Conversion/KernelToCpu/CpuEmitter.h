@@ -1,4 +1,4 @@
-//===- CpuEmitter.h - Tiled bodies on native vectors -----------*- C++ -*-===//
+//===- CpuEmitter.h - Tiled bodies on native vectors ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- CpuLoopNests.cpp - Column loops over wide tiles -*- C++ -*-===//
+//===- CpuLoopNests.cpp - Column loops over wide tiles --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

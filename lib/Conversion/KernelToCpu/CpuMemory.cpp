@@ -1,4 +1,4 @@
-//===- CpuMemory.cpp - Addresses and scratch -*- C++ -*-===//
+//===- CpuMemory.cpp - Addresses and scratch ------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- CpuPlan.cpp - The register tile of a body -*- C++ -*-===//
+//===- CpuPlan.cpp - Choice of the register tile of a body ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

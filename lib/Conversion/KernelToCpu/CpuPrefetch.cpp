@@ -1,4 +1,4 @@
-//===- CpuPrefetch.cpp - Software prefetch on the CPU -----------*- C++ -*-===//
+//===- CpuPrefetch.cpp - Software prefetch on the CPU ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -125,7 +125,7 @@ void CpuPrefetch::fetchPanels(Value word) {
       e.fetch(panels, e.moved({line, 0}, Value(), panel * stored * 16), e.builder.getF32Type());
 }
 
-//===- A row's own panels ------------------------------------------------===//
+//===- Own panels of a single row -----------------------------------------===//
 
 void CpuPrefetch::findOwnPanels(const Fragment &shape) {
   Value start = findPanels();

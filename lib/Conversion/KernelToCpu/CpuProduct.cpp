@@ -395,7 +395,7 @@ void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin,
   part(begin, e.minimum(e.add(begin, e.constant(tile)), to));
 }
 
-//===- Rows that are codes -----------------------------------------------===//
+//===- Scales of codes ----------------------------------------------------===//
 
 Value CpuProduct::scalesOfPanel(Value column, int64_t lane) {
   if (!op.getKeptScales())

@@ -1,4 +1,4 @@
-//===- CpuStore.cpp - Stores of a fragment -*- C++ -*-===//
+//===- CpuStore.cpp - Stores of a fragment --------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -112,7 +112,7 @@ void TileStore::guardRows(function_ref<void(std::optional<int64_t>)> store) {
   auto branch = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
   store(std::nullopt);
-  // A partial fragment never contains its last row.
+  // A partial fragment never stores its last row.
   for (int64_t r = 0; r + 1 < std::max<int64_t>(tile.rows, 2); ++r) {
     builder.setInsertionPoint(branch.elseBlock()->getTerminator());
     e.enterIf(e.compare(arith::CmpIPredicate::sgt, left, e.constant(r)));

@@ -1,4 +1,4 @@
-//===- CpuTiles.cpp - Row loops and loops over tiles -*- C++ -*-===//
+//===- CpuTiles.cpp - Row loops and loops over tiles ----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -103,7 +103,7 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
 
 /// Groups ops on tiles into segments, each of which gets its own row loops. Code that sums a
 /// contraction for all rows at once precedes the segment of the contraction. With mapping
-/// `cpu_strips`, loops and branches that contain products separate segments.
+/// `cpu_strips`, loops on tiles and branches with products are emitted between segments.
 LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carried) {
   bool rowsInside = plan.getMapping() == Mapping::CpuStrips;
   SmallVector<Operation *> segment;

@@ -1,4 +1,4 @@
-//===- TileLoops.cpp - Loops over a tile's rows and columns -----*- C++ -*-===//
+//===- TileLoops.cpp - Loops over a tile's rows and columns ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Bf16Dot2.cpp - Products of bf16, two at once ----------------------===//
+//===- Bf16Dot2.cpp - Products of bf16 pairs ------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -165,7 +165,7 @@ struct KeptAsBf16 : Bf16Dot2 {
                        rowAt(e.moved(place, Value(), step), e.add(row, e.constant(1))));
   }
 
-  /// Pairs of adjacent features from one register, in order.
+  /// Loads `together` features of a register of columns as bf16 pairs, in order.
   Registers pairsAt(Address place, Value scale) {
     Registers parts;
     for (int64_t feature = 0; feature < together(); feature += word())

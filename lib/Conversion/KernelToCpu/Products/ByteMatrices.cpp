@@ -1,4 +1,4 @@
-//===- ByteMatrices.cpp - Products of matrices of bytes -------------------===//
+//===- ByteMatrices.cpp - Products of byte matrices -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ByteMatrices.h - Products of matrices of bytes -----------*- C++ -*-===//
+//===- ByteMatrices.h - Products of byte matrices ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- F16Accumulate.cpp - Products of f16, summed in f16 ----------------===//
+//===- F16Accumulate.cpp - Products of f16, summed in f16 -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -67,9 +67,9 @@ struct F16Accumulate : CpuProduct {
     return sums;
   }
 
-  /// Returns `sum` behind a barrier that delays the loads of the next products. No f16 multiply-add
-  /// of x86 broadcasts a word from memory, so words need registers. Without the barrier LLVM would
-  /// load the words of all rows and steps first, and spill them.
+  /// Passes `sum` through an empty asm statement, which delays the loads of the next products. No
+  /// f16 multiply-add of x86 broadcasts a word from memory, so words need registers. Otherwise LLVM
+  /// would load the words of all rows and steps first, and spill them.
   Value beforeNextLoads(Value sum) {
     if (!e.isX86())
       return sum;

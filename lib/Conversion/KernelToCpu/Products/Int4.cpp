@@ -1,4 +1,4 @@
-//===- Int4.cpp - Products with weights of i4 ----------------------------===//
+//===- Int4.cpp - Products with weights of i4 -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

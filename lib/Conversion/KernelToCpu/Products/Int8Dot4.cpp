@@ -1,4 +1,4 @@
-//===- Int8Dot4.cpp - Products of bytes, four at once --------------------===//
+//===- Int8Dot4.cpp - Products of bytes in groups of four -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

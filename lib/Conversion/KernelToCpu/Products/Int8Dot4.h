@@ -1,4 +1,4 @@
-//===- Int8Dot4.h - Products of bytes, four at once -------------*- C++ -*-===//
+//===- Int8Dot4.h - Products of bytes in groups of four ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Widened.cpp - Products with narrow elements, multiplied as f32 -----===//
+//===- Widened.cpp - Products that widen narrow elements to f32 -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
