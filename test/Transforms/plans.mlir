@@ -1,4 +1,4 @@
-//===- plans.mlir - How targets run tiled bodies -*- mlir -*-===//
+//===- plans.mlir - Plans of tiled bodies per target -----------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

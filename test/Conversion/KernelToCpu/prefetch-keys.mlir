@@ -1,4 +1,4 @@
-//===- prefetch-keys.mlir - Few rows over narrow keys -*- mlir -*-===//
+//===- prefetch-keys.mlir - Few rows over narrow keys ----------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

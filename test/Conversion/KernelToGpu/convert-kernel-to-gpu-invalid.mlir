@@ -1,4 +1,4 @@
-//===- convert-kernel-to-gpu-invalid.mlir - What no device of L0 takes -*- mlir -*-===//
+//===- convert-kernel-to-gpu-invalid.mlir - Limits of level 0 --*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

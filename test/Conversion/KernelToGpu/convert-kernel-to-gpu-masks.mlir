@@ -1,4 +1,4 @@
-//===- convert-kernel-to-gpu-masks.mlir - Masks and tables -*- mlir -*-===//
+//===- convert-kernel-to-gpu-masks.mlir - Masks and tables -----*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- convert-kernel-to-gpu.mlir - What one invocation does -*- mlir -*-===//
+//===- convert-kernel-to-gpu.mlir - Lowering to SPIR-V ---------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- finish-spirv.mlir - One conversion to SPIR-V -*- mlir -*-===//
+//===- finish-spirv.mlir - One conversion to SPIR-V ------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

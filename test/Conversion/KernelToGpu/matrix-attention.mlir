@@ -1,4 +1,4 @@
-//===- matrix-attention.mlir - Attention through matrix units -*- mlir -*-===//
+//===- matrix-attention.mlir - Attention through matrix units --*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- runs.mlir - Elementwise ops behind a product -*- mlir -*-===//
+//===- runs.mlir - Elementwise ops after a product -------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

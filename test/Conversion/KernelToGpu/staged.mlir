@@ -1,4 +1,4 @@
-//===- staged.mlir - Blocks of k in workgroup memory -*- mlir -*-===//
+//===- staged.mlir - Blocks of k in workgroup memory -----------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

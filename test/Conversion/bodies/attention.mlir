@@ -1,4 +1,4 @@
-//===- attention.mlir - Attention over chunks of keys -*- mlir -*-===//
+//===- attention.mlir - Attention over chunks of keys ----------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

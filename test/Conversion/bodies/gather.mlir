@@ -1,4 +1,4 @@
-//===- gather.mlir - An embedding -*- mlir -*-===//
+//===- gather.mlir - An embedding ------------------------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- linear.mlir - A linear layer and what follows it -*- mlir -*-===//
+//===- linear.mlir - A linear layer with its epilogue ----------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

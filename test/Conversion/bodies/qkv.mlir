@@ -1,4 +1,4 @@
-//===- qkv.mlir - Three projections in one launch -*- mlir -*-===//
+//===- qkv.mlir - Three projections in one launch --------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

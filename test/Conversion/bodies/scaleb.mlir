@@ -1,4 +1,4 @@
-//===- scaleb.mlir - Powers of two --------------------------------*- mlir -*-===//
+//===- scaleb.mlir - Powers of two -----------------------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

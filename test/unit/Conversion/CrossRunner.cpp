@@ -1,4 +1,4 @@
-//===- CrossRunner.cpp - Runs a kernel of another architecture -*- C++ -*-===//
+//===- CrossRunner.cpp - Runs a kernel of another architecture ------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

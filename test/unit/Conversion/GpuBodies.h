@@ -1,4 +1,4 @@
-//===- GpuBodies.h - Bodies compiled for tests on a device -----*- C++ -*-===//
+//===- GpuBodies.h - Bodies compiled for tests on a device ------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Int4Tensors.h - Products of int4 groups ----------------*- C++ -*-===//
+//===- Int4Tensors.h - Products of int4 groups ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- KernelRunner.h - Compiles a body and runs it ------------*- C++ -*-===//
+//===- KernelRunner.h - Compiles a body and runs it -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- KernelToCpuBf16Dot2Test.cpp - Products of bf16 against plain loops ----===//
+//===- KernelToCpuBf16Dot2Test.cpp - Products of bf16 against plain loops -===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- KernelToCpuF16AccumulateTest.cpp - Products of two f16 ------------------===//
+//===- KernelToCpuF16AccumulateTest.cpp - Products of two f16 -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

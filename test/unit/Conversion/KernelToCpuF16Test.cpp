@@ -1,4 +1,4 @@
-//===- KernelToCpuF16Test.cpp - Products with f16 compared with f32 ------===//
+//===- KernelToCpuF16Test.cpp - Products with f16 compared with f32 -------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

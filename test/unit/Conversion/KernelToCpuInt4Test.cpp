@@ -1,4 +1,4 @@
-//===- KernelToCpuInt4Test.cpp - Products with i4 against plain loops --===//
+//===- KernelToCpuInt4Test.cpp - Products with i4 against plain loops -----===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- KernelToCpuInt8Dot4Test.cpp - Products of bytes against plain loops ---===//
+//===- KernelToCpuInt8Dot4Test.cpp - Products of bytes --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

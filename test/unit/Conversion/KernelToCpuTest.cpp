@@ -143,7 +143,7 @@ TEST_P(KernelToCpu, ThreePartsIntoACache) {
   }
 }
 
-//===- Heads that memory pads ----------------------------------------------===//
+//===- Padded heads -------------------------------------------------------===//
 
 struct HeadSizes {
   int64_t heads, size;

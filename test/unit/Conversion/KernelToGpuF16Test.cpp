@@ -1,4 +1,4 @@
-//===- KernelToGpuF16Test.cpp - f16 on a Vulkan device -------------------===//
+//===- KernelToGpuF16Test.cpp - f16 on a Vulkan device --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

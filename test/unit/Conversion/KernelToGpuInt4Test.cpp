@@ -1,4 +1,4 @@
-//===- KernelToGpuInt4Test.cpp - i4 on a Vulkan device -----------------===//
+//===- KernelToGpuInt4Test.cpp - i4 on a Vulkan device --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

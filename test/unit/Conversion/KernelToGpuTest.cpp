@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, KeysTest,
                          ::testing::Values(Keys{2, 19, 33, 2, 32, 0}, Keys{1, 7, 16, 3, 48, 5},
                                            Keys{2, 70, 20, 1, 16, 3}, Keys{3, 1, 64, 2, 16, 21}));
 
-//===- Heads that memory pads -----------------------------------------------===//
+//===- Padded heads -------------------------------------------------------===//
 
 struct HeadSizes {
   int64_t heads, size;

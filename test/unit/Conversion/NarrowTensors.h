@@ -1,4 +1,4 @@
-//===- NarrowTensors.h - Memory of 16-bit floats for kernels ---*- C++ -*-===//
+//===- NarrowTensors.h - Memory of 16-bit floats for kernels ----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- bf16-dot2.mlir - Products of bf16 by one instruction -*- mlir -*-===//
+//===- bf16-dot2.mlir - Products of bf16 by one instruction ----*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

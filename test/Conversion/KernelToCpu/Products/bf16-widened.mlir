@@ -1,4 +1,4 @@
-//===- bf16-widened.mlir - Products of bf16 as f32 -*- mlir -*-===//
+//===- bf16-widened.mlir - Products of bf16 as f32 -------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- int4-matrices.mlir - Sums of groups by matrices of bytes -*- mlir -*-===//
+//===- int4-matrices.mlir - Group sums by byte matrices --------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

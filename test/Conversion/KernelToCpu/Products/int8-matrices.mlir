@@ -1,4 +1,4 @@
-//===- int8-matrices.mlir - Products of matrices of bytes -*- mlir -*-===//
+//===- int8-matrices.mlir - Products of matrices of bytes ------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

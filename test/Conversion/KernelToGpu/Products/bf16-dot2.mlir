@@ -1,4 +1,4 @@
-//===- bf16-dot2.mlir - Products of bf16 in pairs -*- mlir -*-===//
+//===- bf16-dot2.mlir - Products of bf16 in pairs --------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- f16-widened.mlir - Weights of f16 -*- mlir -*-===//
+//===- f16-widened.mlir - Weights of f16 -----------------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- int4.mlir - Weights of i4 -*- mlir -*-===//
+//===- int4.mlir - Weights of i4 -------------------------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- int8-dot4.mlir - Products of bytes -*- mlir -*-===//
+//===- int8-dot4.mlir - Products of bytes ----------------------*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
