@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores of a tile of queries and keys. A mask bounds the range of keys that a tile of rows needs,
-// classifies the column tiles of a chunk (bits of visited and full tiles), and decides on single
-// elements by its predicate. The predicate is evaluated only for visited tiles that are not full.
+// Scores of a tile of queries and keys. A mask bounds the range of keys that a tile of rows needs.
+// It classifies the column tiles of a chunk (bits of visited and full tiles). Its predicate decides
+// on single elements, and is evaluated only for visited tiles that are not full.
 //
 // Order of the rules (docs/semantics.md): scale, soft-cap, bias, mask.
 

@@ -48,7 +48,7 @@ struct PlannedTensor {
   std::optional<SizeExpr> slots = std::nullopt;
   bool table = false; ///< argument without an operand
 
-  /// The same memory as its readers see it, in full.
+  /// Returns this storage without an offset for stores, as readers of all rows see it.
   PlannedTensor whole() const {
     PlannedTensor all = *this;
     all.at.reset();

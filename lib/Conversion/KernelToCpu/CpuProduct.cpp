@@ -203,8 +203,8 @@ void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
   };
 }
 
-/// A single row may have many features, and several products would hold it in scratch at once; such
-/// a row is not prepared here.
+/// A single row may have many features, and several products would hold it in scratch at once, so it
+/// is not prepared here.
 void CpuProduct::enterRows(Value from, Value to) {
   if (!e.loops.isOneRow())
     prepareRows(from, to);

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls one kernel at all points of a grid. A cross compiler builds this program, and an emulator
-// runs it. A file holds the call and receives the results: words of eight bytes (whether denormals
-// are flushed, three extents, the number of arguments, the start of each argument, scalars),
-// followed by the arguments.
+// runs it. A file holds the call and receives the results. It begins with words of eight bytes:
+// whether denormals are flushed, three extents, the number of arguments, the start of each
+// argument, and scalars. The arguments follow.
 
 #include "../../../lib/Runtime/Cpu/DenormalGuard.h"
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands of products with i4: random codes of rows and of matrices with their scales, in the
-// layout of Support/Formats.h; a kernel that multiplies them; and a product in plain loops, as
+// layout of Support/Formats.h. Also a kernel that multiplies them, and a product in plain loops, as
 // `transformer.quantize` defines it.
 #pragma once
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tests of products that accumulate in f16. The sums in f16 and the points at which they are added
-// in f32 are fixed: plain loops that round like f16 give the same bits, for any blocks of features
+// in f32 are fixed. Plain loops that round like f16 give the same bits, for any blocks of features
 // and any other rows. Without f16 multiply-adds, a kernel gives the bits of the same kernel on f32.
 
 #include "NarrowTensors.h"
