@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pass `convert-kernel-to-gpu`: GpuEmitter replaces every kernel.func by a
-// module with the code of one invocation.
+// This file implements the pass `convert-kernel-to-gpu`, which replaces each kernel.func
+// with a module that holds the code of one invocation (GpuEmitter.h).
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 
 #include "GpuEmitter.h"
@@ -37,7 +37,7 @@ struct ConvertKernelToGpu : heddle::impl::ConvertKernelToGpuBase<ConvertKernelTo
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::FuncOp>())) {
       FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func, *target);
       if (failed(placement) || failed(heddle::GpuEmitter(builder, func, *target, *placement).run()))
-        return signalPassFailure(); // the error is reported at the op
+        return signalPassFailure(); // the error was reported at the op
       func.erase();
     }
   }

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pass `finish-spirv`: one full conversion with all pattern sets of upstream,
-// because partial ones leave casts between them, then the decoration that
-// forbids a driver to fuse operations that the language rounds twice.
+// This file implements the pass `finish-spirv`, which converts the bodies of kernels to
+// SPIR-V. One full conversion runs all upstream pattern sets, because partial conversions
+// leave casts between them. Float ops are then decorated, so that no driver fuses two
+// operations that the language rounds separately.
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 #include "heddle/Target/GpuTarget.h"
 
@@ -45,8 +46,9 @@ struct ConvertExp2 : OpConversionPattern<math::Exp2Op> {
   }
 };
 
-/// arith.maxnumf %a, %b  ->  spirv.GL.FMax %a, %b, without upstream's two tests for NaN: bodies
-/// test for NaN before they compare, and no result with a NaN operand is promised.
+/// arith.maxnumf %a, %b  ->  spirv.GL.FMax %a, %b
+/// Upstream's pattern adds two checks for NaN. They are not needed: bodies check for NaN before
+/// they compare, and the result is unspecified if an operand is NaN.
 template <typename From, typename To>
 struct ConvertExtremum : OpConversionPattern<From> {
   using OpConversionPattern<From>::OpConversionPattern;
@@ -68,9 +70,9 @@ struct ConvertExtremum : OpConversionPattern<From> {
 ///                      Branch ^header(%i + %step, %y)
 ///   ^merge:            merge %x
 /// }
-/// Upstream's pattern keeps results in variables that each iteration writes. Drivers then carry
-/// every value twice, which makes products a tenth slower, and a loop without an iteration leaves
-/// the results undefined.
+/// Upstream's pattern stores the results to variables in each iteration. Drivers then carry every
+/// value twice, which makes products 10 % slower. The results of a loop with zero iterations are
+/// undefined.
 struct ConvertFor : OpConversionPattern<scf::ForOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -92,7 +94,7 @@ struct ConvertFor : OpConversionPattern<scf::ForOp> {
   }
 
 private:
-  /// Builds entry and header; moveBody adds the header's branch.
+  /// Builds the entry and header blocks. The terminator of the header is added by moveBody.
   static Block *buildHeader(scf::ForOp op, OpAdaptor adaptor, spirv::LoopOp loop,
                             ConversionPatternRewriter &rewriter) {
     SmallVector<Value> start = {adaptor.getLowerBound()};
@@ -108,7 +110,7 @@ private:
     return header;
   }
 
-  /// Moves the loop's body between header and merge block, and branches back to the header.
+  /// Moves the body between the header and merge blocks, and branches from it to the header.
   static void moveBody(scf::ForOp op, OpAdaptor adaptor, spirv::LoopOp loop, Block *header,
                        ConversionPatternRewriter &rewriter) {
     Location loc = op.getLoc();
@@ -133,7 +135,7 @@ private:
   }
 };
 
-/// SPIR-V 1.3 with the target's capabilities and extensions.
+/// Returns the target environment: SPIR-V 1.3 with the target's capabilities and extensions.
 spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRContext *context) {
   SmallVector<spirv::Capability> capabilities;
   for (const std::string &name : target.capabilities)
@@ -141,7 +143,7 @@ spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRCont
   SmallVector<spirv::Extension> extensions;
   for (const std::string &name : target.extensions)
     extensions.push_back(*spirv::symbolizeExtension(name));
-  // MLIR wants version 1.6 for matrices; the extension itself does not.
+  // MLIR requires version 1.6 for cooperative matrices; the extension itself does not.
   auto version = target.matrices.empty() ? spirv::Version::V_1_3 : spirv::Version::V_1_6;
   auto triple = spirv::VerCapExtAttr::get(version, capabilities, extensions, context);
   return spirv::TargetEnvAttr::get(
@@ -152,8 +154,9 @@ spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRCont
 /// %r = spirv.mlir.loop …              %r = spirv.mlir.loop …
 ///                                     Store %variable, %r ;  %c = Load %variable
 /// Branch ^header of a loop around(%r) ->  Branch ^header(%c)
-/// Copies carried results through variables. The serialiser of LLVM 22 writes a header's phi before
-/// it has numbered the results of inner loops, and does not patch them as it does other values.
+/// Copies results of an inner loop through variables if the outer loop carries them. The serialiser
+/// of LLVM 22 writes a header's phi before it has numbered the results of inner loops. It patches
+/// forward references to other values, but not to these.
 void copyCarriedResults(ModuleOp kernel) {
   kernel.walk([](spirv::LoopOp loop) {
     OpBuilder builder(loop);
@@ -184,8 +187,8 @@ bool hasCooperativeMatrices(ModuleOp kernel) {
       .wasInterrupted();
 }
 
-/// In the memory model of Vulkan, which matrices need, memory is private unless accesses say
-/// otherwise, and barriers say that what was written becomes seen.
+/// Marks accesses to workgroup memory as non-private, and lets barriers make writes available and
+/// visible. The Vulkan memory model, which cooperative matrices require, does neither by default.
 void shareInVulkansModel(ModuleOp kernel) {
   auto shared =
       spirv::MemoryAccessAttr::get(kernel.getContext(), spirv::MemoryAccess::NonPrivatePointer);
@@ -222,7 +225,7 @@ struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
     SmallVector<ModuleOp> kernels(getOperation().getOps<ModuleOp>());
     for (ModuleOp kernel : kernels) {
       if (failed(convert(kernel, environment)))
-        return signalPassFailure(); // the conversion reports the op
+        return signalPassFailure(); // the conversion has reported the op
       copyCarriedResults(kernel);
       decorate(kernel);
       enclose(kernel, environment.getTripleAttr());
@@ -230,7 +233,7 @@ struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
   }
 
 private:
-  /// One full conversion. A benefit of 2 prefers the patterns above to upstream's.
+  /// Runs the full conversion. A benefit of 2 prefers the patterns above to upstream's.
   LogicalResult convert(ModuleOp kernel, spirv::TargetEnvAttr environment) {
     MLIRContext *context = &getContext();
     SPIRVTypeConverter types(environment);
@@ -251,7 +254,7 @@ private:
     return applyFullConversion(kernel, *target, std::move(patterns));
   }
 
-  /// Forbids drivers to contract float ops: a product and a sum are rounded separately.
+  /// Forbids drivers to contract float ops, because a product and a sum are rounded separately.
   static void decorate(ModuleOp kernel) {
     kernel.walk([](Operation *op) {
       if (mayBeContracted(op))
@@ -259,7 +262,7 @@ private:
     });
   }
 
-  /// module @k {…}  ->  spirv.module @k {…}, whose body may hold only SPIR-V.
+  /// module @k {…}  ->  spirv.module @k {…}, whose body may contain only SPIR-V ops.
   static void enclose(ModuleOp kernel, spirv::VerCapExtAttr triple) {
     OpBuilder builder(kernel);
     triple = spirv::VerCapExtAttr::get(

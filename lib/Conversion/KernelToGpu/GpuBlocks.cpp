@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace heddle;
 using Registers = BlockSteps::Registers;
 
-/// The loop: each iteration takes as many blocks as are under way, so that none changes its registers.
+/// Sums blocks in a loop. An iteration multiplies all blocks in flight, so that no block moves to
+/// other registers.
 static void sumInLoop(GpuEmitter &e, int64_t whole, int64_t block, const BlockSteps &does,
                       Registers &sums) {
   const int64_t ahead = e.placement.ahead;
@@ -41,7 +42,7 @@ static void sumInLoop(GpuEmitter &e, int64_t whole, int64_t block, const BlockSt
   sums.assign(carried.begin(), carried.begin() + sums.size());
 }
 
-/// The blocks behind the loop. All are loaded before the first is multiplied.
+/// Sums the blocks after the loop. All of them are loaded before the first is multiplied.
 static void sumRest(GpuEmitter &e, int64_t from, int64_t all, int64_t block, const BlockSteps &does,
                     Registers &sums) {
   SmallVector<std::pair<KBlock, Registers>> rest;

@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order in which a workgroup loads, writes and multiplies blocks of k. What an
-// invocation copies of a block waits in its registers until all have multiplied the
-// block before. Short blocks need little workgroup memory, so that more workgroups run
-// beside each other; but while a short block is multiplied, less time passes than a load
-// takes. Then two blocks are under way (`ahead` of the plan).
+// This file orders the loads, writes and products of a workgroup that sums over blocks
+// of k. Each invocation loads its part of a block to registers, and writes it to workgroup
+// memory after all invocations have multiplied the previous block. Short blocks need little
+// workgroup memory and thus raise occupancy, but multiplying one takes less time than a
+// load. Two blocks are then in flight (`ahead` of the plan).
 #pragma once
 
 #include "GpuEmitter.h"
@@ -17,29 +17,31 @@ namespace heddle {
 
 /// A block of k.
 struct KBlock {
-  mlir::Value first;   ///< step
-  int64_t steps;       ///< fewer than the others' only in the last
-  bool isLast = false; ///< it may end behind the features
+  mlir::Value first;   ///< first step
+  int64_t steps;       ///< number of steps; only the last block may have fewer
+  bool isLast = false; ///< the last block may extend beyond the features
 };
 
-/// What is done with a block.
+/// Operations on a block.
 struct BlockSteps {
   using Registers = llvm::SmallVector<mlir::Value>;
-  /// Appends what this invocation copies of it: as many values for each but the last.
+  /// Appends this invocation's part of the block: equal numbers of values for all blocks but the
+  /// last.
   std::function<void(const KBlock &block, Registers &loaded)> fetch;
-  /// Writes that to workgroup memory.
+  /// Writes the fetched values to workgroup memory; may also update sums.
   std::function<void(const KBlock &block, llvm::ArrayRef<mlir::Value> loaded, Registers &sums)>
       store;
   std::function<void(const KBlock &block, Registers &sums)> multiply;
-  /// Whether the next block is loaded behind the products of one, not beside them: then no registers
-  /// hold it beside the operands, and the workgroup's neighbours on the processor hide how long it takes.
+  /// Whether the next block is loaded after the products of a block instead of before them. The
+  /// block then takes no registers while operands are live. Other workgroups hide the latency of
+  /// its loads.
   bool fetchesLate = false;
-  /// Whether drivers are kept from unrolling the loop.
+  /// Whether drivers must not unroll the loop.
   bool staysRolled = false;
 };
 
-/// Sums `all` steps by blocks of `block`: in a loop those that are among the first `whole` steps, the
-/// others behind it.
+/// Sums `all` steps in blocks of `block` steps. A loop sums the blocks within the first `whole`
+/// steps; the remaining blocks follow the loop.
 void sumBlocks(GpuEmitter &e, int64_t all, int64_t whole, int64_t block, const BlockSteps &does,
                BlockSteps::Registers &sums);
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuElements.h.
+// This file implements GpuElements: it chooses the ops that need element loops and emits them.
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -17,7 +17,7 @@ using heddle::kernel::MaskYieldOp;
 
 namespace heddle {
 
-/// Elements of a register outside of element loops; inside them a register is a scalar.
+/// Elements of a register outside of element loops. Inside them a register is a scalar.
 static constexpr int64_t kLanes = 4;
 static constexpr int64_t kWordBits = 32;
 
@@ -89,7 +89,7 @@ bool GpuElements::serves(Operation &op) const {
 
 //===- Loops -------------------------------------------------------------===//
 
-/// Emits a loop of `count` steps; `carried` are its values before and after it.
+/// Emits a loop of `count` iterations. Its carried values are replaced by its results.
 LogicalResult GpuElements::repeat(int64_t count, SmallVectorImpl<Value> &carried,
                                   function_ref<LogicalResult(Value)> step) {
   llvm::SaveAndRestore registers(e.fragments);
@@ -99,8 +99,8 @@ LogicalResult GpuElements::repeat(int64_t count, SmallVectorImpl<Value> &carried
   return emitted;
 }
 
-/// While `body` is emitted, the fragment is one scalar: the element at `row` (null: of a tile of
-/// one row) and at the context's column.
+/// Emits `body` for the element at `row` and at the context's column, so that a fragment is one
+/// scalar. A null row stands for the only row of a tile.
 LogicalResult GpuElements::atElement(Value row, function_ref<LogicalResult()> body) {
   GpuContext inside{1, e.add(e.at.firstRow, row), e.at.runColumn, /*byElement=*/true,
                     e.at.elementColumn};
@@ -117,13 +117,13 @@ static Value quadOf(OpBuilder &builder, Location loc, ArrayRef<int32_t> lanes) {
 
 //===- Predicates --------------------------------------------------------===//
 
-/// Truths of one row as bits, column 0 in bit 0.
+/// Returns the truth values of one row as bits, with column 0 in bit 0.
 FailureOr<Value> GpuElements::truthsOfRow(MaskOp op, int64_t columns, Value row) {
   Block &block = op.getPredicate().front();
   Value truth = cast<MaskYieldOp>(block.getTerminator()).getTruth();
   SmallVector<Value> bits = {e.constant(0)};
   LogicalResult emitted = atElement(row, [&]() -> LogicalResult {
-    for (Operation &inner : block.without_terminator()) // once a row
+    for (Operation &inner : block.without_terminator()) // columns: once a row
       if (RankedTensorType tile = tileOf(inner);
           tile && tile.getDimSize(1) == 1 && holds(inner.getResult(0)))
         if (failed(e.use(inner.getResult(0))))
@@ -180,7 +180,7 @@ LogicalResult GpuElements::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
 
 //===- Lookups outside of predicates --------------------------------------===//
 
-/// The registers of one row of an op's tile, or its single scalar.
+/// Emits one row of an op's tile: its vec4s, or one scalar.
 LogicalResult GpuElements::emitRowOf(Operation &op, Value row, SmallVectorImpl<Value> &registers) {
   Value tile = op.getResult(0);
   int64_t vectors = e.shapeOf(tile.getType()).vectors;

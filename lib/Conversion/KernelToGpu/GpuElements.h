@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops over elements. Each element of a lookup is a load of its own; an invocation has 64 of them
-// for each table, and drivers take minutes to compile them unrolled. These loops over the
-// invocation's rows and columns hold the code once:
+// This file emits loops over the elements of an invocation's fragment. Each element of a lookup
+// needs a load of its own. An invocation has 64 elements for each table, and drivers take minutes
+// to compile the unrolled loads. Loops over rows and columns contain the code once:
 //
 //   %word = scf.for %r = 0 to 4 iter_args(%w) {
 //     %row = scf.for %c = 0 to 8 iter_args(%b) {
@@ -15,7 +15,7 @@
 //   }
 //   element (3, 0) is allowed where %word & 1 << 24 is not 0
 //
-// Looked-up numbers of a bias are inserted into the registers.
+// The elements of a looked-up bias are inserted into the registers instead.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -24,23 +24,23 @@ namespace heddle {
 
 class GpuEmitter;
 
-/// Element loops of the kernel that is being emitted.
+/// Emits the element loops of a kernel.
 class GpuElements {
 public:
   explicit GpuElements(GpuEmitter &emitter) : e(emitter) {}
 
-  /// Whether single elements of the tile can be computed: a tree of loads and elementwise ops.
+  /// Whether a tile can be computed element by element, from a tree of loads and elementwise ops.
   bool holds(mlir::Value tile) const;
-  /// Whether an op outside of element loops gets its own.
+  /// Whether an op outside of element loops needs a loop of its own.
   bool takes(mlir::Operation &op) const;
-  /// Whether only element loops read the tile: it is computed inside them.
+  /// Whether only element loops read the tile of an op, which is then computed inside them.
   bool serves(mlir::Operation &op) const;
-  /// Whether element loops pay for a predicate: if it looks up matrices, or is a long formula.
+  /// Whether an element loop pays for a predicate: it looks up matrices or is a long formula.
   bool takesPredicate(kernel::MaskOp op) const;
 
-  /// Emits an op in an element loop; its tile is in registers afterwards.
+  /// Emits an op in an element loop. Registers hold its tile afterwards.
   mlir::LogicalResult emit(mlir::Operation &op);
-  /// Emits a mask's predicate in an element loop; `truth` gets an i1 vector a register.
+  /// Emits a mask's predicate in an element loop. Appends an i1 vector per register to `truth`.
   mlir::LogicalResult emitPredicate(kernel::MaskOp op, llvm::SmallVectorImpl<mlir::Value> &truth);
 
 private:
@@ -52,7 +52,7 @@ private:
                                 llvm::SmallVectorImpl<mlir::Value> &registers);
 
   GpuEmitter &e;
-  /// Memoised answers of `holds` and `serves`, whose trees share subtrees.
+  /// Memoised results of `holds` and `serves`, because trees share subtrees.
   mutable llvm::DenseMap<mlir::Value, bool> known;
   mutable llvm::DenseMap<mlir::Operation *, bool> serving;
 };

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuEmitter.h: columns of invocations, arguments and grid of a kernel,
-// its parts, and memory. Buffers are arrays of vec4; element addresses are
-// divided by four where all of them are multiples of four.
+// This file implements GpuEmitter: columns of invocations, arguments and grid of a
+// kernel, parts, conditions, and accesses to memory. Buffers are arrays of vec4. Element
+// addresses are divided by four where all of them are multiples of four.
 #include "GpuEmitter.h"
 #include "GpuEmitter.h"
 
@@ -37,7 +37,7 @@ bool GpuEmitter::isWide(RankedTensorType type) const {
   return !mapping->holdsTiles() && type.getDimSize(1) > 1;
 }
 
-/// Where registers hold no wide tiles, a loop over columns computes what it needs.
+/// Where registers hold no wide tiles, loops over columns recompute the tiles that they need.
 bool GpuEmitter::recomputes(Operation &op) const {
   if (op.getNumResults() != 1 || op.getNumRegions())
     return false;
@@ -89,7 +89,7 @@ LogicalResult GpuEmitter::emitParts() {
   return emitPartsFrom(parts, entry.gridPoint(func.getNumAxes()));
 }
 
-/// A chain of branches on the point of the last axis, uniform in the workgroup.
+/// Emits a chain of branches on the grid point of the last axis, which is uniform in the workgroup.
 LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value point) {
   kernel::PartOp part = parts.front();
   scalars[part.getIndex()] = mul(point, part.getTile());
@@ -110,7 +110,7 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
   return emitPartsFrom(parts.drop_front(), rest);
 }
 
-/// Scalars are words of the launch, so that the entry point supplies them.
+/// Scalars are words of the launch, which the entry point supplies.
 LogicalResult GpuEmitter::emitOp(Operation &op) {
   loc = op.getLoc();
   if (auto scalar = dyn_cast<kernel::ScalarOp>(op)) {
@@ -126,7 +126,7 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
 
 //===- Windows of tables ------------------------------------------------===//
 
-/// Rows outside the window are read as some row of it, and not stored.
+/// Rows outside the window are read as a row inside it and are not stored.
 std::pair<Value, Value> GpuEmitter::gatherableRows(const BoundView &table) {
   auto [first, last] = BodyEmitter::gatherableRows(table);
   if (!entry.gathersFrom(table.argument))
@@ -170,7 +170,7 @@ void GpuEmitter::noteRows(Value condition) {
   rowsKnownIn = builder.getInsertionBlock();
 }
 
-/// Loops of invocations whose rows do not exist have no iterations. They hold no barrier.
+/// Invocations whose rows do not exist skip the loop, which contains no barrier.
 Value GpuEmitter::unlessMissing(Value end) {
   Block *here = builder.getInsertionBlock();
   if (!rowsExist ||
@@ -196,7 +196,7 @@ LogicalResult GpuEmitter::emitLoad(kernel::LoadOp op) {
 
 //===- Memory ------------------------------------------------------------===//
 
-/// Emitted once, right behind the definition of the count.
+/// The shift is emitted once, directly after the definition of `elements`.
 Value GpuEmitter::inGroups(Value elements, int64_t shift) {
   Value &found = groups[{elements, shift}];
   if (!found) {
@@ -255,7 +255,7 @@ std::pair<Value, Value> GpuEmitter::unpackedWords(Value words, Type element) {
   return {select(kept, low, widenedHalves(even)), select(kept, high, widenedHalves(odd))};
 }
 
-/// By the instruction that flushes denormals of f16 on some devices.
+/// Unpacks words by an instruction that flushes denormals of f16 on some devices.
 std::pair<Value, Value> GpuEmitter::unpackedByDevice(Value words) {
   Type floats = withElement(words.getType(), builder.getF32Type()),
        pair = VectorType::get({2}, builder.getF32Type());

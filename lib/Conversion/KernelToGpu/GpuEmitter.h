@@ -2,15 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BodyEmitter for Vulkan. A workgroup of ty x tx invocations computes one tile. A mapping
-// (Mappings/GpuMapping.h) decides which rows and columns each invocation has and emits the ops that
-// depend on this; all other ops are the same for every mapping.
+// This file declares GpuEmitter, the BodyEmitter for Vulkan. A workgroup of ty x tx invocations
+// computes one tile. A mapping (Mappings/GpuMapping.h) assigns rows and columns to invocations and
+// emits the ops that depend on the assignment. All other ops are the same for every mapping.
 //
-// bf16 and f16 are stored two in a word. Registers hold them as f32; the low half
-// of a bf16 is zero. i8 codes are stored four in a word; registers hold each as an
-// i32.
+// A word of memory stores two bf16 or f16 numbers. Registers hold them as f32; the low half of a
+// bf16 is zero. A word stores four i8 codes; registers hold each as an i32.
 //
-// Tiles that a contraction reads, and row reductions, go through Workgroup memory.
+// Contractions share the tiles that they read through workgroup memory, and so do row reductions.
 #pragma once
 
 #include "GpuElements.h"
@@ -23,7 +22,8 @@
 
 namespace heddle {
 
-/// Bits of an f32 without its sign, and of infinity: numbers that are none have more, or as many.
+/// Masks of an f32's magnitude and exponent. The second is also the magnitude of infinity; the
+/// magnitude of a NaN is larger.
 inline constexpr int32_t kMagnitudeBits = 0x7fffffff, kExponentBits = 0x7f800000;
 
 /// Placement of a workgroup's invocations on a tile.
@@ -31,45 +31,45 @@ struct GpuPlacement {
   kernel::Mapping mapping = kernel::Mapping::Blocked;
   int64_t ty = 1, tx = 1; ///< invocations over rows and columns
   int64_t rows = 1;       ///< rows of an invocation
-  int64_t block =
-      0; ///< steps of k that products over features stage (GpuStaging.h); 0: they do not
-  int64_t ahead = 1; ///< such blocks that are under way while one is multiplied (GpuBlocks.h)
-  /// The shape in which matrix units multiply (GpuMatrices.h); null: products do not go through them.
+  /// Steps of k that products over features stage at a time (GpuStaging.h); 0: nothing is staged.
+  int64_t block = 0;
+  int64_t ahead = 1; ///< blocks in flight while one is multiplied (GpuBlocks.h)
+  /// Shape of the matrices that matrix units multiply (GpuMatrices.h); null: no matrix units.
   const MatrixShape *matrix = nullptr;
-  int64_t mostColumns = 0;   ///< of such products in the kernel
-  int64_t stagedColumns = 0; ///< of those that are staged together
-  int64_t subgroup = 0;      ///< invocations
-  /// Groups of ty x tx invocations, each of which takes chunks of keys of one row (SplitKeys.cpp).
+  int64_t mostColumns = 0;   ///< columns of the kernel's widest product on matrix units
+  int64_t stagedColumns = 0; ///< most columns that products stage together
+  int64_t subgroup = 0;      ///< invocations of a subgroup
+  /// Groups of ty x tx invocations. Each takes some chunks of keys of the one row (SplitKeys.cpp).
   int64_t groups = 1;
 
   int64_t invocations() const { return groups * ty * tx; }
 };
 
-/// The placement that the kernel's plan and tiles ask for.
+/// Returns the placement that follows from the kernel's plan and tiles.
 mlir::FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &target);
 
-/// Position of what is emitted: an invocation's fragment of a tile, or one element of it.
+/// Position of the emitted code in a tile: an invocation's fragment, or one element of it.
 struct GpuContext {
   int64_t rows = 1;
   mlir::Value firstRow;
-  mlir::Value runColumn; ///< first column in a column loop; null: outside
-  /// In loops over elements a fragment is one scalar, and tiles are emitted at their uses.
+  mlir::Value runColumn; ///< first column of an iteration of a column loop; null: outside
+  /// Whether code is in a loop over elements: a fragment is one scalar, and uses emit their tiles.
   bool byElement = false;
   mlir::Value elementColumn;
-  /// In slices of a run (GpuRuns.h): registers of a row, and the first of them; 0: all.
+  /// In slices of a run (GpuRuns.h): number of a row's registers (0: all), and the first of them.
   int64_t vectors = 0, firstVector = 0;
 };
 
-/// Emits one kernel for one invocation. Parts of the class are in the files named below.
+/// Emits the code of a kernel for one invocation.
 class GpuEmitter : public kernel::BodyEmitter {
 public:
   GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
              GpuPlacement placement);
   ~GpuEmitter() override;
-  /// Emits the whole module before `func`.
+  /// Emits the kernel's module before `func`.
   mlir::LogicalResult run();
-  /// Whether rows start at multiples of four words. Index tables and tables of dynamic width do
-  /// not.
+  /// Whether rows start at multiples of four words. Rows of index tables and of tables with a
+  /// dynamic width do not.
   static bool hasVec4(kernel::ViewType type);
 
   // Placement.
@@ -92,28 +92,28 @@ public:
                    kernel::Address place) override;
   void storeScalar(mlir::Value value, const kernel::BoundView &view,
                    kernel::Address place) override;
-  /// A number of elements in groups of four.
+  /// Returns `elements` / 4.
   mlir::Value quarter(mlir::Value elements) { return inGroups(elements, 2); }
-  /// Pointers to the vec4 of words at a place, and to one word.
+  /// Returns a pointer to the vec4, or to the word, at a place.
   mlir::Value vec4At(const kernel::BoundView &view, kernel::Address place);
   mlir::Value wordAt(const kernel::BoundView &view, kernel::Address place);
-  /// A place in groups of four words, each of so many elements.
+  /// Returns the index of the vec4 at a place, where a word holds `perWord` elements.
   mlir::Value quadOf(int64_t perWord, kernel::Address place);
   mlir::Value quadOf(const kernel::BoundView &view, kernel::Address place) {
     return quadOf(perWord(view), place);
   }
-  /// The even (low) and odd (high) elements of words, widened to f32.
+  /// Returns the even (low) and odd (high) elements of words, widened to f32.
   std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
   /// Widens the elements of two words to four floats.
   mlir::Value unpackFour(mlir::Value first, mlir::Value second, mlir::Type element);
-  /// One byte of each word, widened to f32.
+  /// Returns one byte of each word, widened to f32.
   mlir::Value byteAsFloat(mlir::Value words, int64_t byte, bool isSigned);
   /// Packs four floats, already rounded to `element`, into two words.
   std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value, mlir::Type element);
-  /// Packs the low bytes of four integers into a word, and gives them back with their signs.
+  /// Packs the low bytes of four integers into a word. The inverse, bytesOf, extends their signs.
   mlir::Value packBytes(mlir::Value value);
   mlir::Value bytesOf(mlir::Value word);
-  /// What codes in a register of integers stand for.
+  /// Returns the numbers that codes encode: codes * scale.
   mlir::Value decoded(mlir::Value codes, mlir::Value scale);
 
   // Interface for products, reductions, stores and loops over elements.
@@ -122,30 +122,31 @@ public:
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
   mlir::Value scaleByPower(mlir::Value x, mlir::Value n) override;
   mlir::VectorType vec4Type() { return mlir::VectorType::get({4}, builder.getF32Type()); }
-  /// Emits `body` under a condition; null is true.
+  /// Emits `body` under a condition, else `otherwise`. A null condition is true.
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> body,
               llvm::function_ref<void()> otherwise = {});
-  /// Replaces registers where a condition that is rarely true holds.
+  /// Replaces registers under a condition that is rarely true.
   void replaceIf(mlir::Value condition, llvm::MutableArrayRef<mlir::Value> registers,
                  llvm::function_ref<void(llvm::MutableArrayRef<mlir::Value>)> replace);
-  /// From here on in this block, `condition` tells whether this invocation's rows exist.
+  /// Records that from here on in this block `condition` tells whether this invocation's rows
+  /// exist.
   void noteRows(mlir::Value condition);
-  /// By row of the fragment, whether the window holds the table's row that it gathers; empty: the
-  /// kernel gathers from no window.
+  /// Returns for each row of the fragment whether the window contains the row that it gathers.
+  /// Returns an empty list if the kernel gathers from no window.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> rowsInWindow();
-  /// Of x where it is not below a constant, else the constant: that, where one invocation has all x
-  /// of a row, for which a branch pays. Unlike a maximum it keeps NaN.
+  /// Returns c if `op` is `x < c ? c : x` and a branch on `x < c` pays, because one invocation
+  /// holds the whole row. Unlike a maximum, the op keeps NaN.
   std::optional<float> floorOf(mlir::Operation &op) const;
-  /// The end of a loop over k; 0 if this invocation's rows do not exist.
+  /// Returns the end of a loop over k, or 0 if this invocation's rows do not exist.
   mlir::Value unlessMissing(mlir::Value end);
 
   const GpuTarget &target;
   const GpuPlacement placement;
   GpuKernel entry;
-  mlir::Value tx, ty; ///< this invocation over columns and rows
-  mlir::Value number; ///< in the workgroup
-  mlir::Value subgroup,
-      lane; ///< where products go through matrix units: its subgroup, and its place there
+  mlir::Value tx, ty; ///< position of this invocation over columns and rows
+  mlir::Value number; ///< number of this invocation in the workgroup
+  /// With matrix units: number of this invocation's subgroup, and of the invocation in it.
+  mlir::Value subgroup, lane;
   GpuContext at;
   GpuWorkgroup workgroup{*this};
   GpuElements elements{*this};
@@ -155,7 +156,7 @@ public:
   using BodyEmitter::fragments;
   /// Emits a loop op by op.
   mlir::LogicalResult emitLoop(mlir::scf::ForOp op) { return BodyEmitter::emitFor(op); }
-  /// Reduces what this invocation holds of a tile's rows, without the other invocations.
+  /// Reduces this invocation's elements of a tile's rows, without the other invocations.
   mlir::LogicalResult reduceFragment(kernel::ReduceOp op) { return BodyEmitter::emitReduce(op); }
   /// Emits ops in order, after the scalars that they read are bound.
   mlir::LogicalResult emitAll(llvm::ArrayRef<mlir::Operation *> ops) { return emitOps(ops); }
@@ -195,20 +196,21 @@ private:
 
   mlir::LogicalResult emitFloor(mlir::arith::SelectOp op, float floor);
   mlir::LogicalResult emitFused(mlir::arith::AddFOp op, mlir::arith::MulFOp product);
-  /// The first operand of a sum, if it is the product of a tile and powers of two; null: another op.
+  /// Returns the first operand of a sum if it multiplies a tile by powers of two, else null.
   mlir::arith::MulFOp exactProductOf(mlir::Operation &op) const;
-  /// Emits an op of scores that takes fewer instructions than its own; nothing: it is another op.
+  /// Emits an op on scores in fewer instructions than its direct lowering does. Returns nothing for
+  /// other ops.
   std::optional<mlir::LogicalResult> emitScores(mlir::Operation &op);
   void bindArguments();
   mlir::LogicalResult emitParts();
   mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);
-  /// A number of elements in groups of 2^shift.
+  /// Returns `elements` / 2^shift.
   mlir::Value inGroups(mlir::Value elements, int64_t shift);
   std::pair<mlir::Value, mlir::Value> unpackedByDevice(mlir::Value words);
   mlir::Value elementIndex(kernel::Address place);
 
   kernel::FuncOp func;
-  /// Results of inGroups, by count and shift.
+  /// Results of inGroups, by elements and shift.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> groups;
   /// Results of byteAsFloat, by words and 2 * byte + isSigned, in the block of the words.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> floatBytes;

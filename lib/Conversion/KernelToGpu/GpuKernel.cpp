@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuKernel.h. A launch passes i32 words: the scalars, the offset of each
-// argument in units of four elements, the rows of a window that is gathered from, the
-// grid's base (z, y, x). All are push constants; if they do not fit, only the last
-// three are, and the others are read from an argument block.
+// This file implements GpuKernel. A launch passes i32 words: the scalars, the offset of
+// each argument in vec4s, the rows of a window that the kernel gathers from, and the base
+// of the grid (z, y, x). All are push constants if they fit. Otherwise only the base is,
+// and the kernel reads the other words from an argument block.
 #include "GpuKernel.h"
 
 #include "heddle/Support/Program.h"
@@ -41,7 +41,7 @@ GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
   auto view = cast<kernel::ViewType>(func.getView(argument).getType());
   if (view.holdsIndices())
     return {kWords, view.getElementType(), false};
-  // Words of narrow elements are loaded as f32, but never used as such.
+  // Words of narrow elements are loaded as f32 but never used as floats.
   Type vec4 = VectorType::get({4}, builder.getF32Type());
   return {func.isWeight(argument) ? kWeights : kMemory, vec4, false};
 }
@@ -51,8 +51,8 @@ std::pair<int, bool> GpuKernel::variableOf(int64_t argument) {
   return {number, readsApart && number == kMemory && !func.isWritten(argument)};
 }
 
-/// Declares a variable for each binding that some view needs. Two of them may alias the same
-/// memory, as floats and as words.
+/// Declares a variable for each binding that a view needs. Two variables may alias the same memory,
+/// as floats and as words.
 void GpuKernel::declareBindings() {
   std::map<std::pair<int, bool>, Binding> used;
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
@@ -128,7 +128,7 @@ LogicalResult GpuKernel::begin(int64_t invocations, bool readsApart) {
   auto end = spirv::ReturnOp::create(builder, loc());
   declareBindings();
   builder.setInsertionPoint(end);
-  // All words and numbers come first, so that they dominate every use.
+  // All words are loaded first, so that they dominate every use.
   int64_t count = launchWords();
   bool hasBlock = takesArgumentBlock(count);
   if (hasBlock)

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Frame of a kernel on Vulkan: module, bindings, push constants, built-in
-// variables, workgroup memory, barriers and entry point. On the compiler's side
-// of the GPU, only this file knows the interface between runtime and kernel
+// This file builds the module around the body of a Vulkan kernel: bindings, push
+// constants, built-in variables, workgroup memory, barriers and entry point. No other
+// file of the GPU compiler knows the interface between runtime and kernel
 // (Support/Program.h).
 #pragma once
 
@@ -19,10 +19,10 @@
 
 namespace heddle {
 
-/// Words of a quad, by which memory is read and written.
+/// Words of a vec4, the unit in which memory is read and written.
 inline constexpr int64_t kQuad = 4;
 
-/// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
+/// Arrays in workgroup memory. Each has a single use, so that few barriers are needed.
 enum class SharedArray {
   Tile,
   Maxima,
@@ -42,70 +42,72 @@ public:
   GpuKernel(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target)
       : builder(builder), func(func), target(target), window(kernel::windowOf(func)) {}
 
-  /// Opens the module and the entry point, and leaves the builder in its body. `readsApart`: memory
-  /// that is only read has a variable of its own, which is not writable, so that drivers may load
-  /// what is the same for all invocations once a subgroup.
+  /// Opens the module and the entry point, and leaves the builder in the entry point's body. With
+  /// `readsApart`, arguments that are only read have a non-writable variable of their own. Drivers
+  /// may then load values that are equal for all invocations once per subgroup.
   mlir::LogicalResult begin(int64_t invocations, bool readsApart = false);
   /// Closes the module: interface, entry point, workgroup size. Fails if the workgroup memory does
   /// not fit.
   mlir::LogicalResult finish();
 
-  /// A scalar of the launch, i32.
+  /// Returns a scalar of the launch, an i32.
   mlir::Value scalar(llvm::StringRef name);
-  /// Start of a view's argument, in elements from the start of its binding.
+  /// Returns the start of a view's argument, in words from the start of its binding.
   mlir::Value argumentStart(int64_t argument);
-  /// Whether the argument is a table of which the kernel sees some rows: the first, and how many.
+  /// Whether the argument is a table of which the kernel sees only a window of rows.
   bool gathersFrom(int64_t argument) const {
     return window && window->axis < 0 && window->argument == argument;
   }
+  /// Returns the first row of the window and the number of its rows.
   std::pair<mlir::Value, mlir::Value> rowsInWindow();
-  /// The rows by which the kernel gathers from that table; null: it has none.
+  /// Returns the numbers of the rows that the kernel gathers from that table; null: no such table.
   mlir::Value gatheredRows() {
     return window && window->axis < 0 ? kernel::gatheredRows(func, *window) : mlir::Value();
   }
-  /// This workgroup's point on a grid axis: its id plus the base of the dispatch.
+  /// Returns this workgroup's point on a grid axis: its id plus the base of the dispatch.
   mlir::Value gridPoint(int64_t axis);
   /// Whether the device keeps denormals of f16: a specialization constant, false unless set.
   mlir::Value keepsHalves();
   /// Number of this invocation in its workgroup.
   mlir::Value invocation();
-  /// Number of this invocation's subgroup, and its number in there.
+  /// Number of this invocation's subgroup, and of the invocation in its subgroup.
   mlir::Value subgroup();
   mlir::Value lane();
 
-  /// Pointer to four consecutive words (f32), `index` counted in fours.
+  /// Pointer to vec4 `index` of an argument, as f32.
   mlir::Value vec4(int64_t argument, mlir::Value index);
-  /// Pointer to one word of them.
+  /// Pointer to one word of a vec4.
   mlir::Value lane(int64_t argument, mlir::Value index, mlir::Value lane);
   /// Pointer to one word, f32 or i32.
   mlir::Value element(int64_t argument, mlir::Value index);
 
-  /// Pointer to entry `index` of an array in Workgroup memory, declared on first use, or to a lane of
-  /// the entry.
+  /// Pointer to entry `index` of an array in workgroup memory, or to a lane of the entry. The first
+  /// use declares the array.
   mlir::Value shared(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
                      mlir::Value lane = {});
-  /// Workgroup barrier, which orders accesses to Workgroup memory only.
+  /// Barrier of the workgroup, which orders accesses to workgroup memory only.
   void barrier();
-  /// The same of a subgroup.
+  /// Barrier of the subgroup, which orders accesses to workgroup memory only.
   void meetSubgroup();
-  /// From here on the compiler of the driver reads Workgroup memory again: a fence without a wait.
+  /// Memory fence without a wait, after which the driver's compiler reads workgroup memory anew.
   void forgetShared();
 
 private:
-  /// A descriptor binding: its number, the type of an entry, whether some view is written.
+  /// A descriptor binding: its number, the type of an entry, and whether a view of it is written.
   struct Binding {
     int number;
     mlir::Type element;
     bool written;
   };
   mlir::Location loc() { return func.getLoc(); }
-  /// Words of scalars and arguments, and all but the grid's base.
+  /// Words of scalars and arguments.
   int64_t argumentWords() { return func.getScalars().size() + func.getNumViews(); }
+  /// Words of a launch without the grid's base.
   int64_t launchWords() {
     return argumentWords() + (window && window->axis < 0 ? vulkanWindowWords : 0);
   }
   Binding bindingOf(int64_t argument);
-  /// The variable of an argument: its binding, and whether it is one that is only read.
+  /// Returns the key of an argument's variable: its binding, and whether it is only read.
   std::pair<int, bool> variableOf(int64_t argument);
   /// Rejects kernels beyond the target's limits, and stores to weights.
   mlir::LogicalResult checkInterface(int64_t invocations);

@@ -7,11 +7,11 @@
 
 namespace heddle {
 
-/// Attribute of an scf.for that drivers are not to unroll: an unrolled loop over the columns of a row
-/// loads the whole row before it adds.
+/// Attribute of an scf.for that drivers must not unroll. An unrolled loop over the columns of a row
+/// would load the whole row before it adds.
 constexpr llvm::StringLiteral kRolled = "heddle.rolled";
-/// And of one that they are to unroll: over the elements that an invocation has of a matrix, which are
-/// registers only as long as their numbers are known.
+/// Attribute of an scf.for that drivers must unroll. A loop over the elements that an invocation
+/// has of a matrix keeps them in registers only if their numbers are constants.
 constexpr llvm::StringLiteral kUnrolled = "heddle.unrolled";
 
 } // namespace heddle
