@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuMatrices.h: places, blocks and products; the sums behind them are GpuMatrixSums.cpp's.
+// This file implements GpuMatrices up to its sums: the choice of products, the places of
+// operands, and the products of blocks. GpuMatrixSums.cpp distributes the sums.
 #include "GpuMatrices.h"
 
 #include "GpuBlocks.h"
@@ -20,16 +21,17 @@ using heddle::kernel::Fragment;
 
 namespace heddle {
 
-/// Words of a group of i4 where its codes are bytes.
+/// Words of a group of i4 after its codes are widened to bytes.
 static constexpr int64_t kGroupWords = formatOf(DType::I4).group / formatOf(DType::I8).perWord;
 
-//===- Which kernels ------------------------------------------------------===//
+//===- Choice of products -------------------------------------------------===//
 
 bool isMatrixProduct(ContractOp op) { return !op.getRows() && op.readsWeights(); }
 
-/// An op and the next product of the same rows in its block, which is summed beside it, so that the rows are
-/// staged once. They have the workgroup memory and the sums of one wide tile: a third product, or wider ones,
-/// stay apart, and so do groups, whose chains take the registers.
+/// Returns an op, with the next product of the same rows in its block if the two can share the
+/// staged rows. Together they take the workgroup memory and the sums of one wide tile. A third
+/// product and wider products stay separate, and so do groups of i4, because their chains take the
+/// registers.
 static SmallVector<ContractOp> productsBeside(ContractOp op) {
   if (elementOf(op.getRhs()) == DType::I4 || op.getType().getDimSize(1) > narrowColumns)
     return {op};
@@ -47,7 +49,7 @@ static SmallVector<ContractOp> productsBeside(ContractOp op) {
   return {op};
 }
 
-/// Rejects a product whose operands the target's matrix units do not take.
+/// Rejects a product whose operands the target's matrix units do not support.
 static InFlightDiagnostic noMatrixUnit(ContractOp op, const GpuTarget &target) {
   return op.emitOpError("expected products that matrix units of level ")
          << target.name() << " take, found " << cast<kernel::ViewType>(op.getLhs().getType())
@@ -77,7 +79,8 @@ LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPla
 
 //===- Sizes --------------------------------------------------------------===//
 
-/// The array of a kernel: blocks of both sides, or a row of matrices of each subgroup.
+/// Returns the array of a kernel. It holds a block of both sides, or a row of matrices of sums for
+/// each subgroup.
 static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
   const MatrixShape &shape = *placement.matrix;
   const int64_t pitch = placement.block / kQuad + 1, rows = placement.ty * placement.rows,
@@ -126,7 +129,7 @@ void GpuMatrices::placeTeam() {
   firstColumn = e.mul(e.minimum(beside, e.constant(columns() / inTeam - 1)), inTeam);
 }
 
-/// Where a row of the tile lies among the staged ones.
+/// Returns the position of a row of the tile among the staged rows.
 Value GpuMatrices::rowInArray(Value row) {
   if (isForFew())
     return row;
@@ -145,14 +148,15 @@ static int64_t pitchOf(const BoundView &view) {
   return padded(view.type.getDims().back().pitch.value);
 }
 
-/// Rows that do not exist are copies of the last one.
+/// Returns the vec4 at which a row begins. Rows that do not exist are copies of the last one.
 Value GpuMatrices::startOfRow(const BoundView &view, Value row) {
   Value last = e.sub(view.extents.front(), e.constant(1)), first = e.scalar(op.getLhsIndex());
   Value start = e.mul(e.minimum(e.add(first, row), last), pitchOf(view));
   return e.quadOf(view, {e.add(view.offset, start), 0});
 }
 
-/// Places in panels of i4 are those of words, which hold eight features.
+/// Returns the vec4 at which a panel begins. Panels of i4 also hold scales, so that their size in
+/// elements is derived from their bytes.
 Value GpuMatrices::startOfPanel(ContractOp product, Value panel) {
   const BoundView &view = e.view(product.getRhs());
   Value column = e.add(e.scalar(product.getRhsIndex()), e.mul(panel, kPanel)), start;
@@ -189,7 +193,7 @@ void GpuMatrices::placeGroups() {
 
 //===- Blocks -------------------------------------------------------------===//
 
-/// Where the features of a row end, in words of memory.
+/// Returns the end of a row's features, in words of memory.
 GpuMatrixStaging::End GpuMatrices::endOfRows() {
   const BoundView &view = e.view(op.getLhs());
   const int64_t inWord = GpuEmitter::perWord(view), over = features() % inWord,
@@ -200,12 +204,12 @@ GpuMatrixStaging::End GpuMatrices::endOfRows() {
 
 int64_t GpuMatrices::features() { return e.view(op.getRhs()).type.getDims().back().extent.value; }
 
-/// Words of a row that are multiplied: matrices, or groups.
+/// Returns the words of a row that are multiplied, rounded up to whole matrices or groups.
 int64_t GpuMatrices::allWords() {
   return llvm::alignTo(features(), hasGroups ? formatOf(DType::I4).group : shape.k) / perWord;
 }
 
-/// Loads the block that begins `first` words behind k = 0, the right sides first.
+/// Loads the block that begins at word `first` of k, the right sides first.
 void GpuMatrices::fetch(Value first, bool ends, Registers &loaded) {
   const int64_t stored =
       hasGroups ? allWords()
@@ -220,7 +224,7 @@ void GpuMatrices::fetch(Value first, bool ends, Registers &loaded) {
 }
 
 void GpuMatrices::store(ArrayRef<Value> loaded) {
-  e.workgroup.barrier(); // all have read the last block
+  e.workgroup.barrier(); // all have read the previous block
   for (GpuMatrixStaging &right : rights) {
     right.store(loaded.take_front(right.loads()));
     loaded = loaded.drop_front(right.loads());
@@ -235,7 +239,7 @@ void GpuMatrices::store(ArrayRef<Value> loaded) {
   e.workgroup.barrier();
 }
 
-/// A matrix of either side, `place` entries of the array into the block.
+/// Loads a matrix of either side, which begins `place` entries after the start of its rows.
 Value GpuMatrices::loadSide(Use use, Value row, Value place) {
   const int64_t pitch = (block / kQuad + 1) * array.perQuad();
   auto layout =
@@ -244,7 +248,7 @@ Value GpuMatrices::loadSide(Use use, Value row, Value place) {
   return unit.load(unit.type(use), pointer(entry), pitch, layout);
 }
 
-/// One product of each matrix of the subgroup.
+/// Adds one product of matrices to each matrix of sums of the subgroup.
 void GpuMatrices::multiplyStep(Value place) {
   Registers lefts;
   for (int64_t i = 0; i < down; ++i)
@@ -260,7 +264,7 @@ void GpuMatrices::multiplyStep(Value place) {
   }
 }
 
-/// The products of a group, whose integers are added to their chains a matrix at a time.
+/// Multiplies a group. Its integers are added to their chains one matrix at a time.
 void GpuMatrices::multiplyGroup(Value group) {
   const int64_t steps = kGroupWords * perWord / shape.k, entries = shape.k / perWord / array.unit;
   auto placeOf = [&](int64_t step) {
@@ -282,20 +286,20 @@ void GpuMatrices::multiplyGroup(Value group) {
       for (int64_t step = 0; step < steps; ++step)
         sum = unit.multiplyAdd(lefts[step], rights[j * steps + step], sum);
       groups->add({group, i * shape.m, j * shape.n}, sum, sums[i * across + j]);
-      e.entry.forgetShared(); // else drivers read what the next matrix needs beside this one
+      e.entry.forgetShared(); // or drivers also load the operands of the next matrix
     }
   }
 }
 
-/// Steps whose matrices a driver may load ahead: the more registers that takes, the fewer subgroups run
-/// beside each other.
+/// Returns the number of steps whose matrices a driver may load ahead. More steps take more
+/// registers and thus reduce occupancy.
 int64_t GpuMatrices::stepsAtOnce() {
   constexpr int64_t mostWords = 24; // of an invocation
   const int64_t words = (down * shape.m + acrossAll() * shape.n) * shape.k / perWord;
   return llvm::bit_floor<uint64_t>(std::max<int64_t>(1, mostWords * e.placement.subgroup / words));
 }
 
-/// Drivers load matrices ahead of loops' ends, but not of fences.
+/// Emits fences that limit how many matrices drivers load ahead. The end of a loop does not.
 void GpuMatrices::multiplySteps(Value place, int64_t steps) {
   const int64_t together = stepsAtOnce(), entries = shape.k / perWord / array.unit;
   for (int64_t i = 0; i < steps; ++i) {
@@ -305,9 +309,9 @@ void GpuMatrices::multiplySteps(Value place, int64_t steps) {
   }
 }
 
-/// Groups, too, are a loop where a block has many.
+/// Multiplies the groups of a block, in a loop if there are many.
 void GpuMatrices::multiplyGroups(int64_t count) {
-  constexpr int64_t unrolled = 2, mostProducts = 32; // of matrices: drivers compile each anew
+  constexpr int64_t unrolled = 2, mostProducts = 32; // of matrices; each adds compile time
   const int64_t products = count * down * across * kGroupWords * perWord / shape.k;
   Registers none;
   if (count > unrolled || products > mostProducts)
@@ -320,8 +324,9 @@ void GpuMatrices::multiplyGroups(int64_t count) {
       multiplyGroup(e.constant(group));
 }
 
-/// Steps are a loop where a block has many. The next block's loads are then under way before it on an H100;
-/// behind four steps in a row its driver put them off (bf16, 512 x 2048 by 5632: 126 us, in a loop 86).
+/// Multiplies the steps of a block, in a loop if there are many. The driver of an H100 then issues
+/// the loads of the next block before the loop. It delayed them past four unrolled steps, which
+/// took 126 us instead of 86 (bf16, 512 x 2048 by 5632).
 void GpuMatrices::multiply(int64_t words) {
   const int64_t inStep = shape.k / perWord, steps = words / inStep, entries = inStep / array.unit,
                 together = stepsAtOnce(),
@@ -340,7 +345,7 @@ void GpuMatrices::multiply(int64_t words) {
   });
 }
 
-/// The last block may end behind the features, which are zero there.
+/// Sums all blocks. The last one may extend beyond the features of a row, which are zero there.
 void GpuMatrices::sumAll() {
   Registers weights(sumsCodes() ? products.size() * rights.front().loads() : 0, e.constant(0));
   const BlockSteps steps{

@@ -2,22 +2,25 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of linear layers through matrix units (VK_KHR_cooperative_matrix):
+// This file computes the products of linear layers on matrix units
+// (VK_KHR_cooperative_matrix), in three steps:
 //
-//   a block of k of both sides is staged by all invocations (GpuMatrixStaging.h)
-//   each subgroup multiplies it, matrix by matrix, k ascending; of i4 group by group, and
-//   the integers of a group enter chains of f32 (GpuMatrixGroups.h)
-//   sums go through workgroup memory to the invocations that the tile's other ops
-//   expect them in (GpuEmitter.h)
+//   1. All invocations stage a block of k of both sides (GpuMatrixStaging.h).
+//   2. Each subgroup multiplies it, matrix by matrix, in ascending k. Weights of i4 are
+//      multiplied group by group; their integer sums enter chains of f32
+//      (GpuMatrixGroups.h).
+//   3. Sums move through workgroup memory to the invocations that the other ops of the
+//      tile expect them in (GpuEmitter.h).
 //
-// A subgroup of a tile of many rows has `lanesAcross` invocations side by side, the
-// others below them, each with 8 rows, or 4 where tiles are narrow. Which invocation holds what of a matrix is the
-// driver's business, so that sums are stored and read again, a row of matrices at a
-// time. Rows are staged in an order in which such a row of matrices has as many rows of
-// each invocation: 32 invocations of 8 rows with matrices of 16 have rows 0, 1, 8, 9, 16, 17 …
+// In a tile of many rows, the invocations of a subgroup form a grid with `lanesAcross`
+// columns. Each invocation has 8 rows, or 4 if the tile is narrow. The element layout of
+// a matrix is driver-defined, so sums are stored and read again, one row of matrices at a
+// time. Rows are staged in an order that gives a row of matrices equally many rows of each
+// invocation. With 32 invocations of 8 rows and matrices of 16 rows, the first matrix has
+// rows 0, 1, 8, 9, 16, 17, …
 //
-// A tile of few rows is one matrix high and one subgroup multiplies it. Its sums take
-// the same steps, so that a row's bits do not depend on its company.
+// A tile of few rows is one matrix high, and one subgroup multiplies it. Its sums take the
+// same steps, so that the bits of a row do not depend on the number of rows.
 #pragma once
 
 #include "GpuEmitter.h"
@@ -27,25 +30,26 @@
 
 namespace heddle {
 
-/// Whether an op is a product that matrix units may take.
+/// Whether an op is a product that matrix units may compute.
 bool isMatrixProduct(kernel::ContractOp op);
-/// Adds the shape of the matrix unit, and the sizes that follow from it, to the placement of a kernel for matrix
-/// units.
+/// Adds the shape of the matrix unit, and the sizes that follow from it, to the placement of a
+/// kernel for matrix units.
 mlir::LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target,
                                   GpuPlacement &placement);
 
-/// The product of one contraction, and with it those of the same rows by other columns: gated layers
-/// have two, and the halves of rotated heads are two.
+/// Computes a contraction, together with a second one of the same rows if there is one. Gated
+/// layers have two contractions, and rotated heads have one for each half.
 class GpuMatrices {
 public:
   GpuMatrices(GpuEmitter &emitter, kernel::ContractOp op);
-  /// The products that are made, and the registers of each.
+  /// Returns the contractions that `run` computes.
   llvm::ArrayRef<kernel::ContractOp> ops() const { return products; }
+  /// Emits the products and returns the fragment of each.
   llvm::SmallVector<kernel::Fragment> run();
 
   /// Invocations of a subgroup over columns.
   static constexpr int64_t lanesAcross = 4;
-  /// Quads from one row of sums to the next where `columns` of them go through workgroup memory.
+  /// Vec4s between the starts of two rows of `columns` sums in workgroup memory.
   static constexpr int64_t pitchOfSums(int64_t columns) { return columns / 4 + 1; }
 
 private:
@@ -56,7 +60,8 @@ private:
   int64_t columns() { return op.getType().getDimSize(1); } ///< of each product
   int64_t acrossAll() { return products.size() * across; }
   bool isForFew() const { return fragment.rows == 1; }
-  /// Whether sums are those of codes, or each group of them is scaled; codes of i4 become bytes.
+  /// Whether sums are integers until all of k is summed. Codes of i4 become bytes too, but each of
+  /// their groups is scaled.
   bool sumsCodes() const { return unit.multipliesBytes() && !hasGroups; }
   mlir::Value pointer(mlir::Value entry);
 
@@ -81,12 +86,12 @@ private:
   void readRows(kernel::Fragment &to);
   mlir::Value readQuad(mlir::Value quad);
 
-  // Of groups of i4.
+  // Groups of i4.
   void placeGroups();
   void multiplyGroups(int64_t count);
   void multiplyGroup(mlir::Value group);
 
-  // Of bytes: the left side is signed when it is staged.
+  // Bytes: the left side becomes signed when it is staged.
   mlir::Value asSigned(mlir::Value quad);
   void addWeights(llvm::ArrayRef<mlir::Value> loaded, Registers &weights);
   void addBases(GpuMatrixStaging &right, llvm::ArrayRef<mlir::Value> weights,
@@ -95,19 +100,19 @@ private:
   GpuEmitter &e;
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  kernel::ContractOp op; ///< the first
+  kernel::ContractOp op; ///< the first of `products`
   llvm::SmallVector<kernel::ContractOp> products;
   const MatrixShape &shape;
   GpuMatrixUnit unit;
-  const kernel::Fragment fragment; ///< the shape of each product's
+  const kernel::Fragment fragment; ///< shape of each product's fragment
   llvm::SmallVector<kernel::Fragment> fragments;
-  const int64_t perWord, block; ///< words of a block
-  const bool hasGroups;         ///< weights are of i4
+  const int64_t perWord, block; ///< elements of a word, words of a block
+  const bool hasGroups;         ///< weights are i4
   MatrixArray array;
   int64_t down = 1, across = 1;        ///< matrices of a subgroup in each product
-  mlir::Value firstRow, firstColumn;   ///< of the subgroup, in the array and in the tile
-  mlir::Value multiplies;              ///< whether this subgroup does; null: all do
-  llvm::SmallVector<mlir::Value> sums; ///< variables, row by row of matrices
+  mlir::Value firstRow, firstColumn;   ///< of the subgroup: row of the array, column of the tile
+  mlir::Value multiplies;              ///< whether this subgroup multiplies; null: all do
+  llvm::SmallVector<mlir::Value> sums; ///< variables, by rows of matrices
   std::optional<GpuMatrixStaging> left;
   std::vector<GpuMatrixStaging> rights; ///< one for each product
   std::optional<GpuMatrixGroups> groups;

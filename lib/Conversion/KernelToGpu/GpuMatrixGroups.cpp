@@ -1,9 +1,10 @@
-//===- GpuMatrixGroups.cpp - Groups of i4 beside matrix units -------------===//
+//===- GpuMatrixGroups.cpp - Groups of i4 on matrix units -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuMatrixGroups.h. The array of scales has pairs: of each group a line of the rows', in
-// the order in which rows are staged, and behind those of all groups the same of columns.
+// This file implements GpuMatrixGroups. The array of scales holds pairs. It begins with a
+// line for each group that has the scales of rows, in the order in which rows are staged.
+// A line for each group with the scales of columns follows.
 #include "GpuMatrixGroups.h"
 
 #include "GpuLoops.h"
@@ -18,8 +19,8 @@ using heddle::kernel::ContractOp;
 
 namespace heddle {
 
-/// Columns in a word of a panel's line of scales, which has those of the first kind in its first
-/// words, then the second.
+/// Columns in a word of a panel's line of scales. The first half of the line holds the first kind
+/// of scale, the second half the second kind.
 static constexpr int64_t kInWord = 2;
 
 GpuMatrixGroups::GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &matrices, ContractOp op,
@@ -29,7 +30,8 @@ GpuMatrixGroups::GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &matrices, C
 
 //===- Staging ------------------------------------------------------------===//
 
-/// A quad of a row has both scales of two groups; a word of a panel one scale of two columns.
+/// A vec4 of a row holds both scales of two groups. A word of a panel holds one scale of two
+/// columns.
 void GpuMatrixGroups::place(function_ref<Value(Value)> startOfRow,
                             function_ref<Value(Value)> placeOfRow,
                             function_ref<Value(Value)> startOfPanel) {
@@ -114,7 +116,8 @@ void GpuMatrixGroups::store(ArrayRef<Value> loaded) {
 
 //===- Elements -----------------------------------------------------------===//
 
-/// Numbers in a row, loaded as every row and as every column.
+/// Writes the numbers 0, 1, 2, … to workgroup memory, and loads them as every column and as every
+/// row of a matrix.
 void GpuMatrixGroups::number(Value row, Value column) {
   firstRow = row;
   firstColumn = column;
@@ -147,14 +150,14 @@ Value GpuMatrixGroups::valueOf(Value variable, Value number) {
   return spirv::LoadOp::create(e.builder, e.loc, elementOf(variable, number));
 }
 
-/// The row or column of an element.
+/// Returns the row or column of an element.
 Value GpuMatrixGroups::placeOf(Value numbers, Value first, Value number) {
   Value inside =
       arith::FPToSIOp::create(e.builder, e.loc, e.builder.getI32Type(), valueOf(numbers, number));
   return e.add(inside, first);
 }
 
-/// How many elements an invocation has the driver knows as it compiles.
+/// The driver knows the number of elements of an invocation when it compiles the loop.
 void GpuMatrixGroups::add(Place place, Value integers, Value sums) {
   const GpuMatrixUnit::Type type = unit.floats();
   spirv::StoreOp::create(e.builder, e.loc, products,

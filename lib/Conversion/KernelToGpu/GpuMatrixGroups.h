@@ -1,18 +1,19 @@
-//===- GpuMatrixGroups.h - Groups of i4 beside matrix units -----*- C++ -*-===//
+//===- GpuMatrixGroups.h - Groups of i4 on matrix units ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products with weights of i4 through matrix units (Products/Int4.cpp has their chain).
-// A group's sums of codes are integers, which units sum in any order. They become f32,
-// and every element's chain takes them, group by group:
+// This file adds groups of i4, which matrix units multiply, to chains of f32 that
+// Products/Int4.cpp explains. The sums of codes of a group are integers, which units may
+// sum in any order. They are converted to f32 and enter the chain of each element, group by
+// group:
 //
 //   sum  Fma(u, e * d, sum), then Fma(s, m, sum)
 //
-// Units have no fused multiply-add of elements, so that an invocation goes over those that
-// it has of a matrix. Which they are is the driver's business. It is asked once, by two
-// matrices whose elements are the numbers of their rows and of their columns: elements of
-// matrices of one type lie alike. What a row has in common (e, s) and a column (d, m) lies in
-// workgroup memory for the groups of a block.
+// Units have no elementwise fused multiply-add, so each invocation loops over the elements
+// that it holds of a matrix. Their layout is driver-defined, but equal for all matrices of
+// one type. It is discovered once, by loading two matrices that hold the numbers of their
+// rows and of their columns. The scales of rows (e, s) and columns (d, m) are in workgroup
+// memory for the groups of a block.
 #pragma once
 
 #include "GpuEmitter.h"
@@ -21,39 +22,44 @@
 
 namespace heddle {
 
+/// Stages the scales of a product's groups, and adds the groups to the product's sums.
 class GpuMatrixGroups {
 public:
-  /// Of a tile of `rows` rows and `columns` columns, staged in blocks of `groups` groups.
+  /// Size of a block: rows and columns of the tile, and groups that are staged at a time.
   struct Block {
     int64_t rows, columns, groups;
   };
   GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &unit, kernel::ContractOp op, Block block);
 
-  /// Where scales of rows and of panels begin in memory, in quads, and where rows go to.
+  /// Places the scales. `startOfRow` and `startOfPanel` return the vec4 at which a row of scales,
+  /// or a panel, begins. `placeOfRow` returns the position of a row in the staged order.
   void place(llvm::function_ref<mlir::Value(mlir::Value row)> startOfRow,
              llvm::function_ref<mlir::Value(mlir::Value row)> placeOfRow,
              llvm::function_ref<mlir::Value(mlir::Value panel)> startOfPanel);
-  /// Appends the scales of the block whose first group is `first`. With an end, a number of groups,
-  /// the block may reach beyond it.
+  /// Appends the scales of the block whose first group is `first`. The block may extend beyond
+  /// group `end` if one is given.
   void fetch(mlir::Value first, std::optional<int64_t> end,
              llvm::SmallVectorImpl<mlir::Value> &loaded);
   void store(llvm::ArrayRef<mlir::Value> loaded);
 
-  /// The subgroup's sums, which are f32, begin at this row and column.
+  /// Finds the row and column of each element. The subgroup's sums, which are f32, begin at `row`
+  /// and `column`.
   void number(mlir::Value row, mlir::Value column);
-  /// A matrix of a group's sums: the group, and the matrix's first row and column behind the subgroup's.
+  /// Place of a matrix of sums: its group, and its first row and column, counted from the
+  /// subgroup's.
   struct Place {
     mlir::Value group;
     int64_t row, column;
   };
-  /// Adds the group's integers to the sums, which are a variable.
+  /// Adds the integers of a group to `sums`, a variable.
   void add(Place place, mlir::Value integers, mlir::Value sums);
 
 private:
-  static constexpr int64_t kinds = 2; ///< scales of a row, and of a column, in a group
+  static constexpr int64_t kinds = 2; ///< scales of a row, or of a column, in a group
 
-  /// Scales of a block that this invocation copies: where their row or panel begins in memory, which
-  /// quad of the row, or which group and word of the panel, and where they go.
+  /// Scales that this invocation copies in each block. `start` is the vec4 of memory at which their
+  /// row or panel begins, `place` their entry of the array. In a row, `number` counts vec4s. In a
+  /// panel, `number` is a group and `lane` a word of a vec4.
   struct Slot {
     mlir::Value start, number, lane, place;
   };
@@ -72,7 +78,7 @@ private:
   llvm::SmallVector<Slot> rowSlots, columnSlots;
   mlir::Value firstRow, firstColumn;
   mlir::Value rowNumbers, columnNumbers; ///< matrices, in variables
-  mlir::Value products;                  ///< a group's, as f32
+  mlir::Value products;                  ///< variable: the integers of a group as f32
 };
 
 } // namespace heddle

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuMatrixStaging.h.
+// This file implements GpuMatrixStaging: places, loads and stores of the copied vec4s,
+// and the powers of two of f32 rows.
 #include "GpuMatrixStaging.h"
 
 #include "GpuEmitter.h"
@@ -17,7 +18,7 @@ using heddle::kernel::BoundView;
 
 namespace heddle {
 
-/// Words of i4 in a quad of bytes, each in a line of its own.
+/// Words of i4 that become a vec4 of bytes. Each is in a line of its own.
 static constexpr int64_t kLines = 2;
 
 GpuMatrixStaging::GpuMatrixStaging(GpuEmitter &emitter, const BoundView &from, Block part,
@@ -44,7 +45,7 @@ void GpuMatrixStaging::placeRows(function_ref<Value(Value)> startOf,
   });
 }
 
-/// Sixteen invocations take the columns of a panel, so that each word of theirs is a run in memory.
+/// Sixteen invocations take the columns of a panel, so that they load contiguous words.
 void GpuMatrixStaging::placePanels(function_ref<Value(Value)> startOf, int64_t before) {
   shareOut(e, block.rows * block.quads, [&](Value number) {
     auto quotient = [&](Value x, int64_t by) -> Value {
@@ -66,10 +67,10 @@ bool GpuMatrixStaging::isWidened() const {
   return isPanel() && view.type.getElementType().isInteger(4);
 }
 
-/// How far behind the start of its row or column a quad lies in memory. In a panel words of a
-/// column lie a line of sixteen words apart; two words of i4 are a quad of bytes, and behind each
-/// group's lines of codes lies one of scales. Distances of whole groups and of what is behind them
-/// add up.
+/// Returns the distance of a vec4 from the start of its row or column in memory. In a panel, the
+/// words of a column are a line of sixteen words apart. Two words of i4 become a vec4 of bytes, and
+/// a line of scales follows the lines of codes of each group. Distances add up if one is of whole
+/// groups.
 Value GpuMatrixStaging::distanceOf(Value quad) {
   if (!isWidened())
     return e.mul(quad, isPanel() ? kPanel : parts());
@@ -81,7 +82,7 @@ Value GpuMatrixStaging::distanceOf(Value quad) {
   return e.mul(line, kPanel / kQuad);
 }
 
-/// Of panels the words of a column.
+/// Loads a vec4 of a row, or the words of a panel's column that become one.
 Value GpuMatrixStaging::load(const Slot &slot, Value place) {
   if (!slot.lane)
     return spirv::LoadOp::create(e.builder, e.loc, e.entry.vec4(view.argument, place));
@@ -96,7 +97,7 @@ Value GpuMatrixStaging::load(const Slot &slot, Value place) {
                                         VectorType::get({count}, e.builder.getF32Type()), words);
 }
 
-/// The low halves of a word's bytes are four features, the high ones the next four.
+/// The low halves of a word's bytes are four features, the high halves the next four.
 Value GpuMatrixStaging::asBytes(Value codes) {
   Value packed = e.asWords(codes);
   Value halves = e.wordConstant(0x0f0f0f0f, packed.getType()),
@@ -111,7 +112,7 @@ Value GpuMatrixStaging::asBytes(Value codes) {
       e.builder, e.loc, VectorType::get({kQuad}, e.builder.getI32Type()), words));
 }
 
-/// Words of a quad that end where the row does.
+/// Clears the elements of a vec4 that are beyond the end of the row.
 Value GpuMatrixStaging::upTo(const End &end, Value quad, Value words) {
   SmallVector<Value> masks;
   for (int64_t word = 0; word < kQuad; ++word) {
@@ -134,7 +135,8 @@ void GpuMatrixStaging::fetch(Value first, const End *end, Quads &loaded) {
     for (int64_t part = 0; part < parts(); ++part) {
       Value before = e.quarter(first);
       if (!end && isa<IntegerType>(view.type.getElementType())) {
-        // What is the same in all blocks apart: that takes fewer registers of codes, more of floats.
+        // Compute the block-invariant part of the address first. This saves registers for integer
+        // formats and would cost some for floats.
         Value place = e.add(slot.start, distanceOf(slot.quad));
         loaded.push_back(load(slot, e.add(place, distanceOf(before))));
         continue;
@@ -143,7 +145,7 @@ void GpuMatrixStaging::fetch(Value first, const End *end, Quads &loaded) {
       if (end)
         known = e.minimum(quad, e.constant(end->stored / kQuad - 1));
       Value found = load(slot, e.add(slot.start, isPanel() ? distanceOf(known) : known));
-      // Codes of four bits behind the end are of whole groups, and the rows are zero there.
+      // Codes of i4 need no mask: beyond the end they fill a group, and the rows are zero there.
       loaded.push_back(end && !isWidened() ? upTo(*end, quad, found) : found);
     }
 }
@@ -172,8 +174,9 @@ void GpuMatrixStaging::store(ArrayRef<Value> loaded) {
 
 //===- Rows of f32 --------------------------------------------------------===//
 
-/// Powers of two of scales and of their inverses lie between these, as bits: those of smaller rows are
-/// not needed to be as exact, and rows of no usual numbers have no usual sums anyway.
+/// Bounds of a row's scale, as bits of an f32, within which the inverse is a normal number too.
+/// Rows of smaller numbers need less precision. Rows with infinities or NaN have no finite sums
+/// anyway. The bits of an inverse are kInverse minus the bits of its power of two.
 static constexpr int32_t kLeastScale = 0x0d000000, kMostScale = 0x7e800000, kInverse = 0x7f000000;
 
 bool GpuMatrixStaging::isRounded() const {
@@ -194,7 +197,7 @@ Value GpuMatrixStaging::rounded(ArrayRef<Value> quads, Value factor) {
   return vector::FromElementsOp::create(e.builder, e.loc, e.vec4Type(), words);
 }
 
-/// The largest magnitude among the quads of a row that this invocation copies, as bits.
+/// Returns the largest magnitude among this invocation's vec4s of a row, as bits.
 Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
   constexpr int64_t together = 4; // loads
   const int64_t features = end.whole, all = llvm::divideCeil(features, kQuad),
@@ -206,7 +209,7 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
     e.builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, e.builder.getUnitAttr());
     for (int64_t i = 0; i < together; ++i) {
       Value quad = e.add(e.mul(e.add(step, e.constant(i)), block.quads), slot.quad);
-      quad = e.minimum(quad, e.constant(all - 1)); // several times the last
+      quad = e.minimum(quad, e.constant(all - 1)); // the last one repeats
       Value numbers = load(slot, e.add(slot.start, quad));
       if (features % kQuad)
         numbers = upTo(end, quad, numbers);
@@ -228,7 +231,7 @@ Value GpuMatrixStaging::entryOfScale(Value row) {
   return e.entry.shared(SharedArray::Maxima, e.builder.getF32Type(), block.rows, row);
 }
 
-/// Those who copy the quads of a row look at a part of it each.
+/// Each invocation finds the maximum of its part of a row. The maxima are combined after a barrier.
 void GpuMatrixStaging::scaleRows(const End &end) {
   SmallVector<Value> seen;
   for (const Slot &slot : slots)

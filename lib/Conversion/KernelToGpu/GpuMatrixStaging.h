@@ -2,23 +2,23 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of k of both sides of a product, as matrix units load it from workgroup
-// memory: rows of words, each of some features of one row of the left side or of one
-// column of the right,
+// This file stages a block of k of both sides of a product in workgroup memory, from
+// which matrix units load it. A word holds several features of one row of the left side, or
+// of one column of the right side:
 //
 //   left    [row][word]      in the order of GpuMatrices.h
 //   right   [column][word]
 //
-// A panel has the words of a column sixteen words apart, so that staging it turns
-// words around and never looks into one. Rows of words are a quad further apart than
-// they are long, so that the rows of a matrix begin in different banks.
+// The words of a column are sixteen words apart in a panel, so staging a panel transposes
+// whole words. Each row in workgroup memory is padded by a vec4, so that the rows of a
+// matrix begin in different banks.
 //
-// Codes of i4 become bytes as they are staged: a word of a panel has eight features,
-// and is two words of the block. Their scales are GpuMatrixGroups.h's.
+// Codes of i4 are widened to bytes: a word of a panel has eight features and becomes two
+// words of the block. GpuMatrixGroups.h stages their scales.
 //
-// Rows of f32 become f16: each is multiplied by a power of two that brings its largest
-// number to between 1 and 2, as f16-sum does it (TileQuantize.cpp), and rounded as it is
-// staged. Sums are multiplied by the inverse.
+// Rows of f32 are rounded to f16. Each is first multiplied by a power of two that brings
+// its largest number to between 1 and 2, as f16-sum does (TileQuantize.cpp). Sums are
+// multiplied by the inverse.
 #pragma once
 
 #include "GpuKernel.h"
@@ -29,30 +29,31 @@ namespace heddle {
 
 class GpuEmitter;
 
-/// Rows of a panel, which are columns of a product.
+/// Rows of a panel, which are the columns of a product.
 inline constexpr int64_t kPanel = 16;
 
-/// Numbers 0 … `all` - 1, of which each invocation takes those that `take` gets; those that are beyond
-/// the last take it too.
+/// Distributes the numbers 0 to `all` - 1 over the invocations, and calls `take` for each number of
+/// this invocation. Invocations without a number repeat the last one.
 void shareOut(GpuEmitter &e, int64_t all, llvm::function_ref<void(mlir::Value number)> take);
 
-/// The array that both sides, and later the sums, lie in. Its entries are quads of words, or halves of
-/// them where a row of a matrix is no longer.
+/// Array in workgroup memory that holds both sides, and later the sums. An entry is a vec4, or half
+/// a vec4 if a row of a matrix has only two words.
 struct MatrixArray {
-  int64_t unit, entries;
+  int64_t unit, entries; ///< words of an entry, number of entries
   SharedArray use = SharedArray::Matrices;
   int64_t perQuad() const { return 4 / unit; }
 };
 
-/// One side's words, a quad at a time: what this invocation copies of each block.
+/// Copies this invocation's part of each block of one side to workgroup memory, one vec4 at a time.
 class GpuMatrixStaging {
 public:
-  /// `rows` rows, or columns, of blocks of `quads` quads.
+  /// Size of a block: `rows` rows, or columns, of `quads` vec4s.
   struct Block {
     int64_t rows, quads;
-    int64_t pitch() const { return quads + 1; } ///< in quads
+    int64_t pitch() const { return quads + 1; } ///< in vec4s
   };
-  /// The end of a row in memory: of `stored` words the first `whole` count, and of the next those bits.
+  /// End of a row in memory. It has `stored` words; the first `whole` words and the given bits of
+  /// the next word are features.
   struct End {
     int64_t stored, whole;
     uint32_t bits;
@@ -60,41 +61,44 @@ public:
   GpuMatrixStaging(GpuEmitter &emitter, const kernel::BoundView &view, Block block,
                    MatrixArray array);
 
-  /// `startOf` gives the quad in the view where a row begins, `placeOf` its row of the array.
+  /// Places rows. `startOf` returns the vec4 of the view at which a row begins, `placeOf` its row
+  /// of the array.
   void placeRows(llvm::function_ref<mlir::Value(mlir::Value row)> startOf,
                  llvm::function_ref<mlir::Value(mlir::Value row)> placeOf);
-  /// The same of the columns of panels; columns lie in the array behind `before` rows.
+  /// Places the columns of panels, which follow `before` rows of the array. `startOf` returns the
+  /// vec4 of the view at which a panel begins.
   void placePanels(llvm::function_ref<mlir::Value(mlir::Value panel)> startOf, int64_t before);
 
   using Quads = llvm::SmallVectorImpl<mlir::Value>;
-  /// Appends this invocation's quads of the block that begins `first` words behind k = 0, in as many
-  /// values as `loads`. With an end the block may reach beyond it, where words are zero.
+  /// Loads this invocation's part of the block that begins at word `first` of k. Appends `loads`
+  /// values. With an `end`, the block may extend beyond it, where words are zero.
   void fetch(mlir::Value first, const End *end, Quads &loaded);
-  /// Writes them. Barriers are the caller's.
+  /// Writes the loaded values to the array. The caller emits the barriers.
   void store(llvm::ArrayRef<mlir::Value> loaded);
   int64_t loads() const { return static_cast<int64_t>(slots.size()) * parts(); }
-  /// A quad that this invocation copies is of this row or column of the tile.
+  /// Returns the row or column of the tile to which a copy of this invocation belongs.
   mlir::Value lineOf(int64_t copy) const { return slots[copy].line; }
-  /// And it is the block's quad of this number.
+  /// Returns the position of a copy in its row of the block, in vec4s.
   mlir::Value quadOf(int64_t copy) const { return slots[copy].quad; }
 
-  /// Whether rows of f32 are rounded to f16. Then `scaleRows` finds their powers of two, and `scaleOf`
-  /// a row's as long as the kernel runs.
+  /// Whether rows of f32 are rounded to f16. If so, `scaleRows` computes their powers of two, and
+  /// `scaleOf` returns the power of a row anywhere after it.
   bool isRounded() const;
-  /// Whether the view's codes become bytes.
+  /// Whether codes of i4 are widened to bytes.
   bool isWidened() const;
   void scaleRows(const End &end);
   mlir::Value scaleOf(mlir::Value row);
 
 private:
-  /// A quad of each block: where its row begins in memory, its number there, its place in the array.
+  /// A vec4 that this invocation copies in each block: the start of its row in memory, its number
+  /// in the row, and its place in the array.
   struct Slot {
     mlir::Value start, quad, place;
     mlir::Value line;   ///< row or column of the tile
-    mlir::Value lane;   ///< panels: the word of a quad
-    mlir::Value factor; ///< of rows that are rounded
+    mlir::Value lane;   ///< panels: word in a vec4 of memory
+    mlir::Value factor; ///< rounded rows: power of two
   };
-  /// Quads of memory in one of the array.
+  /// Vec4s of memory that become one vec4 of the array.
   int64_t parts() const { return isRounded() ? 2 : 1; }
   bool isPanel() const { return view.type.getPanel() != 0; }
   mlir::Value distanceOf(mlir::Value quad);

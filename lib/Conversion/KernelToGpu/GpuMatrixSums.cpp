@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is done with a product's sums when all blocks are multiplied: they go through
-// workgroup memory to the invocations that the tile's other ops expect them in, and get
-// what rows' scales and the base of codes add. See GpuMatrices.h.
+// This file distributes the sums of GpuMatrices after all blocks are multiplied. They move
+// through workgroup memory to the invocations that the other ops of the tile expect them
+// in. The scales of rows, or the base of codes, are then applied to them.
 #include "GpuMatrices.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -24,7 +24,7 @@ void GpuMatrices::scaleSums(Fragment &sums) {
   }
 }
 
-/// Stores a row of matrices of a product at a time, and reads of it this invocation's rows.
+/// Stores one row of matrices of a product at a time, and reads this invocation's rows from it.
 void GpuMatrices::exchange(int64_t product, Fragment &to) {
   const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam) * array.perQuad();
   Value base = isForFew() ? e.constant(0) : e.mul(e.subgroup, shape.m * pitch);
@@ -78,7 +78,7 @@ Value GpuMatrices::readQuad(Value quad) {
 
 //===- Bytes --------------------------------------------------------------===//
 
-/// Rows hold 128 + code. The 128 are left out of products, and enter the sums at the end:
+/// Rows hold 128 + code. Products are of the signed codes, and the 128 enter the sums at the end:
 ///
 ///   sum of row * weight  =  sum of code * weight  +  128 * sum of weight
 Value GpuMatrices::asSigned(Value quad) {
@@ -87,7 +87,7 @@ Value GpuMatrices::asSigned(Value quad) {
       arith::XOrIOp::create(builder, loc, words, e.wordConstant(0x80808080, words.getType())));
 }
 
-/// Adds the weights of the quads that this invocation copies.
+/// Adds up the weights of the vec4s that this invocation copies, one sum for each.
 void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
   auto packed = spirv::PackedVectorFormatAttr::get(
       builder.getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
@@ -101,7 +101,8 @@ void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
   }
 }
 
-/// The quads of a column are those of several invocations, which add up what each has seen.
+/// Adds 128 times the sum of a column's weights. Several invocations copy the vec4s of a column, so
+/// their partial sums are added up through workgroup memory.
 void GpuMatrices::addBases(GpuMatrixStaging &right, ArrayRef<Value> weights, Fragment &sums) {
   constexpr int64_t base = 128;
   const int64_t quads = block / kQuad;

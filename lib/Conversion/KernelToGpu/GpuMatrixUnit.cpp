@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuMatrixUnit.h.
+// This file implements GpuMatrixUnit: the types of matrices and their SPIR-V ops.
 #include "GpuMatrixUnit.h"
 
 #include "GpuEmitter.h"

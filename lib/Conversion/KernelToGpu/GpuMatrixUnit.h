@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrices that lie in the registers of a subgroup, and their ops
-// (VK_KHR_cooperative_matrix). Which invocation has what of one is the driver's business.
+// This file creates ops on matrices in the registers of a subgroup
+// (VK_KHR_cooperative_matrix). The element layout of a matrix is driver-defined.
 #pragma once
 
 #include "heddle/Target/GpuTarget.h"
@@ -14,10 +14,10 @@ namespace heddle {
 
 class GpuEmitter;
 
-/// The type of a view's elements.
+/// Returns the type of a view's elements.
 DType elementOf(mlir::Value view);
 
-/// Makes ops on matrices that a unit multiplies in one shape.
+/// Creates ops on matrices of one shape of a matrix unit.
 class GpuMatrixUnit {
 public:
   using Type = mlir::spirv::CooperativeMatrixType;
@@ -25,20 +25,21 @@ public:
   using Layout = mlir::spirv::CooperativeMatrixLayoutKHR;
   GpuMatrixUnit(GpuEmitter &emitter, const MatrixShape &shape) : e(emitter), shape(shape) {}
 
-  /// Whether it multiplies bytes, all of them signed, and sums integers.
+  /// Whether the unit multiplies signed bytes and sums integers.
   bool multipliesBytes() const { return shape.operands == DType::I8; }
-  /// A matrix that it multiplies, or sums of such.
+  /// Returns the type of an operand or of sums, as `use` says.
   Type type(Use use) const;
-  /// Sums as f32.
+  /// Returns the type of sums as f32.
   Type floats() const;
 
   mlir::Value zero(Type type);
-  /// A variable of the invocation, without a value.
+  /// Creates a variable of the invocation without an initial value.
   mlir::Value variable(Type type);
-  /// Rows, or columns, begin `stride` entries of workgroup memory apart; 0: all are the same.
+  /// Loads a matrix whose rows, or columns, are `stride` entries of workgroup memory apart. If
+  /// `stride` is 0, all are the same.
   mlir::Value load(Type type, mlir::Value pointer, int64_t stride, Layout layout);
   void store(mlir::Value matrix, mlir::Value pointer, int64_t stride);
-  /// a * b + c.
+  /// Returns a * b + c.
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
 
 private:
