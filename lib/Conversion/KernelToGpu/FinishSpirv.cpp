@@ -47,6 +47,7 @@ struct ConvertExp2 : OpConversionPattern<math::Exp2Op> {
 };
 
 /// arith.maxnumf %a, %b  ->  spirv.GL.FMax %a, %b
+///
 /// Upstream's pattern adds two checks for NaN. They are not needed: bodies check for NaN before
 /// they compare, and the result is unspecified if an operand is NaN.
 template <typename From, typename To>
@@ -70,6 +71,7 @@ struct ConvertExtremum : OpConversionPattern<From> {
 ///                      Branch ^header(%i + %step, %y)
 ///   ^merge:            merge %x
 /// }
+///
 /// Upstream's pattern stores the results to variables in each iteration. Drivers then carry every
 /// value twice, which makes products 10 % slower. The results of a loop with zero iterations are
 /// undefined.
@@ -154,6 +156,7 @@ spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRCont
 /// %r = spirv.mlir.loop …              %r = spirv.mlir.loop …
 ///                                     Store %variable, %r ;  %c = Load %variable
 /// Branch ^header of a loop around(%r) ->  Branch ^header(%c)
+///
 /// Copies results of an inner loop through variables if the outer loop carries them. The serialiser
 /// of LLVM 22 writes a header's phi before it has numbered the results of inner loops. It patches
 /// forward references to other values, but not to these.

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuAttention.h.
+// This file implements GpuAttention without its products (GpuAttentionProducts.cpp):
+// analysis of the kernel, places in workgroup memory, reductions, sums and the loop.
 #include "GpuAttention.h"
 
 #include "GpuLoops.h"
@@ -20,9 +21,9 @@ using heddle::kernel::ReduceKind;
 
 namespace heddle {
 
-//===- Which kernels ------------------------------------------------------===//
+//===- Analysis of the kernel ---------------------------------------------===//
 
-/// The product of a kernel over features, or over rows; null: it has none.
+/// Returns the product of a kernel over features, or over rows, or null.
 static ContractOp productOf(kernel::FuncOp func, bool overRows) {
   ContractOp found;
   func.walk([&](ContractOp op) {
@@ -57,7 +58,7 @@ GpuAttention::GpuAttention(GpuEmitter &emitter, kernel::FuncOp func)
   features = cast<kernel::ViewType>(keys.getLhs().getType()).getDims().back().extent.value;
   teamRows = e.placement.subgroup / kPair * e.placement.rows;
   down = teamRows / shape.m;
-  constexpr int64_t most = 64; // features beside which registers hold queries
+  constexpr int64_t most = 64; // features up to which registers hold queries
   part = std::max(features, valueColumns) > most ? chunk / 2 : chunk;
   const int64_t rows = keys.getType().getDimSize(0),
                 pitch = pitchOf(std::max(features, valueColumns));
@@ -84,7 +85,7 @@ void GpuAttention::findScaling() {
       scaling = user;
 }
 
-/// The tiles that follow from the product with values, and what the loop carries of them.
+/// Collects the tiles that depend on the product with values, and the one that the loop carries.
 void GpuAttention::findMatrices() {
   for (auto [i, init] : llvm::enumerate(loop.getInitArgs()))
     if (auto tile = dyn_cast<RankedTensorType>(init.getType()); tile && tile.getDimSize(1) > 1) {
@@ -127,7 +128,7 @@ Value GpuAttention::stripAt(Value quad, Value lane) {
   return e.entry.shared(SharedArray::Tile, e.vec4Type(), rows * stripPitch(), quad, lane);
 }
 
-/// Two numbers a row: of the sums so far, and of those of a chunk.
+/// The array has two factors for each row: one of the chunk's sums, and one of the sums so far.
 Value GpuAttention::factorAt(Value row) {
   return e.entry.shared(SharedArray::Sums, builder.getF32Type(), 2 * keys.getType().getDimSize(0),
                         row);
@@ -147,8 +148,8 @@ void GpuAttention::placeRows() {
 
 //===- Reductions ---------------------------------------------------------===//
 
-/// By lanes of the fixed order: eight in each invocation of a pair, of which each is summed
-/// ascending, then with the other invocation's.
+/// Reduces rows by lanes, in their fixed order. Each invocation of a pair reduces each of its eight
+/// lanes in ascending columns. The lanes of both invocations are then combined.
 FailureOr<Fragment> GpuAttention::emitReduce(kernel::ReduceOp op) {
   FailureOr<Fragment> tile = e.use(op.getOperand());
   if (failed(tile))
@@ -185,7 +186,7 @@ FailureOr<Fragment> GpuAttention::emitReduce(kernel::ReduceOp op) {
 
 //===- Sums of weighted values --------------------------------------------===//
 
-/// The numbers of rows by which a tile is multiplied; null: it is no such tile.
+/// Returns the numbers of rows that a tile broadcasts. Fails if the tile is no broadcast of them.
 FailureOr<Fragment> GpuAttention::numbersOf(Value tile) {
   auto broadcast = tile.getDefiningOp<BroadcastOp>();
   if (!broadcast || !GpuEmitter::isTile(broadcast.getOperand().getType()))
@@ -196,7 +197,8 @@ FailureOr<Fragment> GpuAttention::numbersOf(Value tile) {
   return numbers;
 }
 
-/// A number of each row as matrices, all of whose columns are these numbers; `slot`: of two places.
+/// Returns matrices in which each column holds the given numbers of rows. The numbers are stored as
+/// factors 0 or 1 of the rows, as `slot` says.
 GpuAttention::Registers GpuAttention::factors(const Fragment &numbers, int64_t slot) {
   const int64_t start = slot * keys.getType().getDimSize(0);
   for (int64_t row = 0; row < numbers.rows; ++row)
@@ -214,7 +216,7 @@ GpuAttention::Registers GpuAttention::factors(const Fragment &numbers, int64_t s
 LogicalResult GpuAttention::emitElementwise(Operation &op) {
   loc = op.getLoc();
   if (isElsewhere(op)) {
-    Fragment same = e.fragments[op.getOperand(0)]; // apart: a new entry may move the others
+    Fragment same = e.fragments[op.getOperand(0)]; // a copy: a new entry may move the others
     e.fragments[op.getResult(0)] = std::move(same);
     return success();
   }
@@ -239,7 +241,7 @@ LogicalResult GpuAttention::emitElementwise(Operation &op) {
   return success();
 }
 
-/// The first value of the loop is zero.
+/// The initial value of the loop is not a matrix and must be zero.
 LogicalResult GpuAttention::carry(Value tile) {
   auto found = e.fragments.find(tile);
   const bool isMatrix =
@@ -273,7 +275,7 @@ void GpuAttention::overMatrices(int64_t first, int64_t columns, int64_t behind,
            stripAt(teamQuad(i * shape.m, behind + column / kQuad)));
 }
 
-/// What this invocation has of the sums of its rows.
+/// Moves the sums through the strip and returns this invocation's elements of its rows.
 GpuAttention::Registers GpuAttention::readSums(ArrayRef<Value> all) {
   const int64_t vectors = e.fragmentVectors(valueColumns);
   Registers own(e.placement.rows * vectors);
@@ -293,7 +295,7 @@ GpuAttention::Registers GpuAttention::readSums(ArrayRef<Value> all) {
 
 //===- The loop -----------------------------------------------------------===//
 
-/// Drivers leave in loops what is the same in each iteration, such as places in workgroup memory.
+/// Hoists integer arithmetic, for example of places in workgroup memory. Drivers leave it in loops.
 void GpuAttention::hoistInvariants() {
   auto last = llvm::find_if(llvm::reverse(*builder.getInsertionBlock()),
                             [](Operation &op) { return isa<scf::ForOp>(op); });
@@ -301,15 +303,15 @@ void GpuAttention::hoistInvariants() {
   moveLoopInvariantCode(
       body.getLoopRegions(),
       [&](Value value, Region *) { return body.isDefinedOutsideOfLoop(value); },
-      [](Operation *op, Region *) { // sums with a constant are parts of accesses
+      [](Operation *op, Region *) { // accesses fold sums with constants
         return isa<arith::ArithDialect>(op->getDialect()) &&
                !(isa<arith::AddIOp>(op) && matchPattern(op->getOperand(1), m_Constant()));
       },
       [&](Operation *op, Region *) { op->moveBefore(body); });
 }
 
-/// Appends the registers of the loop's results, those of sums as invocations have them, and whether
-/// it is to run again.
+/// Emits the loop once. Appends the registers of its results, with sums distributed to the
+/// invocations, and whether the loop must run again.
 LogicalResult GpuAttention::runOnce(Registers &results, Value pass) {
   again = e.compare(arith::CmpIPredicate::ne, pass, e.constant(0));
   if (failed(e.emitLoop(loop)))
@@ -325,7 +327,7 @@ LogicalResult GpuAttention::runOnce(Registers &results, Value pass) {
   return success();
 }
 
-/// for pass in 0 to 2: if the last one asks for this { results = the loop }
+/// for pass in 0 to 2: if pass is 0 or a sum is not finite { results = the loop }
 LogicalResult GpuAttention::emitLoop() {
   loc = e.loc;
   sums = makeVariables();

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands and products of an attention whose products go through matrix units. See
-// GpuAttention.h.
+// This file stages the operands of GpuAttention, multiplies them on matrix units, and adds
+// the products of non-finite values.
 #include "GpuAttention.h"
 
 #include "GpuLoops.h"
@@ -19,7 +19,7 @@ namespace heddle {
 
 //===- Queries ------------------------------------------------------------===//
 
-/// Rows that do not exist are copies of the last one.
+/// Stages the queries and loads their matrices. Rows that do not exist are copies of the last one.
 void GpuAttention::stageQueries() {
   const BoundView view = e.view(keys.getLhs());
   const int64_t rows = keys.getType().getDimSize(0), quads = features / kHalves,
@@ -69,8 +69,9 @@ int64_t GpuAttention::copiesOf(ContractOp op) {
   return part * (op == keys ? features : valueColumns) / kHalves / invocations();
 }
 
-/// The quads of a part that begins with key `first` of the chunk and that this invocation copies lie one
-/// workgroup apart in memory, where rows, or panels, follow each other: `copies` of them from `from` on.
+/// Loads this invocation's vec4s of the part that begins with key `first` of the chunk: `copies` of
+/// them, beginning with number `from`. Rows, or panels, are contiguous in memory, and an invocation
+/// takes the vec4s that are one workgroup apart.
 GpuAttention::Registers GpuAttention::fetch(ContractOp op, Value first, int64_t from,
                                             int64_t copies) {
   const BoundView view = e.view(op.getRhs());
@@ -88,7 +89,7 @@ GpuAttention::Registers GpuAttention::fetch(ContractOp op, Value first, int64_t 
   auto same = [&](int64_t number) { return e.add(own, e.constant(number)); };
   if (op == keys)
     return load(same);
-  // Keys behind the last, which may lie before this part, are copies of it, whose weights are zero.
+  // Keys after the last one are copies of it with weights of zero. It may precede this part.
   Value count = e.scalar(values.getRows());
   Value isPart = e.compare(arith::CmpIPredicate::slt, count, e.constant(chunk));
   Value last = e.sub(e.sub(e.maximum(count, e.constant(1)), first), e.constant(1));
@@ -108,8 +109,9 @@ GpuAttention::Registers GpuAttention::fetch(ContractOp op, Value first, int64_t 
   return Registers(branch.getResults());
 }
 
-/// The quads of a chunk that this invocation copies are one workgroup apart. So their numbers and its own
-/// have no bit in common, and a place is the sum of theirs: the first in registers, the others constants.
+/// Returns the place of the first vec4 that this invocation copies. Its vec4s are one workgroup
+/// apart, so the number of the invocation and the offset of a vec4 have no bit in common. A place
+/// is therefore the sum of the invocation's place, in a register, and the offset's, a constant.
 Value GpuAttention::placeOf(ArrayRef<Field> fields) {
   Value place;
   for (auto [unit, count, pitch] : fields) {
@@ -128,8 +130,9 @@ int64_t GpuAttention::placeOf(ArrayRef<Field> fields, int64_t number) {
   return place;
 }
 
-/// Where copies lie in workgroup memory. Of keys they are panels, of which a quad has a word of each of
-/// four: the place of the first one's, and the word there. Of values a quad.
+/// Computes the places of copies in workgroup memory. Keys are panels, in which a vec4 has a word
+/// of each of four keys. Its place is the vec4 of the first key, and the word in that vec4. A vec4
+/// of values is stored as it is.
 void GpuAttention::placeCopies() {
   const int64_t pitch = pitchOf(features), inPanel = features / 2 * kQuad;
   keyFields = {{inPanel, 0, kPanel * pitch},
@@ -166,13 +169,13 @@ void GpuAttention::storeValues(int64_t from, ArrayRef<Value> loaded) {
   e.onlyIf(again, [&] { store(true); }, [&] { store(false); });
 }
 
-/// A few copies at a time, so that they take few registers.
+/// Calls `copy` for a few copies at a time, so that they take few registers.
 void GpuAttention::inTurns(int64_t from, int64_t all, function_ref<void(int64_t, int64_t)> copy) {
   for (; from < all; from += kMostCopies)
     copy(from, std::min(kMostCopies, all - from));
 }
 
-/// Whether it is known where values lie before scores are.
+/// Whether the first row and the number of rows of the values are known before the scores.
 bool GpuAttention::knowsValues() {
   return llvm::all_of(ValueRange{values.getRhsIndex(), values.getRows()}, [&](Value index) {
     Operation *op = index.getDefiningOp();
@@ -180,14 +183,14 @@ bool GpuAttention::knowsValues() {
   });
 }
 
-/// Blocks, each of so many products of matrices, one behind the other, or in a loop where there are many:
-/// drivers compile it sooner.
+/// Calls `body` for `count` blocks with `products` products of matrices each. Many blocks or
+/// products become a loop, which drivers compile faster.
 void GpuAttention::overBlocks(int64_t count, int64_t products, function_ref<void(Value)> body) {
   constexpr int64_t most = 4, mostProducts = 32;
   if (count <= most && count * products <= mostProducts) {
     for (int64_t number = 0; number < count; ++number) {
       if (number)
-        e.entry.forgetShared(); // or drivers load the matrices of all ahead
+        e.entry.forgetShared(); // or drivers load all matrices ahead
       body(e.constant(number));
     }
     return;
@@ -199,8 +202,8 @@ void GpuAttention::overBlocks(int64_t count, int64_t products, function_ref<void
   });
 }
 
-/// The scores of `blocks` times as many keys as a matrix has columns, of those that are staged, which
-/// begin with key `first` of the chunk.
+/// Multiplies `blocks` matrices of staged keys, from key `column` on, and stores the scores to the
+/// strip. The staged keys begin with key `first` of the chunk.
 void GpuAttention::multiplyKeysOf(Value column, int64_t blocks, Value first) {
   const int64_t pitch = pitchOf(features), steps = features / shape.k;
   Registers scores(down * blocks, zeroSum());
@@ -223,8 +226,8 @@ void GpuAttention::multiplyKeysOf(Value column, int64_t blocks, Value first) {
   }
 }
 
-/// The scores of a part of the chunk that is staged. Where queries are in workgroup memory, one matrix of
-/// theirs is multiplied by several of keys.
+/// Multiplies the staged part of a chunk. If queries are in workgroup memory, each matrix of
+/// queries that is loaded is multiplied by several matrices of keys.
 void GpuAttention::multiplyKeysFrom(Value first) {
   const int64_t blocks = isWide() ? 2 : 1, columns = blocks * shape.n;
   overBlocks(part / columns, blocks * down * features / shape.k,
@@ -238,7 +241,7 @@ FailureOr<Fragment> GpuAttention::multiplyKeys() {
   overBlocks(chunk / part, part / shape.n * down * features / shape.k, [&](Value number) {
     Value first = e.mul(number, part);
     Registers loaded = fetch(keys, first, 0, ahead);
-    e.workgroup.barrier(); // all have read what was staged
+    e.workgroup.barrier(); // all have read the previous part
     storeKeys(0, loaded);
     inTurns(ahead, copiesOf(keys), [&](int64_t from, int64_t copies) {
       storeKeys(from, fetch(keys, first, from, copies));
@@ -261,7 +264,7 @@ FailureOr<Fragment> GpuAttention::multiplyKeys() {
   return result;
 }
 
-/// What this invocation has of its rows.
+/// Loads this invocation's elements of its rows from the strip.
 GpuAttention::Registers GpuAttention::readStrip(int64_t columns) {
   Registers registers;
   for (int64_t row = 0; row < e.placement.rows; ++row)
@@ -272,8 +275,8 @@ GpuAttention::Registers GpuAttention::readStrip(int64_t columns) {
 
 //===- Weighted values ----------------------------------------------------===//
 
-/// Four weights as two words. Of a row whose weights are NaN the sum is NaN too, so that none of them needs
-/// to be one as bf16.
+/// Rounds four weights and packs them into two words. If the weights of a row are NaN, so is their
+/// sum, so the weights need not stay NaN as bf16.
 GpuAttention::Registers GpuAttention::rounded(Value weights) {
   if (isBf16()) {
     Type words = VectorType::get({kQuad}, builder.getI32Type());
@@ -290,7 +293,7 @@ GpuAttention::Registers GpuAttention::rounded(Value weights) {
           vector::ExtractOp::create(builder, loc, packed, 1)};
 }
 
-/// Writes the weights of this invocation's rows as halves of words over their scores.
+/// Stores the weights of this invocation's rows over their scores, as numbers of 16 bits.
 void GpuAttention::storeWeights(const Fragment &weights) {
   e.entry.meetSubgroup(); // all have read their scores
   for (int64_t row = 0; row < weights.rows; ++row)
@@ -304,8 +307,8 @@ void GpuAttention::storeWeights(const Fragment &weights) {
     }
 }
 
-/// The products of as many keys as a matrix has, from `key` on, of those that are staged, which begin with
-/// key `first` of the chunk.
+/// Multiplies the staged values of one matrix, from `key` on, by their weights. The staged values
+/// begin with key `first` of the chunk.
 void GpuAttention::multiplyValuesOf(Value key, Value first, ArrayRef<Value> products) {
   const int64_t across = valueColumns / shape.n, pitch = pitchOf(valueColumns);
   Registers rows;
@@ -338,7 +341,7 @@ FailureOr<Fragment> GpuAttention::multiplyValues() {
   overBlocks(chunk / part, part / shape.k * each, [&](Value number) {
     Value first = e.mul(number, part);
     if (isWide())
-      e.workgroup.barrier(); // all have read what was staged
+      e.workgroup.barrier(); // all have read the previous part
     if (!storedValues)
       inTurns(0, copiesOf(values), [&](int64_t from, int64_t copies) {
         storeValues(from, fetch(values, first, from, copies));
@@ -359,9 +362,9 @@ FailureOr<Fragment> GpuAttention::emitProduct(ContractOp op) {
   return op == keys ? multiplyKeys() : multiplyValues();
 }
 
-//===- Values that are not finite -----------------------------------------===//
+//===- Non-finite values --------------------------------------------------===//
 
-/// Halves of words whose exponent is all ones become zero.
+/// Replaces halves of words whose exponent is all ones with zero.
 Value GpuAttention::withoutNonFinite(Value quad) {
   Value words = e.asWords(quad);
   Type type = words.getType();
@@ -376,7 +379,7 @@ Value GpuAttention::withoutNonFinite(Value quad) {
   return e.asFloats(arith::AndIOp::create(builder, loc, words, kept));
 }
 
-/// Weight `k` of a row of this invocation, as it was stored for the product.
+/// Returns weight `k` of a row of this invocation, as stored for the product.
 Value GpuAttention::storedWeight(int64_t row, Value k) {
   auto shifted = [&](Value x, int64_t bits) -> Value {
     return arith::ShRUIOp::create(builder, loc, x, e.constant(bits));
@@ -392,8 +395,8 @@ Value GpuAttention::storedWeight(int64_t row, Value k) {
   return e.widenedHalves(low(half, 0xffff));
 }
 
-/// Adds the products of those of a key's values that are not finite, of `columns` columns from `first` on,
-/// with this invocation's weights for it.
+/// Adds the products of a key's non-finite values and this invocation's weights for the key, in
+/// `columns` columns from `first` on.
 void GpuAttention::addNonFinite(Value k, int64_t first, int64_t columns, Registers &added) {
   const BoundView view = e.view(values.getRhs());
   const int64_t vectors = e.fragmentVectors(columns);
@@ -416,8 +419,8 @@ void GpuAttention::addNonFinite(Value k, int64_t first, int64_t columns, Registe
   }
 }
 
-/// The same of all keys, added to products that took such values as zero. A part of the columns at a
-/// time goes through the half of the strip behind the weights, so that it takes few registers.
+/// Adds the products of all non-finite values to `products`, in which they were zero. Columns move
+/// in parts, which take few registers, through the half of the strip after the weights.
 void GpuAttention::addNonFinite(ArrayRef<Value> products) {
   e.onlyIf(again, [&] {
     const int64_t half = chunk / 2, behind = half / kQuad;
@@ -426,7 +429,7 @@ void GpuAttention::addNonFinite(ArrayRef<Value> products) {
       Registers added(e.placement.rows * vectors, e.zeroVector());
       e.loopOver(e.constant(0), e.scalar(values.getRows()), 1, added,
                  [&](Value k) { addNonFinite(k, first, columns, added); });
-      e.entry.meetSubgroup(); // all have read the part before
+      e.entry.meetSubgroup(); // all have read the previous part
       for (auto [i, sum] : llvm::enumerate(added)) {
         const auto number = static_cast<int64_t>(i);
         Value quad = stripQuad(number / vectors, number % vectors);
@@ -443,9 +446,9 @@ void GpuAttention::addNonFinite(ArrayRef<Value> products) {
   });
 }
 
-/// Whether a condition holds for any invocation of the workgroup, 1 or 0.
+/// Returns 1 if a condition holds for any invocation of the workgroup, else 0.
 Value GpuAttention::isAnywhere(Value condition) {
-  auto entry = [&] { // a quad, so that arrays behind it begin at one
+  auto entry = [&] { // a vec4, so that arrays after it are aligned
     return e.entry.shared(SharedArray::Lanes, builder.getI32Type(), kQuad, e.constant(0));
   };
   e.onlyIf(e.compare(arith::CmpIPredicate::eq, e.number, e.constant(0)),

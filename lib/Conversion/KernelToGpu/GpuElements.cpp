@@ -100,7 +100,7 @@ LogicalResult GpuElements::repeat(int64_t count, SmallVectorImpl<Value> &carried
 }
 
 /// Emits `body` for the element at `row` and at the context's column, so that a fragment is one
-/// scalar. A null row stands for the only row of a tile.
+/// scalar. `row` is null if the tile has one row.
 LogicalResult GpuElements::atElement(Value row, function_ref<LogicalResult()> body) {
   GpuContext inside{1, e.add(e.at.firstRow, row), e.at.runColumn, /*byElement=*/true,
                     e.at.elementColumn};

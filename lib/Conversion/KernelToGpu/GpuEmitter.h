@@ -9,7 +9,8 @@
 // A word of memory stores two bf16 or f16 numbers. Registers hold them as f32; the low half of a
 // bf16 is zero. A word stores four i8 codes; registers hold each as an i32.
 //
-// Contractions share the tiles that they read through workgroup memory, and so do row reductions.
+// Invocations exchange the tiles that a contraction reads, and the partial results of row
+// reductions, through workgroup memory.
 #pragma once
 
 #include "GpuElements.h"
@@ -53,7 +54,8 @@ struct GpuContext {
   int64_t rows = 1;
   mlir::Value firstRow;
   mlir::Value runColumn; ///< first column of an iteration of a column loop; null: outside
-  /// Whether code is in a loop over elements: a fragment is one scalar, and uses emit their tiles.
+  /// Whether code is in a loop over elements. Fragments are then scalars, and tiles are emitted at
+  /// their uses.
   bool byElement = false;
   mlir::Value elementColumn;
   /// In slices of a run (GpuRuns.h): number of a row's registers (0: all), and the first of them.

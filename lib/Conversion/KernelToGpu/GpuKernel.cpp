@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This file implements GpuKernel. A launch passes i32 words: the scalars, the offset of
-// each argument in vec4s, the rows of a window that the kernel gathers from, and the base
-// of the grid (z, y, x). All are push constants if they fit. Otherwise only the base is,
-// and the kernel reads the other words from an argument block.
+// each argument in vec4s, the rows of a gathered window, and the base of the grid
+// (z, y, x). All are push constants if they fit. Otherwise only the base is, and the kernel
+// reads the other words from an argument block.
 #include "GpuKernel.h"
 
 #include "heddle/Support/Program.h"

@@ -54,13 +54,13 @@ public:
   mlir::Value scalar(llvm::StringRef name);
   /// Returns the start of a view's argument, in words from the start of its binding.
   mlir::Value argumentStart(int64_t argument);
-  /// Whether the argument is a table of which the kernel sees only a window of rows.
+  /// Whether the argument is a table that the kernel sees through a window of rows.
   bool gathersFrom(int64_t argument) const {
     return window && window->axis < 0 && window->argument == argument;
   }
   /// Returns the first row of the window and the number of its rows.
   std::pair<mlir::Value, mlir::Value> rowsInWindow();
-  /// Returns the numbers of the rows that the kernel gathers from that table; null: no such table.
+  /// Returns the numbers of the rows that the kernel gathers from that table, or null.
   mlir::Value gatheredRows() {
     return window && window->axis < 0 ? kernel::gatheredRows(func, *window) : mlir::Value();
   }

@@ -17,7 +17,7 @@
 // a matrix is driver-defined, so sums are stored and read again, one row of matrices at a
 // time. Rows are staged in an order that gives a row of matrices equally many rows of each
 // invocation. With 32 invocations of 8 rows and matrices of 16 rows, the first matrix has
-// rows 0, 1, 8, 9, 16, 17, …
+// rows 0, 1, 8, 9, 16, 17 and so on.
 //
 // A tile of few rows is one matrix high, and one subgroup multiplies it. Its sums take the
 // same steps, so that the bits of a row do not depend on the number of rows.
