@@ -6,8 +6,9 @@
 // (VK_KHR_cooperative_matrix). Each subgroup has some of the tile's queries, and all
 // subgroups share a chunk of keys:
 //
-//   before the loop   Queries become matrices that stay in registers. Queries of f32 are
-//                     scaled and rounded like rows of linear layers.
+//   before the loop   Queries become matrices that stay in registers, or in workgroup
+//                     memory if there are many features. Queries of f32 are scaled and
+//                     rounded like rows of linear layers.
 //   scores            A chunk of keys is staged (GpuMatrixStaging.h). Scores are stored to
 //                     the subgroup's strip of workgroup memory, where each pair of
 //                     invocations reads a row.
@@ -159,7 +160,7 @@ private:
   const MatrixShape &shape;
   GpuMatrixUnit unit;
   int64_t chunk, part, features, valueColumns; ///< part: keys that are staged at a time
-  int64_t teamRows, down;                      ///< rows of a subgroup, and matrices of them
+  int64_t teamRows, down;                      ///< rows of a subgroup, and its matrices over rows
   MatrixArray array, queries;                  ///< of keys and values, and of queries
   llvm::DenseSet<mlir::Value> matrices;
 
