@@ -2,9 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   CPU     rows share a strip of scores; one query's heads that share keys are rows
-//   GPU     one query: chunks of keys in parallel; small heads and plain masks: a row an
-//           invocation; else blocks of rows and columns; with matrix units: both products
+// Plans of attention:
+//
+//   CPU   a tile of rows has a strip of scores; with one query, the heads that share keys are
+//         the rows of a tile
+//   GPU   matrix units compute both products if they can; otherwise
+//         one query                     chunks of keys in parallel
+//         small heads, simple masks     one row for each invocation
+//         else                          blocks of rows and columns
 
 #include "Plans.h"
 
@@ -21,7 +26,7 @@ using kernel::PlanAttr;
 
 //===- Masks -------------------------------------------------------------===//
 
-/// Whether a mask is the same for all heads and depends on queries by their number alone.
+/// Whether a mask is equal for all heads and depends on a query only by its index.
 static bool isOfAllHeads(Value mask) {
   if (!mask)
     return true;
@@ -31,7 +36,7 @@ static bool isOfAllHeads(Value mask) {
   return isa<MaskCausalOp, MaskWindowOp, MaskLengthsOp, MaskPrefixOp>(op);
 }
 
-/// Whether a mask is a conjunction of masks as above and of packed documents.
+/// Whether a mask is a conjunction of packed documents and of masks that `isOfAllHeads` accepts.
 static bool isOfBands(Value mask) {
   if (!mask)
     return true;
@@ -51,7 +56,7 @@ struct AttentionQuestion : Question {
   AttentionOp op() const { return attention; }
   bool hasOneQuery() const { return op().getQuery().getType().getDimSize(2) == 1; }
   int64_t valueColumns() const { return padded(views.featuresOf(op().getValue())); }
-  /// The larger of a query's and of a value's number of features.
+  /// Maximum of the features of a query and of a value.
   int64_t features() const {
     return std::max(views.featuresOf(op().getQuery()), views.featuresOf(op().getValue()));
   }
@@ -71,10 +76,10 @@ private:
 };
 } // namespace
 
-/// Query heads that share a key head and can be the rows of a tile; 0 if there are none.
+/// Number of query heads that share a key head, if they can be the rows of one tile; else 0.
 static int64_t sharingHeads(const AttentionQuestion &q) {
   AttentionOp op = q.op();
-  auto isOutput = [&](Value yielded) { // a row of each head, also where heads are merged
+  auto isOutput = [&](Value yielded) { // one row of each head, even if heads are merged
     return yielded == op.getOutput() || yielded.getDefiningOp<MergeHeadsOp>();
   };
   ArrayRef<int64_t> query = op.getQuery().getType().getShape(),
@@ -87,7 +92,7 @@ static int64_t sharingHeads(const AttentionQuestion &q) {
 
 //===- CPU ---------------------------------------------------------------===//
 
-/// The most rows whose values fit the tile's limit.
+/// Largest number of rows whose values fit the tile's limit.
 static int64_t cpuRows(const AttentionQuestion &q, int64_t sharing) {
   const int64_t columns = padded(q.op().getValue().getType().getShape().back());
   auto fits = [&](int64_t rows) { return columns <= q.sizes.mostValues / rows; };
@@ -108,11 +113,11 @@ static KernelPlan planCpuAttention(const AttentionQuestion &q) {
 
 //===- GPU without matrix units ------------------------------------------===//
 
-/// Queries of a tile of which an invocation takes one.
+/// Queries in a tile if each invocation takes one query.
 static constexpr int64_t ownQueries = 64;
 
 /// Whether an invocation can take a whole query: its output fits the registers, and scores need no
-/// loops over elements. Compilers of 2022 spill in loops with more features, and with f16.
+/// loops over elements. Drivers of 2022 spill registers in loops with more features or with f16.
 static bool fitsOwnQueries(const AttentionQuestion &q) {
   constexpr int64_t most = 64;
   AttentionOp op = q.op();
@@ -123,9 +128,9 @@ static bool fitsOwnQueries(const AttentionQuestion &q) {
 /// Invocations that share a chunk of keys of one query: four keys each.
 static constexpr int64_t acrossChunk = 16;
 
-/// Plan of attention with one query. As many chunks of keys are computed at once as the level has
-/// invocations for, if their weights and sums of values fit the workgroup's memory. Processors run level
-/// 0, where invocations without a chunk cost time.
+/// Plan of attention with one query. The level's invocations and workgroup memory, which holds the
+/// weights and the sums of values of each chunk, limit the number of concurrent chunks. CPU drivers
+/// run level 0, which has at most four because idle invocations cost time there.
 static KernelPlan planSplitKeys(const AttentionQuestion &q) {
   const int64_t bytes = sizeof(float) * (q.sizes.chunk + acrossChunk + 4 + q.valueColumns());
   int64_t chunks = q.gpu->level == 0 ? 4 : q.gpu->invocations / acrossChunk;
@@ -148,8 +153,8 @@ static KernelPlan planGpuAttention(const AttentionQuestion &q) {
 
 //===- GPU with matrix units ---------------------------------------------===//
 
-/// Whether the target has matrix units for both products, and the kernel is one that is written for
-/// them. Statistics of a row are read by a kernel that computes its scores again, without matrix units.
+/// Whether matrix units can compute both products. They do not if the kernel yields statistics of
+/// rows: the kernel that reads these computes the scores again without matrix units.
 static bool usesMatrices(const AttentionQuestion &q) {
   constexpr std::array<int64_t, 3> features{32, 64, 128};
   AttentionOp op = q.op();
@@ -168,9 +173,9 @@ static bool usesMatrices(const AttentionQuestion &q) {
   });
 }
 
-/// Plan through matrix units. 32 KiB of workgroup memory hold a chunk of 64 keys and the scores of 64
-/// rows, or of 32 rows with heads of more than 64 features. A subgroup has one matrix of rows, two
-/// invocations a row.
+/// Plan of attention on matrix units. Workgroup memory of 32 KiB holds a chunk of 64 keys and the
+/// scores of 64 rows, or of 32 rows if heads have more than 64 features. A subgroup computes one
+/// matrix of rows, with two invocations for each row.
 static KernelPlan planMatrixAttention(const AttentionQuestion &q) {
   const int64_t matrix = q.sizes.attentionRows.back(), widest = q.sizes.attentionRows.front(),
                 rows = q.hasOneQuery()     ? matrix

@@ -18,7 +18,7 @@ DefinitionViews::DefinitionViews(kernel::DefOp def) : def(def) {
     results.push_back(describe(def.getResultLayout(i)));
 }
 
-/// Appends the view of an argument or result; a scalar has none.
+/// Appends the view of an argument or result. Scalars have no view.
 DefinitionViews::Argument DefinitionViews::describe(kernel::LayoutAttr layout) {
   if (!layout.getView())
     return {layout, -1};

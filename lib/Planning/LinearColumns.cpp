@@ -14,7 +14,7 @@ using kernel::Size;
 
 //===- Parts -------------------------------------------------------------===//
 
-/// The linear that a value is computed from, the first of several.
+/// The first linear that a value depends on.
 static LinearOp linearBefore(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<LinearOp>(op))
@@ -66,7 +66,7 @@ int64_t heddle::unitOf(const DefinitionViews &views, const LinearPart &part) {
 //===- Loops -------------------------------------------------------------===//
 
 namespace {
-/// Adds the loops of parts, each with the next tile.
+/// Builds the loops of parts; each loop takes the next tile of a list.
 class LoopList {
 public:
   LoopList(const DefinitionViews &views, ArrayRef<int64_t> tiles) : views(views), tiles(tiles) {}
@@ -81,7 +81,8 @@ private:
     const size_t index = next++;
     return index < tiles.size() ? tiles[index] : 1;
   }
-  /// All columns, or with a tile that does not divide them as many as it divides, then the rest.
+  /// Adds a loop over all columns. If the tile does not divide them, adds a loop over the columns
+  /// that it divides and a loop over the tail.
   void addWhole(const LinearPart &part) {
     const int64_t all = storedColumns(views, part.linear), unit = unitOf(views, part),
                   tile = nextTile(), wide = unit / tile * tile, rest = unit - wide;

@@ -2,9 +2,12 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   CPU   panels of weights are prefetched; long products go by blocks of features
-//   GPU   operands are staged in workgroup memory, from level 1 on, and multiplied by
-//         matrix units where the level has them; few rows have a form of their own
+// Plans of products with weights:
+//
+//   CPU   panels of weights are prefetched; products with many features are computed in
+//         blocks of features
+//   GPU   from level 1 on, operands are staged in workgroup memory; matrix units multiply
+//         them if the level has some; launches with few rows have a second plan
 
 #include "Plans.h"
 #include "ProductRows.h"
@@ -19,15 +22,16 @@ using namespace heddle::transformer;
 using kernel::Mapping;
 using kernel::PlanAttr;
 
-/// Columns of a layer up to which workgroups of whole tiles would be too few for a large GPU.
+/// Number of columns up to which a layer of wide tiles has too few workgroups for a large GPU.
 static constexpr int64_t fewColumns = 2048;
 
 int64_t planning::sumsOfRow(const NumberFormat &format, int64_t columns) {
   return formatOf(format.weights).isCode() ? 2 * columns : columns;
 }
 
-/// Features of a block of a CPU's product, 0: all features at once. A tile of columns of the weight and
-/// one of rows of the input then stay in a cache of 1 MiB. Blocks are multiples of the format's sumBlock.
+/// Number of features in a block of a CPU's product; 0: one block has all features. A block of a
+/// tile of weight columns and of a tile of input rows fits a cache of 1 MiB. Blocks are multiples
+/// of the format's sumBlock.
 static int64_t cpuFeatureBlock(const NumberFormat &format, int64_t features) {
   const int64_t perFloat = formatOf(format.rows).isCode() ? 4 : 1, most = 512 * perFloat,
                 whole = 1024 * perFloat;
@@ -40,7 +44,7 @@ static int64_t cpuFeatureBlock(const NumberFormat &format, int64_t features) {
 //===- The products of a kernel ------------------------------------------===//
 
 namespace {
-/// A definition around linears, with what its plans depend on.
+/// A definition of linear layers, with the properties that its plans depend on.
 struct LinearQuestion : Question {
   LinearQuestion(const Question &q, ArrayRef<LinearPart> parts) : Question(q), parts(parts) {}
   LinearQuestion with(const TileSizes &others) const { return {{views, gpu, others}, parts}; }
@@ -54,12 +58,12 @@ struct LinearQuestion : Question {
   }
   /// Columns of the first layer.
   int64_t columns() const { return views.viewTypeOf(first().getWeight()).getDim(0).extent.value; }
-  /// A gated layer: two products make one value.
+  /// Whether one value is computed from two products.
   bool isGated() const { return llvm::range_size(linears()) == 2 && parts.size() == 1; }
 };
 } // namespace
 
-/// Products that a tile of `value` needs. A value that is read twice is computed twice.
+/// Number of products that a tile of `value` needs. A value that is read twice is computed twice.
 static int64_t productsOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -72,7 +76,7 @@ static int64_t productsOf(Value value) {
   return products;
 }
 
-/// The products of a body with a tile of `rows` and of each loop's columns.
+/// Products of a body whose tiles have `rows` rows and the columns of its loops.
 static Products productsOf(const LinearQuestion &q, ArrayRef<ColumnLoop> loops, int64_t rows) {
   Products products{&q.format(), rows, loops.front().tile, 0, 0, true};
   for (const ColumnLoop &loop : loops) {
@@ -87,10 +91,13 @@ static Products productsOf(const LinearQuestion &q, ArrayRef<ColumnLoop> loops, 
 
 //===- Tiles of columns --------------------------------------------------===//
 
-/// The widest tile that divides the columns, and heads, of every part but those that are rotated. On a
-/// GPU tiles are half as wide where columns, thus workgroups, are few, so that more of its processors take
-/// part, and where matrices take the two products of a gated layer at once, as many sums as those of one
-/// wide tile; the products of int4, which matrices take one by one, have no registers for two wide ones.
+/// The widest tile that divides the columns, or the columns of a head, of every part without
+/// rotation. Two kinds of GPU layers have tiles of at most `narrowColumns`:
+///
+///  - Layers with few columns, so that more workgroups occupy the GPU.
+///  - Gated layers on matrix units. Both products are computed together, so two narrow tiles have
+///    the sums of one wide tile. int4 products are computed one after the other, but two wide tiles
+///    exceed the registers.
 static int64_t commonTile(const LinearQuestion &q) {
   const bool isFew = llvm::hasSingleElement(q.linears()) &&
                      storedColumns(q.views, q.first()) <= fewColumns,
@@ -104,10 +111,10 @@ static int64_t commonTile(const LinearQuestion &q) {
   return 16;
 }
 
-/// The tile of most columns of a part, where `tile` divides all. Narrow tiles load each number of the rows
-/// for few multiplications, and rows of bf16 may have to be widened for each tile; but the rest costs code
-/// of its own, so that of few columns only those are cut which nothing but the narrowest tile divides.
-/// Formats that scale their rows have other register tiles.
+/// The tile for most columns of a part, given the tile that divides all of them. A narrow tile
+/// loads each element of the rows for few multiplications, and bf16 rows may be widened again for
+/// each tile. A wide tile that leaves a tail costs a second loop, so few columns are split only if
+/// no tile but the narrowest divides them. Formats that scale their rows have other register tiles.
 static int64_t tileOfMost(const LinearQuestion &q, const LinearPart &part, int64_t tile) {
   const int64_t widest = q.sizes.linearColumns.front(), many = 8 * widest,
                 columns = unitOf(q.views, part);
@@ -156,7 +163,7 @@ KernelPlan planning::planBlocked(const Question &q, const Products &products,
       "invocations load their operands; registers hold the sums"};
 }
 
-/// The case of a product with tiles of `tile`.
+/// The table's case of products whose widest tile has `most` columns.
 static ProductCase caseOf(const Products &products, Mapping mapping, int64_t most) {
   const NumberFormat &format = *products.format;
   return {mapping, most <= narrowColumns, formatOf(format.weights).isCode(),
@@ -194,8 +201,8 @@ static KernelPlan planFewRows(const LinearQuestion &q, const Products &products,
           reasonOf(row)};
 }
 
-/// Tile sizes for a kernel's products on its target. Only products of floats, and of codes that the level
-/// multiplies by fours, are staged; others have the tiles of level 0.
+/// Tile sizes for a kernel's products on its target. Products of codes are staged only if the level
+/// has packed dot products; otherwise they have the tiles of level 0.
 static TileSizes sizesOf(const LinearQuestion &q) {
   TileSizes sizes = q.sizes;
   if (q.isCpu())
@@ -227,7 +234,7 @@ static FailureOr<std::pair<SmallVector<int64_t>, Products>> tileOf(const LinearQ
   return std::pair(tile, products);
 }
 
-/// Plan of products of rows `input` with `weight`, which is prefetched where it is in panels.
+/// CPU plan of a product of `input` with `weight`. A weight in panels is prefetched.
 static KernelPlan planCpuProduct(const Question &q, Value input, Value weight,
                                  ArrayRef<int64_t> tile) {
   if (!q.views.isWeight(q.views.viewOf(weight)))
@@ -256,7 +263,7 @@ FailureOr<KernelPlans> planning::planLinear(const Question &question) {
   KernelPlans plans;
   plans.kernel = sizes.stagedSteps ? planStaged(q, products, tile) : planBlocked(q, products, tile);
   if (!sizes.fewRows || rowsOfLinear(q.views).isStatic())
-    return plans; // a number of rows that is known leaves no choice to devices
+    return plans; // a static number of rows leaves no choice at launch
   TileSizes few = sizes;
   few.linearRows = sizes.fewRows;
   few.linearColumns = sizes.fewRowColumns;

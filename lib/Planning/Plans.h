@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function for each kind of kernel; Planner.cpp calls them by a definition's root.
+// Planning functions, one for each kind of kernel. Planner.cpp selects one by the root of the
+// definition.
 #pragma once
 
 #include "heddle/Planning/DefinitionViews.h"
@@ -22,22 +23,22 @@ struct Question {
   bool isCpu() const { return gpu == nullptr; }
 };
 
-/// Products in a tile of a body, as far as a plan depends on them.
+/// Properties of a body's products that its plan depends on.
 struct Products {
-  const NumberFormat *format = nullptr; ///< of the first product over features
+  const NumberFormat *format = nullptr; ///< format of the first product over features
   int64_t rows = 1, columns = 1;        ///< the tile
-  int64_t values = 0;                   ///< columns of a product over rows, 0: there is none
-  int64_t sums = 0;                     ///< that an invocation's rows hold at once, for each row
+  int64_t values = 0;                   ///< columns of a product over rows; 0: there is none
+  int64_t sums = 0;                     ///< sums that each row holds at once
   bool isWide = true;                   ///< all products have multiples of 32 columns
 };
 
-/// Sums for a row of a product. A product with codes holds the sums of a group of features next to the
-/// total ones.
+/// Number of sums that a row of a product holds. A product with codes holds the sums of a group of
+/// features in addition to the totals.
 int64_t sumsOfRow(const NumberFormat &format, int64_t columns);
 
-/// Plan of products whose operands each invocation of a GPU loads.
+/// Plan of products on a GPU in which each invocation loads its own operands.
 KernelPlan planBlocked(const Question &q, const Products &products, llvm::ArrayRef<int64_t> tile);
-/// Plan of products with many rows whose operands a workgroup stages in its memory.
+/// Plan of products with many rows in which a workgroup stages operands in its memory.
 KernelPlan planStaged(const Question &q, const Products &products, llvm::ArrayRef<int64_t> tile);
 
 mlir::FailureOr<KernelPlans> planLinear(const Question &q);

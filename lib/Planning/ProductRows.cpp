@@ -10,7 +10,7 @@ using kernel::Mapping;
 
 static constexpr std::nullopt_t any = std::nullopt;
 
-/// In this order; the first row that holds is taken.
+/// The table, in order of precedence.
 static constexpr ProductRow rows[] = {
     // mapping, narrow, code, rounded, several, rows of an invocation, block, ahead, matrix steps
     {Mapping::Staged, true, true, any, any, 8, 8, 1, 0,

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Norms, softmax, quantisation, copies. A GPU's row that is reduced has the sixteen lanes
-// of a sum in one group of four invocations, or in several groups that load for the first.
+// Plans of kernels without products: norms, softmax, quantisation and copies. On a GPU, one
+// group of four invocations holds the sixteen lanes of a row's sum. Several groups may share
+// a row; the first then sums and the others load for it.
 
 #include "Plans.h"
 
@@ -23,14 +24,14 @@ namespace {
 struct RowTile {
   int64_t rows, columns;
   bool reduces = false; ///< the body reduces rows
-  int64_t largest = 0;  ///< columns of the largest tile, where that is not `columns`
+  int64_t largest = 0;  ///< columns of the largest tile if different from `columns`
 };
 } // namespace
 
-/// Rows of `columns` that are walked sixteen columns at a time, or that are held whole.
+/// Tile of a body that reduces rows sixteen columns at a time.
 static RowTile walked(int64_t rows) { return {rows, laneColumns, /*reduces=*/true}; }
 
-/// One row where a few rows would exceed the limit of values.
+/// Tile of a norm: one row if `rowsAtOnce` rows exceed the limit of values.
 static RowTile tileOfNorm(const Question &q) {
   Operation *norm = yieldedValues(q.def()).front().getDefiningOp();
   constexpr int64_t rowsAtOnce = 4; // rows that a CPU reduces together
@@ -39,7 +40,8 @@ static RowTile tileOfNorm(const Question &q) {
   return {isLong ? 1 : rowsOfQuads(q.sizes, q.sizes.normRows, stored), stored, true};
 }
 
-/// Where invocations of a GPU share rows, they hold whole rows, or have a group of features each.
+/// Tile of a quantisation. If groups of a GPU's invocations share rows, the tile has whole rows, or
+/// one group of features for formats that scale groups.
 static RowTile tileOfQuantize(const Question &q) {
   auto op = q.def().getBody().front().getTerminator()->getOperand(0).getDefiningOp<QuantizeOp>();
   const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1,
@@ -53,7 +55,7 @@ static RowTile tileOfQuantize(const Question &q) {
   return walked(q.sizes.softmaxRows);
 }
 
-/// Copies of heads, with the ops of which they are a root.
+/// Tile of a copy of heads and of the ops that are fused with it.
 static RowTile tileOfRelayout(const Question &q) {
   constexpr int64_t panelRows = 16;
   kernel::DefOp def = q.def();
@@ -104,7 +106,7 @@ static RowTile tileOf(const Question &q, Root root) {
   }
 }
 
-/// Whether some result is stored in panels, four rows at once.
+/// Whether some result is stored in panels, which invocations write four rows at a time.
 static bool storesPanels(const Question &q) {
   const unsigned first = q.views.firstResult();
   return llvm::any_of(llvm::seq<unsigned>(first, first + q.def().getNumResults()),

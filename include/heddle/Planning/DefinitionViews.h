@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The views and scalars that a kernel.def's layouts describe. Planning and
-// tiling read shapes, element types and storage from here.
+// The views and scalars that the layouts of a kernel.def describe. Planning and
+// tiling read shapes, element types and storage from them.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -11,9 +11,10 @@
 
 namespace heddle {
 
+/// The views of a definition's arguments and results.
 class DefinitionViews {
 public:
-  /// `def` has scalars and layouts: the form that outline-kernels writes.
+  /// Requires a definition with scalars and layouts, as outline-kernels writes it.
   explicit DefinitionViews(kernel::DefOp def);
 
   kernel::DefOp def;
@@ -23,9 +24,9 @@ public:
   kernel::ViewType viewType(unsigned index) const { return types[index]; }
   /// The view of an argument of `def`.
   kernel::ViewType viewTypeOf(mlir::Value argument) const { return types[viewOf(argument)]; }
-  /// Describes the same memory by other dimensions.
+  /// Replaces the dimensions of a view of the same memory.
   void setDims(unsigned view, llvm::ArrayRef<kernel::ViewDim> dims);
-  /// Index of an argument's view; -1 for scalars.
+  /// Index of the view of an argument; -1 for scalars.
   int64_t viewOf(mlir::Value argument) const { return argumentOf(argument).view; }
   /// Index of the first result's view.
   unsigned firstResult() const { return resultStart; }
@@ -33,11 +34,11 @@ public:
   /// Rows of the grid over the tiles of documents whose starts are `argument`.
   kernel::Size slots(mlir::Value argument) const { return argumentOf(argument).layout.getSlots(); }
 
-  /// Elements of an argument in memory.
+  /// Element type of an argument in memory.
   DType elementOf(mlir::Value argument) const;
   /// Size of the last dimension, which is static.
   int64_t featuresOf(mlir::Value argument) const;
-  /// The number format of a product of two arguments, null: there is no such product.
+  /// Number format of the product of two arguments; null if no product takes their element types.
   const NumberFormat *productOf(mlir::Value rows, mlir::Value weights) const;
 
 protected:
@@ -56,8 +57,8 @@ private:
   unsigned resultStart = 0;
 };
 
-/// The values that a definition computes for its results before they are rounded, since stores
-/// round. A definition may yield a value in both forms.
+/// The values of a definition's results before they are rounded, since stores round. A definition
+/// may yield the same value rounded and unrounded.
 llvm::SmallVector<mlir::Value> yieldedValues(kernel::DefOp def);
 
 } // namespace heddle

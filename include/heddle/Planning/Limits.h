@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers that hold for the tiles of every target, for code that runs before a
+// Limits that hold for the tiles of every target, for code that runs before the
 // target is known.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace heddle {
 
-/// Features that a row may have where a tile holds whole rows.
+/// Maximum number of features of a row if a tile holds whole rows.
 inline constexpr int64_t mostRowFeatures = cpuTiles.mostValues;
-/// Features that the values of an attention's head may have.
+/// Maximum number of features of a head's values.
 inline constexpr int64_t mostValueFeatures = cpuTiles.mostValues / cpuTiles.attentionRows.back();
 
-/// Rows of attention's tile on the device where they are most. Grids over packed documents have room
+/// Largest number of rows of an attention tile on any device. Grids over packed documents have room
 /// for the tiles of every device.
 inline constexpr int64_t largestAttentionRows = cpuTiles.attentionRows.front();
 static_assert(largestAttentionRows >= gpuTiles.attentionRows.front());
@@ -26,8 +26,7 @@ static_assert(largestAttentionRows >= gpuTiles.attentionRows.front());
 inline constexpr int64_t commonChunk = std::max(cpuTiles.chunk, gpuTiles.chunk);
 static_assert(commonChunk % cpuTiles.chunk == 0 && commonChunk % gpuTiles.chunk == 0);
 
-/// Queries and keys of a CPU's tile of attention, where heads are of usual size.
-inline constexpr int64_t cpuQueries = cpuTiles.attentionRows.front(),
-                         cpuChunk = cpuTiles.chunk;
+/// Queries and keys of a CPU's attention tile for heads of common size.
+inline constexpr int64_t cpuQueries = cpuTiles.attentionRows.front(), cpuChunk = cpuTiles.chunk;
 
 } // namespace heddle

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a definition runs on a target: its mapping, tile, workgroup and blocks, as
-// one attribute (#kernel.plan). Tiling and the conversions obey the plan.
+// Plans how a kernel definition runs on a target. A plan is one attribute
+// (#kernel.plan) with the mapping, tile, workgroup and blocks. Tiling and the
+// conversions follow it.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -18,16 +19,15 @@ struct KernelPlan {
   std::string reason;
 };
 
-/// The plans of a definition.
+/// The plans of a definition: for any number of rows, and for few rows.
 struct KernelPlans {
   KernelPlan kernel;
-  /// The plan of the form for launches with few rows; its attribute is null where there is no such
-  /// form.
+  /// Plan for launches with few rows; its attribute is null if the kernel has no variant for them.
   KernelPlan fewRows;
 };
 
-/// Plans a definition that has a root, scalars and layouts for a level of Vulkan devices, or with null
-/// for CPUs. An error is reported at the definition.
+/// Plans a definition with a root, scalars and layouts for a level of Vulkan devices, or for CPUs
+/// if `gpu` is null. Reports errors at the definition.
 mlir::FailureOr<KernelPlans> planKernel(kernel::DefOp def, const GpuTarget *gpu);
 
 } // namespace heddle
