@@ -31,8 +31,8 @@ void GpuMapping::placeNumber() {
 
 Value GpuMapping::firstRow() { return e.mul(e.ty, e.placement.rows); }
 
-/// Consecutive columns of one invocation: the fewest vec4s with which the invocations cover all
-/// columns once.
+/// Number of consecutive columns of an invocation: the fewest vec4s with which the invocations
+/// cover all columns exactly once.
 static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
   int64_t columns = 4;
   while (columns < tileColumns && (tileColumns % columns != 0 || tileColumns / columns > tx))
@@ -112,7 +112,7 @@ Value GpuMapping::stagedPlace(int64_t vec4s, Value row, Value column) {
 
 //===- Reductions --------------------------------------------------------===//
 
-/// Every invocation reduces its columns; then all read the partial maxima of their rows.
+/// Each invocation reduces its columns, then reads the partial maxima of its rows.
 Fragment GpuMapping::maximaOfRows(const Fragment &tile) {
   const int64_t entries = e.placement.invocations() * e.placement.rows;
   Type f32 = builder.getF32Type();
@@ -150,7 +150,7 @@ Value GpuMapping::sumOfStagedRow(Value row, int64_t columns) {
   return e.reduceLanes(ReduceKind::Add, lanes);
 }
 
-/// Invocation i sums rows i, i + invocations, ...; then each reads the sums of its own rows.
+/// Invocation i sums rows i, i + invocations, ..., then reads the sums of its own rows.
 Fragment GpuMapping::sumsOfStagedRows(RankedTensorType type) {
   const int64_t rows = type.getDimSize(0), invocations = e.placement.ty * e.placement.tx;
   Type f32 = builder.getF32Type();

@@ -4,9 +4,8 @@
 //
 // A mapping assigns the rows and columns of a tile to the invocations of a workgroup,
 // and emits the ops that depend on this: products, reductions, loops over chunks of
-// keys, stores. There is one subclass for each assignment; `create` is the only place
-// that chooses one, by the kernel's plan. The base class is the mapping `blocked`:
-// each invocation has a block of neighbouring rows and columns.
+// keys, stores. There is one subclass for each assignment; only `create` selects one,
+// by the kernel's plan.
 #pragma once
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
@@ -16,35 +15,37 @@ namespace heddle {
 class GpuEmitter;
 class GpuProduct;
 
-/// Vec4s that hold the sixteen lanes of a row's sum.
+/// Number of vec4s that hold the sixteen lanes of a row's sum.
 inline constexpr int64_t kLaneVectors = 4;
 
+/// Base class of mappings, and the mapping `blocked`: each invocation has a block of neighbouring
+/// rows and columns.
 class GpuMapping {
 public:
   explicit GpuMapping(GpuEmitter &emitter);
   virtual ~GpuMapping();
-  /// The mapping of the emitter's placement.
+  /// Creates the mapping of the emitter's placement.
   static std::unique_ptr<GpuMapping> create(GpuEmitter &emitter);
 
   //===--------------------------------------------------------------------===//
   // Rows and columns
   //===--------------------------------------------------------------------===//
 
-  /// Sets the numbers of this invocation in the emitter: in the workgroup, over rows, over columns.
+  /// Sets the emitter's indices of this invocation: in the workgroup, over rows, over columns.
   virtual void placeInvocation();
   /// Called once, after the kernel's arguments are bound.
   virtual void begin(kernel::FuncOp) {}
-  /// The first row of this invocation in the tile; null: row 0.
+  /// First row of this invocation in the tile; null: row 0.
   virtual mlir::Value firstRow();
-  /// Vec4s of an invocation in each row of a tile of so many columns.
+  /// Number of vec4s that an invocation has in each row of a tile.
   virtual int64_t vectorsOf(int64_t tileColumns) const;
-  /// Column of vec4 `number` of an invocation, from its first column.
+  /// Column of vec4 `number` of an invocation, relative to its first column.
   virtual int64_t columnOf(int64_t number) const;
-  /// The first column of this invocation in a tile. Invocations without columns of their own repeat the
-  /// last ones.
+  /// First column of this invocation in a tile. Invocations without columns of their own repeat the
+  /// last columns.
   virtual mlir::Value firstColumn(int64_t tileColumns);
-  /// Condition under which this invocation owns its part of a tile, which it may share with others; null:
-  /// always.
+  /// Condition under which this invocation owns its part of a tile, which others may have as well;
+  /// null: always.
   virtual mlir::Value owns(mlir::RankedTensorType tile);
   /// Condition under which this invocation stores its part of a tile to memory; null: always.
   virtual mlir::Value stores(mlir::RankedTensorType tile) { return owns(tile); }
@@ -53,21 +54,20 @@ public:
   // Ops
   //===--------------------------------------------------------------------===//
 
-  /// Emits a product, whose fragments it adds to the emitter's.
+  /// Emits a product and adds its fragments to the emitter's.
   virtual mlir::LogicalResult emitProduct(kernel::ContractOp op);
   /// Emits the maxima or sums of a tile's rows.
   virtual mlir::LogicalResult emitReduce(kernel::ReduceOp op);
-  /// Emits a loop of the body.
   virtual mlir::LogicalResult emitLoop(mlir::scf::ForOp op);
-  /// Emits ops that a loop over columns computes, in mappings that have such loops.
+  /// Emits a loop over columns that computes a run of ops, in mappings with column loops.
   virtual mlir::LogicalResult emitColumnLoop(llvm::ArrayRef<mlir::Operation *> run);
   /// Whether the mapping emits an op on tiles itself, by `emitElementwise`.
   virtual bool takes(mlir::Operation &) const { return false; }
   virtual mlir::LogicalResult emitElementwise(mlir::Operation &) { return mlir::failure(); }
-  /// x * 2^n for weights of keys; null: as any other power.
+  /// x * 2^n for the weights of keys; null: computed as any other power.
   virtual mlir::Value scaleWeight(mlir::Value, mlir::Value) { return {}; }
-  /// Whether a loop carries a value in a form of the mapping's own; `carry` and `carried` move such a
-  /// value into a loop's iteration and out of it.
+  /// Whether the mapping itself carries a value through loops. If so, `carry` is called where the
+  /// value is yielded, and `carried` binds it where it is received.
   virtual bool carriesItself(mlir::Value) const { return false; }
   virtual mlir::LogicalResult carry(mlir::Value) { return mlir::success(); }
   virtual void carried(mlir::Value) {}
@@ -76,29 +76,28 @@ public:
   // Products by strategies (GpuProduct.h)
   //===--------------------------------------------------------------------===//
 
-  /// Steps of k in an iteration of the main loop over `known` steps, or an unknown number; `quads`: vec4s
-  /// of the right side that a step loads.
+  /// Steps of k in an iteration of the main loop. `known` is the number of steps, if static; a step
+  /// loads `quads` vec4s of the right side.
   virtual int64_t stepsOfProduct(std::optional<int64_t> known, int64_t quads) const;
-  /// The row of a view with `rows` rows that is this invocation's first: row `base` of the tile, null for
-  /// 0, which begins at row `first`.
+  /// First row of this invocation in a view with `rows` rows: row `base` (null: 0) of the tile that
+  /// begins at row `first`.
   virtual mlir::Value rowOfProduct(mlir::Value first, mlir::Value base, mlir::Value rows);
-  /// Whether invocations whose rows do not exist leave a product's loop out.
+  /// Whether invocations without existing rows skip the loop of a product.
   virtual bool skipsMissingRows() const { return true; }
-  /// Whether the loads of an iteration precede its products, sixteen bytes at a time.
+  /// Whether all loads of an iteration, as vec4s, precede its products.
   virtual bool loadsFirst() const { return false; }
-  /// Adds the products of a guarded contraction, which leaves out a zero times a value that is not
-  /// finite.
+  /// Adds the products of a guarded contraction, except products of zero and a non-finite value.
   virtual void sumGuarded(GpuProduct &product, llvm::SmallVector<mlir::Value> &sums);
 
   //===--------------------------------------------------------------------===//
   // Tiles in workgroup memory
   //===--------------------------------------------------------------------===//
 
-  /// Row of staged tiles at which this invocation's rows begin.
+  /// First row of this invocation in staged tiles.
   virtual mlir::Value stagedRow();
-  /// Rows of a workgroup's staged tiles.
+  /// Number of rows of a workgroup's staged tiles.
   virtual int64_t stagedRows() const;
-  /// Place of a vec4 in a staged tile of `vec4s` a row.
+  /// Index of a vec4 in a staged tile with `vec4s` in each row.
   virtual mlir::Value stagedPlace(int64_t vec4s, mlir::Value row, mlir::Value column);
   /// Whether invocations read staged tiles of others, so that barriers are needed.
   virtual bool exchangesTiles() const { return true; }
@@ -107,28 +106,29 @@ public:
   // Properties of fragments
   //===--------------------------------------------------------------------===//
 
-  /// Whether fragments of wide tiles are in registers; else a loop over columns computes what it needs.
+  /// Whether registers hold fragments of wide tiles; otherwise loops over columns recompute them.
   virtual bool holdsTiles() const { return true; }
   /// Whether loops over the elements of a fragment save registers.
   virtual bool loopsOverElements() const { return true; }
-  /// Whether a slice of a product over rows can be emitted apart from the rest.
+  /// Whether a slice of a product over rows can be emitted by itself.
   virtual bool slicesProducts() const { return false; }
-  /// Whether an invocation holds so much of a row that a branch pays which skips a rare correction.
+  /// Whether an invocation holds enough of a row for a branch around a rare correction to pay.
   virtual bool branchesOnRareValues() const { return false; }
   /// Whether a product of a tile and powers of two is added by a fused multiply-add.
   virtual bool fusesExactProducts() const { return true; }
-  /// Whether memory that is only read has a variable of its own (GpuKernel::begin).
+  /// Whether read-only memory has a separate variable (GpuKernel::begin).
   virtual bool readsApart() const { return false; }
 
 protected:
-  /// Sets the numbers over rows and columns from the one in the workgroup.
+  /// Sets the indices over rows and columns from the index in the workgroup.
   virtual void placeNumber();
   /// Number of invocations that own columns of a tile.
   virtual int64_t activeColumns(int64_t tileColumns) const;
-  /// The maxima of a tile's rows, and the sums of the staged tile's, for the rows of this invocation.
+  /// Maxima of this invocation's rows of a tile.
   kernel::Fragment maximaOfRows(const kernel::Fragment &tile);
+  /// Sums of this invocation's rows of the staged tile.
   virtual kernel::Fragment sumsOfStagedRows(mlir::RankedTensorType type);
-  /// The sum of a whole row of the staged tile, by one invocation, because the order of a sum is fixed.
+  /// Sum of a row of the staged tile, by one invocation because the order of a sum is fixed.
   mlir::Value sumOfStagedRow(mlir::Value row, int64_t columns);
   /// Emits a product by the strategies of GpuProduct.h.
   mlir::LogicalResult emitByStrategy(kernel::ContractOp op);
@@ -137,14 +137,14 @@ protected:
   mlir::OpBuilder &builder;
 };
 
-/// Base of mappings whose subgroups multiply matrices.
+/// Base class of mappings whose subgroups multiply matrices.
 class SubgroupMapping : public GpuMapping {
 public:
   using GpuMapping::GpuMapping;
   void placeInvocation() override;
 };
 
-// Constructors of the subclasses, each in the file of its name.
+// Factories of the subclasses, each in the file of its name.
 std::unique_ptr<GpuMapping> makeStrided(GpuEmitter &emitter);
 std::unique_ptr<GpuMapping> makeOwnRows(GpuEmitter &emitter);
 std::unique_ptr<GpuMapping> makeSplitKeys(GpuEmitter &emitter);

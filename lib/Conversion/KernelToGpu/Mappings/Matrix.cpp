@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The mappings `matrix` and `matrix_few_rows`: subgroups multiply matrices (GpuMatrices.h).
-// With many rows the invocations of a subgroup are a block of the tile, four of them wide; with
-// few rows they share the rows as in other mappings.
+// With many rows, the invocations of a subgroup cover a block of the tile that is four
+// invocations wide. With few rows, they are placed as in other mappings.
 
 #include "GpuMapping.h"
 

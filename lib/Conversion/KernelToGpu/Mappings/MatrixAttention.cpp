@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mapping `matrix_attention`: subgroups multiply both products of an attention
-// (GpuAttention.h). Two invocations share a row and take its columns by turns of eight.
+// The mapping `matrix_attention`: subgroups compute both products of an attention
+// (GpuAttention.h). Two invocations share a row and alternate every eight columns.
 
 #include "GpuMapping.h"
 
@@ -64,10 +64,11 @@ private:
 };
 } // namespace
 
-/// For n <= 0. The weight enters a sum that holds a weight of at least 0.7, if it is not 0, and a product
-/// as f16. There it is equal to a weight that is 0 for n = -126, though it may be a denormal number, which a
-/// device may read as 0 or not. In a product as bf16 it is not equal, so that there the power 2^(n - 1)
-/// makes it 0. The sum with 1.5 * 2^23 has n in its lowest bits.
+/// Requires n <= 0. The general form returns 0 for n = -126. With f16 operands, this form may
+/// return a denormal instead, which a device may read as 0. Results do not differ: products round
+/// it to f16, and a nonzero sum of weights contains a weight of at least 0.7. With bf16, which has
+/// the exponents of f32, 2 * x is multiplied by 2^(n - 1), which is 0 for n = -126. Adding
+/// 1.5 * 2^23 leaves n in the lowest bits.
 Value MatrixAttention::scaleWeight(Value x, Value n) {
   auto floats = [&](float value) -> Value {
     return arith::ConstantOp::create(builder, e.loc,

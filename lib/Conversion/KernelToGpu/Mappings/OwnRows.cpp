@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mapping `own_rows`: an invocation has whole rows of an attention's tile, so that nothing is
-// exchanged. Keys and values are the same for all invocations, and drivers load them once for a
-// subgroup; to this end invocations without rows of their own repeat the last row and take the same
-// branches.
+// The mapping `own_rows`: each invocation has whole rows of an attention's tile, so invocations
+// exchange nothing. All of them read the same keys and values, which drivers load once for a
+// subgroup. To keep control flow uniform, invocations without rows repeat the last row.
 
 #include "GpuMapping.h"
 

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mapping `split_keys`. Attention of one query has one row, which cannot occupy many
-// invocations. Its chunks of keys can: each chunk has a softmax of its own, and only the merge
-// has an order. A workgroup consists of groups of invocations; each takes one chunk at a time:
+// The mapping `split_keys`: groups of invocations compute the chunks of keys of one query in
+// parallel. One row cannot occupy many invocations, but its chunks can: each has a softmax of
+// its own, and only their merge has an order. Each group takes one chunk at a time:
 //
 //   for c in chunks step groups       ops that read no loop-carried value:
 //     chunk c + group                 the group's own chunk
@@ -12,7 +12,7 @@
 //     for g in groups                 ops that read loop-carried values:
 //       merge chunk c + g             the first group, in ascending order
 //
-// The merged sums have the bits of a loop over the chunks.
+// The results are bit-identical to a loop over the chunks.
 
 #include "GpuMapping.h"
 
@@ -36,12 +36,12 @@ public:
     std::swap(group, e.ty); // a tile has one row
   }
   Value firstRow() override { return {}; }
-  /// All groups have the merged row.
+  /// Only the first group, which merges, stores the row.
   Value stores(RankedTensorType tile) override;
   LogicalResult emitLoop(scf::ForOp loop) override;
 
   int64_t stepsOfProduct(std::optional<int64_t> known, int64_t quads) const override;
-  /// A group has the row, or loops of no iterations.
+  /// Groups without a chunk have loops without iterations.
   bool skipsMissingRows() const override { return false; }
   bool loadsFirst() const override { return true; }
   void sumGuarded(GpuProduct &product, SmallVector<Value> &sums) override {
@@ -53,7 +53,7 @@ public:
   bool readsApart() const override { return true; }
 
 protected:
-  /// All invocations of a group read its row.
+  /// Each invocation sums the row of its group.
   Fragment sumsOfStagedRows(RankedTensorType type) override {
     return {{sumOfStagedRow(group, type.getDimSize(1))}, 1, 0};
   }
@@ -74,7 +74,7 @@ private:
   LogicalResult hand(Value tile, int64_t number);
   void take(Value tile, int64_t number, Value from);
 
-  Value group; ///< number of this invocation's group
+  Value group; ///< index of this invocation's group
 };
 } // namespace
 
@@ -83,10 +83,10 @@ Value SplitKeys::stores(RankedTensorType tile) {
   return isStored ? arith::AndIOp::create(builder, e.loc, isStored, isFirst).getResult() : isFirst;
 }
 
-/// The loop waits for memory rather than for its products: as many loads are under way as registers allow.
+/// The loop is bound by memory, so only registers limit the number of loads in flight.
 int64_t SplitKeys::stepsOfProduct(std::optional<int64_t> known, int64_t quads) const {
   const int64_t most = e.target.level == 0 ? 16 : 32;
-  if (!known) // keys, of which some vec4s are loaded each; a power of two
+  if (!known) // a loop over keys, each of `quads` vec4s; the result is a power of two
     return std::max(most / static_cast<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(quads, 1))),
                     GpuProduct::vec4);
   for (int64_t steps = most; steps > GpuProduct::vec4; steps -= GpuProduct::vec4)
@@ -97,7 +97,7 @@ int64_t SplitKeys::stepsOfProduct(std::optional<int64_t> known, int64_t quads) c
 
 //===- The parts of a loop ------------------------------------------------===//
 
-/// Whether an op goes over chunks of keys.
+/// Whether an op contains a product over rows, and thus computes chunks of keys.
 static bool hasChunks(Operation *op) {
   return op
       ->walk([](ContractOp product) {
@@ -142,7 +142,8 @@ SplitKeys::Parts SplitKeys::partsOf(scf::ForOp loop) {
 
 //===- Results of a chunk -------------------------------------------------===//
 
-/// Place of this invocation's columns in the tile of a group: in vec4s, or of one number.
+/// Index of this invocation's first vec4 in the tile of group `from`, or the group's index for a
+/// tile of one column.
 Value SplitKeys::placeOf(Value tile, Value from) {
   const int64_t columns = GpuEmitter::columnsOf(tile.getType());
   if (columns == 1)
@@ -150,8 +151,8 @@ Value SplitKeys::placeOf(Value tile, Value from) {
   return e.add(e.mul(from, columns / kQuad), e.quarter(e.columnBase(columns)));
 }
 
-/// Writes a chunk's tile for the group that merges. Tiles of several columns are vec4s; a tile of one
-/// column is number `number` of a vec4.
+/// Writes a tile of the chunk to workgroup memory for the merge. A tile of one column is lane
+/// `number` of the group's vec4.
 LogicalResult SplitKeys::hand(Value tile, int64_t number) {
   if (!GpuEmitter::isTile(tile.getType()))
     return emitError(tile.getLoc(), "expected tiles to be merged, found ") << tile.getType();
@@ -188,8 +189,8 @@ void SplitKeys::take(Value tile, int64_t number, Value from) {
 
 //===- The loop ------------------------------------------------------------===//
 
-/// Emits the group's own chunk of those that begin with `first`. A group without a chunk takes the same
-/// branches, since barriers are for all, with the first group's chunk and loops of no iterations.
+/// Emits this group's chunk; the first group's begins at `first`. A group without a chunk takes the
+/// first group's with loops without iterations, since all invocations have to reach the barriers.
 LogicalResult SplitKeys::emitChunk(scf::ForOp loop, const Parts &parts, Value first) {
   const int64_t step = *e.constantOf(e.scalar(loop.getStep()));
   Value own = e.add(first, e.mul(group, step));

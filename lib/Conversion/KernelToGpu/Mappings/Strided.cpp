@@ -2,13 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mapping `strided`, of bodies without products: the invocations of a row take every n-th
-// vec4. Loops over columns go over wider tiles and recompute what they need, since loads hit
-// the cache.
+// The mapping `strided` of bodies without products: each of the n invocations of a row has every
+// n-th vec4. Wide tiles are computed by loops over columns, which recompute their operands
+// because loads hit the cache.
 //
-// With four invocations a row, each holds four of the sixteen lanes of a row's sum: lanes
-// (column mod 16), each ascending, then lanes l and l + 8, l and l + 4, and so on. From level 1 on
-// the invocations exchange their lanes by shuffles, and several groups of four may share a row: each
+// A row's sum has sixteen lanes (column mod 16), four in each of four invocations. A lane adds its
+// columns in ascending order; then lanes l and l + 8 are added, l and l + 4, and so on. From level
+// 1 on, invocations exchange lanes by shuffles, and several groups of four may share a row: each
 // loads a part of it, and the first sums.
 
 #include "GpuMapping.h"
@@ -46,7 +46,7 @@ protected:
   int64_t activeColumns(int64_t) const override { return e.placement.tx; }
 };
 
-/// Reductions of a loop over columns, whose lanes the loop carries.
+/// Reductions in a loop over columns. The loop carries their lanes.
 class LaneReductions {
 public:
   explicit LaneReductions(GpuEmitter &emitter) : e(emitter), builder(e.builder), loc(e.loc) {}
@@ -67,8 +67,8 @@ private:
 };
 } // namespace
 
-/// Loads of long rows that several groups of invocations share overlap. Short rows are read in a few
-/// steps anyway, and fewer registers let more rows run at a time.
+/// Long rows that several groups share have more loads in flight. Short rows need few steps, and
+/// fewer registers let more rows run concurrently.
 int64_t Strided::vectorsOf(int64_t tileColumns) const {
   constexpr int64_t shortRow = 1024, longRow = 2048;
   const int64_t tx = e.placement.tx;
@@ -92,7 +92,7 @@ SmallVector<Value> LaneReductions::identities(ArrayRef<ReduceOp> reductions) {
   return lanes;
 }
 
-/// The number of the invocation whose place in the subgroup differs from one's own by `distance`.
+/// Returns `number` of the invocation whose index in the subgroup is this one's xor `distance`.
 static Value shuffledNumber(OpBuilder &builder, Location loc, Value number, Value distance) {
   auto subgroup = spirv::ScopeAttr::get(builder.getContext(), spirv::Scope::Subgroup);
   return spirv::GroupNonUniformShuffleXorOp::create(builder, loc, number.getType(), subgroup,
@@ -107,8 +107,9 @@ Value LaneReductions::shuffled(Value vec4, int64_t distance) {
   return vector::FromElementsOp::create(builder, loc, e.vec4Type(), others);
 }
 
-/// Lanes with the next columns, `own` of this quad. The first quad takes those of the others behind its
-/// own, in the order of columns; what other quads sum is not used. Maxima have no order.
+/// Accumulates the next columns: `own`, and for sums the columns of the row's other groups after
+/// them. Only the sums of the first group, which adds columns in ascending order, are used. Groups
+/// compute maxima separately, since maxima have no order.
 Value LaneReductions::ofQuads(ReduceKind kind, Value lanes, Value own) {
   lanes = e.combine(kind, lanes, own);
   if (kind == ReduceKind::Add)
@@ -117,9 +118,9 @@ Value LaneReductions::ofQuads(ReduceKind kind, Value lanes, Value own) {
   return lanes;
 }
 
-/// The four lanes of each of a row's invocations, reduced by the first two steps of the tree: the
-/// neighbours two and one further on stand in for lanes l + 8 and l + 4, and sums commute. Maxima of
-/// quads come first.
+/// Reduces lanes across a row's invocations by the first two steps of the tree: invocations at
+/// distance two and one have lanes l + 8 and l + 4. Addition commutes, so both have the same sum.
+/// Maxima of groups are combined first.
 Value LaneReductions::exchanged(ReduceKind kind, Value lanes) {
   int64_t distance = kind == ReduceKind::Max ? e.placement.tx / 2 : kLaneVectors / 2;
   for (; distance > 0; distance /= 2)
@@ -127,7 +128,7 @@ Value LaneReductions::exchanged(ReduceKind kind, Value lanes) {
   return lanes;
 }
 
-/// The first quad's sum, in all of a row's invocations; all have the same maximum.
+/// Broadcasts the first group's sum to a row's invocations, which already share the maximum.
 Value LaneReductions::ofFirstQuad(ReduceKind kind, Value number) {
   if (kind == ReduceKind::Max)
     return number;
@@ -140,7 +141,7 @@ Value LaneReductions::ofFirstQuad(ReduceKind kind, Value number) {
   return number;
 }
 
-/// Exchanges lanes among the four invocations of a row; each then reduces them by the same tree.
+/// Exchanges lanes among the invocations of a row; each then reduces them by the same tree.
 Fragment LaneReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
   if (e.target.level >= 1) {
     Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
@@ -167,7 +168,7 @@ Fragment LaneReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
   return result;
 }
 
-/// Emits the ops of a nest at the current columns; reductions accumulate in their lanes.
+/// Emits the ops of a column loop at the current columns; reductions accumulate in their lanes.
 LogicalResult LaneReductions::emitLoopNestStep(ArrayRef<Operation *> run,
                                                SmallVectorImpl<Value> &lanes) {
   Value *lane = lanes.begin();
@@ -188,7 +189,7 @@ LogicalResult LaneReductions::emitLoopNestStep(ArrayRef<Operation *> run,
   return success();
 }
 
-/// A column loop that carries the lanes of its reductions; invocations exchange them behind it.
+/// Emits a column loop that carries the lanes of its reductions and exchanges them after it.
 LogicalResult Strided::emitColumnLoop(ArrayRef<Operation *> run) {
   SmallVector<ReduceOp> reductions;
   int64_t columns = 0;
