@@ -1,8 +1,6 @@
 //===- Bf16Dot2.cpp - Products of bf16, two at once -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See GpuBf16.h.
 
 #include "GpuBf16.h"
 
@@ -20,7 +18,7 @@ Value Bf16Dot2::step(Value a, Value b, Value c, bool guarded) {
   return math::FmaOp::create(builder, loc, evenA, evenB, c);
 }
 
-/// Pairs first, then a last single row.
+/// Multiplies pairs of rows, then a last single row.
 Value Bf16Rows::middleLoops(Value from, Registers &sums) {
   Value pairs = arith::AndIOp::create(builder, loc, count, e.constant(-2));
   emitLoop({from, end(pairs), 2, op.getGuarded()}, sums);

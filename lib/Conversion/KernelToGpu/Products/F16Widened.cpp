@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both sides are widened as they are loaded. k counts features as with f32, two
-// at a time, because two share a word.
+// Products with f16 weights. Loads widen both sides to f32. k counts features as
+// with f32; an iteration has pairs of them, because two share a word.
 
 #include "../GpuProduct.h"
 
@@ -38,7 +38,8 @@ struct F16Widened : GpuProduct {
     return even;
   }
 
-  /// `place` begins a word; `loaded` caches the vec4 of an iteration, or the two of a word.
+  /// `place` is the start of a word; `loaded` caches the vec4 of an iteration or the pair of a
+  /// word.
   Value loadLeft(Value &loaded, Address place, int64_t u, bool whole) override {
     const kernel::BoundView left = e.view(op.getLhs());
     if (!left.type.getElementType().isF16())
@@ -72,7 +73,7 @@ struct F16Widened : GpuProduct {
     return rowsOf(even);
   }
 
-  /// A quad of f16 holds eight features.
+  /// A vec4 of words holds eight features.
   Value loadStagedLeft(Value &loaded, Value k, int64_t row, int64_t u) override {
     Type element = e.view(op.getLhs()).type.getElementType();
     if (!element.isF16())

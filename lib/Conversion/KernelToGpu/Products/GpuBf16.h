@@ -2,21 +2,21 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of bf16 (Bf16Dot2.cpp). A word of a panel holds two features, so that a
-// step multiplies two, the odd one first. Where an invocation has several rows of a
-// staged block, words are widened as they are staged, once for all invocations that
-// multiply them, and a step is a feature, in the same order. Rows of a view are widened
-// as they are loaded, and multiplied in pairs in the same order.
+// Products of bf16 (Bf16Dot2.cpp). A word of a panel holds two features, so a step
+// multiplies two, the odd one first. If an invocation has several rows of a staged block,
+// staging widens the words once for all invocations that multiply them. A step is then one
+// feature, in the same order. Products over rows widen rows as they load them and multiply
+// them in pairs, in the same order.
 #pragma once
 
 #include "../GpuProduct.h"
 
 namespace heddle {
 
-/// The steps of pairs of features: the odd one first.
+/// Order of steps that puts the odd one of each pair first.
 inline int64_t oddFirst(int64_t step, int64_t steps) { return steps > 1 ? step ^ 1 : step; }
 
-/// Over features.
+/// Product over features.
 struct Bf16Dot2 : GpuProduct {
   using GpuProduct::GpuProduct;
   static bool accepts(kernel::ContractOp op, const GpuTarget &) {
@@ -31,7 +31,7 @@ struct Bf16Dot2 : GpuProduct {
   mlir::Value step(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded) override;
 };
 
-/// Over rows.
+/// Product over rows.
 struct Bf16Rows : GpuProduct {
   using GpuProduct::GpuProduct;
   static bool accepts(kernel::ContractOp op, const GpuTarget &) {

@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of bytes p times codes q as Support/Formats.h stores them: a quad of
-// words is eight features of four columns. 32 features of a column share a scale d and a
-// minimum m, those of a row e and s. Group by group:
+// Products of rows of bytes p with i4 codes q (Support/Formats.h). A vec4 of words holds
+// eight features of four columns. Each group of 32 features has a scale d and a minimum m
+// for every column, and e and s for every row. For each group:
 //
-//   u    sum of p * q, an integer below 2^24, so that f32 holds it exactly; of packed
-//        dot products where the target has them
+//   u    sum of p * q, by packed dot products if the target has them; an integer below
+//        2^24, which f32 holds exactly
 //   sum  Fma(u, e * d, sum), then Fma(s, m, sum)
 //
-// Tiles of many rows stage one or two groups of both sides, and the scales of rows beside them. An
+// Tiles of many rows stage one or two groups of both sides with the scales of rows. An
 // invocation then multiplies two columns at a time, so that it holds few integers.
 
 #include "../GpuLoops.h"
@@ -25,8 +25,8 @@ using heddle::kernel::Address;
 using heddle::kernel::BoundView;
 
 static constexpr const ElementFormat &format = formatOf(DType::I4);
-/// Features of a word, in which places of i4 are counted; words of a line, and of a group in a panel;
-/// words of a group in a row.
+/// Features of a word, the unit of i4 addresses; words of a line; words of a group in a panel and
+/// in a row.
 static constexpr int64_t wordFeatures = format.perWord, lineWords = 16,
                          blockWords = format.blockLines * lineWords,
                          rowWords = format.group / formatOf(DType::I8).perWord;
@@ -34,7 +34,8 @@ static_assert(format.group == format.blockColumns);
 
 namespace {
 struct Int4 : GpuProduct {
-  /// Staged blocks are counted in groups. With rows crosswise one or two, whose scales are a quad.
+  /// Counts the steps of a staged block in groups. With crosswise rows it has one or two groups,
+  /// whose scales are a vec4 for each row.
   Int4(GpuEmitter &emitter, kernel::ContractOp op) : GpuProduct(emitter, op) {
     block = isCrosswise() ? std::clamp<int64_t>(block / rowWords, 1, vec4 / scalesOfStep)
                           : block * lineWords / blockWords;
@@ -45,7 +46,7 @@ struct Int4 : GpuProduct {
 
   int64_t word() const override { return format.group; }
 
-  /// Words of the codes of features 0 to 7, and of the scales of their group.
+  /// Finds the words of features 0 to 7 and the scales of their group.
   void placeRight() override {
     int64_t columns = GpuEmitter::columnsOf(op.getType());
     Value first = e.columnBase(columns);
@@ -74,7 +75,7 @@ struct Int4 : GpuProduct {
     Value start = e.mul(e.add(number, panel), panelWords() * wordFeatures);
     return e.quadOf(right(), {e.add(right().offset, start), 0});
   }
-  /// Few rows are read where they are: a word for each four features of all columns. A row may end
+  /// Few rows are not staged: a load of a word serves all columns of an invocation. A row may end
   /// in the middle of its last group.
   int64_t rowQuads(int64_t steps, bool areLast) override {
     if (!isCrosswise())
@@ -96,7 +97,7 @@ struct Int4 : GpuProduct {
   void addSteps(Value first, int64_t groups, Value start, Registers &sums) override {
     rowsAt = rowStart(e.view(op.getLhs()));
     scalesAt = rowStart(scales());
-    std::optional<int64_t> before = e.constantOf(start); // of a block in a loop it is not known
+    std::optional<int64_t> before = e.constantOf(start); // unknown for a block in a loop
     bool isShort = endsShort() && before && *before + groups == allSteps();
     int64_t whole = groups - isShort;
     if (whole)
@@ -107,19 +108,19 @@ struct Int4 : GpuProduct {
   }
 
 private:
-  /// Words of four features in a line.
+  /// Words of four features of a row for one line of codes.
   static constexpr int64_t lineGrain = 2;
   int64_t features() { return right().type.getDims().back().extent.value; }
   const BoundView &scales() { return e.view(op.getScales()); }
 
   int64_t panelWords() { return panelBytes(DType::I4, features()) / 4; }
-  /// Quads from one panel of a staged block to the next.
+  /// Vec4s between the starts of two panels of a staged block.
   int64_t panelPitch() {
     return pitchOfRuns(GpuEmitter::columnsOf(op.getType()) / 16, panelQuads(block));
   }
 
-  /// `count` groups, of `words` of four features of a row each; what is staged counts them from
-  /// `start` on.
+  /// Adds `count` groups with `words` words of a row each. `first` counts from the start of the
+  /// staged block, group `start`.
   void loopOver(Value first, int64_t count, int64_t words, Value start, Registers &sums) {
     if (isCrosswise()) {
       for (int64_t group = 0; group < count; ++group)
@@ -130,8 +131,8 @@ private:
                [&](Value group) { addGroup(group, e.add(group, start), words, sums); });
   }
 
-  /// A group by its number in the staged block, or among all, and among all. Beside the tile of an
-  /// earlier product its lines are a loop: else drivers hold four words of each row.
+  /// Adds group `group`, with index `inBlock` in the staged block. While the tile of an earlier op
+  /// is live, a loop over lines keeps drivers from holding four words of each row.
   void addGroup(Value inBlock, Value group, int64_t words, Registers &sums) {
     Registers parts(shape.size(), zeroPart());
     Value far = e.mul(inBlock, blockWords * wordFeatures), first = e.mul(group, format.group);
@@ -149,7 +150,7 @@ private:
       addScaled(far, group, j, parts, sums);
   }
 
-  /// So many words of four features: their codes lie behind `far`, those of rows behind `first`.
+  /// Adds `words` words of four features: codes at offset `far`, rows from feature `first`.
   void addWords(Value far, Value first, int64_t words, Registers &parts) {
     Registers codes(shape.vectors), quads(shape.rows);
     for (int64_t word = 0; word < words; ++word) {
@@ -166,7 +167,7 @@ private:
     }
   }
 
-  /// Whether tiles that were computed before this product stay in registers until behind it.
+  /// Whether tiles of earlier ops are live after this product.
   bool isBesideTiles() {
     return llvm::any_of(*op->getBlock(), [&](Operation &other) {
       return other.isBeforeInBlock(op) && !e.recomputes(other) && other.getNumResults() == 1 &&
@@ -182,7 +183,7 @@ private:
                                : e.zeroVector();
   }
 
-  /// Adds the products of four features, whose signed codes and unsigned ones are bytes of words.
+  /// Adds the products of four features: signed bytes of `p` and unsigned bytes of `q`.
   Value addFour(Value p, Value q, Value part) {
     if (e.target.packedDots) // codes of four bits are positive as signed bytes too
       return arith::AddIOp::create(builder, loc, part, packedDots(p, q));
@@ -192,7 +193,7 @@ private:
     return part;
   }
 
-  /// Adds the group's integers of four columns to their sums.
+  /// Scales the group's integers of four columns and adds them to the sums.
   void addScaled(Value far, Value group, int64_t j, ArrayRef<Value> parts, Registers &sums) {
     Value d = halvesAt(j, far, 0), m = halvesAt(j, far, lineWords / 2);
     for (int64_t row = 0; row < shape.rows; ++row) {
@@ -215,10 +216,10 @@ private:
   // Staged groups
   //===--------------------------------------------------------------------===//
 
-  /// The columns of one vector by pairs, so that few integers are in registers; what they share is
-  /// read again for the next pair.
+  /// Adds a group in pairs of columns, so that few integers are in registers. Each pair reads the
+  /// words of rows again.
   void addStagedGroup(Value inBlock, Value start, int64_t words, Registers &sums) {
-    // Scales of rows are staged by two groups.
+    // Scales of rows are staged for two groups at a time.
     Value pair = block * scalesOfStep >= vec4
                      ? inBlock
                      : arith::AndIOp::create(builder, loc, e.add(start, inBlock), e.constant(1));
@@ -242,7 +243,7 @@ private:
       }
     }
     Scales columns{halvesAt(j, far, 0), halvesAt(j, far, lineWords / 2)};
-    Scales fours; // of four rows
+    Scales fours; // scales of four rows
     for (auto [number, part] : llvm::enumerate(parts)) {
       int64_t row = number / 2, lane = first + number % 2;
       if (number % (2 * vec4) == 0)
@@ -267,8 +268,8 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  /// The codes of four features of four columns. A line holds two words of them, the first in the low
-  /// halves of its bytes; `line` keeps it.
+  /// Codes of four features of four columns. A line holds two words of codes, the first in the low
+  /// nibbles of its bytes; `line` caches it.
   Value nibblesOf(Value &line, Address group, int64_t word) {
     if (word % 2 == 0)
       line = e.asWords(rightQuad(e.moved(group, {}, word / 2 * lineWords * wordFeatures)));
@@ -279,7 +280,7 @@ private:
     return arith::AndIOp::create(builder, loc, low, e.wordConstant(0x0f0f0f0f, type));
   }
 
-  /// Four f16 of the group's last line, which begin so many words behind the first scale.
+  /// Four f16 of the group's last line, from word `first` of its scales.
   Value halvesAt(int64_t j, Value far, int64_t first) {
     int64_t words = format.group / wordFeatures * lineWords + first;
     Address place = e.moved(halfPlaces[j], far, words * wordFeatures);
@@ -291,7 +292,7 @@ private:
     return e.unpackFour(low, high, builder.getF16Type());
   }
 
-  /// The first two words of a quad, or the others.
+  /// Unpacks the first or the last two words of a vec4.
   Value stagedHalves(int64_t j, Value quad) {
     auto wordOf = [&](int64_t word) -> Value {
       Value first = vector::ExtractOp::create(builder, loc, quad, word),
@@ -301,8 +302,8 @@ private:
     return e.unpackFour(wordOf(0), wordOf(1), builder.getF16Type());
   }
 
-  /// A word of four features of a row, behind `first`; `quad` keeps the four words that were loaded at
-  /// once, if words are not loaded alone.
+  /// Word `word` of a row, counted from feature `first`. `quad` caches a load of four words; with
+  /// `alone`, words are loaded one at a time.
   Value rowWord(Value &quad, Value first, int64_t row, int64_t word, bool alone) {
     const BoundView &left = e.view(op.getLhs());
     int64_t perWord = GpuEmitter::perWord(left), inQuad = word % GpuProduct::vec4;
@@ -328,9 +329,9 @@ private:
     return padded(view.type.getDims().back().pitch.value);
   }
 
-  SmallVector<Address> halfPlaces; ///< like rightPlaces
-  Registers secondHalf;            ///< whether a register's scales are the last words of a quad
-  Value rowsAt, scalesAt;          ///< this invocation's first row
+  SmallVector<Address> halfPlaces; ///< addresses of scales, as rightPlaces
+  Registers secondHalf;            ///< whether a register's scales are the last words of a vec4
+  Value rowsAt, scalesAt;          ///< starts of this invocation's first row and its scales
 };
 } // namespace
 

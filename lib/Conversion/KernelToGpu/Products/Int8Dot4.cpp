@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A word holds four features, so that a step multiplies four. Bytes are widened
-// to f32, because devices multiply 32-bit integers at a quarter of the rate of
-// f32 or less. A product is at most 255 * 127, so sums of a block of features
-// are exact integers below 2^24; behind each block they are added to i32.
+// Products of bytes in f32. A step multiplies the four features of a word. Bytes
+// are widened because devices multiply 32-bit integers at a quarter of the rate
+// of f32 or less. A product is at most 255 * 127, so sums of a block of features
+// are exact integers below 2^24. After each block they are added to i32 sums.
 
 #include "../GpuProduct.h"
 
@@ -42,7 +42,7 @@ struct Int8Dot4 : GpuProduct {
       addSteps(e.constant(whole), words - whole, Value(), sums);
   }
 
-  /// At most `blockWords` words, whose products are summed in f32.
+  /// Adds at most `blockWords` words, whose products are summed in f32.
   void addSteps(Value first, int64_t words, Value start, Registers &sums) override {
     Registers floatSums(sums.size(), e.zeroVector());
     GpuProduct::addSteps(first, words, start, floatSums);
@@ -53,7 +53,7 @@ struct Int8Dot4 : GpuProduct {
   }
 
 private:
-  /// A multiple of a load's four; staged blocks are no longer.
+  /// A multiple of the words of a vec4; staged blocks are not longer.
   static constexpr int64_t blockWords = 128;
 };
 } // namespace

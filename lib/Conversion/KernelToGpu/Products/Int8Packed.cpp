@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Four features a step by one instruction, for tiles of many rows on devices that have
-// it for signed bytes. Rows hold 128 + code, so that
+// Products of bytes that multiply four features in one instruction, for tiles of many rows
+// on devices with packed dot products of signed bytes. Rows hold 128 + code, so
 //
 //   sum of row * weight  =  sum of code * weight  +  128 * sum of weight
 //
-// Rows lose their 128 when they are staged. Of the weights' sum an invocation adds
-// the steps of its own number, for its columns; behind the last block those of a column
-// are added up. Of short blocks, which leave room for as many parts as they have steps, some
-// invocations have no step. Sums of i32 are exact, or wrap, in any order.
+// Staging subtracts 128 from rows. Each invocation adds the weights of its columns for every
+// ty-th step of a block, and the partial sums of a column are added after the last block.
+// A block shorter than ty has room for one partial sum a step, so other invocations add
+// none. The order of additions does not matter, because i32 sums are exact or wrap.
 
 #include "../GpuProduct.h"
 
@@ -26,7 +26,7 @@ struct Int8Packed : GpuProduct {
   }
 
   int64_t word() const override { return 4; }
-  /// Of the weights, for the columns of an invocation.
+  /// Sums of the weights of an invocation's columns.
   int64_t sumsBeside() const override { return shape.vectors; }
   Value step(Value a, Value b, Value c, bool) override {
     return arith::AddIOp::create(builder, loc, c, packedDots(a, b));
@@ -84,7 +84,8 @@ struct Int8Packed : GpuProduct {
   }
 
 private:
-  /// Adds the weights of a step of a staged block, of which `steps` exist.
+  /// Adds the weights of step `number` of a staged block that has `steps`. `mayEnd`: the step may
+  /// not exist.
   void addWeights(Value number, int64_t steps, bool mayEnd, Registers &weights) {
     Registers none,
         words = loadRight(mayEnd ? e.minimum(number, e.constant(steps - 1)) : number, 0, none);

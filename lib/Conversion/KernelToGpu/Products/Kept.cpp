@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys and values become f32 as they are loaded, codes by the scale of their row, and
-// beside queries of bf16 they are rounded. Products over features then take a word's
-// features one after the other, those of bf16 in pairs; products over rows are those
-// of f32 or of rows of bf16.
+// Products with keys and values that are converted from the type of their cache. Loads
+// widen them to f32, scale codes by row, and round them if queries are bf16. Products over
+// features then multiply the features of a word in sequence, bf16 in pairs. Products over
+// rows continue as f32 or bf16 rows.
 
 #include "GpuBf16.h"
 
@@ -17,13 +17,13 @@ using heddle::kernel::Address;
 using heddle::kernel::BoundView;
 using heddle::kernel::ContractOp;
 
-/// Whether the right side is kept in another type than this one, in which it enters.
+/// Whether the right side is stored in another type and converted to `format`.
 static bool isKept(ContractOp op, DType format) {
   return op.convertsRight() && op.getFormat().weights == format;
 }
 static bool holdsCodes(ContractOp op) { return static_cast<bool>(op.getKeptScales()); }
 
-/// The scales of a panel's columns that a register holds, from row `column` of the op's on.
+/// Scales of a register's columns, which begin at `column` of the op.
 static Value scalesAt(GpuEmitter &e, ContractOp op, Value column) {
   const BoundView &scales = e.view(op.getKeptScales());
   return e.loadVector(scales, {e.add(e.add(scales.offset, e.scalar(op.getRhsIndex())), column), 0});
@@ -33,7 +33,7 @@ namespace {
 
 //===- Over features -----------------------------------------------------===//
 
-/// What both kinds of products over features share.
+/// Common part of products over features.
 template <class Base>
 struct KeptPanels : Base {
   using Base::Base, Base::e, Base::op, Base::builder, Base::loc, Base::shape;
@@ -47,7 +47,7 @@ struct KeptPanels : Base {
           scalesAt(e, op, e.add(e.columnBase(columns), e.constant(e.vectorColumn(j, columns)))));
   }
 
-  /// The first step of a word keeps the others' registers, step by step.
+  /// The first step of a word stores the registers of all its steps in `kept`.
   Registers loadRight(Value k, int64_t u, Registers &kept) override {
     const auto grain = static_cast<size_t>(this->grain()), step = static_cast<size_t>(u) % grain,
                vectors = this->rightPlaces.size();
@@ -62,10 +62,10 @@ struct KeptPanels : Base {
   }
 
 protected:
-  /// What the steps of register `j`'s word at `place` multiply.
+  /// Operands of the steps of register `j`'s word at `place`.
   virtual Registers stepsAt(size_t j, Address place) = 0;
 
-  /// The features of that word, as f32.
+  /// Features of register `j`'s word at `place`, as f32.
   Registers widenedWord(size_t j, Address place) {
     const BoundView &right = this->right();
     Value words = spirv::LoadOp::create(builder, loc, e.vec4At(right, place));
@@ -89,10 +89,10 @@ protected:
   }
 
 private:
-  Registers scales; ///< of the columns of each register
+  Registers scales; ///< scales of each register's columns
 };
 
-/// Beside queries of f32.
+/// Product with f32 queries.
 struct WidenedPanels : KeptPanels<GpuProduct> {
   using KeptPanels::KeptPanels;
   static bool accepts(ContractOp op, const GpuTarget &) {
@@ -103,7 +103,7 @@ struct WidenedPanels : KeptPanels<GpuProduct> {
   Registers stepsAt(size_t j, Address place) override { return widenedWord(j, place); }
 };
 
-/// Beside queries of bf16: steps count pairs of features.
+/// Product with bf16 queries; steps count pairs of features.
 struct PairedPanels : KeptPanels<Bf16Dot2> {
   using KeptPanels::KeptPanels;
   static bool accepts(ContractOp op, const GpuTarget &) {
