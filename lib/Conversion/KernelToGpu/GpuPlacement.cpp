@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The numbers of a kernel's workgroup, from its plan and its tiles, and the choice of
-// the mapping's class. No other code asks which mapping a kernel has.
+// Derives a kernel's workgroup from its plan and its tiles, and selects the class of its
+// mapping.
 
 #include "GpuAttention.h"
 #include "GpuEmitter.h"
@@ -15,7 +15,7 @@ using heddle::kernel::PlanAttr;
 
 namespace heddle {
 
-/// Rows of the kernel's tiles: all tiles of more than one row agree.
+/// Number of rows of the kernel's tiles. All tiles with more than one row have to agree.
 static FailureOr<int64_t> tileRows(kernel::FuncOp func) {
   int64_t rows = 1;
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
@@ -32,8 +32,8 @@ static FailureOr<int64_t> tileRows(kernel::FuncOp func) {
   return walked.wasInterrupted() ? FailureOr<int64_t>(failure()) : rows;
 }
 
-/// Rejects loops that carry wide tiles in bodies without a contraction: four invocations share a
-/// row, a vec4 each, so a loop would carry only the first columns.
+/// Rejects loops that carry wide tiles in bodies without a contraction. Four invocations share a
+/// row, with a vec4 each, so a loop would carry only the first columns.
 static LogicalResult carriesNarrowTiles(kernel::FuncOp func) {
   WalkResult walked = func.walk([](scf::ForOp loop) {
     for (Type type : loop.getResultTypes())
@@ -48,7 +48,8 @@ static LogicalResult carriesNarrowTiles(kernel::FuncOp func) {
   return failure(walked.wasInterrupted());
 }
 
-/// A kernel's plan. One without loads its operands itself, by invocations of eight rows or four columns.
+/// Plan of a kernel. A kernel without a plan is `blocked` with eight rows for each invocation, or
+/// `strided` with four invocations for each row.
 static PlanAttr planOf(kernel::FuncOp func, int64_t rows) {
   if (PlanAttr plan = func.getPlanAttr())
     return plan;

@@ -2,17 +2,17 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// List of strategies and their common part:
+// List of strategies, and their common part:
 //
-// result[r, c] = sum over k of left[r, k] * right[k, c], one chain of Fma for
-// each value, k ascending from zero:
+// result[r, c] = sum over k of left[r, k] * right[k, c], by one chain of Fma for
+// each value, with k ascending from zero:
 //
 //   scf.for k step 4        left side: one vec4 of four k for each row
 //     for u in 0..3         right vec4s of k + u, then rows x vec4s fma
 //   remaining k one by one
 //
 // Each left vec4 is loaded at its first use, so that drivers keep it in
-// registers: loading all before the products costs 12 % on llvmpipe.
+// registers. Loading all of them before the products costs 12 % on llvmpipe.
 
 #include "GpuProduct.h"
 
@@ -58,7 +58,7 @@ std::unique_ptr<GpuProduct> makeProduct(GpuEmitter &emitter, ContractOp op) {
 //===- Operands ----------------------------------------------------------===//
 
 /// Column c is row c of the view: panel c / 16, place c % 16. A fragment narrower than a panel may
-/// begin inside of one.
+/// begin inside a panel.
 void GpuProduct::placeRight() {
   if (isStaged())
     return placeStagedRight();
@@ -82,7 +82,7 @@ void GpuProduct::placeRight() {
     rightStep = panel * word();
 }
 
-/// In a staged block panels lie apart by their pitch. Places count elements, as those in memory.
+/// Panels of a staged block are one pitch apart. Places count elements, as in memory.
 Value GpuProduct::stagedColumn(Value column) {
   int64_t perWord = elementsOfStagedWord(), panels = GpuEmitter::columnsOf(op.getType()) / 16;
   Value inside = arith::AndIOp::create(builder, loc, column, e.constant(15));
@@ -96,9 +96,9 @@ Value GpuProduct::stagedColumn(Value column) {
 
 void GpuProduct::placeStagedRight() {
   int64_t columns = GpuEmitter::columnsOf(op.getType()), perWord = elementsOfStagedWord();
-  rightStep = right().type.getPanel() * word(); // of which follows where panels begin
+  rightStep = right().type.getPanel() * word(); // determines the layout of panels
   Value first = e.columnBase(columns);
-  bool isPart = 16 % (shape.vectors * width) == 0; // a fragment lies in one panel
+  bool isPart = 16 % (shape.vectors * width) == 0; // a fragment is inside one panel
   for (int64_t j = 0; j < shape.vectors; ++j) {
     int64_t c = e.vectorColumn(j, columns);
     if (isPart)
@@ -163,7 +163,7 @@ Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, boo
   if (whole)
     return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
   Value lane = arith::AndIOp::create(builder, loc, e.add(k, e.constant(u)),
-                                     e.constant(width - 1)); // pairs lie in one vec4
+                                     e.constant(width - 1)); // a pair is inside one vec4
   return spirv::VectorExtractDynamicOp::create(builder, loc, loaded, lane);
 }
 
@@ -198,7 +198,8 @@ GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
   return vec4s;
 }
 
-/// The same of bf16 and f16, sixteen bytes at a time: two registers, or one and that of a neighbour.
+/// As `loadRight`, for bf16 and f16 in vec4s. A vec4 fills two registers; an invocation with one
+/// register discards its neighbour's half.
 GpuProduct::Registers GpuProduct::loadHalves(Value far, int64_t step) {
   Registers vec4s;
   const int64_t together = shape.vectors % 2 == 0 ? 2 : 1;
@@ -210,7 +211,7 @@ GpuProduct::Registers GpuProduct::loadHalves(Value far, int64_t step) {
         e.constant(0));
   for (int64_t j = 0; j < shape.vectors; j += together) {
     Address here = e.moved(rightPlaces[j], far, step);
-    if (shape.vectors > 1 && together == 1) { // begins now with the one half, now with the other
+    if (shape.vectors > 1 && together == 1) { // a row may begin at either half of a vec4
       vec4s.push_back(e.loadVector(right(), here));
       continue;
     }
@@ -226,7 +227,7 @@ GpuProduct::Registers GpuProduct::loadHalves(Value far, int64_t step) {
   return vec4s;
 }
 
-/// c + a * b in f32; guarded, c where a is zero and b is not finite.
+/// c + a * b in f32. If `guarded`, c where a is zero and b is not finite.
 Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
   Value next = math::FmaOp::create(builder, loc, a, b, c);
   if (!guarded)
@@ -275,7 +276,7 @@ void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
   }
 }
 
-/// Moves loads of memory, and what they need, before all else in a block.
+/// Moves loads from memory, with their operands, to the start of a block.
 static void loadFirst(Block &block) {
   llvm::SetVector<Operation *> early;
   for (Operation &op : llvm::reverse(block)) {
@@ -307,7 +308,7 @@ FailureOr<Fragment> GpuProduct::run() {
     return op.emitOpError("expected a multiple of 16 columns, found ") << op.getType();
   placeRight();
   if (failed(placeLeft()))
-    return failure(); // placeLeft said why
+    return failure(); // placeLeft has reported the error
   Registers sums(shape.size() + sumsBeside(), e.zeroSum(op));
   if (isStaged())
     sumStaged(sums);
@@ -318,7 +319,7 @@ FailureOr<Fragment> GpuProduct::run() {
   return shape;
 }
 
-/// The main loop. Returns where the remaining steps begin.
+/// Emits the main loop and returns the first remaining step.
 Value GpuProduct::sumWhole(Registers &sums) {
   std::optional<int64_t> known = e.constantOf(count);
   const int64_t steps = unrolled();
@@ -349,8 +350,8 @@ void GpuProduct::sumOrRestart(Registers &sums) {
   emitLoop({from, end(count), grain(), /*guarded=*/true}, sums);
 }
 
-/// Rows after the last have zeros on the left, so that they change no sum, and the remaining k are one
-/// iteration like those of the main loop.
+/// The remaining k are one more iteration of the main loop. Rows after the last have zeros on the
+/// left and do not change sums.
 void GpuProduct::sumBeyondOrRepeat(Registers &sums) {
   const int64_t steps = unrolled();
   Value whole = arith::AndIOp::create(builder, loc, count, e.constant(-steps));
@@ -365,8 +366,8 @@ void GpuProduct::sumBeyondOrRepeat(Registers &sums) {
   });
 }
 
-/// The remaining k follow the main loop at once, and a branch repeats all k where a sum is not finite. Other
-/// invocations then load the same as before.
+/// A branch repeats all k if a sum is not finite, after the main loop and the remaining k. Loads
+/// outside the branch stay the same for all invocations.
 void GpuProduct::sumOrRepeat(Registers &sums) {
   Value whole = sumWhole(sums);
   auto guardedFrom = [&](Value from, Registers &values) {
@@ -415,9 +416,9 @@ Value isAnyNotFinite(GpuEmitter &e, ArrayRef<Value> registers) {
 }
 
 /// Restarts a guarded product. A non-finite value on the right makes the sums that it enters
-/// non-finite, so finite sums are right and only the remaining k follow. Otherwise the loop for the
-/// remaining k, which skips products of a zero and a non-finite value, runs over all k from zero
-/// sums. Returns where that loop starts.
+/// non-finite, so finite sums are correct and only the remaining k follow. Otherwise the loop over
+/// the remaining k, which skips products of zero and a non-finite value, runs over all k from zero
+/// sums. Returns the first k of the second loop.
 Value GpuProduct::restartIfNotFinite(Value whole, Registers &sums) {
   Value any = isAnyNotFinite(e, sums);
   Value all = e.splat(any, VectorType::get({width}, builder.getI1Type())), zero = e.zeroVector();

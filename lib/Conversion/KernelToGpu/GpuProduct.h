@@ -3,14 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Strategies of products. Each contraction has one of Products/, chosen by the
-// elements of its sides and by the target (GpuProduct.cpp):
+// element types of its sides and by the target (GpuProduct.cpp):
 //
-//   over features   rows of a view by panels
-//   over rows       the staged tile by rows of a view, maybe guarded
+//   over features   rows of a view times panels
+//   over rows       the staged tile times rows of a view; may be guarded
 //
-// Where the kernel's plan has blocks of k, all invocations load a block of both
-// sides of a product over features into workgroup memory (GpuStaging.h), and each
-// multiplies what it reads there: the same chains, by the same steps.
+// If the kernel's plan has blocks of k, the workgroup stages a block of both sides of
+// a product over features in its memory (GpuStaging.h), from where each invocation
+// reads its operands. The chains of additions are the same as without staging.
 //
 // To add a strategy: a file in Products/, its declaration at the end of this
 // header, and its place in the list.
@@ -21,33 +21,33 @@
 
 namespace heddle {
 
-/// The mapping of the kernel that an op is in.
+/// Mapping of the kernel that contains an op.
 kernel::Mapping mappingOf(mlir::Operation *op);
-/// Whether each lane is infinite or NaN in some register.
+/// For each lane, whether it is infinite or NaN in some register.
 mlir::Value lanesNotFinite(GpuEmitter &e, llvm::ArrayRef<mlir::Value> registers);
-/// Whether any is.
+/// Whether any lane of a register is infinite or NaN.
 mlir::Value isAnyNotFinite(GpuEmitter &e, llvm::ArrayRef<mlir::Value> registers);
 
-/// The product of one contraction in an invocation. This base class multiplies f32 by a fused
-/// multiply-add a step; other strategies override how operands are loaded and multiplied.
+/// The product of one contraction in an invocation. This base class multiplies f32 with one fused
+/// multiply-add for each step; other strategies override how operands are loaded and multiplied.
 class GpuProduct {
 public:
   GpuProduct(GpuEmitter &emitter, kernel::ContractOp op)
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op),
         shape(emitter.shapeOf(op.getType())), block(op.getRows() ? 0 : emitter.placement.block) {}
   virtual ~GpuProduct() = default;
-  static constexpr int64_t vec4 = 4; ///< k of one load of the left side
+  static constexpr int64_t vec4 = 4; ///< steps of k in one load of the left side
   static bool accepts(kernel::ContractOp, const GpuTarget &) { return true; }
 
   /// Emits the product; returns the op's fragment.
   mlir::FailureOr<kernel::Fragment> run();
 
-  // Sums of a guarded contraction. The products of a main loop are right where all sums are finite; else
-  // the loop runs again and leaves out a zero times a value that is not finite.
+  // Sums of a guarded contraction. The main loop is correct if all sums are finite. Otherwise all
+  // steps are repeated without products of zero and a non-finite value.
   using Registers = llvm::SmallVector<mlir::Value>;
-  void sumOrRestart(Registers &sums);      ///< the loop of the remaining steps starts at 0 then
-  void sumOrRepeat(Registers &sums);       ///< all steps are repeated in a branch
-  void sumBeyondOrRepeat(Registers &sums); ///< also, and the main loop runs beyond the last step
+  void sumOrRestart(Registers &sums);      ///< repeats by the loop over the remaining steps
+  void sumOrRepeat(Registers &sums);       ///< repeats in a branch
+  void sumBeyondOrRepeat(Registers &sums); ///< likewise; the main loop runs past the last step
 
 protected:
   static constexpr int64_t scalesOfStep = 2;
@@ -55,10 +55,10 @@ protected:
   /// A loop over k in [from, to).
   struct Loop {
     mlir::Value from, to;
-    int64_t steps;        ///< of k in one iteration
-    bool guarded = false; ///< leaves out 0 * w where w is not finite
-    bool beyond =
-        false; ///< ends at a multiple of `steps`: rows behind the last are read as the last
+    int64_t steps;        ///< steps of k in one iteration
+    bool guarded = false; ///< skips 0 * w if w is not finite
+    /// Ends at a multiple of `steps`; rows after the last are read as the last.
+    bool beyond = false;
   };
 
   //===--------------------------------------------------------------------===//
@@ -69,49 +69,51 @@ protected:
   virtual mlir::Value step(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded);
   /// Features in a step of k.
   virtual int64_t word() const { return 1; }
-  /// Steps of the main loop, a multiple of `vec4`.
+  /// Steps in an iteration of the main loop, a multiple of `vec4`.
   virtual int64_t unrolled() const;
-  /// Steps that stay together: the remainder behind the main loop runs in groups of so many.
+  /// Steps in an iteration of the loop over the remaining steps.
   virtual int64_t grain() const { return 1; }
-  /// Order of the steps in an iteration: the k of step number `step`.
+  /// Order of the steps in an iteration: returns the k of step `step`.
   virtual int64_t inOrder(int64_t step, int64_t steps) const { return step; }
   virtual void placeRight();
-  /// Quads of a panel in `steps` steps of k, and where a panel of the kernel's tile begins, in quads.
+  /// Vec4s of a panel in `steps` steps of k.
   virtual int64_t panelQuads(int64_t steps);
+  /// Start of a panel of the kernel's tile, in vec4s.
   virtual mlir::Value panelAt(mlir::Value panel);
-  /// Quads of a row in so many steps, which are the last or not; 0: the left side is not staged.
+  /// Vec4s of a row in `steps` steps; 0: the left side is not staged.
   virtual int64_t rowQuads(int64_t steps, bool areLast = false);
-  /// The staging of scales of rows, `scalesOfStep` a step, for strategies that have some.
+  /// Staging of the scales of rows, `scalesOfStep` for each step, if the format has scales.
   virtual std::optional<GpuStaging> stagedScales() { return std::nullopt; }
-  /// Steps of the whole product, and whether the last has fewer features than the others.
+  /// Steps of the whole product.
   virtual int64_t allSteps() { return *e.constantOf(count); }
+  /// Whether the last step has fewer features than the others.
   virtual bool endsShort() { return false; }
-  /// The registers of the right side at k + u. `kept` passes what a load leaves for the next steps
-  /// of the iteration.
+  /// Registers of the right side at k + u. `kept` passes registers to the next steps of the
+  /// iteration.
   virtual Registers loadRight(mlir::Value k, int64_t u, Registers &kept);
-  /// Element or word `u` behind `place` on the left; `loaded` caches a load. `whole`: in the main
-  /// loop.
+  /// Element or word of the left side, `u` steps after `place`. `loaded` caches a load; `whole`: in
+  /// the main loop.
   virtual mlir::Value loadLeft(mlir::Value &loaded, kernel::Address place, int64_t u, bool whole);
-  /// Emits loops between the main one and the remaining steps; returns where those begin.
+  /// Emits loops between the main loop and the remaining steps; returns the first of the latter.
   virtual mlir::Value middleLoops(mlir::Value from, Registers &sums) { return from; }
   /// Adds the products of all k.
   virtual void sumProducts(Registers &sums);
-  /// Adds those of `steps` steps from `first` on; where sides are staged, k counts inside the block,
-  /// which begins at `start`.
+  /// Adds the products of `steps` steps from `first` on. If sides are staged, k counts from the
+  /// start of the block, which is step `start`.
   virtual void addSteps(mlir::Value first, int64_t steps, mlir::Value start, Registers &sums);
-  /// Registers that are summed beside those of the tile, and what is done with them at the end, which
-  /// leaves those of the tile.
+  /// Number of sums in addition to the sums of the tile.
   virtual int64_t sumsBeside() const { return 0; }
+  /// Merges the additional sums into the sums of the tile and removes them.
   virtual void finishSums(Registers &) {}
-  /// Whether the next block is loaded behind the products of one, not beside them.
+  /// Whether the next block is loaded after the products of a block rather than before them.
   virtual bool fetchesLate() const { return false; }
-  /// Whether words of two bf16 are staged as two of f32 (GpuStaging.h).
+  /// Whether staging widens words of two bf16 to two of f32 (GpuStaging.h).
   virtual bool widens() const { return false; }
-  /// Four words of a row as they are staged.
+  /// Converts four words of a row to their staged form.
   virtual mlir::Value asStaged(mlir::Value quad) { return quad; }
-  /// The same as `loadLeft` from the staged block.
+  /// As `loadLeft`, from the staged block.
   virtual mlir::Value loadStagedLeft(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u);
-  /// The left side of all rows at k + u where it is staged crosswise; `kept` as in `loadRight`.
+  /// Left side of all rows at k + u, if it is staged crosswise; `kept` as in `loadRight`.
   virtual Registers loadCrosswise(mlir::Value k, int64_t u, Registers &kept);
 
   //===--------------------------------------------------------------------===//
@@ -120,39 +122,39 @@ protected:
 
   void emitLoop(const Loop &loop, Registers &sums);
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
-  /// Whether blocks of both sides are staged; how many steps they have.
   bool isStaged() const { return block != 0; }
-  /// Elements of the right side in a word of a staged block, and its quads of so many in memory.
+  /// Elements of the right side in a word of a staged block.
   int64_t elementsOfStagedWord() { return widens() ? 1 : GpuEmitter::perWord(right()); }
+  /// Staged vec4s of a number of vec4s in memory.
   int64_t stagedQuads(int64_t quads) const { return widens() ? 2 * quads : quads; }
   GpuStaging::Layout rightLayout();
   GpuStaging::Layout leftLayout();
   /// Loads four words of the right side, from memory or from the staged block.
   mlir::Value rightQuad(kernel::Address place);
-  /// Whether the left side is staged crosswise: an invocation multiplies rows by fours.
+  /// Whether the left side is staged crosswise, for invocations with a multiple of four rows.
   bool isCrosswise() const { return isStaged() && shape.rows % vec4 == 0; }
-  /// Four words of a row of the staged left side, or one of them.
+  /// Four words of a row of the staged left side, or word `lane` of them.
   mlir::Value leftQuad(int64_t row, mlir::Value quad, mlir::Value lane = {});
-  /// One word of each row where that side is staged crosswise, by fours of rows.
+  /// One word of each row of a crosswise left side, as vec4s of four rows.
   Registers leftWords(mlir::Value word) { return wordsOfRows(leftLayout(), word); }
   Registers wordsOfRows(const GpuStaging::Layout &layout, mlir::Value word);
   mlir::Value wordOfRows(const GpuStaging::Layout &layout, mlir::Value word, int64_t four);
-  /// Copies quads of the rows of a view, of which those that do not exist are copies of the last.
+  /// Stages `quads` vec4s of each row of a view. Rows after the last are copies of it.
   GpuStaging stagedRows(const kernel::BoundView &view, GpuStaging::Layout layout, int64_t quads);
-  /// Where one word of a run, in a layout of `words` such, of all rows lies crosswise.
+  /// Crosswise layout of `words` words of each row.
   GpuStaging::Layout crosswise(SharedArray array, int64_t words);
-  /// The lanes of such quads, row by row.
+  /// Lanes of crosswise vec4s, row by row.
   Registers rowsOf(llvm::ArrayRef<mlir::Value> quads);
-  /// Quads from one of several runs of a staged block to the next.
+  /// Pitch of runs of `quads` vec4s in a staged block.
   static int64_t pitchOfRuns(int64_t runs, int64_t quads) { return runs > 1 ? quads + 1 : quads; }
-  /// Column c of the tile in a staged block of the right side: its panel and its place there.
+  /// Place of a column of the tile in a staged block of the right side.
   mlir::Value stagedColumn(mlir::Value column);
-  /// Dot products of four signed bytes in each word, or in one, where the target has them.
+  /// Dot products of four signed bytes in each word, or in one word, if the target has them.
   mlir::Value packedDots(mlir::Value a, mlir::Value b);
   mlir::Value packedDot(mlir::Value a, mlir::Value b);
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value end(mlir::Value k) { return e.unlessMissing(k); }
-  /// Where this invocation's first row begins in the left view, or in one beside it.
+  /// Start of this invocation's first row in a view with the rows of the left side.
   mlir::Value rowStart(const kernel::BoundView &view);
 
   GpuEmitter &e;
@@ -162,9 +164,9 @@ protected:
   kernel::ContractOp op;
   kernel::Fragment shape;
   int64_t block; ///< steps of a staged block; 0: sides are not staged
-  llvm::SmallVector<kernel::Address> rightPlaces; ///< at k = 0, one a register of a row
+  llvm::SmallVector<kernel::Address> rightPlaces; ///< at k = 0, one for each register of a row
   int64_t rightStep = 0;                          ///< elements from k to k + 1
-  mlir::Value count;                              ///< how many k
+  mlir::Value count;                              ///< number of steps
 
 private:
   mlir::LogicalResult placeLeft();
@@ -172,7 +174,7 @@ private:
   mlir::Value panelStart(mlir::Value column);
   void placeStagedRight();
   GpuStaging stagedRight(int64_t steps);
-  /// What an invocation copies of a block of both sides.
+  /// Copies of an invocation's parts of a block of both sides.
   struct Copies {
     GpuStaging right, left;
     std::optional<GpuStaging> scales;
@@ -181,8 +183,8 @@ private:
   void fetch(Copies &copies, mlir::Value first, Registers &loaded);
   void store(Copies &copies, llvm::ArrayRef<mlir::Value> loaded);
   void sumStaged(Registers &sums);
-  /// Of a single register more steps than two loads of a row would only be loaded ahead. A word of
-  /// several elements takes a register for each, so that its steps are fewer.
+  /// With a single register, unrolling past two loads of a row would only lengthen the prefetch. A
+  /// word of several elements has fewer steps, because each element needs a register.
   int64_t stepsOfIteration() {
     if (!isStaged())
       return unrolled();
@@ -195,7 +197,7 @@ private:
   mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);
 
   mlir::Value leftStart; ///< null: the left side is the staged tile
-  int64_t leftPitch = 0; ///< of the view, or columns of the staged tile
+  int64_t leftPitch = 0; ///< pitch of the view, or columns of the staged tile
 };
 
 /// The product of an op, by the first strategy that accepts it.

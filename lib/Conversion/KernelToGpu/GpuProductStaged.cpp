@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks of both sides of a product in workgroup memory: where they lie, how they
-// are copied, and the loop over them. See GpuProduct.h and GpuStaging.h.
+// Products of blocks that are staged in workgroup memory: the layout of both sides,
+// their copies, and the loop over blocks.
 #include "GpuBlocks.h"
 #include "GpuProduct.h"
 
@@ -75,8 +75,8 @@ GpuProduct::Registers GpuProduct::loadCrosswise(Value k, int64_t u, Registers &)
   return rowsOf(quads);
 }
 
-/// Blocks begin at multiples of four steps, so that the element of a quad is known, but where an
-/// iteration is a part of a quad.
+/// Blocks begin at multiples of four steps, so the lane of a vec4 is static unless an iteration is
+/// shorter than a vec4.
 Value GpuProduct::loadStagedLeft(Value &loaded, Value k, int64_t row, int64_t u) {
   if (stepsOfIteration() < vec4) {
     Value lane = e.add(arith::AndIOp::create(builder, loc, k, e.constant(vec4 - 1)), e.constant(u));
@@ -140,7 +140,7 @@ void GpuProduct::fetch(Copies &copies, Value first, Registers &loaded) {
     copies.scales->fetch(quadOf(scalesOfStep, vec4), loaded);
 }
 
-/// Writes a block that was loaded, when all have read the last one.
+/// Writes a loaded block after all invocations have read the previous one.
 void GpuProduct::store(Copies &copies, ArrayRef<Value> loaded) {
   e.workgroup.beforeWrite(SharedArray::Right);
   e.workgroup.beforeWrite(SharedArray::Left);

@@ -1,8 +1,6 @@
 //===- GpuRuns.cpp - Runs of elementwise ops, depth first -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See GpuRuns.h.
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,9 +14,9 @@ using heddle::kernel::StoreOp;
 
 namespace heddle {
 
-/// Rows that are stored together to panels, which are transposed by fours.
+/// Rows that are stored to panels together, since stores transpose four rows.
 static constexpr int64_t kPanelRows = 4;
-/// Registers of a slice of a product, beside which those of its whole row stay.
+/// Registers of a slice of a product. The registers of the whole row stay live next to them.
 static constexpr int64_t kProductVectors = 16;
 
 static ArrayRef<int64_t> shapeOfTile(Type type) {
@@ -26,7 +24,7 @@ static ArrayRef<int64_t> shapeOfTile(Type type) {
   return tile ? tile.getShape() : ArrayRef<int64_t>();
 }
 
-//===- Which ops are a run -----------------------------------------------===//
+//===- Members of a run --------------------------------------------------===//
 
 bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) const {
   if (auto store = dyn_cast<StoreOp>(op)) {
@@ -39,10 +37,10 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
     return false;
   if (isa<LoadOp>(op))
     return !e.elements.takes(op);
-  if (auto product = dyn_cast<kernel::ContractOp>(op)) // a slice of it is some of its columns
+  if (auto product = dyn_cast<kernel::ContractOp>(op)) // a slice has some of its columns
     return e.mapping->slicesProducts() && product.getRows() &&
            !run.members.contains(product.getLhs().getDefiningOp());
-  if (e.floorOf(op)) // has a branch for all registers
+  if (e.floorOf(op)) // emits one branch for all registers
     return false;
   if (e.mapping->takes(op))
     return false;
@@ -50,7 +48,7 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
          isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect());
 }
 
-/// The run's tiles have the shape of its first op's. Ops on scalars and on columns go before it.
+/// Collects ops on tiles of the first op's shape. Ops on scalars and on columns are emitted before.
 GpuRuns::Run GpuRuns::collect(ArrayRef<Operation *> ops) const {
   Run run;
   ArrayRef<int64_t> shape;
@@ -83,7 +81,7 @@ GpuRuns::Run GpuRuns::collect(ArrayRef<Operation *> ops) const {
 
 //===- Slices ------------------------------------------------------------===//
 
-/// Emits `body` where fragments are those of a slice, and ops make no more than it.
+/// Emits `body` with fragments restricted to a slice.
 LogicalResult GpuRuns::inSlice(Slice next, function_ref<LogicalResult()> body) {
   GpuContext inside = e.at;
   inside.firstRow = e.add(e.at.firstRow, e.constant(next.firstRow));
@@ -125,7 +123,7 @@ const Fragment *GpuRuns::sliced(Value tile) {
 
 //===- Emission ----------------------------------------------------------===//
 
-/// Loads rows that all rows of the fragment share, such as a bias, once for all of them.
+/// Loads rows that all rows of the fragment share once, for example a bias.
 LogicalResult GpuRuns::loadSharedRows(Operation &op) {
   for (Value operand : op.getOperands()) {
     Operation *producer = operand.getDefiningOp();
@@ -138,7 +136,7 @@ LogicalResult GpuRuns::loadSharedRows(Operation &op) {
   return success();
 }
 
-/// Emits the run on some rows, and appends the registers that it computes to `results`.
+/// Emits the run for some rows and appends the registers that it computes to `results`.
 LogicalResult GpuRuns::emitRows(const Run &run, const Fragment &shape, int64_t first, int64_t rows,
                                 Fragments &results) {
   SmallVector<Fragment> parts(run.compute.size(), Fragment{{}, rows, shape.vectors});
@@ -179,7 +177,7 @@ LogicalResult GpuRuns::emitRun(const Run &run) {
   for (Operation *op : run.compute)
     if (failed(loadSharedRows(*op)))
       return failure();
-  for (Operation *op : run.compute) // whole, not the columns of a slice
+  for (Operation *op : run.compute) // stage the whole tile rather than the columns of a slice
     if (auto product = dyn_cast<kernel::ContractOp>(op))
       if (failed(e.workgroup.stage(product.getLhs())))
         return failure();

@@ -2,16 +2,16 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs of elementwise ops. Op by op over a whole fragment, what one op leaves
-// for the next are as many registers as the fragment has, and drivers spill
-// them. A run goes through all its ops with one register of the fragment, then
-// with the next, reads of a table what that register needs, and stores a row when it is done:
+// Emits runs of elementwise ops depth first. Emitted one by one, each op leaves a whole
+// fragment of registers for the next, and drivers spill them. A run computes all its
+// ops for one register of the fragment, then for the next, and stores each complete row.
+// Table rows are gathered register by register as well:
 //
 //   t = x + bias ; y = gelu(t) ; store y   ->   for each row { for each register
 //                                               { x + bias, gelu } ; store row }
 //
-// Masks choose a row's registers before the next row's truths are there, which drivers
-// keep in scalar registers and spill.
+// Masks are applied row by row, because drivers keep predicates in scalar registers and
+// spill them.
 #pragma once
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
@@ -25,20 +25,19 @@ class GpuRuns {
 public:
   explicit GpuRuns(GpuEmitter &emitter) : e(emitter) {}
 
-  /// Emits the run that `ops` begin with; returns how many of them it took, 0 if they begin with
-  /// none.
+  /// Emits the run at the start of `ops`; returns the number of its ops, or 0 if there is none.
   mlir::FailureOr<size_t> emit(llvm::ArrayRef<mlir::Operation *> ops);
   /// Emits a mask's choice row by row, as `BodyEmitter::emitChoice` does for the whole tile.
   mlir::LogicalResult emitChoice(kernel::MaskOp op, const kernel::Fragment &tile, mlir::Value other,
                                  llvm::SmallVectorImpl<mlir::Value> &chosen);
   /// Whether a slice is being emitted.
   bool isInside() const { return outside; }
-  /// The registers of the current slice of a tile, or null if its fragment is not known.
+  /// Registers of a tile in the current slice, or null if the tile has no fragment.
   const kernel::Fragment *sliced(mlir::Value tile);
 
 private:
   using Fragments = llvm::DenseMap<mlir::Value, kernel::Fragment>;
-  /// A part of the fragments: some rows, and some registers of each or all.
+  /// A part of fragments: some rows, and some or all registers of each.
   struct Slice {
     int64_t firstRow, rows;
     int64_t vector; ///< the first register; -1: all
@@ -60,7 +59,7 @@ private:
   mlir::LogicalResult inSlice(Slice slice, llvm::function_ref<mlir::LogicalResult()> body);
 
   GpuEmitter &e;
-  /// Fragments outside of the slice that is being emitted.
+  /// Fragments outside the slice that is being emitted; null: there is no slice.
   const Fragments *outside = nullptr;
   Slice slice = {};
 };

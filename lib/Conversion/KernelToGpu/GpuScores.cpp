@@ -1,9 +1,9 @@
-//===- GpuScores.cpp - Numbers of scores in few instructions --------------===//
+//===- GpuScores.cpp - Ops on scores in few instructions ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each score of attention goes through, in fewer instructions than op by op:
-// powers of two, floors of whole rows, and the sums that chunks are merged into.
+// Emits ops on attention scores in fewer instructions than op by op: powers of two,
+// lower bounds of whole rows, and the sums that merge chunks.
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,8 +20,8 @@ Value GpuEmitter::larger(Value a, Value b) {
   return arith::MaxNumFOp::create(builder, loc, a, b, finite);
 }
 
-/// The bits of 2^(n - 1), which are 0 for n = -126, by a fused multiply-add of exact numbers; twice x
-/// is exact. Devices issue fewer instructions than for a comparison and a selection.
+/// Computes 2 * x * 2^(n - 1). A fused multiply-add of exact numbers yields the bits of the power,
+/// which are 0 for n = -126. This takes fewer instructions than a comparison and a selection.
 Value GpuEmitter::scaleByPower(Value x, Value n) {
   auto floats = [&](float value) -> Value {
     auto vector = dyn_cast<VectorType>(n.getType());
@@ -31,7 +31,7 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
   };
   if (Value scaled = isa<VectorType>(n.getType()) ? mapping->scaleWeight(x, n) : Value())
     return scaled;
-  constexpr float unit = 0x1p+23f; // of an exponent among the bits
+  constexpr float unit = 0x1p+23f; // lowest bit of an exponent
   Value bits = math::FmaOp::create(builder, loc, larger(n, floats(-126.0f)), floats(unit),
                                    floats(126.0f * unit));
   bits =
@@ -53,7 +53,7 @@ std::optional<float> GpuEmitter::floorOf(Operation &op) const {
   return floor.getSplatValue<float>();
 }
 
-/// Compares the least first, which takes half as many instructions as there are numbers.
+/// Compares the minimum of all numbers first, which takes one instruction for two numbers.
 LogicalResult GpuEmitter::emitFloor(arith::SelectOp op, float floor) {
   FailureOr<kernel::Fragment> tile = use(op.getFalseValue());
   if (failed(tile))
@@ -78,9 +78,9 @@ LogicalResult GpuEmitter::emitFloor(arith::SelectOp op, float floor) {
   return success();
 }
 
-/// Chunks are merged by powers of two, so that a product is exact unless it is denormal, and the sum of
-/// it is the same by a fused multiply-add: with short chunks, merging costs what multiplying by three
-/// keys does. Matrix units have no such op.
+/// Chunks are merged with powers of two as factors. Their products are exact unless denormal, so a
+/// fused multiply-add yields the same sum. It matters for short chunks, whose merge takes as long
+/// as the products with three keys. Matrix units have no fused multiply-add of elements.
 arith::MulFOp GpuEmitter::exactProductOf(Operation &op) const {
   auto sum = dyn_cast<arith::AddFOp>(op);
   if (!sum || !mapping->fusesExactProducts() || !isTile(sum.getType()))

@@ -1,8 +1,6 @@
 //===- GpuStaging.cpp - Operands of products in workgroup memory ----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// See GpuStaging.h.
 #include "GpuStaging.h"
 
 #include "GpuEmitter.h"
@@ -14,7 +12,7 @@ using heddle::kernel::BoundView;
 
 namespace heddle {
 
-/// Quads of a word, or of a feature of f32, of all columns of a panel.
+/// Number of vec4s with one word, or one f32 feature, of all columns of a panel.
 static constexpr int64_t kLine = 16 / kQuad;
 
 GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, int64_t runs,
@@ -26,10 +24,10 @@ GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, in
       return e.builder.createOrFold<arith::RemUIOp>(e.loc, x, e.constant(quads));
     return e.builder.createOrFold<arith::DivUIOp>(e.loc, x, e.constant(quads));
   };
-  const int64_t words = layout.widens ? 2 * kQuad : kQuad; // of a row's quad, as they are written
+  const int64_t words = layout.widens ? 2 * kQuad : kQuad; // staged words of a row's vec4
   for (int64_t first = 0; first < all; first += invocations) {
     Value number = e.add(e.entry.invocation(), e.constant(first));
-    if (first + invocations > all) // the last quad is copied by several
+    if (first + invocations > all) // several invocations copy the last vec4
       number = e.minimum(number, e.constant(all - 1));
     Value run = runs > 1 ? quotient(number, false) : e.constant(0),
           place = runs > 1 ? quotient(number, true) : number;

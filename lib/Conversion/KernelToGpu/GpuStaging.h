@@ -2,19 +2,16 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of k of both sides of a product, which all invocations of a workgroup
-// load together, sixteen bytes each at a time, and then read from workgroup
-// memory. Words are moved as they are, so that one code serves every type:
+// Staging of operands: the invocations of a workgroup together load a block of k of
+// both sides of a product, one vec4 each at a time, and read it from workgroup memory.
+// Words are copied unchanged, so the same code serves every type:
 //
-//   right   the block's part of each panel: a run of quads (vec4s of words)
-//   left    the block's part of each row, likewise; or crosswise, by words: a quad is
-//           one word of four rows, so that who multiplies several rows holds no
-//           more than one word of each
+//   right   the block's part of each panel: a run of vec4s of words
+//   left    the block's part of each row, likewise; or crosswise: a vec4 is one word
+//           of four rows, so an invocation with several rows holds one word of each
 //
-// Words of two bf16 may become two words of f32, once for all who read them.
-//
-// Runs are a quad further apart than they are long where there are several, so
-// that neighbouring ones begin in different banks.
+// Staging may widen words of two bf16 to two words of f32, once for all readers.
+// Each of several runs is padded by a vec4, so that neighbours begin in different banks.
 #pragma once
 
 #include "GpuKernel.h"
@@ -25,34 +22,34 @@ namespace heddle {
 
 class GpuEmitter;
 
-/// Runs of quads that a workgroup copies from a view.
+/// Runs of vec4s that a workgroup copies from a view.
 class GpuStaging {
 public:
-  /// The array where runs, or crosswise words of all runs, lie `pitch` quads apart. Where it `widens`,
-  /// a quad of bf16 becomes two of f32: of the even and of the odd feature of a panel's columns, or
-  /// eight words of a row.
+  /// An array in which runs, or crosswise words of all runs, are `pitch` vec4s apart. If `widens`,
+  /// a vec4 of bf16 becomes two of f32: the even and the odd feature of a panel's columns, or eight
+  /// words of a row.
   struct Layout {
     SharedArray array;
     int64_t entries, pitch;
     bool crosswise = false, widens = false;
   };
-  /// `quads` of each of `runs` runs; `startOf` gives the place of a run in the view, in quads, where
-  /// k is zero.
+  /// Copies `quads` vec4s of each of `runs` runs. `startOf` returns the start of a run in the view
+  /// at k = 0, in vec4s.
   GpuStaging(GpuEmitter &emitter, const kernel::BoundView &view, Layout layout, int64_t runs,
              int64_t quads, llvm::function_ref<mlir::Value(mlir::Value run)> startOf);
 
-  /// Loads this invocation's quads of the block that begins `offset` quads behind k = 0.
+  /// Loads this invocation's vec4s of the block that begins `offset` vec4s after k = 0.
   void fetch(mlir::Value offset, llvm::SmallVectorImpl<mlir::Value> &loaded);
-  /// Writes them, in the order of `fetch`; takes them from the front of `loaded`. Barriers are the
-  /// caller's.
+  /// Writes the vec4s in the order of `fetch` and removes them from the front of `loaded`. The
+  /// caller emits barriers.
   void store(llvm::ArrayRef<mlir::Value> &loaded);
 
 private:
   GpuEmitter &e;
   const kernel::BoundView view;
   Layout layout;
-  llvm::SmallVector<mlir::Value> sources, places; ///< one a quad of this invocation
-  llvm::SmallVector<mlir::Value> lanes;           ///< crosswise: of the run in its four
+  llvm::SmallVector<mlir::Value> sources, places; ///< one for each vec4 of this invocation
+  llvm::SmallVector<mlir::Value> lanes;           ///< crosswise: lane of the run in its vec4
 };
 
 } // namespace heddle

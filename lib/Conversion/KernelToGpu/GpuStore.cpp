@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stores write only what exists: rows below rows(%n), each column by the one
-// invocation that owns it. Panels [r / 16][c][16] take rows at any offset: four
-// rows that start at a multiple of four are transposed and stored as vec4s,
-// others one by one. For bf16 and f16, panels hold words of two columns of a
-// row. A vec4 of columns lies in one matrix, also where others of its tile do not.
+// Stores of an invocation's fragments. Only rows below rows(%n) are stored, and each
+// column by the invocation that owns it. Panels [r / 16][c][16] accept rows at any
+// offset: four rows that start at a multiple of four are transposed and stored as
+// vec4s, other rows one by one. For bf16 and f16, panels hold words of two columns of
+// a row. Each vec4 of columns is inside one matrix, even if its tile is not.
 #include "GpuEmitter.h"
 
 #include "heddle/Support/Program.h"
@@ -37,10 +37,10 @@ public:
   void storePanels(Value rowsLeft);
 
   Value offset, firstRow, firstColumn; ///< start of the matrix; the fragment's first element
-  SmallVector<Value> inside;           ///< by row, if some rows may be another window's
+  SmallVector<Value> inside;           ///< by row, whether the window has it; empty: no window
   SmallVector<Address> places;         ///< row-major views only
-  SmallVector<Value> rowOf; ///< by row, if each is in a matrix of its own; negative: nowhere
-  Value matrix;             ///< elements from one such matrix to the next
+  SmallVector<Value> rowOf; ///< by row, if each is in its own matrix; negative: not stored
+  Value matrix;             ///< elements from a row's own matrix to the next
 
 private:
   Value isStored(int64_t row, Value rowsLeft);
@@ -62,8 +62,8 @@ private:
   kernel::StoreOp op;
   const BoundView view;
   Fragment tile;
-  int64_t columns;                ///< of the whole tile
-  SmallVector<StorePiece> pieces; ///< by vector, if not all columns lie side by side
+  int64_t columns;                ///< columns of the whole tile
+  SmallVector<StorePiece> pieces; ///< by vector, if columns are not contiguous
 };
 } // namespace
 
@@ -79,8 +79,8 @@ Value TileStore::zeroOf(Type type) {
   return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
 }
 
-/// Stores a vec4 of columns, and where it ends a row of its matrix the zeros that pad it, four columns
-/// at once, `column` behind the vec4's first.
+/// Stores a vec4 of columns. If it ends a row of its matrix, also stores zeros to the row's
+/// padding, four columns at a time; `column` counts from the vec4's first.
 void TileStore::storePiece(int64_t vector, function_ref<void()> store,
                            function_ref<void(int64_t column)> storeZeros) {
   if (pieces.empty())
@@ -137,7 +137,7 @@ void TileStore::storeRow(int64_t row) {
   }
 }
 
-/// Whether a row is stored; null: it is.
+/// Condition under which a row is stored; null: always.
 Value TileStore::isStored(int64_t row, Value rowsLeft) {
   Value stored;
   auto only = [&](Value condition) {
@@ -153,8 +153,8 @@ Value TileStore::isStored(int64_t row, Value rowsLeft) {
   return stored;
 }
 
-/// Finds the row and, in a row-major view, the addresses of each of the fragment's rows, where they
-/// are in matrices of their own.
+/// Finds the row index of each of the fragment's rows in its own matrix, and its addresses in a
+/// row-major view.
 LogicalResult TileStore::findRows() {
   FailureOr<Fragment> rows = e.use(op.getPlaces());
   if (failed(rows))
@@ -175,8 +175,8 @@ void TileStore::storeRows(Value rowsLeft) {
 
 //===- Panels ------------------------------------------------------------===//
 
-/// Address of element (row of the fragment, its first column or that of a vector in pieces): whole
-/// panels, then columns of 16 rows, or of 16 words of two columns.
+/// Address of a row's first column, or of the first column of a vector in pieces: whole panels,
+/// then columns of 16 rows, or pairs of columns of 16 words.
 Value TileStore::panelPlace(int64_t number, int64_t vector) {
   Value row = rowOf.empty() ? e.inRing(op, e.add(firstRow, e.constant(number)))
                             : e.add(firstRow, rowOf[number]);
@@ -194,7 +194,7 @@ Value TileStore::panelPlace(int64_t number, int64_t vector) {
   return e.add(start, e.add(e.add(before, across), e.mul(inside, e.perWord(view))));
 }
 
-/// Calls `store` with each vector's first column in the panel of a row.
+/// Calls `store` with the address of each vector's first column in the panel of a row.
 void TileStore::eachVector(int64_t row,
                            function_ref<void(int64_t vector, const Address &start)> store) {
   Value start;
@@ -267,7 +267,7 @@ void TileStore::storePanelVec4s() {
     });
 }
 
-/// Stores vec4s if all rows exist and start at a multiple of four, else single rows.
+/// Stores vec4s if all rows exist and start at a multiple of four, otherwise single rows.
 void TileStore::storePanels(Value rowsLeft) {
   auto some = [&] {
     for (int64_t row = 0; row < tile.rows; ++row)

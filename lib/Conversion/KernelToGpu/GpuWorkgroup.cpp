@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuWorkgroup.h. Staged tiles are row-major, in vec4s of four columns. Where
-// each invocation has a row by itself, it stages the row for itself, and vec4s
-// of neighbouring rows lie side by side.
+// Staged tiles are row-major, in vec4s of four columns. If each invocation has whole
+// rows, it stages them for itself, and vec4s of neighbouring rows are adjacent.
 #include "GpuEmitter.h"
 
 using namespace mlir;
@@ -36,7 +35,6 @@ Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value
                                e.entry.shared(array, element, entries, index, lane));
 }
 
-/// The place of four columns of a row in the staged tile.
 LogicalResult GpuWorkgroup::stage(Value tile) {
   if (stagedTile == tile && stagedIn == e.builder.getInsertionBlock())
     return success();

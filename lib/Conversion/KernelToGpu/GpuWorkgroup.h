@@ -4,8 +4,8 @@
 //
 // Workgroup memory: its arrays, and barriers between writes and reads. A write
 // needs a barrier before it only if an earlier read of the same array may still
-// run. Each array has one use, and barriers for other arrays of the block
-// usually lie between.
+// run. Each array has one use, so a barrier for another array usually separates
+// them.
 #pragma once
 
 #include "GpuKernel.h"
@@ -21,15 +21,15 @@ class GpuWorkgroup {
 public:
   explicit GpuWorkgroup(GpuEmitter &emitter) : e(emitter) {}
 
-  /// Stages a tile for all invocations; once for all its readers in a block.
+  /// Stages a tile for all invocations, once for all its readers in a block.
   mlir::LogicalResult stage(mlir::Value tile);
-  /// A vec4 of the staged tile; its column counts vec4s.
+  /// Reads a vec4 of the staged tile; `vec4Column` counts vec4s.
   mlir::Value stagedVec4(int64_t tileColumns, mlir::Value row, mlir::Value vec4Column);
 
   /// Emits a barrier if other invocations may still read the array.
   void beforeWrite(SharedArray array);
   void barrier();
-  /// `lane`: of the entry, a vector, only this number is written, or read.
+  /// Writes or reads an entry, or only lane `lane` of an entry that is a vector.
   void write(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
              mlir::Value value, mlir::Value lane = {});
   mlir::Value read(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
