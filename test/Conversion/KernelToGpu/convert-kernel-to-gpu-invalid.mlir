@@ -1,8 +1,8 @@
-//===- convert-kernel-to-gpu-invalid.mlir - Limits of level 0 --*- mlir -*-===//
+//===- convert-kernel-to-gpu-invalid.mlir - Unsupported kernels at level 0 -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Violations of the limits of the smallest device and of the lowering are errors at the op.
+// Errors for kernels beyond the limits of the smallest device or of the conversion.
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --verify-diagnostics
 
@@ -40,7 +40,7 @@ kernel.func @across(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], 
 
 // -----
 
-// Quads exchange values by shuffles, which level 0 does not have.
+// Several groups of invocations of a row exchange sums by shuffles, which level 0 does not have.
 kernel.func @quads(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 1], f32>) scalars(d0) grid(%i = d0 by 8) attributes {plan = #kernel.plan<mapping = strided, threads = [8, 8]>} {
   %z = arith.constant 0 : index
   %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 64], f32> -> tensor<8x64xf32>
@@ -60,7 +60,7 @@ kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f3
 
 // -----
 
-// 64 rows of 64 keys fill the workgroup's memory, and their maxima exceed it.
+// 64 rows of 64 keys fill workgroup memory; their maxima exceed it.
 // expected-error @+1 {{expected at most 16384 bytes of workgroup memory, found 18432}}
 kernel.func @memory(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[d0, 32], f32>)
     scalars(d0) grid(%i = d0 by 64) attributes {plan = #kernel.plan<mapping = blocked, threads = [8, 8]>} {

@@ -1,15 +1,15 @@
-//===- convert-kernel-to-gpu-masks.mlir - Masks and tables -----*- mlir -*-===//
+//===- convert-kernel-to-gpu-masks.mlir - Masks and tables -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A predicate has its own branch. Indices stay within their table. Lookups in matrices are element
-// by element.
+// Masks and lookups. A predicate has a branch of its own, no index leaves its table,
+// and lookups in matrices are emitted by element.
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse --finish-spirv --check-dialects=allowed=spirv
 
-// The tile is full if bit 0 of %full is set, and then nothing is compared. The branch is uniform in
-// the workgroup.
+// The tile is full if bit 0 of %full is set; nothing is compared then. The branch is uniform in a
+// workgroup.
 // CHECK-LABEL: module @mask
 // CHECK: %[[TILE:.*]]:8 = scf.for
 // CHECK: %[[BIT:.*]] = arith.andi %{{.*}}, %c1
@@ -41,8 +41,8 @@ kernel.func @mask(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f3
 
 // -----
 
-// The registers of a row are selected before the next row is compared, because drivers keep
-// booleans in scalar registers.
+// A row's registers are selected before the next row is compared, because drivers keep predicates
+// in scalar registers.
 // CHECK-LABEL: module @rows
 // CHECK: scf.if
 // CHECK: } else {
@@ -70,8 +70,8 @@ kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f3
 
 // -----
 
-// An unsigned comparison catches negative indices. An index outside the table loads element 0, and
-// results in 0.
+// The unsigned comparison catches negative indices. An index outside the table loads element 0 and
+// yields 0.
 // CHECK-LABEL: module @lookup
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[INDEX:.*]], %{{.*}} : vector<4xi32>
 // CHECK-DAG: %[[LANE:.*]] = vector.extract %[[INDEX]][0]
@@ -92,7 +92,8 @@ kernel.func @lookup(%t: !kernel.view<[d1], i32>, %y: !kernel.view<[d0, 64], f32>
 
 // -----
 
-// Only the part inside the table is read. A part outside counts as 0, as does an empty part.
+// Only the part of a range inside the table is read. A part outside counts as 0, as does an empty
+// range.
 // CHECK-LABEL: module @table_range
 // CHECK: %[[SOME:.*]] = arith.cmpi slt, %[[BEGIN:.*]], %[[END:.*]] : i32
 // CHECK: scf.if %[[SOME]] -> (i32, i32)
@@ -116,8 +117,8 @@ kernel.func @table_range(%t: !kernel.view<[d1], i32>, %y: !kernel.view<[d0, 64],
 
 // -----
 
-// A predicate that looks up elements is emitted once: loops over rows and columns, and 32 booleans
-// in a word.
+// A predicate that looks up elements is emitted once, in loops over rows and columns that pack 32
+// results into a word.
 // CHECK-LABEL: module @mask_by_elements
 // CHECK: } else {
 // CHECK: %[[WORD:.*]] = scf.for %[[ROW:.*]] = %c0{{.*}} to %c4{{.*}} step %c1{{.*}} iter_args(%[[OLD:.*]] = %c0{{.*}}) -> (i32)
@@ -153,7 +154,7 @@ kernel.func @mask_by_elements(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<
 
 // -----
 
-// Looked-up numbers are inserted one by one, and their indices are computed only in the loops.
+// Loops insert looked-up values into registers one by one. Indices are computed in the loops only.
 // CHECK-LABEL: module @lookup_by_elements
 // CHECK: %[[SUMS:.*]]:8 = scf.for
 // CHECK: %[[FOUND:.*]]:8 = scf.for %[[ROW:.*]] = %c0{{.*}} to %c4{{.*}} step %c1

@@ -1,9 +1,9 @@
-//===- convert-kernel-to-gpu.mlir - Lowering to SPIR-V ---------*- mlir -*-===//
+//===- convert-kernel-to-gpu.mlir - Code of one invocation -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bindings, push constants, blocks of words and grid; strided and blocked columns; exchange through
-// workgroup memory; branches between parts.
+// Bindings, push constants, blocks of words and grid; strided and blocked columns;
+// workgroup memory; branches of parts.
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 
@@ -14,8 +14,8 @@ func.func @do_nothing() {
 
 // -----
 
-// Four invocations per row, each with every fourth quad: a loop over columns, and one branch if all
-// rows exist.
+// Four invocations share a row, each with every fourth vec4: a loop over columns, and one branch if
+// all rows exist.
 // CHECK-LABEL: module @double attributes {kernel.workgroup = array<i32: 64, 1, 1>}
 // CHECK-DAG: spirv.GlobalVariable @binding0 bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0])>, StorageBuffer>
 // CHECK-DAG: spirv.GlobalVariable @{{.*}} : !spirv.ptr<!spirv.struct<(!spirv.array<6 x i32, stride=4> [0])>, PushConstant>
@@ -38,8 +38,7 @@ kernel.func @double(%x: !kernel.view<[d0, 128], f32>, %y: !kernel.view<[d0, 128]
 
 // -----
 
-// With more than 32 words, all words but the grid's base are in a block, which is read four at a
-// time.
+// More than 32 words: all but the grid's base are in a buffer, which is read four words at a time.
 // CHECK-LABEL: module @words
 // CHECK-DAG: spirv.GlobalVariable @binding3 bind(0, 3) : !spirv.ptr<!spirv.struct<(!spirv.array<8 x vector<4xi32>, stride=16> [0, NonWritable])>, StorageBuffer>
 // CHECK-DAG: spirv.GlobalVariable @{{.*}} : !spirv.ptr<!spirv.struct<(!spirv.array<3 x i32, stride=4> [0])>, PushConstant>
@@ -56,7 +55,7 @@ kernel.func @words(%x: !kernel.view<[a0, 16], f32>, %y: !kernel.view<[a0, 16], f
 
 // -----
 
-// Weights are a separate read-only binding, and integers a third. The product is a chain of fused
+// Weights have a read-only binding, integers a third one. A product is a chain of fused
 // multiply-adds.
 // CHECK-LABEL: module @project attributes {kernel.workgroup = array<i32: 64, 1, 1>}
 // CHECK-DAG: spirv.GlobalVariable @binding1 bind(0, 1) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0, NonWritable])>, StorageBuffer>
@@ -78,7 +77,7 @@ kernel.func @project(%n: !kernel.view<[1], i32>, %x: !kernel.view<[d0, 32], f32>
 
 // -----
 
-// Sums of rows: the four invocations of a row exchange their lanes through workgroup memory.
+// Sums of rows: the four invocations of a row exchange lanes through workgroup memory.
 // CHECK-LABEL: module @sum
 // CHECK: spirv.GlobalVariable @shared3 : !spirv.ptr<!spirv.array<64 x vector<4xf32>>, Workgroup>
 // CHECK: scf.for
@@ -98,7 +97,7 @@ kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) s
 
 // -----
 
-// A left tile is staged once. A sum that is not finite is computed again without the products that
+// A tile on the left is staged once. A sum that is not finite restarts without the products that
 // the mask hides.
 // CHECK-LABEL: module @weigh
 // CHECK: spirv.GlobalVariable @shared0 : !spirv.ptr<!spirv.array<512 x vector<4xf32>>, Workgroup>
@@ -123,7 +122,7 @@ kernel.func @weigh(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f
 
 // -----
 
-// Parts are uniform branches of a workgroup.
+// Parts are branches that are uniform in a workgroup.
 // CHECK-LABEL: module @parts
 // CHECK: %[[HERE:.*]] = arith.cmpi slt, %{{.*}}, %c2_i32
 // CHECK: scf.if %[[HERE]] {

@@ -1,9 +1,9 @@
-//===- finish-spirv.mlir - One conversion to SPIR-V ------------*- mlir -*-===//
+//===- finish-spirv.mlir - One conversion to SPIR-V -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only spirv.module is left. Ops that round twice must not be fused. A loop without iterations
-// keeps its initial values.
+// Conversion of the remaining dialects to SPIR-V. Ops that round separately are not
+// contracted. A loop without iterations yields its initial values.
 
 // RUN: heddle-opt %s --split-input-file --finish-spirv | FileCheck %s
 // RUN: heddle-opt %s --split-input-file --finish-spirv --check-dialects=allowed=spirv,func
@@ -75,7 +75,7 @@ module @empty_loop attributes {kernel.workgroup = array<i32: 1, 1, 1>} {
 
 // -----
 
-// Values that an inner loop yields reach the outer loop's header through a variable.
+// The result of an inner loop reaches the header of the outer loop through a variable.
 // CHECK-LABEL: spirv.module @nested_loops
 module {
 module @nested_loops attributes {kernel.workgroup = array<i32: 1, 1, 1>} {

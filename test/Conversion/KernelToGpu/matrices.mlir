@@ -1,11 +1,11 @@
-//===- matrices.mlir - Products through matrix units -----------*- mlir -*-===//
+//===- matrices.mlir - Products through matrix units -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// At level 2 all invocations stage a block of both sides: rows as words, and panels word by word. A
-// subgroup then multiplies matrices of them, with the right side column-major. Sums use the same
-// memory, one row of matrices at a time. 40 features are a block of 32 in a loop, and half a matrix
-// after it.
+// Products on matrix units at level 2. All invocations stage a block of both sides as rows of
+// words. Panels are staged word by word. Subgroups multiply matrices of these rows; right matrices
+// are loaded column-major. Sums are exchanged through the same memory, one row of matrices at a
+// time. A block of 32 of the 40 features is in a loop, half a matrix is after it.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 --finish-spirv=level=2-16x16x16 | FileCheck %s --check-prefix=SPIRV
@@ -16,7 +16,7 @@
 // CHAIN-NOT: coopmatrix
 
 // CHECK-LABEL: module @halves
-// Two subgroups of 64 rows and 32 columns, with eight matrices of sums each.
+// Each of two subgroups has 64 rows and 32 columns: eight matrices of sums.
 // CHECK: %[[ZERO:.*]] = spirv.CompositeConstruct %{{.*}} : (f32) -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-COUNT-8: spirv.Store "Function" %{{.*}}, %[[ZERO]]
 // CHECK-NOT: spirv.Store "Function" %{{.*}}, %[[ZERO]]
@@ -31,11 +31,11 @@
 // CHECK-COUNT-4: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK: spirv.MemoryBarrier <Subgroup>
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixMulAdd
-// The remainder: words after the features are zero.
+// The tail: words after the features are zero.
 // CHECK: arith.select
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK-NOT: spirv.KHR.CooperativeMatrixMulAdd
-// Sums: a row of two matrices, of which an invocation reads two rows of eight columns.
+// Sums: a row of two matrices; an invocation reads two rows of eight columns.
 // CHECK: spirv.ControlBarrier
 // CHECK-COUNT-2: spirv.KHR.CooperativeMatrixStore
 // CHECK: spirv.ControlBarrier
@@ -53,8 +53,7 @@ kernel.func @halves(%x: !kernel.view<[d0, 40], f16>, %w: !kernel.view<[32, 40], 
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// Few rows: one subgroup multiplies one matrix, and each row of weights is summed to account
-// for the 128 in codes.
+// Few rows: one subgroup multiplies one matrix; 128 times the sum of weights is added to each row.
 // CHECK-LABEL: module @few
 // CHECK: scf.for
 // CHECK: spirv.SDot
@@ -67,10 +66,10 @@ kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8
   kernel.store %f, %y[%i, %j] : tensor<16x16xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// Codes of i4: a block has two groups. Words of eight features are decoded to two words of bytes
-// when they are staged, and pairs of scales are staged with them. Integer sums of a group start at
-// zero and become f32; an invocation adds its elements of them to the chains. Two matrices of
-// numbers tell the rows and columns of these elements.
+// i4 codes: a block has two groups. Staging expands a word of eight features to two words of bytes
+// and stores pairs of scales with them. The integer sums of a group start at zero and are converted
+// to f32. Each invocation adds its elements to the chains; two matrices with the numbers of rows
+// and columns identify these elements.
 // CHECK-LABEL: module @groups
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : !spirv.ptr<vector<4xf32>, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
@@ -90,7 +89,7 @@ kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8
 // CHECK: %[[SUM:.*]] = math.fma %{{.*}}, %[[SCALE]], %{{.*}} : f32
 // CHECK: math.fma %{{.*}}, %{{.*}}, %[[SUM]] : f32
 // CHECK: heddle.unrolled
-// Two groups of eight matrices in the loop, and one after it.
+// Two groups of eight matrices are in the loop, one is after it.
 // CHECK-COUNT-23: spirv.ConvertSToF
 // CHECK-NOT: spirv.ConvertSToF
 // CHECK: spirv.KHR.CooperativeMatrixStore %{{.*}} : !spirv.ptr<vector<4xf32>, Workgroup>, !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
@@ -102,7 +101,7 @@ kernel.func @groups(%x: !kernel.view<[d0, 75], i8>, %s: !kernel.view<[d0, 6], f3
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// bf16: a word holds two features, as for f16.
+// bf16: a word holds two features, as with f16.
 // CHECK-LABEL: module @narrow
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, %{{.*}}, %{{[0-9]+}} : !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40], bf16, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
@@ -112,8 +111,9 @@ kernel.func @narrow(%x: !kernel.view<[d0, 40], bf16>, %w: !kernel.view<[32, 40],
 }
 
 // Two products of the same rows: the rows are staged once, with the columns of both products, and
-// each matrix of rows is multiplied by all of them. A product whose column is computed after the
-// first one is separate. So is a third product, for which there is no workgroup memory.
+// each matrix of rows is multiplied by all matrices of columns. A product whose column is computed
+// after the first product stays separate. A third product also does, because its columns do not fit
+// workgroup memory.
 // CHECK-LABEL: module @beside
 // CHECK-COUNT-8: spirv.Store "Function"
 // CHECK: spirv.ControlBarrier

@@ -1,10 +1,10 @@
-//===- matrix-attention.mlir - Attention through matrix units --*- mlir -*-===//
+//===- matrix-attention.mlir - Attention through matrix units -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both products of an attention at level 2: heads of 32 features in f16 and bf16, and heads of 128.
-// Four subgroups have 16 queries each and share chunks of 64 keys. Operands and sums go through
-// workgroup memory.
+// Attention on matrix units at level 2, with heads of 32 features in f16 and bf16, and of 128. Four
+// subgroups have 16 queries each and share chunks of 64 keys. Operands and sums are exchanged
+// through workgroup memory.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=2-16x16x16 --canonicalize --cse --finish-spirv=level=2-16x16x16 --check-dialects=allowed=spirv
@@ -17,7 +17,7 @@
 // CHECK: %[[Q1:.*]] = spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>
 // CHECK: scf.for
 // CHECK: scf.for
-// Keys: each of 128 invocations copies two quads, whose words are in four rows.
+// Keys: each of 128 invocations copies two vec4s, whose words belong to four rows.
 // CHECK-COUNT-2: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
 // CHECK: spirv.ControlBarrier
 // CHECK-COUNT-8: spirv.Store "Workgroup" %{{.*}} : f32
@@ -25,7 +25,7 @@
 // Values are loaded before keys are multiplied.
 // CHECK: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
 // CHECK: spirv.ControlBarrier
-// Scores of 16 keys at a time: two products, stored to the strip.
+// Scores of 16 keys at a time: two products, which are stored to the strip.
 // CHECK: %[[NONE:.*]] = spirv.CompositeConstruct %{{.*}} : (f32) -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: %[[K0:.*]] = spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixB>
 // CHECK: %[[S0:.*]] = spirv.KHR.CooperativeMatrixMulAdd %[[Q0]], %[[K0]], %[[NONE]]
@@ -35,11 +35,11 @@
 // CHECK: spirv.MemoryBarrier <Subgroup>
 // CHECK-COUNT-3: spirv.KHR.CooperativeMatrixStore
 // CHECK-NOT: spirv.KHR.CooperativeMatrixStore
-// Values replace keys in memory after all subgroups have multiplied the keys.
+// Values overwrite keys after all subgroups have multiplied the keys.
 // CHECK: spirv.ControlBarrier
 // CHECK: scf.if
 // CHECK-COUNT-4: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
-// The two invocations of a row exchange their maximum, then sums of lanes.
+// The two invocations of a row exchange their maxima, then their sums of lanes.
 // CHECK: spirv.GroupNonUniformShuffleXor
 // Weights are stored to the strip as f16.
 // CHECK: spirv.FConvert %{{.*}} : vector<4xf32> to vector<4xf16>
@@ -50,13 +50,13 @@
 // CHECK: %[[A:.*]] = spirv.KHR.CooperativeMatrixMulAdd %[[P]], %[[V]]
 // CHECK-COUNT-7: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK-NOT: spirv.KHR.CooperativeMatrixMulAdd
-// Merging: the factors of rows are matrices with equal columns.
+// Merge: the factors of rows are matrices with equal columns.
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-COUNT-2: spirv.FMul %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <ColumnMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-COUNT-2: spirv.FMul %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK-COUNT-2: spirv.FAdd %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
-// After the loop, the sums are passed to the pairs of invocations.
+// After the loop, the two invocations of each row read its sums.
 // CHECK: spirv.ControlBarrier
 // CHECK-COUNT-2: spirv.KHR.CooperativeMatrixStore
 // CHECK-NOT: spirv.KHR.CooperativeMatrixStore
@@ -112,7 +112,7 @@ kernel.func @attention(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d1, 32
 // CHECK-NOT: spirv.FConvert
 // CHECK-COUNT-2: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xbf16, Subgroup, MatrixA>
-// Weights of at most 2^-126 are zero: a doubled number is multiplied by a power whose bits are 0.
+// Weights are 0 from 2^-126 down: twice the number times a power whose bits are 0 there.
 // CHECK: arith.addf %[[X:.*]], %[[X]] : vector<4xf32>
 // CHECK: %[[LEAST:.*]] = arith.constant dense<-1.260000e+02> : vector<4xf32>
 // Scores are not scaled.
@@ -121,7 +121,7 @@ kernel.func @attention(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d1, 32
 // CHECK-NOT: arith.mulf
 // CHECK: math.roundeven
 // CHECK: arith.maxnumf %{{.*}}, %[[LEAST]] fastmath<nnan> : vector<4xf32>
-// Weights are rounded by integer arithmetic, and packed in pairs into words.
+// Integer ops round weights and pack two of them into a word.
 // CHECK: spirv.ControlBarrier <Subgroup>
 // CHECK: %[[W:.*]] = arith.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
 // CHECK: %[[LAST:.*]] = arith.andi %{{.*}}, %{{.*}} : vector<4xi32>
@@ -178,7 +178,7 @@ kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32],
   kernel.store %o, %y[%i, %zero] rows(%rows) : tensor<64x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// Heads of 128 features: queries stay in workgroup memory, keys and values are loaded by halves of
+// Heads of 128 features: queries stay in workgroup memory, keys and values are staged in halves of
 // a chunk, and a matrix of queries is multiplied by two matrices of keys.
 // CHECK-LABEL: module @wide
 // CHECK: spirv.FConvert %{{.*}} : vector<4xf32> to vector<4xf16>
@@ -198,7 +198,7 @@ kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32],
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd %[[Q]], %[[K1]], %[[NONE]]
 // CHECK-COUNT-14: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK-COUNT-2: spirv.KHR.CooperativeMatrixStore
-// The second half of the keys replaces the first half.
+// The second half of the keys overwrites the first.
 // CHECK: spirv.ControlBarrier
 // CHECK-COUNT-16: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK-COUNT-2: spirv.KHR.CooperativeMatrixStore
@@ -206,12 +206,12 @@ kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32],
 // Values of 16 keys: eight matrices for one matrix of weights.
 // CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>
 // CHECK-COUNT-8: spirv.KHR.CooperativeMatrixLoad %{{.*}}, <RowMajor> : {{.*}} -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixB>
-// Keys after the last are copies of it, also if the last key precedes the second half.
+// Keys after the last are copies of it, even if the last key is in the first half.
 // CHECK: %[[SOME:.*]] = arith.maxsi %{{.*}}, %{{.*}} : i32
 // CHECK-NEXT: %[[BEHIND:.*]] = arith.subi %[[SOME]], %c32{{.*}} : i32
 // CHECK-NEXT: arith.subi %[[BEHIND]], %c1{{.*}} : i32
 // CHECK-NEXT: arith.muli
-// After the loop, sums go through the strip in parts of a chunk's columns.
+// After the loop, sums are exchanged through the strip in parts of a chunk's columns.
 // CHECK-COUNT-8: spirv.FAdd %{{.*}} : !spirv.coopmatrix<16x16xf32, Subgroup, MatrixAcc>
 // CHECK: spirv.ControlBarrier <Workgroup>
 // CHECK-COUNT-4: spirv.KHR.CooperativeMatrixStore

@@ -1,10 +1,10 @@
-//===- runs.mlir - Elementwise ops after a product -------------*- mlir -*-===//
+//===- runs.mlir - Elementwise ops after a product -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops after a product are emitted register by register, not op by op, and a row is stored before
-// the next one begins. A bias is loaded once for all rows. Operands of a reduction stay in
-// registers. Column loops must not be unrolled.
+// Elementwise ops after a product are emitted register by register rather than op by op, and a row
+// is stored before the next one is computed. A bias is loaded once for all rows. Operands of a
+// reduction stay in registers. Column loops are marked so that drivers do not unroll them.
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse --finish-spirv | FileCheck %s --check-prefix=SPIRV
@@ -37,7 +37,7 @@ kernel.func @epilogue(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16]
 
 // -----
 
-// This includes rows of a table, and rows that are stored to places of their own sequences: the
+// Gathered rows, and rows that are stored to their own sequences, have this order as well. The
 // second row of the table is read after the first row of the tile is stored.
 // CHECK-LABEL: module @places
 // CHECK: %[[SUMS:.*]]:4 = scf.for
@@ -77,8 +77,8 @@ kernel.func @sums(%x: !kernel.view<[d0, 256], f32>, %y: !kernel.view<[d0], f32>)
 
 // -----
 
-// Multiplication by a power of two is exact, so a subsequent addition becomes a fused multiply-add;
-// for other factors it does not.
+// A product with powers of two is exact, so its sum is a fused multiply-add. Other products are not
+// fused.
 // CHECK-LABEL: module @merge
 // CHECK-NOT: arith.mulf %{{.*}} : vector<4xf32>
 // CHECK: math.fma %{{.*}} : vector<4xf32>

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mapping `split_keys` with `threads = [4, 16]`: four groups of sixteen invocations take a chunk of 64 keys each. The first
-// group merges the results in workgroup memory, in order.
+// Mapping `split_keys` with `threads = [4, 16]`: each of four groups of sixteen invocations takes a
+// chunk of 64 keys. The first group merges the results in workgroup memory, in order.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --split-input-file --verify-diagnostics --canonicalize --cse | FileCheck %s
 
@@ -12,15 +12,15 @@
 // CHECK-DAG: !spirv.array<64 x vector<4xf32>>, Workgroup
 // CHECK-DAG: !spirv.array<32 x vector<4xf32>>, Workgroup
 // CHECK: scf.for %[[FIRST:.*]] = %c0_i32 to %[[END:.*]] step %c256_i32
-// A team without a chunk has the first one's, and no iterations.
+// A group without a chunk has the first group's chunk and no iterations.
 // CHECK: %[[OWN:.*]] = arith.addi %[[FIRST]], %{{.*}} : i32
 // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[OWN]], %[[END]] : i32
 // CHECK: arith.select %[[EXISTS]], %[[OWN]], %[[FIRST]] : i32
-// All loads of an iteration come before its products.
+// All loads of an iteration precede its products.
 // CHECK: scf.for
 // CHECK-COUNT-16: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
 // CHECK: math.fma
-// The last keys are an iteration whose rows behind the last are the last.
+// The tail of the keys is one iteration, which reads rows after the last as the last.
 // CHECK: scf.for
 // CHECK: math.fma
 // CHECK: scf.for
@@ -48,7 +48,7 @@ kernel.func @step(%q: !kernel.view<[1, 32], f32>, %k: !kernel.view<[d0, 32], f32
 
 // -----
 
-// Teams hand tiles on, no scalars.
+// Groups exchange tiles, but no scalars.
 kernel.func @scalar(%q: !kernel.view<[1, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[1, 32], f32>)
     scalars(d0) grid(%i = 1 by 1) attributes {plan = #kernel.plan<mapping = split_keys, threads = [4, 16]>} {
   %z = arith.constant 0 : index

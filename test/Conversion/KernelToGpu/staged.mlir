@@ -1,11 +1,11 @@
-//===- staged.mlir - Blocks of k in workgroup memory -----------*- mlir -*-===//
+//===- staged.mlir - Blocks of k in workgroup memory -*- mlir -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With `block`, all invocations load a block of both sides and write it to workgroup memory once the
-// previous block has been read. They then load the next block and multiply. 300 features are two blocks of
-// 128 in a loop, and 44 after it. Words of bf16 are widened when they are written, once for all
-// invocations that multiply them, so the inner loop is the same as for f32.
+// Staging of blocks of k. All invocations load a block of both sides, write it to workgroup memory
+// after all have read the previous one, load the next, and multiply. Two blocks of 128 of the 300
+// features are in a loop, 44 are after it. Staging widens words of bf16 once for all invocations,
+// so the inner loop multiplies f32.
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 
@@ -52,9 +52,9 @@ kernel.func @widened(%x: !kernel.view<[d0, 48], bf16>, %w: !kernel.view<[64, 48]
   kernel.store %c, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
 }
 
-// Two blocks of 8 steps are in flight: an iteration writes and multiplies both, with two barriers
-// each, and loads the next two. The loop has 32 of the 44 steps; the remaining blocks of 8 and 4
-// are loaded at once.
+// Two blocks of 8 steps are in flight. An iteration writes and multiplies both, each with two
+// barriers, and loads the next two. The loop has 32 of the 44 steps; the blocks of 8 and 4 after it
+// are loaded together.
 // CHECK-LABEL: module @ahead
 // CHECK-DAG: !spirv.array<132 x vector<4xf32>>, Workgroup
 // CHECK-DAG: !spirv.array<264 x vector<4xf32>>, Workgroup
@@ -84,8 +84,8 @@ kernel.func @ahead(%x: !kernel.view<[d0, 44], f32>, %w: !kernel.view<[64, 44], f
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=1-dot --canonicalize --cse | FileCheck %s --check-prefix=DOT
 
-// The partial sums of a column's weights reuse the memory of the last block. There are 8, one per
-// step; the invocations of rows 64 and up have none.
+// Partial sums of a column's weights overwrite the last block. A block of 8 steps has eight of
+// them; invocations of rows from 64 on have none.
 // DOT-LABEL: module @parts
 // DOT-DAG: !spirv.array<132 x vector<4xf32>>, Workgroup
 // DOT-COUNT-2: spirv.SDot
