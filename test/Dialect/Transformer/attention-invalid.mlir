@@ -1,4 +1,4 @@
-//===- attention-invalid.mlir - Attention: what is refused ---------------===//
+//===- attention-invalid.mlir - Attention: invalid ops -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

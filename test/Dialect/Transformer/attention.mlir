@@ -1,4 +1,4 @@
-//===- attention.mlir - Attention and masks: what parses -----------------===//
+//===- attention.mlir - Attention and masks: valid ops -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,5 @@
-// Caches whose readers see no older rows than a window get it, whatever the text said; others have none.
+// Caches get the widest window of their readers, whatever window the source names. A cache whose
+// readers may see any older row gets no window.
 // RUN: heddle-opt %s --bound-caches | FileCheck %s
 
 // CHECK: state @and {{.*}}window = 8

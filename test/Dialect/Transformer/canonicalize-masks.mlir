@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What canonicalisation makes of masks: all or nothing, bands that merge, nots
-// that move, constant tables that are bands.
+// Canonicalisation of masks: masks that allow all pairs or none, merged bands, moved
+// negations, constant tables that are bands.
 
 // RUN: heddle-opt %s --canonicalize --verify-diagnostics | FileCheck %s
 
@@ -108,7 +108,7 @@ func.func @not_of_nots(%x: !x, %ids: tensor<?x?xi32>) -> !x {
   return %o : !x
 }
 
-// The opposite of either band is a band again.
+// The negation of either band is a band.
 // CHECK-LABEL: @not_of_bands
 func.func @not_of_bands(%x: !x, %ns: tensor<?xi32>) -> !x {
   // CHECK-NOT: transformer.mask.or
@@ -158,7 +158,7 @@ func.func @table_of_keys(%x: tensor<?x2x?x4xf32>, %k: tensor<?x2x4x4xf32>) -> !x
   return %o : !x
 }
 
-// Attention of other sizes: the table's sizes are checked when they are known.
+// Attention of other sizes: the table stays, and its sizes are checked when they are known.
 // CHECK-LABEL: @table_of_unknown_use
 func.func @table_of_unknown_use(%x: !x) -> !x {
   // CHECK: transformer.mask.dense
@@ -177,7 +177,7 @@ func.func @table_that_is_no_band(%x: tensor<1x2x2x4xf32>) -> tensor<1x2x2x4xf32>
   return %o : tensor<1x2x2x4xf32>
 }
 
-// A window that reaches back without end is causal, and says so.
+// A window without a lower bound becomes a causal mask.
 // CHECK-LABEL: @endless_window
 func.func @endless_window(%x: !x) -> !x {
   // CHECK: %[[C:.*]] = transformer.mask.causal
@@ -190,7 +190,7 @@ func.func @endless_window(%x: !x) -> !x {
   return %o : !x
 }
 
-// All true, but of sizes that only the run can compare.
+// The table is all true, but its sizes can only be compared at run time.
 // CHECK-LABEL: @true_table_of_unknown_use
 func.func @true_table_of_unknown_use(%x: !x, %y: !s, %z: tensor<1x2x5x4xf32>) -> (!x, !s) {
   // CHECK: %[[D:.*]] = transformer.mask.dense
@@ -204,7 +204,7 @@ func.func @true_table_of_unknown_use(%x: !x, %y: !s, %z: tensor<1x2x5x4xf32>) ->
   return %o, %p : !x, !s
 }
 
-// Packed documents say what b, i and j count: they stay where nothing is allowed.
+// Packed documents define what b, i and j count, so they stay even if no pair is allowed.
 // CHECK-LABEL: @documents_and_nothing
 func.func @documents_and_nothing(%x: !x, %s: tensor<?xi32>) -> !x {
   // CHECK: transformer.mask.documents

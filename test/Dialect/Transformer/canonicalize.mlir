@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What canonicalisation simplifies, and what it must leave alone.
+// Ops that canonicalisation simplifies, and ops that it must not change.
 
 // RUN: heddle-opt %s --canonicalize | FileCheck %s
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The activation stays with the first product; biases stay where they are.
+// Decomposition into two products. The first has the activation; each keeps its bias.
 
 // RUN: heddle-opt %s --decompose-ffn | FileCheck %s
 
@@ -44,7 +44,7 @@ func.func @gated(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x6xf32>
   return %y : tensor<?x8xf32>
 }
 
-// Weights of f16 stand beside an f32, which is not rounded.
+// The value between products with f16 weights stays f32.
 // CHECK-LABEL: @kept
 func.func @kept(%x: tensor<?x8xf32>, %w1: tensor<6x8xf16>, %w2: tensor<8x6xf16>) -> tensor<?x8xf32> {
   // CHECK-NOT: truncf
@@ -53,7 +53,7 @@ func.func @kept(%x: tensor<?x8xf32>, %w1: tensor<6x8xf16>, %w2: tensor<8x6xf16>)
   return %y : tensor<?x8xf32>
 }
 
-// What stands between products of bf16 is rounded like their other operands.
+// The value between products of bf16 is rounded, as their other operands are.
 // CHECK-LABEL: @rounded
 func.func @rounded(%x: tensor<?x8xbf16>, %w1: tensor<6x8xbf16>, %w2: tensor<8x6xbf16>) -> tensor<?x8xf32> {
   // CHECK: %[[H:.*]] = transformer.linear {{.*}} -> tensor<?x6xf32>

@@ -1,9 +1,9 @@
-//===- formulas-invalid.mlir - Formulas and score rules: what is refused -===//
+//===- formulas-invalid.mlir - Formulas and score rules: invalid ops -----===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Regions with ops that have no value everywhere, loads and yields of the wrong
-// kind, tables of buckets that make no sense.
+// Invalid formulas: ops that are not defined for all operands, loads and yields of
+// the wrong kind, inconsistent tables of buckets.
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 

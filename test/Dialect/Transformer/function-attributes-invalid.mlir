@@ -1,4 +1,4 @@
-//===- function-attributes-invalid.mlir - Names and shapes of functions: what is refused ---===//
+//===- function-attributes-invalid.mlir - Names and shapes of functions: invalid ops -------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A type that somebody asked for is not dropped without a word; one that follows from the products is.
+// A requested type of caches is never dropped silently; a type that follows from products is.
 
 // RUN: heddle-opt %s --set-precision=cache-dtype=int8 --verify-diagnostics
 // RUN: heddle-opt %s --set-precision="dtype=bf16" | FileCheck %s

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// States, and keys and values that are marked as kept, take the type of caches whatever products multiply; what encoders
-// attend to follows the products. Codes have states of scales.
+// States, and keys and values that are marked as kept, get the type of caches, whatever the
+// operands of products are. Keys and values of encoders follow the products. Codes have states of
+// scales.
 
 // RUN: heddle-opt %s --set-precision=cache-dtype=int8 | FileCheck %s
 // RUN: heddle-opt %s --set-precision=cache-dtype=int8 | heddle-opt | FileCheck %s
@@ -62,7 +63,7 @@ func.func @whole(%x: tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32> {
   return %o : tensor<?x2x?x8xf32>
 }
 
-// One of the two alone.
+// Only values are kept, keys are not.
 // CHECK: transformer.state @values {{.*}} : tensor<?x2x?x8xi8>
 transformer.state @values {dims = ["B", 2, "S", 8]} : tensor<?x2x?x8xf32>
 // CHECK-LABEL: @values_alone

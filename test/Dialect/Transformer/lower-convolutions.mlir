@@ -2,12 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions with a weight of the checkpoint become products; those with an
-// argument stay what they are.
+// Convolutions with a weight of the checkpoint become products. Convolutions whose
+// weight is an argument do not change.
 
 // RUN: heddle-opt %s --lower-convolutions | FileCheck %s
 
-// A convolution of kernel size 1 is a product, its tensor a matrix; an argument stays what it is.
+// A convolution with a kernel of size 1 becomes a product with a matrix, unless its weight is an
+// argument.
 // CHECK-LABEL: @convolutions
 func.func @convolutions(%x: tensor<?x8xf32>, %b: tensor<6xf32>, %a: tensor<6x6x1xf32>) -> tensor<?x6xf32> {
   // CHECK: %[[W:.*]] = transformer.weight "w" {stored = array<i64: 6, 8, 1>} : tensor<6x8xf32>
@@ -19,7 +20,7 @@ func.func @convolutions(%x: tensor<?x8xf32>, %b: tensor<6xf32>, %a: tensor<6x6x1
   return %y : tensor<?x6xf32>
 }
 
-// Patches of an image through a matrix.
+// Patches of an image are multiplied by a matrix.
 // CHECK-LABEL: @patch_embedding
 func.func @patch_embedding(%x: tensor<?x3x8x12xf32>, %b: tensor<6xf32>, %a: tensor<6x3x4x4xf32>) -> (tensor<?x6x6xf32>, tensor<?x6x6xf32>) {
   // CHECK: %[[P:.*]] = transformer.patches %{{.*}} {size = 4 : i64} : tensor<?x3x8x12xf32> -> tensor<?x6x48xf32>

@@ -1,9 +1,8 @@
-//===- masks-invalid.mlir - Masks: what is refused -----------------------===//
+//===- masks-invalid.mlir - Masks: invalid ops ---------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks of a wrong rank or size, masks that leave their block, and ops of the language that
-// are not supported yet.
+// Masks of a wrong rank or size, masks that leave their block, and unsupported ops.
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 

@@ -1,9 +1,9 @@
-//===- masks.mlir - Masks and score rules: what parses -------------------===//
+//===- masks.mlir - Masks and score rules: valid ops ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every mask, every score rule, and formulas, through text and bytecode, as the
-// masks and rules of attention and of the two ops that returned weights become.
+// Every mask, every score rule, and formulas, through text and bytecode, as operands
+// of attention and of the two ops that compute returned weights.
 
 // RUN: heddle-opt %s | heddle-opt | FileCheck %s
 // RUN: heddle-opt %s --emit-bytecode | heddle-opt | FileCheck %s

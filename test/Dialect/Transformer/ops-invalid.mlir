@@ -1,4 +1,4 @@
-//===- ops-invalid.mlir - Projections, norms, heads: what is refused -----===//
+//===- ops-invalid.mlir - Projections, norms, heads: invalid ops ---------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ops.mlir - Projections, norms, heads: what parses -----------------===//
+//===- ops.mlir - Projections, norms, heads: valid ops -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -88,7 +88,7 @@ func.func @function_attributes(
   return %len : tensor<?xi32>
 }
 
-// What callers see where it is another shape: dimensions of 1 left out, or the first two transposed.
+// Shapes that callers see: without dimensions of 1, or with the first two dimensions transposed.
 // CHECK-LABEL: func @function_ports(
 // CHECK-SAME: transformer.port = ["B", "S"]
 // CHECK-SAME: transformer.port = ["T", "B", 4]

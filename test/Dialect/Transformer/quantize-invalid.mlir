@@ -1,9 +1,9 @@
-//===- quantize-invalid.mlir - What codes and their scales must be -------===//
+//===- quantize-invalid.mlir - Codes and scales: invalid ops -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each constraint of `quantize`, and those of `weight` and `linear` that concern
-// codes of i8 and rows of f16.
+// Each constraint of `quantize`, and the constraints of `weight` and `linear` on codes
+// of i8 and rows of f16.
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
@@ -119,7 +119,7 @@ func.func @linear_c4_halves_beside_numbers(%h: tensor<?x8xf16>, %w: tensor<6x8xf
 
 // -----
 
-// Two groups of features have four numbers.
+// Two groups of features have four scales.
 func.func @linear_c5_of_groups(%q: tensor<?x40xi8>, %w: tensor<6x40xi4>, %s: tensor<?x1xf32>) {
   // expected-error @+1 {{'transformer.linear' op C5: dimension 1 of the scales of input: expected 4 in [?, 4], found [?, 1]}}
   %y = transformer.linear %q, %w scales(%s) : (tensor<?x40xi8>, tensor<6x40xi4>, tensor<?x1xf32>) -> tensor<?x6xf32>

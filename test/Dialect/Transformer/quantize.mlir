@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What set-precision writes for int8: rows and weights as codes with scales, made
-// once for all readers; attention and what has no weight as with bf16. For f16-sum
-// rows are of f16 and weights have no scales; the rest is as with f16.
+// Output of set-precision for int8 and f16-sum. For int8, rows and weights become codes
+// with scales, once for all readers; attention and products without a weight are as with
+// bf16. For f16-sum, rows are f16 and weights have no scales; the rest is as with f16.
 
 // RUN: heddle-opt %s --set-precision=dtype=int8 | FileCheck %s
 // RUN: heddle-opt %s --set-precision=dtype=int8 | heddle-opt | FileCheck %s
@@ -47,7 +47,8 @@ func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   return %3 : tensor<?x8xf32>
 }
 
-// What stands between the two products of a block is quantised too; a convolution's matrix keeps its shape of the checkpoint.
+// The value between the two products of a block is quantised too. The matrix of a convolution keeps
+// its shape in the checkpoint.
 // CHECK-LABEL: @ffn
 // SUM-LABEL: @ffn
 // SUM: %[[H:.*]] = transformer.linear {{.*}} {activation = #transformer.activation<relu>}

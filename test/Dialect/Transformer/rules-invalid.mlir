@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constraints C10 to C17 and C19 of attention: the tables of masks and score rules fit its
-// sizes, packed documents stand where they may, offsets are written where the
-// number of keys does not tell them.
+// Constraints C10 to C17 and C19 of attention: sizes of the tables of masks and score
+// rules, uses of packed documents, and offsets that the number of keys does not imply.
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 

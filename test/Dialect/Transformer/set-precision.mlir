@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What enters a product is rounded where it is made, once; weights and states
-// change their type; everything else stays f32. f16 is taken only by what is kept: weights, keys and
-// values. Codes take what is given scales: rows in groups of 32 features beside weights of i4.
+// Operands of products are rounded once, where they are computed. Weights and states
+// change their type; all other values stay f32. Only stored operands become f16:
+// weights, keys and values. Operands with scales become codes; with weights of i4, rows
+// have scales for groups of 32 features.
 
 // RUN: heddle-opt %s --set-precision=dtype=bf16 | FileCheck %s
 // RUN: heddle-opt %s --set-precision=dtype=f16 | FileCheck %s --check-prefix=HALF
@@ -20,7 +21,7 @@
 // CHECK: transformer.state @keys {{.*}} : tensor<?x2x?x8xbf16>
 // HALF: transformer.state @keys {{.*}} : tensor<?x2x?x8xf16>
 transformer.state @keys {dims = ["B", 2, "P", 8], capacity = 16 : i64} : tensor<?x2x?x8xf32>
-// Lengths, and what is read by more than attention, stay.
+// Lengths, and states with readers other than attention, keep their type.
 // CHECK: transformer.state @read {{.*}} : tensor<?x2x?x8xf32>
 // HALF: transformer.state @read {{.*}} : tensor<?x2x?x8xf32>
 transformer.state @read {dims = ["B", 2, "S", 8]} : tensor<?x2x?x8xf32>
@@ -39,7 +40,7 @@ func.func @do_nothing(%x: tensor<?x4xbf16>, %w: tensor<8x4xbf16>, %y: tensor<?x8
   return %1 : tensor<?x8xf32>
 }
 
-// One rounding for two readers; the residual takes the value as it is.
+// Two readers share one rounded value; the residual reads the original one.
 // CHECK-LABEL: @shared
 // HALF-LABEL: @shared
 // CODES-LABEL: @shared
@@ -72,7 +73,7 @@ func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   return %3 : tensor<?x8xf32>
 }
 
-// What is no weight of the checkpoint stays.
+// Operands that are not weights of the checkpoint are not quantised.
 // CODES-LABEL: @ffn
 // CODES: transformer.ffn {{.*}} : (tensor<?x4xbf16>, tensor<6x4xbf16>, tensor<4x6xbf16>) -> tensor<?x4xf32>
 // CODES-NOT: i4
@@ -87,7 +88,7 @@ func.func @ffn(%x: tensor<?x4xf32>, %in: tensor<6x4xf32>, %out: tensor<4x6xf32>)
   return %y : tensor<?x4xf32>
 }
 
-// A block of weights becomes two products, which have operands of their own.
+// A block with weights of the checkpoint becomes two products, each with its own codes.
 // CODES-LABEL: @ffn_of_weights
 // CODES: transformer.linear {{.*}} : (tensor<?x4xi8>, tensor<6x4xi4>, tensor<?x2xf32>) -> tensor<?x6xf32>
 // CODES: transformer.linear {{.*}} : (tensor<?x6xi8>, tensor<4x6xi4>, tensor<?x2xf32>) -> tensor<?x4xf32>
@@ -122,7 +123,8 @@ func.func @cached(%q: tensor<?x2x?x8xf32>, %k: tensor<?x2x?x8xf32>, %v: tensor<?
   return %o, %values : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
 }
 
-// Heads of 6 are padded, of 8 not, nor is a lone one: groups of 32 columns of the first would be torn.
+// Two heads of 6 features are padded, which would tear groups of 32 columns apart, so their weight
+// has no codes. Two heads of 8 features and a single head are not padded.
 // CODES-LABEL: @heads
 // CODES-DAG: transformer.weight "of6" : tensor<6x12xbf16>
 // CODES-DAG: transformer.weight "of8" : tensor<6x16xi4>
@@ -140,7 +142,7 @@ func.func @heads(%x: tensor<?x2x?x6xf32>, %y: tensor<?x2x?x8xf32>, %z: tensor<?x
   return %0, %1, %2 : tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x?x6xf32>
 }
 
-// A table of an embedding that is a matrix of a product too: both forms.
+// The table of an embedding is also the matrix of a product, so both types are stored.
 // CODES-LABEL: @tied
 // CODES-DAG: %[[CT:.*]] = transformer.weight "table" : tensor<10x4xf32>
 // CODES-DAG: %[[CW:.*]] = transformer.weight "table" : tensor<10x4xi4>
@@ -158,7 +160,7 @@ func.func @tied(%ids: tensor<?xi32>) -> tensor<?x10xf32> {
   return %y : tensor<?x10xf32>
 }
 
-// Scores of classes keep eight bits where other weights have four.
+// Weights for scores of classes have eight bits if other weights have four.
 // CODES-LABEL: @classes
 // CODES: %[[CQ:.*]], %[[CS:.*]] = transformer.quantize %{{.*}} : tensor<?x32xf32> -> tensor<?x32xi8>, tensor<?x1xf32>
 // CODES: %[[W8:.*]] = transformer.weight "classifier" : tensor<10x32xi8>
@@ -171,7 +173,7 @@ func.func @classes(%x: tensor<?x32xf32>) -> tensor<?x10xf32> {
   return %y : tensor<?x10xf32>
 }
 
-// Tables of embeddings that are weights are stored as the type says, codes with the scales of their rows.
+// Embedding tables that are weights are stored in the requested type, codes with scales of rows.
 // CHECK-LABEL: @table
 // HALF-LABEL: @table
 // CODES-LABEL: @table

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constants that cse shared with a formula return to it; tables and numbers stay.
+// Constants outside a formula, for example after CSE, are copied into it. Tables and scalars are
+// not.
 
 // RUN: heddle-opt %s --sink-formula-constants | FileCheck %s
 // RUN: heddle-opt %s --cse --sink-formula-constants | FileCheck %s

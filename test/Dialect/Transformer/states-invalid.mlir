@@ -1,4 +1,4 @@
-//===- states-invalid.mlir - States and caches: what is refused ----------===//
+//===- states-invalid.mlir - States and caches: invalid ops --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

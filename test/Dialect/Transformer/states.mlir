@@ -1,4 +1,4 @@
-//===- states.mlir - States and caches: what parses ----------------------===//
+//===- states.mlir - States and caches: valid ops ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -52,7 +52,7 @@ func.func @reorder(%parents: tensor<?xi32>) {
   return
 }
 
-// Appends are never merged or dropped; a get that nobody uses is.
+// Appends are never merged or dropped. An unused get is dropped.
 // EFFECTS-LABEL: @effects
 func.func @effects(%new: tensor<?x8x1x64xf32>) {
   // EFFECTS-COUNT-2: transformer.cache.append

@@ -1,9 +1,9 @@
-//===- without-matrices.mlir - Attention that matrix units may not take --===//
+//===- without-matrices.mlir - Attention without matrix units ------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights are computed without matrix units, and so is the attention that they
-// belong to. What another function of the model computes has the same bits.
+// Returned weights and their attention are computed without matrix units. Attention in
+// other functions of the model then is as well, so that all have the same bits.
 
 // RUN: heddle-opt %s --split-input-file --set-precision=dtype=f16 | FileCheck %s --check-prefixes=CHECK,NARROW
 // RUN: heddle-opt %s --split-input-file --set-precision | FileCheck %s --check-prefixes=CHECK,F32
