@@ -6,7 +6,6 @@
 // kernel, parts, conditions, and accesses to memory. Buffers are arrays of vec4. Element
 // addresses are divided by four where all of them are multiples of four.
 #include "GpuEmitter.h"
-#include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
