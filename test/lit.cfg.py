@@ -45,6 +45,10 @@ config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 
+# The formatter of the version that the project's files have the format of.
+if shutil.which("clang-format-22"):
+    config.available_features.add("clang-format")
+
 # Mesa's driver for AMD, which compiles without a GPU.
 if os.path.isfile("/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"):
     config.available_features.add("amd-compiler")

@@ -155,8 +155,9 @@ TEST_F(ModelTest, LengthsOfVectors) {
 
 TEST_F(ModelTest, Files) {
   EXPECT_EQ(fileProblem(folder + "/none"), "none: expected a model, found no such file or folder");
-  EXPECT_THAT(fileProblem(folder),
-              HasSubstr("expected a folder with model.json, config.json or a GGUF file, found none"));
+  EXPECT_THAT(
+      fileProblem(folder),
+      HasSubstr("expected a folder with model.json, config.json or a GGUF file, found none"));
   write("config.json", "{}");
   EXPECT_THAT(fileProblem(folder),
               HasSubstr("model_type: expected an architecture that Heddle knows, found "));

@@ -11,5 +11,9 @@ static void tell(void *const *arguments, int count, i64 point) {
   y[point] = behind ? (float)(behind - panels) / 1024 : -1;
 }
 
-void next(void *const *arguments, const i64 *scalars, i64 g0, i64 g1, i64 g2) { tell(arguments, 2, g1); }
-void last(void *const *arguments, const i64 *scalars, i64 g0, i64 g1, i64 g2) { tell(arguments, 3, g1); }
+void next(void *const *arguments, const i64 *scalars, i64 g0, i64 g1, i64 g2) {
+  tell(arguments, 2, g1);
+}
+void last(void *const *arguments, const i64 *scalars, i64 g0, i64 g1, i64 g2) {
+  tell(arguments, 3, g1);
+}
