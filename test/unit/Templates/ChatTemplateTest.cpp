@@ -50,12 +50,19 @@ TEST_F(ChatTemplateTest, ConfigHoldsTemplateAndTokens) {
   EXPECT_TRUE(ChatTemplate::isIn(folder.string()));
 }
 
-TEST_F(ChatTemplateTest, TokensMayStandInTheirOwnFile) {
+TEST_F(ChatTemplateTest, TokensMayBeInTheirOwnFile) {
   write("chat_template.jinja", "{{ bos_token }}{{ eos_token }}{{ name }}");
   write("tokenizer_config.json", R"({"bos_token": "<1>"})");
   write("special_tokens_map.json", R"({"bos_token": "<2>", "eos_token": {"content": "<3>"}})");
-  EXPECT_EQ(render("", {{"name", "x"}}), "<1><3>x");
+  EXPECT_EQ(render("", {{"name", "x"}}), "<2><3>x");
   EXPECT_EQ(render("", {{"bos_token", "<own>"}}), "<own><3>");
+}
+
+TEST_F(ChatTemplateTest, AddedTokensMakeTheirOwnFileStale) {
+  write("chat_template.jinja", "{{ bos_token }}{{ eos_token }}");
+  write("tokenizer_config.json", R"({"bos_token": "<1>", "added_tokens_decoder": {}})");
+  write("special_tokens_map.json", R"({"bos_token": "<2>", "eos_token": "<3>"})");
+  EXPECT_EQ(render(), "<1>");
 }
 
 TEST_F(ChatTemplateTest, FilesGoBeforeTheConfig) {
