@@ -181,6 +181,7 @@ void addExplain(CLI::App &app, Status &outcome) {
       ->add_option("--dim", flags->dims,
                    "sizes for --tiles, NAME=N (default: 512), and --positions (default: 100)")
       ->allow_extra_args(false);
+  addDtypeFlag(*command, flags->options);
   addModelFlags(*command, flags->options);
   command->add_option("--target", flags->options.targets, "of --plans: cpu, vulkan (default: both)")
       ->delimiter(',');
