@@ -276,7 +276,7 @@ kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<v
 // CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>
 // CPU-SAME: !kernel.view<[d0, 2, 3, 16], f32>) scalars
 // CPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 2 by 1, %[[I:.*]] = 3 by 3)
-// GPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 1) attributes {plan = #kernel.plan<mapping = split_keys, threads = [4, 16]>
+// GPU-SAME: grid(%{{.*}} = d0 by 1, %{{.*}} = 6 by 1, %{{.*}} = 1 by 1) attributes {plan = #kernel.plan<mapping = split_keys, tile = [1, 64], threads = [4, 16]>
 // CPU: kernel.contract %{{.*}}[%[[I]]]
 // CPU-NOT: kernel.iota rows
 // CPU: kernel.store %{{.*}}[%{{.*}}, %{{.*}}, %[[I]], %{{.*}}] rows(
