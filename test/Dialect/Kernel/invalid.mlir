@@ -367,6 +367,24 @@ kernel.func @plan_c2(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 b
 
 // -----
 
+// expected-error @+1 {{C3: expected a tile of positive rows and columns, found array<i64: 16>}}
+kernel.func @plan_c3(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = cpu_tiles, tile = [16]>} {
+}
+
+// -----
+
+// expected-error @+1 {{C3: expected a tile of positive rows and columns, found array<i64: 16, 0>}}
+kernel.func @plan_c3_zero(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = cpu_tiles, tile = [16, 0]>} {
+}
+
+// -----
+
+// expected-error @+1 {{C8: expected a grid axis of 32 rows, as the tile of the plan, found none}}
+kernel.func @func_c8(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = cpu_tiles, tile = [32, 16]>} {
+}
+
+// -----
+
 // expected-error @+1 {{C6: expected the scalar of a grid axis as few_rows, found "d1"}}
 kernel.func @func_c6_few_rows_of_no_axis(%x: !kernel.view<[d0, d1], f32>) scalars(d0, d1) grid(%i = d0 by 8) attributes {few_rows = "d1"} {
 }

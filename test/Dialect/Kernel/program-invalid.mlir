@@ -115,6 +115,20 @@ kernel.def @def_c2_scalars(%x: tensor<?xf32> {kernel.layout = #kernel.layout<vie
 
 // -----
 
+// expected-error @+1 {{'kernel.def' op C3: expected one or two plans, found 0}}
+kernel.def @def_c3() attributes {plans = []} {
+  kernel.yield
+}
+
+// -----
+
+// expected-error @+1 {{'kernel.def' op C3: expected a plan with a tile, found #kernel.plan<mapping = cpu_tiles>}}
+kernel.def @def_c3_tile() attributes {plans = [#kernel.plan<mapping = cpu_tiles>]} {
+  kernel.yield
+}
+
+// -----
+
 func.func @yield_parent(%x: tensor<16xf32>) {
   // expected-error @+1 {{'kernel.yield' op expects parent op to be one of 'kernel.group, kernel.def'}}
   kernel.yield %x : tensor<16xf32>
