@@ -130,10 +130,11 @@ static int64_t tileOfMost(const LinearQuestion &q, const LinearPart &part, int64
 /// Tiles of all loops, in the order of `columnLoops`.
 static SmallVector<int64_t> tilesOf(const LinearQuestion &q) {
   SmallVector<int64_t> tiles;
+  const int64_t common = commonTile(q);
   for (const LinearPart &part : q.parts) {
     RotaryOp rotary = part.rotary;
     if (!rotary) {
-      const int64_t unit = unitOf(q.views, part), tile = tileOfMost(q, part, commonTile(q));
+      const int64_t unit = unitOf(q.views, part), tile = tileOfMost(q, part, common);
       if (unit >= tile)
         tiles.push_back(tile);
       if (unit % tile)

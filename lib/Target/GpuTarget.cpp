@@ -79,7 +79,6 @@ const TileSizes *tilesOfMatrices(const VulkanLevel &way) {
     tiles.linearRows = rows;
     tiles.fewRows = fewRows;
     tiles.attentionRows = fewRows == 8 ? smallQueries : squareQueries;
-    tiles.groupsHeads = true;
     tiles.multipliesMatrices = true;
     return tiles;
   };

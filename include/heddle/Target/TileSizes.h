@@ -27,9 +27,6 @@ struct TileSizes {
   std::span<const int64_t> fewRowColumns;
   /// Rows of attention's tile: the first size that keeps the tile below `mostValues`.
   std::span<const int64_t> attentionRows;
-  /// Whether one query is a separate tile. Its rows are the heads that share keys, if the mask
-  /// allows it, so that keys are read once for all of these heads.
-  bool groupsHeads;
   int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
   int64_t weightsRows, normRows, softmaxRows, copyRows;
   /// Maximum number of groups of four invocations that share a row in a GPU's reduction.
@@ -85,7 +82,6 @@ inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .fewRows = 0,
                                     .fewRowColumns = {},
                                     .attentionRows = cpuAttentionRows,
-                                    .groupsHeads = true,
                                     .chunk = 512,
                                     .weightsRows = 32,
                                     .normRows = 32,
@@ -103,7 +99,6 @@ inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .fewRows = 8,
                                     .fewRowColumns = gpuFewRowColumns,
                                     .attentionRows = gpuAttentionRows,
-                                    .groupsHeads = false,
                                     .chunk = 64,
                                     .weightsRows = 32,
                                     .normRows = 16,

@@ -459,6 +459,6 @@ def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-include "heddle/Dialect/Kernel/IR/MaskOps.td"
+include "heddle/Dialect/Kernel/IR/TileMaskOps.td"
 
 #endif // HEDDLE_DIALECT_KERNEL_IR_KERNELOPS_TD

@@ -1,12 +1,12 @@
-//===- MaskOps.td - Masks and tables of tiles -----------*- tablegen -*-===//
+//===- TileMaskOps.td - Masks and tables of tiles -------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ops that hide elements of a tile and look elements up in views. KernelOps.td includes this
 // file after the types that it uses.
 
-#ifndef HEDDLE_DIALECT_KERNEL_IR_MASKOPS_TD
-#define HEDDLE_DIALECT_KERNEL_IR_MASKOPS_TD
+#ifndef HEDDLE_DIALECT_KERNEL_IR_TILEMASKOPS_TD
+#define HEDDLE_DIALECT_KERNEL_IR_TILEMASKOPS_TD
 
 def Kernel_MaskOp : Kernel_Op<"mask", [Pure, SingleBlock, AllTypesMatch<["tile", "result"]>]> {
   let summary = "replaces elements where a predicate is false";
@@ -87,4 +87,4 @@ def Kernel_TableRangeOp : Kernel_Op<"table_range", [Pure]> {
   let hasVerifier = 1;
 }
 
-#endif // HEDDLE_DIALECT_KERNEL_IR_MASKOPS_TD
+#endif // HEDDLE_DIALECT_KERNEL_IR_TILEMASKOPS_TD
