@@ -184,7 +184,7 @@ bool hasOp(ModuleOp tiled, llvm::function_ref<bool(Operation *)> isOne) {
 /// extension has an instruction.
 bool uses(ModuleOp tiled, Arithmetic arithmetic) {
   return hasOp(tiled, [&](Operation *op) {
-    auto product = dyn_cast<kernel::ContractOp>(op);
+    auto product = dyn_cast<kernel::ProductOpInterface>(op);
     bool rounds = arithmetic == Arithmetic::BF16 && isa<arith::TruncFOp>(op) &&
                   getElementTypeOrSelf(op->getResult(0).getType()).isBF16();
     return rounds || (product && product.getFormat().peak == arithmetic);
@@ -194,7 +194,7 @@ bool uses(ModuleOp tiled, Arithmetic arithmetic) {
 /// Whether a kernel has products that a matrix unit of bytes supports.
 bool usesMatrices(ModuleOp tiled) {
   return hasOp(tiled, [](Operation *op) {
-    auto product = dyn_cast<kernel::ContractOp>(op);
+    auto product = dyn_cast<kernel::ProductOpInterface>(op);
     return product && isOfMatrices(product.getFormat());
   });
 }

@@ -382,10 +382,9 @@ Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
   if (sequence.firstPanelRow)
     column = t.add(column, sequence.firstPanelRow);
   bool starts = mask && !rules.hiddenScore;
-  return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, /*rows=*/Value(),
-                                    chunk.count, starts ? chunk.from : Value(),
-                                    chunk.skips ? chunk.visited : Value(), keyScales, visit,
-                                    UnitAttr());
+  return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, keyScales, chunk.count,
+                                    starts ? chunk.from : Value(),
+                                    chunk.skips ? chunk.visited : Value(), visit);
 }
 
 Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, double value,

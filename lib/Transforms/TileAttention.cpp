@@ -121,9 +121,9 @@ private:
     if (scores.sequence.firstKey)
       row = t.add(row, scores.sequence.firstKey);
     Value factors = t.narrow(p, f.viewType(scores.queryView).getElementType());
-    Value weighted = kernel::ContractOp::create(
-        t.b, t.loc, t.type(rows, valueColumns), factors, Value(), value, row, keys.count, Value(),
-        starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), scales, visitTile,
+    Value weighted = kernel::ContractRowsOp::create(
+        t.b, t.loc, t.type(rows, valueColumns), factors, value, row, scales, keys.count,
+        starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), visitTile,
         t.b.getUnitAttr());
     return {weighted, top, sum};
   }
@@ -179,8 +179,7 @@ private:
         Value number = !stats                         ? logSumExp(row, none)
                        : result == stats.getMaximum() ? row.maximum
                                                       : row.total;
-        kernel::StoreOp::create(t.b, t.loc, number, vector, ValueRange{first}, left,
-                                t.b.getUnitAttr());
+        kernel::StoreVectorOp::create(t.b, t.loc, number, vector, first, left);
         continue;
       }
       const kernel::ViewType type = f.viewType(view);
@@ -192,9 +191,10 @@ private:
       if (merges)
         indices = {scores.batch, first, t.mul(scores.head, t.index(columns))};
       Value stored = t.narrow(out, type.getElementType());
-      auto store = kernel::StoreOp::create(t.b, t.loc, stored, f.view(view), indices, left);
-      if (columns % 16 != 0)
-        store.setColumns(columns);
+      if (columns % 16 == 0)
+        kernel::StoreOp::create(t.b, t.loc, stored, f.view(view), indices, left);
+      else
+        kernel::StoreColumnsOp::create(t.b, t.loc, stored, f.view(view), indices, left, columns);
     }
   }
 

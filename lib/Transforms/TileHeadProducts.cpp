@@ -28,7 +28,7 @@ LogicalResult heddle::tileHeadProducts(KernelBuilder &f) {
   Value j = t.mul(arith::RemUIOp::create(t.b, t.loc, number, inHead), t.index(columns));
   Value matrix = f.slice(f.view(f.viewOf(op.getInput())), {b, h});
   Value sums = kernel::ContractOp::create(t.b, t.loc, t.type(rows, columns), matrix, i,
-                                          f.view(f.viewOf(op.getWeight())), at, /*scales=*/Value());
+                                          f.view(f.viewOf(op.getWeight())), at);
   storeResults(f, t.mul(sums, op.getScale().convertToDouble()), {b, h, i, j},
                t.sub(f.sizeValue(length), i));
   return success();

@@ -179,11 +179,13 @@ void LinearTiler::store(const LinearPart &part, Value tile, Value j) {
       }
     }
     Value stored = t.narrow(tile, f.viewType(result).getElementType());
-    kernel::StoreOp op =
-        places ? kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, places, rows)
-               : kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, rows,
-                                         f.ringOf(number));
-    op.setOverHeads(part.overHeads);
+    Value view = f.view(result);
+    if (places)
+      kernel::ScatterOp::create(t.b, t.loc, stored, view, indices, places, rows, part.overHeads);
+    else if (part.overHeads)
+      kernel::StoreHeadsOp::create(t.b, t.loc, stored, view, indices, rows, f.ringOf(number));
+    else
+      kernel::StoreOp::create(t.b, t.loc, stored, view, indices, rows, f.ringOf(number));
   }
 }
 

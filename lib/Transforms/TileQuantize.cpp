@@ -11,7 +11,7 @@
 //   of f16     codes f16(x * 2^-e), scales 2^e, e the exponent of m;  sum * row's scale
 //
 //   of groups  of 32 features: codes and scale e as for a row, s = e * sum of codes; e and s of a
-//              group are adjacent, and enter the sums (kernel.contract)
+//              group are adjacent, and enter the sums (kernel.contract_groups)
 //
 // The instruction that multiplies four bytes and adds has one unsigned operand. Codes of whole rows
 // are therefore stored as bytes of 128 + code; the sum that the 128 adds is known for each row of a
@@ -267,8 +267,8 @@ LogicalResult heddle::tileCacheQuantize(KernelBuilder &f) {
     Value row = f.placeOf(number, b, i, left);
     IntegerAttr ring = f.ringOf(number);
     if (result == op.getScales()) {
-      kernel::StoreOp::create(t.b, t.loc, coder.scales, f.slice(view, {b, h}), ValueRange{row},
-                              left, t.b.getUnitAttr(), ring);
+      kernel::StoreVectorOp::create(t.b, t.loc, coder.scales, f.slice(view, {b, h}), row, left,
+                                    ring);
       continue;
     }
     walk.overColumns(Value(), [&](Value, Value c) {
@@ -285,12 +285,16 @@ Value heddle::tileProduct(ValueTiles &tiles, LinearOp linear) {
   RankedTensorType tile = t.type(tiles.rows, tiles.columns);
   int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
   const NumberFormat &format = linear.getFormat();
-  Value inner = format.sumsGroups() ? tiles.matrix(linear.getInputScales()) : Value();
-  Value sums =
-      kernel::ContractOp::create(t.b, t.loc, tile.clone(mlirTypeOf(format.sums, t.b.getContext())),
-                                 tiles.matrix(linear.getInput()), tiles.i,
-                                 tiles.f.view(tiles.f.viewOf(linear.getWeight())), tiles.j, inner);
-  if (format.scales == 0 || inner)
+  Type type = tile.clone(mlirTypeOf(format.sums, t.b.getContext()));
+  Value weight = tiles.f.view(tiles.f.viewOf(linear.getWeight()));
+  if (format.sumsGroups()) {
+    Value scales = tiles.matrix(linear.getInputScales()), input = tiles.matrix(linear.getInput());
+    return kernel::ContractGroupsOp::create(t.b, t.loc, type, input, tiles.i, weight, tiles.j,
+                                            scales);
+  }
+  Value sums = kernel::ContractOp::create(t.b, t.loc, type, tiles.matrix(linear.getInput()),
+                                          tiles.i, weight, tiles.j);
+  if (format.scales == 0)
     return sums;
   auto ofRow = [&]() -> Value {
     return LoadOp::create(t.b, t.loc, t.type(rows, 1), tiles.matrix(linear.getInputScales()),

@@ -345,8 +345,8 @@ static LogicalResult copyVector(KernelBuilder &f) {
   Value i = f.func.getGridIndex(0);
   Value tile = LoadOp::create(t.b, t.loc, t.type(rows, 1, type.getElementType()), f.view(0),
                               ValueRange{i}, t.b.getUnitAttr());
-  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), ValueRange{i},
-                          t.sub(f.sizeValue(type.getDim(0).extent), i), t.b.getUnitAttr());
+  kernel::StoreVectorOp::create(t.b, t.loc, tile, f.view(f.firstResult()), i,
+                                t.sub(f.sizeValue(type.getDim(0).extent), i));
   return success();
 }
 

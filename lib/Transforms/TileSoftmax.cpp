@@ -143,8 +143,8 @@ LogicalResult heddle::tileLossMean(KernelBuilder &f) {
     return t.reduce(kernel::ReduceKind::Add, t.select(same, sums, nothing));
   };
   Value loss = sumOf(0), count = sumOf(1);
-  kernel::StoreOp::create(t.b, t.loc, t.div(loss, orOne(t, count)), f.view(f.firstResult()),
-                          ValueRange{zero}, one, t.b.getUnitAttr());
+  kernel::StoreVectorOp::create(t.b, t.loc, t.div(loss, orOne(t, count)), f.view(f.firstResult()),
+                                zero, one);
   return success();
 }
 
@@ -162,7 +162,6 @@ LogicalResult heddle::tileShift(KernelBuilder &f) {
   Value id = kernel::ReadOp::create(t.b, t.loc, f.view(in), ValueRange{b, before});
   Value start = t.constantI(static_cast<int64_t>(op.getStart()), id);
   Value tile = t.broadcast(t.select(t.less(i, one), start, id), t.type(1, 1, t.b.getI32Type()));
-  kernel::StoreOp::create(t.b, t.loc, tile, f.slice(f.view(f.firstResult()), {b}), ValueRange{i},
-                          one, t.b.getUnitAttr());
+  kernel::StoreVectorOp::create(t.b, t.loc, tile, f.slice(f.view(f.firstResult()), {b}), i, one);
   return success();
 }

@@ -80,7 +80,7 @@ void heddle::test::countTiles(ModuleOp tiled) {
   for (auto func : tiled.getOps<kernel::FuncOp>()) {
     kernel::ContractOp scores;
     kernel::MaskOp mask;
-    func.walk([&](kernel::ContractOp op) { scores = op.getRows() ? scores : op; });
+    func.walk([&](kernel::ContractOp op) { scores = op; });
     func.walk([&](kernel::MaskOp op) { mask = op; });
     if (scores && mask)
       attentions.emplace_back(scores, mask);
@@ -93,12 +93,13 @@ void heddle::test::countTiles(ModuleOp tiled) {
     Value count =
         kernel::BroadcastOp::create(b, column, arith::SIToFPOp::create(b, b.getF32Type(), tiles));
     count = summedUp(count, rewriter);
-    func.walk([&](kernel::StoreOp store) {
-      if (store.getAsRows())
+    func.walk([&](kernel::StoreOpInterface store) {
+      if (isa<kernel::StoreVectorOp>(*store))
         return;
       rewriter.setInsertionPoint(store);
-      store.getTileMutable().set(
-          kernel::BroadcastOp::create(rewriter, store.getLoc(), store.getTile().getType(), count));
+      Value counts =
+          kernel::BroadcastOp::create(rewriter, store.getLoc(), store.getTile().getType(), count);
+      store->replaceUsesOfWith(store.getTile(), counts);
     });
   }
 }

@@ -82,7 +82,7 @@ kernel.def @many_columns_of_bf16(%x: tensor<?x5xbf16> {kernel.layout = #kernel.l
 // CHECK-LABEL: kernel.func @heads_of_20(
 // CHECK-SAME: %[[J:[a-z0-9]+]] = 64 by 64)
 // CHECK: %[[HEAD:.*]] = arith.constant 0 : index
-// CHECK: kernel.store %{{.*}}, %{{.*}}[%{{.*}}, %[[HEAD]], %{{.*}}, %[[J]]] rows(%{{.*}}) {over_heads} : {{.*}}, !kernel.view<[d0, 3, d1, 20], f32>
+// CHECK: kernel.store_heads %{{.*}}, %{{.*}}[%{{.*}}, %[[HEAD]], %{{.*}}, %[[J]]] rows(%{{.*}}) : {{.*}}, !kernel.view<[d0, 3, d1, 20], f32>
 kernel.def @heads_of_20(%x: tensor<?x?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 5], f32>>},
                         %w: tensor<60x5xf32> {kernel.layout = #kernel.layout<view = <[60, 5], f32, panel = 16>, storage = weight>})
     -> (tensor<?x3x?x20xf32> {kernel.layout = #kernel.layout<view = <[d0, 3, d1, 20], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0", "d1"]} {
@@ -160,7 +160,7 @@ kernel.def @linear_heads_rotary(%x: tensor<?x?x5xf32> {kernel.layout = #kernel.l
 // CHECK: %[[COUNTS:.*]] = kernel.load %{{.*}}[%[[I]]] as rows
 // CHECK: %[[STORES:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNTS]]
 // CHECK: %[[AT:.*]] = arith.select %[[STORES]], %[[IN]]
-// CHECK: kernel.store %{{.*}}, %{{.*}}[%[[I]], %{{.*}}, %{{.*}}, %{{.*}}] at(%[[AT]] : tensor<{{.*}}x1xi32>) rows(
+// CHECK: kernel.scatter %{{.*}}, %{{.*}}[%[[I]], %{{.*}}, %{{.*}}, %{{.*}}] at(%[[AT]] : tensor<{{.*}}x1xi32>) rows(
 // GPU-LABEL: kernel.func @step_few(
 // GPU-SAME: grid(%{{[a-z0-9]+}} = d0 by 8,
 kernel.def @step(%x: tensor<?x1x32xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, 32], f32>>},
@@ -181,7 +181,7 @@ kernel.def @step(%x: tensor<?x1x32xf32> {kernel.layout = #kernel.layout<view = <
 // CHECK-LABEL: kernel.func @step_add(
 // CHECK-SAME: %{{.*}}: !kernel.view<[d0, 32], f32>, %{{.*}}: !kernel.view<[64, 32], f32, panel = 16>, %[[R:.*]]: !kernel.view<[d0, 64], f32>,
 // CHECK: kernel.load %[[R]][%{{.*}}, %{{.*}}]
-// CHECK: kernel.store %{{.*}} at(
+// CHECK: kernel.scatter %{{.*}} at(
 kernel.def @step_add(%x: tensor<?x1x32xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, 32], f32>>},
                      %w: tensor<64x32xf32> {kernel.layout = #kernel.layout<view = <[64, 32], f32, panel = 16>, storage = weight>},
                      %r: tensor<?x1x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, 64], f32>>})
@@ -256,7 +256,7 @@ kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0
 // CHECK: math.roundeven %[[TOP]] : tensor<{{.*}}x1xf32>
 // CHECK: kernel.scaleb
 // CHECK: kernel.reduce add
-// CHECK: kernel.contract {{.*}} over rows({{.*}}) {guarded}
+// CHECK: kernel.contract_rows {{.*}} rows({{.*}}) {guarded}
 // CHECK: kernel.store
 kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32>>},
                       %k: tensor<?x1x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, d1|d2, 16], f32, panel = 16>>},

@@ -151,7 +151,7 @@ kernel.def @whole_groups(%x: tensor<?x64xf32> {kernel.layout = #kernel.layout<vi
 // Scales of groups enter the sums, so the contraction takes them. k-blocks are whole groups.
 // CHECK-LABEL: kernel.func @linear_of_groups(
 // CPU-SAME: block = 1664
-// CHECK: %[[C:.*]] = kernel.contract {{.*}} scales(%{{.*}} : !kernel.view<[d0, 312], f32>) : !kernel.view<[d0, 4980], i8>, !kernel.view<[64, 4980], i4, panel = 16> -> tensor<[[ROWS:.*]]x64xf32>
+// CHECK: %[[C:.*]] = kernel.contract_groups {{.*}} scales(%{{.*}} : !kernel.view<[d0, 312], f32>) : !kernel.view<[d0, 4980], i8>, !kernel.view<[64, 4980], i4, panel = 16> -> tensor<[[ROWS:.*]]x64xf32>
 // CHECK: kernel.store %[[C]]
 kernel.def @linear_of_groups(%q: tensor<?x4980xi8> {kernel.layout = #kernel.layout<view = <[d0, 4980], i8>>},
                              %w: tensor<64x4980xi4> {kernel.layout = #kernel.layout<view = <[64, 4980], i4, panel = 16>, storage = weight>},

@@ -16,7 +16,7 @@ using namespace heddle::kernel;
 //===- The op ------------------------------------------------------------===//
 
 /// Returns the left tile of a product over rows, written to scratch if it is in no memory yet.
-FailureOr<TileMemory> CpuEmitter::leftTile(ContractOp op) {
+FailureOr<TileMemory> CpuEmitter::leftTile(ProductOpInterface op) {
   Value tile = op.getLhs();
   if (const TileMemory *memory = scratch.find(tile))
     return *memory;
@@ -44,11 +44,11 @@ Registers CpuEmitter::ifVisited(Value condition, ValueRange otherwise,
   return either(condition, product, [&] { return Registers(otherwise); });
 }
 
-LogicalResult CpuEmitter::emitContract(ContractOp op) {
+LogicalResult CpuEmitter::emitContract(ProductOpInterface op) {
   Fragment result = shapeOf(op.getType());
   if (!result.vectors)
     return op.emitOpError("expected a result of at least 16 columns");
-  if (op.getRows()) {
+  if (op.isOverRows()) {
     FailureOr<TileMemory> left = leftTile(op);
     if (failed(left))
       return failure(); // leftTile has reported the error
@@ -64,45 +64,45 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
     if (const auto &ahead = product(op).ahead; ahead && !loops.isOneRow())
       result.registers = either(
           ahead->isSummed, [&] { return readFragment(ahead->sums, op.getType()).registers; }, sum);
-    else if (op.getVisited() && columnBase(columnsOf(op.getType())))
-      result.registers = ifVisited(
-          visitBit(op.getVisited(), *op.getVisitTile(), columnBase(columnsOf(op.getType()))), zeros,
-          sum);
+    else if (RowRange range = op.getRange(); range.visited && columnBase(columnsOf(op.getType())))
+      result.registers =
+          ifVisited(visitBit(range.visited, range.visitTile, columnBase(columnsOf(op.getType()))),
+                    zeros, sum);
     else
       result.registers = sum();
   }
-  fragments[op.getResult()] = std::move(result);
+  fragments[op->getResult(0)] = std::move(result);
   return success();
 }
 
 //===- k-blocks ----------------------------------------------------------===//
 
 bool CpuEmitter::isBlocked(Operation &op) {
-  auto contract = dyn_cast<ContractOp>(op);
+  auto contract = dyn_cast<ProductOpInterface>(op);
   int64_t block = plan.getBlock();
-  return contract && !contract.getRows() && block && block % 16 == 0 &&
+  return contract && !contract.isOverRows() && block && block % 16 == 0 &&
          featuresOf(contract) > block && !product(contract).usesMatrices();
 }
 
 /// A single row that skips k-blocks reads each panel as one long stream. The bound keeps rows that
 /// are widened for it within a thread's stack.
-bool CpuEmitter::takesOneRowWhole(ContractOp op) { return featuresOf(op) <= (64 << 10); }
+bool CpuEmitter::takesOneRowWhole(ProductOpInterface op) { return featuresOf(op) <= (64 << 10); }
 
 /// First feature of the last block.
-int64_t CpuEmitter::lastBlock(ContractOp op) {
+int64_t CpuEmitter::lastBlock(ProductOpInterface op) {
   int64_t size = plan.getBlock();
   return (featuresOf(op) - 1) / size * size;
 }
 
 /// First feature of the part that is fused with the ops after the product: the last block if the
 /// product is blocked, else 0.
-int64_t CpuEmitter::firstFeature(ContractOp op) {
+int64_t CpuEmitter::firstFeature(ProductOpInterface op) {
   return product(op).partialSums && !isWholeRow(op) ? lastBlock(op) : 0;
 }
 
 /// Emits one block of features over all rows; partial sums are read from memory and written back.
 /// Each element continues its chain of products, so its bits equal the bits of a single pass.
-LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
+LogicalResult CpuEmitter::emitFeatures(ProductOpInterface op, Value from, Value to, bool first) {
   CpuProduct &product = this->product(op);
   const TileMemory memory = *product.partialSums;
   product.pack(from, to);
@@ -135,7 +135,7 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
 
 /// Emits all blocks but the last. The last block is fused with the ops after the product, so its
 /// sums stay in registers.
-LogicalResult CpuEmitter::emitFirstBlocks(ContractOp op) {
+LogicalResult CpuEmitter::emitFirstBlocks(ProductOpInterface op) {
   int64_t size = plan.getBlock(), end = lastBlock(op);
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);
   if (Value left = loops.columnsLeft(*op, memory.columns))

@@ -54,7 +54,7 @@ private:
 
 /// Extent of B's last dimension: the features that are summed, or the result's columns in a product
 /// over rows.
-inline int64_t featuresOf(ContractOp op) {
+inline int64_t featuresOf(ProductOpInterface op) {
   return op.getRhs().getType().getDims().back().extent.value;
 }
 
@@ -113,9 +113,9 @@ public:
   struct Origin {
     mlir::Value offset, row, column;
   };
-  Origin storeOrigin(StoreOp op, const Fragment &shape);
+  Origin storeOrigin(StoreOpInterface op, const Fragment &shape);
   /// Addresses of a fragment's registers in a row-major view.
-  llvm::SmallVector<Address> storePlaces(StoreOp op, const Fragment &shape);
+  llvm::SmallVector<Address> storePlaces(StoreOpInterface op, const Fragment &shape);
 
   // f16 and bytes (CpuArithmetic.cpp).
   mlir::Value widened(mlir::Value bits);
@@ -148,8 +148,8 @@ public:
   bool isBlocked(mlir::Operation &op);
   /// `takesOneRowWhole`: whether a single row computes a blocked product in one pass. `isWholeRow`:
   /// the same, and the body is being emitted for a single row.
-  static bool takesOneRowWhole(ContractOp op);
-  bool isWholeRow(ContractOp op) const { return loops.isOneRow() && takesOneRowWhole(op); }
+  static bool takesOneRowWhole(ProductOpInterface op);
+  bool isWholeRow(ProductOpInterface op) const { return loops.isOneRow() && takesOneRowWhole(op); }
   /// Emits a branch that yields registers: `yes` if the condition is true, else `no`.
   Registers either(mlir::Value condition, llvm::function_ref<Registers()> yes,
                    llvm::function_ref<Registers()> no);
@@ -177,10 +177,10 @@ private:
   mlir::Type narrowElement(mlir::Type element) const override {
     return builder.getIntegerType(element.getIntOrFloatBitWidth());
   }
-  mlir::LogicalResult emitLoad(LoadOp op) override;   ///< CpuPrefetch.cpp
-  mlir::LogicalResult emitStore(StoreOp op) override; ///< CpuStore.cpp
+  mlir::LogicalResult emitLoad(LoadOp op) override;            ///< CpuPrefetch.cpp
+  mlir::LogicalResult emitStore(StoreOpInterface op) override; ///< CpuStore.cpp
   mlir::FailureOr<Fragment> materialize(mlir::Value tile) override;
-  mlir::LogicalResult emitContract(ContractOp op) override;
+  mlir::LogicalResult emitContract(ProductOpInterface op) override;
   mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
   mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
                              mlir::Value valid) override;
@@ -205,12 +205,13 @@ private:
   mlir::LogicalResult keep(mlir::Value value, const TileMemory &memory);
 
   // Contractions (CpuContract.cpp).
-  CpuProduct &product(ContractOp op); ///< CpuProduct.cpp
-  mlir::FailureOr<TileMemory> leftTile(ContractOp op);
-  int64_t lastBlock(ContractOp op);
-  int64_t firstFeature(ContractOp op);
-  mlir::LogicalResult emitFirstBlocks(ContractOp op);
-  mlir::LogicalResult emitFeatures(ContractOp op, mlir::Value from, mlir::Value to, bool first);
+  CpuProduct &product(ProductOpInterface op); ///< CpuProduct.cpp
+  mlir::FailureOr<TileMemory> leftTile(ProductOpInterface op);
+  int64_t lastBlock(ProductOpInterface op);
+  int64_t firstFeature(ProductOpInterface op);
+  mlir::LogicalResult emitFirstBlocks(ProductOpInterface op);
+  mlir::LogicalResult emitFeatures(ProductOpInterface op, mlir::Value from, mlir::Value to,
+                                   bool first);
 
   // Prefetch of rows (CpuPrefetch.cpp).
   bool fetchesNextRows(LoadOp op);

@@ -72,7 +72,7 @@ void LoopNest::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
       bool isKept = e.scratch.find(operand);
       if (operand.getDefiningOp() && !isKept && e.recomputes(*operand.getDefiningOp()))
         collectRead(*operand.getDefiningOp(), tiles);
-      if (isKept && CpuEmitter::columnsOf(operand.getType()) > 1 && !isa<ContractOp>(inner))
+      if (isKept && CpuEmitter::columnsOf(operand.getType()) > 1 && !isa<ProductOpInterface>(inner))
         tiles.push_back(operand);
     }
   });
@@ -84,7 +84,7 @@ SmallVector<Value> LoopNest::dyingTiles() {
   SmallVector<Value> dying, readWhole, read;
   for (Operation *op : ops) {
     collectRead(*op, read);
-    if (auto contract = dyn_cast<ContractOp>(op))
+    if (auto contract = dyn_cast<ProductOpInterface>(op))
       readWhole.push_back(contract.getLhs());
   }
   Block *block = ops.front()->getBlock();
@@ -143,9 +143,9 @@ ColumnRange LoopNest::findRange() {
         tighten(e.scratch.find(tile)->valid);
     if (e.nestColumns(*op) != columns)
       continue;
-    auto contract = dyn_cast<ContractOp>(op);
-    bool starts = contract && contract.getFrom() && !contract.getRows();
-    tighten({starts ? e.scalar(contract.getFrom()) : Value(), e.loops.columnsLeft(*op, columns)});
+    auto contract = dyn_cast<ProductOpInterface>(op);
+    Value from = contract && !contract.isOverRows() ? contract.getRange().from : Value();
+    tighten({from ? e.scalar(from) : Value(), e.loops.columnsLeft(*op, columns)});
   }
   if (found.to)
     found.to = e.minimum(found.to, e.constant(columns));
@@ -197,7 +197,7 @@ LogicalResult LoopNest::emit() {
           e.builder, e.loc, DenseElementsAttr::get(vector, neutral(reduce.getKind())));
       sums.append(e.shapeOf(reduce.getType()).rows * e.laneGroups(), start);
     }
-  bool alone = llvm::none_of(ops, [](Operation *op) { return isa<ContractOp>(op); });
+  bool alone = llvm::none_of(ops, [](Operation *op) { return isa<ProductOpInterface>(op); });
   if (failed(e.loops.overColumns(columns, range, alone, sums, [&] { return emitStep(sums); })))
     return failure();
   ArrayRef<Value> rest = sums;

@@ -86,18 +86,18 @@ static bool mayClip(Operation &op, int64_t &columns) {
     columns = gather.getType().getDimSize(1);
     return reachesPast(gather.getColumn(), columns, lastDim(gather.getView()));
   }
-  if (auto store = dyn_cast<StoreOp>(op)) {
+  if (auto store = dyn_cast<StoreOpInterface>(op)) {
     columns = store.getTile().getType().getDimSize(1);
-    return !store.getAsRows() && !store.getColumns() &&
-           reachesPast(store.getIndices().back(), columns, store.getViewColumns());
+    std::optional<Size> stored = store.getViewColumns();
+    return stored && reachesPast(store.getIndices().back(), columns, *stored);
   }
-  auto contract = dyn_cast<ContractOp>(op);
+  auto contract = dyn_cast<ProductOpInterface>(op);
   if (!contract)
     return false;
   columns = contract.getType().getDimSize(1);
-  if (contract.getRows())
+  if (contract.isOverRows())
     return reachesPast(Value(), columns, lastDim(contract.getRhs()));
-  return contract.getColumns() ||
+  return contract.getRange().to ||
          reachesPast(contract.getRhsIndex(), columns,
                      cast<ViewType>(contract.getRhs().getType()).getDim(0).extent);
 }
@@ -136,7 +136,7 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
                                         SmallVector<Type>(op->getResultTypes())))
       if (failed(collectTile(op, type, needs)))
         return WalkResult::interrupt();
-    if (auto contract = dyn_cast<ContractOp>(op)) {
+    if (auto contract = dyn_cast<ProductOpInterface>(op)) {
       if (!contract.getRhs().getType().getDims().back().isStatic()) {
         op->emitOpError("expected a static last dimension on the right");
         return WalkResult::interrupt();
@@ -147,7 +147,7 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
       needs.keeps = std::max(needs.keeps, strategy.keeps(target));
       needs.packsFrom = std::max(needs.packsFrom, strategy.packsFrom(contract));
     }
-    if (auto store = dyn_cast<StoreOp>(op))
+    if (auto store = dyn_cast<StoreOpInterface>(op))
       needs.storesPanels |= cast<ViewType>(store.getView().getType()).getPanel() != 0;
     int64_t columns = 0;
     if (mayClip(*op, columns))

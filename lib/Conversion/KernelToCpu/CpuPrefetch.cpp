@@ -30,15 +30,15 @@ void CpuEmitter::fetch(Value start, Address place, Type element, bool isWritten)
 /// Whether a product is bound by its sums as well as by memory. With eight lanes, narrow elements
 /// take many instructions per line, and bf16 has only two chains with two multiply-adds per word.
 /// The out-of-order window then covers the loads of only a few lines.
-static bool waitsForSums(CpuEmitter &e, ContractOp op, const Fragment &shape) {
+static bool waitsForSums(CpuEmitter &e, ProductOpInterface op, const Fragment &shape) {
   return shape.rows == 1 && e.width == 8 && op.readsWeights() &&
          CpuEmitter::perWord(e.view(op.getRhs())) > 1;
 }
 
 /// The large register tile prefetches the next panels, and a single row sometimes its own. Other
 /// tiles with few rows are already bound by memory.
-CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, Value to,
-                         Value first, Value last, bool fetchesPanels)
+CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ProductOpInterface op, const Fragment &shape,
+                         Value to, Value first, Value last, bool fetchesPanels)
     : e(emitter), op(op), first(first), last(last) {
   if (!e.plan.getAhead())
     return;
@@ -171,7 +171,7 @@ void CpuProduct::fetchRows(const Fragment &shape, Address place, int64_t step, i
 
 /// Whether the values are emitted before the product. In the body itself they always are; in a loop
 /// or branch only if they precede the product.
-static bool areKnown(ContractOp op, ValueRange values) {
+static bool areKnown(ProductOpInterface op, ValueRange values) {
   return isa<FuncOp, PartOp>(op->getParentOp()) || llvm::all_of(values, [&](Value value) {
            Operation *producer = value.getDefiningOp();
            return !producer || producer->getBlock() != op->getBlock() ||
@@ -195,8 +195,8 @@ void CpuPrefetch::addResultLines(const Fragment &shape) {
                        (shape.vectors * e.width + perLine - 1) / perLine, shape.rows, isWritten});
   };
   for (Operation *other = op->getNextNode(); other; other = other->getNextNode())
-    if (auto store = dyn_cast<StoreOp>(other);
-        store && !store.getPlaces() && !store.getPieceColumns())
+    if (auto store = dyn_cast<StoreOpInterface>(other);
+        store && !isa<ScatterOp>(*store) && !store.getPieceColumns())
       add(store, store.getTile(), true, [&] { return e.storePlaces(store, shape); });
     else if (auto load = dyn_cast<LoadOp>(other))
       add(load, load, false, [&] { return e.loadPlaces(load); });
@@ -239,7 +239,7 @@ bool CpuEmitter::fetchesNextRows(LoadOp op) {
   LoadOp first;
   bool multiplies = false;
   kernel.walk([&](Operation *other) {
-    multiplies |= isa<ContractOp>(other);
+    multiplies |= isa<ProductOpInterface>(other);
     if (auto load = dyn_cast<LoadOp>(other); load && !first && load.getView() == op.getView())
       first = load;
   });

@@ -23,7 +23,8 @@ using namespace heddle::kernel;
 
 //===- The strategies ----------------------------------------------------===//
 
-const ProductStrategy &heddle::kernel::chooseStrategy(ContractOp op, const CpuTarget &target) {
+const ProductStrategy &heddle::kernel::chooseStrategy(ProductOpInterface op,
+                                                      const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
   static const ProductStrategy *const strategies[] = {&int8Pairs,     &int8Dot4,    &int4,
                                                       &keptAsBf16,    &bf16Widened, &bf16Dot2,
@@ -34,7 +35,7 @@ const ProductStrategy &heddle::kernel::chooseStrategy(ContractOp op, const CpuTa
   llvm_unreachable("the last one accepts everything");
 }
 
-CpuProduct &CpuEmitter::product(ContractOp op) {
+CpuProduct &CpuEmitter::product(ProductOpInterface op) {
   std::unique_ptr<CpuProduct> &known = products[op];
   if (!known)
     known = chooseStrategy(op, target).make(*this, op);
@@ -260,17 +261,17 @@ CpuProduct::RowPart CpuProduct::sumRows(const Fragment &shape, const TileMemory 
 Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
   RowPart part = sumRows(shape, left);
   Registers zeros(shape.size(), e.zeroVector());
-  Value from = op.getFrom() ? e.scalar(op.getFrom()) : e.constant(0),
-        count = e.scalar(op.getRows());
+  const RowRange range = op.getRange();
+  Value from = range.from ? e.scalar(range.from) : e.constant(0), count = e.scalar(range.to);
   auto product = [&](bool guarded) {
-    if (!op.getVisited())
+    if (!range.visited)
       return part(from, count, zeros, guarded);
     return overVisited(from, count, zeros, [&](Value begin, Value end, Registers sums) {
       return part(begin, end, std::move(sums), guarded);
     });
   };
   Registers sums = product(/*guarded=*/false);
-  if (!op.getGuarded())
+  if (!cast<ContractRowsOp>(*op).getGuarded())
     return sums;
   return e.ifVisited(anyNotFinite(sums), sums, [&] { return product(/*guarded=*/true); });
 }
@@ -278,14 +279,15 @@ Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
 /// Emits the chain over the visited tiles of [from, to), in ascending order.
 Registers CpuProduct::overVisited(Value from, Value to, ValueRange start,
                                   function_ref<Registers(Value, Value, Registers)> part) {
-  Value tile = e.constant(*op.getVisitTile());
+  const RowRange range = op.getRange();
+  Value tile = e.constant(range.visitTile);
   Value first = e.mul(arith::DivUIOp::create(builder, loc, from, tile), tile);
   auto loop = scf::ForOp::create(builder, loc, first, to, tile, start);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value begin = loop.getInductionVar();
   Value end = e.minimum(e.add(begin, tile), to);
-  Value bit = e.visitBit(op.getVisited(), *op.getVisitTile(), begin);
+  Value bit = e.visitBit(range.visited, range.visitTile, begin);
   Registers next = e.ifVisited(bit, loop.getRegionIterArgs(), [&] {
     return part(e.maximum(begin, from), end, Registers(loop.getRegionIterArgs()));
   });
@@ -345,7 +347,7 @@ std::optional<TileMemory> CpuProduct::decodedForm() {
   constexpr int64_t mostElements = 64 << 10;
   TileMemory form;
   form.columns = CpuEmitter::columnsOf(op.getType());
-  form.rows = op.getRows() ? CpuEmitter::columnsOf(op.getLhs().getType()) : packedFeatures();
+  form.rows = op.isOverRows() ? CpuEmitter::columnsOf(op.getLhs().getType()) : packedFeatures();
   form.element = builder.getF32Type();
   return form.rows * form.columns > mostElements ? std::nullopt : std::optional(form);
 }
@@ -360,9 +362,10 @@ void CpuProduct::pack(Value from, Value to) {
   packed = {*form, from ? packedRow(from) : Value()};
   OpBuilder::InsertionGuard guard(builder);
   e.enterIf(e.loops.readsPacked());
-  Value first = op.getFrom() ? e.scalar(op.getFrom()) : e.constant(0);
-  if (op.getRows())
-    return forVisited(first, e.scalar(op.getRows()),
+  const RowRange range = op.getRange();
+  Value first = range.from ? e.scalar(range.from) : e.constant(0);
+  if (op.isOverRows())
+    return forVisited(first, e.scalar(range.to),
                       [&](Value begin, Value end) { packRows(*form, begin, end); });
   forVisited(first, columnsInView(), [&](Value begin, Value end) {
     packPanels(*form, {begin, end}, from ? packedRow(from) : e.constant(0),
@@ -386,12 +389,13 @@ void CpuProduct::release() {
 /// Emits `part` for each visited tile of [from, to), or once for the whole range if there is no
 /// mask.
 void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin, Value end)> part) {
-  if (!op.getVisited())
+  const RowRange range = op.getRange();
+  if (!range.visited)
     return part(from, to);
-  int64_t tile = *op.getVisitTile();
+  int64_t tile = range.visitTile;
   OpBuilder::InsertionGuard guard(builder);
   Value begin = e.loopBy(from, to, tile).getInductionVar();
-  e.enterIf(e.visitBit(op.getVisited(), tile, begin));
+  e.enterIf(e.visitBit(range.visited, tile, begin));
   part(begin, e.minimum(e.add(begin, e.constant(tile)), to));
 }
 
@@ -427,9 +431,10 @@ CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {
   SmallVector<Address> places = e.rightPlaces(op, shape, step);
   return [=, this](Value k, int64_t j, int64_t u) {
     Address place = e.moved(places[j], e.mul(k, step), u * step);
-    if (op.getRows())
+    if (op.isOverRows())
       fetchRows(shape, place, step, j, /*rows=*/1);
-    return word() == 1 || op.getRows() ? e.loadVector(right(), place) : e.loadWords(right(), place);
+    return word() == 1 || op.isOverRows() ? e.loadVector(right(), place)
+                                          : e.loadWords(right(), place);
   };
 }
 
@@ -437,8 +442,8 @@ CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {
 /// at feature `packed->from`.
 CpuProduct::Operand CpuProduct::loadPacked(const Fragment &shape) {
   const TileMemory memory = packed->memory;
-  int64_t columns = CpuEmitter::columnsOf(op.getType()), depth = op.getRows() ? 1 : memory.rows,
-          step = op.getRows() ? memory.columns : 16;
+  int64_t columns = CpuEmitter::columnsOf(op.getType()), depth = op.isOverRows() ? 1 : memory.rows,
+          step = op.isOverRows() ? memory.columns : 16;
   SmallVector<Address> places;
   Address start = e.moved({Value(), 0}, e.mul(e.columnBase(columns), depth));
   if (packed->from)
@@ -446,7 +451,7 @@ CpuProduct::Operand CpuProduct::loadPacked(const Fragment &shape) {
   for (int64_t j = 0; j < shape.vectors; ++j) {
     int64_t column = e.vectorColumn(j, columns);
     places.push_back(
-        e.moved(start, Value(), op.getRows() ? column : column / 16 * 16 * depth + column % 16));
+        e.moved(start, Value(), op.isOverRows() ? column : column / 16 * 16 * depth + column % 16));
   }
   return [=, this](Value k, int64_t j, int64_t u) {
     return e.loadAt(memory.base, e.moved(places[j], e.mul(k, step), u * step),

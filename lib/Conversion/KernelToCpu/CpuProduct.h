@@ -25,13 +25,13 @@ enum class Keeps : uint8_t { Sums, Parts, GroupSums };
 /// step; other strategies override how operands are loaded, packed and multiplied.
 class CpuProduct {
 public:
-  CpuProduct(CpuEmitter &emitter, ContractOp op)
+  CpuProduct(CpuEmitter &emitter, ProductOpInterface op)
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op) {}
   virtual ~CpuProduct() = default;
-  static bool accepts(ContractOp, const CpuTarget &) { return true; }
+  static bool accepts(ProductOpInterface, const CpuTarget &) { return true; }
   static Keeps keeps(const CpuTarget &) { return Keeps::Sums; }
   /// Number of large register tiles per tile from which packing B pays; 0: always.
-  static int64_t packsFrom(ContractOp) { return 0; }
+  static int64_t packsFrom(ProductOpInterface) { return 0; }
 
   /// Packs features [from, to) of B (null: all) into scratch, if the strategy packs. The large
   /// register tile then reads B from there.
@@ -179,7 +179,7 @@ protected:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   int64_t width;
-  ContractOp op;
+  ProductOpInterface op;
   std::optional<TileMemory> prepared; ///< rows of the register tile, one element per step of k
 
 private:
@@ -206,7 +206,7 @@ private:
 class CpuPrefetch {
 public:
   /// Prefetches for a product of `shape` over words [first, last), whose features end at `to`.
-  CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, mlir::Value to,
+  CpuPrefetch(CpuEmitter &emitter, ProductOpInterface op, const Fragment &shape, mlir::Value to,
               mlir::Value first, mlir::Value last, bool fetchesPanels);
   /// Prefetches the lines of the step of `words` words that starts at `word`.
   void atStep(mlir::Value word, int64_t words);
@@ -228,7 +228,7 @@ private:
   void fetchLines(const Lines &lines, mlir::Value step, int64_t steps);
 
   CpuEmitter &e;
-  ContractOp op;
+  ProductOpInterface op;
   mlir::Value first, last;
   mlir::Value panels;    ///< prefetched panels: the next ones, or later words of the current ones;
                          ///< null: none
@@ -242,15 +242,15 @@ private:
 
 /// An entry of the list of strategies in CpuProduct.cpp.
 struct ProductStrategy {
-  bool (*accepts)(ContractOp op, const CpuTarget &target);
+  bool (*accepts)(ProductOpInterface op, const CpuTarget &target);
   Keeps (*keeps)(const CpuTarget &target);
-  int64_t (*packsFrom)(ContractOp op);
-  std::unique_ptr<CpuProduct> (*make)(CpuEmitter &emitter, ContractOp op);
+  int64_t (*packsFrom)(ProductOpInterface op);
+  std::unique_ptr<CpuProduct> (*make)(CpuEmitter &emitter, ProductOpInterface op);
 };
 template <class Product>
 constexpr ProductStrategy strategyOf() {
   return {Product::accepts, Product::keeps, Product::packsFrom,
-          [](CpuEmitter &emitter, ContractOp op) -> std::unique_ptr<CpuProduct> {
+          [](CpuEmitter &emitter, ProductOpInterface op) -> std::unique_ptr<CpuProduct> {
             return std::make_unique<Product>(emitter, op);
           }};
 }
@@ -259,6 +259,6 @@ extern const ProductStrategy bf16Dot2, bf16Widened, f16Accumulate, int4, int8Dot
     keptAsBf16, widened;
 
 /// Returns the first strategy of the list that accepts the op's formats.
-const ProductStrategy &chooseStrategy(ContractOp op, const CpuTarget &target);
+const ProductStrategy &chooseStrategy(ProductOpInterface op, const CpuTarget &target);
 
 } // namespace heddle::kernel

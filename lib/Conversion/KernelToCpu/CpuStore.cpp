@@ -21,7 +21,7 @@ namespace {
 /// Emits one store.
 class TileStore {
 public:
-  TileStore(CpuEmitter &emitter, StoreOp op, Fragment tile);
+  TileStore(CpuEmitter &emitter, StoreOpInterface op, Fragment tile);
   LogicalResult emit();
 
 private:
@@ -30,7 +30,7 @@ private:
   void guardRows(function_ref<void(std::optional<int64_t>)> store);
   void toRows();
   void eachRow();
-  LogicalResult eachPlace();
+  LogicalResult eachPlace(ScatterOp scatter);
   void toPanels();
   Address rowAt(Value matrix, Value number);
   Address columnAt(const Address &row, int64_t number);
@@ -49,7 +49,7 @@ private:
   CpuEmitter &e;
   OpBuilder &builder;
   Location loc;
-  StoreOp op;
+  StoreOpInterface op;
   Fragment tile;
   const BoundView to;
   Value offset, first, column; ///< start of the matrix; the fragment's first row and column
@@ -60,7 +60,7 @@ private:
 } // namespace
 
 /// Offset of the view at the leading indices, and the fragment's first row and column.
-CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
+CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOpInterface op, const Fragment &shape) {
   int64_t rank = op.getView().getType().getRank(), columns = columnsOf(op.getTile().getType());
   bool hasRows = op.getTile().getType().getDimSize(0) > 1;
   Value first = inRing(
@@ -72,12 +72,12 @@ CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
           column};
 }
 
-SmallVector<Address> CpuEmitter::storePlaces(StoreOp op, const Fragment &shape) {
+SmallVector<Address> CpuEmitter::storePlaces(StoreOpInterface op, const Fragment &shape) {
   auto [offset, first, column] = storeOrigin(op, shape);
   return storedPlaces(op, offset, first, column, shape);
 }
 
-TileStore::TileStore(CpuEmitter &emitter, StoreOp op, Fragment fragment)
+TileStore::TileStore(CpuEmitter &emitter, StoreOpInterface op, Fragment fragment)
     : e(emitter), builder(e.builder), loc(e.loc), op(op), tile(std::move(fragment)),
       to(e.view(op.getView())) {
   auto [start, row, inRow] = e.storeOrigin(op, tile);
@@ -144,8 +144,8 @@ void TileStore::eachRow() {
 }
 
 /// Stores each row that has a place to its matrix.
-LogicalResult TileStore::eachPlace() {
-  FailureOr<Fragment> places = e.use(op.getPlaces());
+LogicalResult TileStore::eachPlace(ScatterOp scatter) {
+  FailureOr<Fragment> places = e.use(scatter.getPlaces());
   if (failed(places))
     return failure();
   Value matrix = e.stride(to, 0);
@@ -197,7 +197,7 @@ void TileStore::storeRow(int64_t row, Value matrix, Value number) {
                                                    {1});
     // The tail of the last head is stored into its padding and then zeroed; this is cheaper than a
     // bounds check.
-    if (perPiece && !op.getOverHeads() && pieces[at / perPiece].isStored)
+    if (perPiece && isa<StoreColumnsOp>(*op) && pieces[at / perPiece].isStored)
       e.enterIf(pieces[at / perPiece].isStored);
     e.storeVector(part, to, columnAt(start, at));
   }
@@ -221,7 +221,7 @@ void TileStore::storeZeros(const Address &row, Type type, int64_t together) {
     return;
   Value zero = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
   // Pieces belong to several matrices only if they continue from head to head.
-  const int64_t count = op.getOverHeads() ? static_cast<int64_t>(pieces.size()) : 1,
+  const int64_t count = isa<StoreColumnsOp>(*op) ? 1 : static_cast<int64_t>(pieces.size()),
                 inMatrix = std::max<int64_t>(columns / perPiece, 1);
   for (int64_t piece = 0; piece < count + inMatrix - 1; piece += inMatrix) {
     const Address start = e.moved(row, pieces[std::min(piece, count - 1)].matrix);
@@ -311,11 +311,12 @@ void TileStore::storePanelRow(int64_t row, const Address &start) {
 
 LogicalResult TileStore::emit() {
   const bool isPanel = to.type.getPanel() != 0;
-  if ((isPanel || op.getPlaces() || op.getPieceColumns()) && !tile.vectors)
+  auto scatter = dyn_cast<ScatterOp>(*op);
+  if ((isPanel || scatter || op.getPieceColumns()) && !tile.vectors)
     return op.emitOpError("expected a tile of at least 16 columns");
   findPieces();
-  if (op.getPlaces())
-    return eachPlace();
+  if (scatter)
+    return eachPlace(scatter);
   if (isPanel)
     toPanels();
   else if (perPiece)
@@ -325,7 +326,7 @@ LogicalResult TileStore::emit() {
   return success();
 }
 
-LogicalResult CpuEmitter::emitStore(StoreOp op) {
+LogicalResult CpuEmitter::emitStore(StoreOpInterface op) {
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
     return failure();

@@ -41,7 +41,7 @@ LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
 //===- Blocks at tile level ----------------------------------------------===//
 
 static bool holdsProduct(Operation &op) {
-  return op.walk([](ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return op.walk([](ProductOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 /// Emits ops in row loops. Results that other ops of the block read are kept in row memory, and
@@ -64,12 +64,12 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   SmallVector<TileMemory> memories;
   for (Value value : outside)
     memories.push_back(allocate(value.getType(), /*allRows=*/true));
-  auto forContracts = [&](function_ref<void(ContractOp)> act) {
+  auto forContracts = [&](function_ref<void(ProductOpInterface)> act) {
     for (Operation *op : ops)
-      if (auto contract = dyn_cast<ContractOp>(op))
+      if (auto contract = dyn_cast<ProductOpInterface>(op))
         act(contract);
   };
-  forContracts([&](ContractOp op) {
+  forContracts([&](ProductOpInterface op) {
     if (isBlocked(*op))
       product(op).pack(constant(lastBlock(op)), constant(featuresOf(op)));
     else
@@ -80,13 +80,13 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
     llvm::SaveAndRestore registers(fragments);
     llvm::SaveAndRestore tiles(scratch.fragments);
     llvm::SaveAndRestore slots(scratch.used);
-    forContracts([&](ContractOp op) {
-      if (!op.getRows())
+    forContracts([&](ProductOpInterface op) {
+      if (!op.isOverRows())
         product(op).enterRows(constant(firstFeature(op)), constant(featuresOf(op)));
     });
     if (failed(emitOps(ops)))
       return failure();
-    forContracts([&](ContractOp op) { product(op).leaveRows(); });
+    forContracts([&](ProductOpInterface op) { product(op).leaveRows(); });
     for (auto [value, memory] : llvm::zip(outside, memories))
       if (failed(keep(value, memory)))
         return failure();
@@ -97,7 +97,7 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   });
   for (auto [value, memory] : llvm::zip(outside, memories))
     scratch.rows[value] = memory;
-  forContracts([&](ContractOp op) { product(op).release(); });
+  forContracts([&](ProductOpInterface op) { product(op).release(); });
   return result;
 }
 
@@ -112,7 +112,7 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
       break;
     auto loop = dyn_cast<scf::ForOp>(op);
     auto branch = dyn_cast<scf::IfOp>(op);
-    auto contract = dyn_cast<ContractOp>(op);
+    auto contract = dyn_cast<ProductOpInterface>(op);
     if (contract && (product(contract).usesMatrices() || isBlocked(op))) {
       if (product(contract).usesMatrices())
         product(contract).sumAhead();

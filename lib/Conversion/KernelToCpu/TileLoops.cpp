@@ -21,7 +21,7 @@ void TileLoops::enter(const CpuPlan &bodyPlan, Block &body) {
   plan = bodyPlan;
   at = {plan.fragment.rows};
   Value most, all = e.constant(plan.tileRows);
-  for (StoreOp store : body.getOps<StoreOp>()) {
+  for (StoreOpInterface store : body.getOps<StoreOpInterface>()) {
     const BoundView &to = e.view(store.getView());
     int64_t rank = to.type.getRank(), dim = std::max<int64_t>(rank - 2, 0);
     Value count = store.getRows() ? e.scalar(store.getRows())
@@ -31,7 +31,7 @@ void TileLoops::enter(const CpuPlan &bodyPlan, Block &body) {
   }
   // A store in a loop or branch may write any row.
   bool nested = false;
-  body.walk([&](StoreOp store) { nested |= store->getBlock() != &body; });
+  body.walk([&](StoreOpInterface store) { nested |= store->getBlock() != &body; });
   rowCount = !most || nested ? all : most;
 }
 
@@ -145,16 +145,19 @@ Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
   if (auto gather = dyn_cast<GatherOp>(op))
     return left(gather.getColumn(), storedColumns(gather.getView()));
   // A tile of a view with dynamic columns stays within the view's pitch: both are multiples of 16.
-  if (auto store = dyn_cast<StoreOp>(op);
-      store && !store.getAsRows() && !store.getColumns() && store.getViewColumns().isStatic())
-    return left(store.getIndices().back(), e.constant(padded(store.getViewColumns().value)));
-  auto contract = dyn_cast<ContractOp>(op);
+  if (auto store = dyn_cast<StoreOpInterface>(op)) {
+    std::optional<Size> columns = store.getViewColumns();
+    return columns && columns->isStatic()
+               ? left(store.getIndices().back(), e.constant(padded(columns->value)))
+               : Value();
+  }
+  auto contract = dyn_cast<ProductOpInterface>(op);
   if (!contract)
     return {};
-  if (contract.getColumns())
-    return e.scalar(contract.getColumns());
-  if (contract.getRows())
+  if (contract.isOverRows())
     return left({}, storedColumns(contract.getRhs()));
+  if (Value columns = contract.getRange().to)
+    return e.scalar(columns);
   const Size &extent = e.view(contract.getRhs()).type.getDim(0).extent;
   return left(contract.getRhsIndex(), extent.isStatic() ? e.constant(padded(extent.value))
                                                         : e.view(contract.getRhs()).extents[0]);

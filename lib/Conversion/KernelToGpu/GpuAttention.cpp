@@ -23,13 +23,11 @@ namespace heddle {
 
 //===- Analysis of the kernel ---------------------------------------------===//
 
-/// Returns the product of a kernel over features, or over rows, or null.
-static ContractOp productOf(kernel::FuncOp func, bool overRows) {
-  ContractOp found;
-  func.walk([&](ContractOp op) {
-    if (static_cast<bool>(op.getRows()) == overRows)
-      found = op;
-  });
+/// Returns the last product of a form in a kernel, or null.
+template <class Product>
+static Product productOf(kernel::FuncOp func) {
+  Product found;
+  func.walk([&](Product op) { found = op; });
   return found;
 }
 
@@ -39,7 +37,7 @@ LogicalResult placeAttention(kernel::FuncOp func, const GpuTarget &target,
     return func.emitOpError() << "expected " << GpuAttention::kPair
                               << " invocations a row in attention for matrix units, found "
                               << placement.tx;
-  ContractOp keys = productOf(func, false);
+  auto keys = productOf<ContractOp>(func);
   if (!keys)
     return func.emitOpError(
         "expected a product over features in attention for matrix units, found none");
@@ -52,9 +50,10 @@ LogicalResult placeAttention(kernel::FuncOp func, const GpuTarget &target,
 }
 
 GpuAttention::GpuAttention(GpuEmitter &emitter, kernel::FuncOp func)
-    : e(emitter), builder(emitter.builder), loc(emitter.loc), keys(productOf(func, false)),
-      values(productOf(func, true)), shape(*emitter.placement.matrix), unit(emitter, shape),
-      chunk(keys.getType().getDimSize(1)), valueColumns(values.getType().getDimSize(1)) {
+    : e(emitter), builder(emitter.builder), loc(emitter.loc), keys(productOf<ContractOp>(func)),
+      values(productOf<kernel::ContractRowsOp>(func)), shape(*emitter.placement.matrix),
+      unit(emitter, shape), chunk(keys.getType().getDimSize(1)),
+      valueColumns(values.getType().getDimSize(1)) {
   features = cast<kernel::ViewType>(keys.getLhs().getType()).getDims().back().extent.value;
   teamRows = e.placement.subgroup / kPair * e.placement.rows;
   down = teamRows / shape.m;

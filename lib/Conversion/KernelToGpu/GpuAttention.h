@@ -48,7 +48,7 @@ public:
   bool isLoop(mlir::scf::ForOp op) const { return op == loop; }
   /// Emits the loop over chunks of keys, and the code before and after it.
   mlir::LogicalResult emitLoop();
-  mlir::FailureOr<kernel::Fragment> emitProduct(kernel::ContractOp op);
+  mlir::FailureOr<kernel::Fragment> emitProduct(kernel::ProductOpInterface op);
   mlir::FailureOr<kernel::Fragment> emitReduce(kernel::ReduceOp op);
 
   /// Whether a tile's registers are matrices: sums of weighted values inside the loop.
@@ -115,8 +115,8 @@ private:
   void placeCopies();
   void stageQueries();
   mlir::Value loadLeft(int64_t i, int64_t k);
-  int64_t copiesOf(kernel::ContractOp op); ///< vec4s of a part that an invocation copies
-  Registers fetch(kernel::ContractOp op, mlir::Value first, int64_t from, int64_t copies);
+  int64_t copiesOf(kernel::ProductOpInterface op); ///< vec4s of a part that an invocation copies
+  Registers fetch(kernel::ProductOpInterface op, mlir::Value first, int64_t from, int64_t copies);
   void storeKeys(int64_t from, llvm::ArrayRef<mlir::Value> loaded);
   void storeValues(int64_t from, llvm::ArrayRef<mlir::Value> loaded);
   static void inTurns(int64_t from, int64_t all,
@@ -155,7 +155,8 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::scf::ForOp loop;
-  kernel::ContractOp keys, values;
+  kernel::ContractOp keys;
+  kernel::ContractRowsOp values;
   unsigned carriedTile = 0; ///< index of the tile of sums among the loop's carried values
   const MatrixShape &shape;
   GpuMatrixUnit unit;

@@ -12,8 +12,8 @@
 
 using namespace mlir;
 using heddle::kernel::BoundView;
-using heddle::kernel::ContractOp;
 using heddle::kernel::Fragment;
+using heddle::kernel::ProductOpInterface;
 
 namespace heddle {
 
@@ -65,14 +65,14 @@ Value GpuAttention::loadLeft(int64_t i, int64_t k) {
 
 //===- Scores -------------------------------------------------------------===//
 
-int64_t GpuAttention::copiesOf(ContractOp op) {
+int64_t GpuAttention::copiesOf(ProductOpInterface op) {
   return part * (op == keys ? features : valueColumns) / kHalves / invocations();
 }
 
 /// Loads this invocation's vec4s of the part that begins with key `first` of the chunk: `copies` of
 /// them, beginning with number `from`. Rows, or panels, are contiguous in memory, and an invocation
 /// takes the vec4s that are one workgroup apart.
-GpuAttention::Registers GpuAttention::fetch(ContractOp op, Value first, int64_t from,
+GpuAttention::Registers GpuAttention::fetch(ProductOpInterface op, Value first, int64_t from,
                                             int64_t copies) {
   const BoundView view = e.view(op.getRhs());
   const int64_t halves = op == keys ? features : valueColumns;
@@ -357,7 +357,7 @@ FailureOr<Fragment> GpuAttention::multiplyValues() {
   return result;
 }
 
-FailureOr<Fragment> GpuAttention::emitProduct(ContractOp op) {
+FailureOr<Fragment> GpuAttention::emitProduct(ProductOpInterface op) {
   loc = e.loc;
   return op == keys ? multiplyKeys() : multiplyValues();
 }

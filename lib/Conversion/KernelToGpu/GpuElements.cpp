@@ -33,7 +33,7 @@ bool GpuElements::holds(Value tile) const {
     return found->second;
   Operation *op = tile.getDefiningOp();
   bool result = op && tileOf(*op) && !op->getNumRegions() && isMemoryEffectFree(op) &&
-                !isa<kernel::ContractOp, kernel::ReduceOp, kernel::GatherOp>(op) &&
+                !isa<kernel::ProductOpInterface, kernel::ReduceOp, kernel::GatherOp>(op) &&
                 llvm::all_of(op->getOperands(), [&](Value operand) {
                   return !GpuEmitter::isTile(operand.getType()) || holds(operand);
                 });

@@ -168,11 +168,11 @@ public:
                                  llvm::SmallVectorImpl<mlir::Value> &chosen) override;
 
 private:
-  mlir::LogicalResult emitContract(kernel::ContractOp op) override {
+  mlir::LogicalResult emitContract(kernel::ProductOpInterface op) override {
     return mapping->emitProduct(op);
   }
   mlir::LogicalResult emitReduce(kernel::ReduceOp op) override { return mapping->emitReduce(op); }
-  mlir::LogicalResult emitStore(kernel::StoreOp op) override; ///< GpuStore.cpp
+  mlir::LogicalResult emitStore(kernel::StoreOpInterface op) override; ///< GpuStore.cpp
   std::pair<mlir::Value, mlir::Value> gatherableRows(const kernel::BoundView &table) override;
   mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> run) override {
     return mapping->emitColumnLoop(run);

@@ -16,8 +16,8 @@
 
 using namespace mlir;
 using heddle::kernel::BoundView;
-using heddle::kernel::ContractOp;
 using heddle::kernel::Fragment;
+using heddle::kernel::ProductOpInterface;
 
 namespace heddle {
 
@@ -26,13 +26,13 @@ static constexpr int64_t kGroupWords = formatOf(DType::I4).group / formatOf(DTyp
 
 //===- Choice of products -------------------------------------------------===//
 
-bool isMatrixProduct(ContractOp op) { return !op.getRows() && op.readsWeights(); }
+bool isMatrixProduct(ProductOpInterface op) { return !op.isOverRows() && op.readsWeights(); }
 
 /// Returns an op, with the next product of the same rows in its block if the two can share the
 /// staged rows. Together they take the workgroup memory and the sums of one wide tile. A third
 /// product and wider products stay separate, and so do groups of i4, because their chains take the
 /// registers.
-static SmallVector<ContractOp> productsBeside(ContractOp op) {
+static SmallVector<ProductOpInterface> productsBeside(ProductOpInterface op) {
   if (elementOf(op.getRhs()) == DType::I4 || op.getType().getDimSize(1) > narrowColumns)
     return {op};
   auto isKnown = [&](Value index) {
@@ -41,7 +41,7 @@ static SmallVector<ContractOp> productsBeside(ContractOp op) {
            definition->isBeforeInBlock(op);
   };
   for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
-    if (auto other = dyn_cast<ContractOp>(next);
+    if (auto other = dyn_cast<ProductOpInterface>(next);
         other && isMatrixProduct(other) && other.getLhs() == op.getLhs() &&
         other.getLhsIndex() == op.getLhsIndex() && other.getType() == op.getType() &&
         elementOf(other.getRhs()) == elementOf(op.getRhs()) && isKnown(other.getRhsIndex()))
@@ -50,14 +50,14 @@ static SmallVector<ContractOp> productsBeside(ContractOp op) {
 }
 
 /// Rejects a product whose operands the target's matrix units do not support.
-static InFlightDiagnostic noMatrixUnit(ContractOp op, const GpuTarget &target) {
+static InFlightDiagnostic noMatrixUnit(ProductOpInterface op, const GpuTarget &target) {
   return op.emitOpError("expected products that matrix units of level ")
          << target.name() << " take, found " << cast<kernel::ViewType>(op.getLhs().getType())
          << " by " << cast<kernel::ViewType>(op.getRhs().getType());
 }
 
 LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
-  WalkResult walked = func.walk([&](ContractOp op) -> WalkResult {
+  WalkResult walked = func.walk([&](ProductOpInterface op) -> WalkResult {
     if (!isMatrixProduct(op))
       return WalkResult::advance();
     const MatrixShape *shape = target.matrixOf(elementOf(op.getLhs()), elementOf(op.getRhs()));
@@ -97,7 +97,7 @@ static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
 
 static int64_t wordsElements(DType operands) { return formatOf(operands).perWord; }
 
-GpuMatrices::GpuMatrices(GpuEmitter &emitter, ContractOp op)
+GpuMatrices::GpuMatrices(GpuEmitter &emitter, ProductOpInterface op)
     : e(emitter), builder(emitter.builder), loc(emitter.loc), op(op), products(productsBeside(op)),
       shape(*emitter.placement.matrix), unit(emitter, shape),
       fragment(emitter.shapeOf(op.getType())), perWord(wordsElements(shape.operands)),
@@ -157,7 +157,7 @@ Value GpuMatrices::startOfRow(const BoundView &view, Value row) {
 
 /// Returns the vec4 at which a panel begins. Panels of i4 also hold scales, so that their size in
 /// elements is derived from their bytes.
-Value GpuMatrices::startOfPanel(ContractOp product, Value panel) {
+Value GpuMatrices::startOfPanel(ProductOpInterface product, Value panel) {
   const BoundView &view = e.view(product.getRhs());
   Value column = e.add(e.scalar(product.getRhsIndex()), e.mul(panel, kPanel)), start;
   if (hasGroups)
@@ -184,8 +184,9 @@ void GpuMatrices::placeSides() {
 }
 
 void GpuMatrices::placeGroups() {
-  groups.emplace(e, unit, op, GpuMatrixGroups::Block{rows(), columns(), block / kGroupWords});
-  groups->place([&](Value row) { return startOfRow(e.view(op.getScales()), row); },
+  auto product = cast<kernel::ContractGroupsOp>(*op);
+  groups.emplace(e, unit, product, GpuMatrixGroups::Block{rows(), columns(), block / kGroupWords});
+  groups->place([&](Value row) { return startOfRow(e.view(product.getScales()), row); },
                 [&](Value row) { return rowInArray(row); },
                 [&](Value panel) { return startOfPanel(op, panel); });
   groups->number(firstRow, firstColumn);

@@ -31,7 +31,7 @@
 namespace heddle {
 
 /// Whether an op is a product that matrix units may compute.
-bool isMatrixProduct(kernel::ContractOp op);
+bool isMatrixProduct(kernel::ProductOpInterface op);
 /// Adds the shape of the matrix unit, and the sizes that follow from it, to the placement of a
 /// kernel for matrix units.
 mlir::LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target,
@@ -41,9 +41,9 @@ mlir::LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target,
 /// layers have two contractions, and rotated heads have one for each half.
 class GpuMatrices {
 public:
-  GpuMatrices(GpuEmitter &emitter, kernel::ContractOp op);
+  GpuMatrices(GpuEmitter &emitter, kernel::ProductOpInterface op);
   /// Returns the contractions that `run` computes.
-  llvm::ArrayRef<kernel::ContractOp> ops() const { return products; }
+  llvm::ArrayRef<kernel::ProductOpInterface> ops() const { return products; }
   /// Emits the products and returns the fragment of each.
   llvm::SmallVector<kernel::Fragment> run();
 
@@ -80,7 +80,7 @@ private:
   int64_t features();
   int64_t allWords();
   mlir::Value startOfRow(const kernel::BoundView &view, mlir::Value row);
-  mlir::Value startOfPanel(kernel::ContractOp product, mlir::Value panel);
+  mlir::Value startOfPanel(kernel::ProductOpInterface product, mlir::Value panel);
   void exchange(int64_t product, kernel::Fragment &to);
   void scaleSums(kernel::Fragment &sums);
   void readRows(kernel::Fragment &to);
@@ -100,8 +100,8 @@ private:
   GpuEmitter &e;
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  kernel::ContractOp op; ///< the first of `products`
-  llvm::SmallVector<kernel::ContractOp> products;
+  kernel::ProductOpInterface op; ///< the first of `products`
+  llvm::SmallVector<kernel::ProductOpInterface> products;
   const MatrixShape &shape;
   GpuMatrixUnit unit;
   const kernel::Fragment fragment; ///< shape of each product's fragment

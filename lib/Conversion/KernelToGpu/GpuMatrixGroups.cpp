@@ -15,7 +15,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
-using heddle::kernel::ContractOp;
+using heddle::kernel::ContractGroupsOp;
 
 namespace heddle {
 
@@ -23,7 +23,7 @@ namespace heddle {
 /// of scale, the second half the second kind.
 static constexpr int64_t kInWord = 2;
 
-GpuMatrixGroups::GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &matrices, ContractOp op,
+GpuMatrixGroups::GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &matrices, ContractGroupsOp op,
                                  Block part)
     : e(emitter), unit(matrices), rowView(emitter.view(op.getScales())),
       columnView(emitter.view(op.getRhs())), block(part) {}

@@ -29,7 +29,8 @@ public:
   struct Block {
     int64_t rows, columns, groups;
   };
-  GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &unit, kernel::ContractOp op, Block block);
+  GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &unit, kernel::ContractGroupsOp op,
+                  Block block);
 
   /// Places the scales. `startOfRow` and `startOfPanel` return the vec4 at which a row of scales,
   /// or a panel, begins. `placeOfRow` returns the position of a row in the staged order.

@@ -26,8 +26,8 @@
 using namespace mlir;
 using heddle::kernel::Address;
 using heddle::kernel::BoundView;
-using heddle::kernel::ContractOp;
 using heddle::kernel::Fragment;
+using heddle::kernel::ProductOpInterface;
 
 namespace heddle {
 
@@ -39,7 +39,7 @@ kernel::Mapping mappingOf(Operation *op) {
 }
 
 /// The first strategy that accepts the op. f32 is last, because it accepts every op.
-static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
+static const GpuProductStrategy &chooseStrategy(ProductOpInterface op, const GpuTarget &target) {
   static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
   static const GpuProductStrategy *const strategies[] = {
       &gpuWidenedPanels, &gpuPairedPanels, &gpuKeptRows, &gpuKeptBf16Rows,
@@ -51,7 +51,7 @@ static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &
   llvm_unreachable("the last one accepts everything");
 }
 
-std::unique_ptr<GpuProduct> makeProduct(GpuEmitter &emitter, ContractOp op) {
+std::unique_ptr<GpuProduct> makeProduct(GpuEmitter &emitter, ProductOpInterface op) {
   return chooseStrategy(op, emitter.target).make(emitter, op);
 }
 
@@ -64,7 +64,7 @@ void GpuProduct::placeRight() {
     return placeStagedRight();
   const BoundView right = this->right();
   int64_t panel = right.type.getPanel();
-  if (op.getRows() || shape.vectors * width % panel == 0) {
+  if (op.isOverRows() || shape.vectors * width % panel == 0) {
     rightPlaces = e.rightPlaces(op, shape, rightStep);
   } else {
     int64_t columns = GpuEmitter::columnsOf(op.getType());
@@ -78,7 +78,7 @@ void GpuProduct::placeRight() {
         rightPlaces.push_back({panelStart(e.add(column, e.constant(c))), 0});
     }
   }
-  if (!op.getRows())
+  if (!op.isOverRows())
     rightStep = panel * word();
 }
 
@@ -120,7 +120,7 @@ Value GpuProduct::panelStart(Value column) {
 /// Stages a tile for all invocations, or finds the addresses of a view's rows.
 LogicalResult GpuProduct::placeLeft() {
   if (auto tile = dyn_cast<RankedTensorType>(op.getLhs().getType())) {
-    count = e.scalar(op.getRows());
+    count = e.scalar(op.getRange().to);
     leftPitch = tile.getDimSize(1);
     return e.workgroup.stage(op.getLhs());
   }
@@ -185,7 +185,7 @@ Value GpuProduct::loadLeft(Value &loaded, Address place, int64_t u, bool whole) 
 
 GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
   Value far = e.mul(k, rightStep);
-  if (op.getRows() && e.mapping->loadsFirst() && GpuEmitter::perWord(right()) == 2)
+  if (op.isOverRows() && e.mapping->loadsFirst() && GpuEmitter::perWord(right()) == 2)
     return loadHalves(far, u * rightStep);
   Registers vec4s;
   for (Address place : rightPlaces) {
@@ -330,7 +330,8 @@ Value GpuProduct::sumWhole(Registers &sums) {
 }
 
 void GpuProduct::sumProducts(Registers &sums) {
-  if (op.getGuarded())
+  auto overRows = dyn_cast<kernel::ContractRowsOp>(*op);
+  if (overRows && overRows.getGuarded())
     return e.mapping->sumGuarded(*this, sums);
   Value from = middleLoops(sumWhole(sums), sums);
   std::optional<int64_t> known = e.constantOf(count);
@@ -339,7 +340,7 @@ void GpuProduct::sumProducts(Registers &sums) {
 }
 
 int64_t GpuProduct::unrolled() const {
-  ContractOp product = op;
+  ProductOpInterface product = op;
   const Type element = product.getRhs().getType().getElementType();
   return e.mapping->stepsOfProduct(e.constantOf(count),
                                    shape.vectors / GpuEmitter::perWord(element));

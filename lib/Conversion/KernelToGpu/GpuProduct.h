@@ -32,12 +32,13 @@ mlir::Value isAnyNotFinite(GpuEmitter &e, llvm::ArrayRef<mlir::Value> registers)
 /// multiply-add for each step; other strategies override how operands are loaded and multiplied.
 class GpuProduct {
 public:
-  GpuProduct(GpuEmitter &emitter, kernel::ContractOp op)
+  GpuProduct(GpuEmitter &emitter, kernel::ProductOpInterface op)
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op),
-        shape(emitter.shapeOf(op.getType())), block(op.getRows() ? 0 : emitter.placement.block) {}
+        shape(emitter.shapeOf(op.getType())), block(op.isOverRows() ? 0 : emitter.placement.block) {
+  }
   virtual ~GpuProduct() = default;
   static constexpr int64_t vec4 = 4; ///< steps of k in one load of the left side
-  static bool accepts(kernel::ContractOp, const GpuTarget &) { return true; }
+  static bool accepts(kernel::ProductOpInterface, const GpuTarget &) { return true; }
 
   /// Emits the product; returns the op's fragment.
   mlir::FailureOr<kernel::Fragment> run();
@@ -161,7 +162,7 @@ protected:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   int64_t width;
-  kernel::ContractOp op;
+  kernel::ProductOpInterface op;
   kernel::Fragment shape;
   int64_t block; ///< steps of a staged block; 0: sides are not staged
   llvm::SmallVector<kernel::Address> rightPlaces; ///< at k = 0, one for each register of a row
@@ -201,17 +202,17 @@ private:
 };
 
 /// The product of an op, by the first strategy that accepts it.
-std::unique_ptr<GpuProduct> makeProduct(GpuEmitter &emitter, kernel::ContractOp op);
+std::unique_ptr<GpuProduct> makeProduct(GpuEmitter &emitter, kernel::ProductOpInterface op);
 
 /// An entry of the list of strategies in GpuProduct.cpp.
 struct GpuProductStrategy {
-  bool (*accepts)(kernel::ContractOp op, const GpuTarget &target);
-  std::unique_ptr<GpuProduct> (*make)(GpuEmitter &emitter, kernel::ContractOp op);
+  bool (*accepts)(kernel::ProductOpInterface op, const GpuTarget &target);
+  std::unique_ptr<GpuProduct> (*make)(GpuEmitter &emitter, kernel::ProductOpInterface op);
 };
 template <class Product>
 constexpr GpuProductStrategy gpuStrategyOf() {
   return {Product::accepts,
-          [](GpuEmitter &emitter, kernel::ContractOp op) -> std::unique_ptr<GpuProduct> {
+          [](GpuEmitter &emitter, kernel::ProductOpInterface op) -> std::unique_ptr<GpuProduct> {
             return std::make_unique<Product>(emitter, op);
           }};
 }

@@ -10,7 +10,7 @@
 using namespace mlir;
 using heddle::kernel::Fragment;
 using heddle::kernel::LoadOp;
-using heddle::kernel::StoreOp;
+using heddle::kernel::StoreOpInterface;
 
 namespace heddle {
 
@@ -27,7 +27,7 @@ static ArrayRef<int64_t> shapeOfTile(Type type) {
 //===- Members of a run --------------------------------------------------===//
 
 bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) const {
-  if (auto store = dyn_cast<StoreOp>(op)) {
+  if (auto store = dyn_cast<StoreOpInterface>(op)) {
     Operation *producer = store.getTile().getDefiningOp();
     return shapeOfTile(store.getTile().getType()) == shape && producer &&
            run.members.contains(producer);
@@ -37,8 +37,8 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
     return false;
   if (isa<LoadOp>(op))
     return !e.elements.takes(op);
-  if (auto product = dyn_cast<kernel::ContractOp>(op)) // a slice has some of its columns
-    return e.mapping->slicesProducts() && product.getRows() &&
+  if (auto product = dyn_cast<kernel::ProductOpInterface>(op)) // a slice has some of its columns
+    return e.mapping->slicesProducts() && product.isOverRows() &&
            !run.members.contains(product.getLhs().getDefiningOp());
   if (e.floorOf(op)) // emits one branch for all registers
     return false;
@@ -64,9 +64,9 @@ GpuRuns::Run GpuRuns::collect(ArrayRef<Operation *> ops) const {
            (!shapeOfTile(op->getResult(0).getType()).empty() &&
             shapeOfTile(op->getResult(0).getType())[1] == 1 && !isa<kernel::ReduceOp>(op)));
       if (isMember(*op, shape, run)) {
-        (isa<StoreOp>(op) ? run.stores : run.compute).push_back(op);
+        (isa<StoreOpInterface>(op) ? run.stores : run.compute).push_back(op);
         run.members.insert(op);
-        if (isa<kernel::ContractOp>(op))
+        if (isa<kernel::ProductOpInterface>(op))
           run.vectors = kProductVectors;
       } else if (isScalar && !e.dependsOn(*op, run.members)) {
         run.before.push_back(op);
@@ -178,13 +178,14 @@ LogicalResult GpuRuns::emitRun(const Run &run) {
     if (failed(loadSharedRows(*op)))
       return failure();
   for (Operation *op : run.compute) // stage the whole tile rather than the columns of a slice
-    if (auto product = dyn_cast<kernel::ContractOp>(op))
+    if (auto product = dyn_cast<kernel::ProductOpInterface>(op))
       if (failed(e.workgroup.stage(product.getLhs())))
         return failure();
   Fragment shape = e.shapeOf(run.compute.front()->getResult(0).getType());
   bool panels = llvm::any_of(run.stores, [](Operation *op) {
-    auto store = cast<StoreOp>(op);
-    return !store.getPlaces() && cast<kernel::ViewType>(store.getView().getType()).getPanel() != 0;
+    auto store = cast<StoreOpInterface>(op);
+    return !isa<kernel::ScatterOp>(op) &&
+           cast<kernel::ViewType>(store.getView().getType()).getPanel() != 0;
   });
   int64_t rows = panels && shape.rows % kPanelRows == 0 ? kPanelRows : 1;
   Fragments results;

@@ -25,14 +25,14 @@ namespace {
 /// Stores a fragment to a view.
 class TileStore {
 public:
-  TileStore(GpuEmitter &emitter, kernel::StoreOp op, const BoundView &view, Fragment tile,
+  TileStore(GpuEmitter &emitter, kernel::StoreOpInterface op, const BoundView &view, Fragment tile,
             int64_t columns)
       : e(emitter), builder(e.builder), loc(e.loc), width(e.width), op(op), view(view),
         tile(std::move(tile)), columns(columns) {}
 
   void findPieces();
   void findPlaces();
-  LogicalResult findRows();
+  LogicalResult findRows(kernel::ScatterOp scatter);
   void storeRows(Value rowsLeft);
   void storePanels(Value rowsLeft);
 
@@ -59,7 +59,7 @@ private:
   OpBuilder &builder;
   Location loc;
   int64_t width;
-  kernel::StoreOp op;
+  kernel::StoreOpInterface op;
   const BoundView view;
   Fragment tile;
   int64_t columns;                ///< columns of the whole tile
@@ -155,8 +155,8 @@ Value TileStore::isStored(int64_t row, Value rowsLeft) {
 
 /// Finds the row index of each of the fragment's rows in its own matrix, and its addresses in a
 /// row-major view.
-LogicalResult TileStore::findRows() {
-  FailureOr<Fragment> rows = e.use(op.getPlaces());
+LogicalResult TileStore::findRows(kernel::ScatterOp scatter) {
+  FailureOr<Fragment> rows = e.use(scatter.getPlaces());
   if (failed(rows))
     return failure();
   rowOf = rows->registers;
@@ -286,7 +286,7 @@ void TileStore::storePanels(Value rowsLeft) {
 
 //===- The op ------------------------------------------------------------===//
 
-LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
+LogicalResult GpuEmitter::emitStore(kernel::StoreOpInterface op) {
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
     return tile;
@@ -310,9 +310,10 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   if (op.getPieceColumns() && !tile->vectors)
     return op.emitOpError("expected a tile of vec4s where columns are stored in pieces");
   store.findPieces();
-  if (op.getPlaces() && failed(store.findRows()))
+  auto scatter = dyn_cast<kernel::ScatterOp>(*op);
+  if (scatter && failed(store.findRows(scatter)))
     return failure();
-  if (!to.type.getPanel() && !op.getPlaces())
+  if (!to.type.getPanel() && !scatter)
     store.findPlaces();
   onlyIf(mapping->stores(type), [&] {
     if (to.type.getPanel())

@@ -12,7 +12,7 @@ kernel.func @one_row(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[64, 32],
   %zero = arith.constant 0 : index
   %all = arith.constant 64 : index
   %s = kernel.contract %q[%i], %k[%zero] : !kernel.view<[d0, 32], f32>, !kernel.view<[64, 32], f32, panel = 16> -> tensor<1x64xf32>
-  %w = kernel.contract %s, %v[%zero] over rows(%all) : tensor<1x64xf32>, !kernel.view<[64, 64], f32> -> tensor<1x64xf32>
+  %w = kernel.contract_rows %s, %v[%zero] rows(%all) : tensor<1x64xf32>, !kernel.view<[64, 64], f32> -> tensor<1x64xf32>
   %one = arith.constant 1 : index
   kernel.store %w, %y[%i, %zero] rows(%one) : tensor<1x64xf32>, !kernel.view<[d0, 64], f32>
 }

@@ -35,6 +35,6 @@ kernel.func @values(%p: !kernel.view<[d0, 64], bf16>, %v: !kernel.view<[d1, 64],
   %zero = arith.constant 0 : index
   %n = kernel.scalar "d1" : index
   %t = kernel.load %p[%i, %zero] : !kernel.view<[d0, 64], bf16> -> tensor<1x64xbf16>
-  %c = kernel.contract %t, %v[%zero] over rows(%n) : tensor<1x64xbf16>, !kernel.view<[d1, 64], bf16> -> tensor<1x64xf32>
+  %c = kernel.contract_rows %t, %v[%zero] rows(%n) : tensor<1x64xbf16>, !kernel.view<[d1, 64], bf16> -> tensor<1x64xf32>
   kernel.store %c, %y[%i, %zero] : tensor<1x64xf32>, !kernel.view<[d0, 64], f32>
 }

@@ -70,7 +70,7 @@ kernel.func @memory(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], 
   %x = kernel.reduce max %s : tensor<64x64xf32> -> tensor<64x1xf32>
   %b = kernel.broadcast %x : tensor<64x1xf32> -> tensor<64x64xf32>
   %d = arith.subf %s, %b : tensor<64x64xf32>
-  %o = kernel.contract %d, %v[%z] over rows(%m) : tensor<64x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<64x32xf32>
+  %o = kernel.contract_rows %d, %v[%z] rows(%m) : tensor<64x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<64x32xf32>
   kernel.store %o, %y[%i, %z] : tensor<64x32xf32>, !kernel.view<[d0, 32], f32>
 }
 

@@ -92,7 +92,7 @@ kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) s
   %s = kernel.reduce add %t : tensor<16x80xf32> -> tensor<16x1xf32>
   %m = kernel.scalar "d0" : index
   %left = arith.subi %m, %i : index
-  kernel.store %s, %y[%i] as rows rows(%left) : tensor<16x1xf32>, !kernel.view<[d0], f32>
+  kernel.store_vector %s, %y[%i] rows(%left) : tensor<16x1xf32>, !kernel.view<[d0], f32>
 }
 
 // -----
@@ -115,7 +115,7 @@ kernel.func @weigh(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f
   %z = arith.constant 0 : index
   %m = kernel.scalar "d0" : index
   %s = kernel.contract %q[%i], %k[%z] : !kernel.view<[d0, 32], f32>, !kernel.view<[d0, 32], f32, panel = 16> -> tensor<32x64xf32>
-  %o = kernel.contract %s, %v[%z] over rows(%m) {guarded} : tensor<32x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<32x32xf32>
+  %o = kernel.contract_rows %s, %v[%z] rows(%m) {guarded} : tensor<32x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<32x32xf32>
   %left = arith.subi %m, %i : index
   kernel.store %o, %y[%i, %z] rows(%left) : tensor<32x32xf32>, !kernel.view<[d0, 32], f32>
 }

@@ -97,7 +97,7 @@ kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8
 // SPIRV: spirv.mlir.loop control(Unroll)
 kernel.func @groups(%x: !kernel.view<[d0, 75], i8>, %s: !kernel.view<[d0, 6], f32>, %w: !kernel.view<[32, 75], i4, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
     scalars(d0) grid(%i = d0 by 128, %j = 32 by 32) attributes {storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix, threads = [16, 4], block = 16, ahead = 1>} {
-  %c = kernel.contract %x[%i], %w[%j] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 75], i8>, !kernel.view<[32, 75], i4, panel = 16> -> tensor<128x32xf32>
+  %c = kernel.contract_groups %x[%i], %w[%j] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 75], i8>, !kernel.view<[32, 75], i4, panel = 16> -> tensor<128x32xf32>
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
 

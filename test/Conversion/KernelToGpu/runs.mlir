@@ -61,7 +61,7 @@ kernel.func @places(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16], 
   %s = arith.mulf %c, %t : tensor<8x32xf32>
   %n = kernel.scalar "d0" : index
   %left = arith.subi %n, %i : index
-  kernel.store %s, %y[%i, %z, %z, %z] at(%p : tensor<8x1xi32>) rows(%left) : tensor<8x32xf32>, !kernel.view<[d0, 1, 4, 32], f32>
+  kernel.scatter %s, %y[%i, %z, %z, %z] at(%p : tensor<8x1xi32>) rows(%left) : tensor<8x32xf32>, !kernel.view<[d0, 1, 4, 32], f32>
 }
 
 // -----
@@ -72,7 +72,7 @@ kernel.func @sums(%x: !kernel.view<[d0, 256], f32>, %y: !kernel.view<[d0], f32>)
   %z = arith.constant 0 : index
   %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 256], f32> -> tensor<16x256xf32>
   %s = kernel.reduce add %t : tensor<16x256xf32> -> tensor<16x1xf32>
-  kernel.store %s, %y[%i] as rows : tensor<16x1xf32>, !kernel.view<[d0], f32>
+  kernel.store_vector %s, %y[%i] : tensor<16x1xf32>, !kernel.view<[d0], f32>
 }
 
 // -----

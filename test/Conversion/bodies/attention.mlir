@@ -77,7 +77,7 @@ kernel.func @attend(%q: !kernel.view<[d0, 12, d1|d2, 64], f32>, %k: !kernel.view
     %w = arith.select %wu, %wz, %wf : tensor<96x512xi1>, tensor<96x512xf32>
     %p = arith.mulf %p5, %w : tensor<96x512xf32>
     %sum = kernel.reduce add %p : tensor<96x512xf32> -> tensor<96x1xf32>
-    %pv = kernel.contract %p, %vh[%c] over rows(%n) {guarded} : tensor<96x512xf32>, !kernel.view<[d3|d4, 64], f32> -> tensor<96x64xf32>
+    %pv = kernel.contract_rows %p, %vh[%c] rows(%n) {guarded} : tensor<96x512xf32>, !kernel.view<[d3|d4, 64], f32> -> tensor<96x64xf32>
     %big = arith.maxnumf %mi, %mx : tensor<96x1xf32>
     %dx = arith.subf %mi, %big : tensor<96x1xf32>
     %dy = arith.subf %mx, %big : tensor<96x1xf32>

@@ -126,87 +126,6 @@ kernel.func @gather_c2(%x: !kernel.view<[4, 16], f32>, %r: !kernel.view<[4], f32
 
 // -----
 
-kernel.func @store_c3(%x: !kernel.view<[4], f32>) scalars() grid(%i = 4 by 1) {
-  %t = arith.constant dense<0.0> : tensor<4x1xf32>
-  // expected-error @+1 {{C3: expected `as rows` with vectors, and only with them}}
-  kernel.store %t, %x[%i] : tensor<4x1xf32>, !kernel.view<[4], f32>
-}
-
-// -----
-
-kernel.func @store_c4_rank(%r: !kernel.view<[4], i32>, %x: !kernel.view<[4, 16], f32>) scalars() grid(%i = 4 by 4) {
-  %t = arith.constant dense<0.0> : tensor<4x16xf32>
-  %p = kernel.load %r[%i] as rows : !kernel.view<[4], i32> -> tensor<4x1xi32>
-  // expected-error @+1 {{C4: expected `at` with a view of rank 3 or more and `rows`, without `ring`}}
-  kernel.store %t, %x[%i, %i] at(%p : tensor<4x1xi32>) rows(%i) : tensor<4x16xf32>, !kernel.view<[4, 16], f32>
-}
-
-// -----
-
-kernel.func @store_c4_type(%r: !kernel.view<[4], f32>, %x: !kernel.view<[4, 2, 16], f32>) scalars() grid(%i = 4 by 4) {
-  %t = arith.constant dense<0.0> : tensor<4x16xf32>
-  %p = kernel.load %r[%i] as rows : !kernel.view<[4], f32> -> tensor<4x1xf32>
-  // expected-error @+1 {{C4: expected places of Mx1xi32, found 'tensor<4x1xf32>'}}
-  kernel.store %t, %x[%i, %i, %i] at(%p : tensor<4x1xf32>) rows(%i) : tensor<4x16xf32>, !kernel.view<[4, 2, 16], f32>
-}
-
-// -----
-
-kernel.func @store_c4_rows(%r: !kernel.view<[4], i32>, %x: !kernel.view<[4, 2, 16], f32>) scalars() grid(%i = 4 by 4) {
-  %t = arith.constant dense<0.0> : tensor<4x16xf32>
-  %p = kernel.load %r[%i] as rows : !kernel.view<[4], i32> -> tensor<8x1xi32>
-  // expected-error @+1 {{C4: expected 8 rows, found 4}}
-  kernel.store %t, %x[%i, %i, %i] at(%p : tensor<8x1xi32>) rows(%i) : tensor<4x16xf32>, !kernel.view<[4, 2, 16], f32>
-}
-
-// -----
-
-kernel.func @store_c5(%x: !kernel.view<[4, 2, 36], f32>) scalars() grid(%i = 4 by 4) {
-  %t = arith.constant dense<0.0> : tensor<4x16xf32>
-  // expected-error @+1 {{C5: expected a view of rank 4 with a static number of heads, found '!kernel.view<[4, 2, 36], f32>'}}
-  kernel.store %t, %x[%i, %i, %i] rows(%i) {over_heads} : tensor<4x16xf32>, !kernel.view<[4, 2, 36], f32>
-}
-
-// -----
-
-kernel.func @store_c6(%x: !kernel.view<[16, 48], f32, panel = 16>) scalars() grid(%i = 4 by 4) {
-  %t = arith.constant dense<0.0> : tensor<4x16xf32>
-  // expected-error @+1 {{C6: expected `columns` with rows of a view, without `over_heads`, `at` and `ring`}}
-  kernel.store %t, %x[%i, %i] rows(%i) {columns = 12 : i64} : tensor<4x16xf32>, !kernel.view<[16, 48], f32, panel = 16>
-}
-
-// -----
-
-kernel.func @store_c7_size(%x: !kernel.view<[1, 2, 16, 6], f32>) scalars() grid(%i = 4 by 4) {
-  %t = arith.constant dense<0.0> : tensor<4x16xf32>
-  // expected-error @+1 {{C7: expected static columns, a multiple of 4, of a tile of as many or more, found 6 of 'tensor<4x16xf32>'}}
-  kernel.store %t, %x[%i, %i, %i, %i] rows(%i) {over_heads} : tensor<4x16xf32>, !kernel.view<[1, 2, 16, 6], f32>
-}
-
-// -----
-
-kernel.func @store_c7_tile(%x: !kernel.view<[16, 60], f32>) scalars() grid(%i = 4 by 4) {
-  %t = arith.constant dense<0.0> : tensor<4x16xf32>
-  // expected-error @+1 {{C7: expected static columns, a multiple of 4, of a tile of as many or more, found 20 of 'tensor<4x16xf32>'}}
-  kernel.store %t, %x[%i, %i] rows(%i) {columns = 20 : i64} : tensor<4x16xf32>, !kernel.view<[16, 60], f32>
-}
-
-// -----
-
-kernel.func @contract_c2(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 9], f32, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C2: expected equal last dimensions}}
-  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 9], f32, panel = 16> -> tensor<4x16xf32>
-}
-
-// -----
-
-kernel.func @contract_c4(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], f32, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C4: expected `guarded` only with `over rows`}}
-  %t = kernel.contract %x[%i], %w[%i] {guarded} : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], f32, panel = 16> -> tensor<4x16xf32>
-}
-
-// -----
-
 kernel.func @broadcast_c1() scalars() grid(%i = 4 by 1) {
   %t = arith.constant dense<0.0> : tensor<2x1xf32>
   // expected-error @+1 {{C1: expected dimension 0 to be 1 or 4, found 2}}
@@ -244,51 +163,8 @@ kernel.func @view_panel(%x: !kernel.view<[16, 4], f32, panel = 8>) scalars() gri
 
 // -----
 
-kernel.func @contract_c7(%x: !kernel.view<[4, 8], f16>, %w: !kernel.view<[16, 8], bf16, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected the rows and weights of a number format, found 'f16' and 'bf16'}}
-  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f16>, !kernel.view<[16, 8], bf16, panel = 16> -> tensor<4x16xf32>
-}
-
-// -----
-
-kernel.func @contract_c7_codes(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], i8, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected `kept` beside codes of i8 that become numbers, and only beside them, found 'i8'}}
-  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], i8, panel = 16> -> tensor<4x16xf32>
-}
-
-// -----
-
-kernel.func @contract_c7_numbers(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], f16, panel = 16>, %e: !kernel.view<[16], f32>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected `kept` beside codes of i8 that become numbers, and only beside them, found 'f16'}}
-  %t = kernel.contract %x[%i], %w[%i] kept(%e : !kernel.view<[16], f32>) : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], f16, panel = 16> -> tensor<4x16xf32>
-}
-
-// -----
-
 // expected-error @+1 {{expected 'i4' only in panels of a view of rank 2}}
 kernel.func @view_of_nibbles(%x: !kernel.view<[4, 64], i4>) scalars() grid(%i = 4 by 1) {
-}
-
-// -----
-
-kernel.func @contract_c8_none(%x: !kernel.view<[4, 40], i8>, %w: !kernel.view<[16, 40], i4, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C8: formats whose scales enter the sums, and no others, have `scales`}}
-  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 40], i8>, !kernel.view<[16, 40], i4, panel = 16> -> tensor<4x16xf32>
-}
-
-// -----
-
-// Two groups have four numbers.
-kernel.func @contract_c8_numbers(%x: !kernel.view<[4, 40], i8>, %s: !kernel.view<[4, 2], f32>, %w: !kernel.view<[16, 40], i4, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C8: formats whose scales enter the sums, and no others, have `scales`}}
-  %t = kernel.contract %x[%i], %w[%i] scales(%s : !kernel.view<[4, 2], f32>) : !kernel.view<[4, 40], i8>, !kernel.view<[16, 40], i4, panel = 16> -> tensor<4x16xf32>
-}
-
-// -----
-
-kernel.func @contract_c8_of_rows(%x: !kernel.view<[4, 40], i8>, %s: !kernel.view<[4, 1], f32>, %w: !kernel.view<[16, 40], i8, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C8: formats whose scales enter the sums, and no others, have `scales`}}
-  %t = kernel.contract %x[%i], %w[%i] scales(%s : !kernel.view<[4, 1], f32>) : !kernel.view<[4, 40], i8>, !kernel.view<[16, 40], i8, panel = 16> -> tensor<4x16xi32>
 }
 
 // -----
@@ -299,33 +175,8 @@ kernel.func @view_of_narrow_vector(%x: !kernel.view<[4], bf16>) scalars() grid(%
 
 // -----
 
-kernel.func @contract_c7_codes_in_floats(%x: !kernel.view<[4, 8], i8>, %w: !kernel.view<[16, 8], i8, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected elements of 'i32', found 'f32'}}
-  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], i8>, !kernel.view<[16, 8], i8, panel = 16> -> tensor<4x16xf32>
-}
-
-// -----
-
 // expected-error @+1 {{expected 'i8' only in views of rank 2 or more with a static last dimension}}
 kernel.func @view_of_codes(%x: !kernel.view<[4], i8>) scalars() grid(%i = 4 by 1) {
-}
-
-// -----
-
-kernel.func @contract_c7_halves_over_rows(%p: !kernel.view<[4, 16], f32>, %v: !kernel.view<[16, 16], f16>) scalars() grid(%i = 4 by 4) {
-  %n = arith.constant 16 : index
-  %zero = arith.constant 0 : index
-  %t = kernel.load %p[%i, %zero] : !kernel.view<[4, 16], f32> -> tensor<4x16xf32>
-  %h = arith.truncf %t : tensor<4x16xf32> to tensor<4x16xf16>
-  // expected-error @+1 {{C7: expected a format without scales with `over rows`, found 'f16'}}
-  %c = kernel.contract %h, %v[%zero] over rows(%n) : tensor<4x16xf16>, !kernel.view<[16, 16], f16> -> tensor<4x16xf32>
-}
-
-// -----
-
-kernel.func @contract_c7_sums_in_halves(%x: !kernel.view<[4, 8], f16>, %w: !kernel.view<[16, 8], f16, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected elements of 'f32', found 'f16'}}
-  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f16>, !kernel.view<[16, 8], f16, panel = 16> -> tensor<4x16xf16>
 }
 
 // -----

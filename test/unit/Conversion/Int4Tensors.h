@@ -138,8 +138,9 @@ inline std::string nibbleBody(int64_t features, int64_t outputs, int64_t rows, i
          ">, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, "
          "#kernel.storage<memory>]} {\n" +
          "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
-         "  %c = kernel.contract %x[%i], %w[%j] scales(%s : " + s + ") : " + x + ", " + w + " -> " +
-         tile + "\n  kernel.store %c, %y[%i, %j] rows(%left) : " + tile + ", " + y + "\n}\n";
+         "  %c = kernel.contract_groups %x[%i], %w[%j] scales(%s : " + s + ") : " + x + ", " + w +
+         " -> " + tile + "\n  kernel.store %c, %y[%i, %j] rows(%left) : " + tile + ", " + y +
+         "\n}\n";
 }
 
 } // namespace heddle::test

@@ -133,9 +133,9 @@ std::string attentionBody() {
                    {"[d0, 12,", "[d0, 1,"},
                    {"%h = 12 by", "%h = 1 by"},
                    {"[d0, d1, 768]", "[d0, d1, 64]"},
-                   {"%pv = kernel.contract %p,",
+                   {"%pv = kernel.contract_rows %p,",
                     "%pr = arith.truncf %p : tensor<96x512xf32> to tensor<96x512xbf16>\n"
-                    "    %pv = kernel.contract %pr,"},
+                    "    %pv = kernel.contract_rows %pr,"},
                    {"{guarded} : tensor<96x512xf32>", "{guarded} : tensor<96x512xbf16>"}});
 }
 

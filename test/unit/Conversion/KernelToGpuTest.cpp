@@ -317,7 +317,7 @@ TEST_F(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
       %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 80], f32> -> tensor<16x80xf32>
       %s = kernel.reduce add %t : tensor<16x80xf32> -> tensor<16x1xf32>
       %m = kernel.scalar "d0" : index
-      kernel.store %s, %y[%i] as rows rows(%m) : tensor<16x1xf32>, !kernel.view<[d0], f32>
+      kernel.store_vector %s, %y[%i] rows(%m) : tensor<16x1xf32>, !kernel.view<[d0], f32>
     })");
   ASSERT_FALSE(words.empty());
   run(words, memory, weights, {1}, {memory.argument(x), memory.argument(y)}, {1, 1, 1});

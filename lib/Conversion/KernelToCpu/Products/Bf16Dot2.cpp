@@ -26,7 +26,7 @@ using namespace heddle::kernel;
 namespace {
 struct Bf16Dot2 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(ContractOp op, const CpuTarget &) {
+  static bool accepts(ProductOpInterface op, const CpuTarget &) {
     return op.getFormat().weights == DType::BF16;
   }
   static Keeps keeps(const CpuTarget &target) {
@@ -94,7 +94,7 @@ struct Bf16Dot2 : CpuProduct {
   /// Pairs of rows in words. Products over features do not pack B, whose panels already hold words.
   std::optional<TileMemory> packedForm() override {
     constexpr int64_t mostWords = 32 << 10;
-    if (!op.getRows())
+    if (!op.isOverRows())
       return std::nullopt;
     TileMemory form;
     form.columns = padded(features());
@@ -148,7 +148,7 @@ struct Bf16Dot2 : CpuProduct {
 /// Keys and values of another type than bf16. Over features, k counts pairs.
 struct KeptAsBf16 : Bf16Dot2 {
   using Bf16Dot2::Bf16Dot2;
-  static bool accepts(ContractOp op, const CpuTarget &target) {
+  static bool accepts(ProductOpInterface op, const CpuTarget &target) {
     return Bf16Dot2::accepts(op, target) && op.convertsRight();
   }
 
@@ -192,7 +192,7 @@ struct KeptAsBf16 : Bf16Dot2 {
 
   std::optional<TileMemory> packedForm() override {
     constexpr int64_t mostWords = 32 << 10;
-    if (op.getRows())
+    if (op.isOverRows())
       return Bf16Dot2::packedForm();
     TileMemory form;
     form.columns = CpuEmitter::columnsOf(op.getType());

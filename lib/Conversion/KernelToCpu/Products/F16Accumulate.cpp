@@ -27,7 +27,7 @@ using namespace heddle::kernel;
 namespace {
 struct F16Accumulate : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(ContractOp op, const CpuTarget &target) {
+  static bool accepts(ProductOpInterface op, const CpuTarget &target) {
     return target.f16Accumulate && op.getFormat().peak == Arithmetic::F16;
   }
 

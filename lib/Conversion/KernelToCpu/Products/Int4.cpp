@@ -44,7 +44,7 @@ static_assert(format.group == format.blockColumns);
 namespace {
 struct Int4 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(ContractOp op, const CpuTarget &) {
+  static bool accepts(ProductOpInterface op, const CpuTarget &) {
     return op.getFormat().weights == DType::I4;
   }
   static Keeps keeps(const CpuTarget &) { return Keeps::GroupSums; }
@@ -59,8 +59,8 @@ struct Int4 : CpuProduct {
     fetchMeanwhile(chain, first, last);
     std::optional<int64_t> count = e.constantOf(e.sub(chain.to, chain.from));
     assert(count && "rows of products have a static number of features, and so have k-blocks");
-    const Sides sides{chain.shape, leftRows(chain.shape),
-                      rowsOf(e.view(op.getScales()), chain.shape), columnPlaces(chain.shape)};
+    const Sides sides{chain.shape, leftRows(chain.shape), rowsOf(scales(), chain.shape),
+                      columnPlaces(chain.shape)};
     const int64_t whole = *count / format.group, rest = *count % format.group;
     Value start = builder.createOrFold<arith::DivUIOp>(loc, first ? first : e.constant(0),
                                                        e.constant(groupLines));
@@ -76,7 +76,7 @@ struct Int4 : CpuProduct {
 
   /// With few rows the product is bound by memory, and register tiles prefetch.
   int64_t matricesFrom() override {
-    return e.target.int8Matrices && width == lineWords && !op.getVisited() ? ByteMatrices::rows : 0;
+    return e.target.int8Matrices && width == lineWords ? ByteMatrices::rows : 0;
   }
 
   /// An incomplete last group is added in a second pass, because its matrices have another shape.
@@ -107,6 +107,8 @@ struct Int4 : CpuProduct {
   }
 
 private:
+  const BoundView &scales() { return e.view(cast<ContractGroupsOp>(*op).getScales()); }
+
   /// Addresses of the rows of the left view and of its scales, and of the columns of the panels.
   struct Sides {
     const Fragment &shape;
@@ -285,7 +287,7 @@ private:
     Value row = e.add(e.loopBy(e.constant(0), block.rowsOfMatrix, 1).getInductionVar(),
                       e.constant(matrix * ByteMatrices::rows));
     llvm::SaveAndRestore context(e.loops.at, {1, e.add(e.loops.at.row, row)});
-    const Scales ofRow = rowScales(rowsOf(e.view(op.getScales()), oneVector()).front(), group);
+    const Scales ofRow = rowScales(rowsOf(scales(), oneVector()).front(), group);
     const Address parts{e.mul(row, scratch.parts.columns), 0};
     for (auto [j, ofColumns] : llvm::enumerate(columns)) {
       const auto column = static_cast<int64_t>(j) * ByteMatrices::columns;
@@ -448,8 +450,7 @@ private:
   }
 
   Value rowScale(Address row, Value group, int64_t number) {
-    Value value =
-        e.loadScalars(e.view(op.getScales()), e.moved(row, e.mul(group, 2), number), 1).front();
+    Value value = e.loadScalars(scales(), e.moved(row, e.mul(group, 2), number), 1).front();
     return e.splat(value, VectorType::get({width}, value.getType()));
   }
 };

@@ -65,7 +65,9 @@ struct Int8Matrices : Int8Dot4 {
   using Int8Dot4::Int8Dot4;
 
   /// Few rows are bound by memory, and matrices of few rows are not faster.
-  int64_t matricesFrom() override { return e.target.int8Matrices && !op.getVisited() ? 5 : 0; }
+  int64_t matricesFrom() override {
+    return e.target.int8Matrices && !op.getRange().visited ? 5 : 0;
+  }
 
   /// Features after the last whole matrix are added in a second pass, because reconfiguring the
   /// shapes clears the sums.

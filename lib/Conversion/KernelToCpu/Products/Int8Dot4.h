@@ -14,7 +14,7 @@ namespace heddle::kernel {
 /// A word holds four features, and a step multiplies all of them.
 struct Int8Dot4 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(ContractOp op, const CpuTarget &) {
+  static bool accepts(ProductOpInterface op, const CpuTarget &) {
     return op.getFormat().weights == DType::I8;
   }
   static Keeps keeps(const CpuTarget &target) {

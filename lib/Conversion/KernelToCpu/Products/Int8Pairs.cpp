@@ -22,12 +22,12 @@ using namespace heddle::kernel;
 namespace {
 struct Int8Pairs : Int8Dot4 {
   using Int8Dot4::Int8Dot4;
-  static bool accepts(ContractOp op, const CpuTarget &target) {
-    return Int8Dot4::accepts(op, target) && !op.getRows() && !target.int8Dot4 &&
+  static bool accepts(ProductOpInterface op, const CpuTarget &target) {
+    return Int8Dot4::accepts(op, target) && !op.isOverRows() && !target.int8Dot4 &&
            StringRef(target.triple).starts_with("x86_64");
   }
   /// Packing costs about the time that two register tiles save.
-  static int64_t packsFrom(ContractOp) { return 2; }
+  static int64_t packsFrom(ProductOpInterface) { return 2; }
 
   int64_t perStep() override { return isPacked() ? 2 : word(); }
   int64_t perPackedRow() override { return 2; }
@@ -117,7 +117,7 @@ private:
     llvm::DenseMap<int64_t, int64_t> most; // by columns: the products of a block
     e.kernel.walk([&](Block *block) {
       llvm::DenseMap<int64_t, int64_t> here;
-      for (auto product : block->getOps<ContractOp>())
+      for (auto product : block->getOps<ProductOpInterface>())
         ++here[CpuEmitter::columnsOf(product.getType())];
       for (auto [columns, count] : here)
         most[columns] = std::max(most[columns], count);

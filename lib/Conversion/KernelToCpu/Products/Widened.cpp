@@ -27,20 +27,20 @@ using namespace heddle::kernel;
 namespace {
 struct Widened : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(ContractOp op, const CpuTarget &) {
+  static bool accepts(ProductOpInterface op, const CpuTarget &) {
     return op.getFormat().weights == DType::F16 || op.convertsRight();
   }
 
   bool decodes() const override { return true; }
   /// Packing costs the time that three register tiles spend on widening B when they load it.
-  static int64_t packsFrom(ContractOp op) { return op.readsWeights() ? 3 : 0; }
+  static int64_t packsFrom(ProductOpInterface op) { return op.readsWeights() ? 3 : 0; }
   /// Returns the elements of words of B as f32, in the order in which they are multiplied.
   virtual Registers parts(Value words, Value scale) {
     return e.widenedWords(words, right().type.getElementType(), scale);
   }
 
   Operand loadB(const Fragment &shape) override {
-    if (op.getRows())
+    if (op.isOverRows())
       return [this, load = CpuProduct::loadB(shape)](Value k, int64_t j, int64_t u) {
         return e.widened(load(k, j, u), right().type.getElementType(),
                          scaleOfRow(e.add(k, e.constant(u))));
@@ -107,12 +107,12 @@ struct Widened : CpuProduct {
 /// words.
 struct Bf16Widened : Widened {
   using Widened::Widened;
-  static bool accepts(ContractOp op, const CpuTarget &target) {
+  static bool accepts(ProductOpInterface op, const CpuTarget &target) {
     return op.getFormat().weights == DType::BF16 && target.widensBf16 && !target.bf16Dot2 &&
-           !op.getRows();
+           !op.isOverRows();
   }
 
-  static int64_t packsFrom(ContractOp) { return 0; }
+  static int64_t packsFrom(ProductOpInterface) { return 0; }
   std::optional<TileMemory> packedForm() override {
     return op.readsWeights() ? std::nullopt : Widened::packedForm();
   }

@@ -72,13 +72,13 @@ Value GpuMapping::owns(RankedTensorType tile) {
 
 //===- Ops ---------------------------------------------------------------===//
 
-LogicalResult GpuMapping::emitProduct(kernel::ContractOp op) { return emitByStrategy(op); }
+LogicalResult GpuMapping::emitProduct(kernel::ProductOpInterface op) { return emitByStrategy(op); }
 
-LogicalResult GpuMapping::emitByStrategy(kernel::ContractOp op) {
+LogicalResult GpuMapping::emitByStrategy(kernel::ProductOpInterface op) {
   FailureOr<Fragment> result = makeProduct(e, op)->run();
   if (failed(result))
     return failure(); // the strategy has reported the error
-  e.fragments[op.getResult()] = std::move(*result);
+  e.fragments[op->getResult(0)] = std::move(*result);
   return success();
 }
 

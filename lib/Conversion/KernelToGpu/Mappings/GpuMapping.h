@@ -55,7 +55,7 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// Emits a product and adds its fragments to the emitter's.
-  virtual mlir::LogicalResult emitProduct(kernel::ContractOp op);
+  virtual mlir::LogicalResult emitProduct(kernel::ProductOpInterface op);
   /// Emits the maxima or sums of a tile's rows.
   virtual mlir::LogicalResult emitReduce(kernel::ReduceOp op);
   virtual mlir::LogicalResult emitLoop(mlir::scf::ForOp op);
@@ -131,7 +131,7 @@ protected:
   /// Sum of a row of the staged tile, by one invocation because the order of a sum is fixed.
   mlir::Value sumOfStagedRow(mlir::Value row, int64_t columns);
   /// Emits a product by the strategies of GpuProduct.h.
-  mlir::LogicalResult emitByStrategy(kernel::ContractOp op);
+  mlir::LogicalResult emitByStrategy(kernel::ProductOpInterface op);
 
   GpuEmitter &e;
   mlir::OpBuilder &builder;

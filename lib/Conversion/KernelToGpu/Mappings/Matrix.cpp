@@ -26,7 +26,7 @@ namespace {
 class Matrix : public SubgroupMapping {
 public:
   using SubgroupMapping::SubgroupMapping;
-  LogicalResult emitProduct(kernel::ContractOp op) override;
+  LogicalResult emitProduct(kernel::ProductOpInterface op) override;
 
 protected:
   void placeNumber() override;
@@ -48,8 +48,8 @@ void Matrix::placeNumber() {
   e.ty = e.add(e.mul(quotient(e.subgroup, across), down), quotient(e.lane, lanes));
 }
 
-LogicalResult Matrix::emitProduct(kernel::ContractOp op) {
-  if (e.fragments.contains(op.getResult())) // computed together with another product
+LogicalResult Matrix::emitProduct(kernel::ProductOpInterface op) {
+  if (e.fragments.contains(op->getResult(0))) // computed together with another product
     return success();
   if (!isMatrixProduct(op))
     return emitByStrategy(op);

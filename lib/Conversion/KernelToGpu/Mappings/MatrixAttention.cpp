@@ -27,8 +27,8 @@ public:
   }
   Value firstColumn(int64_t) override { return e.mul(e.tx, 2 * e.width); }
 
-  LogicalResult emitProduct(kernel::ContractOp op) override {
-    return keep(op.getResult(), attention->emitProduct(op));
+  LogicalResult emitProduct(kernel::ProductOpInterface op) override {
+    return keep(op->getResult(0), attention->emitProduct(op));
   }
   LogicalResult emitReduce(kernel::ReduceOp op) override {
     if (GpuEmitter::columnsOf(op.getOperand().getType()) == 1)

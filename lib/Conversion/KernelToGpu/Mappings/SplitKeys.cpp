@@ -21,8 +21,8 @@
 #include "../GpuProduct.h"
 
 using namespace mlir;
-using heddle::kernel::ContractOp;
 using heddle::kernel::Fragment;
+using heddle::kernel::ProductOpInterface;
 
 namespace heddle {
 
@@ -100,8 +100,8 @@ int64_t SplitKeys::stepsOfProduct(std::optional<int64_t> known, int64_t quads) c
 /// Whether an op contains a product over rows, and thus computes chunks of keys.
 static bool hasChunks(Operation *op) {
   return op
-      ->walk([](ContractOp product) {
-        return product.getRows() ? WalkResult::interrupt() : WalkResult::advance();
+      ->walk([](ProductOpInterface product) {
+        return product.isOverRows() ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

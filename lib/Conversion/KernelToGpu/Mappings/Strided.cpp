@@ -196,7 +196,7 @@ LogicalResult Strided::emitColumnLoop(ArrayRef<Operation *> run) {
   for (Operation *op : run) {
     if (auto reduction = dyn_cast<ReduceOp>(op))
       reductions.push_back(reduction);
-    if (!isa<ReduceOp, kernel::StoreOp>(op))
+    if (!isa<ReduceOp, kernel::StoreOpInterface>(op))
       return op->emitOpError("expected an op that is computed column by column");
     columns = GpuEmitter::columnsOf(op->getOperand(0).getType());
   }

@@ -21,7 +21,7 @@ Value Bf16Dot2::step(Value a, Value b, Value c, bool guarded) {
 /// Multiplies pairs of rows, then a last single row.
 Value Bf16Rows::middleLoops(Value from, Registers &sums) {
   Value pairs = arith::AndIOp::create(builder, loc, count, e.constant(-2));
-  emitLoop({from, end(pairs), 2, op.getGuarded()}, sums);
+  emitLoop({from, end(pairs), 2, cast<kernel::ContractRowsOp>(*op).getGuarded()}, sums);
   return pairs;
 }
 

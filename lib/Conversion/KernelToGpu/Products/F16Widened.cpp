@@ -16,8 +16,8 @@ using heddle::kernel::Address;
 namespace {
 struct F16Widened : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
-    return !op.getRows() && op.getFormat().weights == DType::F16;
+  static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
+    return !op.isOverRows() && op.getFormat().weights == DType::F16;
   }
 
   int64_t grain() const override { return 2; }

@@ -19,8 +19,8 @@ inline int64_t oddFirst(int64_t step, int64_t steps) { return steps > 1 ? step ^
 /// Product over features.
 struct Bf16Dot2 : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
-    return !op.getRows() && op.getFormat().weights == DType::BF16;
+  static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
+    return !op.isOverRows() && op.getFormat().weights == DType::BF16;
   }
 
   bool widens() const override { return isCrosswise(); }
@@ -34,8 +34,8 @@ struct Bf16Dot2 : GpuProduct {
 /// Product over rows.
 struct Bf16Rows : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
-    return op.getRows() && op.getFormat().weights == DType::BF16;
+  static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
+    return op.isOverRows() && op.getFormat().weights == DType::BF16;
   }
 
   int64_t inOrder(int64_t step, int64_t steps) const override { return oddFirst(step, steps); }

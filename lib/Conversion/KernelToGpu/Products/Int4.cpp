@@ -36,11 +36,11 @@ namespace {
 struct Int4 : GpuProduct {
   /// Counts the steps of a staged block in groups. With crosswise rows it has one or two groups,
   /// whose scales are a vec4 for each row.
-  Int4(GpuEmitter &emitter, kernel::ContractOp op) : GpuProduct(emitter, op) {
+  Int4(GpuEmitter &emitter, kernel::ProductOpInterface op) : GpuProduct(emitter, op) {
     block = isCrosswise() ? std::clamp<int64_t>(block / rowWords, 1, vec4 / scalesOfStep)
                           : block * lineWords / blockWords;
   }
-  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+  static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
     return op.getFormat().weights == DType::I4;
   }
 
@@ -111,7 +111,7 @@ private:
   /// Words of four features of a row for one line of codes.
   static constexpr int64_t lineGrain = 2;
   int64_t features() { return right().type.getDims().back().extent.value; }
-  const BoundView &scales() { return e.view(op.getScales()); }
+  const BoundView &scales() { return e.view(cast<kernel::ContractGroupsOp>(*op).getScales()); }
 
   int64_t panelWords() { return panelBytes(DType::I4, features()) / 4; }
   /// Vec4s between the starts of two panels of a staged block.

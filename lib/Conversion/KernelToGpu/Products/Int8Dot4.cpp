@@ -17,7 +17,7 @@ using namespace heddle;
 namespace {
 struct Int8Dot4 : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+  static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
     return op.getFormat().weights == DType::I8;
   }
 

@@ -20,7 +20,7 @@ using namespace heddle;
 namespace {
 struct Int8Packed : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(kernel::ContractOp op, const GpuTarget &target) {
+  static bool accepts(kernel::ProductOpInterface op, const GpuTarget &target) {
     return op.getFormat().weights == DType::I8 && target.packedDots &&
            mappingOf(op) == kernel::Mapping::Staged;
   }

@@ -15,16 +15,16 @@ using namespace mlir;
 using namespace heddle;
 using heddle::kernel::Address;
 using heddle::kernel::BoundView;
-using heddle::kernel::ContractOp;
+using heddle::kernel::ProductOpInterface;
 
 /// Whether the right side is stored in another type and converted to `format`.
-static bool isKept(ContractOp op, DType format) {
+static bool isKept(ProductOpInterface op, DType format) {
   return op.convertsRight() && op.getFormat().weights == format;
 }
-static bool holdsCodes(ContractOp op) { return static_cast<bool>(op.getKeptScales()); }
+static bool holdsCodes(ProductOpInterface op) { return static_cast<bool>(op.getKeptScales()); }
 
 /// Scales of a register's columns, which begin at `column` of the op.
-static Value scalesAt(GpuEmitter &e, ContractOp op, Value column) {
+static Value scalesAt(GpuEmitter &e, ProductOpInterface op, Value column) {
   const BoundView &scales = e.view(op.getKeptScales());
   return e.loadVector(scales, {e.add(e.add(scales.offset, e.scalar(op.getRhsIndex())), column), 0});
 }
@@ -84,7 +84,7 @@ protected:
   }
 
   int64_t perWord() const {
-    ContractOp contract = op;
+    ProductOpInterface contract = op;
     return GpuEmitter::perWord(contract.getRhs().getType().getElementType());
   }
 
@@ -95,8 +95,8 @@ private:
 /// Product with f32 queries.
 struct WidenedPanels : KeptPanels<GpuProduct> {
   using KeptPanels::KeptPanels;
-  static bool accepts(ContractOp op, const GpuTarget &) {
-    return !op.getRows() && isKept(op, DType::F32);
+  static bool accepts(ProductOpInterface op, const GpuTarget &) {
+    return !op.isOverRows() && isKept(op, DType::F32);
   }
 
   int64_t grain() const override { return perWord(); }
@@ -106,8 +106,8 @@ struct WidenedPanels : KeptPanels<GpuProduct> {
 /// Product with bf16 queries; steps count pairs of features.
 struct PairedPanels : KeptPanels<Bf16Dot2> {
   using KeptPanels::KeptPanels;
-  static bool accepts(ContractOp op, const GpuTarget &) {
-    return !op.getRows() && isKept(op, DType::BF16);
+  static bool accepts(ProductOpInterface op, const GpuTarget &) {
+    return !op.isOverRows() && isKept(op, DType::BF16);
   }
 
   int64_t grain() const override { return std::max<int64_t>(perWord() / 2, 1); }
@@ -130,8 +130,8 @@ template <class Base, DType format>
 struct KeptRows : Base {
   using Base::Base, Base::e, Base::op, Base::builder, Base::loc;
   using Registers = typename Base::Registers;
-  static bool accepts(ContractOp op, const GpuTarget &) {
-    return op.getRows() && isKept(op, format);
+  static bool accepts(ProductOpInterface op, const GpuTarget &) {
+    return op.isOverRows() && isKept(op, format);
   }
 
   Registers loadRight(Value k, int64_t u, Registers &kept) override {

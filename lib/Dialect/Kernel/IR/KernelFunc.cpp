@@ -252,7 +252,7 @@ int64_t FuncOp::getMostRows() {
 
 bool FuncOp::isWritten(int64_t i) {
   return getBody()
-      .walk([&](StoreOp store) {
+      .walk([&](StoreOpInterface store) {
         Value view = store.getView();
         while (auto slice = view.getDefiningOp<SliceOp>())
           view = slice.getView();
@@ -269,9 +269,8 @@ bool FuncOp::isWeight(int64_t i) {
 /// Whether a body has a product over rows (`overRows`) or over features.
 static bool hasProduct(FuncOp func, bool overRows) {
   return func
-      .walk([&](ContractOp op) {
-        return static_cast<bool>(op.getRows()) == overRows ? WalkResult::interrupt()
-                                                           : WalkResult::advance();
+      .walk([&](ProductOpInterface op) {
+        return op.isOverRows() == overRows ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

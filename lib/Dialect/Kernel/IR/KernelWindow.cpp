@@ -21,11 +21,11 @@ static int64_t weightNumber(FuncOp func, Value view) {
   return argument.getArgNumber();
 }
 
-static std::optional<WeightWindow> windowOfProduct(FuncOp func, ContractOp product) {
+static std::optional<WeightWindow> windowOfProduct(FuncOp func, ProductOpInterface product) {
   const int64_t argument = weightNumber(func, product.getRhs()), axis = func.getNumAxes() - 1;
   const bool isAxis = axis >= 0 && product.getRhsIndex() == func.getGridIndex(axis) &&
                       func.getGridSize(axis).isStatic();
-  if (argument < 0 || !isAxis || product.getRows())
+  if (argument < 0 || !isAxis || product.isOverRows())
     return std::nullopt;
   return WeightWindow{argument, axis};
 }
@@ -44,15 +44,15 @@ static std::optional<WeightWindow> windowOfGathers(FuncOp func) {
     rows = rowsOf(gather.getRows());
     window = WeightWindow{argument};
   });
-  WalkResult stores = func.walk([&](StoreOp store) {
+  WalkResult stores = func.walk([&](StoreOpInterface store) {
     return rowsOf(store.getTile()) == rows ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !window || stores.wasInterrupted() || !gatheredRows(func, *window) ? std::nullopt : window;
 }
 
 std::optional<WeightWindow> windowOf(FuncOp func) {
-  SmallVector<ContractOp> products;
-  func.walk([&](ContractOp product) { products.push_back(product); });
+  SmallVector<ProductOpInterface> products;
+  func.walk([&](ProductOpInterface product) { products.push_back(product); });
   if (products.empty())
     return windowOfGathers(func);
   if (products.size() > 1 || func.hasParts())

@@ -16,14 +16,14 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-SmallVector<Address> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape,
+SmallVector<Address> BodyEmitter::rightPlaces(ProductOpInterface op, const Fragment &shape,
                                               int64_t &stepElements) {
   const BoundView &right = view(op.getRhs());
   int64_t columns = columnsOf(op.getType());
   int64_t stored = padded(right.type.getDims().back().pitch.value);
   Value index = scalar(op.getRhsIndex()), base = columnBase(columns);
   SmallVector<Address> result;
-  if (op.getRows()) {
+  if (op.isOverRows()) {
     stepElements = stored;
     Address start = moved(moved({right.offset, 0}, mul(index, stored)), base);
     for (int64_t j = 0; j < shape.vectors; ++j)

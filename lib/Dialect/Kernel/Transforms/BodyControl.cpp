@@ -21,8 +21,9 @@ using namespace heddle::kernel;
 /// Whether a branch may be part of a nest, which requires that its ops are elementwise.
 static bool isElementwiseBranch(scf::IfOp op) {
   return !op.walk([](Operation *inner) {
-              return isa<ContractOp, ReduceOp, StoreOp, scf::ForOp>(inner) ? WalkResult::interrupt()
-                                                                           : WalkResult::advance();
+              return isa<ProductOpInterface, ReduceOp, StoreOpInterface, scf::ForOp>(inner)
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
             }).wasInterrupted();
 }
 
@@ -41,7 +42,7 @@ int64_t BodyEmitter::nestColumns(Operation &op) const {
   if (int64_t columns = wide(op.getResultTypes()))
     return columns;
   // A contraction reads its whole left tile.
-  return isa<ContractOp>(op) ? 0 : wide(op.getOperandTypes());
+  return isa<ProductOpInterface>(op) ? 0 : wide(op.getOperandTypes());
 }
 
 /// Whether the op reads a result of `ops`, directly or through recomputed ops.
@@ -77,7 +78,7 @@ size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operat
     }
     if (nestColumns(*op) == columns) {
       // The left tile of a contraction must be complete before the nest.
-      auto contract = dyn_cast<ContractOp>(op);
+      auto contract = dyn_cast<ProductOpInterface>(op);
       Operation *left = contract ? contract.getLhs().getDefiningOp() : nullptr;
       if (left && members.contains(left))
         break;
@@ -86,7 +87,7 @@ size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operat
       if (isa<ReduceOp>(op))
         finished.insert(op);
     } else if (!nestColumns(*op) && op->getNumResults() && isMemoryEffectFree(op) &&
-               !isa<scf::ForOp>(op) && !isa<ContractOp>(op) && !dependsOn(*op, members)) {
+               !isa<scf::ForOp>(op) && !isa<ProductOpInterface>(op) && !dependsOn(*op, members)) {
       before.push_back(op);
     } else {
       break;

@@ -214,7 +214,7 @@ Value BodyEmitter::zeroVector() {
   return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
 }
 
-Value BodyEmitter::zeroSum(ContractOp op) {
+Value BodyEmitter::zeroSum(ProductOpInterface op) {
   auto type = VectorType::get({width}, op.getType().getElementType());
   return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
 }
@@ -224,10 +224,10 @@ Value BodyEmitter::zeroSum(ContractOp op) {
 LogicalResult BodyEmitter::emitOp(Operation &op) {
   loc = op.getLoc();
   return TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<ContractOp>([&](auto o) { return emitContract(o); })
+      .Case<ProductOpInterface>([&](auto o) { return emitContract(o); })
       .Case<LoadOp>([&](auto o) { return emitLoad(o); })
       .Case<GatherOp>([&](auto o) { return emitGather(o); })
-      .Case<StoreOp>([&](auto o) { return emitStore(o); })
+      .Case<StoreOpInterface>([&](auto o) { return emitStore(o); })
       .Case<ReduceOp>([&](auto o) { return emitReduce(o); })
       .Case<BroadcastOp>([&](auto o) { return emitBroadcast(o); })
       .Case<ScalebOp>([&](auto o) { return emitScaleb(o); })

@@ -83,7 +83,7 @@ SmallVector<Address> BodyEmitter::places(const BoundView &view, Value offset, Va
   return result;
 }
 
-Value BodyEmitter::inRing(StoreOp op, Value row) {
+Value BodyEmitter::inRing(StoreOpInterface op, Value row) {
   if (!op.getRing())
     return row;
   Value ring = constant(static_cast<int64_t>(*op.getRing()));
@@ -91,16 +91,16 @@ Value BodyEmitter::inRing(StoreOp op, Value row) {
   return select(beyond, sub(row, ring), row);
 }
 
-StorePiece BodyEmitter::pieceOf(StoreOp op, Value inTile) {
+StorePiece BodyEmitter::pieceOf(StoreOpInterface op, Value inTile) {
   inTile = inTile ? inTile : constant(0);
   Value column = add(scalar(op.getIndices().back()), inTile);
-  if (!op.getOverHeads()) {
-    Value limit = constant(static_cast<int64_t>(*op.getColumns()));
+  if (auto head = dyn_cast<StoreColumnsOp>(*op)) {
+    Value limit = constant(static_cast<int64_t>(head.getColumns()));
     return {Value(), column,
             builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, inTile, limit)};
   }
   const BoundView &to = view(op.getView());
-  const int64_t all = op.getViewColumns().value, size = to.type.getDims().back().extent.value;
+  const int64_t all = op.getViewColumns()->value, size = to.type.getDims().back().extent.value;
   Value head = column, isStored;
   // Columns that are not stored are directed to the padding after the last head's columns.
   if (all % 16 != 0) {
@@ -112,8 +112,8 @@ StorePiece BodyEmitter::pieceOf(StoreOp op, Value inTile) {
   return {mul(head, stride(to, 1)), sub(column, mul(head, size)), isStored};
 }
 
-SmallVector<Address> BodyEmitter::storedPlaces(StoreOp op, Value offset, Value row, Value column,
-                                               const Fragment &shape) {
+SmallVector<Address> BodyEmitter::storedPlaces(StoreOpInterface op, Value offset, Value row,
+                                               Value column, const Fragment &shape) {
   const BoundView &to = view(op.getView());
   const int64_t columns = op.getTile().getType().getDimSize(1);
   if (!op.getRing())

@@ -35,6 +35,6 @@ kernel.func @keys(%p: !kernel.view<[d0, 64], f32>, %v: !kernel.view<[d1, 64], bf
   %n = kernel.scalar "d1" : index
   %t = kernel.load %p[%i, %zero] : !kernel.view<[d0, 64], f32> -> tensor<96x64xf32>
   %r = arith.truncf %t : tensor<96x64xf32> to tensor<96x64xbf16>
-  %c = kernel.contract %r, %v[%zero] over rows(%n) {guarded} : tensor<96x64xbf16>, !kernel.view<[d1, 64], bf16> -> tensor<96x64xf32>
+  %c = kernel.contract_rows %r, %v[%zero] rows(%n) {guarded} : tensor<96x64xbf16>, !kernel.view<[d1, 64], bf16> -> tensor<96x64xf32>
   kernel.store %c, %y[%i, %zero] : tensor<96x64xf32>, !kernel.view<[d0, 64], f32>
 }

@@ -56,6 +56,6 @@ kernel.func @keys(%p: !kernel.view<[d0, 64], f32>, %v: !kernel.view<[d1, 64], f1
   %zero = arith.constant 0 : index
   %n = kernel.scalar "d1" : index
   %t = kernel.load %p[%i, %zero] : !kernel.view<[d0, 64], f32> -> tensor<96x64xf32>
-  %c = kernel.contract %t, %v[%zero] over rows(%n) {guarded} : tensor<96x64xf32>, !kernel.view<[d1, 64], f16> -> tensor<96x64xf32>
+  %c = kernel.contract_rows %t, %v[%zero] rows(%n) {guarded} : tensor<96x64xf32>, !kernel.view<[d1, 64], f16> -> tensor<96x64xf32>
   kernel.store %c, %y[%i, %zero] : tensor<96x64xf32>, !kernel.view<[d0, 64], f32>
 }

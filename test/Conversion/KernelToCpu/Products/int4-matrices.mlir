@@ -39,6 +39,6 @@
 // CHECK: llvm.x86.avx512.vpdpbusd.512
 kernel.func @nibbles(%x: !kernel.view<[d0, 128], i8>, %s: !kernel.view<[d0, 8], f32>, %w: !kernel.view<[64, 128], i4, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
     scalars(d0) grid(%i = d0 by 96, %j = 64 by 64) {
-  %c = kernel.contract %x[%i], %w[%j] scales(%s : !kernel.view<[d0, 8], f32>) : !kernel.view<[d0, 128], i8>, !kernel.view<[64, 128], i4, panel = 16> -> tensor<96x64xf32>
+  %c = kernel.contract_groups %x[%i], %w[%j] scales(%s : !kernel.view<[d0, 8], f32>) : !kernel.view<[d0, 128], i8>, !kernel.view<[64, 128], i4, panel = 16> -> tensor<96x64xf32>
   kernel.store %c, %y[%i, %j] : tensor<96x64xf32>, !kernel.view<[d0, 64], f32>
 }

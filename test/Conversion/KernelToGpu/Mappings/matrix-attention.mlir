@@ -83,7 +83,7 @@ kernel.func @attention(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d1, 32
     %d = arith.subf %n, %tops : tensor<64x64xf32>
     %p = kernel.scaleb %unit by %d : tensor<64x64xf32>
     %sum = kernel.reduce add %p : tensor<64x64xf32> -> tensor<64x1xf32>
-    %w = kernel.contract %p, %v[%from] over rows(%count) from(%zero) {guarded} : tensor<64x64xf32>, !kernel.view<[d1, 32], f16> -> tensor<64x32xf32>
+    %w = kernel.contract_rows %p, %v[%from] rows(%count) from(%zero) {guarded} : tensor<64x64xf32>, !kernel.view<[d1, 32], f16> -> tensor<64x32xf32>
     %both = arith.maxnumf %m, %top : tensor<64x1xf32>
     %x = arith.subf %m, %both : tensor<64x1xf32>
     %fx = kernel.scaleb %one by %x : tensor<64x1xf32>
@@ -156,7 +156,7 @@ kernel.func @narrow(%q: !kernel.view<[d0, 32], bf16>, %k: !kernel.view<[d1, 32],
     %p = kernel.scaleb %unit by %d : tensor<64x64xf32>
     %sum = kernel.reduce add %p : tensor<64x64xf32> -> tensor<64x1xf32>
     %h = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
-    %w = kernel.contract %h, %v[%from] over rows(%count) from(%zero) {guarded} : tensor<64x64xbf16>, !kernel.view<[d1, 32], bf16> -> tensor<64x32xf32>
+    %w = kernel.contract_rows %h, %v[%from] rows(%count) from(%zero) {guarded} : tensor<64x64xbf16>, !kernel.view<[d1, 32], bf16> -> tensor<64x32xf32>
     %both = arith.maxnumf %m, %top : tensor<64x1xf32>
     %x = arith.subf %m, %both : tensor<64x1xf32>
     %fx = kernel.scaleb %one by %x : tensor<64x1xf32>
@@ -240,7 +240,7 @@ kernel.func @wide(%q: !kernel.view<[d0, 128], f32>, %k: !kernel.view<[d1, 128], 
     %d = arith.subf %n, %tops : tensor<32x64xf32>
     %p = kernel.scaleb %unit by %d : tensor<32x64xf32>
     %sum = kernel.reduce add %p : tensor<32x64xf32> -> tensor<32x1xf32>
-    %w = kernel.contract %p, %v[%from] over rows(%count) from(%zero) {guarded} : tensor<32x64xf32>, !kernel.view<[d1, 128], f16> -> tensor<32x128xf32>
+    %w = kernel.contract_rows %p, %v[%from] rows(%count) from(%zero) {guarded} : tensor<32x64xf32>, !kernel.view<[d1, 128], f16> -> tensor<32x128xf32>
     %both = arith.maxnumf %m, %top : tensor<32x1xf32>
     %x = arith.subf %m, %both : tensor<32x1xf32>
     %fx = kernel.scaleb %one by %x : tensor<32x1xf32>

@@ -39,7 +39,7 @@ kernel.func @step(%q: !kernel.view<[1, 32], f32>, %k: !kernel.view<[d0, 32], f32
     %left = arith.subi %n, %c : index
     %count = arith.minsi %left, %c64 : index
     %s = kernel.contract %q[%i], %k[%c] : !kernel.view<[1, 32], f32>, !kernel.view<[d0, 32], f32, panel = 16> -> tensor<1x64xf32>
-    %o = kernel.contract %s, %v[%c] over rows(%count) {guarded} : tensor<1x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<1x32xf32>
+    %o = kernel.contract_rows %s, %v[%c] rows(%count) {guarded} : tensor<1x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<1x32xf32>
     %next = arith.addf %before, %o : tensor<1x32xf32>
     scf.yield %next : tensor<1x32xf32>
   }
@@ -60,7 +60,7 @@ kernel.func @scalar(%q: !kernel.view<[1, 32], f32>, %k: !kernel.view<[d0, 32], f
     // expected-error @+1 {{expected tiles to be merged, found 'index'}}
     %count = arith.minsi %left, %c64 : index
     %s = kernel.contract %q[%i], %k[%c] : !kernel.view<[1, 32], f32>, !kernel.view<[d0, 32], f32, panel = 16> -> tensor<1x64xf32>
-    %o = kernel.contract %s, %v[%c] over rows(%count) {guarded} : tensor<1x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<1x32xf32>
+    %o = kernel.contract_rows %s, %v[%c] rows(%count) {guarded} : tensor<1x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<1x32xf32>
     %next = arith.addf %before, %o : tensor<1x32xf32>
     %all = arith.addi %keys, %count : index
     scf.yield %next, %all : tensor<1x32xf32>, index

@@ -23,7 +23,7 @@
 kernel.func @nibbles(%x: !kernel.view<[d0, 66], i8>, %s: !kernel.view<[d0, 6], f32>, %w: !kernel.view<[16, 66], i4, panel = 16>, %y: !kernel.view<[d0, 16], f32>)
     scalars(d0) grid(%i = d0 by 32) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 4]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>]} {
   %z = arith.constant 0 : index
-  %c = kernel.contract %x[%i], %w[%z] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 66], i8>, !kernel.view<[16, 66], i4, panel = 16> -> tensor<32x16xf32>
+  %c = kernel.contract_groups %x[%i], %w[%z] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 66], i8>, !kernel.view<[16, 66], i4, panel = 16> -> tensor<32x16xf32>
   kernel.store %c, %y[%i, %z] : tensor<32x16xf32>, !kernel.view<[d0, 16], f32>
 }
 
@@ -44,8 +44,8 @@ kernel.func @nibbles(%x: !kernel.view<[d0, 66], i8>, %s: !kernel.view<[d0, 6], f
 kernel.func @gated(%x: !kernel.view<[d0, 64], i8>, %s: !kernel.view<[d0, 4], f32>, %w: !kernel.view<[16, 64], i4, panel = 16>, %v: !kernel.view<[16, 64], i4, panel = 16>, %y: !kernel.view<[d0, 16], f32>)
     scalars(d0) grid(%i = d0 by 32) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 4]>, storage = [#kernel.storage<memory>, #kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<weight>, #kernel.storage<memory>]} {
   %z = arith.constant 0 : index
-  %c = kernel.contract %x[%i], %w[%z] scales(%s : !kernel.view<[d0, 4], f32>) : !kernel.view<[d0, 64], i8>, !kernel.view<[16, 64], i4, panel = 16> -> tensor<32x16xf32>
-  %d = kernel.contract %x[%i], %v[%z] scales(%s : !kernel.view<[d0, 4], f32>) : !kernel.view<[d0, 64], i8>, !kernel.view<[16, 64], i4, panel = 16> -> tensor<32x16xf32>
+  %c = kernel.contract_groups %x[%i], %w[%z] scales(%s : !kernel.view<[d0, 4], f32>) : !kernel.view<[d0, 64], i8>, !kernel.view<[16, 64], i4, panel = 16> -> tensor<32x16xf32>
+  %d = kernel.contract_groups %x[%i], %v[%z] scales(%s : !kernel.view<[d0, 4], f32>) : !kernel.view<[d0, 64], i8>, !kernel.view<[16, 64], i4, panel = 16> -> tensor<32x16xf32>
   %g = arith.mulf %c, %d : tensor<32x16xf32>
   kernel.store %g, %y[%i, %z] : tensor<32x16xf32>, !kernel.view<[d0, 16], f32>
 }

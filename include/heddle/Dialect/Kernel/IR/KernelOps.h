@@ -5,8 +5,7 @@
 // The kernel dialect with its types, attributes and ops.
 #pragma once
 
-#include "heddle/Dialect/Kernel/IR/KernelTypes.h"
-#include "heddle/Support/Formats.h"
+#include "heddle/Dialect/Kernel/IR/KernelInterfaces.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/OpDefinition.h"

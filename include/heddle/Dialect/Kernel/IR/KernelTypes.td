@@ -4,7 +4,7 @@
 //
 // Types of the kernel dialect: views, which describe memory by extents, pitches
 // and layout and which tiled bodies use next to tiles, and buffers of stage
-// `program`.
+// `program`. Also constrains the types of tiles.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD
@@ -54,5 +54,9 @@ def Kernel_BufferType : TypeDef<Kernel_Dialect, "Buffer"> {
 
 // Operands with these constraints print the whole type, also in variadic lists.
 def Kernel_View : Type<CPred<"::llvm::isa<::heddle::kernel::ViewType>($_self)">, "view", "::heddle::kernel::ViewType">;
+
+// A tile: a static tensor of rank 2.
+def Kernel_Tile : Type<And<[IsRankedTensorTypePred, HasStaticShapePred, HasAnyRankOfPred<[2]>]>, "tile (static tensor of rank 2)", "::mlir::RankedTensorType">;
+def Kernel_TileOrScalar : AnyTypeOf<[Kernel_Tile, F32, I32, I1]>;
 
 #endif // HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD

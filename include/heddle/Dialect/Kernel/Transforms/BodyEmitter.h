@@ -37,7 +37,7 @@ struct BoundView {
 };
 
 /// Columns of a store that are contiguous in one matrix, although all columns of its tile may not
-/// be (see StoreOp).
+/// be (see StoreColumnsOp).
 struct StorePiece {
   mlir::Value matrix; ///< in elements from the matrix selected by the op's indices; null: none
   /// First column in that matrix. It is in the matrix's padding if the columns are not stored.
@@ -111,12 +111,12 @@ protected:
 
   /// Emits one op by its type. An op without an emitter is an error.
   virtual mlir::LogicalResult emitOp(mlir::Operation &op);
-  virtual mlir::LogicalResult emitContract(ContractOp op) = 0;
+  virtual mlir::LogicalResult emitContract(ProductOpInterface op) = 0;
   virtual mlir::LogicalResult emitLoad(LoadOp op);
   virtual mlir::LogicalResult emitGather(GatherOp op);
   /// The first and the last row of `table` that a gather may read.
   virtual std::pair<mlir::Value, mlir::Value> gatherableRows(const BoundView &table);
-  virtual mlir::LogicalResult emitStore(StoreOp op) = 0;
+  virtual mlir::LogicalResult emitStore(StoreOpInterface op) = 0;
   virtual mlir::LogicalResult emitReduce(ReduceOp op);
   virtual mlir::LogicalResult emitBroadcast(BroadcastOp op);
   virtual mlir::LogicalResult emitIota(IotaOp op);
@@ -202,7 +202,7 @@ public:
   mlir::Value visitBit(mlir::Value bits, int64_t visitTile, mlir::Value column);
   mlir::Value zeroVector();
   /// The zero with which sums of a contraction begin.
-  mlir::Value zeroSum(ContractOp op);
+  mlir::Value zeroSum(ProductOpInterface op);
 
   /// Distance in elements between neighbours of dimension `dim`.
   mlir::Value stride(const BoundView &view, int64_t dim);
@@ -215,11 +215,11 @@ public:
                                     mlir::Value column, const Fragment &shape, int64_t tileColumns);
   /// The row that a store writes for `row`: reduced by the size of the ring if it reaches that
   /// size. `row` must be below twice the size.
-  mlir::Value inRing(StoreOp op, mlir::Value row);
+  mlir::Value inRing(StoreOpInterface op, mlir::Value row);
   /// The group of contiguous columns of a store that begins at column `inTile` of its tile.
-  StorePiece pieceOf(StoreOp op, mlir::Value inTile);
+  StorePiece pieceOf(StoreOpInterface op, mlir::Value inTile);
   /// Like `places`, for a store to row-major memory.
-  llvm::SmallVector<Address> storedPlaces(StoreOp op, mlir::Value offset, mlir::Value row,
+  llvm::SmallVector<Address> storedPlaces(StoreOpInterface op, mlir::Value offset, mlir::Value row,
                                           mlir::Value column, const Fragment &shape);
   /// Loads a vector of elements of a row in panels, starting at `place`, as f32.
   mlir::Value loadFromPanels(const BoundView &view, Address place);
@@ -231,7 +231,7 @@ public:
 
   /// Addresses of the right side of a contraction at k = 0, one for each register; `stepElements`
   /// is the distance from k to k + 1.
-  llvm::SmallVector<Address> rightPlaces(ContractOp op, const Fragment &shape,
+  llvm::SmallVector<Address> rightPlaces(ProductOpInterface op, const Fragment &shape,
                                          int64_t &stepElements);
 
   /// The bits of 32-bit floats as words, and back.
