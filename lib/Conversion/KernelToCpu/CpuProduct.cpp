@@ -26,9 +26,9 @@ using namespace heddle::kernel;
 const ProductStrategy &heddle::kernel::chooseStrategy(ProductOpInterface op,
                                                       const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
-  static const ProductStrategy *const strategies[] = {&int8Pairs,     &int8Dot4,    &int4,
-                                                      &keptAsBf16,    &bf16Widened, &bf16Dot2,
-                                                      &f16Accumulate, &widened,     &f32};
+  static const ProductStrategy *const strategies[] = {
+      &int8Matrices, &int8Pairs, &int8Dot4,      &int4,    &keptAsBf16,
+      &bf16Widened,  &bf16Dot2,  &f16Accumulate, &widened, &f32};
   for (const ProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;

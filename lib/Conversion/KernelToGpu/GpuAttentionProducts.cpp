@@ -320,11 +320,8 @@ void GpuAttention::multiplyValuesOf(Value key, Value first, ArrayRef<Value> prod
   for (int64_t j = 0; j < across; ++j) {
     Value quad = e.add(e.mul(key, pitch), e.constant(j * shape.n / kHalves));
     Value right = load(Use::MatrixB, tileAt(quad), pitch, Layout::RowMajor);
-    for (int64_t i = 0; i < down; ++i) {
-      Value variable = products[i * across + j];
-      Value sum = unit.multiplyAdd(rows[i], right, spirv::LoadOp::create(builder, loc, variable));
-      spirv::StoreOp::create(builder, loc, variable, sum);
-    }
+    for (int64_t i = 0; i < down; ++i)
+      unit.accumulate(products[i * across + j], rows[i], right);
   }
 }
 

@@ -241,27 +241,22 @@ void GpuMatrices::store(ArrayRef<Value> loaded) {
 }
 
 /// Loads a matrix of either side, which begins `place` entries after the start of its rows.
-Value GpuMatrices::loadSide(Use use, Value row, Value place) {
+Value GpuMatrices::loadSide(MatrixUnit::Side side, Value row, Value place) {
   const int64_t pitch = (block / kQuad + 1) * array.perQuad();
-  auto layout =
-      use == Use::MatrixA ? GpuMatrixUnit::Layout::RowMajor : GpuMatrixUnit::Layout::ColumnMajor;
-  Value entry = e.add(e.mul(row, pitch), place);
-  return unit.load(unit.type(use), pointer(entry), pitch, layout);
+  return unit.load(side, /*number=*/0, pointer(e.add(e.mul(row, pitch), place)), pitch);
 }
 
 /// Adds one product of matrices to each matrix of sums of the subgroup.
 void GpuMatrices::multiplyStep(Value place) {
   Registers lefts;
   for (int64_t i = 0; i < down; ++i)
-    lefts.push_back(loadSide(Use::MatrixA, e.add(firstRow, e.constant(i * shape.m)), place));
+    lefts.push_back(
+        loadSide(MatrixUnit::Side::Left, e.add(firstRow, e.constant(i * shape.m)), place));
   for (int64_t j = 0; j < acrossAll(); ++j) {
     const int64_t before = rows() + j / across * columns() + j % across * shape.n;
-    Value b = loadSide(Use::MatrixB, e.add(firstColumn, e.constant(before)), place);
-    for (int64_t i = 0; i < down; ++i) {
-      Value variable = sums[i * acrossAll() + j];
-      Value c = spirv::LoadOp::create(builder, loc, variable);
-      spirv::StoreOp::create(builder, loc, variable, unit.multiplyAdd(lefts[i], b, c));
-    }
+    Value b = loadSide(MatrixUnit::Side::Right, e.add(firstColumn, e.constant(before)), place);
+    for (int64_t i = 0; i < down; ++i)
+      unit.accumulate(sums[i * acrossAll() + j], lefts[i], b);
   }
 }
 
@@ -275,13 +270,13 @@ void GpuMatrices::multiplyGroup(Value group) {
   for (int64_t j = 0; j < across; ++j)
     for (int64_t step = 0; step < steps; ++step) {
       Value column = e.add(firstColumn, e.constant(rows() + j * shape.n));
-      rights.push_back(loadSide(Use::MatrixB, column, placeOf(step)));
+      rights.push_back(loadSide(MatrixUnit::Side::Right, column, placeOf(step)));
     }
   for (int64_t i = 0; i < down; ++i) {
     Value row = e.add(firstRow, e.constant(i * shape.m));
     Registers lefts;
     for (int64_t step = 0; step < steps; ++step)
-      lefts.push_back(loadSide(Use::MatrixA, row, placeOf(step)));
+      lefts.push_back(loadSide(MatrixUnit::Side::Left, row, placeOf(step)));
     for (int64_t j = 0; j < across; ++j) {
       Value sum = unit.zero(unit.type(Use::MatrixAcc));
       for (int64_t step = 0; step < steps; ++step)

@@ -75,7 +75,7 @@ private:
   void multiply(int64_t words);
   void multiplySteps(mlir::Value place, int64_t steps);
   void multiplyStep(mlir::Value place);
-  mlir::Value loadSide(Use use, mlir::Value row, mlir::Value place);
+  mlir::Value loadSide(MatrixUnit::Side side, mlir::Value row, mlir::Value place);
   GpuMatrixStaging::End endOfRows();
   int64_t features();
   int64_t allWords();

@@ -59,12 +59,6 @@ Value GpuMatrixUnit::load(Type type, Value pointer, int64_t stride, Layout layou
                                                    IntegerAttr());
 }
 
-void GpuMatrixUnit::store(Value matrix, Value pointer, int64_t stride) {
-  spirv::KHRCooperativeMatrixStoreOp::create(e.builder, e.loc, pointer, matrix, Layout::RowMajor,
-                                             constant(stride), spirv::MemoryAccessAttr(),
-                                             IntegerAttr());
-}
-
 Value GpuMatrixUnit::multiplyAdd(Value a, Value b, Value c) {
   using Sign = spirv::CooperativeMatrixOperandsKHR;
   spirv::CooperativeMatrixOperandsKHRAttr signs;
@@ -72,6 +66,40 @@ Value GpuMatrixUnit::multiplyAdd(Value a, Value b, Value c) {
     signs = spirv::CooperativeMatrixOperandsKHRAttr::get(
         e.builder.getContext(), Sign::ASigned | Sign::BSigned | Sign::CSigned | Sign::ResultSigned);
   return spirv::KHRCooperativeMatrixMulAddOp::create(e.builder, e.loc, c.getType(), a, b, c, signs);
+}
+
+//===- The interface ------------------------------------------------------===//
+
+/// Returns the type of the matrix in a variable.
+static GpuMatrixUnit::Type typeIn(Value variable) {
+  return cast<GpuMatrixUnit::Type>(cast<spirv::PointerType>(variable.getType()).getPointeeType());
+}
+
+void GpuMatrixUnit::clear(Value sums) {
+  spirv::StoreOp::create(e.builder, e.loc, sums, zero(typeIn(sums)));
+}
+
+void GpuMatrixUnit::loadSums(Value sums, Value start, int64_t pitch) {
+  spirv::StoreOp::create(e.builder, e.loc, sums,
+                         load(typeIn(sums), start, pitch, Layout::RowMajor));
+}
+
+void GpuMatrixUnit::store(Value sums, Value start, int64_t pitch) {
+  if (isa<spirv::PointerType>(sums.getType()))
+    sums = spirv::LoadOp::create(e.builder, e.loc, sums);
+  spirv::KHRCooperativeMatrixStoreOp::create(e.builder, e.loc, start, sums, Layout::RowMajor,
+                                             constant(pitch), spirv::MemoryAccessAttr(),
+                                             IntegerAttr());
+}
+
+Value GpuMatrixUnit::load(Side side, int64_t, Value start, int64_t pitch) {
+  return side == Side::Left ? load(type(Use::MatrixA), start, pitch, Layout::RowMajor)
+                            : load(type(Use::MatrixB), start, pitch, Layout::ColumnMajor);
+}
+
+void GpuMatrixUnit::accumulate(Value sums, Value left, Value right) {
+  Value before = spirv::LoadOp::create(e.builder, e.loc, sums);
+  spirv::StoreOp::create(e.builder, e.loc, sums, multiplyAdd(left, right, before));
 }
 
 } // namespace heddle

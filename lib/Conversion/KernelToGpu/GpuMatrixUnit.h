@@ -6,6 +6,8 @@
 // (VK_KHR_cooperative_matrix). The element layout of a matrix is driver-defined.
 #pragma once
 
+#include "../MatrixUnit.h"
+
 #include "heddle/Target/GpuTarget.h"
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
@@ -17,13 +19,14 @@ class GpuEmitter;
 /// Returns the type of a view's elements.
 DType elementOf(mlir::Value view);
 
-/// Creates ops on matrices of one shape of a matrix unit.
-class GpuMatrixUnit {
+/// Creates ops on matrices of one shape of a matrix unit. Accumulators are variables of the
+/// invocation.
+class GpuMatrixUnit : public MatrixUnit {
 public:
   using Type = mlir::spirv::CooperativeMatrixType;
   using Use = mlir::spirv::CooperativeMatrixUseKHR;
   using Layout = mlir::spirv::CooperativeMatrixLayoutKHR;
-  GpuMatrixUnit(GpuEmitter &emitter, const MatrixShape &shape) : e(emitter), shape(shape) {}
+  GpuMatrixUnit(GpuEmitter &emitter, const MatrixShape &shape) : MatrixUnit(shape), e(emitter) {}
 
   /// Whether the unit multiplies signed bytes and sums integers.
   bool multipliesBytes() const { return shape.operands == DType::I8; }
@@ -38,15 +41,21 @@ public:
   /// Loads a matrix whose rows, or columns, are `stride` entries of workgroup memory apart. If
   /// `stride` is 0, all are the same.
   mlir::Value load(Type type, mlir::Value pointer, int64_t stride, Layout layout);
-  void store(mlir::Value matrix, mlir::Value pointer, int64_t stride);
   /// Returns a * b + c.
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
+
+  mlir::Value accumulator(int64_t) override { return variable(type(Use::MatrixAcc)); }
+  void clear(mlir::Value sums) override;
+  void loadSums(mlir::Value sums, mlir::Value start, int64_t pitch) override;
+  /// Stores an accumulator, or a matrix.
+  void store(mlir::Value sums, mlir::Value start, int64_t pitch) override;
+  mlir::Value load(Side side, int64_t number, mlir::Value start, int64_t pitch) override;
+  void accumulate(mlir::Value sums, mlir::Value left, mlir::Value right) override;
 
 private:
   mlir::Value constant(int64_t number);
 
   GpuEmitter &e;
-  const MatrixShape &shape;
 };
 
 } // namespace heddle

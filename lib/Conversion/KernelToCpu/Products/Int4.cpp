@@ -21,8 +21,8 @@
 // before this group's u of these rows are added to the sums. The new u then replace the old ones in
 // scratch.
 
+#include "../CpuMatrices.h"
 #include "../CpuProduct.h"
-#include "ByteMatrices.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -76,17 +76,17 @@ struct Int4 : CpuProduct {
 
   /// With few rows the product is bound by memory, and register tiles prefetch.
   int64_t matricesFrom() override {
-    return e.target.int8Matrices && width == lineWords ? ByteMatrices::rows : 0;
+    return findMatrixUnit(e.target, operands) ? GroupScratch::rowsOfMatrix : 0;
   }
 
   /// An incomplete last group is added in a second pass, because its matrices have another shape.
   void sumMatrices(const TileMemory &sums, Value count) override {
-    ByteMatrices unit(e);
+    CpuMatrices unit(e, operands);
     GroupScratch scratch;
     scratch.codes.rows = GroupScratch::groups * GroupScratch::panels * groupBytes;
     scratch.codes.columns = lineWords;
     scratch.parts.rows = GroupScratch::rows;
-    scratch.parts.columns = GroupScratch::panels * ByteMatrices::columns;
+    scratch.parts.columns = GroupScratch::panels * lineWords;
     for (TileMemory *memory : {&scratch.codes, &scratch.parts}) {
       memory->element = builder.getI32Type();
       e.scratch.place(*memory);
@@ -94,7 +94,7 @@ struct Int4 : CpuProduct {
     const int64_t whole = features() / format.group, rest = features() % format.group;
     auto add = [&](int64_t from, int64_t to, int64_t depth) {
       scratch.depth = depth;
-      unit.overBlocks(count, columnsInView(), depth, [&](const ByteMatrices::Block &block) {
+      unit.overBlocks(count, columnsInView(), depth, [&](const CpuMatrices::Block &block) {
         addBlock(unit, sums, block, scratch, from, to);
       });
     };
@@ -174,48 +174,50 @@ private:
   // Matrices
   //===--------------------------------------------------------------------===//
 
+  static constexpr MatrixOperands operands = MatrixOperands::SignedByUnsigned;
+
   /// Scratch of a block of matrices.
   struct GroupScratch {
-    static constexpr int64_t groups = 2, panels = ByteMatrices::perBlock,
-                             rows = ByteMatrices::perBlock * ByteMatrices::rows;
+    static constexpr int64_t groups = 2, panels = CpuMatrices::perBlock, rowsOfMatrix = 16,
+                             rows = CpuMatrices::perBlock * rowsOfMatrix;
     TileMemory codes;             ///< words of four codes, panel by panel, of two groups
     TileMemory parts;             ///< i32 sums of the products of one group
     int64_t depth = format.group; ///< features of a group
   };
 
   /// Adds the groups [from, to) of a block of matrices to `sums`.
-  void addBlock(ByteMatrices &unit, const TileMemory &sums, const ByteMatrices::Block &block,
+  void addBlock(CpuMatrices &unit, const TileMemory &sums, const CpuMatrices::Block &block,
                 const GroupScratch &scratch, int64_t from, int64_t to) {
     const int64_t panel = panelBytes(DType::I4, features()) / 4;
-    Value number =
-        arith::DivUIOp::create(builder, loc, block.column, e.constant(ByteMatrices::columns));
+    Value number = arith::DivUIOp::create(builder, loc, block.column, e.constant(lineWords));
     const Address first = e.moved(columnPlaces(oneVector()).front(), e.mul(number, panel));
-    SmallVector<Address> panels;
+    SmallVector<Address> panels; // a register of columns each
     for (int64_t j = 0; j < block.panels; ++j)
-      panels.push_back(e.moved(first, Value(), j * panel));
+      for (int64_t lane = 0; lane < lineWords; lane += width)
+        panels.push_back(e.moved(first, Value(), j * panel + lane));
     if (!from)
-      unit.overSums(sums, block, [&](int64_t i, int64_t j, Value place) {
-        unit.clear(ByteMatrices::sum(i, j));
-        unit.store(ByteMatrices::sum(i, j), place, e.constant(sums.columns * 4));
+      unit.overSums(sums, block, [&](Value matrix, Value place) {
+        unit->clear(matrix);
+        unit->store(matrix, place, sums.columns * 4);
       });
     Value last = e.constant(to - 1);
     decode(scratch, panels, e.constant(from), e.constant(from));
-    loadCodes(unit, block, scratch, e.constant(from));
+    Registers codes = loadCodes(unit, block, scratch, e.constant(from));
     for (int64_t i = 0; i < block.matrices; ++i) {
-      multiply(unit, block, i, e.constant(from));
+      multiply(unit, codes, i, e.constant(from));
       storeParts(unit, block, scratch, i);
     }
     if (to - from > 1) {
       decode(scratch, panels, e.constant(from + 1), e.constant(from + 1));
       OpBuilder::InsertionGuard guard(builder);
       Value group = e.loopBy(e.constant(from), last, 1).getInductionVar();
-      Value next = e.add(group, e.constant(1)), behind = e.add(group, e.constant(2));
-      loadCodes(unit, block, scratch, next);
+      Value next = e.add(group, e.constant(1)), afterNext = e.add(group, e.constant(2));
+      codes = loadCodes(unit, block, scratch, next);
       // After the last group its codes are decoded again; this is cheaper than a check.
-      decode(scratch, panels, e.minimum(behind, last), behind);
+      decode(scratch, panels, e.minimum(afterNext, last), afterNext);
       const SmallVector<Scales> columns = columnScales(panels, group);
       for (int64_t i = 0; i < block.matrices; ++i) {
-        multiply(unit, block, i, next);
+        multiply(unit, codes, i, next);
         addParts(sums, block, scratch, i, columns, group);
         storeParts(unit, block, scratch, i);
       }
@@ -235,8 +237,11 @@ private:
   /// Decodes the codes of a group to bytes, into the scratch of group `to`.
   void decode(const GroupScratch &scratch, ArrayRef<Address> panels, Value group, Value to) {
     fetchAhead(panels, group);
+    const int64_t inPanel = lineWords / width;
     for (auto [j, panel] : llvm::enumerate(panels)) {
-      const Address matrix = codesAt(to, static_cast<int64_t>(j));
+      const auto number = static_cast<int64_t>(j);
+      const Address matrix =
+          e.moved(codesAt(to, number / inPanel), Value(), number % inPanel * width);
       Value line;
       for (int64_t word = 0; word < scratch.depth / 4; ++word) {
         if (word % 2 == 0)
@@ -247,50 +252,50 @@ private:
     }
   }
 
-  void loadCodes(ByteMatrices &unit, const ByteMatrices::Block &block, const GroupScratch &scratch,
-                 Value group) {
+  Registers loadCodes(CpuMatrices &unit, const CpuMatrices::Block &block,
+                      const GroupScratch &scratch, Value group) {
+    Registers codes;
     for (int64_t j = 0; j < block.panels; ++j)
-      unit.load(ByteMatrices::right(j),
-                e.address(scratch.codes.base, codesAt(group, j), scratch.codes.element),
-                e.constant(lineWords * 4));
+      codes.push_back(
+          unit.loadRight(j, e.address(scratch.codes.base, codesAt(group, j), scratch.codes.element),
+                         lineWords * 4));
+    return codes;
   }
 
   /// Computes the products of a group and a matrix of rows in the registers of sums.
-  void multiply(ByteMatrices &unit, const ByteMatrices::Block &block, int64_t matrix, Value group) {
-    unit.loadLeft(matrix, left(),
-                  e.moved(leftRows(oneVector()).front(), e.mul(group, format.group)));
-    for (int64_t j = 0; j < block.panels; ++j) {
-      const int64_t sum = ByteMatrices::sum(matrix, j);
-      unit.clear(sum);
-      unit.multiply(sum, ByteMatrices::left(matrix), ByteMatrices::right(j),
-                    ByteMatrices::Signed::Left);
+  void multiply(CpuMatrices &unit, const Registers &codes, int64_t matrix, Value group) {
+    Value rows = unit.loadLeft(matrix, left(),
+                               e.moved(leftRows(oneVector()).front(), e.mul(group, format.group)));
+    for (auto [j, panel] : llvm::enumerate(codes)) {
+      Value sum = unit.sum(matrix, static_cast<int64_t>(j));
+      unit->clear(sum);
+      unit->accumulate(sum, rows, panel);
     }
   }
 
   /// Stores the sums of a matrix of rows to scratch.
-  void storeParts(ByteMatrices &unit, const ByteMatrices::Block &block, const GroupScratch &scratch,
+  void storeParts(CpuMatrices &unit, const CpuMatrices::Block &block, const GroupScratch &scratch,
                   int64_t matrix) {
     const TileMemory &parts = scratch.parts;
     for (int64_t j = 0; j < block.panels; ++j) {
-      const int64_t place = matrix * ByteMatrices::rows * parts.columns + j * ByteMatrices::columns;
-      unit.store(ByteMatrices::sum(matrix, j),
-                 e.address(parts.base, {Value(), place}, parts.element),
-                 e.constant(parts.columns * 4));
+      const int64_t place = matrix * GroupScratch::rowsOfMatrix * parts.columns + j * lineWords;
+      unit->store(unit.sum(matrix, j), e.address(parts.base, {Value(), place}, parts.element),
+                  parts.columns * 4);
     }
   }
 
   /// Adds a group's sums of products in scratch to `sums`, row by row, for one matrix of rows.
-  void addParts(const TileMemory &sums, const ByteMatrices::Block &block,
+  void addParts(const TileMemory &sums, const CpuMatrices::Block &block,
                 const GroupScratch &scratch, int64_t matrix, ArrayRef<Scales> columns,
                 Value group) {
     OpBuilder::InsertionGuard guard(builder);
     Value row = e.add(e.loopBy(e.constant(0), block.rowsOfMatrix, 1).getInductionVar(),
-                      e.constant(matrix * ByteMatrices::rows));
+                      e.constant(matrix * GroupScratch::rowsOfMatrix));
     llvm::SaveAndRestore context(e.loops.at, {1, e.add(e.loops.at.row, row)});
     const Scales ofRow = rowScales(rowsOf(scales(), oneVector()).front(), group);
     const Address parts{e.mul(row, scratch.parts.columns), 0};
     for (auto [j, ofColumns] : llvm::enumerate(columns)) {
-      const auto column = static_cast<int64_t>(j) * ByteMatrices::columns;
+      const auto column = static_cast<int64_t>(j) * width;
       const Address place = e.placeIn(sums, 0, block.column, column);
       auto load = [&](const TileMemory &memory, const Address &from) {
         return e.loadAt(memory.base, from, VectorType::get({width}, memory.element),
