@@ -1,0 +1,150 @@
+//===- PlainUnit.cpp - A matrix unit of plain loops -----------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A matrix unit of all instruction sets, which the program registers before AMX. It has AMX's
+// shapes and follows AMX's definition element by element, so the tests of products run the loops
+// over matrices on every processor.
+
+#include "Int4Tensors.h"
+#include "NarrowTensors.h"
+
+#include "KernelToCpu/CpuMatrices.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+using namespace heddle::test;
+
+namespace {
+int64_t unitCount = 0;
+
+class PlainUnit : public MatrixUnit {
+public:
+  PlainUnit(CpuEmitter &emitter, MatrixOperands operands)
+      : MatrixUnit({.m = 16, .n = 16, .k = 64, .operands = DType::I8, .sums = DType::I32}),
+        e(emitter), operands(operands), word(emitter.builder.getI32Type()) {
+    ++unitCount;
+  }
+
+  void setUp(Value count, int64_t depth) override {
+    rows = count;
+    words = depth / 4;
+  }
+  void release() override {
+    for (const TileMemory &memory : registers)
+      e.scratch.release(memory);
+  }
+
+  Value accumulator(int64_t) override { return newRegister(); }
+  void clear(Value sums) override {
+    OpBuilder::InsertionGuard guard(e.builder);
+    Value row = e.loopBy(e.constant(0), rows, 1).getInductionVar();
+    Value column = e.loopBy(e.constant(0), e.constant(shape.n), 1).getInductionVar();
+    store(zero(), sums, row, column);
+  }
+  void loadSums(Value sums, Value start, int64_t pitch) override {
+    copy(start, pitch, sums, shape.n * 4, rows, shape.n);
+  }
+  void store(Value sums, Value start, int64_t pitch) override {
+    copy(sums, shape.n * 4, start, pitch, rows, shape.n);
+  }
+  Value load(Side side, int64_t number, Value start, int64_t pitch) override {
+    Value &to = sides[{side, number}];
+    if (!to)
+      to = newRegister();
+    if (side == Side::Left)
+      copy(start, pitch, to, shape.n * 4, rows, words);
+    else
+      copy(start, pitch, to, shape.n * 4, e.constant(words), shape.n);
+    return to;
+  }
+  void accumulate(Value sums, Value left, Value right) override {
+    OpBuilder::InsertionGuard guard(e.builder);
+    Value row = e.loopBy(e.constant(0), rows, 1).getInductionVar();
+    Value column = e.loopBy(e.constant(0), e.constant(shape.n), 1).getInductionVar();
+    Registers sum{load(sums, row, column)};
+    e.loopOver(e.constant(0), e.constant(words), 1, sum, [&](Value k) {
+      Value a = load(left, row, k), b = load(right, k, column);
+      for (int64_t byte = 0; byte < 4; ++byte)
+        sum[0] = addProduct(byteOf(a, byte, operands == MatrixOperands::SignedByUnsigned),
+                            byteOf(b, byte, operands == MatrixOperands::UnsignedBySigned), sum[0]);
+    });
+    store(sum[0], sums, row, column);
+  }
+
+private:
+  /// Allocates a register of 16 rows of 16 words.
+  Value newRegister() {
+    TileMemory memory;
+    memory.rows = shape.m;
+    memory.columns = shape.n;
+    memory.element = word;
+    e.scratch.place(memory);
+    registers.push_back(memory);
+    return memory.base;
+  }
+
+  Address placeOf(Value row, Value column, int64_t pitch) {
+    return {e.add(e.mul(row, pitch), column), 0};
+  }
+  Value load(Value from, Value row, Value column) {
+    return e.loadAt(from, placeOf(row, column, shape.n), word, word);
+  }
+  void store(Value value, Value to, Value row, Value column) {
+    e.storeAt(value, to, placeOf(row, column, shape.n), word);
+  }
+  Value zero() {
+    return arith::ConstantOp::create(e.builder, e.loc, e.builder.getI32IntegerAttr(0));
+  }
+
+  /// Copies words between memories whose rows are so many bytes apart.
+  void copy(Value from, int64_t pitchFrom, Value to, int64_t pitchTo, Value rowCount,
+            int64_t wordCount) {
+    OpBuilder::InsertionGuard guard(e.builder);
+    Value row = e.loopBy(e.constant(0), rowCount, 1).getInductionVar();
+    Value column = e.loopBy(e.constant(0), e.constant(wordCount), 1).getInductionVar();
+    Value value = e.loadAt(from, placeOf(row, column, pitchFrom / 4), word, word);
+    e.storeAt(value, to, placeOf(row, column, pitchTo / 4), word);
+  }
+
+  Value byteOf(Value value, int64_t byte, bool isSigned) {
+    auto by = [&](int32_t bits) {
+      return arith::ConstantOp::create(e.builder, e.loc, e.builder.getI32IntegerAttr(bits));
+    };
+    Value high = arith::ShLIOp::create(e.builder, e.loc, value, by(24 - 8 * byte));
+    if (isSigned)
+      return arith::ShRSIOp::create(e.builder, e.loc, high, by(24));
+    return arith::ShRUIOp::create(e.builder, e.loc, high, by(24));
+  }
+  Value addProduct(Value a, Value b, Value sum) {
+    return arith::AddIOp::create(e.builder, e.loc, sum,
+                                 arith::MulIOp::create(e.builder, e.loc, a, b));
+  }
+
+  CpuEmitter &e;
+  const MatrixOperands operands;
+  const Type word;
+  Value rows;
+  int64_t words = 0; ///< words of a row of the left side
+  SmallVector<TileMemory> registers;
+  std::map<std::pair<Side, int64_t>, Value> sides;
+};
+
+const MatrixUnitKind plain{
+    [](const CpuTarget &, MatrixOperands) { return true; },
+    [](CpuEmitter &emitter, MatrixOperands operands) -> std::unique_ptr<MatrixUnit> {
+      return std::make_unique<PlainUnit>(emitter, operands);
+    }};
+[[maybe_unused]] const auto registered =
+    matrixUnitKinds().insert(matrixUnitKinds().begin(), &plain);
+
+/// Products of this program use the unit on instruction sets that have none.
+TEST(PlainUnit, IsUsed) {
+  const int64_t before = unitCount;
+  compileKernel(nibbleBody(64, 48, 96, 48, "mapping = cpu_tiles"), "x86-64-v2");
+  EXPECT_GT(unitCount, before);
+}
+} // namespace
