@@ -141,7 +141,7 @@ void GpuAttention::placeRows() {
   firstOfTeam = e.mul(e.subgroup, teamRows);
   teamStrip = e.mul(firstOfTeam, stripPitch());
   Value own = e.mul(e.rowBase(), stripPitch());
-  ownStrip = e.add(own, e.quarter(e.columnBase(chunk)));
+  ownStrip = e.add(own, e.memory.quarter(e.columnBase(chunk)));
   ownWeights = e.add(own, e.tx);
 }
 

@@ -29,7 +29,7 @@ void GpuAttention::stageQueries() {
   staging.placeRows(
       [&](Value row) {
         Value start = e.mul(e.minimum(e.add(first, row), last), stored);
-        return e.quadOf(view, {e.add(view.offset, start), 0});
+        return e.memory.vec4Index(view, {e.add(view.offset, start), 0});
       },
       [](Value row) { return row; });
   if (staging.isRounded())
@@ -77,7 +77,7 @@ GpuAttention::Registers GpuAttention::fetch(ProductOpInterface op, Value first, 
   const BoundView view = e.view(op.getRhs());
   const int64_t halves = op == keys ? features : valueColumns;
   Value start = e.mul(e.add(e.scalar(op.getRhsIndex()), first), halves);
-  start = e.quadOf(view, {e.add(view.offset, start), 0});
+  start = e.memory.vec4Index(view, {e.add(view.offset, start), 0});
   auto load = [&](function_ref<Value(int64_t)> placeOf) {
     Registers loaded;
     for (int64_t i = from; i < from + copies; ++i)
@@ -218,7 +218,7 @@ void GpuAttention::multiplyKeysOf(Value column, int64_t blocks, Value first) {
         sum = unit.multiplyAdd(left, right, sum);
       }
     }
-  Value before = e.quarter(e.add(first, column));
+  Value before = e.memory.quarter(e.add(first, column));
   for (auto [n, sum] : llvm::enumerate(scores)) {
     const int64_t i = static_cast<int64_t>(n) / blocks, block = static_cast<int64_t>(n) % blocks;
     Value quad = e.add(teamQuad(i * shape.m, block * shape.n / kQuad), before);
@@ -282,7 +282,7 @@ GpuAttention::Registers GpuAttention::rounded(Value weights) {
     Type words = VectorType::get({kQuad}, builder.getI32Type());
     Value kept = arith::AndIOp::create(builder, loc, e.nearestWords(weights),
                                        e.wordConstant(static_cast<int32_t>(0xffff0000), words));
-    auto [first, second] = e.packFour(e.asFloats(kept), builder.getBF16Type());
+    auto [first, second] = e.words.packFour(e.asFloats(kept), builder.getBF16Type());
     return {first, second};
   }
   auto halves = VectorType::get({kQuad}, builder.getF16Type()),

@@ -44,7 +44,7 @@ bool GpuElements::holds(Value tile) const {
 /// Whether an op needs one load for each element of its tile.
 static bool loadsElements(Operation &op) {
   if (auto load = dyn_cast<LoadOp>(op))
-    return !GpuEmitter::hasVec4(cast<kernel::ViewType>(load.getView().getType()));
+    return !GpuMemory::hasVec4(cast<kernel::ViewType>(load.getView().getType()));
   return isa<LookupOp>(op);
 }
 

@@ -6,16 +6,15 @@
 // computes one tile. A mapping (Mappings/GpuMapping.h) assigns rows and columns to invocations and
 // emits the ops that depend on the assignment. All other ops are the same for every mapping.
 //
-// A word of memory stores two bf16 or f16 numbers. Registers hold them as f32; the low half of a
-// bf16 is zero. A word stores four i8 codes; registers hold each as an i32.
-//
 // Invocations exchange the tiles that a contraction reads, and the partial results of row
 // reductions, through workgroup memory.
 #pragma once
 
 #include "GpuElements.h"
 #include "GpuKernel.h"
+#include "GpuMemory.h"
 #include "GpuRuns.h"
+#include "GpuScores.h"
 #include "GpuWorkgroup.h"
 #include "Mappings/GpuMapping.h"
 
@@ -70,9 +69,6 @@ public:
   ~GpuEmitter() override;
   /// Emits the kernel's module before `func`.
   mlir::LogicalResult run();
-  /// Whether rows start at multiples of four words. Rows of index tables and of tables with a
-  /// dynamic width do not.
-  static bool hasVec4(kernel::ViewType type);
 
   // Placement.
   int64_t fragmentRows() const override { return at.rows; }
@@ -88,35 +84,12 @@ public:
   llvm::SmallVector<mlir::Value> loadScalars(const kernel::BoundView &view, kernel::Address place,
                                              int64_t count) override;
   mlir::Value loadWord(const kernel::BoundView &view, kernel::Address place) override {
-    return asWords(mlir::spirv::LoadOp::create(builder, loc, wordAt(view, place)));
+    return asWords(memory.loadWord(view, place));
   }
   void storeVector(mlir::Value value, const kernel::BoundView &view,
                    kernel::Address place) override;
   void storeScalar(mlir::Value value, const kernel::BoundView &view,
                    kernel::Address place) override;
-  /// Returns `elements` / 4.
-  mlir::Value quarter(mlir::Value elements) { return inGroups(elements, 2); }
-  /// Returns a pointer to the vec4, or to the word, at a place.
-  mlir::Value vec4At(const kernel::BoundView &view, kernel::Address place);
-  mlir::Value wordAt(const kernel::BoundView &view, kernel::Address place);
-  /// Returns the index of the vec4 at a place, where a word holds `perWord` elements.
-  mlir::Value quadOf(int64_t perWord, kernel::Address place);
-  mlir::Value quadOf(const kernel::BoundView &view, kernel::Address place) {
-    return quadOf(perWord(view), place);
-  }
-  /// Returns the even (low) and odd (high) elements of words, widened to f32.
-  std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
-  /// Widens the elements of two words to four floats.
-  mlir::Value unpackFour(mlir::Value first, mlir::Value second, mlir::Type element);
-  /// Returns one byte of each word, widened to f32.
-  mlir::Value byteAsFloat(mlir::Value words, int64_t byte, bool isSigned);
-  /// Packs four floats, already rounded to `element`, into two words.
-  std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value, mlir::Type element);
-  /// Packs the low bytes of four integers into a word. The inverse, bytesOf, extends their signs.
-  mlir::Value packBytes(mlir::Value value);
-  mlir::Value bytesOf(mlir::Value word);
-  /// Returns the numbers that codes encode: codes * scale.
-  mlir::Value decoded(mlir::Value codes, mlir::Value scale);
 
   // Interface for products, reductions, stores and loops over elements.
   mlir::LogicalResult emitOp(mlir::Operation &op) override;
@@ -130,17 +103,6 @@ public:
   /// Replaces registers under a condition that is rarely true.
   void replaceIf(mlir::Value condition, llvm::MutableArrayRef<mlir::Value> registers,
                  llvm::function_ref<void(llvm::MutableArrayRef<mlir::Value>)> replace);
-  /// Records that from here on in this block `condition` tells whether this invocation's rows
-  /// exist.
-  void noteRows(mlir::Value condition);
-  /// Returns for each row of the fragment whether the window contains the row that it gathers.
-  /// Returns an empty list if the kernel gathers from no window.
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> rowsInWindow();
-  /// Returns c if `op` is `x < c ? c : x` and a branch on `x < c` pays, because one invocation
-  /// holds the whole row. Unlike a maximum, the op keeps NaN.
-  std::optional<float> floorOf(mlir::Operation &op) const;
-  /// Returns the end of a loop over k, or 0 if this invocation's rows do not exist.
-  mlir::Value unlessMissing(mlir::Value end);
 
   const GpuTarget &target;
   const GpuPlacement placement;
@@ -150,19 +112,20 @@ public:
   /// With matrix units: number of this invocation's subgroup, and of the invocation in it.
   mlir::Value subgroup, lane;
   GpuContext at;
+  GpuMemory memory{*this};
+  GpuWords words{*this};
   GpuWorkgroup workgroup{*this};
   GpuElements elements{*this};
   GpuRuns runs{*this};
+  GpuScores scores{*this};
   const std::unique_ptr<GpuMapping> mapping;
   using BodyEmitter::dependsOn;
   using BodyEmitter::fragments;
+  using BodyEmitter::scalars;
   /// Emits a loop op by op.
   mlir::LogicalResult emitLoop(mlir::scf::ForOp op) { return BodyEmitter::emitFor(op); }
   /// Reduces this invocation's elements of a tile's rows, without the other invocations.
   mlir::LogicalResult reduceFragment(kernel::ReduceOp op) { return BodyEmitter::emitReduce(op); }
-  /// Emits ops in order, after the scalars that they read are bound.
-  mlir::LogicalResult emitAll(llvm::ArrayRef<mlir::Operation *> ops) { return emitOps(ops); }
-  void bindScalar(mlir::Value scalar, mlir::Value value) { scalars[scalar] = value; }
   bool recomputes(mlir::Operation &op) const override;
   mlir::LogicalResult emitChoice(kernel::MaskOp op, const kernel::Fragment &tile, mlir::Value other,
                                  llvm::SmallVectorImpl<mlir::Value> &chosen) override;
@@ -196,29 +159,11 @@ private:
     return element.isInteger() ? mlir::Type(builder.getI32Type()) : builder.getF32Type();
   }
 
-  mlir::LogicalResult emitFloor(mlir::arith::SelectOp op, float floor);
-  mlir::LogicalResult emitFused(mlir::arith::AddFOp op, mlir::arith::MulFOp product);
-  /// Returns the first operand of a sum if it multiplies a tile by powers of two, else null.
-  mlir::arith::MulFOp exactProductOf(mlir::Operation &op) const;
-  /// Emits an op on scores in fewer instructions than its direct lowering does. Returns nothing for
-  /// other ops.
-  std::optional<mlir::LogicalResult> emitScores(mlir::Operation &op);
   void bindArguments();
   mlir::LogicalResult emitParts();
   mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);
-  /// Returns `elements` / 2^shift.
-  mlir::Value inGroups(mlir::Value elements, int64_t shift);
-  std::pair<mlir::Value, mlir::Value> unpackedByDevice(mlir::Value words);
-  mlir::Value elementIndex(kernel::Address place);
 
   kernel::FuncOp func;
-  /// Results of inGroups, by elements and shift.
-  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> groups;
-  /// Results of byteAsFloat, by words and 2 * byte + isSigned, in the block of the words.
-  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> floatBytes;
-  /// Whether this invocation's rows exist, for blocks inside `rowsKnownIn`.
-  mlir::Value rowsExist;
-  mlir::Block *rowsKnownIn = nullptr;
 };
 
 } // namespace heddle

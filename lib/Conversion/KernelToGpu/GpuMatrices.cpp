@@ -152,7 +152,7 @@ static int64_t pitchOf(const BoundView &view) {
 Value GpuMatrices::startOfRow(const BoundView &view, Value row) {
   Value last = e.sub(view.extents.front(), e.constant(1)), first = e.scalar(op.getLhsIndex());
   Value start = e.mul(e.minimum(e.add(first, row), last), pitchOf(view));
-  return e.quadOf(view, {e.add(view.offset, start), 0});
+  return e.memory.vec4Index(view, {e.add(view.offset, start), 0});
 }
 
 /// Returns the vec4 at which a panel begins. Panels of i4 also hold scales, so that their size in
@@ -165,7 +165,7 @@ Value GpuMatrices::startOfPanel(ProductOpInterface product, Value panel) {
                   panelBytes(DType::I4, features()) / 4 * formatOf(DType::I4).perWord);
   else
     start = e.mul(column, pitchOf(view));
-  return e.quadOf(view, {e.add(view.offset, start), 0});
+  return e.memory.vec4Index(view, {e.add(view.offset, start), 0});
 }
 
 void GpuMatrices::placeSides() {

@@ -106,8 +106,8 @@ void GpuMatrixGroups::store(ArrayRef<Value> loaded) {
     }
   loaded = loaded.drop_front(rowSlots.size());
   for (const Slot &slot : columnSlots) {
-    auto [d, nextD] = e.unpackedWords(e.asWords(loaded[0]), e.builder.getF16Type());
-    auto [m, nextM] = e.unpackedWords(e.asWords(loaded[1]), e.builder.getF16Type());
+    auto [d, nextD] = e.words.unpack(e.asWords(loaded[0]), e.builder.getF16Type());
+    auto [m, nextM] = e.words.unpack(e.asWords(loaded[1]), e.builder.getF16Type());
     write(slot.place, d, m);
     write(e.add(slot.place, e.constant(1)), nextD, nextM);
     loaded = loaded.drop_front(kinds);
@@ -128,7 +128,7 @@ void GpuMatrixGroups::number(Value row, Value column) {
     return e.entry.shared(SharedArray::Lanes, e.vec4Type(), most / kQuad, place, lane);
   };
   Value lane = arith::AndIOp::create(e.builder, e.loc, mine, e.constant(kQuad - 1));
-  spirv::StoreOp::create(e.builder, e.loc, at(e.quarter(mine), lane),
+  spirv::StoreOp::create(e.builder, e.loc, at(e.memory.quarter(mine), lane),
                          arith::SIToFPOp::create(e.builder, e.loc, e.builder.getF32Type(), mine));
   e.workgroup.barrier();
   auto load = [&](GpuMatrixUnit::Layout layout) {

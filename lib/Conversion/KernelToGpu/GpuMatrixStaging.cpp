@@ -133,7 +133,7 @@ Value GpuMatrixStaging::upTo(const End &end, Value quad, Value words) {
 void GpuMatrixStaging::fetch(Value first, const End *end, Quads &loaded) {
   for (const Slot &slot : slots)
     for (int64_t part = 0; part < parts(); ++part) {
-      Value before = e.quarter(first);
+      Value before = e.memory.quarter(first);
       if (!end && isa<IntegerType>(view.type.getElementType())) {
         // Compute the block-invariant part of the address first. This saves registers for integer
         // formats and would cost some for floats.
@@ -240,7 +240,7 @@ void GpuMatrixStaging::scaleRows(const End &end) {
   for (auto [slot, most] : llvm::zip(slots, seen)) {
     Value place = e.add(e.mul(slot.line, block.quads), slot.quad);
     auto pointer =
-        e.entry.shared(array.use, e.vec4Type(), array.entries, e.quarter(place),
+        e.entry.shared(array.use, e.vec4Type(), array.entries, e.memory.quarter(place),
                        arith::AndIOp::create(e.builder, e.loc, place, e.constant(kQuad - 1)));
     spirv::StoreOp::create(e.builder, e.loc, pointer, e.asFloats(most));
   }

@@ -116,7 +116,7 @@ void GpuMatrices::addBases(GpuMatrixStaging &right, ArrayRef<Value> weights, Fra
                       e.asFloats(e.mul(sum, base)), lane);
   }
   e.workgroup.barrier();
-  Value first = e.quarter(e.columnBase(columns()));
+  Value first = e.memory.quarter(e.columnBase(columns()));
   for (int64_t v = 0; v < sums.vectors; ++v) {
     Value all;
     for (int64_t quad = 0; quad < quads; ++quad) {

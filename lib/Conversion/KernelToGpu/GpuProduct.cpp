@@ -125,7 +125,7 @@ LogicalResult GpuProduct::placeLeft() {
     return e.workgroup.stage(op.getLhs());
   }
   const BoundView left = e.view(op.getLhs());
-  if (!GpuEmitter::hasVec4(left.type))
+  if (!GpuMemory::hasVec4(left.type))
     return op.emitOpError("expected rows of floats on the left, found ") << left.type;
   int64_t features = left.type.getDims().back().extent.value;
   // k covers whole words of the right side, whose padding is zero.
@@ -134,7 +134,7 @@ LogicalResult GpuProduct::placeLeft() {
   leftPitch = padded(left.type.getDims().back().pitch.value);
   leftStart = rowStart(left);
   if (e.mapping->skipsMissingRows())
-    e.noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
+    e.mapping->noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
   return success();
 }
 
@@ -159,7 +159,7 @@ Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, boo
     return loadLeft(loaded, {e.add(leftStart, e.mul(k, word())), row * leftPitch}, u, whole);
   if (!loaded)
     loaded = e.workgroup.stagedVec4(leftPitch, e.add(e.mapping->stagedRow(), e.constant(row)),
-                                    e.add(e.quarter(k), e.constant(u / vec4)));
+                                    e.add(e.memory.quarter(k), e.constant(u / vec4)));
   if (whole)
     return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
   Value lane = arith::AndIOp::create(builder, loc, e.add(k, e.constant(u)),
@@ -171,12 +171,12 @@ Value GpuProduct::loadLeft(Value &loaded, Address place, int64_t u, bool whole) 
   const BoundView left = e.view(op.getLhs());
   if (!whole) {
     Address here = e.moved(place, Value(), u * word());
-    Value one = spirv::LoadOp::create(builder, loc, e.wordAt(left, here));
+    Value one = e.memory.loadWord(left, here);
     return word() == 1 ? one : e.asWords(one);
   }
   if (!loaded) {
     Address first = e.moved(place, Value(), u / vec4 * vec4 * word());
-    loaded = spirv::LoadOp::create(builder, loc, e.vec4At(left, first));
+    loaded = e.memory.loadVec4(left, first);
     if (word() != 1)
       loaded = e.asWords(loaded);
   }
@@ -215,14 +215,15 @@ GpuProduct::Registers GpuProduct::loadHalves(Value far, int64_t step) {
       vec4s.push_back(e.loadVector(right(), here));
       continue;
     }
-    Value quad = spirv::LoadOp::create(builder, loc, e.vec4At(right(), here));
+    Value quad = e.memory.loadVec4(right(), here);
     SmallVector<Value> words;
     for (int64_t word = 0; word < vec4; ++word)
       words.push_back(vector::ExtractOp::create(builder, loc, quad, word));
     if (together == 1)
       words = {e.select(isSecond, words[2], words[0]), e.select(isSecond, words[3], words[1])};
     for (size_t word = 0; word < words.size(); word += 2)
-      vec4s.push_back(e.unpackFour(words[word], words[word + 1], right().type.getElementType()));
+      vec4s.push_back(
+          e.words.unpackFour(words[word], words[word + 1], right().type.getElementType()));
   }
   return vec4s;
 }

@@ -154,7 +154,7 @@ protected:
   mlir::Value packedDots(mlir::Value a, mlir::Value b);
   mlir::Value packedDot(mlir::Value a, mlir::Value b);
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
-  mlir::Value end(mlir::Value k) { return e.unlessMissing(k); }
+  mlir::Value end(mlir::Value k) { return e.mapping->unlessMissing(k); }
   /// Start of this invocation's first row in a view with the rows of the left side.
   mlir::Value rowStart(const kernel::BoundView &view);
 

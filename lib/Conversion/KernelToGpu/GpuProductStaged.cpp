@@ -36,9 +36,9 @@ GpuStaging::Layout GpuProduct::crosswise(SharedArray array, int64_t words) {
 
 Value GpuProduct::rightQuad(Address place) {
   if (!isStaged())
-    return spirv::LoadOp::create(builder, loc, e.vec4At(right(), place));
+    return e.memory.loadVec4(right(), place);
   return e.workgroup.read(SharedArray::Right, e.vec4Type(), rightLayout().entries,
-                          e.quadOf(elementsOfStagedWord(), place));
+                          e.memory.vec4Index(elementsOfStagedWord(), place));
 }
 
 Value GpuProduct::leftQuad(int64_t row, Value quad, Value lane) {
@@ -55,7 +55,7 @@ GpuProduct::Registers GpuProduct::wordsOfRows(const GpuStaging::Layout &layout, 
 }
 
 Value GpuProduct::wordOfRows(const GpuStaging::Layout &layout, Value word, int64_t four) {
-  Value first = e.add(e.mul(word, layout.pitch), e.quarter(e.rowBase()));
+  Value first = e.add(e.mul(word, layout.pitch), e.memory.quarter(e.rowBase()));
   return e.workgroup.read(layout.array, e.vec4Type(), layout.entries,
                           e.add(first, e.constant(four)));
 }
@@ -80,11 +80,11 @@ GpuProduct::Registers GpuProduct::loadCrosswise(Value k, int64_t u, Registers &)
 Value GpuProduct::loadStagedLeft(Value &loaded, Value k, int64_t row, int64_t u) {
   if (stepsOfIteration() < vec4) {
     Value lane = e.add(arith::AndIOp::create(builder, loc, k, e.constant(vec4 - 1)), e.constant(u));
-    Value one = leftQuad(row, e.quarter(k), lane);
+    Value one = leftQuad(row, e.memory.quarter(k), lane);
     return word() == 1 ? one : e.asWords(one);
   }
   if (!loaded) {
-    loaded = leftQuad(row, e.add(e.quarter(k), e.constant(u / vec4)));
+    loaded = leftQuad(row, e.add(e.memory.quarter(k), e.constant(u / vec4)));
     if (word() != 1)
       loaded = e.asWords(loaded);
   }
@@ -104,7 +104,7 @@ Value GpuProduct::panelAt(Value panel) {
   const BoundView right = this->right();
   Value column = e.add(e.scalar(op.getRhsIndex()), e.mul(panel, right.type.getPanel()));
   Value start = e.add(right.offset, e.mul(column, padded(right.type.getDims().back().pitch.value)));
-  return e.quadOf(right, {start, 0});
+  return e.memory.vec4Index(right, {start, 0});
 }
 
 GpuStaging GpuProduct::stagedRight(int64_t steps) {
@@ -118,7 +118,7 @@ GpuStaging GpuProduct::stagedRows(const BoundView &view, GpuStaging::Layout layo
   Value last = e.sub(view.extents.front(), e.constant(1)), first = e.scalar(op.getLhsIndex());
   return GpuStaging(e, view, layout, rows, quads, [&](Value row) {
     Value start = e.mul(e.minimum(e.add(first, row), last), pitch);
-    return e.quadOf(view, {e.add(view.offset, start), 0});
+    return e.memory.vec4Index(view, {e.add(view.offset, start), 0});
   });
 }
 

@@ -40,7 +40,7 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
   if (auto product = dyn_cast<kernel::ProductOpInterface>(op)) // a slice has some of its columns
     return e.mapping->slicesProducts() && product.isOverRows() &&
            !run.members.contains(product.getLhs().getDefiningOp());
-  if (e.floorOf(op)) // emits one branch for all registers
+  if (e.scores.floorOf(op)) // emits one branch for all registers
     return false;
   if (e.mapping->takes(op))
     return false;

@@ -40,12 +40,12 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
                                asFloats(bits));
 }
 
-std::optional<float> GpuEmitter::floorOf(Operation &op) const {
+std::optional<float> GpuScores::floorOf(Operation &op) const {
   auto choice = dyn_cast<arith::SelectOp>(op);
   auto compare = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
   DenseElementsAttr floor;
   auto tile = choice ? dyn_cast<RankedTensorType>(choice.getType()) : nullptr;
-  if (!mapping->branchesOnRareValues() || !tile || tile.getDimSize(1) == 1 || !compare ||
+  if (!e.mapping->branchesOnRareValues() || !tile || tile.getDimSize(1) == 1 || !compare ||
       compare.getPredicate() != arith::CmpFPredicate::OLT ||
       compare.getLhs() != choice.getFalseValue() || compare.getRhs() != choice.getTrueValue() ||
       !matchPattern(choice.getTrueValue(), m_Constant(&floor)) || !floor.isSplat())
@@ -54,36 +54,37 @@ std::optional<float> GpuEmitter::floorOf(Operation &op) const {
 }
 
 /// Compares the minimum of all numbers first, which takes one instruction for two numbers.
-LogicalResult GpuEmitter::emitFloor(arith::SelectOp op, float floor) {
-  FailureOr<kernel::Fragment> tile = use(op.getFalseValue());
+LogicalResult GpuScores::emitFloor(arith::SelectOp op, float floor) {
+  FailureOr<kernel::Fragment> tile = e.use(op.getFalseValue());
   if (failed(tile))
     return failure();
   kernel::Fragment result = *tile;
-  Value floors = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vec4Type(), floor));
-  auto finite = arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::nnan);
+  Value floors =
+      arith::ConstantOp::create(e.builder, e.loc, DenseElementsAttr::get(e.vec4Type(), floor));
+  auto finite = arith::FastMathFlagsAttr::get(e.builder.getContext(), arith::FastMathFlags::nnan);
   Value least;
   for (Value four : result.registers)
-    for (int64_t lane = 0; lane < width; ++lane) {
-      Value x = vector::ExtractOp::create(builder, loc, four, lane);
-      least = least ? arith::MinNumFOp::create(builder, loc, least, x, finite).getResult() : x;
+    for (int64_t lane = 0; lane < e.width; ++lane) {
+      Value x = vector::ExtractOp::create(e.builder, e.loc, four, lane);
+      least = least ? arith::MinNumFOp::create(e.builder, e.loc, least, x, finite).getResult() : x;
     }
-  Value isLow = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, least,
-                                      vector::ExtractOp::create(builder, loc, floors, 0));
-  replaceIf(isLow, result.registers, [&](MutableArrayRef<Value> replaced) {
+  Value isLow = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OLT, least,
+                                      vector::ExtractOp::create(e.builder, e.loc, floors, 0));
+  e.replaceIf(isLow, result.registers, [&](MutableArrayRef<Value> replaced) {
     for (Value &x : replaced)
-      x = select(arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, x, floors), floors,
-                 x);
+      x = e.select(arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OLT, x, floors),
+                   floors, x);
   });
-  fragments[op.getResult()] = std::move(result);
+  e.fragments[op.getResult()] = std::move(result);
   return success();
 }
 
 /// Chunks are merged with powers of two as factors. Their products are exact unless denormal, so a
 /// fused multiply-add yields the same sum. It matters for short chunks, whose merge takes as long
 /// as the products with three keys. Matrix units have no fused multiply-add of elements.
-arith::MulFOp GpuEmitter::exactProductOf(Operation &op) const {
+arith::MulFOp GpuScores::exactProductOf(Operation &op) const {
   auto sum = dyn_cast<arith::AddFOp>(op);
-  if (!sum || !mapping->fusesExactProducts() || !isTile(sum.getType()))
+  if (!sum || !e.mapping->fusesExactProducts() || !GpuEmitter::isTile(sum.getType()))
     return {};
   auto product = sum.getLhs().getDefiningOp<arith::MulFOp>();
   if (!product || !product->hasOneUse())
@@ -98,40 +99,24 @@ arith::MulFOp GpuEmitter::exactProductOf(Operation &op) const {
   return isPower ? product : arith::MulFOp();
 }
 
-LogicalResult GpuEmitter::emitFused(arith::AddFOp op, arith::MulFOp product) {
-  FailureOr<kernel::Fragment> x = use(product.getLhs()), y = use(product.getRhs()),
-                              z = use(op.getRhs());
+LogicalResult GpuScores::emitFused(arith::AddFOp op, arith::MulFOp product) {
+  FailureOr<kernel::Fragment> x = e.use(product.getLhs()), y = e.use(product.getRhs()),
+                              z = e.use(op.getRhs());
   if (failed(x) || failed(y) || failed(z))
     return failure();
   kernel::Fragment result = *z;
   for (auto [a, b, c] : llvm::zip(x->registers, y->registers, result.registers))
-    c = math::FmaOp::create(builder, loc, a, b, c);
-  fragments[op.getResult()] = std::move(result);
+    c = math::FmaOp::create(e.builder, e.loc, a, b, c);
+  e.fragments[op.getResult()] = std::move(result);
   return success();
 }
 
-std::optional<LogicalResult> GpuEmitter::emitScores(Operation &op) {
+std::optional<LogicalResult> GpuScores::emit(Operation &op) {
   if (std::optional<float> floor = floorOf(op))
     return emitFloor(cast<arith::SelectOp>(op), *floor);
   if (arith::MulFOp product = exactProductOf(op))
     return emitFused(cast<arith::AddFOp>(op), product);
   return std::nullopt;
-}
-
-void GpuEmitter::replaceIf(Value condition, MutableArrayRef<Value> registers,
-                           function_ref<void(MutableArrayRef<Value>)> replace) {
-  auto branch = scf::IfOp::create(builder, loc, ValueRange(ArrayRef<Value>(registers)).getTypes(),
-                                  condition, /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    SmallVector<Value> replaced(registers);
-    replace(replaced);
-    scf::YieldOp::create(builder, loc, replaced);
-    builder.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(builder, loc, ArrayRef<Value>(registers));
-  }
-  llvm::copy(branch.getResults(), registers.begin());
 }
 
 } // namespace heddle

@@ -34,7 +34,7 @@ GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, in
     sources.push_back(e.add(startOf(run), place));
     if (layout.crosswise) {
       lanes.push_back(arith::AndIOp::create(e.builder, e.loc, run, e.constant(kQuad - 1)));
-      places.push_back(e.add(e.mul(place, words * layout.pitch), e.quarter(run)));
+      places.push_back(e.add(e.mul(place, words * layout.pitch), e.memory.quarter(run)));
     } else {
       if (layout.widens) // the features of a word are two lines of a panel
         place = e.add(place, arith::AndIOp::create(e.builder, e.loc, place, e.constant(-kLine)));

@@ -209,9 +209,9 @@ void TileStore::eachVector(int64_t row,
 /// The words of a register: its elements, or pairs of narrow ones.
 SmallVector<Value> TileStore::wordsOf(Value value) {
   if (e.perWord(view) == 4)
-    return {e.packBytes(value)};
+    return {e.words.packBytes(value)};
   if (e.perWord(view) == 2) {
-    auto [first, second] = e.packFour(value, view.type.getElementType());
+    auto [first, second] = e.words.packFour(value, view.type.getElementType());
     return {first, second};
   }
   SmallVector<Value> words;
@@ -225,8 +225,8 @@ void TileStore::storePanelRow(int64_t row) {
   eachVector(row, [&](int64_t j, const Address &start) {
     auto storeWords = [&](ArrayRef<Value> words, int64_t column) {
       for (Value value : words) {
-        spirv::StoreOp::create(builder, loc,
-                               e.wordAt(view, e.moved(start, Value(), column * panel)), value);
+        spirv::StoreOp::create(
+            builder, loc, e.memory.wordAt(view, e.moved(start, Value(), column * panel)), value);
         column += word;
       }
     };
@@ -248,8 +248,8 @@ void TileStore::storePanelVec4s() {
       for (int64_t i = 0; i < width; ++i)
         rows.push_back(wordsOf(tile.at(row + i, j)));
       auto storeVec4 = [&](Value vec4, int64_t column) {
-        spirv::StoreOp::create(builder, loc,
-                               e.vec4At(view, e.moved(start, Value(), column * panel)), vec4);
+        spirv::StoreOp::create(
+            builder, loc, e.memory.vec4At(view, e.moved(start, Value(), column * panel)), vec4);
       };
       auto storeColumns = [&] {
         for (int64_t lane = 0; lane < width / word; ++lane) {
@@ -286,6 +286,23 @@ void TileStore::storePanels(Value rowsLeft) {
 
 //===- The op ------------------------------------------------------------===//
 
+/// Returns for each row of the fragment whether the window contains the row that it gathers.
+/// Returns an empty list if the kernel gathers from no window.
+static FailureOr<SmallVector<Value>> rowsInWindow(GpuEmitter &e) {
+  SmallVector<Value> inside;
+  Value rows = e.entry.gatheredRows();
+  if (!rows)
+    return inside;
+  FailureOr<kernel::Fragment> numbers = e.use(rows);
+  if (failed(numbers))
+    return failure();
+  auto [first, count] = e.entry.rowsInWindow();
+  for (int64_t row = 0; row < numbers->rows; ++row)
+    inside.push_back(
+        e.compare(arith::CmpIPredicate::ult, e.sub(numbers->at(row, 0), first), count));
+  return inside;
+}
+
 LogicalResult GpuEmitter::emitStore(kernel::StoreOpInterface op) {
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
@@ -300,7 +317,7 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOpInterface op) {
   if (rank > 1)
     store.firstColumn =
         add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value());
-  FailureOr<SmallVector<Value>> inside = rowsInWindow();
+  FailureOr<SmallVector<Value>> inside = rowsInWindow(*this);
   if (failed(inside))
     return failure();
   store.inside = std::move(*inside);

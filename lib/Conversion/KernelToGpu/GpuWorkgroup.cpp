@@ -45,7 +45,7 @@ LogicalResult GpuWorkgroup::stage(Value tile) {
   int64_t vec4s = type.getDimSize(1) / e.width;
   if (e.mapping->exchangesTiles())
     beforeWrite(SharedArray::Tile);
-  Value column = e.quarter(e.columnBase(type.getDimSize(1)));
+  Value column = e.memory.quarter(e.columnBase(type.getDimSize(1)));
   e.onlyIf(e.mapping->owns(type), [&] {
     for (int64_t row = 0; row < fragment->rows; ++row)
       for (int64_t j = 0; j < fragment->vectors; ++j) {

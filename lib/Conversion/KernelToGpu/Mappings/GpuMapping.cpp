@@ -96,6 +96,20 @@ int64_t GpuMapping::stepsOfProduct(std::optional<int64_t>, int64_t) const {
 
 Value GpuMapping::rowOfProduct(Value first, Value base, Value) { return e.add(first, base); }
 
+void GpuMapping::noteRows(Value condition) {
+  rowsExist = condition;
+  rowsKnownIn = builder.getInsertionBlock();
+}
+
+/// Invocations whose rows do not exist skip the loop, which contains no barrier.
+Value GpuMapping::unlessMissing(Value end) {
+  Block *here = builder.getInsertionBlock();
+  if (!rowsExist ||
+      (rowsKnownIn != here && !rowsKnownIn->findAncestorOpInBlock(*here->getParentOp())))
+    return end;
+  return e.select(rowsExist, end, e.constant(0));
+}
+
 void GpuMapping::sumGuarded(GpuProduct &product, SmallVector<Value> &sums) {
   product.sumOrRestart(sums);
 }

@@ -84,6 +84,11 @@ public:
   virtual mlir::Value rowOfProduct(mlir::Value first, mlir::Value base, mlir::Value rows);
   /// Whether invocations without existing rows skip the loop of a product.
   virtual bool skipsMissingRows() const { return true; }
+  /// Records that from here on in this block `condition` tells whether this invocation's rows
+  /// exist.
+  void noteRows(mlir::Value condition);
+  /// Returns the end of a loop over k, or 0 if this invocation's rows do not exist.
+  mlir::Value unlessMissing(mlir::Value end);
   /// Whether all loads of an iteration, as vec4s, precede its products.
   virtual bool loadsFirst() const { return false; }
   /// Adds the products of a guarded contraction, except products of zero and a non-finite value.
@@ -135,6 +140,11 @@ protected:
 
   GpuEmitter &e;
   mlir::OpBuilder &builder;
+
+private:
+  /// Whether this invocation's rows exist, for blocks inside `rowsKnownIn`.
+  mlir::Value rowsExist;
+  mlir::Block *rowsKnownIn = nullptr;
 };
 
 /// Base class of mappings whose subgroups multiply matrices.

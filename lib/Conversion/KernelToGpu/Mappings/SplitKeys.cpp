@@ -148,7 +148,7 @@ Value SplitKeys::placeOf(Value tile, Value from) {
   const int64_t columns = GpuEmitter::columnsOf(tile.getType());
   if (columns == 1)
     return from;
-  return e.add(e.mul(from, columns / kQuad), e.quarter(e.columnBase(columns)));
+  return e.add(e.mul(from, columns / kQuad), e.memory.quarter(e.columnBase(columns)));
 }
 
 /// Writes a tile of the chunk to workgroup memory for the merge. A tile of one column is lane
@@ -195,9 +195,9 @@ LogicalResult SplitKeys::emitChunk(scf::ForOp loop, const Parts &parts, Value fi
   const int64_t step = *e.constantOf(e.scalar(loop.getStep()));
   Value own = e.add(first, e.mul(group, step));
   Value exists = e.compare(arith::CmpIPredicate::slt, own, e.scalar(loop.getUpperBound()));
-  e.noteRows(exists);
-  e.bindScalar(loop.getInductionVar(), e.select(exists, own, first));
-  if (failed(e.emitAll(parts.chunk)))
+  noteRows(exists);
+  e.scalars[loop.getInductionVar()] = e.select(exists, own, first);
+  if (failed(e.emitOps(parts.chunk)))
     return failure();
   e.workgroup.beforeWrite(SharedArray::Chunks);
   for (auto [number, tile] : llvm::enumerate(parts.handed))
@@ -212,7 +212,7 @@ LogicalResult SplitKeys::mergeChunk(scf::ForOp loop, const Parts &parts, Value f
   for (auto [number, tile] : llvm::enumerate(parts.handed))
     take(tile, static_cast<int64_t>(number), from);
   e.bindRegisters(loop.getRegionIterArgs(), state);
-  if (failed(e.emitAll(parts.merge)))
+  if (failed(e.emitOps(parts.merge)))
     return failure();
   Registers next;
   for (Value value : loop.getBody()->getTerminator()->getOperands())

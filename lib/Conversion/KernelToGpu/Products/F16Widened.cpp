@@ -31,7 +31,7 @@ struct F16Widened : GpuProduct {
     odd.clear();
     for (Address place : rightPlaces) {
       Value words = e.asWords(rightQuad(e.moved(place, far, u * rightStep)));
-      auto [low, high] = e.unpackedWords(words, right().type.getElementType());
+      auto [low, high] = e.words.unpack(words, right().type.getElementType());
       odd.push_back(high);
       even.push_back(low);
     }
@@ -47,8 +47,8 @@ struct F16Widened : GpuProduct {
     if (!loaded && whole)
       loaded = e.loadVector(left, e.moved(place, Value(), u / vec4 * vec4));
     if (!loaded) {
-      Value word = e.asWords(spirv::LoadOp::create(builder, loc, e.wordAt(left, place)));
-      auto [even, odd] = e.unpackedWords(word, left.type.getElementType());
+      Value word = e.asWords(e.memory.loadWord(left, place));
+      auto [even, odd] = e.words.unpack(word, left.type.getElementType());
       loaded = vector::FromElementsOp::create(
           builder, loc, VectorType::get({2}, builder.getF32Type()), ValueRange{even, odd});
     }
@@ -66,7 +66,7 @@ struct F16Widened : GpuProduct {
     Registers even;
     odd.clear();
     for (Value quad : leftWords(e.add(half, e.constant(u / 2)))) {
-      auto [low, high] = e.unpackedWords(e.asWords(quad), element);
+      auto [low, high] = e.words.unpack(e.asWords(quad), element);
       even.push_back(low);
       odd.push_back(high);
     }
@@ -85,7 +85,7 @@ struct F16Widened : GpuProduct {
         return vector::ExtractOp::create(builder, loc, quad, word);
       };
       int64_t first = u % 8 / 2;
-      loaded = e.unpackFour(wordOf(first), wordOf(first + 1), element);
+      loaded = e.words.unpackFour(wordOf(first), wordOf(first + 1), element);
     }
     return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
   }

@@ -73,7 +73,7 @@ struct Int4 : GpuProduct {
     Value column = e.scalar(op.getRhsIndex());
     Value number = arith::ShRUIOp::create(builder, loc, column, e.constant(4));
     Value start = e.mul(e.add(number, panel), panelWords() * wordFeatures);
-    return e.quadOf(right(), {e.add(right().offset, start), 0});
+    return e.memory.vec4Index(right(), {e.add(right().offset, start), 0});
   }
   /// Few rows are not staged: a load of a word serves all columns of an invocation. A row may end
   /// in the middle of its last group.
@@ -188,8 +188,8 @@ private:
     if (e.target.packedDots) // codes of four bits are positive as signed bytes too
       return arith::AddIOp::create(builder, loc, part, packedDots(p, q));
     for (int64_t byte = 0; byte < 4; ++byte)
-      part = math::FmaOp::create(builder, loc, e.byteAsFloat(q, byte, /*isSigned=*/false),
-                                 e.byteAsFloat(p, byte, /*isSigned=*/true), part);
+      part = math::FmaOp::create(builder, loc, e.words.byteAsFloat(q, byte, /*isSigned=*/false),
+                                 e.words.byteAsFloat(p, byte, /*isSigned=*/true), part);
     return part;
   }
 
@@ -286,10 +286,9 @@ private:
     Address place = e.moved(halfPlaces[j], far, words * wordFeatures);
     if (isStaged())
       return stagedHalves(j, rightQuad(place));
-    Value low = spirv::LoadOp::create(builder, loc, e.wordAt(right(), place)),
-          high = spirv::LoadOp::create(builder, loc,
-                                       e.wordAt(right(), e.moved(place, {}, wordFeatures)));
-    return e.unpackFour(low, high, builder.getF16Type());
+    Value low = e.memory.loadWord(right(), place),
+          high = e.memory.loadWord(right(), e.moved(place, {}, wordFeatures));
+    return e.words.unpackFour(low, high, builder.getF16Type());
   }
 
   /// Unpacks the first or the last two words of a vec4.
@@ -299,7 +298,7 @@ private:
             second = vector::ExtractOp::create(builder, loc, quad, word + 2);
       return e.select(secondHalf[j], second, first);
     };
-    return e.unpackFour(wordOf(0), wordOf(1), builder.getF16Type());
+    return e.words.unpackFour(wordOf(0), wordOf(1), builder.getF16Type());
   }
 
   /// Word `word` of a row, counted from feature `first`. `quad` caches a load of four words; with
@@ -310,10 +309,10 @@ private:
     Address place{e.add(rowsAt, first), row * pitchOf(left) + word * perWord};
     Value one;
     if (alone) {
-      one = e.asWords(spirv::LoadOp::create(builder, loc, e.wordAt(left, place)));
+      one = e.asWords(e.memory.loadWord(left, place));
     } else {
       if (inQuad == 0)
-        quad = e.asWords(spirv::LoadOp::create(builder, loc, e.vec4At(left, place)));
+        quad = e.asWords(e.memory.loadVec4(left, place));
       one = vector::ExtractOp::create(builder, loc, quad, inQuad);
     }
     return e.splat(one, VectorType::get({width}, one.getType()));
@@ -321,7 +320,7 @@ private:
 
   Value rowScale(Value group, int64_t row, int64_t number) {
     Address place{e.add(scalesAt, e.mul(group, 2)), row * pitchOf(scales()) + number};
-    Value one = spirv::LoadOp::create(builder, loc, e.wordAt(scales(), place));
+    Value one = e.memory.loadWord(scales(), place);
     return e.splat(one, VectorType::get({width}, one.getType()));
   }
 

@@ -25,8 +25,8 @@ struct Int8Dot4 : GpuProduct {
 
   Value step(Value a, Value b, Value c, bool) override {
     for (int64_t byte = 0; byte < word(); ++byte)
-      c = math::FmaOp::create(builder, loc, e.byteAsFloat(a, byte, /*isSigned=*/false),
-                              e.byteAsFloat(b, byte, /*isSigned=*/true), c);
+      c = math::FmaOp::create(builder, loc, e.words.byteAsFloat(a, byte, /*isSigned=*/false),
+                              e.words.byteAsFloat(b, byte, /*isSigned=*/true), c);
     return c;
   }
 

@@ -51,7 +51,7 @@ struct Int8Packed : GpuProduct {
   void finishSums(Registers &sums) override {
     const GpuStaging::Layout layout = rightLayout();
     const int64_t columns = GpuEmitter::columnsOf(op.getType()), quads = columns / vec4;
-    Value first = e.quarter(e.columnBase(columns));
+    Value first = e.memory.quarter(e.columnBase(columns));
     auto place = [&](Value team, int64_t j) {
       return e.add(e.add(e.mul(team, quads), first), e.constant(j));
     };

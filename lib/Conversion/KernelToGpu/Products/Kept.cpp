@@ -68,18 +68,18 @@ protected:
   /// Features of register `j`'s word at `place`, as f32.
   Registers widenedWord(size_t j, Address place) {
     const BoundView &right = this->right();
-    Value words = spirv::LoadOp::create(builder, loc, e.vec4At(right, place));
+    Value words = e.memory.loadVec4(right, place);
     Type type = right.type.getElementType();
     if (type.isF32())
       return {words};
     words = e.asWords(words);
     if (!holdsCodes(op)) {
-      auto [even, odd] = e.unpackedWords(words, type);
+      auto [even, odd] = e.words.unpack(words, type);
       return {even, odd};
     }
     Registers parts;
     for (int64_t byte = 0; byte < 4; ++byte)
-      parts.push_back(e.decoded(e.byteOf(words, byte, /*isSigned=*/true), scales[j]));
+      parts.push_back(e.words.decode(e.byteOf(words, byte, /*isSigned=*/true), scales[j]));
     return parts;
   }
 
@@ -148,8 +148,8 @@ private:
     Registers vec4s;
     for (Address place : this->rightPlaces) {
       Address here = e.moved(place, far, u * this->rightStep);
-      Value word = e.asWords(spirv::LoadOp::create(builder, loc, e.wordAt(this->right(), here)));
-      vec4s.push_back(e.decoded(e.bytesOf(word), scale));
+      Value word = e.asWords(e.memory.loadWord(this->right(), here));
+      vec4s.push_back(e.words.decode(e.words.unpackBytes(word), scale));
     }
     return vec4s;
   }
