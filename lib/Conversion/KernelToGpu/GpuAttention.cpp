@@ -61,10 +61,10 @@ GpuAttention::GpuAttention(GpuEmitter &emitter, kernel::FuncOp func)
   part = std::max(features, valueColumns) > most ? chunk / 2 : chunk;
   const int64_t rows = keys.getType().getDimSize(0),
                 pitch = pitchOf(std::max(features, valueColumns));
-  queries = array = {kQuad, std::max(rows, part) * pitch};
+  queries = array = {kVec4, std::max(rows, part) * pitch};
   if (isWide()) {
     array.entries = part * pitch;
-    queries = {kQuad, rows * pitchOf(features), SharedArray::Left};
+    queries = {kVec4, rows * pitchOf(features), SharedArray::Left};
   }
   for (Operation *op = keys; op; op = op->getParentOp())
     if (auto around = dyn_cast<scf::ForOp>(op))
@@ -134,7 +134,7 @@ Value GpuAttention::factorAt(Value row) {
 }
 
 Value GpuAttention::stripQuad(int64_t row, int64_t vector) {
-  return e.add(ownStrip, e.constant(row * stripPitch() + e.vectorColumn(vector, chunk) / kQuad));
+  return e.add(ownStrip, e.constant(row * stripPitch() + e.vectorColumn(vector, chunk) / kVec4));
 }
 
 void GpuAttention::placeRows() {
@@ -173,7 +173,7 @@ FailureOr<Fragment> GpuAttention::emitReduce(kernel::ReduceOp op) {
     }
     for (Value *lanes : {&low, &high}) {
       Registers words;
-      for (int64_t lane = 0; lane < kQuad; ++lane)
+      for (int64_t lane = 0; lane < kVec4; ++lane)
         words.push_back(other(vector::ExtractOp::create(builder, loc, *lanes, lane)));
       *lanes = e.combine(kind, *lanes,
                          vector::FromElementsOp::create(builder, loc, e.vec4Type(), words));
@@ -271,7 +271,7 @@ void GpuAttention::overMatrices(int64_t first, int64_t columns, int64_t behind,
   for (int64_t i = 0; i < down; ++i)
     for (int64_t column = 0; column < columns; column += shape.n)
       body((i * valueColumns + first + column) / shape.n,
-           stripAt(teamQuad(i * shape.m, behind + column / kQuad)));
+           stripAt(teamQuad(i * shape.m, behind + column / kVec4)));
 }
 
 /// Moves the sums through the strip and returns this invocation's elements of its rows.

@@ -88,7 +88,7 @@ private:
   mlir::Value tileAt(mlir::Value quad, mlir::Value lane = {});
   mlir::Value stripAt(mlir::Value quad, mlir::Value lane = {});
   mlir::Value factorAt(mlir::Value row);
-  int64_t stripPitch() const { return chunk / kQuad + 1; }
+  int64_t stripPitch() const { return chunk / kVec4 + 1; }
   /// Vec4s between the starts of two rows of the array.
   static int64_t pitchOf(int64_t halves) { return halves / kHalves + 1; }
   /// Whether queries stay in workgroup memory, and keys and values are staged in parts of a chunk.

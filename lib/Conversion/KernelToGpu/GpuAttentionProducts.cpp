@@ -134,11 +134,11 @@ int64_t GpuAttention::placeOf(ArrayRef<Field> fields, int64_t number) {
 /// of each of four keys. Its place is the vec4 of the first key, and the word in that vec4. A vec4
 /// of values is stored as it is.
 void GpuAttention::placeCopies() {
-  const int64_t pitch = pitchOf(features), inPanel = features / 2 * kQuad;
+  const int64_t pitch = pitchOf(features), inPanel = features / 2 * kVec4;
   keyFields = {{inPanel, 0, kPanel * pitch},
-               {1, kQuad, kQuad * pitch},
-               {kQuad * kQuad, features / kHalves, 1}};
-  wordFields = {{kQuad, kQuad, 1}};
+               {1, kVec4, kVec4 * pitch},
+               {kVec4 * kVec4, features / kHalves, 1}};
+  wordFields = {{kVec4, kVec4, 1}};
   valueFields = {{1, 0, 1}, {valueColumns / kHalves, 0, 1}};
   keyPlace = placeOf(keyFields);
   wordPlace = placeOf(wordFields);
@@ -151,7 +151,7 @@ void GpuAttention::storeKeys(int64_t from, ArrayRef<Value> loaded) {
     const int64_t start = (from + static_cast<int64_t>(i)) * invocations(),
                   key = placeOf(keyFields, start);
     Value word = e.add(wordPlace, e.constant(placeOf(wordFields, start)));
-    for (int64_t j = 0; j < kQuad; ++j)
+    for (int64_t j = 0; j < kVec4; ++j)
       spirv::StoreOp::create(builder, loc,
                              tileAt(e.add(keyPlace, e.constant(key + j * pitch)), word),
                              vector::ExtractOp::create(builder, loc, quad, j));
@@ -221,7 +221,7 @@ void GpuAttention::multiplyKeysOf(Value column, int64_t blocks, Value first) {
   Value before = e.memory.quarter(e.add(first, column));
   for (auto [n, sum] : llvm::enumerate(scores)) {
     const int64_t i = static_cast<int64_t>(n) / blocks, block = static_cast<int64_t>(n) % blocks;
-    Value quad = e.add(teamQuad(i * shape.m, block * shape.n / kQuad), before);
+    Value quad = e.add(teamQuad(i * shape.m, block * shape.n / kVec4), before);
     unit.store(sum, stripAt(quad), stripPitch());
   }
 }
@@ -279,14 +279,14 @@ GpuAttention::Registers GpuAttention::readStrip(int64_t columns) {
 /// sum, so the weights need not stay NaN as bf16.
 GpuAttention::Registers GpuAttention::rounded(Value weights) {
   if (isBf16()) {
-    Type words = VectorType::get({kQuad}, builder.getI32Type());
+    Type words = VectorType::get({kVec4}, builder.getI32Type());
     Value kept = arith::AndIOp::create(builder, loc, e.nearestWords(weights),
                                        e.wordConstant(static_cast<int32_t>(0xffff0000), words));
     auto [first, second] = e.words.packFour(e.asFloats(kept), builder.getBF16Type());
     return {first, second};
   }
-  auto halves = VectorType::get({kQuad}, builder.getF16Type()),
-       pairs = VectorType::get({kQuad / 2}, builder.getF32Type());
+  auto halves = VectorType::get({kVec4}, builder.getF16Type()),
+       pairs = VectorType::get({kVec4 / 2}, builder.getF32Type());
   Value packed = spirv::FConvertOp::create(builder, loc, halves, weights);
   packed = spirv::BitcastOp::create(builder, loc, pairs, packed);
   return {vector::ExtractOp::create(builder, loc, packed, 0),
@@ -420,7 +420,7 @@ void GpuAttention::addNonFinite(Value k, int64_t first, int64_t columns, Registe
 /// in parts, which take few registers, through the half of the strip after the weights.
 void GpuAttention::addNonFinite(ArrayRef<Value> products) {
   e.onlyIf(again, [&] {
-    const int64_t half = chunk / 2, behind = half / kQuad;
+    const int64_t half = chunk / 2, behind = half / kVec4;
     overParts(half, [&](int64_t first, int64_t columns) {
       const int64_t vectors = e.fragmentVectors(columns);
       Registers added(e.placement.rows * vectors, e.zeroVector());
@@ -446,7 +446,7 @@ void GpuAttention::addNonFinite(ArrayRef<Value> products) {
 /// Returns 1 if a condition holds for any invocation of the workgroup, else 0.
 Value GpuAttention::isAnywhere(Value condition) {
   auto entry = [&] { // a vec4, so that arrays after it are aligned
-    return e.entry.shared(SharedArray::Lanes, builder.getI32Type(), kQuad, e.constant(0));
+    return e.entry.shared(SharedArray::Lanes, builder.getI32Type(), kVec4, e.constant(0));
   };
   e.onlyIf(e.compare(arith::CmpIPredicate::eq, e.number, e.constant(0)),
            [&] { spirv::StoreOp::create(builder, loc, entry(), e.constant(0)); });

@@ -21,7 +21,7 @@ static void sumInLoop(GpuEmitter &e, int64_t whole, int64_t block, const BlockSt
   const size_t loads = (carried.size() - sums.size()) / ahead;
   e.loopOver(e.constant(0), e.constant(whole), ahead * block, carried, [&](Value turn) {
     if (does.staysRolled)
-      e.builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, e.builder.getUnitAttr());
+      e.markLoop(kRolled);
     Registers inside(ArrayRef<Value>(carried).take_front(sums.size())), next;
     for (int64_t i = 0; i < ahead; ++i) {
       const KBlock now{e.add(turn, e.constant(i * block)), block};

@@ -110,7 +110,7 @@ LogicalResult GpuElements::atElement(Value row, function_ref<LogicalResult()> bo
   return body();
 }
 
-static Value quadOf(OpBuilder &builder, Location loc, ArrayRef<int32_t> lanes) {
+static Value lanesOf(OpBuilder &builder, Location loc, ArrayRef<int32_t> lanes) {
   auto type = VectorType::get({kLanes}, builder.getI32Type());
   return arith::ConstantOp::create(builder, loc, DenseIntElementsAttr::get(type, lanes));
 }
@@ -171,9 +171,9 @@ LogicalResult GpuElements::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
         masks.push_back(int32_t(uint32_t(1) << (row % rowsOfWord * columns + j * kLanes + lane)));
       Value word =
           e.splat(words[row / rowsOfWord], VectorType::get({kLanes}, e.builder.getI32Type()));
-      Value set = arith::AndIOp::create(e.builder, e.loc, word, quadOf(e.builder, e.loc, masks));
+      Value set = arith::AndIOp::create(e.builder, e.loc, word, lanesOf(e.builder, e.loc, masks));
       truth.push_back(
-          e.compare(arith::CmpIPredicate::ne, set, quadOf(e.builder, e.loc, {0, 0, 0, 0})));
+          e.compare(arith::CmpIPredicate::ne, set, lanesOf(e.builder, e.loc, {0, 0, 0, 0})));
     }
   return emitted;
 }
@@ -197,7 +197,7 @@ LogicalResult GpuElements::emitRowOf(Operation &op, Value row, SmallVectorImpl<V
       Value at = e.splat(column, VectorType::get({kLanes}, e.builder.getI32Type()));
       for (auto [j, vec4] : llvm::enumerate(registers)) {
         auto first = static_cast<int32_t>(j * kLanes);
-        Value lanes = quadOf(e.builder, e.loc, {first, first + 1, first + 2, first + 3});
+        Value lanes = lanesOf(e.builder, e.loc, {first, first + 1, first + 2, first + 3});
         vec4 = e.select(e.compare(arith::CmpIPredicate::eq, at, lanes),
                         e.splat(one, vec4.getType()), vec4);
       }

@@ -17,7 +17,7 @@ namespace heddle {
 
 GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
                        GpuPlacement placement)
-    : BodyEmitter(builder, builder.getI32Type(), /*width=*/4), target(target), placement(placement),
+    : GpuOps(builder, builder.getI32Type(), /*width=*/4), target(target), placement(placement),
       entry(builder, func, target), mapping(GpuMapping::create(*this)), func(func) {
   loc = func.getLoc();
   at.rows = placement.rows;
@@ -95,8 +95,7 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
     return emitBlock(part.getBody().front());
   kernel::Size extent = part.getExtent();
   Value size = extent.isStatic() ? constant(extent.value) : entry.scalar(extent.name);
-  Value tiles = arith::DivUIOp::create(builder, loc, add(size, constant(part.getTile() - 1)),
-                                       constant(part.getTile()));
+  Value tiles = quotient(add(size, constant(part.getTile() - 1)), part.getTile());
   Value rest = sub(point, tiles);
   Value here = compare(arith::CmpIPredicate::slt, point, tiles);
   auto branch = scf::IfOp::create(builder, loc, here, /*withElseRegion=*/true);
@@ -192,9 +191,7 @@ Value GpuEmitter::loadVector(const BoundView &view, Address place) {
   if (at.byElement)
     return loadScalars(view, place, 1).front();
   if (!GpuMemory::hasVec4(view.type))
-    return vector::FromElementsOp::create(builder, loc,
-                                          VectorType::get({width}, view.type.getElementType()),
-                                          loadScalars(view, place, width));
+    return vectorOf(loadScalars(view, place, width));
   if (perWord(view) == 1)
     return memory.loadVec4(view, place);
   if (perWord(view) == width)
@@ -208,7 +205,7 @@ SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Address place,
   SmallVector<Value> values;
   for (int64_t i = 0; i < count; ++i) {
     Value element = memory.elementAt(view, moved(place, {}, i));
-    values.push_back(spirv::LoadOp::create(builder, loc, element));
+    values.push_back(load(element));
   }
   return values;
 }
@@ -216,24 +213,24 @@ SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Address place,
 void GpuEmitter::storeVector(Value value, const BoundView &view, Address place) {
   if (!GpuMemory::hasVec4(view.type)) {
     for (int64_t i = 0; i < width; ++i)
-      storeScalar(vector::ExtractOp::create(builder, loc, value, i), view, moved(place, {}, i));
+      storeScalar(extract(value, i), view, moved(place, {}, i));
     return;
   }
   if (perWord(view) == 1) {
-    spirv::StoreOp::create(builder, loc, memory.vec4At(view, place), value);
+    store(memory.vec4At(view, place), value);
     return;
   }
   if (view.type.getElementType().isInteger(8)) {
-    spirv::StoreOp::create(builder, loc, memory.wordAt(view, place), words.packBytes(value));
+    store(memory.wordAt(view, place), words.packBytes(value));
     return;
   }
   auto [first, second] = words.packFour(value, view.type.getElementType());
-  spirv::StoreOp::create(builder, loc, memory.wordAt(view, place), first);
-  spirv::StoreOp::create(builder, loc, memory.wordAt(view, moved(place, {}, 2)), second);
+  store(memory.wordAt(view, place), first);
+  store(memory.wordAt(view, moved(place, {}, 2)), second);
 }
 
 void GpuEmitter::storeScalar(Value value, const BoundView &view, Address place) {
-  spirv::StoreOp::create(builder, loc, memory.elementAt(view, place), value);
+  store(memory.elementAt(view, place), value);
 }
 
 } // namespace heddle

@@ -13,12 +13,11 @@
 #include "GpuElements.h"
 #include "GpuKernel.h"
 #include "GpuMemory.h"
+#include "GpuOps.h"
 #include "GpuRuns.h"
 #include "GpuScores.h"
 #include "GpuWorkgroup.h"
 #include "Mappings/GpuMapping.h"
-
-#include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
 namespace heddle {
 
@@ -62,7 +61,7 @@ struct GpuContext {
 };
 
 /// Emits the code of a kernel for one invocation.
-class GpuEmitter : public kernel::BodyEmitter {
+class GpuEmitter : public GpuOps {
 public:
   GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
              GpuPlacement placement);
@@ -96,7 +95,6 @@ public:
   using BodyEmitter::emitOps;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
   mlir::Value scaleByPower(mlir::Value x, mlir::Value n) override;
-  mlir::VectorType vec4Type() { return mlir::VectorType::get({4}, builder.getF32Type()); }
   /// Emits `body` under a condition, else `otherwise`. A null condition is true.
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> body,
               llvm::function_ref<void()> otherwise = {});

@@ -20,7 +20,7 @@
 namespace heddle {
 
 /// Words of a vec4, the unit in which memory is read and written.
-inline constexpr int64_t kQuad = 4;
+inline constexpr int64_t kVec4 = 4;
 
 /// Arrays in workgroup memory. Each has a single use, so that few barriers are needed.
 enum class SharedArray {

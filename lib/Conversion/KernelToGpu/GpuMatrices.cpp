@@ -32,7 +32,7 @@ bool isMatrixProduct(ProductOpInterface op) { return !op.isOverRows() && op.read
 /// staged rows. Together they take the workgroup memory and the sums of one wide tile. A third
 /// product and wider products stay separate, and so do groups of i4, because their chains take the
 /// registers.
-static SmallVector<ProductOpInterface> productsBeside(ProductOpInterface op) {
+static SmallVector<ProductOpInterface> productsTogether(ProductOpInterface op) {
   if (elementOf(op.getRhs()) == DType::I4 || op.getType().getDimSize(1) > narrowColumns)
     return {op};
   auto isKnown = [&](Value index) {
@@ -57,21 +57,21 @@ static InFlightDiagnostic noMatrixUnit(ProductOpInterface op, const GpuTarget &t
 }
 
 LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPlacement &placement) {
+  const MatrixShape *&chosen = placement.matrix;
   WalkResult walked = func.walk([&](ProductOpInterface op) -> WalkResult {
     if (!isMatrixProduct(op))
       return WalkResult::advance();
     const MatrixShape *shape = target.matrixOf(elementOf(op.getLhs()), elementOf(op.getRhs()));
     if (!shape)
       return noMatrixUnit(op, target);
-    if (!placement.matrix)
-      placement.matrix = shape;
+    chosen = chosen ? chosen : shape;
     const int64_t columns = op.getType().getDimSize(1);
     placement.mostColumns = std::max(placement.mostColumns, columns);
     placement.stagedColumns =
-        std::max<int64_t>(placement.stagedColumns, productsBeside(op).size() * columns);
+        std::max<int64_t>(placement.stagedColumns, productsTogether(op).size() * columns);
     return WalkResult::advance();
   });
-  if (!walked.wasInterrupted() && !placement.matrix)
+  if (!walked.wasInterrupted() && !chosen)
     return func.emitOpError(
         "expected a product with weights in a kernel for matrix units, found none");
   return failure(walked.wasInterrupted());
@@ -83,23 +83,24 @@ LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPla
 /// each subgroup.
 static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
   const MatrixShape &shape = *placement.matrix;
-  const int64_t pitch = placement.block / kQuad + 1, rows = placement.ty * placement.rows,
-                inTeam = std::max<int64_t>(kQuad, placement.mostColumns / placement.tx) *
-                         GpuMatrices::lanesAcross;
-  const bool isForFew = placement.rows == 1;
-  const int64_t teams = isForFew ? 1 : placement.ty * placement.tx / placement.subgroup,
-                sums = teams * shape.m *
-                       GpuMatrices::pitchOfSums(isForFew ? placement.mostColumns : inTeam),
+  const int64_t pitch = placement.block / kVec4 + 1, rows = placement.ty * placement.rows,
+                subgroupColumns = std::max<int64_t>(kVec4, placement.mostColumns / placement.tx) *
+                                  GpuMatrices::lanesAcross;
+  const bool isOneMatrixHigh = placement.rows == 1;
+  const int64_t subgroups = isOneMatrixHigh ? 1 : placement.ty * placement.tx / placement.subgroup,
+                sums = subgroups * shape.m *
+                       GpuMatrices::pitchOfSums(isOneMatrixHigh ? placement.mostColumns
+                                                                : subgroupColumns),
                 staged = (rows + placement.stagedColumns) * pitch;
-  const int64_t unit = shape.k / perWord % kQuad == 0 ? kQuad : kQuad / 2;
-  return {unit, std::max(sums, staged) * kQuad / unit};
+  const int64_t unit = shape.k / perWord % kVec4 == 0 ? kVec4 : kVec4 / 2;
+  return {unit, std::max(sums, staged) * kVec4 / unit};
 }
 
 static int64_t wordsElements(DType operands) { return formatOf(operands).perWord; }
 
 GpuMatrices::GpuMatrices(GpuEmitter &emitter, ProductOpInterface op)
-    : e(emitter), builder(emitter.builder), loc(emitter.loc), op(op), products(productsBeside(op)),
-      shape(*emitter.placement.matrix), unit(emitter, shape),
+    : e(emitter), builder(emitter.builder), loc(emitter.loc), op(op),
+      products(productsTogether(op)), shape(*emitter.placement.matrix), unit(emitter, shape),
       fragment(emitter.shapeOf(op.getType())), perWord(wordsElements(shape.operands)),
       block(emitter.placement.block), hasGroups(elementOf(op.getRhs()) == DType::I4),
       array(arrayOf(emitter.placement, perWord)) {}
@@ -111,37 +112,38 @@ Value GpuMatrices::pointer(Value entry) {
 
 //===- Places -------------------------------------------------------------===//
 
-void GpuMatrices::placeTeam() {
-  if (isForFew()) {
+void GpuMatrices::placeSubgroup() {
+  if (isOneMatrixHigh()) {
     across = columns() / shape.n;
     firstRow = firstColumn = e.constant(0);
     multiplies = e.compare(arith::CmpIPredicate::eq, e.subgroup, e.constant(0));
     return;
   }
-  const int64_t inTeam = fragment.vectors * kQuad * lanesAcross,
-                teams = e.placement.tx / lanesAcross,
-                rowsOfTeam = e.placement.subgroup / lanesAcross * fragment.rows;
-  across = inTeam / shape.n;
-  down = rowsOfTeam / shape.m;
-  Value number = arith::DivUIOp::create(builder, loc, e.subgroup, e.constant(teams)),
-        beside = arith::RemUIOp::create(builder, loc, e.subgroup, e.constant(teams));
-  firstRow = e.mul(number, rowsOfTeam);
-  firstColumn = e.mul(e.minimum(beside, e.constant(columns() / inTeam - 1)), inTeam);
+  const int64_t subgroupColumns = fragment.vectors * kVec4 * lanesAcross,
+                subgroupsAcross = e.placement.tx / lanesAcross,
+                subgroupRows = e.placement.subgroup / lanesAcross * fragment.rows;
+  across = subgroupColumns / shape.n;
+  down = subgroupRows / shape.m;
+  Value row = e.quotient(e.subgroup, subgroupsAcross),
+        column = e.remainder(e.subgroup, subgroupsAcross);
+  firstRow = e.mul(row, subgroupRows);
+  firstColumn =
+      e.mul(e.minimum(column, e.constant(columns() / subgroupColumns - 1)), subgroupColumns);
 }
 
 /// Returns the position of a row of the tile among the staged rows.
 Value GpuMatrices::rowInArray(Value row) {
-  if (isForFew())
+  if (isOneMatrixHigh())
     return row;
   const int64_t below = e.placement.subgroup / lanesAcross, together = shape.m / below;
   auto part = [&](int64_t unit, int64_t count) -> Value {
-    Value units = arith::DivUIOp::create(builder, loc, row, e.constant(unit));
-    return count ? arith::RemUIOp::create(builder, loc, units, e.constant(count)) : units;
+    Value units = e.quotient(row, unit);
+    return count ? e.remainder(units, count) : units;
   };
-  Value team = e.mul(part(fragment.rows * below, 0), fragment.rows * below),
+  Value subgroup = e.mul(part(fragment.rows * below, 0), fragment.rows * below),
         matrix = e.mul(part(together, fragment.rows / together), shape.m),
         invocation = e.mul(part(fragment.rows, below), together);
-  return e.add(e.add(team, matrix), e.add(invocation, part(1, together)));
+  return e.add(e.add(subgroup, matrix), e.add(invocation, part(1, together)));
 }
 
 static int64_t pitchOf(const BoundView &view) {
@@ -161,7 +163,7 @@ Value GpuMatrices::startOfPanel(ProductOpInterface product, Value panel) {
   const BoundView &view = e.view(product.getRhs());
   Value column = e.add(e.scalar(product.getRhsIndex()), e.mul(panel, kPanel)), start;
   if (hasGroups)
-    start = e.mul(arith::DivUIOp::create(builder, loc, column, e.constant(kPanel)),
+    start = e.mul(e.quotient(column, kPanel),
                   panelBytes(DType::I4, features()) / 4 * formatOf(DType::I4).perWord);
   else
     start = e.mul(column, pitchOf(view));
@@ -170,12 +172,12 @@ Value GpuMatrices::startOfPanel(ProductOpInterface product, Value panel) {
 
 void GpuMatrices::placeSides() {
   const BoundView leftView = e.view(op.getLhs());
-  left.emplace(e, leftView, GpuMatrixStaging::Block{rows(), block / kQuad}, array);
+  left.emplace(e, leftView, GpuMatrixStaging::Block{rows(), block / kVec4}, array);
   left->placeRows([&](Value row) { return startOfRow(leftView, row); },
                   [&](Value row) { return rowInArray(row); });
   for (auto [number, product] : llvm::enumerate(products)) {
     GpuMatrixStaging &right = rights.emplace_back(
-        e, e.view(product.getRhs()), GpuMatrixStaging::Block{columns(), block / kQuad}, array);
+        e, e.view(product.getRhs()), GpuMatrixStaging::Block{columns(), block / kVec4}, array);
     right.placePanels([&, product = product](Value panel) { return startOfPanel(product, panel); },
                       rows() + number * columns());
   }
@@ -220,7 +222,7 @@ void GpuMatrices::fetch(Value first, bool ends, Registers &loaded) {
     right.fetch(first, ends ? &ofRight : nullptr, loaded);
   left->fetch(first, ends ? &ofLeft : nullptr, loaded);
   if (groups)
-    groups->fetch(arith::DivUIOp::create(builder, loc, first, e.constant(kGroupWords)),
+    groups->fetch(e.quotient(first, kGroupWords),
                   ends ? std::optional(stored / kGroupWords) : std::nullopt, loaded);
 }
 
@@ -230,11 +232,11 @@ void GpuMatrices::store(ArrayRef<Value> loaded) {
     right.store(loaded.take_front(right.loads()));
     loaded = loaded.drop_front(right.loads());
   }
-  Registers rowQuads(loaded.take_front(left->loads()));
+  Registers rowVec4s(loaded.take_front(left->loads()));
   if (sumsCodes())
-    for (Value &quad : rowQuads)
-      quad = asSigned(quad);
-  left->store(rowQuads);
+    for (Value &vec4 : rowVec4s)
+      vec4 = e.words.signedBytes(vec4);
+  left->store(rowVec4s);
   if (groups)
     groups->store(loaded.drop_front(left->loads()));
   e.workgroup.barrier();
@@ -242,7 +244,7 @@ void GpuMatrices::store(ArrayRef<Value> loaded) {
 
 /// Loads a matrix of either side, which begins `place` entries after the start of its rows.
 Value GpuMatrices::loadSide(MatrixUnit::Side side, Value row, Value place) {
-  const int64_t pitch = (block / kQuad + 1) * array.perQuad();
+  const int64_t pitch = (block / kVec4 + 1) * array.perVec4();
   return unit.load(side, /*number=*/0, pointer(e.add(e.mul(row, pitch), place)), pitch);
 }
 
@@ -312,7 +314,7 @@ void GpuMatrices::multiplyGroups(int64_t count) {
   Registers none;
   if (count > unrolled || products > mostProducts)
     e.loopOver(e.constant(0), e.constant(count), 1, none, [&](Value group) {
-      builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
+      e.markLoop(kRolled);
       multiplyGroup(group);
     });
   else
@@ -332,11 +334,11 @@ void GpuMatrices::multiply(int64_t words) {
       return multiplyGroups(words / kGroupWords);
     Registers none;
     if (looped)
-      e.loopOver(
-          e.constant(0), e.constant(looped * entries), together * entries, none, [&](Value first) {
-            builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
-            multiplySteps(first, together);
-          });
+      e.loopOver(e.constant(0), e.constant(looped * entries), together * entries, none,
+                 [&](Value first) {
+                   e.markLoop(kRolled);
+                   multiplySteps(first, together);
+                 });
     multiplySteps(e.constant(looped * entries), steps - looped);
   });
 }
@@ -368,13 +370,13 @@ void GpuMatrices::sumAll() {
 //===- The product --------------------------------------------------------===//
 
 llvm::SmallVector<Fragment> GpuMatrices::run() {
-  placeTeam();
+  placeSubgroup();
   placeSides();
   const GpuMatrixUnit::Type type = hasGroups ? unit.floats() : unit.type(Use::MatrixAcc);
   Value zero = unit.zero(type);
   for (int64_t i = 0; i < down * acrossAll(); ++i) {
     sums.push_back(unit.variable(type));
-    spirv::StoreOp::create(builder, loc, sums.back(), zero);
+    e.store(sums.back(), zero);
   }
   if (left->isRounded())
     left->scaleRows(endOfRows());

@@ -59,13 +59,13 @@ private:
   int64_t rows() { return op.getType().getDimSize(0); }
   int64_t columns() { return op.getType().getDimSize(1); } ///< of each product
   int64_t acrossAll() { return products.size() * across; }
-  bool isForFew() const { return fragment.rows == 1; }
+  bool isOneMatrixHigh() const { return fragment.rows == 1; }
   /// Whether sums are integers until all of k is summed. Codes of i4 become bytes too, but each of
   /// their groups is scaled.
   bool sumsCodes() const { return unit.multipliesBytes() && !hasGroups; }
   mlir::Value pointer(mlir::Value entry);
 
-  void placeTeam();
+  void placeSubgroup();
   void placeSides();
   mlir::Value rowInArray(mlir::Value row);
   void sumAll();
@@ -84,7 +84,7 @@ private:
   void exchange(int64_t product, kernel::Fragment &to);
   void scaleSums(kernel::Fragment &sums);
   void readRows(kernel::Fragment &to);
-  mlir::Value readQuad(mlir::Value quad);
+  mlir::Value readVec4(mlir::Value vec4);
 
   // Groups of i4.
   void placeGroups();
@@ -92,7 +92,6 @@ private:
   void multiplyGroup(mlir::Value group);
 
   // Bytes: the left side becomes signed when it is staged.
-  mlir::Value asSigned(mlir::Value quad);
   void addWeights(llvm::ArrayRef<mlir::Value> loaded, Registers &weights);
   void addBases(GpuMatrixStaging &right, llvm::ArrayRef<mlir::Value> weights,
                 kernel::Fragment &sums);

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// This file implements GpuMatrixGroups. The array of scales holds pairs. It begins with a
-// line for each group that has the scales of rows, in the order in which rows are staged.
-// A line for each group with the scales of columns follows.
+// This file implements GpuMatrixGroups. An entry of the array of scales has both scales of a
+// row or column. The array begins with a line for each group that has the scales of rows, in
+// the order in which rows are staged. A line for each group with the scales of columns
+// follows.
 #include "GpuMatrixGroups.h"
 
 #include "GpuLoops.h"
@@ -35,73 +36,64 @@ GpuMatrixGroups::GpuMatrixGroups(GpuEmitter &emitter, GpuMatrixUnit &matrices, C
 void GpuMatrixGroups::place(function_ref<Value(Value)> startOfRow,
                             function_ref<Value(Value)> placeOfRow,
                             function_ref<Value(Value)> startOfPanel) {
-  auto quotient = [&](Value x, int64_t by) -> Value {
-    return arith::DivUIOp::create(e.builder, e.loc, x, e.constant(by));
-  };
-  auto rest = [&](Value x, int64_t by) -> Value {
-    return arith::RemUIOp::create(e.builder, e.loc, x, e.constant(by));
-  };
-  const int64_t together = kQuad / kinds, quads = block.groups / together; // of a row
-  shareOut(e, block.rows * quads, [&](Value number) {
-    Value row = quotient(number, quads), quad = rest(number, quads);
-    Value line = e.mul(quad, together * block.rows);
-    rowSlots.push_back({startOfRow(row), quad, {}, e.add(line, placeOfRow(row))});
+  const int64_t together = kVec4 / kinds, vec4s = block.groups / together; // of a row
+  shareOut(e, block.rows * vec4s, [&](Value number) {
+    Value row = e.quotient(number, vec4s), vec4 = e.remainder(number, vec4s);
+    Value line = e.mul(vec4, together * block.rows);
+    rowSlots.push_back({startOfRow(row), vec4, {}, e.add(line, placeOfRow(row))});
   });
   constexpr int64_t words = kPanel / kInWord;
   shareOut(e, block.columns / kInWord * block.groups, [&](Value number) {
-    Value word = rest(number, words), group = rest(quotient(number, words), block.groups),
-          panel = quotient(number, words * block.groups);
+    Value word = e.remainder(number, words),
+          group = e.remainder(e.quotient(number, words), block.groups),
+          panel = e.quotient(number, words * block.groups);
     Value line = e.add(e.mul(group, block.columns), e.constant(block.groups * block.rows)),
           column = e.add(e.mul(panel, kPanel), e.mul(word, kInWord));
-    columnSlots.push_back({e.add(startOfPanel(panel), quotient(word, kQuad)), group,
-                           rest(word, kQuad), e.add(line, column)});
+    columnSlots.push_back({e.add(startOfPanel(panel), e.quotient(word, kVec4)), group,
+                           e.remainder(word, kVec4), e.add(line, column)});
   });
 }
 
 void GpuMatrixGroups::fetch(Value first, std::optional<int64_t> end,
                             SmallVectorImpl<Value> &loaded) {
-  auto load = [&](Value pointer) {
-    loaded.push_back(spirv::LoadOp::create(e.builder, e.loc, pointer));
-  };
-  constexpr int64_t lines = formatOf(DType::I4).blockLines, inLine = kPanel / kQuad;
-  const int64_t stored = padded(rowView.type.getDims().back().pitch.value) / kQuad;
-  Value half = arith::DivUIOp::create(e.builder, e.loc, first, e.constant(kQuad / kinds));
+  auto load = [&](Value pointer) { loaded.push_back(e.load(pointer)); };
+  constexpr int64_t lines = formatOf(DType::I4).blockLines, inLine = kPanel / kVec4;
+  const int64_t stored = padded(rowView.type.getDims().back().pitch.value) / kVec4;
+  Value half = e.quotient(first, kVec4 / kinds);
   for (const Slot &slot : rowSlots) {
-    Value quad = e.add(e.add(slot.start, slot.number), half);
+    Value vec4 = e.add(e.add(slot.start, slot.number), half);
     if (end)
-      quad = e.add(slot.start, e.minimum(e.add(slot.number, half), e.constant(stored - 1)));
-    load(e.entry.vec4(rowView.argument, quad));
+      vec4 = e.add(slot.start, e.minimum(e.add(slot.number, half), e.constant(stored - 1)));
+    load(e.entry.vec4(rowView.argument, vec4));
   }
   for (const Slot &slot : columnSlots) {
     auto placeOf = [&](Value group) { return e.mul(group, lines * inLine); };
     Value start = e.add(slot.start, e.constant((lines - 1) * inLine));
-    Value quad = e.add(e.add(start, placeOf(slot.number)), placeOf(first));
+    Value vec4 = e.add(e.add(start, placeOf(slot.number)), placeOf(first));
     if (end)
-      quad = e.add(start, placeOf(e.minimum(e.add(first, slot.number), e.constant(*end - 1))));
+      vec4 = e.add(start, placeOf(e.minimum(e.add(first, slot.number), e.constant(*end - 1))));
     for (int64_t kind = 0; kind < kinds; ++kind)
-      load(e.entry.lane(columnView.argument, e.add(quad, e.constant(kind * inLine / kinds)),
+      load(e.entry.lane(columnView.argument, e.add(vec4, e.constant(kind * inLine / kinds)),
                         slot.lane));
   }
 }
 
-VectorType GpuMatrixGroups::pair() { return VectorType::get({kinds}, e.builder.getF32Type()); }
+VectorType GpuMatrixGroups::scaleType() { return VectorType::get({kinds}, e.builder.getF32Type()); }
 
 void GpuMatrixGroups::write(Value place, Value first, Value second) {
-  Value both = vector::FromElementsOp::create(e.builder, e.loc, pair(), ValueRange{first, second});
-  e.workgroup.write(SharedArray::Scales, pair(), entries(), place, both);
+  Value both = e.vectorOf({first, second});
+  e.workgroup.write(SharedArray::Scales, scaleType(), entries(), place, both);
 }
 
 std::pair<Value, Value> GpuMatrixGroups::read(Value place) {
-  Value both = e.workgroup.read(SharedArray::Scales, pair(), entries(), place);
-  return {vector::ExtractOp::create(e.builder, e.loc, both, 0),
-          vector::ExtractOp::create(e.builder, e.loc, both, 1)};
+  Value both = e.workgroup.read(SharedArray::Scales, scaleType(), entries(), place);
+  return {e.extract(both, 0), e.extract(both, 1)};
 }
 
 void GpuMatrixGroups::store(ArrayRef<Value> loaded) {
-  for (auto [slot, quad] : llvm::zip(rowSlots, loaded))
-    for (int64_t group = 0; group < kQuad / kinds; ++group) {
-      Value first = vector::ExtractOp::create(e.builder, e.loc, quad, group * kinds),
-            second = vector::ExtractOp::create(e.builder, e.loc, quad, group * kinds + 1);
+  for (auto [slot, vec4] : llvm::zip(rowSlots, loaded))
+    for (int64_t group = 0; group < kVec4 / kinds; ++group) {
+      Value first = e.extract(vec4, group * kinds), second = e.extract(vec4, group * kinds + 1);
       write(e.add(slot.place, e.constant(group * block.rows)), first, second);
     }
   loaded = loaded.drop_front(rowSlots.size());
@@ -123,18 +115,18 @@ void GpuMatrixGroups::number(Value row, Value column) {
   firstColumn = column;
   const GpuMatrixUnit::Type type = unit.floats();
   const int64_t most = std::max<int64_t>(type.getRows(), type.getColumns());
-  Value mine = arith::RemUIOp::create(e.builder, e.loc, e.number, e.constant(most));
+  Value mine = e.remainder(e.number, most);
   auto at = [&](Value place, Value lane = {}) {
-    return e.entry.shared(SharedArray::Lanes, e.vec4Type(), most / kQuad, place, lane);
+    return e.entry.shared(SharedArray::Lanes, e.vec4Type(), most / kVec4, place, lane);
   };
-  Value lane = arith::AndIOp::create(e.builder, e.loc, mine, e.constant(kQuad - 1));
-  spirv::StoreOp::create(e.builder, e.loc, at(e.memory.quarter(mine), lane),
-                         arith::SIToFPOp::create(e.builder, e.loc, e.builder.getF32Type(), mine));
+  Value lane = e.masked(mine, kVec4 - 1);
+  e.store(at(e.memory.quarter(mine), lane),
+          arith::SIToFPOp::create(e.builder, e.loc, e.builder.getF32Type(), mine));
   e.workgroup.barrier();
   auto load = [&](GpuMatrixUnit::Layout layout) {
     Value numbers = unit.load(type, at(e.constant(0)), /*stride=*/0, layout);
     Value kept = unit.variable(type);
-    spirv::StoreOp::create(e.builder, e.loc, kept, numbers);
+    e.store(kept, numbers);
     return kept;
   };
   rowNumbers = load(GpuMatrixUnit::Layout::ColumnMajor);
@@ -147,7 +139,7 @@ Value GpuMatrixGroups::elementOf(Value variable, Value number) {
 }
 
 Value GpuMatrixGroups::valueOf(Value variable, Value number) {
-  return spirv::LoadOp::create(e.builder, e.loc, elementOf(variable, number));
+  return e.load(elementOf(variable, number));
 }
 
 /// Returns the row or column of an element.
@@ -160,8 +152,7 @@ Value GpuMatrixGroups::placeOf(Value numbers, Value first, Value number) {
 /// The driver knows the number of elements of an invocation when it compiles the loop.
 void GpuMatrixGroups::add(Place place, Value integers, Value sums) {
   const GpuMatrixUnit::Type type = unit.floats();
-  spirv::StoreOp::create(e.builder, e.loc, products,
-                         spirv::ConvertSToFOp::create(e.builder, e.loc, type, integers));
+  e.store(products, spirv::ConvertSToFOp::create(e.builder, e.loc, type, integers));
   Value length = spirv::KHRCooperativeMatrixLengthOp::create(
       e.builder, e.loc, e.builder.getI32Type(), TypeAttr::get(type));
   Value rowLine = e.add(e.mul(place.group, block.rows), e.constant(place.row)),
@@ -169,16 +160,15 @@ void GpuMatrixGroups::add(Place place, Value integers, Value sums) {
                            e.constant(block.groups * block.rows + place.column));
   SmallVector<Value> none;
   e.loopOver(e.constant(0), length, 1, none, [&](Value number) {
-    e.builder.getInsertionBlock()->getParentOp()->setAttr(kUnrolled, e.builder.getUnitAttr());
+    e.markLoop(kUnrolled);
     Value row = placeOf(rowNumbers, firstRow, number),
           column = placeOf(columnNumbers, firstColumn, number);
     auto [scale, sum] = read(e.add(row, rowLine));
     auto [d, m] = read(e.add(column, columnLine));
     Value factor = arith::MulFOp::create(e.builder, e.loc, scale, d);
-    Value chain = math::FmaOp::create(e.builder, e.loc, valueOf(products, number), factor,
-                                      valueOf(sums, number));
-    chain = math::FmaOp::create(e.builder, e.loc, sum, m, chain);
-    spirv::StoreOp::create(e.builder, e.loc, elementOf(sums, number), chain);
+    Value chain = e.fma(valueOf(products, number), factor, valueOf(sums, number));
+    chain = e.fma(sum, m, chain);
+    e.store(elementOf(sums, number), chain);
   });
 }
 

@@ -65,7 +65,7 @@ private:
     mlir::Value start, number, lane, place;
   };
   int64_t entries() const { return block.groups * (block.rows + block.columns); }
-  mlir::VectorType pair();
+  mlir::VectorType scaleType();
   void write(mlir::Value place, mlir::Value first, mlir::Value second);
   std::pair<mlir::Value, mlir::Value> read(mlir::Value place);
   mlir::Value elementOf(mlir::Value variable, mlir::Value number);

@@ -37,29 +37,23 @@ void shareOut(GpuEmitter &e, int64_t all, function_ref<void(Value)> take) {
 
 void GpuMatrixStaging::placeRows(function_ref<Value(Value)> startOf,
                                  function_ref<Value(Value)> placeOf) {
-  shareOut(e, block.rows * block.quads, [&](Value number) {
-    Value row = arith::DivUIOp::create(e.builder, e.loc, number, e.constant(block.quads)),
-          quad = arith::RemUIOp::create(e.builder, e.loc, number, e.constant(block.quads));
-    Value place = e.add(e.mul(placeOf(row), block.pitch()), quad);
-    slots.push_back({startOf(row), quad, e.mul(place, array.perQuad()), row, {}, {}});
+  shareOut(e, block.rows * block.vec4s, [&](Value number) {
+    Value row = e.quotient(number, block.vec4s), vec4 = e.remainder(number, block.vec4s);
+    Value place = e.add(e.mul(placeOf(row), block.pitch()), vec4);
+    slots.push_back({startOf(row), vec4, e.mul(place, array.perVec4()), row, {}, {}});
   });
 }
 
 /// Sixteen invocations take the columns of a panel, so that they load contiguous words.
 void GpuMatrixStaging::placePanels(function_ref<Value(Value)> startOf, int64_t before) {
-  shareOut(e, block.rows * block.quads, [&](Value number) {
-    auto quotient = [&](Value x, int64_t by) -> Value {
-      return arith::DivUIOp::create(e.builder, e.loc, x, e.constant(by));
-    };
-    auto rest = [&](Value x, int64_t by) -> Value {
-      return arith::RemUIOp::create(e.builder, e.loc, x, e.constant(by));
-    };
-    Value inside = rest(number, kPanel), panel = quotient(number, kPanel * block.quads),
-          quad = rest(quotient(number, kPanel), block.quads),
+  shareOut(e, block.rows * block.vec4s, [&](Value number) {
+    Value inside = e.remainder(number, kPanel), panel = e.quotient(number, kPanel * block.vec4s),
+          vec4 = e.remainder(e.quotient(number, kPanel), block.vec4s),
           column = e.add(e.mul(panel, kPanel), inside);
-    Value place = e.add(e.mul(e.add(column, e.constant(before)), block.pitch()), quad);
-    Value start = e.add(startOf(panel), quotient(inside, kQuad));
-    slots.push_back({start, quad, e.mul(place, array.perQuad()), column, rest(inside, kQuad), {}});
+    Value place = e.add(e.mul(e.add(column, e.constant(before)), block.pitch()), vec4);
+    Value start = e.add(startOf(panel), e.quotient(inside, kVec4));
+    slots.push_back(
+        {start, vec4, e.mul(place, array.perVec4()), column, e.remainder(inside, kVec4), {}});
   });
 }
 
@@ -71,30 +65,27 @@ bool GpuMatrixStaging::isWidened() const {
 /// words of a column are a line of sixteen words apart. Two words of i4 become a vec4 of bytes, and
 /// a line of scales follows the lines of codes of each group. Distances add up if one is of whole
 /// groups.
-Value GpuMatrixStaging::distanceOf(Value quad) {
+Value GpuMatrixStaging::distanceOf(Value vec4) {
   if (!isWidened())
-    return e.mul(quad, isPanel() ? kPanel : parts());
+    return e.mul(vec4, isPanel() ? kPanel : parts());
   constexpr const ElementFormat &format = formatOf(DType::I4);
-  constexpr int64_t quadsOfGroup = (format.blockLines - 1) / kLines;
-  Value group = arith::DivUIOp::create(e.builder, e.loc, quad, e.constant(quadsOfGroup)),
-        inside = arith::RemUIOp::create(e.builder, e.loc, quad, e.constant(quadsOfGroup));
+  constexpr int64_t vec4sOfGroup = (format.blockLines - 1) / kLines;
+  Value group = e.quotient(vec4, vec4sOfGroup), inside = e.remainder(vec4, vec4sOfGroup);
   Value line = e.add(e.mul(group, format.blockLines), e.mul(inside, kLines));
-  return e.mul(line, kPanel / kQuad);
+  return e.mul(line, kPanel / kVec4);
 }
 
 /// Loads a vec4 of a row, or the words of a panel's column that become one.
 Value GpuMatrixStaging::load(const Slot &slot, Value place) {
   if (!slot.lane)
-    return spirv::LoadOp::create(e.builder, e.loc, e.entry.vec4(view.argument, place));
-  const int64_t count = isWidened() ? kLines : kQuad;
+    return e.load(e.entry.vec4(view.argument, place));
+  const int64_t count = isWidened() ? kLines : kVec4;
   SmallVector<Value> words;
   for (int64_t word = 0; word < count; ++word) {
-    Value line = e.add(place, e.constant(word * kPanel / kQuad));
-    words.push_back(
-        spirv::LoadOp::create(e.builder, e.loc, e.entry.lane(view.argument, line, slot.lane)));
+    Value line = e.add(place, e.constant(word * kPanel / kVec4));
+    words.push_back(e.load(e.entry.lane(view.argument, line, slot.lane)));
   }
-  return vector::FromElementsOp::create(e.builder, e.loc,
-                                        VectorType::get({count}, e.builder.getF32Type()), words);
+  return e.vectorOf(words);
 }
 
 /// The low halves of a word's bytes are four features, the high halves the next four.
@@ -106,17 +97,16 @@ Value GpuMatrixStaging::asBytes(Value codes) {
         high = arith::ShRUIOp::create(e.builder, e.loc, packed, bits);
   high = arith::AndIOp::create(e.builder, e.loc, high, halves);
   SmallVector<Value> words;
-  for (int64_t word = 0; word < kQuad; ++word)
-    words.push_back(vector::ExtractOp::create(e.builder, e.loc, word % 2 ? high : low, word / 2));
-  return e.asFloats(vector::FromElementsOp::create(
-      e.builder, e.loc, VectorType::get({kQuad}, e.builder.getI32Type()), words));
+  for (int64_t word = 0; word < kVec4; ++word)
+    words.push_back(e.extract(word % 2 ? high : low, word / 2));
+  return e.asFloats(e.vectorOf(words));
 }
 
 /// Clears the elements of a vec4 that are beyond the end of the row.
-Value GpuMatrixStaging::upTo(const End &end, Value quad, Value words) {
+Value GpuMatrixStaging::upTo(const End &end, Value vec4, Value words) {
   SmallVector<Value> masks;
-  for (int64_t word = 0; word < kQuad; ++word) {
-    Value number = e.add(e.mul(quad, kQuad), e.constant(word)), whole = e.constant(end.whole);
+  for (int64_t word = 0; word < kVec4; ++word) {
+    Value number = e.add(e.mul(vec4, kVec4), e.constant(word)), whole = e.constant(end.whole);
     Value mask = e.constant(0);
     if (end.bits)
       mask = e.select(e.compare(arith::CmpIPredicate::eq, number, whole),
@@ -125,46 +115,44 @@ Value GpuMatrixStaging::upTo(const End &end, Value quad, Value words) {
         e.select(e.compare(arith::CmpIPredicate::slt, number, whole), e.constant(-1), mask));
   }
   Value integers = e.asWords(words);
-  Value mask =
-      vector::FromElementsOp::create(e.builder, e.loc, cast<VectorType>(integers.getType()), masks);
+  Value mask = e.vectorOf(masks);
   return e.asFloats(arith::AndIOp::create(e.builder, e.loc, integers, mask));
 }
 
-void GpuMatrixStaging::fetch(Value first, const End *end, Quads &loaded) {
+void GpuMatrixStaging::fetch(Value first, const End *end, Vec4s &loaded) {
   for (const Slot &slot : slots)
     for (int64_t part = 0; part < parts(); ++part) {
       Value before = e.memory.quarter(first);
       if (!end && isa<IntegerType>(view.type.getElementType())) {
         // Compute the block-invariant part of the address first. This saves registers for integer
         // formats and would cost some for floats.
-        Value place = e.add(slot.start, distanceOf(slot.quad));
+        Value place = e.add(slot.start, distanceOf(slot.vec4));
         loaded.push_back(load(slot, e.add(place, distanceOf(before))));
         continue;
       }
-      Value quad = e.add(e.mul(e.add(slot.quad, before), parts()), e.constant(part)), known = quad;
+      Value vec4 = e.add(e.mul(e.add(slot.vec4, before), parts()), e.constant(part)), known = vec4;
       if (end)
-        known = e.minimum(quad, e.constant(end->stored / kQuad - 1));
+        known = e.minimum(vec4, e.constant(end->stored / kVec4 - 1));
       Value found = load(slot, e.add(slot.start, isPanel() ? distanceOf(known) : known));
       // Codes of i4 need no mask: beyond the end they fill a group, and the rows are zero there.
-      loaded.push_back(end && !isWidened() ? upTo(*end, quad, found) : found);
+      loaded.push_back(end && !isWidened() ? upTo(*end, vec4, found) : found);
     }
 }
 
 void GpuMatrixStaging::store(ArrayRef<Value> loaded) {
   Type entry = VectorType::get({array.unit}, e.builder.getF32Type());
   for (auto [number, slot] : llvm::enumerate(slots)) {
-    ArrayRef<Value> quads = loaded.slice(number * parts(), parts());
-    Value quad = isRounded()   ? rounded(quads, slot.factor)
-                 : isWidened() ? asBytes(quads.front())
-                               : quads.front();
-    for (int64_t part = 0; part < array.perQuad(); ++part) {
-      Value value = quad;
-      if (array.unit != kQuad) {
+    ArrayRef<Value> vec4s = loaded.slice(number * parts(), parts());
+    Value vec4 = isRounded()   ? rounded(vec4s, slot.factor)
+                 : isWidened() ? asBytes(vec4s.front())
+                               : vec4s.front();
+    for (int64_t part = 0; part < array.perVec4(); ++part) {
+      Value value = vec4;
+      if (array.unit != kVec4) {
         SmallVector<Value> words;
         for (int64_t word = 0; word < array.unit; ++word)
-          words.push_back(
-              vector::ExtractOp::create(e.builder, e.loc, quad, part * array.unit + word));
-        value = vector::FromElementsOp::create(e.builder, e.loc, cast<VectorType>(entry), words);
+          words.push_back(e.extract(vec4, part * array.unit + word));
+        value = e.vectorOf(words);
       }
       e.workgroup.write(array.use, entry, array.entries, e.add(slot.place, e.constant(part)),
                         value);
@@ -183,36 +171,31 @@ bool GpuMatrixStaging::isRounded() const {
   return !isPanel() && view.type.getElementType().isF32();
 }
 
-Value GpuMatrixStaging::rounded(ArrayRef<Value> quads, Value factor) {
+Value GpuMatrixStaging::rounded(ArrayRef<Value> vec4s, Value factor) {
   SmallVector<Value> words;
-  for (Value quad : quads) {
-    Value scaled = arith::MulFOp::create(e.builder, e.loc, quad, e.splat(factor, quad.getType()));
-    auto halves = VectorType::get({kQuad}, e.builder.getF16Type()),
-         pairs = VectorType::get({kQuad / 2}, e.builder.getF32Type());
-    Value packed = spirv::FConvertOp::create(e.builder, e.loc, halves, scaled);
-    packed = spirv::BitcastOp::create(e.builder, e.loc, pairs, packed);
-    for (int64_t word = 0; word < kQuad / 2; ++word)
-      words.push_back(vector::ExtractOp::create(e.builder, e.loc, packed, word));
+  for (Value vec4 : vec4s) {
+    Value scaled = arith::MulFOp::create(e.builder, e.loc, vec4, e.splat(factor, vec4.getType()));
+    llvm::append_range(words, e.words.roundToHalves(scaled));
   }
-  return vector::FromElementsOp::create(e.builder, e.loc, e.vec4Type(), words);
+  return e.vectorOf(words);
 }
 
 /// Returns the largest magnitude among this invocation's vec4s of a row, as bits.
 Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
   constexpr int64_t together = 4; // loads
-  const int64_t features = end.whole, all = llvm::divideCeil(features, kQuad),
-                steps = llvm::divideCeil(all, block.quads);
-  Value quarters = spirv::ConstantOp::getZero(VectorType::get({kQuad}, e.builder.getI32Type()),
+  const int64_t features = end.whole, all = llvm::divideCeil(features, kVec4),
+                steps = llvm::divideCeil(all, block.vec4s);
+  Value quarters = spirv::ConstantOp::getZero(VectorType::get({kVec4}, e.builder.getI32Type()),
                                               e.loc, e.builder);
   SmallVector<Value> largest = {quarters};
   e.loopOver(e.constant(0), e.constant(steps), together, largest, [&](Value step) {
-    e.builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, e.builder.getUnitAttr());
+    e.markLoop(kRolled);
     for (int64_t i = 0; i < together; ++i) {
-      Value quad = e.add(e.mul(e.add(step, e.constant(i)), block.quads), slot.quad);
-      quad = e.minimum(quad, e.constant(all - 1)); // the last one repeats
-      Value numbers = load(slot, e.add(slot.start, quad));
-      if (features % kQuad)
-        numbers = upTo(end, quad, numbers);
+      Value vec4 = e.add(e.mul(e.add(step, e.constant(i)), block.vec4s), slot.vec4);
+      vec4 = e.minimum(vec4, e.constant(all - 1)); // the last one repeats
+      Value numbers = load(slot, e.add(slot.start, vec4));
+      if (features % kVec4)
+        numbers = upTo(end, vec4, numbers);
       Value bits = e.asWords(numbers);
       bits = arith::AndIOp::create(e.builder, e.loc, bits,
                                    e.wordConstant(kMagnitudeBits, bits.getType()));
@@ -220,8 +203,8 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
     }
   });
   Value most;
-  for (int64_t word = 0; word < kQuad; ++word) {
-    Value one = vector::ExtractOp::create(e.builder, e.loc, largest[0], word);
+  for (int64_t word = 0; word < kVec4; ++word) {
+    Value one = e.extract(largest[0], word);
     most = most ? e.maximum(most, one) : one;
   }
   return most;
@@ -238,30 +221,27 @@ void GpuMatrixStaging::scaleRows(const End &end) {
     seen.push_back(largestSeen(slot, end));
   e.workgroup.barrier();
   for (auto [slot, most] : llvm::zip(slots, seen)) {
-    Value place = e.add(e.mul(slot.line, block.quads), slot.quad);
-    auto pointer =
-        e.entry.shared(array.use, e.vec4Type(), array.entries, e.memory.quarter(place),
-                       arith::AndIOp::create(e.builder, e.loc, place, e.constant(kQuad - 1)));
-    spirv::StoreOp::create(e.builder, e.loc, pointer, e.asFloats(most));
+    Value place = e.add(e.mul(slot.line, block.vec4s), slot.vec4);
+    auto pointer = e.entry.shared(array.use, e.vec4Type(), array.entries, e.memory.quarter(place),
+                                  e.masked(place, kVec4 - 1));
+    e.store(pointer, e.asFloats(most));
   }
   e.workgroup.barrier();
   for (Slot &slot : slots) {
     Value most = e.constant(kLeastScale);
-    for (int64_t quad = 0; quad < block.quads / kQuad; ++quad) {
-      Value place = e.add(e.mul(slot.line, block.quads / kQuad), e.constant(quad));
+    for (int64_t vec4 = 0; vec4 < block.vec4s / kVec4; ++vec4) {
+      Value place = e.add(e.mul(slot.line, block.vec4s / kVec4), e.constant(vec4));
       Value four = e.asWords(e.workgroup.read(array.use, e.vec4Type(), array.entries, place));
-      for (int64_t word = 0; word < kQuad; ++word)
-        most = e.maximum(most, vector::ExtractOp::create(e.builder, e.loc, four, word));
+      for (int64_t word = 0; word < kVec4; ++word)
+        most = e.maximum(most, e.extract(four, word));
     }
-    Value bits = arith::AndIOp::create(e.builder, e.loc, most, e.constant(kExponentBits));
+    Value bits = e.masked(most, kExponentBits);
     bits = e.minimum(bits, e.constant(kMostScale));
     slot.factor = e.asFloats(e.sub(e.constant(kInverse), bits));
-    spirv::StoreOp::create(e.builder, e.loc, entryOfScale(slot.line), e.asFloats(bits));
+    e.store(entryOfScale(slot.line), e.asFloats(bits));
   }
 }
 
-Value GpuMatrixStaging::scaleOf(Value row) {
-  return spirv::LoadOp::create(e.builder, e.loc, entryOfScale(row));
-}
+Value GpuMatrixStaging::scaleOf(Value row) { return e.load(entryOfScale(row)); }
 
 } // namespace heddle

@@ -41,16 +41,16 @@ void shareOut(GpuEmitter &e, int64_t all, llvm::function_ref<void(mlir::Value nu
 struct MatrixArray {
   int64_t unit, entries; ///< words of an entry, number of entries
   SharedArray use = SharedArray::Matrices;
-  int64_t perQuad() const { return 4 / unit; }
+  int64_t perVec4() const { return 4 / unit; }
 };
 
 /// Copies this invocation's part of each block of one side to workgroup memory, one vec4 at a time.
 class GpuMatrixStaging {
 public:
-  /// Size of a block: `rows` rows, or columns, of `quads` vec4s.
+  /// Size of a block: `rows` rows, or columns, of `vec4s` vec4s.
   struct Block {
-    int64_t rows, quads;
-    int64_t pitch() const { return quads + 1; } ///< in vec4s
+    int64_t rows, vec4s;
+    int64_t pitch() const { return vec4s + 1; } ///< in vec4s
   };
   /// End of a row in memory. It has `stored` words; the first `whole` words and the given bits of
   /// the next word are features.
@@ -69,17 +69,17 @@ public:
   /// vec4 of the view at which a panel begins.
   void placePanels(llvm::function_ref<mlir::Value(mlir::Value panel)> startOf, int64_t before);
 
-  using Quads = llvm::SmallVectorImpl<mlir::Value>;
+  using Vec4s = llvm::SmallVectorImpl<mlir::Value>;
   /// Loads this invocation's part of the block that begins at word `first` of k. Appends `loads`
   /// values. With an `end`, the block may extend beyond it, where words are zero.
-  void fetch(mlir::Value first, const End *end, Quads &loaded);
+  void fetch(mlir::Value first, const End *end, Vec4s &loaded);
   /// Writes the loaded values to the array. The caller emits the barriers.
   void store(llvm::ArrayRef<mlir::Value> loaded);
   int64_t loads() const { return static_cast<int64_t>(slots.size()) * parts(); }
   /// Returns the row or column of the tile to which a copy of this invocation belongs.
   mlir::Value lineOf(int64_t copy) const { return slots[copy].line; }
   /// Returns the position of a copy in its row of the block, in vec4s.
-  mlir::Value quadOf(int64_t copy) const { return slots[copy].quad; }
+  mlir::Value vec4Of(int64_t copy) const { return slots[copy].vec4; }
 
   /// Whether rows of f32 are rounded to f16. If so, `scaleRows` computes their powers of two, and
   /// `scaleOf` returns the power of a row anywhere after it.
@@ -93,7 +93,7 @@ private:
   /// A vec4 that this invocation copies in each block: the start of its row in memory, its number
   /// in the row, and its place in the array.
   struct Slot {
-    mlir::Value start, quad, place;
+    mlir::Value start, vec4, place;
     mlir::Value line;   ///< row or column of the tile
     mlir::Value lane;   ///< panels: word in a vec4 of memory
     mlir::Value factor; ///< rounded rows: power of two
@@ -101,13 +101,13 @@ private:
   /// Vec4s of memory that become one vec4 of the array.
   int64_t parts() const { return isRounded() ? 2 : 1; }
   bool isPanel() const { return view.type.getPanel() != 0; }
-  mlir::Value distanceOf(mlir::Value quad);
+  mlir::Value distanceOf(mlir::Value vec4);
   mlir::Value load(const Slot &slot, mlir::Value place);
   mlir::Value asBytes(mlir::Value codes);
-  mlir::Value rounded(llvm::ArrayRef<mlir::Value> quads, mlir::Value factor);
+  mlir::Value rounded(llvm::ArrayRef<mlir::Value> vec4s, mlir::Value factor);
   mlir::Value largestSeen(const Slot &slot, const End &end);
   mlir::Value entryOfScale(mlir::Value row);
-  mlir::Value upTo(const End &end, mlir::Value quad, mlir::Value words);
+  mlir::Value upTo(const End &end, mlir::Value vec4, mlir::Value words);
 
   GpuEmitter &e;
   const kernel::BoundView view;

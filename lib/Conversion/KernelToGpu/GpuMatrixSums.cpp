@@ -26,14 +26,14 @@ void GpuMatrices::scaleSums(Fragment &sums) {
 
 /// Stores one row of matrices of a product at a time, and reads this invocation's rows from it.
 void GpuMatrices::exchange(int64_t product, Fragment &to) {
-  const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam) * array.perQuad();
-  Value base = isForFew() ? e.constant(0) : e.mul(e.subgroup, shape.m * pitch);
+  const int64_t subgroupColumns = across * shape.n,
+                pitch = pitchOfSums(subgroupColumns) * array.perVec4();
+  Value base = isOneMatrixHigh() ? e.constant(0) : e.mul(e.subgroup, shape.m * pitch);
   for (int64_t i = 0; i < down; ++i) {
     e.workgroup.barrier();
     e.onlyIf(multiplies, [&] {
       for (int64_t j = 0; j < across; ++j) {
-        Value sum =
-            spirv::LoadOp::create(builder, loc, sums[i * acrossAll() + product * across + j]);
+        Value sum = e.load(sums[i * acrossAll() + product * across + j]);
         unit.store(sum, pointer(e.add(base, e.constant(j * shape.n / array.unit))), pitch);
       }
     });
@@ -43,60 +43,52 @@ void GpuMatrices::exchange(int64_t product, Fragment &to) {
 }
 
 void GpuMatrices::readRows(Fragment &to) {
-  const int64_t inTeam = across * shape.n, pitch = pitchOfSums(inTeam),
+  const int64_t subgroupColumns = across * shape.n, pitch = pitchOfSums(subgroupColumns),
                 together = fragment.rows / down;
-  Value row = e.ty, quad;
-  if (isForFew()) {
-    quad = e.minimum(e.tx, e.constant(columns() / kQuad - 1));
+  Value row = e.ty, vec4;
+  if (isOneMatrixHigh()) {
+    vec4 = e.minimum(e.tx, e.constant(columns() / kVec4 - 1));
   } else {
-    Value below = arith::DivUIOp::create(builder, loc, e.lane, e.constant(lanesAcross)),
-          beside = arith::RemUIOp::create(builder, loc, e.lane, e.constant(lanesAcross));
-    row = e.add(e.mul(e.subgroup, shape.m), e.mul(below, together));
-    quad = e.mul(beside, fragment.vectors);
+    Value laneRow = e.quotient(e.lane, lanesAcross), laneColumn = e.remainder(e.lane, lanesAcross);
+    row = e.add(e.mul(e.subgroup, shape.m), e.mul(laneRow, together));
+    vec4 = e.mul(laneColumn, fragment.vectors);
   }
   for (int64_t i = 0; i < together; ++i)
     for (int64_t v = 0; v < fragment.vectors; ++v) {
-      Value place = e.add(e.mul(e.add(row, e.constant(i)), pitch), e.add(quad, e.constant(v)));
-      Value sum = readQuad(place);
+      Value place = e.add(e.mul(e.add(row, e.constant(i)), pitch), e.add(vec4, e.constant(v)));
+      Value sum = readVec4(place);
       to.registers.push_back(sumsCodes() ? e.asWords(sum) : sum);
     }
 }
 
-Value GpuMatrices::readQuad(Value quad) {
+Value GpuMatrices::readVec4(Value vec4) {
   Type entry = VectorType::get({array.unit}, builder.getF32Type());
   SmallVector<Value> words;
-  for (int64_t part = 0; part < array.perQuad(); ++part) {
+  for (int64_t part = 0; part < array.perVec4(); ++part) {
     Value read = e.workgroup.read(SharedArray::Matrices, entry, array.entries,
-                                  e.add(e.mul(quad, array.perQuad()), e.constant(part)));
-    if (array.unit == kQuad)
+                                  e.add(e.mul(vec4, array.perVec4()), e.constant(part)));
+    if (array.unit == kVec4)
       return read;
     for (int64_t word = 0; word < array.unit; ++word)
-      words.push_back(vector::ExtractOp::create(builder, loc, read, word));
+      words.push_back(e.extract(read, word));
   }
-  return vector::FromElementsOp::create(builder, loc, e.vec4Type(), words);
+  return e.vectorOf(words);
 }
 
 //===- Bytes --------------------------------------------------------------===//
-
-/// Rows hold 128 + code. Products are of the signed codes, and the 128 enter the sums at the end:
-///
-///   sum of row * weight  =  sum of code * weight  +  128 * sum of weight
-Value GpuMatrices::asSigned(Value quad) {
-  Value words = e.asWords(quad);
-  return e.asFloats(
-      arith::XOrIOp::create(builder, loc, words, e.wordConstant(0x80808080, words.getType())));
-}
+//
+// Rows hold 128 + code. Products are of the signed codes, and the 128 enter the sums at the
+// end:
+//
+//   sum of row * weight  =  sum of code * weight  +  128 * sum of weight
 
 /// Adds up the weights of the vec4s that this invocation copies, one sum for each.
 void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
-  auto packed = spirv::PackedVectorFormatAttr::get(
-      builder.getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
-  for (auto [sum, quad] : llvm::zip(weights, loaded)) {
-    Value words = e.asWords(quad);
-    for (int64_t word = 0; word < kQuad; ++word) {
-      Value four = vector::ExtractOp::create(builder, loc, words, word);
-      sum = e.add(sum, spirv::SDotOp::create(builder, loc, builder.getI32Type(), four,
-                                             e.constant(0x01010101), packed));
+  for (auto [sum, vec4] : llvm::zip(weights, loaded)) {
+    Value words = e.asWords(vec4);
+    for (int64_t word = 0; word < kVec4; ++word) {
+      Value four = e.extract(words, word);
+      sum = e.add(sum, e.words.dot(four, e.constant(0x01010101)));
     }
   }
 }
@@ -105,13 +97,12 @@ void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
 /// their partial sums are added up through workgroup memory.
 void GpuMatrices::addBases(GpuMatrixStaging &right, ArrayRef<Value> weights, Fragment &sums) {
   constexpr int64_t base = 128;
-  const int64_t quads = block / kQuad;
+  const int64_t vec4s = block / kVec4;
   Type entry = VectorType::get({array.unit}, builder.getF32Type());
   e.workgroup.barrier();
   for (auto [copy, sum] : llvm::enumerate(weights)) {
-    Value word = e.add(e.mul(right.quadOf(copy), columns()), right.lineOf(copy));
-    Value place = arith::DivUIOp::create(builder, loc, word, e.constant(array.unit)),
-          lane = arith::RemUIOp::create(builder, loc, word, e.constant(array.unit));
+    Value word = e.add(e.mul(right.vec4Of(copy), columns()), right.lineOf(copy));
+    Value place = e.quotient(word, array.unit), lane = e.remainder(word, array.unit);
     e.workgroup.write(SharedArray::Matrices, entry, array.entries, place,
                       e.asFloats(e.mul(sum, base)), lane);
   }
@@ -119,9 +110,9 @@ void GpuMatrices::addBases(GpuMatrixStaging &right, ArrayRef<Value> weights, Fra
   Value first = e.memory.quarter(e.columnBase(columns()));
   for (int64_t v = 0; v < sums.vectors; ++v) {
     Value all;
-    for (int64_t quad = 0; quad < quads; ++quad) {
-      Value place = e.add(first, e.constant(quad * columns() / kQuad + v));
-      Value part = e.asWords(readQuad(place));
+    for (int64_t vec4 = 0; vec4 < vec4s; ++vec4) {
+      Value place = e.add(first, e.constant(vec4 * columns() / kVec4 + v));
+      Value part = e.asWords(readVec4(place));
       all = all ? arith::AddIOp::create(builder, loc, all, part).getResult() : part;
     }
     for (int64_t row = 0; row < sums.rows; ++row) {

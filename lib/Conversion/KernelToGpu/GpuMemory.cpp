@@ -25,7 +25,7 @@ Value GpuMemory::quotient(Value elements, int64_t shift) {
   if (!found) {
     OpBuilder::InsertionGuard guard(e.builder);
     e.builder.setInsertionPointAfterValue(elements);
-    found = arith::ShRUIOp::create(e.builder, e.loc, elements, e.constant(shift));
+    found = e.shiftedRight(elements, shift);
   }
   return found;
 }
@@ -63,11 +63,11 @@ Value GpuMemory::elementAt(const BoundView &view, Address place) {
 }
 
 Value GpuMemory::loadVec4(const BoundView &view, Address place) {
-  return spirv::LoadOp::create(e.builder, e.loc, vec4At(view, place));
+  return e.load(vec4At(view, place));
 }
 
 Value GpuMemory::loadWord(const BoundView &view, Address place) {
-  return spirv::LoadOp::create(e.builder, e.loc, wordAt(view, place));
+  return e.load(wordAt(view, place));
 }
 
 //===- Words -------------------------------------------------------------===//
@@ -85,21 +85,18 @@ std::pair<Value, Value> GpuWords::unpack(Value words, Type element) {
 
 /// Unpacks words by an instruction that flushes denormals of f16 on some devices.
 std::pair<Value, Value> GpuWords::unpackByDevice(Value words) {
-  Type floats = e.withElement(words.getType(), e.builder.getF32Type()),
-       pair = VectorType::get({2}, e.builder.getF32Type());
+  Type pair = VectorType::get({2}, e.builder.getF32Type());
   auto vector = dyn_cast<VectorType>(words.getType());
   SmallVector<Value> low, high;
   for (int64_t lane = 0; lane < (vector ? vector.getDimSize(0) : 1); ++lane) {
-    Value word =
-        vector ? vector::ExtractOp::create(e.builder, e.loc, words, lane).getResult() : words;
+    Value word = vector ? e.extract(words, lane) : words;
     Value both = spirv::GLUnpackHalf2x16Op::create(e.builder, e.loc, pair, word);
-    low.push_back(vector::ExtractOp::create(e.builder, e.loc, both, 0));
-    high.push_back(vector::ExtractOp::create(e.builder, e.loc, both, 1));
+    low.push_back(e.extract(both, 0));
+    high.push_back(e.extract(both, 1));
   }
   if (!vector)
     return {low.front(), high.front()};
-  return {vector::FromElementsOp::create(e.builder, e.loc, cast<VectorType>(floats), low),
-          vector::FromElementsOp::create(e.builder, e.loc, cast<VectorType>(floats), high)};
+  return {e.vectorOf(low), e.vectorOf(high)};
 }
 
 Value GpuWords::byteAsFloat(Value words, int64_t byte, bool isSigned) {
@@ -119,32 +116,39 @@ Value GpuWords::unpackFour(Value first, Value second, Type element) {
     auto [even, odd] = unpack(e.asWords(word), element);
     elements.append({even, odd});
   }
-  return vector::FromElementsOp::create(e.builder, e.loc, e.vec4Type(), elements);
+  return e.vectorOf(elements);
 }
 
 std::pair<Value, Value> GpuWords::packFour(Value value, Type element) {
   Value words = element.isF16() ? e.roundedHalves(value) : e.asWords(value);
   auto word = [&](int64_t first) -> Value {
-    Value even = vector::ExtractOp::create(e.builder, e.loc, words, first),
-          odd = vector::ExtractOp::create(e.builder, e.loc, words, first + 1);
+    Value even = e.extract(words, first), odd = e.extract(words, first + 1);
     if (element.isF16())
-      odd = arith::ShLIOp::create(e.builder, e.loc, odd, e.constant(16));
+      odd = e.shiftedLeft(odd, 16);
     else
-      even = arith::ShRUIOp::create(e.builder, e.loc, even, e.constant(16));
+      even = e.shiftedRight(even, 16);
     return e.asFloats(arith::OrIOp::create(e.builder, e.loc, odd, even));
   };
   return {word(0), word(2)};
+}
+
+SmallVector<Value> GpuWords::roundToHalves(Value value) {
+  auto halves = VectorType::get({kVec4}, e.builder.getF16Type()),
+       words = VectorType::get({kVec4 / 2}, e.builder.getF32Type());
+  Value packed = spirv::FConvertOp::create(e.builder, e.loc, halves, value);
+  packed = spirv::BitcastOp::create(e.builder, e.loc, words, packed);
+  return {e.extract(packed, 0), e.extract(packed, 1)};
 }
 
 /// The word is stored as a float but never used as one.
 Value GpuWords::packBytes(Value value) {
   Value word;
   for (int64_t lane = 0; lane < e.width; ++lane) {
-    Value code = vector::ExtractOp::create(e.builder, e.loc, value, lane);
+    Value code = e.extract(value, lane);
     if (lane < 3) // the shift drops the high bytes of the last
-      code = arith::AndIOp::create(e.builder, e.loc, code, e.constant(0xff));
+      code = e.masked(code, 0xff);
     if (lane)
-      code = arith::ShLIOp::create(e.builder, e.loc, code, e.constant(8 * lane));
+      code = e.shiftedLeft(code, 8 * lane);
     word = word ? arith::OrIOp::create(e.builder, e.loc, word, code).getResult() : code;
   }
   return e.asFloats(word);
@@ -154,13 +158,25 @@ Value GpuWords::unpackBytes(Value word) {
   SmallVector<Value> bytes;
   for (int64_t byte = 0; byte < e.width; ++byte)
     bytes.push_back(e.byteOf(word, byte, /*isSigned=*/true));
-  return vector::FromElementsOp::create(e.builder, e.loc,
-                                        VectorType::get({e.width}, e.builder.getI32Type()), bytes);
+  return e.vectorOf(bytes);
 }
 
 Value GpuWords::decode(Value codes, Value scale) {
   Value numbers = arith::SIToFPOp::create(e.builder, e.loc, scale.getType(), codes);
   return arith::MulFOp::create(e.builder, e.loc, numbers, scale);
+}
+
+Value GpuWords::dot(Value a, Value b) {
+  auto bytes = spirv::PackedVectorFormatAttr::get(
+      e.builder.getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
+  return spirv::SDotOp::create(e.builder, e.loc, e.builder.getI32Type(), a, b, bytes);
+}
+
+Value GpuWords::dots(Value a, Value b) {
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < e.width; ++lane)
+    lanes.push_back(dot(e.extract(a, lane), e.extract(b, lane)));
+  return e.vectorOf(lanes);
 }
 
 Value GpuWords::signedBytes(Value vec4) {

@@ -55,6 +55,8 @@ public:
   mlir::Value unpackFour(mlir::Value first, mlir::Value second, mlir::Type element);
   /// Packs four floats, already rounded to `element`, into two words.
   std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value, mlir::Type element);
+  /// Rounds four floats to f16 by the device's conversion and packs them into two words.
+  llvm::SmallVector<mlir::Value> roundToHalves(mlir::Value value);
   /// Returns one byte of each word, widened to f32.
   mlir::Value byteAsFloat(mlir::Value words, int64_t byte, bool isSigned);
   /// Packs the low bytes of four integers into a word. `unpackBytes` extends their signs.
@@ -62,6 +64,9 @@ public:
   mlir::Value unpackBytes(mlir::Value word);
   /// Returns the numbers that codes encode: codes * scale.
   mlir::Value decode(mlir::Value codes, mlir::Value scale);
+  /// Returns the dot product of the four signed bytes of two words, or of each word of registers.
+  mlir::Value dot(mlir::Value a, mlir::Value b);
+  mlir::Value dots(mlir::Value a, mlir::Value b);
   /// Subtracts 128 from the bytes of a vec4, which hold 128 + code.
   mlir::Value signedBytes(mlir::Value vec4);
 

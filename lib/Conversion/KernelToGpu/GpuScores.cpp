@@ -32,8 +32,7 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
   if (Value scaled = isa<VectorType>(n.getType()) ? mapping->scaleWeight(x, n) : Value())
     return scaled;
   constexpr float unit = 0x1p+23f; // lowest bit of an exponent
-  Value bits = math::FmaOp::create(builder, loc, larger(n, floats(-126.0f)), floats(unit),
-                                   floats(126.0f * unit));
+  Value bits = fma(larger(n, floats(-126.0f)), floats(unit), floats(126.0f * unit));
   bits =
       arith::FPToSIOp::create(builder, loc, withElement(n.getType(), builder.getI32Type()), bits);
   return arith::MulFOp::create(builder, loc, arith::AddFOp::create(builder, loc, x, x),
@@ -65,11 +64,11 @@ LogicalResult GpuScores::emitFloor(arith::SelectOp op, float floor) {
   Value least;
   for (Value four : result.registers)
     for (int64_t lane = 0; lane < e.width; ++lane) {
-      Value x = vector::ExtractOp::create(e.builder, e.loc, four, lane);
+      Value x = e.extract(four, lane);
       least = least ? arith::MinNumFOp::create(e.builder, e.loc, least, x, finite).getResult() : x;
     }
   Value isLow = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OLT, least,
-                                      vector::ExtractOp::create(e.builder, e.loc, floors, 0));
+                                      e.extract(floors, 0));
   e.replaceIf(isLow, result.registers, [&](MutableArrayRef<Value> replaced) {
     for (Value &x : replaced)
       x = e.select(arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OLT, x, floors),
@@ -106,7 +105,7 @@ LogicalResult GpuScores::emitFused(arith::AddFOp op, arith::MulFOp product) {
     return failure();
   kernel::Fragment result = *z;
   for (auto [a, b, c] : llvm::zip(x->registers, y->registers, result.registers))
-    c = math::FmaOp::create(e.builder, e.loc, a, b, c);
+    c = e.fma(a, b, c);
   e.fragments[op.getResult()] = std::move(result);
   return success();
 }

@@ -13,7 +13,7 @@ using heddle::kernel::BoundView;
 namespace heddle {
 
 /// Number of vec4s with one word, or one f32 feature, of all columns of a panel.
-static constexpr int64_t kLine = 16 / kQuad;
+static constexpr int64_t kLine = 16 / kVec4;
 
 GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, int64_t runs,
                        int64_t quads, function_ref<Value(Value)> startOf)
@@ -24,7 +24,7 @@ GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, in
       return e.builder.createOrFold<arith::RemUIOp>(e.loc, x, e.constant(quads));
     return e.builder.createOrFold<arith::DivUIOp>(e.loc, x, e.constant(quads));
   };
-  const int64_t words = layout.widens ? 2 * kQuad : kQuad; // staged words of a row's vec4
+  const int64_t words = layout.widens ? 2 * kVec4 : kVec4; // staged words of a row's vec4
   for (int64_t first = 0; first < all; first += invocations) {
     Value number = e.add(e.entry.invocation(), e.constant(first));
     if (first + invocations > all) // several invocations copy the last vec4
@@ -33,7 +33,7 @@ GpuStaging::GpuStaging(GpuEmitter &emitter, const BoundView &from, Layout to, in
           place = runs > 1 ? quotient(number, true) : number;
     sources.push_back(e.add(startOf(run), place));
     if (layout.crosswise) {
-      lanes.push_back(arith::AndIOp::create(e.builder, e.loc, run, e.constant(kQuad - 1)));
+      lanes.push_back(arith::AndIOp::create(e.builder, e.loc, run, e.constant(kVec4 - 1)));
       places.push_back(e.add(e.mul(place, words * layout.pitch), e.memory.quarter(run)));
     } else {
       if (layout.widens) // the features of a word are two lines of a panel
@@ -65,7 +65,7 @@ void GpuStaging::store(ArrayRef<Value> &loaded) {
     for (auto [part, values] : llvm::enumerate(parts)) {
       if (!layout.crosswise)
         write(part * kLine, values);
-      for (int64_t word = 0; layout.crosswise && word < kQuad; ++word)
+      for (int64_t word = 0; layout.crosswise && word < kVec4; ++word)
         write((word * parts.size() + part) * layout.pitch,
               vector::ExtractOp::create(e.builder, e.loc, values, word), lanes[number]);
     }

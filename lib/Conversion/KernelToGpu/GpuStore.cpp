@@ -188,7 +188,7 @@ Value TileStore::panelPlace(int64_t number, int64_t vector) {
   }
   int64_t panel = view.type.getPanel();
   int64_t stored = padded(view.type.getDims().back().pitch.value);
-  Value inside = arith::AndIOp::create(builder, loc, row, e.constant(panel - 1));
+  Value inside = e.masked(row, panel - 1);
   Value before = e.mul(e.sub(row, inside), stored);
   Value across = e.mul(column, panel);
   return e.add(start, e.add(e.add(before, across), e.mul(inside, e.perWord(view))));
@@ -216,7 +216,7 @@ SmallVector<Value> TileStore::wordsOf(Value value) {
   }
   SmallVector<Value> words;
   for (int64_t lane = 0; lane < width; ++lane)
-    words.push_back(vector::ExtractOp::create(builder, loc, value, lane));
+    words.push_back(e.extract(value, lane));
   return words;
 }
 
@@ -225,8 +225,7 @@ void TileStore::storePanelRow(int64_t row) {
   eachVector(row, [&](int64_t j, const Address &start) {
     auto storeWords = [&](ArrayRef<Value> words, int64_t column) {
       for (Value value : words) {
-        spirv::StoreOp::create(
-            builder, loc, e.memory.wordAt(view, e.moved(start, Value(), column * panel)), value);
+        e.store(e.memory.wordAt(view, e.moved(start, Value(), column * panel)), value);
         column += word;
       }
     };
@@ -248,16 +247,14 @@ void TileStore::storePanelVec4s() {
       for (int64_t i = 0; i < width; ++i)
         rows.push_back(wordsOf(tile.at(row + i, j)));
       auto storeVec4 = [&](Value vec4, int64_t column) {
-        spirv::StoreOp::create(
-            builder, loc, e.memory.vec4At(view, e.moved(start, Value(), column * panel)), vec4);
+        e.store(e.memory.vec4At(view, e.moved(start, Value(), column * panel)), vec4);
       };
       auto storeColumns = [&] {
         for (int64_t lane = 0; lane < width / word; ++lane) {
           SmallVector<Value> column;
           for (const SmallVector<Value> &words : rows)
             column.push_back(words[lane]);
-          storeVec4(vector::FromElementsOp::create(builder, loc, e.vec4Type(), column),
-                    lane * word);
+          storeVec4(e.vectorOf(column), lane * word);
         }
       };
       storePiece(j, storeColumns, [&](int64_t column) {
@@ -275,7 +272,7 @@ void TileStore::storePanels(Value rowsLeft) {
   };
   if (tile.rows % width != 0 || !inside.empty() || !rowOf.empty())
     return some();
-  Value odd = arith::AndIOp::create(builder, loc, firstRow, e.constant(width - 1));
+  Value odd = e.masked(firstRow, width - 1);
   Value vec4s = e.compare(arith::CmpIPredicate::eq, odd, e.constant(0));
   if (rowsLeft) {
     Value all = e.compare(arith::CmpIPredicate::sge, rowsLeft, e.constant(tile.rows));

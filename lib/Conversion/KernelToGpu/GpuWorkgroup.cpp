@@ -24,15 +24,13 @@ void GpuWorkgroup::beforeWrite(SharedArray array) {
 
 void GpuWorkgroup::write(SharedArray array, Type element, int64_t entries, Value index, Value value,
                          Value lane) {
-  spirv::StoreOp::create(e.builder, e.loc, e.entry.shared(array, element, entries, index, lane),
-                         value);
+  e.store(e.entry.shared(array, element, entries, index, lane), value);
 }
 
 Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value index,
                          Value lane) {
   readSince.insert(array);
-  return spirv::LoadOp::create(e.builder, e.loc,
-                               e.entry.shared(array, element, entries, index, lane));
+  return e.load(e.entry.shared(array, element, entries, index, lane));
 }
 
 LogicalResult GpuWorkgroup::stage(Value tile) {

@@ -90,9 +90,7 @@ LogicalResult GpuMapping::emitColumnLoop(ArrayRef<Operation *> run) {
 
 //===- Products ----------------------------------------------------------===//
 
-int64_t GpuMapping::stepsOfProduct(std::optional<int64_t>, int64_t) const {
-  return GpuProduct::vec4;
-}
+int64_t GpuMapping::stepsOfProduct(std::optional<int64_t>, int64_t) const { return kVec4; }
 
 Value GpuMapping::rowOfProduct(Value first, Value base, Value) { return e.add(first, base); }
 

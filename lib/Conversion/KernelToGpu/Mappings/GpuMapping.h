@@ -77,8 +77,8 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// Steps of k in an iteration of the main loop. `known` is the number of steps, if static; a step
-  /// loads `quads` vec4s of the right side.
-  virtual int64_t stepsOfProduct(std::optional<int64_t> known, int64_t quads) const;
+  /// loads `vec4s` vec4s of the right side.
+  virtual int64_t stepsOfProduct(std::optional<int64_t> known, int64_t vec4s) const;
   /// First row of this invocation in a view with `rows` rows: row `base` (null: 0) of the tile that
   /// begins at row `first`.
   virtual mlir::Value rowOfProduct(mlir::Value first, mlir::Value base, mlir::Value rows);

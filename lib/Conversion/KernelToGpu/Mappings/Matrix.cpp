@@ -39,12 +39,12 @@ void Matrix::placeNumber() {
   auto quotient = [&](Value x, int64_t by) -> Value {
     return builder.createOrFold<arith::DivUIOp>(e.loc, x, e.constant(by));
   };
-  auto rest = [&](Value x, int64_t by) -> Value {
+  auto remainder = [&](Value x, int64_t by) -> Value {
     return builder.createOrFold<arith::RemUIOp>(e.loc, x, e.constant(by));
   };
   constexpr int64_t lanes = GpuMatrices::lanesAcross;
   const int64_t across = e.placement.tx / lanes, down = e.placement.subgroup / lanes;
-  e.tx = e.add(e.mul(rest(e.subgroup, across), lanes), rest(e.lane, lanes));
+  e.tx = e.add(e.mul(remainder(e.subgroup, across), lanes), remainder(e.lane, lanes));
   e.ty = e.add(e.mul(quotient(e.subgroup, across), down), quotient(e.lane, lanes));
 }
 

@@ -21,9 +21,7 @@ public:
   using GpuMapping::GpuMapping;
 
   LogicalResult emitReduce(kernel::ReduceOp op) override { return e.reduceFragment(op); }
-  int64_t stepsOfProduct(std::optional<int64_t>, int64_t) const override {
-    return 2 * GpuProduct::vec4;
-  }
+  int64_t stepsOfProduct(std::optional<int64_t>, int64_t) const override { return 2 * kVec4; }
   Value rowOfProduct(Value first, Value base, Value rows) override {
     Value last = e.sub(rows, e.constant(1));
     return e.minimum(e.add(first, base), last);

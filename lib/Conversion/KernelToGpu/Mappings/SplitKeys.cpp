@@ -40,7 +40,7 @@ public:
   Value stores(RankedTensorType tile) override;
   LogicalResult emitLoop(scf::ForOp loop) override;
 
-  int64_t stepsOfProduct(std::optional<int64_t> known, int64_t quads) const override;
+  int64_t stepsOfProduct(std::optional<int64_t> known, int64_t vec4s) const override;
   /// Groups without a chunk have loops without iterations.
   bool skipsMissingRows() const override { return false; }
   bool loadsFirst() const override { return true; }
@@ -84,15 +84,15 @@ Value SplitKeys::stores(RankedTensorType tile) {
 }
 
 /// The loop is bound by memory, so only registers limit the number of loads in flight.
-int64_t SplitKeys::stepsOfProduct(std::optional<int64_t> known, int64_t quads) const {
+int64_t SplitKeys::stepsOfProduct(std::optional<int64_t> known, int64_t vec4s) const {
   const int64_t most = e.target.level == 0 ? 16 : 32;
-  if (!known) // a loop over keys, each of `quads` vec4s; the result is a power of two
-    return std::max(most / static_cast<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(quads, 1))),
-                    GpuProduct::vec4);
-  for (int64_t steps = most; steps > GpuProduct::vec4; steps -= GpuProduct::vec4)
+  if (!known) // a loop over keys, each of `vec4s` vec4s; the result is a power of two
+    return std::max(most / static_cast<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(vec4s, 1))),
+                    kVec4);
+  for (int64_t steps = most; steps > kVec4; steps -= kVec4)
     if (*known % steps == 0)
       return steps;
-  return GpuProduct::vec4;
+  return kVec4;
 }
 
 //===- The parts of a loop ------------------------------------------------===//
@@ -148,7 +148,7 @@ Value SplitKeys::placeOf(Value tile, Value from) {
   const int64_t columns = GpuEmitter::columnsOf(tile.getType());
   if (columns == 1)
     return from;
-  return e.add(e.mul(from, columns / kQuad), e.memory.quarter(e.columnBase(columns)));
+  return e.add(e.mul(from, columns / kVec4), e.memory.quarter(e.columnBase(columns)));
 }
 
 /// Writes a tile of the chunk to workgroup memory for the merge. A tile of one column is lane
@@ -165,7 +165,7 @@ LogicalResult SplitKeys::hand(Value tile, int64_t number) {
   e.onlyIf(owns(type), [&] {
     for (int64_t j = 0; j < fragment->columns(); ++j)
       if (fragment->vectors)
-        e.workgroup.write(SharedArray::Chunks, e.vec4Type(), groups() * columns / kQuad,
+        e.workgroup.write(SharedArray::Chunks, e.vec4Type(), groups() * columns / kVec4,
                           e.add(place, e.constant(j)), fragment->at(0, j));
       else
         e.workgroup.write(SharedArray::ChunkNumbers, e.vec4Type(), groups(), place,
@@ -181,7 +181,7 @@ void SplitKeys::take(Value tile, int64_t number, Value from) {
   for (int64_t j = 0; j < fragment.columns(); ++j)
     fragment.registers.push_back(
         fragment.vectors ? e.workgroup.read(SharedArray::Chunks, e.vec4Type(),
-                                            groups() * columns / kQuad, e.add(place, e.constant(j)))
+                                            groups() * columns / kVec4, e.add(place, e.constant(j)))
                          : e.workgroup.read(SharedArray::ChunkNumbers, e.vec4Type(), groups(),
                                             place, e.constant(number)));
   e.fragments[tile] = std::move(fragment);
@@ -226,9 +226,9 @@ LogicalResult SplitKeys::emitLoop(scf::ForOp loop) {
   if (!hasChunks(loop))
     return GpuMapping::emitLoop(loop);
   const Parts parts = partsOf(loop);
-  if (parts.handed.size() > kQuad)
+  if (parts.handed.size() > kVec4)
     return loop.emitOpError("expected at most ")
-           << kQuad << " tiles of a chunk to be merged, found " << parts.handed.size();
+           << kVec4 << " tiles of a chunk to be merged, found " << parts.handed.size();
   const int64_t step = *e.constantOf(e.scalar(loop.getStep()));
   Value end = e.scalar(loop.getUpperBound());
   Registers state;
@@ -238,11 +238,10 @@ LogicalResult SplitKeys::emitLoop(scf::ForOp loop) {
   auto outside = e.fragments;
   LogicalResult emitted = success();
   e.loopOver(e.scalar(loop.getLowerBound()), end, step * groups(), state, [&](Value first) {
-    e.builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, e.builder.getUnitAttr());
+    e.markLoop(kRolled);
     if (failed(emitChunk(loop, parts, first)))
       return void(emitted = failure());
-    Value left = arith::DivUIOp::create(
-        e.builder, e.loc, e.add(e.sub(end, first), e.constant(step - 1)), e.constant(step));
+    Value left = e.quotient(e.add(e.sub(end, first), e.constant(step - 1)), step);
     Value isFirst = e.compare(arith::CmpIPredicate::eq, group, e.constant(0));
     Value merged = e.select(isFirst, e.minimum(left, e.constant(groups())), e.constant(0));
     e.loopOver(e.constant(0), merged, 1, state, [&](Value from) {

@@ -56,10 +56,10 @@ public:
   Fragment finishLanes(ReduceKind kind, ArrayRef<Value> lanes);
 
 private:
-  Value ofQuads(ReduceKind kind, Value lanes, Value own);
+  Value accumulated(ReduceKind kind, Value lanes, Value own);
   Value exchanged(ReduceKind kind, Value lanes);
   Value shuffled(Value vec4, int64_t distance);
-  Value ofFirstQuad(ReduceKind kind, Value number);
+  Value ofFirstGroup(ReduceKind kind, Value number);
 
   GpuEmitter &e;
   OpBuilder &builder;
@@ -102,15 +102,14 @@ static Value shuffledNumber(OpBuilder &builder, Location loc, Value number, Valu
 Value LaneReductions::shuffled(Value vec4, int64_t distance) {
   SmallVector<Value> others;
   for (int64_t lane = 0; lane < e.width; ++lane)
-    others.push_back(shuffledNumber(
-        builder, loc, vector::ExtractOp::create(builder, loc, vec4, lane), e.constant(distance)));
-  return vector::FromElementsOp::create(builder, loc, e.vec4Type(), others);
+    others.push_back(shuffledNumber(builder, loc, e.extract(vec4, lane), e.constant(distance)));
+  return e.vectorOf(others);
 }
 
 /// Accumulates the next columns: `own`, and for sums the columns of the row's other groups after
 /// them. Only the sums of the first group, which adds columns in ascending order, are used. Groups
 /// compute maxima separately, since maxima have no order.
-Value LaneReductions::ofQuads(ReduceKind kind, Value lanes, Value own) {
+Value LaneReductions::accumulated(ReduceKind kind, Value lanes, Value own) {
   lanes = e.combine(kind, lanes, own);
   if (kind == ReduceKind::Add)
     for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance += kLaneVectors)
@@ -129,14 +128,15 @@ Value LaneReductions::exchanged(ReduceKind kind, Value lanes) {
 }
 
 /// Broadcasts the first group's sum to a row's invocations, which already share the maximum.
-Value LaneReductions::ofFirstQuad(ReduceKind kind, Value number) {
+Value LaneReductions::ofFirstGroup(ReduceKind kind, Value number) {
   if (kind == ReduceKind::Max)
     return number;
   for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance *= 2) {
-    Value bit = arith::AndIOp::create(builder, loc, e.tx, e.constant(distance));
-    Value isBehind = e.compare(arith::CmpIPredicate::ne, bit, e.constant(0));
-    number = arith::SelectOp::create(
-        builder, loc, isBehind, shuffledNumber(builder, loc, number, e.constant(distance)), number);
+    Value bit = e.masked(e.tx, distance);
+    Value isUpperHalf = e.compare(arith::CmpIPredicate::ne, bit, e.constant(0));
+    number =
+        arith::SelectOp::create(builder, loc, isUpperHalf,
+                                shuffledNumber(builder, loc, number, e.constant(distance)), number);
   }
   return number;
 }
@@ -146,7 +146,7 @@ Fragment LaneReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
   if (e.target.level >= 1) {
     Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
     for (Value own : lanes)
-      result.registers.push_back(ofFirstQuad(kind, e.reduceLanes(kind, {exchanged(kind, own)})));
+      result.registers.push_back(ofFirstGroup(kind, e.reduceLanes(kind, {exchanged(kind, own)})));
     return result;
   }
   int64_t entries = e.placement.ty * e.placement.rows * kLaneVectors;
@@ -184,7 +184,7 @@ LogicalResult LaneReductions::emitLoopNestStep(ArrayRef<Operation *> run,
       return tile;
     for (int64_t row = 0; row < tile->rows; ++row, ++lane)
       for (int64_t j = 0; j < tile->vectors; ++j)
-        *lane = ofQuads(reduction.getKind(), *lane, tile->at(row, j));
+        *lane = accumulated(reduction.getKind(), *lane, tile->at(row, j));
   }
   return success();
 }
@@ -211,7 +211,7 @@ LogicalResult Strided::emitColumnLoop(ArrayRef<Operation *> run) {
   SmallVector<Value> carried = reduce.identities(reductions);
   LogicalResult emitted = success();
   e.loopOver(e.constant(0), e.constant(columns), step, carried, [&](Value index) {
-    builder.getInsertionBlock()->getParentOp()->setAttr(kRolled, builder.getUnitAttr());
+    e.markLoop(kRolled);
     llvm::SaveAndRestore registers(e.fragments);
     llvm::SaveAndRestore column(e.at.runColumn, index);
     emitted = reduce.emitLoopNestStep(run, carried);
