@@ -32,15 +32,24 @@ public:
     SharedArray array;
     int64_t entries, pitch;
     bool crosswise = false, widens = false;
+    bool makesSigned = false; ///< bytes, which hold 128 + code, lose their 128
   };
-  /// Copies `quads` vec4s of each of `runs` runs. `startOf` returns the start of a run in the view
-  /// at k = 0, in vec4s.
-  GpuStaging(GpuEmitter &emitter, const kernel::BoundView &view, Layout layout, int64_t runs,
-             int64_t quads, llvm::function_ref<mlir::Value(mlir::Value run)> startOf);
+  /// The first `steps` steps of k have steps * elements / perVec4 vec4s of a run, rounded down.
+  struct Rate {
+    int64_t elements, perVec4;
+  };
+  struct Runs {
+    int64_t count, vec4s; ///< vec4s of each run
+    Rate rate;
+  };
+  /// `startOf` returns the start of a run in the view at k = 0, in vec4s.
+  GpuStaging(GpuEmitter &emitter, const kernel::BoundView &view, Layout layout, Runs runs,
+             llvm::function_ref<mlir::Value(mlir::Value run)> startOf);
 
-  /// Loads this invocation's vec4s of the block that begins `offset` vec4s after k = 0.
-  void fetch(mlir::Value offset, llvm::SmallVectorImpl<mlir::Value> &loaded);
-  /// Writes the vec4s in the order of `fetch` and removes them from the front of `loaded`. The
+  SharedArray array() const { return layout.array; }
+  /// Loads this invocation's vec4s of the block that begins at a step.
+  void fetchStep(mlir::Value step, llvm::SmallVectorImpl<mlir::Value> &loaded);
+  /// Writes the vec4s in the order of `fetchStep` and removes them from the front of `loaded`. The
   /// caller emits barriers.
   void store(llvm::ArrayRef<mlir::Value> &loaded);
 
@@ -48,6 +57,7 @@ private:
   GpuEmitter &e;
   const kernel::BoundView view;
   Layout layout;
+  Rate rate;
   llvm::SmallVector<mlir::Value> sources, places; ///< one for each vec4 of this invocation
   llvm::SmallVector<mlir::Value> lanes;           ///< crosswise: lane of the run in its vec4
 };

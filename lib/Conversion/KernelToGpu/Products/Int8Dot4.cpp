@@ -16,17 +16,16 @@ using namespace heddle;
 
 namespace {
 struct Int8Dot4 : GpuProduct {
-  using GpuProduct::GpuProduct;
+  Int8Dot4(GpuEmitter &emitter, kernel::ProductOpInterface op)
+      : GpuProduct(emitter, op, {.word = 4}) {}
   static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
     return op.getFormat().weights == DType::I8;
   }
 
-  int64_t word() const override { return 4; }
-
   Value step(Value a, Value b, Value c, bool) override {
-    for (int64_t byte = 0; byte < word(); ++byte)
-      c = math::FmaOp::create(builder, loc, e.words.byteAsFloat(a, byte, /*isSigned=*/false),
-                              e.words.byteAsFloat(b, byte, /*isSigned=*/true), c);
+    for (int64_t byte = 0; byte < form.word; ++byte)
+      c = e.fma(e.words.byteAsFloat(a, byte, /*isSigned=*/false),
+                e.words.byteAsFloat(b, byte, /*isSigned=*/true), c);
     return c;
   }
 

@@ -19,23 +19,16 @@ using namespace heddle;
 
 namespace {
 struct Int8Packed : GpuProduct {
-  using GpuProduct::GpuProduct;
+  Int8Packed(GpuEmitter &emitter, kernel::ProductOpInterface op)
+      : GpuProduct(emitter, op, {.word = 4, .signsRows = true, .fetchesLate = true}) {}
   static bool accepts(kernel::ProductOpInterface op, const GpuTarget &target) {
-    return op.getFormat().weights == DType::I8 && target.packedDots &&
-           mappingOf(op) == kernel::Mapping::Staged;
+    return op.getFormat().weights == DType::I8 && target.packedDots;
   }
 
-  int64_t word() const override { return 4; }
   /// Sums of the weights of an invocation's columns.
-  int64_t sumsBeside() const override { return shape.vectors; }
+  int64_t additionalSums() const override { return shape.vectors; }
   Value step(Value a, Value b, Value c, bool) override {
-    return arith::AddIOp::create(builder, loc, c, packedDots(a, b));
-  }
-
-  bool fetchesLate() const override { return true; }
-  Value asStaged(Value quad) override {
-    Value words = e.asWords(quad), bases = e.wordConstant(0x80808080, words.getType());
-    return e.asFloats(arith::XOrIOp::create(builder, loc, words, bases));
+    return arith::AddIOp::create(builder, loc, c, e.words.dots(a, b));
   }
 
   void addSteps(Value first, int64_t steps, Value start, Registers &sums) override {
@@ -49,17 +42,16 @@ struct Int8Packed : GpuProduct {
   }
 
   void finishSums(Registers &sums) override {
-    const GpuStaging::Layout layout = rightLayout();
-    const int64_t columns = GpuEmitter::columnsOf(op.getType()), quads = columns / vec4;
-    Value first = e.memory.quarter(e.columnBase(columns));
-    auto place = [&](Value team, int64_t j) {
-      return e.add(e.add(e.mul(team, quads), first), e.constant(j));
+    const GpuStaging::Layout layout = panelLayout();
+    const int64_t vec4s = columns() / kVec4, parts = std::min(e.placement.ty, form.block);
+    Value first = e.memory.quarter(e.columnBase(columns()));
+    auto place = [&](Value part, int64_t j) {
+      return e.add(e.add(e.mul(part, vec4s), first), e.constant(j));
     };
-    const int64_t teams = std::min(e.placement.ty, block);
-    assert(teams * quads <= layout.entries && "parts lie where the block did");
+    assert(parts * vec4s <= layout.entries && "partial sums replace the block");
     e.workgroup.beforeWrite(layout.array);
-    Value hasPart = teams < e.placement.ty
-                        ? e.compare(arith::CmpIPredicate::slt, e.ty, e.constant(teams))
+    Value hasPart = parts < e.placement.ty
+                        ? e.compare(arith::CmpIPredicate::slt, e.ty, e.constant(parts))
                         : Value();
     e.onlyIf(hasPart, [&] {
       for (int64_t j = 0; j < shape.vectors; ++j)
@@ -70,9 +62,9 @@ struct Int8Packed : GpuProduct {
     sums.truncate(shape.size());
     for (int64_t j = 0; j < shape.vectors; ++j) {
       Value all;
-      for (int64_t team = 0; team < teams; ++team) {
+      for (int64_t number = 0; number < parts; ++number) {
         Value part = e.asWords(e.workgroup.read(layout.array, e.vec4Type(), layout.entries,
-                                                place(e.constant(team), j)));
+                                                place(e.constant(number), j)));
         all = all ? arith::AddIOp::create(builder, loc, all, part).getResult() : part;
       }
       all = arith::ShLIOp::create(builder, loc, all, e.wordConstant(7, all.getType()));
@@ -91,7 +83,7 @@ private:
         words = loadRight(mayEnd ? e.minimum(number, e.constant(steps - 1)) : number, 0, none);
     for (auto [sum, word] : llvm::zip(weights, words)) {
       Value next = arith::AddIOp::create(
-          builder, loc, sum, packedDots(word, e.wordConstant(0x01010101, word.getType())));
+          builder, loc, sum, e.words.dots(word, e.wordConstant(0x01010101, word.getType())));
       Value exists =
           mayEnd ? e.compare(arith::CmpIPredicate::slt, number, e.constant(steps)) : Value();
       if (exists)

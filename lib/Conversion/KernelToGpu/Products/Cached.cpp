@@ -1,10 +1,10 @@
-//===- Kept.cpp - Products with keys and values of another type -----------===//
+//===- Cached.cpp - Products with keys and values of another type ---------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products with keys and values that are converted from the type of their cache. Loads
 // widen them to f32, scale codes by row, and round them if queries are bf16. Products over
-// features then multiply the features of a word in sequence, bf16 in pairs. Products over
+// features then multiply the features of a word in sequence, bf16 two at a time. Products over
 // rows continue as f32 or bf16 rows.
 
 #include "GpuBf16.h"
@@ -18,8 +18,11 @@ using heddle::kernel::BoundView;
 using heddle::kernel::ProductOpInterface;
 
 /// Whether the right side is stored in another type and converted to `format`.
-static bool isKept(ProductOpInterface op, DType format) {
+static bool isConverted(ProductOpInterface op, DType format) {
   return op.convertsRight() && op.getFormat().weights == format;
+}
+static int64_t perWord(ProductOpInterface op) {
+  return GpuEmitter::perWord(op.getRhs().getType().getElementType());
 }
 static bool holdsCodes(ProductOpInterface op) { return static_cast<bool>(op.getKeptScales()); }
 
@@ -35,8 +38,8 @@ namespace {
 
 /// Common part of products over features.
 template <class Base>
-struct KeptPanels : Base {
-  using Base::Base, Base::e, Base::op, Base::builder, Base::loc, Base::shape;
+struct ConvertedPanels : Base {
+  using Base::Base, Base::e, Base::op, Base::builder, Base::loc, Base::shape, Base::right;
   using Registers = typename Base::Registers;
 
   void placeRight() override {
@@ -47,18 +50,18 @@ struct KeptPanels : Base {
           scalesAt(e, op, e.add(e.columnBase(columns), e.constant(e.vectorColumn(j, columns)))));
   }
 
-  /// The first step of a word stores the registers of all its steps in `kept`.
-  Registers loadRight(Value k, int64_t u, Registers &kept) override {
-    const auto grain = static_cast<size_t>(this->grain()), step = static_cast<size_t>(u) % grain,
-               vectors = this->rightPlaces.size();
+  /// The first step of a word stores the registers of all its steps in `cache`.
+  Registers loadRight(Value k, int64_t u, Registers &cache) override {
+    const auto grain = static_cast<size_t>(this->form.grain), step = static_cast<size_t>(u) % grain,
+               vectors = right->places.size();
     if (step == 0) {
-      kept.assign(vectors * grain, Value());
-      Value far = e.mul(k, this->rightStep);
-      for (auto [j, place] : llvm::enumerate(this->rightPlaces))
-        for (auto [i, b] : llvm::enumerate(stepsAt(j, e.moved(place, far, u * this->rightStep))))
-          kept[i * vectors + j] = b;
+      cache.assign(vectors * grain, Value());
+      Value far = e.mul(k, right->step);
+      for (auto [j, place] : llvm::enumerate(right->places))
+        for (auto [i, b] : llvm::enumerate(stepsAt(j, e.moved(place, far, u * right->step))))
+          cache[i * vectors + j] = b;
     }
-    return Registers(ArrayRef(kept).slice(step * vectors, vectors));
+    return Registers(ArrayRef(cache).slice(step * vectors, vectors));
   }
 
 protected:
@@ -67,9 +70,8 @@ protected:
 
   /// Features of register `j`'s word at `place`, as f32.
   Registers widenedWord(size_t j, Address place) {
-    const BoundView &right = this->right();
-    Value words = e.memory.loadVec4(right, place);
-    Type type = right.type.getElementType();
+    Value words = right->vec4(place);
+    Type type = this->rightView().type.getElementType();
     if (type.isF32())
       return {words};
     words = e.asWords(words);
@@ -83,59 +85,54 @@ protected:
     return parts;
   }
 
-  int64_t perWord() const {
-    ProductOpInterface contract = op;
-    return GpuEmitter::perWord(contract.getRhs().getType().getElementType());
-  }
-
 private:
   Registers scales; ///< scales of each register's columns
 };
 
 /// Product with f32 queries.
-struct WidenedPanels : KeptPanels<GpuProduct> {
-  using KeptPanels::KeptPanels;
+struct CachedPanels : ConvertedPanels<GpuProduct> {
+  CachedPanels(GpuEmitter &emitter, ProductOpInterface op)
+      : ConvertedPanels(emitter, op, GpuProductForm{.grain = perWord(op)}) {}
   static bool accepts(ProductOpInterface op, const GpuTarget &) {
-    return !op.isOverRows() && isKept(op, DType::F32);
+    return !op.isOverRows() && isConverted(op, DType::F32);
   }
 
-  int64_t grain() const override { return perWord(); }
   Registers stepsAt(size_t j, Address place) override { return widenedWord(j, place); }
 };
 
-/// Product with bf16 queries; steps count pairs of features.
-struct PairedPanels : KeptPanels<Bf16Dot2> {
-  using KeptPanels::KeptPanels;
+/// Product with bf16 queries; a step has two features.
+struct CachedBf16Panels : ConvertedPanels<Bf16Dot2> {
+  CachedBf16Panels(GpuEmitter &emitter, ProductOpInterface op)
+      : ConvertedPanels(emitter, op, std::max<int64_t>(perWord(op) / 2, 1)) {}
   static bool accepts(ProductOpInterface op, const GpuTarget &) {
-    return !op.isOverRows() && isKept(op, DType::BF16);
+    return !op.isOverRows() && isConverted(op, DType::BF16);
   }
 
-  int64_t grain() const override { return std::max<int64_t>(perWord() / 2, 1); }
   Registers stepsAt(size_t j, Address place) override {
-    Registers parts = widenedWord(j, place), pairs;
-    if (perWord() == 1)
-      parts.append(widenedWord(j, e.moved(place, Value(), rightStep / 2)));
+    Registers parts = widenedWord(j, place), words;
+    if (perWord(op) == 1)
+      parts.append(widenedWord(j, e.moved(place, Value(), right->step / 2)));
     for (size_t i = 0; i < parts.size(); i += 2) {
       Value low = e.roundedWords(parts[i]), high = e.roundedWords(parts[i + 1]);
       low = arith::ShRUIOp::create(builder, loc, low, e.wordConstant(16, low.getType()));
-      pairs.push_back(arith::OrIOp::create(builder, loc, low, high));
+      words.push_back(arith::OrIOp::create(builder, loc, low, high));
     }
-    return pairs;
+    return words;
   }
 };
 
 //===- Over rows ---------------------------------------------------------===//
 
 template <class Base, DType format>
-struct KeptRows : Base {
-  using Base::Base, Base::e, Base::op, Base::builder, Base::loc;
+struct CachedRows : Base {
+  using Base::Base, Base::e, Base::op, Base::builder, Base::loc, Base::right;
   using Registers = typename Base::Registers;
   static bool accepts(ProductOpInterface op, const GpuTarget &) {
-    return op.isOverRows() && isKept(op, format);
+    return op.isOverRows() && isConverted(op, format);
   }
 
-  Registers loadRight(Value k, int64_t u, Registers &kept) override {
-    Registers vec4s = holdsCodes(op) ? decodedRow(k, u) : Base::loadRight(k, u, kept);
+  Registers loadRight(Value k, int64_t u, Registers &cache) override {
+    Registers vec4s = holdsCodes(op) ? decodedRow(k, u) : Base::loadRight(k, u, cache);
     if (format == DType::BF16)
       for (Value &vec4 : vec4s)
         vec4 = e.asFloats(e.roundedWords(vec4));
@@ -144,11 +141,11 @@ struct KeptRows : Base {
 
 private:
   Registers decodedRow(Value k, int64_t u) {
-    Value far = e.mul(k, this->rightStep), scale = scaleOfRow(e.add(k, e.constant(u)));
+    Value far = e.mul(k, right->step), scale = scaleOfRow(e.add(k, e.constant(u)));
     Registers vec4s;
-    for (Address place : this->rightPlaces) {
-      Address here = e.moved(place, far, u * this->rightStep);
-      Value word = e.asWords(e.memory.loadWord(this->right(), here));
+    for (Address place : right->places) {
+      Address here = e.moved(place, far, u * right->step);
+      Value word = e.asWords(e.memory.loadWord(this->rightView(), here));
       vec4s.push_back(e.words.decode(e.words.unpackBytes(word), scale));
     }
     return vec4s;
@@ -162,7 +159,9 @@ private:
 };
 } // namespace
 
-const GpuProductStrategy heddle::gpuWidenedPanels = gpuStrategyOf<WidenedPanels>();
-const GpuProductStrategy heddle::gpuPairedPanels = gpuStrategyOf<PairedPanels>();
-const GpuProductStrategy heddle::gpuKeptRows = gpuStrategyOf<KeptRows<GpuProduct, DType::F32>>();
-const GpuProductStrategy heddle::gpuKeptBf16Rows = gpuStrategyOf<KeptRows<Bf16Rows, DType::BF16>>();
+const GpuProductStrategy heddle::gpuCachedPanels = gpuStrategyOf<CachedPanels>();
+const GpuProductStrategy heddle::gpuCachedBf16Panels = gpuStrategyOf<CachedBf16Panels>();
+const GpuProductStrategy heddle::gpuCachedRows =
+    gpuStrategyOf<CachedRows<GpuProduct, DType::F32>>();
+const GpuProductStrategy heddle::gpuCachedBf16Rows =
+    gpuStrategyOf<CachedRows<Bf16Rows, DType::BF16>>();
