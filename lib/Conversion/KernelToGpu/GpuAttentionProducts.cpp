@@ -42,9 +42,8 @@ void AttentionScores::stageQueries(std::optional<float> factor) {
   for (int64_t row = 0; row < e.placement.rows && copies.isRounded(); ++row) {
     Value scale = copies.scaleOf(e.add(e.rowBase(), e.constant(row)));
     if (factor)
-      scale = arith::MulFOp::create(
-          builder, loc, scale,
-          arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(*factor)));
+      scale =
+          e.mulf(scale, arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(*factor)));
     rowScales.push_back(scale);
   }
 }
@@ -114,8 +113,7 @@ FailureOr<Fragment> AttentionScores::multiply(bool takesValues) {
   if (rowScales.empty())
     return result;
   for (auto [i, score] : llvm::enumerate(result.registers))
-    score = arith::MulFOp::create(builder, loc, score,
-                                  e.splat(rowScales[i / result.vectors], score.getType()));
+    score = e.mulf(score, e.splat(rowScales[i / result.vectors], score.getType()));
   return result;
 }
 
@@ -126,9 +124,9 @@ FailureOr<Fragment> AttentionScores::multiply(bool takesValues) {
 AttentionValues::Registers AttentionValues::rounded(Value weights) {
   if (tile.isBf16()) {
     Type words = VectorType::get({kVec4}, builder.getI32Type());
-    Value kept = arith::AndIOp::create(builder, loc, e.nearestWords(weights),
-                                       e.wordConstant(static_cast<int32_t>(0xffff0000), words));
-    auto [first, second] = e.words.packFour(e.asFloats(kept), builder.getBF16Type());
+    Value high =
+        e.bitAnd(e.nearestWords(weights), e.wordConstant(static_cast<int32_t>(0xffff0000), words));
+    auto [first, second] = e.words.packFour(e.asFloats(high), builder.getBF16Type());
     return {first, second};
   }
   return e.words.roundToHalves(weights);
@@ -221,12 +219,12 @@ void AttentionValues::addNonFinite(Value k, int64_t first, int64_t columns, Regi
     for (int64_t j = 0; j < vectors; ++j) {
       Value number = e.loadVector(view, {start, first + e.vectorColumn(j, columns)});
       Value bits = e.asWords(number), exponent = e.wordConstant(0x7f800000, bits.getType());
-      bits = arith::AndIOp::create(builder, loc, bits, exponent);
+      bits = e.bitAnd(bits, exponent);
       Value isFinite = e.compare(arith::CmpIPredicate::ne, bits, exponent);
-      Value skip = arith::OrIOp::create(builder, loc, isFinite, none);
+      Value skip = e.bitOr(isFinite, none);
       Value &sum = added[row * vectors + j];
-      Value product = arith::MulFOp::create(builder, loc, weight, number);
-      sum = e.select(skip, sum, arith::AddFOp::create(builder, loc, sum, product));
+      Value product = e.mulf(weight, number);
+      sum = e.select(skip, sum, e.addf(sum, product));
     }
   }
 }

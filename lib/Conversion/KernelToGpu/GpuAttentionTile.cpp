@@ -97,11 +97,7 @@ void AttentionTile::overBlocks(int64_t count, int64_t products, function_ref<voi
     }
     return;
   }
-  Registers none;
-  e.loopOver(e.constant(0), e.constant(count), 1, none, [&](Value number) {
-    e.markLoop(kRolled);
-    body(number);
-  });
+  e.rolledLoop(count, 1, body);
 }
 
 //===- Staging ------------------------------------------------------------===//
@@ -131,7 +127,7 @@ AttentionStaging::Registers AttentionStaging::fetch(ProductOpInterface op, Value
     return load(same);
   // Keys after the last one are copies of it with weights of zero. It may precede this part.
   Value count = e.scalar(tile.values.getRows());
-  Value isPart = e.compare(arith::CmpIPredicate::slt, count, e.constant(tile.chunk));
+  Value isPart = e.less(count, e.constant(tile.chunk));
   Value last = e.sub(e.sub(e.maximum(count, e.constant(1)), first), e.constant(1));
   last = e.mul(last, halves / kHalves);
   SmallVector<Type> types(copies, e.vec4Type());
@@ -224,13 +220,13 @@ Value AttentionStaging::withoutNonFinite(Value vec4) {
   Type type = words.getType();
   const int32_t least = tile.isBf16() ? 0x00800080 : 0x04000400,
                 all = tile.isBf16() ? 0x7f807f80 : 0x7c007c00;
-  Value exponents = arith::AndIOp::create(builder, loc, words, e.wordConstant(all, type));
+  Value exponents = e.bitAnd(words, e.wordConstant(all, type));
   Value over = arith::AddIOp::create(builder, loc, exponents, e.wordConstant(least, type));
   over = arith::ShRUIOp::create(builder, loc, over, e.wordConstant(15, type));
-  over = arith::AndIOp::create(builder, loc, over, e.wordConstant(0x00010001, type));
-  Value kept = arith::MulIOp::create(builder, loc, over, e.wordConstant(0xffff, type));
-  kept = arith::XOrIOp::create(builder, loc, kept, e.wordConstant(-1, type));
-  return e.asFloats(arith::AndIOp::create(builder, loc, words, kept));
+  over = e.bitAnd(over, e.wordConstant(0x00010001, type));
+  Value mask = arith::MulIOp::create(builder, loc, over, e.wordConstant(0xffff, type));
+  mask = arith::XOrIOp::create(builder, loc, mask, e.wordConstant(-1, type));
+  return e.asFloats(e.bitAnd(words, mask));
 }
 
 } // namespace heddle

@@ -135,7 +135,7 @@ FailureOr<Value> GpuElements::truthsOfRow(MaskOp op, int64_t columns, Value row)
         return failure();
       Value bit = arith::ShLIOp::create(e.builder, e.loc, e.constant(1), column);
       bit = e.select(one->at(0, 0), bit, e.constant(0));
-      bits[0] = arith::OrIOp::create(e.builder, e.loc, bits[0], bit);
+      bits[0] = e.bitOr(bits[0], bit);
       return success();
     });
   });
@@ -160,7 +160,7 @@ LogicalResult GpuElements::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
       Value moved = arith::ShLIOp::create(e.builder, e.loc, *bits,
                                           e.select(here, e.mul(place, columns), e.constant(0)));
       moved = e.select(here, moved, e.constant(0));
-      word = arith::OrIOp::create(e.builder, e.loc, word, moved);
+      word = e.bitOr(word, moved);
     }
     return success();
   });
@@ -171,7 +171,7 @@ LogicalResult GpuElements::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
         masks.push_back(int32_t(uint32_t(1) << (row % rowsOfWord * columns + j * kLanes + lane)));
       Value word =
           e.splat(words[row / rowsOfWord], VectorType::get({kLanes}, e.builder.getI32Type()));
-      Value set = arith::AndIOp::create(e.builder, e.loc, word, lanesOf(e.builder, e.loc, masks));
+      Value set = e.bitAnd(word, lanesOf(e.builder, e.loc, masks));
       truth.push_back(
           e.compare(arith::CmpIPredicate::ne, set, lanesOf(e.builder, e.loc, {0, 0, 0, 0})));
     }

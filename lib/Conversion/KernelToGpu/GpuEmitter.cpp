@@ -97,7 +97,7 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
   Value size = extent.isStatic() ? constant(extent.value) : entry.scalar(extent.name);
   Value tiles = quotient(add(size, constant(part.getTile() - 1)), part.getTile());
   Value rest = sub(point, tiles);
-  Value here = compare(arith::CmpIPredicate::slt, point, tiles);
+  Value here = less(point, tiles);
   auto branch = scf::IfOp::create(builder, loc, here, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());

@@ -165,16 +165,16 @@ Value GpuKernel::gridPoint(int64_t axis) {
 }
 
 Value GpuKernel::keepsHalves() {
-  if (halvesKept)
-    return halvesKept;
+  if (keepsHalvesConstant)
+    return keepsHalvesConstant;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(module.getBody());
   auto constant = spirv::SpecConstantOp::create(
       builder, loc(), builder.getStringAttr("keepsHalves"), builder.getBoolAttr(false));
   constant->setAttr("spec_id", builder.getI32IntegerAttr(vulkanKeepsHalves));
   builder.setInsertionPointToStart(&entry.getBody().front());
-  return halvesKept = spirv::ReferenceOfOp::create(builder, loc(), builder.getI1Type(),
-                                                   constant.getSymName());
+  return keepsHalvesConstant = spirv::ReferenceOfOp::create(builder, loc(), builder.getI1Type(),
+                                                            constant.getSymName());
 }
 
 Value GpuKernel::invocation() { return builtIn(spirv::BuiltIn::LocalInvocationId, 0); }

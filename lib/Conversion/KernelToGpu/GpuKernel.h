@@ -129,7 +129,7 @@ private:
   std::map<std::pair<SharedArray, int64_t>, mlir::Value> arrays; ///< by use and entries
   /// Scalars, starts of arguments, rows of a window, the grid's base.
   llvm::SmallVector<mlir::Value> words;
-  mlir::Value halvesKept;
+  mlir::Value keepsHalvesConstant;
 };
 
 } // namespace heddle

@@ -99,7 +99,7 @@ FailureOr<Value> ViewRows::place() {
   Value count = e.constant((features + together - 1) / together * (together / form.word));
   start = rowStart(left);
   if (e.mapping->skipsMissingRows())
-    e.mapping->noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
+    e.mapping->noteRows(e.less(firstRow(), left.extents.front()));
   return count;
 }
 

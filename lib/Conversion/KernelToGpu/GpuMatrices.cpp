@@ -311,15 +311,10 @@ void GpuMatrices::multiplySteps(Value place, int64_t steps) {
 void GpuMatrices::multiplyGroups(int64_t count) {
   constexpr int64_t unrolled = 2, mostProducts = 32; // of matrices; each adds compile time
   const int64_t products = count * down * across * kGroupWords * perWord / shape.k;
-  Registers none;
   if (count > unrolled || products > mostProducts)
-    e.loopOver(e.constant(0), e.constant(count), 1, none, [&](Value group) {
-      e.markLoop(kRolled);
-      multiplyGroup(group);
-    });
-  else
-    for (int64_t group = 0; group < count; ++group)
-      multiplyGroup(e.constant(group));
+    return e.rolledLoop(count, 1, [&](Value group) { multiplyGroup(group); });
+  for (int64_t group = 0; group < count; ++group)
+    multiplyGroup(e.constant(group));
 }
 
 /// Multiplies the steps of a block, in a loop if there are many. The driver of an H100 then issues
@@ -332,13 +327,9 @@ void GpuMatrices::multiply(int64_t words) {
   e.onlyIf(multiplies, [&] {
     if (groups)
       return multiplyGroups(words / kGroupWords);
-    Registers none;
     if (looped)
-      e.loopOver(e.constant(0), e.constant(looped * entries), together * entries, none,
-                 [&](Value first) {
-                   e.markLoop(kRolled);
-                   multiplySteps(first, together);
-                 });
+      e.rolledLoop(looped * entries, together * entries,
+                   [&](Value first) { multiplySteps(first, together); });
     multiplySteps(e.constant(looped * entries), steps - looped);
   });
 }

@@ -125,9 +125,9 @@ void GpuMatrixGroups::number(Value row, Value column) {
   e.workgroup.barrier();
   auto load = [&](GpuMatrixUnit::Layout layout) {
     Value numbers = unit.load(type, at(e.constant(0)), /*stride=*/0, layout);
-    Value kept = unit.variable(type);
-    e.store(kept, numbers);
-    return kept;
+    Value variable = unit.variable(type);
+    e.store(variable, numbers);
+    return variable;
   };
   rowNumbers = load(GpuMatrixUnit::Layout::ColumnMajor);
   columnNumbers = load(GpuMatrixUnit::Layout::RowMajor);
@@ -165,7 +165,7 @@ void GpuMatrixGroups::add(Place place, Value integers, Value sums) {
           column = placeOf(columnNumbers, firstColumn, number);
     auto [scale, sum] = read(e.add(row, rowLine));
     auto [d, m] = read(e.add(column, columnLine));
-    Value factor = arith::MulFOp::create(e.builder, e.loc, scale, d);
+    Value factor = e.mulf(scale, d);
     Value chain = e.fma(valueOf(products, number), factor, valueOf(sums, number));
     chain = e.fma(sum, m, chain);
     e.store(elementOf(sums, number), chain);

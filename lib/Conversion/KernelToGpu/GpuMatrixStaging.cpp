@@ -93,9 +93,9 @@ Value GpuMatrixStaging::asBytes(Value codes) {
   Value packed = e.asWords(codes);
   Value halves = e.wordConstant(0x0f0f0f0f, packed.getType()),
         bits = e.wordConstant(4, packed.getType());
-  Value low = arith::AndIOp::create(e.builder, e.loc, packed, halves),
+  Value low = e.bitAnd(packed, halves),
         high = arith::ShRUIOp::create(e.builder, e.loc, packed, bits);
-  high = arith::AndIOp::create(e.builder, e.loc, high, halves);
+  high = e.bitAnd(high, halves);
   SmallVector<Value> words;
   for (int64_t word = 0; word < kVec4; ++word)
     words.push_back(e.extract(word % 2 ? high : low, word / 2));
@@ -111,12 +111,11 @@ Value GpuMatrixStaging::upTo(const End &end, Value vec4, Value words) {
     if (end.bits)
       mask = e.select(e.compare(arith::CmpIPredicate::eq, number, whole),
                       e.constant(static_cast<int32_t>(end.bits)), mask);
-    masks.push_back(
-        e.select(e.compare(arith::CmpIPredicate::slt, number, whole), e.constant(-1), mask));
+    masks.push_back(e.select(e.less(number, whole), e.constant(-1), mask));
   }
   Value integers = e.asWords(words);
   Value mask = e.vectorOf(masks);
-  return e.asFloats(arith::AndIOp::create(e.builder, e.loc, integers, mask));
+  return e.asFloats(e.bitAnd(integers, mask));
 }
 
 void GpuMatrixStaging::fetch(Value first, const End *end, Vec4s &loaded) {
@@ -174,7 +173,7 @@ bool GpuMatrixStaging::isRounded() const {
 Value GpuMatrixStaging::rounded(ArrayRef<Value> vec4s, Value factor) {
   SmallVector<Value> words;
   for (Value vec4 : vec4s) {
-    Value scaled = arith::MulFOp::create(e.builder, e.loc, vec4, e.splat(factor, vec4.getType()));
+    Value scaled = e.mulf(vec4, e.splat(factor, vec4.getType()));
     llvm::append_range(words, e.words.roundToHalves(scaled));
   }
   return e.vectorOf(words);
@@ -197,8 +196,7 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
       if (features % kVec4)
         numbers = upTo(end, vec4, numbers);
       Value bits = e.asWords(numbers);
-      bits = arith::AndIOp::create(e.builder, e.loc, bits,
-                                   e.wordConstant(kMagnitudeBits, bits.getType()));
+      bits = e.bitAnd(bits, e.wordConstant(kMagnitudeBits, bits.getType()));
       largest[0] = arith::MaxSIOp::create(e.builder, e.loc, largest[0], bits);
     }
   });

@@ -19,7 +19,7 @@ void GpuMatrices::scaleSums(Fragment &sums) {
     Value scale = left->scaleOf(e.add(e.rowBase(), e.constant(row)));
     for (int64_t v = 0; v < sums.vectors; ++v) {
       Value &sum = sums.registers[row * sums.vectors + v];
-      sum = arith::MulFOp::create(builder, loc, sum, e.splat(scale, sum.getType()));
+      sum = e.mulf(sum, e.splat(scale, sum.getType()));
     }
   }
 }

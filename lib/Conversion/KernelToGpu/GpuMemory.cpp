@@ -76,11 +76,11 @@ std::pair<Value, Value> GpuWords::unpack(Value words, Type element) {
   if (!element.isF16())
     return e.halvesOf(words);
   Type type = words.getType();
-  Value even = arith::AndIOp::create(e.builder, e.loc, words, e.wordConstant(0xffff, type));
+  Value even = e.bitAnd(words, e.wordConstant(0xffff, type));
   Value odd = arith::ShRUIOp::create(e.builder, e.loc, words, e.wordConstant(16, type));
   auto [low, high] = unpackByDevice(words);
-  Value kept = e.splat(e.entry.keepsHalves(), e.withElement(type, e.builder.getI1Type()));
-  return {e.select(kept, low, e.widenedHalves(even)), e.select(kept, high, e.widenedHalves(odd))};
+  Value keeps = e.splat(e.entry.keepsHalves(), e.withElement(type, e.builder.getI1Type()));
+  return {e.select(keeps, low, e.widenedHalves(even)), e.select(keeps, high, e.widenedHalves(odd))};
 }
 
 /// Unpacks words by an instruction that flushes denormals of f16 on some devices.
@@ -127,7 +127,7 @@ std::pair<Value, Value> GpuWords::packFour(Value value, Type element) {
       odd = e.shiftedLeft(odd, 16);
     else
       even = e.shiftedRight(even, 16);
-    return e.asFloats(arith::OrIOp::create(e.builder, e.loc, odd, even));
+    return e.asFloats(e.bitOr(odd, even));
   };
   return {word(0), word(2)};
 }
@@ -149,7 +149,7 @@ Value GpuWords::packBytes(Value value) {
       code = e.masked(code, 0xff);
     if (lane)
       code = e.shiftedLeft(code, 8 * lane);
-    word = word ? arith::OrIOp::create(e.builder, e.loc, word, code).getResult() : code;
+    word = word ? e.bitOr(word, code) : code;
   }
   return e.asFloats(word);
 }
@@ -163,7 +163,7 @@ Value GpuWords::unpackBytes(Value word) {
 
 Value GpuWords::decode(Value codes, Value scale) {
   Value numbers = arith::SIToFPOp::create(e.builder, e.loc, scale.getType(), codes);
-  return arith::MulFOp::create(e.builder, e.loc, numbers, scale);
+  return e.mulf(numbers, scale);
 }
 
 Value GpuWords::dot(Value a, Value b) {

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "GpuLoops.h"
+
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,6 +28,14 @@ public:
   void markLoop(llvm::StringRef attribute) {
     builder.getInsertionBlock()->getParentOp()->setAttr(attribute, builder.getUnitAttr());
   }
+  /// Emits a loop without carried values that drivers must not unroll.
+  void rolledLoop(int64_t count, int64_t step, llvm::function_ref<void(Value index)> body) {
+    llvm::SmallVector<Value> none;
+    loopOver(constant(0), constant(count), step, none, [&](Value index) {
+      markLoop(kRolled);
+      body(index);
+    });
+  }
   Value extract(Value vector, int64_t lane) {
     return mlir::vector::ExtractOp::create(builder, loc, vector, lane);
   }
@@ -35,6 +45,13 @@ public:
     return mlir::vector::FromElementsOp::create(builder, loc, type, lanes);
   }
   Value fma(Value a, Value b, Value c) { return mlir::math::FmaOp::create(builder, loc, a, b, c); }
+  Value mulf(Value a, Value b) { return mlir::arith::MulFOp::create(builder, loc, a, b); }
+  Value addf(Value a, Value b) { return mlir::arith::AddFOp::create(builder, loc, a, b); }
+  Value bitAnd(Value a, Value b) { return mlir::arith::AndIOp::create(builder, loc, a, b); }
+  Value bitOr(Value a, Value b) { return mlir::arith::OrIOp::create(builder, loc, a, b); }
+  /// Whether both conditions hold; a null `a` is true.
+  Value allOf(Value a, Value b) { return a ? bitAnd(a, b) : b; }
+  Value less(Value a, Value b) { return compare(mlir::arith::CmpIPredicate::slt, a, b); }
   // Unsigned integers.
   Value quotient(Value x, int64_t divisor) {
     return mlir::arith::DivUIOp::create(builder, loc, x, constant(divisor));
@@ -42,9 +59,7 @@ public:
   Value remainder(Value x, int64_t divisor) {
     return mlir::arith::RemUIOp::create(builder, loc, x, constant(divisor));
   }
-  Value masked(Value x, int64_t bits) {
-    return mlir::arith::AndIOp::create(builder, loc, x, constant(bits));
-  }
+  Value masked(Value x, int64_t bits) { return bitAnd(x, constant(bits)); }
   Value shiftedRight(Value x, int64_t bits) {
     return mlir::arith::ShRUIOp::create(builder, loc, x, constant(bits));
   }

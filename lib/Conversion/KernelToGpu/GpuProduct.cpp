@@ -86,7 +86,7 @@ Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
   if (!guarded)
     return next;
   Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, e.zeroVector());
-  Value skip = arith::AndIOp::create(builder, loc, none, lanesNotFinite(e, {b}));
+  Value skip = e.bitAnd(none, lanesNotFinite(e, {b}));
   return e.select(skip, c, next);
 }
 
@@ -230,8 +230,7 @@ Value lanesNotFinite(GpuEmitter &e, ArrayRef<Value> registers) {
   Value largest;
   for (Value value : registers) {
     Value bits = e.asWords(value);
-    bits = arith::AndIOp::create(e.builder, e.loc, bits,
-                                 e.wordConstant(kMagnitudeBits, bits.getType()));
+    bits = e.bitAnd(bits, e.wordConstant(kMagnitudeBits, bits.getType()));
     largest = largest ? arith::MaxSIOp::create(e.builder, e.loc, largest, bits).getResult() : bits;
   }
   return e.compare(arith::CmpIPredicate::sge, largest,
@@ -242,7 +241,7 @@ Value isAnyNotFinite(GpuEmitter &e, ArrayRef<Value> registers) {
   Value lanes = lanesNotFinite(e, registers), any;
   for (int64_t lane = 0; lane < e.width; ++lane) {
     Value one = e.extract(lanes, lane);
-    any = any ? arith::OrIOp::create(e.builder, e.loc, any, one).getResult() : one;
+    any = any ? e.bitOr(any, one) : one;
   }
   return any;
 }

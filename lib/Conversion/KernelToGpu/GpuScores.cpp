@@ -35,8 +35,7 @@ Value GpuEmitter::scaleByPower(Value x, Value n) {
   Value bits = fma(larger(n, floats(-126.0f)), floats(unit), floats(126.0f * unit));
   bits =
       arith::FPToSIOp::create(builder, loc, withElement(n.getType(), builder.getI32Type()), bits);
-  return arith::MulFOp::create(builder, loc, arith::AddFOp::create(builder, loc, x, x),
-                               asFloats(bits));
+  return mulf(addf(x, x), asFloats(bits));
 }
 
 std::optional<float> GpuScores::floorOf(Operation &op) const {

@@ -140,17 +140,11 @@ void TileStore::storeRow(int64_t row) {
 /// Condition under which a row is stored; null: always.
 Value TileStore::isStored(int64_t row, Value rowsLeft) {
   Value stored;
-  auto only = [&](Value condition) {
-    stored =
-        stored ? arith::AndIOp::create(builder, loc, stored, condition).getResult() : condition;
-  };
   if (rowsLeft)
-    only(e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row)));
+    stored = e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row));
   if (!rowOf.empty())
-    only(e.compare(arith::CmpIPredicate::sge, rowOf[row], e.constant(0)));
-  if (!inside.empty())
-    only(inside[row]);
-  return stored;
+    stored = e.allOf(stored, e.compare(arith::CmpIPredicate::sge, rowOf[row], e.constant(0)));
+  return inside.empty() ? stored : e.allOf(stored, inside[row]);
 }
 
 /// Finds the row index of each of the fragment's rows in its own matrix, and its addresses in a
@@ -176,7 +170,7 @@ void TileStore::storeRows(Value rowsLeft) {
 //===- Panels ------------------------------------------------------------===//
 
 /// Address of a row's first column, or of the first column of a vector in pieces: whole panels,
-/// then columns of 16 rows, or pairs of columns of 16 words.
+/// then columns of 16 rows, or two columns at a time of 16 words.
 Value TileStore::panelPlace(int64_t number, int64_t vector) {
   Value row = rowOf.empty() ? e.inRing(op, e.add(firstRow, e.constant(number)))
                             : e.add(firstRow, rowOf[number]);
@@ -206,7 +200,7 @@ void TileStore::eachVector(int64_t row,
   }
 }
 
-/// The words of a register: its elements, or pairs of narrow ones.
+/// The words of a register: its elements, or two narrow ones each.
 SmallVector<Value> TileStore::wordsOf(Value value) {
   if (e.perWord(view) == 4)
     return {e.words.packBytes(value)};
@@ -276,7 +270,7 @@ void TileStore::storePanels(Value rowsLeft) {
   Value vec4s = e.compare(arith::CmpIPredicate::eq, odd, e.constant(0));
   if (rowsLeft) {
     Value all = e.compare(arith::CmpIPredicate::sge, rowsLeft, e.constant(tile.rows));
-    vec4s = arith::AndIOp::create(builder, loc, vec4s, all);
+    vec4s = e.bitAnd(vec4s, all);
   }
   e.onlyIf(vec4s, [&] { storePanelVec4s(); }, some);
 }

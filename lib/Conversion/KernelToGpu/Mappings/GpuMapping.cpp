@@ -58,15 +58,11 @@ Value GpuMapping::firstColumn(int64_t tileColumns) {
 
 Value GpuMapping::owns(RankedTensorType tile) {
   Value condition;
-  auto require = [&](Value next) {
-    condition =
-        condition ? arith::AndIOp::create(builder, e.loc, condition, next).getResult() : next;
-  };
   const int64_t active = tile.getDimSize(1) == 1 ? 1 : activeColumns(tile.getDimSize(1));
   if (active < e.placement.tx)
-    require(e.compare(arith::CmpIPredicate::slt, e.tx, e.constant(active)));
+    condition = e.less(e.tx, e.constant(active));
   if (tile.getDimSize(0) == 1 && e.placement.ty > 1)
-    require(e.compare(arith::CmpIPredicate::eq, e.ty, e.constant(0)));
+    condition = e.allOf(condition, e.compare(arith::CmpIPredicate::eq, e.ty, e.constant(0)));
   return condition;
 }
 
@@ -171,7 +167,7 @@ Fragment GpuMapping::sumsOfStagedRows(RankedTensorType type) {
   for (int64_t first = 0; first < rows; first += invocations) {
     Value row = e.add(invocation, e.constant(first));
     const bool isWhole = first + invocations <= rows;
-    Value exists = isWhole ? Value() : e.compare(arith::CmpIPredicate::slt, row, e.constant(rows));
+    Value exists = isWhole ? Value() : e.less(row, e.constant(rows));
     e.onlyIf(exists, [&] {
       e.workgroup.write(SharedArray::Sums, f32, rows, row, sumOfStagedRow(row, type.getDimSize(1)));
     });

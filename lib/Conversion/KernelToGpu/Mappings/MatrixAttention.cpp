@@ -77,12 +77,12 @@ Value MatrixAttention::scaleWeight(Value x, Value n) {
   const bool holdsAll = e.placement.matrix->operands == DType::BF16;
   const int32_t bias = holdsAll ? 126 : 127;
   if (holdsAll)
-    x = arith::AddFOp::create(builder, e.loc, x, x);
-  Value bits = e.asWords(arith::AddFOp::create(
-      builder, e.loc, e.larger(n, floats(static_cast<float>(-bias))), floats(0x1.8p+23f)));
+    x = e.addf(x, x);
+  Value bits =
+      e.asWords(e.addf(e.larger(n, floats(static_cast<float>(-bias))), floats(0x1.8p+23f)));
   bits = arith::ShLIOp::create(builder, e.loc, bits, e.wordConstant(23, bits.getType()));
   bits = arith::AddIOp::create(builder, e.loc, bits, e.wordConstant(bias << 23, bits.getType()));
-  return arith::MulFOp::create(builder, e.loc, x, e.asFloats(bits));
+  return e.mulf(x, e.asFloats(bits));
 }
 
 std::unique_ptr<GpuMapping> makeMatrixAttention(GpuEmitter &emitter) {

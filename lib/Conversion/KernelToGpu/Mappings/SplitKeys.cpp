@@ -80,7 +80,7 @@ private:
 
 Value SplitKeys::stores(RankedTensorType tile) {
   Value isStored = owns(tile), isFirst = e.compare(arith::CmpIPredicate::eq, group, e.constant(0));
-  return isStored ? arith::AndIOp::create(builder, e.loc, isStored, isFirst).getResult() : isFirst;
+  return e.allOf(isStored, isFirst);
 }
 
 /// The loop is bound by memory, so only registers limit the number of loads in flight.
@@ -194,7 +194,7 @@ void SplitKeys::take(Value tile, int64_t number, Value from) {
 LogicalResult SplitKeys::emitChunk(scf::ForOp loop, const Parts &parts, Value first) {
   const int64_t step = *e.constantOf(e.scalar(loop.getStep()));
   Value own = e.add(first, e.mul(group, step));
-  Value exists = e.compare(arith::CmpIPredicate::slt, own, e.scalar(loop.getUpperBound()));
+  Value exists = e.less(own, e.scalar(loop.getUpperBound()));
   noteRows(exists);
   e.scalars[loop.getInductionVar()] = e.select(exists, own, first);
   if (failed(e.emitOps(parts.chunk)))

@@ -115,7 +115,7 @@ struct CachedBf16Panels : ConvertedPanels<Bf16Dot2> {
     for (size_t i = 0; i < parts.size(); i += 2) {
       Value low = e.roundedWords(parts[i]), high = e.roundedWords(parts[i + 1]);
       low = arith::ShRUIOp::create(builder, loc, low, e.wordConstant(16, low.getType()));
-      words.push_back(arith::OrIOp::create(builder, loc, low, high));
+      words.push_back(e.bitOr(low, high));
     }
     return words;
   }

@@ -64,7 +64,7 @@ void Int4Product::addSteps(Value first, int64_t groups, Value start, Registers &
 }
 
 Value Int4Product::scaled(Value u, Scales column, Scales row, Value sum) {
-  Value factor = arith::MulFOp::create(builder, loc, row[0], column[0]);
+  Value factor = e.mulf(row[0], column[0]);
   sum = e.fma(u, factor, sum);
   return e.fma(row[1], column[1], sum);
 }
@@ -77,7 +77,7 @@ Value Int4Product::codesOf(Value &line, int64_t j, Value far, int64_t word) {
   Value low = line;
   if (word % 2)
     low = arith::ShRUIOp::create(builder, loc, line, e.wordConstant(4, type));
-  return arith::AndIOp::create(builder, loc, low, e.wordConstant(0x0f0f0f0f, type));
+  return e.bitAnd(low, e.wordConstant(0x0f0f0f0f, type));
 }
 
 Int4Product::Scales Int4Product::columnScales(int64_t j, Value far) {

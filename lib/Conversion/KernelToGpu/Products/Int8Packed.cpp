@@ -50,9 +50,7 @@ struct Int8Packed : GpuProduct {
     };
     assert(parts * vec4s <= layout.entries && "partial sums replace the block");
     e.workgroup.beforeWrite(layout.array);
-    Value hasPart = parts < e.placement.ty
-                        ? e.compare(arith::CmpIPredicate::slt, e.ty, e.constant(parts))
-                        : Value();
+    Value hasPart = parts < e.placement.ty ? e.less(e.ty, e.constant(parts)) : Value();
     e.onlyIf(hasPart, [&] {
       for (int64_t j = 0; j < shape.vectors; ++j)
         e.workgroup.write(layout.array, e.vec4Type(), layout.entries, place(e.ty, j),
@@ -84,8 +82,7 @@ private:
     for (auto [sum, word] : llvm::zip(weights, words)) {
       Value next = arith::AddIOp::create(
           builder, loc, sum, e.words.dots(word, e.wordConstant(0x01010101, word.getType())));
-      Value exists =
-          mayEnd ? e.compare(arith::CmpIPredicate::slt, number, e.constant(steps)) : Value();
+      Value exists = mayEnd ? e.less(number, e.constant(steps)) : Value();
       if (exists)
         exists = e.splat(exists, VectorType::get({width}, builder.getI1Type()));
       sum = exists ? e.select(exists, next, sum) : next;
