@@ -44,6 +44,7 @@ static std::vector<std::string> defaultCpus(std::string_view dtype) {
       return arithmetic != format->peak && arithmetic != other && target.multiplies(arithmetic);
     });
     isMore |= target.int8Matrices && !isOfMatrices(*format);
+    isMore |= target.bf16Matrices; // another order of sums, which a user asks for
     if (llvm::StringRef(name).starts_with("x86-64") && target.multiplies(format->peak) && !isMore)
       cpus.push_back(name);
   }
@@ -61,10 +62,10 @@ Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options) {
 }
 
 std::string targetText(const CpuTarget &cpu) {
-  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu.bf16Dot2 ? " bf16-dot2" : "") +
-                     (cpu.int8Dot4 ? " int8-dot4" : "") +
-                     (cpu.int8Matrices ? " int8-matrices" : "") +
-                     (cpu.f16Accumulate ? " f16-accumulate" : "");
+  std::string text =
+      std::string(toString(TargetKind::Cpu)) + (cpu.bf16Dot2 ? " bf16-dot2" : "") +
+      (cpu.int8Dot4 ? " int8-dot4" : "") + (cpu.int8Matrices ? " int8-matrices" : "") +
+      (cpu.bf16Matrices ? " bf16-matrices" : "") + (cpu.f16Accumulate ? " f16-accumulate" : "");
   for (const std::string *part : {&cpu.name, &cpu.triple, &cpu.cpu, &cpu.features, &cpu.tune})
     text += "\n" + *part;
   return text;

@@ -177,12 +177,21 @@ const std::vector<std::string> &cpuFeatures() {
 
 /// LLVM's name of a feature; artifacts use Linux's names, which differ for some.
 static std::string_view llvmName(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> others[] = {
-      {"sse4_1", "sse4.1"},    {"sse4_2", "sse4.2"},          {"bmi1", "bmi"},
-      {"abm", "lzcnt"},        {"lahf_lm", "sahf"},           {"pclmulqdq", "pclmul"},
-      {"pni", "sse3"},         {"avx512_bf16", "avx512bf16"}, {"avx512_vnni", "avx512vnni"},
-      {"avx_vnni", "avxvnni"}, {"avx512_fp16", "avx512fp16"}, {"amx_int8", "amx-int8"},
-      {"asimd", "neon"},       {"asimdhp", "fullfp16"}};
+  constexpr std::pair<std::string_view, std::string_view> others[] = {{"sse4_1", "sse4.1"},
+                                                                      {"sse4_2", "sse4.2"},
+                                                                      {"bmi1", "bmi"},
+                                                                      {"abm", "lzcnt"},
+                                                                      {"lahf_lm", "sahf"},
+                                                                      {"pclmulqdq", "pclmul"},
+                                                                      {"pni", "sse3"},
+                                                                      {"avx512_bf16", "avx512bf16"},
+                                                                      {"avx512_vnni", "avx512vnni"},
+                                                                      {"avx_vnni", "avxvnni"},
+                                                                      {"avx512_fp16", "avx512fp16"},
+                                                                      {"amx_int8", "amx-int8"},
+                                                                      {"amx_bf16", "amx-bf16"},
+                                                                      {"asimd", "neon"},
+                                                                      {"asimdhp", "fullfp16"}};
   for (const auto &[linux, llvm] : others)
     if (name == linux)
       return llvm;

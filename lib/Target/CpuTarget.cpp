@@ -29,11 +29,12 @@ static constexpr Products avx512Bf16{Arithmetic::BF16, &CpuTarget::bf16Dot2, "av
     avx512Vnni{Arithmetic::Int8, &CpuTarget::int8Dot4, "avx512_vnni", "+avx512vnni"},
     avxVnni{Arithmetic::Int8, &CpuTarget::int8Dot4, "avx_vnni", "+avxvnni"},
     amxInt8{Arithmetic::Int8, &CpuTarget::int8Matrices, "amx_int8", "+amx-int8"},
+    amxBf16{Arithmetic::BF16, &CpuTarget::bf16Matrices, "amx_bf16", "+amx-bf16"},
     avx512Fp16{Arithmetic::F16, &CpuTarget::f16Accumulate, "avx512_fp16", "+avx512fp16"},
     neonFp16{Arithmetic::F16, &CpuTarget::f16Accumulate, "asimdhp", "+fullfp16"};
 
-static constexpr Products extensions[] = {avx512Bf16, avx512Vnni, avxVnni,
-                                          amxInt8,    avx512Fp16, neonFp16};
+static constexpr Products extensions[] = {avx512Bf16, avx512Vnni, avxVnni, amxInt8,
+                                          amxBf16,    avx512Fp16, neonFp16};
 
 /// A target that also has these instructions, under another name.
 static CpuTarget with(CpuTarget target, std::string name, Products products) {
@@ -94,6 +95,7 @@ static const std::vector<CpuTarget> &table() {
                                   with(avx2, "x86-64-v3-vnni", avxVnni),
                                   avx512,
                                   with(avx512, "x86-64-v4-fp16", avx512Fp16),
+                                  with(bf16, "x86-64-v4-amx-bf16", amxBf16),
                                   bf16,
                                   vnni,
                                   with(vnni, "x86-64-v4-amx", amxInt8),

@@ -39,6 +39,8 @@ struct CpuTarget {
   bool int8Dot4 = false; ///< whether the dot product of four bytes is one instruction, vpdpbusd
   /// Whether the product of byte matrices is one instruction, tdpbusd or tdpbsud.
   bool int8Matrices = false;
+  /// Whether the product of bf16 matrices is one instruction, tdpbf16ps.
+  bool bf16Matrices = false;
   /// Register tiles, the best first. Columns are multiples of 16.
   std::vector<CpuFragment> fragments;
   /// Register tiles of products with weights; empty: `fragments`. Sixteen rows should be a whole

@@ -61,9 +61,12 @@ LogicalResult CpuEmitter::emitContract(ProductOpInterface op) {
     auto sum = [&] {
       return product(op).overFeatures(result, start, constant(from), constant(featuresOf(op)));
     };
-    if (const auto &ahead = product(op).ahead; ahead && !loops.isOneRow())
-      result.registers = either(
-          ahead->isSummed, [&] { return readFragment(ahead->sums, op.getType()).registers; }, sum);
+    const auto &ahead = product(op).ahead;
+    auto summed = [&] { return readFragment(ahead->sums, op.getType()).registers; };
+    if (ahead && !ahead->isSummed)
+      result.registers = summed();
+    else if (ahead && !loops.isOneRow())
+      result.registers = either(ahead->isSummed, summed, sum);
     else if (RowRange range = op.getRange(); range.visited && columnBase(columnsOf(op.getType())))
       result.registers =
           ifVisited(visitBit(range.visited, range.visitTile, columnBase(columnsOf(op.getType()))),

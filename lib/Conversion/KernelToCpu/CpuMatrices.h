@@ -18,8 +18,8 @@
 
 namespace heddle::kernel {
 
-/// Elements of the left and the right side of a unit.
-enum class MatrixOperands : uint8_t { UnsignedBySigned, SignedByUnsigned };
+/// Elements of the left and the right side of a unit: bytes, or bf16 on both sides.
+enum class MatrixOperands : uint8_t { UnsignedBySigned, SignedByUnsigned, Bf16 };
 
 /// A kind of matrix unit.
 struct MatrixUnitKind {

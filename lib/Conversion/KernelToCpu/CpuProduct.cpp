@@ -27,8 +27,8 @@ const ProductStrategy &heddle::kernel::chooseStrategy(ProductOpInterface op,
                                                       const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
   static const ProductStrategy *const strategies[] = {
-      &int8Matrices, &int8Pairs, &int8Dot4,      &int4,    &keptAsBf16,
-      &bf16Widened,  &bf16Dot2,  &f16Accumulate, &widened, &f32};
+      &int8Matrices, &bf16Matrices, &int8Pairs,     &int8Dot4, &int4, &keptAsBf16,
+      &bf16Widened,  &bf16Dot2,     &f16Accumulate, &widened,  &f32};
   for (const ProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;
@@ -236,11 +236,13 @@ void CpuProduct::prepareRows(Value from, Value to) {
 }
 
 void CpuProduct::sumAhead() {
-  Value rows = e.loops.rows();
-  ahead = {e.compare(arith::CmpIPredicate::sge, rows, e.constant(matricesFrom())),
-           e.allocate(op.getType(), /*allRows=*/true)};
+  Value rows = e.loops.rows(), isSummed;
+  if (matricesFrom() > 1)
+    isSummed = e.compare(arith::CmpIPredicate::sge, rows, e.constant(matricesFrom()));
+  ahead = {isSummed, e.allocate(op.getType(), /*allRows=*/true)};
   OpBuilder::InsertionGuard guard(builder);
-  e.enterIf(ahead->isSummed);
+  if (isSummed)
+    e.enterIf(isSummed);
   sumMatrices(ahead->sums, rows);
 }
 

@@ -21,6 +21,8 @@ namespace heddle::kernel {
 /// group of features.
 enum class Keeps : uint8_t { Sums, Parts, GroupSums };
 
+enum class MatrixOperands : uint8_t; // CpuMatrices.h
+
 /// The product of one contraction. This base class multiplies f32 by one fused multiply-add per
 /// step; other strategies override how operands are loaded, packed and multiplied.
 class CpuProduct {
@@ -47,7 +49,8 @@ public:
   /// Emits these sums; register tiles then read `ahead`.
   void sumAhead();
   struct Ahead {
-    mlir::Value isSummed; ///< i1: there were enough rows, and `sums` holds all of them
+    mlir::Value
+        isSummed; ///< i1: there were enough rows, and `sums` holds all of them; null: always
     TileMemory sums;
   };
   std::optional<Ahead> ahead;
@@ -121,6 +124,9 @@ protected:
   virtual void prepareRows(mlir::Value from, mlir::Value to);
   /// Writes the sums of the first `count` rows of a tile; `count` is at least `matricesFrom`.
   virtual void sumMatrices(const TileMemory &sums, mlir::Value count) {}
+  /// Writes these sums of features [0, end) by a matrix unit, block after block of the features of
+  /// a matrix (Products/Matrices.cpp).
+  void sumByUnit(MatrixOperands operands, int64_t end, const TileMemory &sums, mlir::Value count);
 
   //===--------------------------------------------------------------------===//
   // Helpers
@@ -255,8 +261,8 @@ constexpr ProductStrategy strategyOf() {
           }};
 }
 
-extern const ProductStrategy bf16Dot2, bf16Widened, f16Accumulate, int4, int8Dot4, int8Matrices,
-    int8Pairs, keptAsBf16, widened;
+extern const ProductStrategy bf16Dot2, bf16Matrices, bf16Widened, f16Accumulate, int4, int8Dot4,
+    int8Matrices, int8Pairs, keptAsBf16, widened;
 
 /// Returns the first strategy of the list that accepts the op's formats.
 const ProductStrategy &chooseStrategy(ProductOpInterface op, const CpuTarget &target);

@@ -243,7 +243,7 @@ bool hasMatrices(const std::vector<std::string> &features) {
 
 /// The member with the most features that this processor can run. Members with a matrix unit are
 /// preferred; a member that is slow here (isSlowHere) is the last resort. All members give equal
-/// results. Null if none can run.
+/// results, except one that multiplies bf16 by a matrix unit. Null if none can run.
 const CpuMember *bestMember(const std::vector<CpuMember> &members) {
   auto rank = [](const CpuMember &member) {
     return std::tuple(!isSlowHere(member.features), hasMatrices(member.features),

@@ -24,14 +24,14 @@ int64_t unitCount = 0;
 class PlainUnit : public MatrixUnit {
 public:
   PlainUnit(CpuEmitter &emitter, MatrixOperands operands)
-      : MatrixUnit({.m = 16, .n = 16, .k = 64, .operands = DType::I8, .sums = DType::I32}),
-        e(emitter), operands(operands), word(emitter.builder.getI32Type()) {
+      : MatrixUnit({.m = 16, .n = 16, .k = operands == MatrixOperands::Bf16 ? 32 : 64}), e(emitter),
+        operands(operands), word(emitter.builder.getI32Type()) {
     ++unitCount;
   }
 
   void setUp(Value count, int64_t depth) override {
     rows = count;
-    words = depth / 4;
+    words = depth * 16 / shape.k;
   }
   void release() override {
     for (const TileMemory &memory : registers)
@@ -62,6 +62,8 @@ public:
     return to;
   }
   void accumulate(Value sums, Value left, Value right) override {
+    if (operands == MatrixOperands::Bf16)
+      return accumulatePairs(sums, left, right);
     OpBuilder::InsertionGuard guard(e.builder);
     Value row = e.loopBy(e.constant(0), rows, 1).getInductionVar();
     Value column = e.loopBy(e.constant(0), e.constant(shape.n), 1).getInductionVar();
@@ -76,6 +78,38 @@ public:
   }
 
 private:
+  /// Adds two chains that start at zero, one of even and one of odd elements. Products of bf16 are
+  /// exact in f32, so a multiplication and an addition equal the instruction's multiply-add.
+  void accumulatePairs(Value sums, Value left, Value right) {
+    OpBuilder::InsertionGuard guard(e.builder);
+    Value row = e.loopBy(e.constant(0), rows, 1).getInductionVar();
+    Value column = e.loopBy(e.constant(0), e.constant(shape.n), 1).getInductionVar();
+    Value start = asFloat(zero());
+    Registers chains{start, start};
+    e.loopOver(e.constant(0), e.constant(words), 1, chains, [&](Value k) {
+      Value a = load(left, row, k), b = load(right, k, column);
+      for (int64_t odd : {0, 1}) {
+        Value product = arith::MulFOp::create(e.builder, e.loc, half(a, odd), half(b, odd));
+        chains[odd] = arith::AddFOp::create(e.builder, e.loc, chains[odd], product);
+      }
+    });
+    Value both = arith::AddFOp::create(e.builder, e.loc, chains[0], chains[1]);
+    Value sum = arith::AddFOp::create(e.builder, e.loc, asFloat(load(sums, row, column)), both);
+    store(arith::BitcastOp::create(e.builder, e.loc, word, sum), sums, row, column);
+  }
+  Value asFloat(Value bits) {
+    return arith::BitcastOp::create(e.builder, e.loc, e.builder.getF32Type(), bits);
+  }
+  /// The low or the high half of a word as f32.
+  Value half(Value bits, bool isHigh) {
+    auto number = [&](int32_t value) {
+      return arith::ConstantOp::create(e.builder, e.loc, e.builder.getI32IntegerAttr(value));
+    };
+    if (isHigh)
+      return asFloat(arith::AndIOp::create(e.builder, e.loc, bits, number(-65536)));
+    return asFloat(arith::ShLIOp::create(e.builder, e.loc, bits, number(16)));
+  }
+
   /// Allocates a register of 16 rows of 16 words.
   Value newRegister() {
     TileMemory memory;

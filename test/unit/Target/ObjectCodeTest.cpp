@@ -133,7 +133,8 @@ TEST(CpuTargets, AreDescribed) {
   EXPECT_EQ(
       findCpuTarget("z80").error().message,
       "expected one of aarch64-fp16, aarch64, x86-64-v4-vnni-bf16, x86-64-v4-amx, x86-64-v4-vnni, "
-      "x86-64-v4-bf16, x86-64-v4-fp16, x86-64-v4, x86-64-v3-vnni, x86-64-v3, x86-64-v2, native as "
+      "x86-64-v4-bf16, x86-64-v4-amx-bf16, x86-64-v4-fp16, x86-64-v4, x86-64-v3-vnni, x86-64-v3, "
+      "x86-64-v2, native as "
       "instruction set, "
       "found 'z80'");
 }

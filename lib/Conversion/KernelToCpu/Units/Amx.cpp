@@ -5,9 +5,9 @@
 // Intel's Advanced Matrix Extensions. The unit has eight registers of up to 16 rows of 64 bytes,
 // whose shapes are configured in memory:
 //
-//   left    rows of up to 64 bytes              16 x 64 bytes
-//   right   a word of four bytes of 16 columns per row, the layout of panels
-//   sums    i32                                 16 x 16
+//   left    rows of up to 64 bytes              16 x 64 bytes, or 16 x 32 bf16
+//   right   a word of 16 columns per row, the layout of panels
+//   sums    i32 or f32                          16 x 16
 //
 // The instructions name their registers by constants and depend on each other only by memory, so
 // LLVM keeps their order and allocates no registers.
@@ -36,8 +36,7 @@ namespace {
 class Amx : public MatrixUnit {
 public:
   Amx(CpuEmitter &emitter, MatrixOperands operands)
-      : MatrixUnit({.m = 16, .n = 16, .k = rowBytes, .operands = DType::I8, .sums = DType::I32}),
-        e(emitter), operands(operands) {
+      : MatrixUnit(shapeOf(operands)), e(emitter), operands(operands) {
     configuration.rows = 1;
     configuration.columns = configurationBytes;
     configuration.element = e.builder.getI8Type();
@@ -45,13 +44,14 @@ public:
   }
 
   void setUp(Value rows, int64_t depth) override {
+    const int64_t depthBytes = depth * (rowBytes / shape.k);
     SmallVector<int8_t> bytes(configurationBytes);
     bytes[0] = 1; // the palette: this form of registers
     for (int64_t index = 0; index < registers; ++index)
       bytes[rowBytesAt + 2 * index] =
-          static_cast<int8_t>(index >= firstLeft && index < firstRight ? depth : rowBytes);
+          static_cast<int8_t>(index >= firstLeft && index < firstRight ? depthBytes : rowBytes);
     for (int64_t index = firstRight; index < registers; ++index)
-      bytes[rowsAt + index] = static_cast<int8_t>(depth / wordBytes);
+      bytes[rowsAt + index] = static_cast<int8_t>(depthBytes / wordBytes);
     auto type = VectorType::get({configurationBytes}, e.builder.getI8Type());
     e.storeAt(arith::ConstantOp::create(e.builder, e.loc,
                                         DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes))),
@@ -83,11 +83,26 @@ public:
     return to;
   }
   void accumulate(Value sums, Value left, Value right) override {
-    call(operands == MatrixOperands::SignedByUnsigned ? "llvm.x86.tdpbsud" : "llvm.x86.tdpbusd",
-         {sums, left, right});
+    call(instruction(), {sums, left, right});
   }
 
 private:
+  static MatrixShape shapeOf(MatrixOperands operands) {
+    if (operands == MatrixOperands::Bf16)
+      return {.m = 16, .n = 16, .k = rowBytes / 2, .operands = DType::BF16, .sums = DType::F32};
+    return {.m = 16, .n = 16, .k = rowBytes, .operands = DType::I8, .sums = DType::I32};
+  }
+  StringRef instruction() const {
+    switch (operands) {
+    case MatrixOperands::UnsignedBySigned:
+      return "llvm.x86.tdpbusd";
+    case MatrixOperands::SignedByUnsigned:
+      return "llvm.x86.tdpbsud";
+    case MatrixOperands::Bf16:
+      return "llvm.x86.tdpbf16ps";
+    }
+    llvm_unreachable("all are known");
+  }
   void call(StringRef name, ValueRange arguments) {
     LLVM::CallIntrinsicOp::create(e.builder, e.loc, e.builder.getStringAttr(name), arguments);
   }
@@ -109,7 +124,9 @@ private:
 } // namespace
 
 const MatrixUnitKind heddle::kernel::amx{
-    [](const CpuTarget &target, MatrixOperands) { return target.int8Matrices; },
+    [](const CpuTarget &target, MatrixOperands operands) {
+      return operands == MatrixOperands::Bf16 ? target.bf16Matrices : target.int8Matrices;
+    },
     [](CpuEmitter &emitter, MatrixOperands operands) -> std::unique_ptr<MatrixUnit> {
       return std::make_unique<Amx>(emitter, operands);
     }};
