@@ -56,8 +56,8 @@ def StoreOpInterface : OpInterface<"StoreOpInterface"> {
     InterfaceMethod<"The row at which the rows continue at row 0.", "::std::optional<uint64_t>", "getRing",
       (ins), /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
     InterfaceMethod<[{
-        Columns of the view that the tile may cover, which are those of all heads if the tile
-        continues from head to head. None if no column of the tile is outside the view.
+        Columns of the view that the tile may cover. A tile that continues from head to head covers
+        the columns of all heads. None if no column of the tile is outside the view.
       }],
       "::std::optional<::heddle::kernel::Size>", "getViewColumns", (ins), /*methodBody=*/"",
       /*defaultImplementation=*/"return $_op.getView().getType().getDims().back().extent;">,
