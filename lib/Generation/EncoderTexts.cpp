@@ -348,20 +348,31 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
     return encodeImages(opened, command, in, out, notes, answer, skips);
   }
   TextProgress progress(command.progress, notes, opened.encoder->of());
-  int64_t checked = 0;
+  int64_t count = 0;
+  CheckedTexts<std::vector<EncodedText>> checked;
   HEDDLE_TRY(checkFile(command.text, in, [&](const std::string &text, const std::string &place) {
-    progress.showChecked(++checked);
+    progress.showChecked(++count);
     auto encoded = tokensOf(opened, text, place, contexts);
-    return encoded ? Status() : Status(encoded.takeError());
+    if (!encoded)
+      return Status(encoded.takeError());
+    size_t tokens = 0;
+    for (const EncodedText &one : *encoded)
+      tokens += one.ids.size();
+    checked.keep(text, std::move(*encoded), tokens);
+    return Status();
   }));
   progress.restart();
   Window window(opened, command, out, contexts.size(), answer, skips);
   int64_t cut = 0, taken = 0;
   Texts texts(command.text, in);
+  auto encodeNext = [&](const std::string &text) -> Expected<std::vector<EncodedText>> {
+    HEDDLE_TRY(texts.check());
+    if (auto known = checked.take(text))
+      return std::move(*known);
+    return tokensOf(opened, text, texts.place(), contexts);
+  };
   for (std::string text; texts.next(text); ++taken) {
-    Status readable = texts.check();
-    auto encoded = readable ? tokensOf(opened, text, texts.place(), contexts)
-                            : Expected<std::vector<EncodedText>>(readable.takeError());
+    auto encoded = encodeNext(text);
     const uint64_t first = texts.number() * contexts.size();
     if (encoded) {
       cut += std::ranges::any_of(*encoded, [](const EncodedText &one) { return one.cut > 0; });

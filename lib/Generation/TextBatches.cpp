@@ -264,17 +264,26 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
     waiting.clear();
     return answered;
   };
+  CheckedTexts<EncodedText> checked;
   HEDDLE_TRY(checkFile(command, in, [&](const std::string &text, const std::string &place) {
     auto encoded = encodedText(model, encode, text, place);
-    return encoded ? Status() : Status(encoded.takeError());
+    if (!encoded)
+      return Status(encoded.takeError());
+    const size_t tokens = encoded->ids.size();
+    checked.keep(text, std::move(*encoded), tokens);
+    return Status();
   }));
   int64_t cut = 0, taken = 0;
   SkippedTexts skipped(command, notes);
   Texts texts(command, in);
+  auto encodeNext = [&](const std::string &text) -> Expected<EncodedText> {
+    HEDDLE_TRY(texts.check());
+    if (auto known = checked.take(text))
+      return std::move(*known);
+    return encodedText(model, encode, text, texts.place());
+  };
   for (std::string text; texts.next(text); ++taken) {
-    Status readable = texts.check();
-    auto encoded = readable ? encodedText(model, encode, text, texts.place())
-                            : Expected<EncodedText>(readable.takeError());
+    auto encoded = encodeNext(text);
     std::string problem;
     if (!encoded && skipped.take(encoded.error())) {
       problem = encoded.error().message;

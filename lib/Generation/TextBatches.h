@@ -10,6 +10,7 @@
 #include "heddle/Generation/Decoding.h"
 #include "heddle/Generation/TextModel.h"
 
+#include <deque>
 #include <fstream>
 
 namespace heddle {
@@ -83,6 +84,32 @@ std::string skippedLine(bool json, const std::string &message);
 Status
 checkFile(const TextCommand &command, std::istream &in,
           const std::function<Status(const std::string &text, const std::string &place)> &check);
+
+/// Encodings from the check of a file, which saves a second tokenisation. Keeps the first ones, up
+/// to a bound of memory.
+template <typename Encoded>
+class CheckedTexts {
+public:
+  void keep(const std::string &text, Encoded encoded, size_t tokens) {
+    constexpr size_t most = size_t(4) << 20;
+    left = left < tokens || kept.size() >= most ? 0 : left - tokens;
+    if (left > 0)
+      kept.emplace_back(std::hash<std::string>()(text), std::move(encoded));
+  }
+  /// The encoding of the next text; none if it was not kept or the file has changed since.
+  std::optional<Encoded> take(const std::string &text) {
+    if (kept.empty())
+      return std::nullopt;
+    auto [hash, encoded] = std::move(kept.front());
+    kept.pop_front();
+    return hash == std::hash<std::string>()(text) ? std::optional(std::move(encoded))
+                                                  : std::nullopt;
+  }
+
+private:
+  std::deque<std::pair<size_t, Encoded>> kept;
+  size_t left = size_t(4) << 20; ///< tokens
+};
 
 /// Ids of a text, and its index among all texts.
 struct NumberedText {
