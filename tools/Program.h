@@ -161,9 +161,15 @@ inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
   return arguments;
 }
 
-/// Rewrites `help [COMMAND]` to `[COMMAND] --help`.
-inline std::vector<const char *> withoutHelpCommand(int argc, const char *const *argv) {
+/// Rewrites `help [COMMAND]` to `[COMMAND] --help`, and `--query=`, whose value is an empty text, to
+/// two arguments.
+inline std::vector<const char *> rewrittenArguments(int argc, const char *const *argv) {
   std::vector<const char *> arguments(argv, argv + argc);
+  for (size_t i = 0; i < arguments.size() && arguments[i] != std::string_view("--"); ++i)
+    if (arguments[i] == std::string_view("--query=")) {
+      arguments[i] = "--query";
+      arguments.insert(arguments.begin() + static_cast<ptrdiff_t>(i) + 1, "");
+    }
   if (argc >= 2 && argc <= 3 && std::string_view(argv[1]) == "help") {
     arguments.erase(arguments.begin() + 1);
     arguments.push_back("--help");
@@ -173,7 +179,7 @@ inline std::vector<const char *> withoutHelpCommand(int argc, const char *const 
 
 /// Parses the command line and runs the command, or prints help or version.
 inline Status parse(CLI::App &app, int count, const char *const *given) {
-  const std::vector<const char *> words = withoutHelpCommand(count, given);
+  const std::vector<const char *> words = rewrittenArguments(count, given);
   const int argc = static_cast<int>(words.size());
   const char *const *argv = words.data();
   HEDDLE_TRY(checkCommand(app, argc, argv));
@@ -221,6 +227,7 @@ inline void printError(const Error &error) {
 /// prints an error and returns the exit status.
 template <typename Run>
 int runProgram(const Run &run) {
+  limitHeaps();
   handleSignals();
   occupyStandardStreams();
   std::ios::sync_with_stdio(false); // std::cin buffers and knows how much input is available

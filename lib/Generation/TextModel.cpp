@@ -269,7 +269,15 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
   auto file = classifier->find("labels");
   if (file == classifier->end() || !file->is_string())
     return {};
-  model.labels = HEDDLE_TRY(readTokens(*file, readMember));
+  if (*file != "labels.json") { // one label a line
+    model.labels = HEDDLE_TRY(readTokens(*file, readMember));
+    return {};
+  }
+  const Json list = HEDDLE_TRY(parseJson(HEDDLE_TRY(readMember(*file)), *file));
+  std::vector<std::string> labels;
+  for (const Json &label : list)
+    labels.push_back(label.is_string() ? label.get<std::string>() : "");
+  model.labels = Vocabulary::of(std::move(labels), *file);
   return {};
 }
 

@@ -76,6 +76,15 @@ Expected<Vocabulary> Vocabulary::parse(std::string_view text, std::string name) 
   return vocabulary;
 }
 
+Vocabulary Vocabulary::of(std::vector<std::string> tokens, std::string name) {
+  Vocabulary vocabulary;
+  vocabulary.fileName = std::move(name);
+  vocabulary.tokens = std::move(tokens);
+  for (size_t id = 0; id < vocabulary.tokens.size(); ++id)
+    vocabulary.ids.emplace(vocabulary.tokens[id], static_cast<int32_t>(id));
+  return vocabulary;
+}
+
 std::optional<int32_t> Vocabulary::find(std::string_view token) const {
   auto found = ids.find(std::string(token));
   if (found == ids.end())

@@ -122,7 +122,8 @@ std::string heddle::factsOf(const Description &d) {
   if (d.classifier) {
     facts["classifier"]["size"] = d.classifier->size;
     if (!d.classifier->labels.empty())
-      facts["classifier"]["labels"] = "labels.txt";
+      facts["classifier"]["labels"] =
+          d.texts.contains("labels.json") ? "labels.json" : "labels.txt";
   }
   if (d.encoder && !d.encoder->output.empty() && !d.encoder->output.back().dense)
     facts["unit-length"] = true;

@@ -123,15 +123,16 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
   return {};
 }
 
-/// Labels in numeric order, one per line. Without names in the configuration these are
-/// Transformers' default names for `count` classes.
-static Expected<std::string> labelsOf(const Json &config, const std::string &path, int64_t count) {
+/// Labels in numeric order. Without names in the configuration these are Transformers' default
+/// names for `count` classes.
+static Expected<std::vector<std::string>> labelsOf(const Json &config, const std::string &path,
+                                                   int64_t count) {
   const Json labels = config.value("id2label", Json());
-  std::string text;
+  std::vector<std::string> list;
   if (labels.is_null()) {
     for (int64_t i = 0; i < count; ++i)
-      text += "LABEL_" + std::to_string(i) + "\n";
-    return text;
+      list.push_back("LABEL_" + std::to_string(i));
+    return list;
   }
   if (!labels.is_object())
     return inputError(path + ": id2label: expected an object of texts, found " + shown(labels));
@@ -140,24 +141,31 @@ static Expected<std::string> labelsOf(const Json &config, const std::string &pat
     if (!labels.contains(key) || !labels[key].is_string())
       return inputError(path + ": id2label: expected a text for each number below " +
                         std::to_string(labels.size()) + ", found none for " + key);
-    auto label = labels[key].get<std::string>();
-    std::ranges::replace(label, '\n', ' ');
-    text += label + "\n";
+    list.push_back(labels[key].get<std::string>());
   }
-  return text;
+  return list;
 }
 
-/// Adds the class names, which are stored in the compiled model.
+/// Adds the class names, which are stored in the compiled model. Names with line ends are stored as
+/// JSON.
 static Status addLabels(const Json &config, const std::string &path, const std::string &head,
                         Description &description) {
   if (head.find("Classification") == std::string::npos || !description.classifier)
     return {};
   const int64_t size = description.classifier->size;
-  std::string labels = HEDDLE_TRY(labelsOf(config, path, size));
-  if (std::ranges::count(labels, '\n') != size)
+  const std::vector<std::string> labels = HEDDLE_TRY(labelsOf(config, path, size));
+  if (std::ssize(labels) != size)
     return {}; // the configuration has another number of names
-  description.classifier->labels = "labels.txt";
-  description.texts["labels.txt"] = std::move(labels);
+  const bool isJson = std::ranges::any_of(
+      labels, [](const std::string &label) { return label.find_first_of("\r\n") != label.npos; });
+  const std::string name = isJson ? "labels.json" : "labels.txt";
+  std::string &text = description.texts[name];
+  if (isJson)
+    text = Json(labels).dump();
+  for (const std::string &label : labels)
+    if (!isJson)
+      text += label + "\n";
+  description.classifier->labels = name;
   return {};
 }
 

@@ -35,6 +35,9 @@ public:
   /// duplicate token keeps its first id; an empty line takes an id that no text can have.
   static Expected<Vocabulary> parse(std::string_view text, std::string name);
 
+  /// Tokens with line ends, which a file of lines cannot hold.
+  static Vocabulary of(std::vector<std::string> tokens, std::string name);
+
   const std::string &name() const { return fileName; }
   int64_t size() const { return static_cast<int64_t>(tokens.size()); }
   std::optional<int32_t> find(std::string_view token) const;
