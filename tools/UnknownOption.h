@@ -100,7 +100,8 @@ inline bool hasName(const CLI::App &command, std::string_view name) {
 inline std::string nearestOption(const CLI::App &command, const std::string &given) {
   constexpr size_t leastPrefix = 4; // the dashes and two letters
   std::string begun, nearest;
-  size_t distance = given.size() > 5 ? 3 : 2; // includes the dashes
+  size_t distance =
+      given.size() > 7 ? 3 : 2; // two edits from six letters on; the size has the dashes
   for (const CLI::Option *option : command.get_options())
     for (const std::string &name : option->get_lnames()) {
       const std::string whole = "--" + name;
