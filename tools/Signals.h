@@ -15,10 +15,14 @@
 #include <exception>
 #include <fcntl.h>
 #include <initializer_list>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <new>
 #include <span>
 #include <string_view>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -114,6 +118,16 @@ inline bool isMemoryShort() {
     return true;
   munmap(memory, needed);
   return false;
+}
+
+/// Keeps one heap for all threads under a limit of address space. glibc reserves 64 MiB for the heap
+/// of a thread; where that fails, it tries again at each allocation, which takes minutes.
+inline void limitHeaps() {
+#ifdef __GLIBC__
+  struct rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 /// Handler of SIGSEGV and SIGABRT: some libraries use memory that they could not allocate, or abort. Any

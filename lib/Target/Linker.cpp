@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs LLD in this process. LLD has global state, so links run one at a time.
+// A fatal error of LLD would exit the process; a CrashRecoveryContext, which
+// lldMain makes, turns it into a status.
 // It works on files, which are kept in memory: one archive of all objects, and
 // a pipe for the output, because LLD creates a temporary file next to an output
 // file. On systems without such files, a temporary folder is used. No file name
@@ -12,6 +14,7 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -20,6 +23,7 @@
 #include "heddle/Support/Try.h"
 
 #include <array>
+#include <atomic>
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
@@ -62,6 +66,11 @@ public:
     thread.join();
     return failed ? std::nullopt : std::optional(std::move(bytes));
   }
+  /// Ends reading after a fatal error of LLD, which leaves its end of the pipe open.
+  void stop(int to) {
+    isStopped = true;
+    (void)!::write(to, "", 1);
+  }
 
 private:
   /// Continues reading after a failure, because the writer blocks otherwise.
@@ -69,7 +78,7 @@ private:
     std::array<char, 1 << 16> part;
     for (;;) {
       const ssize_t size = ::read(from, part.data(), part.size());
-      if (size == 0)
+      if (size == 0 || isStopped)
         return;
       if (size < 0 && errno != EINTR) {
         failed = true;
@@ -84,6 +93,7 @@ private:
   }
 
   bool failed = false;
+  std::atomic<bool> isStopped = false;
   std::vector<char> bytes;
   std::thread thread; ///< declared last, because it uses the other members
 };
@@ -102,6 +112,27 @@ archiveOf(const std::vector<std::string> &objects) {
   return std::move(*archive);
 }
 
+namespace {
+/// Turns fatal errors into statuses, which changes signal handlers of the process meanwhile.
+struct Recovery {
+  Recovery() { llvm::CrashRecoveryContext::Enable(); }
+  Recovery(const Recovery &) = delete;
+  Recovery &operator=(const Recovery &) = delete;
+  ~Recovery() { llvm::CrashRecoveryContext::Disable(); }
+};
+} // namespace
+
+/// True if an allocation as large as a library may need at once fails.
+static bool isMemoryShort() {
+  constexpr size_t needed = size_t(64) << 20;
+  void *memory =
+      ::mmap(nullptr, needed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return true;
+  ::munmap(memory, needed);
+  return false;
+}
+
 /// First line of LLD's messages.
 static std::string firstLine(llvm::StringRef text) { return text.trim().split('\n').first.str(); }
 
@@ -109,12 +140,20 @@ static Status runLinker(const std::string &input, const std::string &output) {
   const std::vector<const char *> arguments = {
       "ld.lld",      "-shared", "-nostdlib",    "--no-undefined",  "--strip-all", "--build-id=none",
       "--threads=1", "-o",      output.c_str(), "--whole-archive", input.c_str()};
+  static bool canRun = true; // LLD is unusable after a fatal error
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode != 0)
-    return deviceError("the kernels cannot be linked: " + firstLine(messages));
-  return {};
+  if (canRun) {
+    const Recovery recovery;
+    const lld::Result result =
+        lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+    canRun = result.canRunAgain;
+    if (result.retCode == 0)
+      return {};
+  }
+  if (isMemoryShort())
+    return outOfMemory();
+  return deviceError("the kernels cannot be linked: " + firstLine(messages));
 }
 
 //===- In memory ---------------------------------------------------------===//
@@ -143,6 +182,8 @@ static Expected<std::optional<std::vector<char>>> linkInMemory(llvm::StringRef a
     return std::optional<std::vector<char>>();
   }
   Status status = runLinker(file.path(), to.path());
+  if (!status)
+    reader->stop(to.get());
   to.close();
   std::optional<std::vector<char>> linked = reader->take();
   HEDDLE_TRY(status);
