@@ -1,9 +1,10 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains small SentencePiece models, puts each into a folder as a family of models has it, and writes what Transformers' classes that
-cut with SentencePiece itself make of the hard texts.
+"""Trains small SentencePiece models, puts each into a folder as a family of models has it, and writes what Transformers' classes make of
+the hard texts.
 
-usage: DIR/bin/python test/tokenizers/make-folders.py [--train] [NAME ...]     DIR: made by scripts/goldens-setup
+usage: DIR/bin/python test/tokenizers/make-folders.py [--train] [NAME ...]     DIR: made by scripts/goldens-setup, with Transformers 5;
+                                                                               mbart: with Transformers 4, since version 5 loses the table of characters
 
 Without --train models that are there are kept.
 

@@ -158,7 +158,7 @@ TEST_F(FamilyFolder, VocabulariesAreChecked) {
   write("vocab.json", R"({"a": 0, "</s>": 1})");
   EXPECT_THAT(error(), HasSubstr("expected a vocabulary with the token '<unk>', found none"));
   write("vocab.json", R"({"<unk>": 0})");
-  EXPECT_THAT(error(), HasSubstr("expected the token '</s>' of what stands around a text"));
+  EXPECT_THAT(error(), HasSubstr("expected the token '</s>', which the class puts around a text"));
   write("vocab.json", R"([])");
   EXPECT_THAT(error(), HasSubstr("vocab.json: expected an object"));
 }
@@ -183,21 +183,48 @@ TEST_F(FamilyFolder, SettingsAreChecked) {
               HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
 }
 
-/// A special token without an id can be neither encoded nor decoded.
-TEST_F(FamilyFolder, SpecialTokensWithoutNumbersAreWarnings) {
+/// A special token without an id gets the next one, except in classes that run in Python.
+TEST_F(FamilyFolder, SpecialTokensWithoutNumbers) {
+  auto named = [&] {
+    write("special_tokens_map.json",
+          R"({"additional_special_tokens": ["<here>", {"content": "<there>"}]})");
+    return readTokenizerFile(folder.string())->warnings;
+  };
   take("t5");
-  EXPECT_THAT(readTokenizerFile(folder.string())->warnings, testing::IsEmpty());
-  write("special_tokens_map.json",
-        R"({"additional_special_tokens": ["<extra_id_3>", "<here>", {"content": "<there>"}]})");
-  write("tokenizer_config.json", R"({"sep_token": "<here>"})");
-  EXPECT_THAT(readTokenizerFile(folder.string())->warnings,
-              testing::ElementsAre(
-                  (folder / "tokenizer_config.json").string() +
-                      ": expected special tokens with numbers, found '<here>' without one, which "
-                      "stays text",
-                  (folder / "special_tokens_map.json").string() +
-                      ": expected special tokens with numbers, found '<there>' without one, which "
-                      "stays text"));
+  const int32_t last = *openTokenizer(folder.string())->tokenToId("<extra_id_0>");
+  EXPECT_THAT(named(), testing::IsEmpty());
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(tokenizer.tokenToId("<here>"), last + 1);
+  EXPECT_EQ(tokenizer.tokenToId("<there>"), last + 2);
+  take("marian");
+  EXPECT_THAT(named(), testing::ElementsAre(
+                           (folder / "special_tokens_map.json").string() +
+                               ": expected special tokens with numbers, found '<here>' without "
+                               "one, which stays text",
+                           testing::HasSubstr("found '<there>' without one")));
+}
+
+/// Classes that split at white space read U+0085 as a blank.
+TEST_F(FamilyFolder, NextLineIsABlank) {
+  for (const char *family : {"t5", "xlm-roberta"}) {
+    take(family);
+    const Tokenizer tokenizer = *openTokenizer(folder.string());
+    EXPECT_EQ(idsOf(tokenizer, "the\u0085model"), idsOf(tokenizer, "the model")) << family;
+  }
+}
+
+/// A language token of M2M-100 is special if the folder names it.
+TEST_F(FamilyFolder, LanguagesOfM2m) {
+  take("m2m-100");
+  auto decoded = [&] {
+    const Tokenizer tokenizer = *openTokenizer(folder.string());
+    return *tokenizer.decode(std::vector<int32_t>{*tokenizer.tokenToId("__en__")}, true);
+  };
+  write("tokenizer_config.json", R"({"tokenizer_class": "M2M100Tokenizer"})");
+  EXPECT_EQ(decoded(), "__en__");
+  write("tokenizer_config.json", R"({"tokenizer_class": "M2M100Tokenizer",
+      "additional_special_tokens": ["__en__"]})");
+  EXPECT_EQ(decoded(), "");
 }
 
 /// User-defined pieces are also matched in a family's folder.
