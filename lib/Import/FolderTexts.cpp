@@ -84,11 +84,6 @@ static Status change(TokenizerFile &file, const TokenizerChanges &changes) {
 static Expected<std::pair<TokenizerFile, Tokenizer>>
 readTokenizer(const std::string &folder, const TokenizerChanges &changes) {
   TokenizerFile file = HEDDLE_TRY(readTokenizerFile(folder));
-  if (file.isBare)
-    return inputError(file.name +
-                      ": expected tokenizer.json beside it, which says what stands around a text, "
-                      "found none; Transformers writes it: "
-                      "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
   HEDDLE_TRY(change(file, changes));
   Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name));
   return std::pair(std::move(file), std::move(tokenizer));

@@ -31,7 +31,7 @@ Json metaspace(const char *scheme, bool splits = true) {
 }
 Json step(const char *type) { return {{"type", type}}; }
 
-/// The table of characters in a normalizer; null: none.
+/// The Precompiled step of a normalizer; null if there is none.
 Json precompiledOf(const Json &normalizer) {
   if (!normalizer.is_object())
     return Json();
@@ -44,16 +44,16 @@ Json precompiledOf(const Json &normalizer) {
   return Json();
 }
 
-/// A text, or the token of a key with its usual text.
+/// An element of a template: a text, or the token of a key with its default.
 struct Item {
   const char *key = nullptr;
   const char *usual = nullptr;
   int type = 0;
-  int ofNull = -1; ///< the id where the key is null; -1: the class cannot be made
+  int ofNull = -1; ///< the id if the key is null; -1: the template cannot be built
 };
 constexpr Item text{};
 
-/// Makes the components of one class.
+/// Builds the components of one class.
 class Maker {
 public:
   Maker(const TokenizerSettings &settings, const Json &tokenizer)
@@ -207,7 +207,7 @@ public:
     return {};
   }
 
-  /// A class that reads another vocabulary than one of SentencePiece.
+  /// Components of a class whose vocabulary is not from SentencePiece.
   Status vocabularyClass(const TokenizerClass &type) {
     const ClassSteps steps = HEDDLE_TRY(classSteps(type, settings));
     made.normalizer = steps.normalizer;
@@ -241,7 +241,7 @@ private:
     return settings.specialText(key, usual);
   }
 
-  /// A key for which null is false.
+  /// A boolean key. Null counts as false.
   Expected<bool> flag(const char *key, bool otherwise) const {
     if (settings.isNull(key))
       return false;
@@ -257,7 +257,8 @@ private:
     return sequenceOf("decoders", std::move(steps));
   }
 
-  /// A vocabulary with a piece for each byte needs no unknown token.
+  /// Sets the keys of a BPE model with byte fallback. A vocabulary with byte pieces has no unknown
+  /// token.
   void fallbackModel(Json unknown) {
     made.model = {{"dropout", nullptr},
                   {"continuing_subword_prefix", nullptr},
@@ -320,7 +321,8 @@ private:
     return {};
   }
 
-  /// A token that no file has leaves the post-processor of tokenizer.json in place.
+  /// Sets the template of one text and of two. The post-processor of tokenizer.json stays if a token
+  /// has no id.
   void around(const std::vector<Item> &single, const std::vector<Item> &pair) {
     Json ids = Json::object();
     bool isWhole = true;
@@ -375,48 +377,100 @@ private:
   ClassComponents made;
 };
 
+/// Texts of the default special tokens; null: the class has none.
+struct SpecialTexts {
+  const char *start, *end, *unknown, *separator = nullptr, *padding = nullptr, *first = nullptr,
+                                     *mask = nullptr;
+  bool maskStrips = false; ///< the mask strips the blanks before it
+};
+constexpr SpecialTexts llamaTexts{"<s>", "</s>", "<unk>"};
+constexpr SpecialTexts gemmaTexts{"<bos>", "<eos>", "<unk>", nullptr, "<pad>", nullptr, "<mask>"};
+constexpr SpecialTexts robertaTexts{"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
+constexpr SpecialTexts fairseqTexts{"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>", true};
+constexpr SpecialTexts t5Texts{nullptr, "</s>", "<unk>", nullptr, "<pad>"};
+constexpr SpecialTexts albertTexts{"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"};
+constexpr SpecialTexts debertaTexts{"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
+constexpr SpecialTexts pegasusTexts{nullptr, "</s>",  "<unk>",   nullptr,
+                                    "<pad>", nullptr, "<mask_2>"};
+constexpr SpecialTexts cohereTexts{
+    "<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>", "<UNK>", "<SEP>", "<PAD>", "<CLS>", "<MASK_TOKEN>"};
+constexpr SpecialTexts whisperTexts{"<|endoftext|>", "<|endoftext|>", "<|endoftext|>"};
+
 struct PieceMaker {
   std::string_view name, model;
   Status (Maker::*make)();
+  SpecialTexts texts;
 };
 constexpr PieceMaker pieceMakers[] = {
-    {"LlamaTokenizer", "BPE", &Maker::llama},
-    {"CodeLlamaTokenizer", "BPE", &Maker::codeLlama},
-    {"GemmaTokenizer", "BPE", &Maker::gemma},
-    {"XLMRobertaTokenizer", "Unigram", &Maker::xlmRoberta},
-    {"CamembertTokenizer", "Unigram", &Maker::camembert},
-    {"T5Tokenizer", "Unigram", &Maker::t5},
-    {"AlbertTokenizer", "Unigram", &Maker::albert},
-    {"DebertaV2Tokenizer", "Unigram", &Maker::debertaV2},
-    {"MBartTokenizer", "Unigram", &Maker::mbart},
-    {"MBart50Tokenizer", "Unigram", &Maker::mbart50},
-    {"NllbTokenizer", "BPE", &Maker::nllb},
-    {"PegasusTokenizer", "Unigram", &Maker::pegasus},
-    {"CohereTokenizer", "BPE", &Maker::cohere},
-    {"WhisperTokenizer", "BPE", &Maker::whisper},
+    {"LlamaTokenizer", "BPE", &Maker::llama, llamaTexts},
+    {"CodeLlamaTokenizer", "BPE", &Maker::codeLlama, llamaTexts},
+    {"GemmaTokenizer", "BPE", &Maker::gemma, gemmaTexts},
+    {"XLMRobertaTokenizer", "Unigram", &Maker::xlmRoberta, robertaTexts},
+    {"CamembertTokenizer", "Unigram", &Maker::camembert, fairseqTexts},
+    {"T5Tokenizer", "Unigram", &Maker::t5, t5Texts},
+    {"AlbertTokenizer", "Unigram", &Maker::albert, albertTexts},
+    {"DebertaV2Tokenizer", "Unigram", &Maker::debertaV2, debertaTexts},
+    {"MBartTokenizer", "Unigram", &Maker::mbart, fairseqTexts},
+    {"MBart50Tokenizer", "Unigram", &Maker::mbart50, fairseqTexts},
+    {"NllbTokenizer", "BPE", &Maker::nllb, fairseqTexts},
+    {"PegasusTokenizer", "Unigram", &Maker::pegasus, pegasusTexts},
+    {"CohereTokenizer", "BPE", &Maker::cohere, cohereTexts},
+    {"WhisperTokenizer", "BPE", &Maker::whisper, whisperTexts},
 };
+
+const PieceMaker *pieceMakerOf(std::string_view name) {
+  const auto *found = std::ranges::find(pieceMakers, name, &PieceMaker::name);
+  return found == std::end(pieceMakers) ? nullptr : found;
+}
+
+/// The type of a class's model; empty: Heddle does not have the class.
+std::string_view modelOf(std::string_view name) {
+  if (const TokenizerClass *type = tokenizerClassOf(name))
+    return usesWordPiece(*type) ? "WordPiece" : "BPE";
+  const PieceMaker *piece = pieceMakerOf(name);
+  return piece ? piece->model : std::string_view();
+}
 
 } // namespace
 
+DefaultTokens classTokens(std::string_view name, const Json &tokenizer) {
+  const Json model = tokenizer["model"].value("type", Json());
+  if (!model.is_null() && model != modelOf(name))
+    return {};
+  if (const TokenizerClass *type = tokenizerClassOf(name))
+    return defaultTokens(*type);
+  DefaultTokens tokens;
+  const PieceMaker *piece = pieceMakerOf(name);
+  if (!piece)
+    return tokens;
+  const SpecialTexts &texts = piece->texts;
+  for (const auto &[key, text] : {std::pair("bos_token", texts.start),
+                                  {"eos_token", texts.end},
+                                  {"unk_token", texts.unknown},
+                                  {"sep_token", texts.separator},
+                                  {"pad_token", texts.padding},
+                                  {"cls_token", texts.first},
+                                  {"mask_token", texts.mask}})
+    if (text)
+      tokens.emplace_back(
+          key, FolderToken{.content = text, .leftStrip = text == texts.mask && texts.maskStrips});
+  return tokens;
+}
+
 Expected<ClassComponents> componentsOf(const std::string &name, const TokenizerSettings &settings,
                                        const Json &tokenizer) {
-  const Json model = tokenizer["model"].value("type", Json());
   Maker maker(settings, tokenizer);
-  std::string_view expected;
-  if (const TokenizerClass *type = tokenizerClassOf(name)) {
-    if (name == "BertJapaneseTokenizer") // written in Python
-      return maker.take();
-    expected = usesWordPiece(*type) ? "WordPiece" : "BPE";
-    if (model.is_null() || model == expected)
-      HEDDLE_TRY(maker.vocabularyClass(*type));
-  } else if (const auto *piece = std::ranges::find(pieceMakers, name, &PieceMaker::name);
-             piece != std::end(pieceMakers)) {
-    expected = piece->model;
-    if (model.is_null() || model == expected)
-      HEDDLE_TRY((maker.*piece->make)());
-  }
+  if (name == "BertJapaneseTokenizer") // written in Python
+    return maker.take();
+  const Json model = tokenizer["model"].value("type", Json());
+  const std::string_view expected = modelOf(name);
+  const bool isOther = !expected.empty() && !model.is_null() && model != expected;
+  if (const TokenizerClass *type = isOther ? nullptr : tokenizerClassOf(name))
+    HEDDLE_TRY(maker.vocabularyClass(*type));
+  else if (const PieceMaker *piece = isOther ? nullptr : pieceMakerOf(name))
+    HEDDLE_TRY((maker.*piece->make)());
   ClassComponents made = maker.take();
-  if (!expected.empty() && !model.is_null() && model != expected)
+  if (isOther)
     made.otherModel = expected;
   return made;
 }

@@ -11,32 +11,43 @@
 
 namespace heddle::tokenizers {
 
-/// A member without a value is read from tokenizer.json.
+/// Replacements for components of tokenizer.json. A member without a value leaves the component of
+/// the file in place.
 struct ClassComponents {
   std::optional<Json> normalizer, preTokenizer, decoder;
-  /// Keys of the model.
+  /// Replaced keys of the model.
   std::vector<std::pair<const char *, Json>> model;
-  /// Tokens around a text and around two; null: none.
+  /// The template of one text and of two; null: no tokens around them.
   std::optional<Json> postProcessor;
-  /// Whether the class loses a table of characters, which Heddle keeps.
+  /// True if the class drops the Precompiled normalizer of the file, which Heddle keeps.
   bool losesTable = false;
-  /// The type of model that the class has, where the file has another one; empty: the same.
+  /// The model type of the class if the file has another one, and otherwise empty.
   std::string_view otherModel;
 };
 
-/// The class of Transformers 5 that reads a folder's tokenizer.json. Empty: TokenizersBackend, which
-/// takes every component from the file.
+/// Returns the class of Transformers 5 that reads a folder's tokenizer.json. Empty for
+/// TokenizersBackend, which takes every component from the file.
 std::string classOfFile(const TokenizerSettings &settings, const Json &tokenizer);
 
-/// The components that the class `name` makes of the settings and of the vocabulary of `tokenizer`.
+/// True if the folder names a class that Transformers 5 runs in Python, without tokenizer.json.
+bool runsInPython(const TokenizerSettings &settings);
+
+/// True if the class `name` of Transformers 5 makes components that Heddle does not have.
+bool makesOtherComponents(std::string_view name);
+
+/// The default special tokens of the class `name`. None if the model of `tokenizer` has another type
+/// or Heddle does not have the class.
+DefaultTokens classTokens(std::string_view name, const Json &tokenizer);
+
+/// Builds the components of the class `name` from the settings and the vocabulary of `tokenizer`.
 Expected<ClassComponents> componentsOf(const std::string &name, const TokenizerSettings &settings,
                                        const Json &tokenizer);
 
-/// Whether two normalizers, pre-tokenizers or decoders do the same: defaults, and the nesting of
-/// sequences, do not count.
+/// True if two normalizers, pre-tokenizers or decoders are equal up to default keys and the nesting
+/// of sequences.
 bool sameSteps(const Json &first, const Json &second, bool isDecoder = false);
 
-/// Whether two post-processors put the same tokens, with the same types, around texts.
+/// True if two post-processors put the same tokens with the same types around texts.
 bool sameAround(const Json &first, const Json &second);
 
 } // namespace heddle::tokenizers

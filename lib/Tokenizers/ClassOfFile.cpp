@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AutoTokenizer of Transformers 5.24 chooses a class by the type of the model and by
-// the class that the folder names.
+// Selects the class as AutoTokenizer of Transformers 5.24 does, from model_type and
+// tokenizer_class.
 #include "ClassComponents.h"
 #include "TokenizerClasses.h"
 
@@ -13,7 +13,7 @@ namespace heddle::tokenizers {
 
 namespace {
 
-/// Types of models whose folders Transformers 5 reads with TokenizersBackend, whatever class they name.
+/// Model types for which Transformers 5 uses TokenizersBackend and ignores tokenizer_class.
 constexpr std::string_view typesOfBackend[] = {"arctic",
                                                "aria",
                                                "bigbird_pegasus",
@@ -64,8 +64,8 @@ constexpr std::string_view typesOfBackend[] = {"arctic",
                                                "xlm-roberta-xl",
                                                "ernie4_5_moe"};
 
-/// The class of a model's type where no file names one. TokenizerClasses.cpp has the classes of
-/// other vocabularies.
+/// Default classes of model types with SentencePiece vocabularies. TokenizerClasses.cpp has the
+/// other defaults.
 constexpr std::pair<std::string_view, std::string_view> pieceClasses[] = {
     {"albert", "AlbertTokenizer"},
     {"camembert", "CamembertTokenizer"},
@@ -83,6 +83,52 @@ constexpr std::pair<std::string_view, std::string_view> pieceClasses[] = {
     {"whisper", "WhisperTokenizer"},
     {"xlm-roberta", "XLMRobertaTokenizer"}};
 
+/// Classes that Transformers 5 runs in Python. They do not read tokenizer.json.
+constexpr std::string_view pythonClasses[] = {"BartphoTokenizer",
+                                              "BertGenerationTokenizer",
+                                              "BertweetTokenizer",
+                                              "BioGptTokenizer",
+                                              "BlenderbotSmallTokenizer",
+                                              "ByT5Tokenizer",
+                                              "CTRLTokenizer",
+                                              "CanineTokenizer",
+                                              "ClvpTokenizer",
+                                              "CpmAntTokenizer",
+                                              "CpmTokenizer",
+                                              "DiaTokenizer",
+                                              "EsmTokenizer",
+                                              "FSMTTokenizer",
+                                              "FastSpeech2ConformerTokenizer",
+                                              "FlaubertTokenizer",
+                                              "GPTNeoXJapaneseTokenizer",
+                                              "GPTSw3Tokenizer",
+                                              "MgpstrTokenizer",
+                                              "MyT5Tokenizer",
+                                              "PLBartTokenizer",
+                                              "PerceiverTokenizer",
+                                              "PhobertTokenizer",
+                                              "ProphetNetTokenizer",
+                                              "RoCBertTokenizer",
+                                              "SiglipTokenizer",
+                                              "Speech2TextTokenizer",
+                                              "SpeechT5Tokenizer",
+                                              "TapasTokenizer",
+                                              "VitsTokenizer",
+                                              "Wav2Vec2CTCTokenizer",
+                                              "Wav2Vec2PhonemeCTCTokenizer",
+                                              "XLMTokenizer"};
+
+/// Classes that build components which Heddle does not implement.
+constexpr std::string_view otherClasses[] = {
+    "BarthezTokenizer",   "BigBirdTokenizer",    "BlenderbotTokenizer",  "DebertaTokenizer",
+    "EsmcTokenizer",      "FNetTokenizer",       "FunnelTokenizer",      "HerbertTokenizer",
+    "LasrTokenizer",      "LayoutLMv2Tokenizer", "LayoutLMv3Tokenizer",  "LayoutXLMTokenizer",
+    "LukeTokenizer",      "MLukeTokenizer",      "MarkupLMTokenizer",    "NougatTokenizer",
+    "OpenAIGPTTokenizer", "ParakeetTokenizer",   "Qwen3_5Tokenizer",     "ReformerTokenizer",
+    "RemBertTokenizer",   "RoFormerTokenizer",   "SeamlessM4TTokenizer", "Siglip2Tokenizer",
+    "SplinterTokenizer",  "Tipsv2Tokenizer",     "UdopTokenizer",        "VideoPrismTokenizer",
+    "XGLMTokenizer",      "XLNetTokenizer"};
+
 bool contains(const auto &list, std::string_view word) {
   return std::ranges::find(list, word) != std::end(list);
 }
@@ -94,6 +140,13 @@ bool hasByteLevel(const Json &step) {
 }
 
 } // namespace
+
+bool runsInPython(const TokenizerSettings &settings) {
+  return contains(pythonClasses, settings.className()) &&
+         !contains(typesOfBackend, settings.modelType());
+}
+
+bool makesOtherComponents(std::string_view name) { return contains(otherClasses, name); }
 
 std::string classOfFile(const TokenizerSettings &settings, const Json &tokenizer) {
   const std::string &type = settings.modelType();

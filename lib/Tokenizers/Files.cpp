@@ -5,6 +5,7 @@
 // Reads the tokenizer of a folder. The files next to a tokenizer.json may
 // change its settings. A folder without it has a vocabulary, from which the
 // tokenizer's class builds a tokenizer.json.
+#include "ClassComponents.h"
 #include "FolderFiles.h"
 #include "GgufTokenizer.h"
 #include "PieceFolders.h"
@@ -35,7 +36,7 @@ constexpr const char *vocabularies[] = {"vocab.txt", "vocab.json"};
 
 Expected<TokenizerFile> readPieces(const std::string &path) {
   const Json json = HEDDLE_TRY(sentencePieceJson(HEDDLE_TRY(readText(path)), path));
-  return TokenizerFile{json.dump(), path, /*isBare=*/true};
+  return TokenizerFile{json.dump(), path};
 }
 
 /// Warns of settings in tokenizer_config.json that are not followed.
@@ -89,8 +90,23 @@ Expected<const PieceFamily *> familyOf(const TokenizerSettings &settings) {
   return family && holdsFamily(*family, settings.folder().string()) ? family : nullptr;
 }
 
+/// Reads a SentencePiece model without tokenizer.json. The class of a model puts tokens around a
+/// text, which the file does not give.
+Expected<TokenizerFile> readLonePieces(const std::string &path, const TokenizerSettings &settings) {
+  if (settings.className().empty() && settings.modelType().empty())
+    return readPieces(path);
+  return inputError(path +
+                    ": expected tokenizer.json next to it, which gives the tokens around a text, "
+                    "found none; Transformers writes it: "
+                    "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+}
+
 Expected<TokenizerFile> readTokenizerOf(const TokenizerSettings &settings) {
   const fs::path &folder = settings.folder();
+  if (runsInPython(settings))
+    return inputError(settings.classPlace() + ": expected a tokenizer that Heddle has, found " +
+                      quotedText(settings.className()) +
+                      ", which Transformers runs in Python and does not read from tokenizer.json");
   if (isThere(folder / tokenizerName))
     return readWithSettings((folder / tokenizerName).string(), settings);
   if (const PieceFamily *family = HEDDLE_TRY(familyOf(settings)))
@@ -100,7 +116,7 @@ Expected<TokenizerFile> readTokenizerOf(const TokenizerSettings &settings) {
       return readVocabulary((folder / name).string(), settings);
   for (const char *name : pieceFiles)
     if (isThere(folder / name))
-      return readPieces((folder / name).string());
+      return readLonePieces((folder / name).string(), settings);
   return inputError(folder.string() +
                     ": expected a folder with tokenizer.json, vocab.txt, vocab.json or a model of "
                     "SentencePiece, found none");

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Components of a tokenizer.json that give the same ids and texts. Versions of the
-// package write defaults and nested sequences in different ways.
+// Compares components of a tokenizer.json in a canonical form. Versions of the
+// package `tokenizers` write defaults and nested sequences in different ways.
 #include "ClassComponents.h"
 
 namespace heddle::tokenizers {
@@ -15,7 +15,8 @@ struct Default {
   Json value;
 };
 
-/// A step with its defaults, without what changes no id and no text, and with sorted keys.
+/// Canonical form of a step: default keys are filled in, keys that affect neither ids nor decoded
+/// text are removed, and keys are sorted.
 nlohmann::json canonicalStep(const Json &step, bool isDecoder) {
   static const Default defaults[] = {{"ByteLevel", "add_prefix_space", true},
                                      {"ByteLevel", "use_regex", true},
@@ -46,7 +47,8 @@ nlohmann::json canonicalStep(const Json &step, bool isDecoder) {
   for (const auto &[owner, key, value] : defaults)
     if (type == owner && !result.contains(key))
       result[key] = value;
-  // CLIP's expression may name the tokens around a text, which are cut out before it.
+  // The regular expression of CLIP may begin with its special tokens. They are split off before the
+  // expression runs.
   constexpr const char *ends = R"(<\|startoftext\|>|<\|endoftext\|>|)";
   if (type == "Split" && result["pattern"].contains("Regex"))
     if (auto *regex = result["pattern"]["Regex"].get_ptr<std::string *>();
@@ -67,7 +69,8 @@ void flatten(const Json &step, bool isDecoder, std::vector<nlohmann::json> &step
   steps.push_back(canonicalStep(step, isDecoder));
 }
 
-/// The tokens around a text or two, as (id or name of a text, type).
+/// Output of a post-processor for one text or two: pairs of a token id or the name of a text, and its
+/// type.
 using Placed = std::vector<std::pair<nlohmann::json, nlohmann::json>>;
 
 Placed placedBy(const Json &processor, bool pair) {

@@ -113,6 +113,10 @@ private:
       warn("tokenizer_class: expected a class with a model of the type " +
            foundText(tokenizer["model"]["type"]) + ", found " + name + ", whose model is " +
            std::string(made.otherModel) + "; tokenizer.json is read as it is");
+    if (makesOtherComponents(name))
+      warn("tokenizer_class: " + name +
+           " of Transformers 5 makes components that Heddle does not " +
+           "have; tokenizer.json is read as it is, as Transformers 4 does");
     if (made.losesTable)
       warn("tokenizer_class: " + name + " of Transformers 5 loses the table of characters of " +
            "tokenizer.json, which Heddle keeps, as Transformers 4 does");
@@ -288,10 +292,12 @@ private:
     return token.get<std::string>();
   }
 
-  /// Adds the tokens that the folder's other files name and tokenizer.json lacks.
+  /// Adds the tokens that the folder's other files name and tokenizer.json lacks, and the default
+  /// special tokens of the class.
   void addTokens() {
     std::vector<FolderToken> wanted = settings.addedTokens();
-    const std::vector<FolderToken> special = settings.specialTokens();
+    const std::vector<FolderToken> special =
+        settings.specialTokens(classTokens(classOfFile(settings, tokenizer), tokenizer));
     wanted.insert(wanted.end(), special.begin(), special.end());
     if (auto padding = paddingToken())
       wanted.push_back({.content = *padding});

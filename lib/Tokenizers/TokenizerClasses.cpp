@@ -196,21 +196,6 @@ public:
                 {"lowercase", lowers}};
   }
 
-  /// Special tokens of the class that the vocabulary has and the folder does not name.
-  std::vector<FolderToken> usualTokens(const Json &vocab) const {
-    std::vector<FolderToken> tokens;
-    for (const auto &[key, usual] : {std::pair("bos_token", type.first),
-                                     {"eos_token", type.last},
-                                     {"unk_token", type.unknown},
-                                     {"sep_token", separator()},
-                                     {"pad_token", type.padding},
-                                     {"cls_token", classToken()},
-                                     {"mask_token", type.mask}})
-      if (usual && !settings.field().value().contains(key) && vocab.contains(usual))
-        tokens.push_back({.content = usual, .leftStrip = usual == type.mask && type.maskStrips});
-    return tokens;
-  }
-
   Expected<Json> postProcessor(const Json &vocab, const std::string &path) const {
     if (type.around == Around::Asked)
       return asked(vocab, path);
@@ -272,9 +257,6 @@ public:
   }
 
 private:
-  const char *separator() const { return type.around == Around::Asked ? nullptr : type.last; }
-  const char *classToken() const { return type.around == Around::Asked ? nullptr : type.first; }
-
   std::string token(const char *key, const char *usual) const {
     return settings.specialText(key, usual ? usual : "");
   }
@@ -435,11 +417,28 @@ Json clipDecoder() {
 
 std::string_view nameOf(const TokenizerClass &type) { return type.name; }
 
+DefaultTokens defaultTokens(const TokenizerClass &type) {
+  const bool isBert = type.around == Around::Bert, isAsked = type.around == Around::Asked;
+  DefaultTokens tokens;
+  auto add = [&](const char *key, const char *text, bool leftStrip = false) {
+    if (text)
+      tokens.emplace_back(key, FolderToken{.content = text, .leftStrip = leftStrip});
+  };
+  add("bos_token", isBert ? nullptr : type.first);
+  add("eos_token", isBert ? nullptr : type.last);
+  add("unk_token", type.unknown);
+  add("sep_token", isAsked ? nullptr : type.last);
+  add("pad_token", type.padding);
+  add("cls_token", isAsked ? nullptr : type.first);
+  add("mask_token", type.mask, type.maskStrips);
+  return tokens;
+}
+
 Expected<Json> classJson(const TokenizerClass &type, const TokenizerSettings &settings) {
-  const ClassBuilder builder(type, settings);
-  Json json = HEDDLE_TRY(builder.build());
-  for (const FolderToken &token : builder.usualTokens(json["model"]["vocab"]))
-    json["added_tokens"].push_back(token.toJson());
+  Json json = HEDDLE_TRY(ClassBuilder(type, settings).build());
+  for (const auto &[key, token] : defaultTokens(type))
+    if (!settings.field().value().contains(key) && json["model"]["vocab"].contains(token.content))
+      json["added_tokens"].push_back(token.toJson());
   return json;
 }
 

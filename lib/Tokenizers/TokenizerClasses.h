@@ -30,6 +30,9 @@ bool usesWordPiece(const TokenizerClass &type);
 /// True if the class's model takes token types, unless the folder says otherwise.
 bool givesTypes(const TokenizerClass &type);
 
+/// The default special tokens of the class.
+DefaultTokens defaultTokens(const TokenizerClass &type);
+
 /// The tokens that a class puts around a text.
 enum class Around : uint8_t {
   Bert,    ///< [CLS] A [SEP] B [SEP]

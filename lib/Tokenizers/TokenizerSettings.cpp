@@ -201,17 +201,24 @@ std::vector<std::string> TokenizerSettings::passedOverTokens() const {
   return texts;
 }
 
-std::vector<FolderToken> TokenizerSettings::specialTokens() const {
+std::vector<FolderToken> TokenizerSettings::specialTokens(const DefaultTokens &defaults) const {
   std::vector<FolderToken> tokens;
+  auto isNew = [&](const std::string &text) {
+    return !text.empty() && std::ranges::find(tokens, text, &FolderToken::content) == tokens.end();
+  };
   auto add = [&](const Json &value) {
-    const std::string *text = tokenText(value);
-    if (text && !text->empty() &&
-        std::ranges::find(tokens, *text, &FolderToken::content) == tokens.end())
+    if (const std::string *text = tokenText(value); text && isNew(*text))
       tokens.push_back(tokenOf(value));
   };
-  for (const char *key : namedTokens)
-    if (auto at = config.find(key); at != config.end())
+  for (const char *key : namedTokens) {
+    if (auto at = config.find(key); at != config.end()) {
       add(*at);
+      continue;
+    }
+    for (const auto &[name, token] : defaults)
+      if (name == std::string_view(key) && isNew(token.content))
+        tokens.push_back(token);
+  }
   for (const auto &[key, value] : config.items())
     if (namesToken(key) && !contains(namedTokens, key))
       add(value);
@@ -344,8 +351,8 @@ Expected<TokenizerSettings> TokenizerSettings::read(const std::filesystem::path 
 std::vector<std::string> TokenizerSettings::unknownKeys() const {
   std::vector<std::string> keys;
   for (const auto &[key, value] : config.items())
-    if (!value.is_null() && !namesToken(key) && !contains(followedKeys, key) &&
-        !contains(harmlessKeys, key))
+    if (!value.is_null() && !(key == "predict_timestamps" && value == false) && !namesToken(key) &&
+        !contains(followedKeys, key) && !contains(harmlessKeys, key))
       keys.push_back(key);
   return keys;
 }

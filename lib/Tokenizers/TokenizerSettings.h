@@ -29,6 +29,9 @@ struct FolderToken {
   Json toJson() const;
 };
 
+/// Special tokens by their keys, such as mask_token.
+using DefaultTokens = std::vector<std::pair<const char *, FolderToken>>;
+
 /// Settings of a folder's tokenizer.
 class TokenizerSettings {
 public:
@@ -51,7 +54,8 @@ public:
   /// The tokens of added_tokens_decoder or added_tokens.json, ordered by their ids.
   const std::vector<FolderToken> &addedTokens() const { return added; }
   /// The special tokens that the folder names. Tokens of keys such as bos_token come first.
-  std::vector<FolderToken> specialTokens() const;
+  /// `defaults` stand in for keys that the folder lacks.
+  std::vector<FolderToken> specialTokens(const DefaultTokens &defaults = {}) const;
   /// Tokens of additional_special_tokens that Transformers 5 does not read, because
   /// extra_special_tokens is a list.
   std::vector<std::string> passedOverTokens() const;

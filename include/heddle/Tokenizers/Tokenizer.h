@@ -115,9 +115,6 @@ private:
 struct TokenizerFile {
   std::string json;
   std::string name;
-  /// A SentencePiece model of an unknown family: neither the tokens around a text nor the model's
-  /// own numbers of the pieces are known.
-  bool isBare = false;
   std::vector<std::string> warnings; ///< settings in the files that are not followed
 };
 /// Reads the tokenizer at `path`. The path is a folder, one of its files, or a .gguf file. A folder

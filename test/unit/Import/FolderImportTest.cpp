@@ -130,8 +130,8 @@ TEST_F(FolderImportTest, TokenizersThatCannotBeRead) {
   EXPECT_THAT(problem(), HasSubstr("expected a folder with tokenizer.json, vocab.txt"));
   std::filesystem::copy_file(HEDDLE_SOURCE_DIR "/test/tokenizers/pieces-bpe/tokenizer.model",
                              folder + "/sentencepiece.bpe.model");
-  EXPECT_THAT(problem(), HasSubstr("sentencepiece.bpe.model: expected tokenizer.json beside it, "
-                                   "which says what stands around a text, found none"));
+  EXPECT_THAT(problem(), HasSubstr("sentencepiece.bpe.model: expected tokenizer.json next to it, "
+                                   "which gives the tokens around a text, found none"));
   write("tokenizer.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
   EXPECT_EQ(problem(), "tokenizer.json:1:1: expected valid JSON, found a pointer of Git LFS, which "
                        "`git lfs pull` replaces by the file");

@@ -160,7 +160,7 @@ TEST_F(ComponentFolder, UnknownTokenOfBert) {
   write("tokenizer.json", R"({"model": {"type": "WordPiece", "unk_token": "[UNK]",
     "max_input_chars_per_word": 2, "vocab": {"[UNK]": 0, "[E]": 1, "mill": 2}}})");
   settings(R"({"tokenizer_class": "BertTokenizer", "unk_token": "[E]"})");
-  EXPECT_THAT(ids("mill wheel"), ElementsAre(2, 1));
+  EXPECT_THAT(ids("mill wheel"), ElementsAre(5, 2, 1, 3)); // [CLS] and [SEP] are defaults
 }
 
 /// Qwen2's class takes the flags from its special tokens.
@@ -186,6 +186,32 @@ TEST_F(ComponentFolder, OneListOfTokens) {
   settings(R"({"additional_special_tokens": ["<x>"], "extra_special_tokens": {}})");
   EXPECT_THAT(ids("a<x>"), ElementsAre(1, 2));
   EXPECT_THAT(warnings, IsEmpty());
+}
+
+/// A class adds its default special tokens, also those that the vocabulary lacks.
+TEST_F(ComponentFolder, DefaultSpecialTokens) {
+  write("tokenizer.json", llama);
+  settings(R"({"tokenizer_class": "GemmaTokenizer"})");
+  EXPECT_THAT(ids("<mask>a"), ElementsAre(1, 10, 3));
+  EXPECT_THAT(ids("<pad><unk>a"), ElementsAre(1, 9, 0, 3));
+  settings(R"({"tokenizer_class": "GemmaTokenizer", "mask_token": null})");
+  EXPECT_THAT(ids("<mask>a"), ElementsAre(1, 0, 3, 0, 3));
+  modelType("mistral"); // whose folders take every token from the file
+  settings(R"({"tokenizer_class": "GemmaTokenizer"})");
+  EXPECT_THAT(ids("<bos>a").size(), testing::Gt(3));
+}
+
+/// A class that runs in Python is an error; one with components of its own is a warning.
+TEST_F(ComponentFolder, ClassesThatHeddleLacks) {
+  write("tokenizer.json", llama);
+  settings(R"({"tokenizer_class": "ByT5Tokenizer"})");
+  EXPECT_THAT(error(), HasSubstr("tokenizer_config.json: tokenizer_class: expected a tokenizer "
+                                 "that Heddle has, found 'ByT5Tokenizer', which Transformers runs "
+                                 "in Python and does not read from tokenizer.json"));
+  settings(R"({"tokenizer_class": "BarthezTokenizer"})");
+  open();
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("BarthezTokenizer of Transformers 5 makes components "
+                                              "that Heddle does not have")));
 }
 
 } // namespace
