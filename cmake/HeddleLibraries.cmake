@@ -38,6 +38,12 @@ function(heddle_precompile target headers)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
+# heddle_apart(files...): compiles each file alone in unity builds, because it declares names that
+# other files of its target declare as well.
+function(heddle_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # heddle_library(NAME sources... [LINK targets...] [PRIVATE_LINK targets...] [COMPONENT name]):
 # declares a static library. Its sources include no headers of LLVM or MLIR unless
 # heddle_mlir_library declares it. COMPONENT adds it to a component of the installed package.

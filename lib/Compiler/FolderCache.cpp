@@ -228,7 +228,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
       (isFile ? !isThere(whole)
               : isThere(folder / "model.json") || !isThere(folder / "config.json")))
     return std::optional<CachedFolder>();
-  if (HEDDLE_TRY(cacheLimit("HEDDLE_CACHE_LIMIT", 1)) == 0)
+  if (HEDDLE_TRY(cacheLimit(kKernelLimitVariable, kDefaultKernelMegabytes)) == 0)
     return std::optional<CachedFolder>();
   if (const std::string why = whyNoCacheDirectory(); !why.empty())
     return notKept(why);
@@ -458,9 +458,10 @@ std::string heddle::cacheText() {
     for (const CachedFile &file : files)
       bytes += file.bytes;
     text += std::string(name) + ": " + std::to_string(files.size()) + " files, " + megabytes(bytes);
-    const char *variable = prefix == cachedModels.prefix ? kLimitVariable : "HEDDLE_CACHE_LIMIT";
-    const uint64_t usual = prefix == cachedModels.prefix ? kDefaultMegabytes : 256;
-    if (prefix == cachedModels.prefix || prefix == cachedKernels.prefix)
+    const bool ofModels = prefix == cachedModels.prefix;
+    const char *variable = ofModels ? kLimitVariable : kKernelLimitVariable;
+    const uint64_t usual = ofModels ? kDefaultMegabytes : kDefaultKernelMegabytes;
+    if (ofModels || prefix == cachedKernels.prefix)
       if (auto limit = cacheLimit(variable, usual))
         text += " of at most " + std::to_string(*limit >> 20) + " MiB (" + variable + ")";
     text += "\n";

@@ -23,7 +23,7 @@ using namespace heddle;
 using llvm::StringRef;
 
 static constexpr StringRef kMark = "heddle kernel 1\n"; ///< includes the version of the file format
-static constexpr uint64_t kDefaultMegabytes = 256, kMaxFiles = 10000;
+static constexpr uint64_t kMaxKernels = 10000;          ///< files of the cache
 
 //===- Identity of the compiler ------------------------------------------===//
 
@@ -99,7 +99,7 @@ static std::string compilerIdentity() {
 //===- Files -------------------------------------------------------------===//
 
 Expected<KernelCache> KernelCache::open() {
-  auto bytes = HEDDLE_TRY(cacheLimit("HEDDLE_CACHE_LIMIT", kDefaultMegabytes));
+  auto bytes = HEDDLE_TRY(cacheLimit(kKernelLimitVariable, kDefaultKernelMegabytes));
   KernelCache cache;
   cache.folder = cacheDirectory();
   if (bytes == 0 || cache.folder.empty())
@@ -156,5 +156,5 @@ void KernelCache::keep(const Key &key, StringRef code) const {
 
 void KernelCache::limit() const {
   if (isOn())
-    limitCache(cachedKernels.prefix, kMaxFiles, limitBytes);
+    limitCache(cachedKernels.prefix, kMaxKernels, limitBytes);
 }

@@ -17,6 +17,10 @@
 
 namespace heddle {
 
+/// Variable that limits the cache of kernels, in MiB, and its default.
+inline constexpr const char *kKernelLimitVariable = "HEDDLE_CACHE_LIMIT";
+inline constexpr uint64_t kDefaultKernelMegabytes = 256;
+
 /// Cache of kernel code in the user's cache folder; safe for several threads and processes.
 class KernelCache {
 public:

@@ -52,7 +52,7 @@ static bool needsOne(const WritingOptions &writing, bool streams) {
          !samplingFlag(writing).empty();
 }
 
-static Expected<int64_t> limitOf(const WritingOptions &writing, const TextSide &target,
+static Expected<int64_t> chosenLimit(const WritingOptions &writing, const TextSide &target,
                                  int64_t usual) {
   const int64_t limit = writing.limit.value_or(usual);
   if (limit < 1 || limit > target.limit)
@@ -82,7 +82,7 @@ Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
                                              const TextDecoder &decoder, const TextSide &target,
                                              bool streams) {
   DecodingOptions options = decoder.defaults();
-  options.limit = HEDDLE_TRY(limitOf(writing, target, options.limit));
+  options.limit = HEDDLE_TRY(chosenLimit(writing, target, options.limit));
   if (writing.limit)
     options.limitInAll = 0;
   options.sample = writing.sample.value_or(asksToDraw(writing) ||

@@ -24,13 +24,13 @@ namespace {
 constexpr int64_t usualWindow = 512, mostBytes = int64_t{1} << 30;
 
 /// The tokens that a window reads, and the ones that it scores.
-struct Window {
+struct ScoredWindow {
   size_t begin, scored, end;
 };
 
 /// The windows over `count` tokens. Every token but the first is scored once.
-std::vector<Window> windowsOf(size_t count, size_t window, size_t stride) {
-  std::vector<Window> windows;
+std::vector<ScoredWindow> windowsOf(size_t count, size_t window, size_t stride) {
+  std::vector<ScoredWindow> windows;
   for (size_t begin = 0, scored = 1; scored < count; begin += stride) {
     const size_t end = std::min(begin + window, count);
     windows.push_back({begin, scored, end});
@@ -54,7 +54,7 @@ public:
     return score;
   }
 
-  Status add(const TokenIds &tokens, const Window &window) {
+  Status add(const TokenIds &tokens, const ScoredWindow &window) {
     const TokenIds ids(tokens.begin() + static_cast<ptrdiff_t>(window.begin),
                        tokens.begin() + static_cast<ptrdiff_t>(window.end));
     const Tensor row = padRows({ids}, 0, model->sequenceFirst);
@@ -131,7 +131,7 @@ Status heddle::perplexityCommand(Session &session, const PerplexityCommand &comm
     return usageError("--stride: expected less than the window of " + std::to_string(window) +
                       " tokens, found " + std::to_string(stride));
   const TokenIds tokens = HEDDLE_TRY(tokensOf(command.file, *model.target));
-  for (const Window &part :
+  for (const ScoredWindow &part :
        windowsOf(tokens.size(), static_cast<size_t>(window), static_cast<size_t>(stride)))
     HEDDLE_TRY(score->add(tokens, part));
   const size_t scored = tokens.size() - 1;

@@ -14,7 +14,7 @@
 #include <algorithm>
 
 using namespace heddle;
-using Texts = SourceRuns::Texts;
+using EncodedTexts = SourceRuns::Texts;
 
 Expected<SourceRuns> SourceRuns::create(Session &session, const TextModel &model) {
   SourceRuns runs(session, model);
@@ -28,12 +28,12 @@ bool SourceRuns::packs(const EncodedText &text) const {
   return model->packed && lengthOf(text.ids, *model) == std::ssize(text.ids);
 }
 
-bool SourceRuns::packs(Texts texts) const {
+bool SourceRuns::packs(EncodedTexts texts) const {
   return std::ranges::all_of(texts, [&](const EncodedText *text) { return packs(*text); });
 }
 
 /// Segment ids, one row per text; empty if all are 0, the default.
-static std::vector<TokenIds> typesOf(Texts texts) {
+static std::vector<TokenIds> typesOf(EncodedTexts texts) {
   std::vector<TokenIds> rows;
   bool any = false;
   for (const EncodedText *text : texts) {
@@ -43,7 +43,7 @@ static std::vector<TokenIds> typesOf(Texts texts) {
   return any ? rows : std::vector<TokenIds>();
 }
 
-Status SourceRuns::runPacked(Texts texts, NamedTensors &results) {
+Status SourceRuns::runPacked(EncodedTexts texts, NamedTensors &results) {
   TokenIds ids, starts = {0}, parts = {0}, types;
   for (const EncodedText *text : texts) {
     if (text->leftOut > 0)
@@ -68,7 +68,7 @@ Status SourceRuns::runPacked(Texts texts, NamedTensors &results) {
   return session->run(packedFunction, inputs, results);
 }
 
-Status SourceRuns::runPadded(Texts texts, NamedTensors &results) {
+Status SourceRuns::runPadded(EncodedTexts texts, NamedTensors &results) {
   std::vector<TokenIds> sources;
   for (const EncodedText *text : texts)
     sources.push_back(text->ids);
@@ -84,12 +84,12 @@ Status SourceRuns::runPadded(Texts texts, NamedTensors &results) {
   return session->run("encode", inputs, results);
 }
 
-Status SourceRuns::run(Texts texts, NamedTensors &results) {
+Status SourceRuns::run(EncodedTexts texts, NamedTensors &results) {
   return packs(texts) ? runPacked(texts, results) : runPadded(texts, results);
 }
 
 /// Copies the rows of a packed run to their padded places; the run's first text is text `first`.
-void SourceRuns::unpack(Texts texts, size_t first, size_t longest) {
+void SourceRuns::unpack(EncodedTexts texts, size_t first, size_t longest) {
   const std::span<const float> packed = std::as_const(encoded)["memory"].values<float>();
   const std::span<float> all = rows.values<float>();
   const auto features = static_cast<size_t>(rows.dim(2));
@@ -103,7 +103,7 @@ void SourceRuns::unpack(Texts texts, size_t first, size_t longest) {
 }
 
 /// Texts of one length have no padding, so that the rows of `encode` are in place already.
-Expected<const Tensor *> SourceRuns::memory(Texts texts) {
+Expected<const Tensor *> SourceRuns::memory(EncodedTexts texts) {
   constexpr size_t mostTokens = 2048; // their rows are in memory at once
   const size_t longest = longestOf(texts);
   const bool isEven = std::ranges::all_of(
@@ -127,7 +127,7 @@ Expected<const Tensor *> SourceRuns::memory(Texts texts) {
   return &rows;
 }
 
-Tensor SourceRuns::lengths(Texts texts) const {
+Tensor SourceRuns::lengths(EncodedTexts texts) const {
   std::vector<int32_t> counts;
   for (const EncodedText *text : texts)
     counts.push_back(static_cast<int32_t>(lengthOf(text->ids, *model)));

@@ -19,7 +19,7 @@
 #include <cmath>
 
 using namespace heddle;
-using Batch = std::span<const EncodedText *const>;
+using TextRows = std::span<const EncodedText *const>;
 
 /// Reads the results and inputs of the decoder, for an encoder-decoder that classifies.
 Status TextEncoder::takeDecoder() {
@@ -126,14 +126,14 @@ std::optional<int64_t> TextEncoder::cost(const RunSize &run) const {
   return run.texts * run.longest;
 }
 
-std::optional<int64_t> TextEncoder::cost(Batch texts) const {
+std::optional<int64_t> TextEncoder::cost(TextRows texts) const {
   RunSize run;
   for (const EncodedText *text : texts)
     run.add(*text, packs(*text));
   return cost(run);
 }
 
-Status TextEncoder::decodeWhole(Batch texts) {
+Status TextEncoder::decodeWhole(TextRows texts) {
   const Tensor &memory = *HEDDLE_TRY(runs.memory(texts)), lengths = runs.lengths(texts);
   std::vector<TokenIds> targets;
   for (const EncodedText *text : texts) {
@@ -147,7 +147,7 @@ Status TextEncoder::decodeWhole(Batch texts) {
   return session->run("decode", inputs, results);
 }
 
-Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
+Expected<std::vector<std::span<const float>>> TextEncoder::encode(TextRows texts) {
   const bool packed = !decodes && runs.packs(texts);
   HEDDLE_TRY(decodes ? decodeWhole(texts) : runs.run(texts, results));
   const std::span<const float> all = std::as_const(results)[output].values<float>();
@@ -175,7 +175,7 @@ int64_t TextEncoder::tokensOfARun(int64_t batchTokens) const {
   return isPooled ? batchTokens : std::clamp<int64_t>(mostNumbers / width, 1, batchTokens);
 }
 
-std::vector<std::pair<size_t, size_t>> TextEncoder::cut(Batch sorted, int64_t budget,
+std::vector<std::pair<size_t, size_t>> TextEncoder::cut(TextRows sorted, int64_t budget,
                                                         int64_t mostTexts) const {
   std::vector<std::pair<size_t, size_t>> runs;
   for (size_t from = 0, to = 0; from < sorted.size(); from = to) {
@@ -210,7 +210,7 @@ TextEncoder::encode(const std::vector<std::string> &texts, const std::optional<s
   std::ranges::stable_sort(sorted, {}, [](const EncodedText *text) { return text->ids.size(); });
   std::vector<std::vector<float>> vectors(texts.size());
   for (auto [from, to] : cut(sorted, tokensOfARun(batchTokens), INT64_MAX)) {
-    auto rows = HEDDLE_TRY(encode(Batch(sorted).subspan(from, to - from)));
+    auto rows = HEDDLE_TRY(encode(TextRows(sorted).subspan(from, to - from)));
     for (size_t i = from; i < to; ++i)
       vectors[static_cast<size_t>(sorted[i] - tokens.data())].assign(rows[i - from].begin(),
                                                                      rows[i - from].end());

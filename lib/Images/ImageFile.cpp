@@ -29,7 +29,7 @@ namespace {
 
 /// Maximum number of pixels of an image, equal to other tools' limit: a small file may claim any
 /// size.
-constexpr int64_t mostPixels = int64_t(1) << 27;
+constexpr int64_t mostFilePixels = int64_t(1) << 27;
 
 struct Close {
   void operator()(std::FILE *file) const { std::fclose(file); }
@@ -48,7 +48,7 @@ struct Failure {
 };
 
 bool makeRoom(Image &image, int64_t width, int64_t height) {
-  if (width < 1 || height < 1 || width > mostPixels / height)
+  if (width < 1 || height < 1 || width > mostFilePixels / height)
     return false;
   image.width = width;
   image.height = height;
@@ -230,7 +230,7 @@ Expected<Image> heddle::readImage(const std::string &path) {
   Image image;
   auto damaged = [&](const char *kind, const Failure &failure) {
     return inputError(path + ": expected a whole " + kind + " image of at most " +
-                      std::to_string(mostPixels) + " pixels, found: " + failure.message);
+                      std::to_string(mostFilePixels) + " pixels, found: " + failure.message);
   };
   if (count == 8 && png_sig_cmp(start, 0, 8) == 0) {
     Png png;

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 /// Maximum number of pixels of a resized image: resizing a long strip may need many.
-constexpr int64_t mostPixels = int64_t(1) << 27;
+constexpr int64_t mostResizedPixels = int64_t(1) << 27;
 /// Maximum length of an image's side, so that no file requests gigabytes.
 constexpr int64_t mostSide = 4096;
 
@@ -212,8 +212,8 @@ int64_t ImageProcessor::pixels() const {
 
 Expected<ImagePlanes> ImageProcessor::apply(const Image &image) const {
   const auto [toWidth, toHeight] = resizes ? sizesOf(image) : std::pair(image.width, image.height);
-  if (toWidth > mostPixels / toHeight)
-    return inputError("expected an image of at most " + std::to_string(mostPixels) +
+  if (toWidth > mostResizedPixels / toHeight)
+    return inputError("expected an image of at most " + std::to_string(mostResizedPixels) +
                       " pixels when resized, found " + std::to_string(toWidth) + " by " +
                       std::to_string(toHeight));
   Image pixels = resized(image, toWidth, toHeight, filter);

@@ -8,47 +8,46 @@ using namespace heddle;
 using namespace heddle::planning;
 using kernel::Mapping;
 
-static constexpr std::nullopt_t any = std::nullopt;
+static constexpr std::nullopt_t either = std::nullopt;
 
 /// The table, in order of precedence.
 static constexpr ProductRow rows[] = {
     // mapping, narrow, code, rounded, several, rows of an invocation, block, ahead, matrix steps
-    {Mapping::Staged, true, true, any, any, 8, 8, 1, 0,
+    {Mapping::Staged, true, true, either, either, 8, 8, 1, 0,
      "a narrow tile has few invocations for its workgroup memory, so its blocks are short; a "
-     "second "
-     "block in flight does not help codes",
+     "second block in flight does not help codes",
      "gpu-static: product int8, level 1: waves"},
-    {Mapping::Staged, true, any, any, any, 8, 8, 2, 0,
+    {Mapping::Staged, true, either, either, either, 8, 8, 2, 0,
      "a narrow tile has few invocations for its workgroup memory, so its blocks are short, with "
      "two in flight",
      "gpu-static: product, level 1: waves"},
-    {Mapping::Staged, any, any, any, any, 8, 16, 1, 0,
+    {Mapping::Staged, either, either, either, either, 8, 16, 1, 0,
      "an invocation holds 8 x 8 sums; a block takes 17 KiB of workgroup memory",
      "gpu-static: product f32, level 1: rate"},
-    {Mapping::Matrix, true, any, false, false, 4, 16, 1, 4,
+    {Mapping::Matrix, true, either, false, false, 4, 16, 1, 4,
      "a narrow tile has few workgroups, each of which waits for the loads of a block: blocks of "
      "whole cache lines keep more loads in flight",
      "gpu: product bf16, 512 rows, 2,048 columns"},
-    {Mapping::Matrix, true, any, any, any, 4, 16, 1, 0,
+    {Mapping::Matrix, true, either, either, either, 4, 16, 1, 0,
      "4 x 8 sums of an invocation give a narrow tile twice the invocations",
      "gpu-static: product, level 2: waves"},
-    {Mapping::Matrix, any, any, any, any, 8, 16, 1, 0,
+    {Mapping::Matrix, either, either, either, either, 8, 16, 1, 0,
      "an invocation holds 8 x 8 sums of a matrix unit", "gpu-static: product f16, level 2: rate"},
-    {Mapping::FewRows, any, any, any, any, 0, 32, 2, 0,
+    {Mapping::FewRows, either, either, either, either, 0, 32, 2, 0,
      "few rows are bound by loading weights: two blocks of 2 KiB are in flight",
      "gpu-static: one row f32: rate"},
-    {Mapping::MatrixFewRows, true, any, true, any, 0, 128, 1, 0,
+    {Mapping::MatrixFewRows, true, either, true, either, 0, 128, 1, 0,
      "few columns are few workgroups, which load twice as much at once; the rounding of rows takes "
      "the registers of a second block",
      "gpu: product int8, 1 row, 2,048 columns"},
-    {Mapping::MatrixFewRows, true, any, any, any, 0, 128, 2, 0,
+    {Mapping::MatrixFewRows, true, either, either, either, 0, 128, 2, 0,
      "few columns are few workgroups, which load twice as much at once",
      "gpu: product bf16, 1 row, 2,048 columns"},
-    {Mapping::MatrixFewRows, any, any, true, any, 0, 64, 1, 0,
+    {Mapping::MatrixFewRows, either, either, true, either, 0, 64, 1, 0,
      "few rows are bound by loading weights; the rounding of rows takes the registers of a second "
      "block",
      "gpu: llama int8, a token"},
-    {Mapping::MatrixFewRows, any, any, any, any, 0, 64, 2, 0,
+    {Mapping::MatrixFewRows, either, either, either, either, 0, 64, 2, 0,
      "few rows are bound by loading weights: two blocks of 4 KiB are in flight",
      "gpu: llama bf16, a token"},
 };
@@ -62,6 +61,6 @@ bool ProductRow::holdsFor(const ProductCase &product) const {
 
 const ProductRow &planning::productRow(const ProductCase &product) {
   const auto *row = llvm::find_if(rows, [&](const ProductRow &r) { return r.holdsFor(product); });
-  assert(row != std::end(rows) && "each mapping that stages products has a row for any case");
+  assert(row != std::end(rows) && "each mapping that stages products has a row for either case");
   return *row;
 }

@@ -184,7 +184,7 @@ Expected<Surroundings> surroundingsOf(const Gguf &file, const PieceVocabulary &v
 
 //===- gpt2: byte-level BPE ------------------------------------------------===//
 
-Expected<Json> byteLevelJson(const Gguf &file, const PieceVocabulary &vocabulary,
+Expected<Json> byteLevelTokenizer(const Gguf &file, const PieceVocabulary &vocabulary,
                              std::vector<std::string> &warnings) {
   const GgufCut cut = HEDDLE_TRY(ggufCut(file, warnings));
   const bool prefix = HEDDLE_TRY(file.flag("tokenizer.ggml.add_space_prefix", false));
@@ -405,7 +405,7 @@ Expected<Json> ggufTokenizerJson(const Gguf &file, std::vector<std::string> *war
   if (warnings)
     warnings->insert(warnings->end(), unread.begin(), unread.end());
   if (model == "gpt2")
-    return byteLevelJson(file, vocabulary, notes);
+    return byteLevelTokenizer(file, vocabulary, notes);
   if (model == "t5")
     return unigramJson(file, std::move(vocabulary));
   return model == "llama" ? pieceJson(file, std::move(vocabulary))

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass `split-cross-entropy`. Rows of logits are as wide as a vocabulary and are computed in
+// The pass `splitLoss-cross-entropy`. Rows of logits are as wide as a vocabulary and are computed in
 // parallel. Each row produces two numbers, which one workgroup sums:
 //
 //   %l = cross_entropy(%x, %ids)   ──▶  %r = cross_entropy.rows(%x, %ids)
@@ -21,7 +21,7 @@ namespace heddle {
 using namespace mlir;
 using namespace heddle::transformer;
 
-static void split(CrossEntropyOp op) {
+static void splitLoss(CrossEntropyOp op) {
   OpBuilder b(op);
   Value rows = CrossEntropyRowsOp::create(b, op.getLoc(), op.getLogits(), op.getIds(),
                                           op.getPaddingIdAttr());
@@ -31,6 +31,6 @@ static void split(CrossEntropyOp op) {
 
 namespace {
 struct SplitCrossEntropy : heddle::impl::SplitCrossEntropyBase<SplitCrossEntropy> {
-  void runOnOperation() override { getOperation().walk(split); }
+  void runOnOperation() override { getOperation().walk(splitLoss); }
 };
 } // namespace

@@ -171,7 +171,7 @@ func.func @attention_c10_argument(%x: tensor<2x2x6x4xf32>, %m: !transformer.mask
 // -----
 
 func.func @attention_statistics_c1_shape(%q: tensor<?x8x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention.statistics' op C1: maximum: expected 'tensor<?x8x?xf32>', found 'tensor<?x7x?xf32>'}}
+  // expected-error @+1 {{'transformer.attention.statistics' op C1: dimension 1 of maximum: expected 8 in [?, 8, ?], found [?, 7, ?]}}
   %m, %s = transformer.attention.statistics %q, %q {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x7x?xf32>
   return
 }
@@ -179,7 +179,7 @@ func.func @attention_statistics_c1_shape(%q: tensor<?x8x?x4xf32>) {
 // -----
 
 func.func @attention_weights_c1_shape(%q: tensor<?x8x?x4xf32>, %m: tensor<?x7x?xf32>) {
-  // expected-error @+1 {{'transformer.attention.weights' op C1: maximum: expected 'tensor<?x8x?xf32>', found 'tensor<?x7x?xf32>'}}
+  // expected-error @+1 {{'transformer.attention.weights' op C1: dimension 1 of maximum: expected 8 in [?, 8, ?], found [?, 7, ?]}}
   %w = transformer.attention.weights %q, %q, %m, %m {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>, tensor<?x7x?xf32>, tensor<?x7x?xf32>) -> tensor<?x8x?x?xf32>
   return
 }
@@ -187,7 +187,7 @@ func.func @attention_weights_c1_shape(%q: tensor<?x8x?x4xf32>, %m: tensor<?x7x?x
 // -----
 
 func.func @attention_weights_c2_average(%q: tensor<?x8x?x4xf32>, %m: tensor<?x8x?xf32>) {
-  // expected-error @+1 {{'transformer.attention.weights' op C2: weights: expected 'tensor<?x?x?xf32>', found 'tensor<?x8x?x?xf32>'}}
+  // expected-error @+1 {{'transformer.attention.weights' op C2: weights: expected rank 3 [?, ?, ?], found rank 4 [?, 8, ?, ?]}}
   %w = transformer.attention.weights %q, %q, %m, %m {average, scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>) -> tensor<?x8x?x?xf32>
   return
 }

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string embedModel = HEDDLE_SOURCE_DIR "/examples/embed/model.json";
+const std::string cachedModel = HEDDLE_SOURCE_DIR "/examples/embed/model.json";
 
 std::string bytesOf(const fs::path &path) {
   std::ifstream file(path, std::ios::binary);
@@ -50,7 +50,7 @@ struct KernelCacheFolder : testing::Test {
     CompileOptions options;
     options.targets = targets;
     options.cpus = cpus;
-    auto report = compileModel(embedModel, output, options);
+    auto report = compileModel(cachedModel, output, options);
     EXPECT_TRUE(report) << report.error().message;
     return report ? *report : CompileReport();
   }

@@ -50,7 +50,7 @@ std::string smallFile() {
 }
 
 /// The error of reading and checking these bytes, or "".
-std::string problem(std::string_view file) {
+std::string containerProblem(std::string_view file) {
   auto reader = ContainerReader::read(bytesOf(file), "m.heddle");
   if (!reader)
     return reader.error().message;
@@ -173,16 +173,16 @@ bool holdsTheSame(const std::string &file) {
 /// Some bits of deflated data have no meaning, such as the bits that fill the last byte.
 TEST(Container, EveryChangeIsFound) {
   const std::string file = smallFile();
-  ASSERT_EQ(problem(file), "");
+  ASSERT_EQ(containerProblem(file), "");
   int meaningless = 0;
   for (size_t i = 0; i < file.size(); ++i)
     for (int flip : {1, 0x80, 0xff}) {
       std::string changed = file;
       changed[i] = static_cast<char>(changed[i] ^ flip);
-      if (problem(changed).empty() && holdsTheSame(changed))
+      if (containerProblem(changed).empty() && holdsTheSame(changed))
         ++meaningless;
       else
-        ASSERT_THAT(problem(changed), HasSubstr("m.heddle: expected ")) << i;
+        ASSERT_THAT(containerProblem(changed), HasSubstr("m.heddle: expected ")) << i;
     }
   EXPECT_LE(meaningless, 6);
 }
@@ -190,12 +190,13 @@ TEST(Container, EveryChangeIsFound) {
 TEST(Container, EveryOtherLengthIsFound) {
   const std::string file = smallFile();
   for (size_t length = 0; length < file.size(); ++length)
-    ASSERT_THAT(problem(file.substr(0, length)), HasSubstr("Heddle file, found ")) << length;
+    ASSERT_THAT(containerProblem(file.substr(0, length)), HasSubstr("Heddle file, found "))
+        << length;
   EXPECT_EQ(
-      problem(file + '\0'),
+      containerProblem(file + '\0'),
       "m.heddle: expected a whole, unchanged Heddle file, found other bytes than the directory "
       "of 5 members at byte 4396 (cut off, changed, or with bytes appended)");
-  EXPECT_EQ(problem(file.substr(0, 4200)),
+  EXPECT_EQ(containerProblem(file.substr(0, 4200)),
             "m.heddle: expected a whole, unchanged Heddle file, found a member weights.bin of 300 "
             "bytes at byte 4096 in a file of 4200");
 }
@@ -210,7 +211,7 @@ TEST(Container, DeflatedMembersLieAboutTheirSize) {
     std::memcpy(&changed[header + 22], &size, 4);
     // The directory has the same size.
     std::memcpy(&changed[changed.rfind("repeated") - 22], &size, 4);
-    ASSERT_THAT(problem(changed), HasSubstr("member repeated")) << size;
+    ASSERT_THAT(containerProblem(changed), HasSubstr("member repeated")) << size;
   }
 }
 
@@ -221,20 +222,21 @@ TEST(Container, AMemberTwiceIsFound) {
   std::string file = textOf(writer.writeMemory()->bytes());
   for (size_t i = 0; (i = file.find("two")) != std::string::npos;)
     file.replace(i, 3, "one");
-  EXPECT_THAT(problem(file), HasSubstr("found member one twice"));
+  EXPECT_THAT(containerProblem(file), HasSubstr("found member one twice"));
 }
 
 TEST(Container, ForeignFilesAreNamed) {
-  EXPECT_EQ(problem(""), "m.heddle: expected a Heddle file, found an empty file");
-  EXPECT_EQ(problem("hello\n"), "m.heddle: expected a Heddle file, found text");
-  EXPECT_EQ(problem("\x7f"
-                    "ELF\2\1"),
+  EXPECT_EQ(containerProblem(""), "m.heddle: expected a Heddle file, found an empty file");
+  EXPECT_EQ(containerProblem("hello\n"), "m.heddle: expected a Heddle file, found text");
+  EXPECT_EQ(containerProblem("\x7f"
+                             "ELF\2\1"),
             "m.heddle: expected a Heddle file, found an ELF file");
-  EXPECT_EQ(problem(std::string("PK\5\6") + std::string(18, '\0')),
+  EXPECT_EQ(containerProblem(std::string("PK\5\6") + std::string(18, '\0')),
             "m.heddle: expected a Heddle file, found an empty ZIP archive");
   std::string other = smallFile();
   other[8] = 12; // the method of the first member
-  EXPECT_EQ(problem(other), "m.heddle: expected a Heddle file, found another kind of ZIP archive");
+  EXPECT_EQ(containerProblem(other),
+            "m.heddle: expected a Heddle file, found another kind of ZIP archive");
 }
 
 TEST(Container, HostileHeadersStayInside) {
@@ -247,7 +249,7 @@ TEST(Container, HostileHeadersStayInside) {
       std::string changed = file;
       std::memcpy(&changed[i], &value, 4);
       bool same = changed == file;
-      if (problem(changed).empty())
+      if (containerProblem(changed).empty())
         ASSERT_TRUE(same || holdsTheSame(changed)) << i << " " << value;
       else
         ASSERT_FALSE(same) << i << " " << value;

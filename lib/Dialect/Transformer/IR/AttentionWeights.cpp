@@ -5,6 +5,7 @@
 // Builders and verifiers of attention.statistics and attention.weights.
 
 #include "AttentionRules.h"
+#include "ShapeChecks.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -13,16 +14,7 @@
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
-
-static LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef name, Value value,
-                                 ArrayRef<int64_t> expected) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (succeeded(verifyCompatibleShape(type.getShape(), expected)))
-    return success();
-  return op->emitOpError() << constraint << ": " << name << ": expected "
-                           << RankedTensorType::get(expected, type.getElementType()) << ", found "
-                           << type;
-}
+using namespace heddle::transformer::detail;
 
 static LogicalResult verifyStatistics(Operation *op, Value query, Value maximum, Value sum) {
   ArrayRef<int64_t> rows = cast<RankedTensorType>(query.getType()).getShape().drop_back();
