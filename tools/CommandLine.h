@@ -25,42 +25,44 @@ namespace heddle::driver {
 inline void addTextFlags(CLI::App &app, TextCommand &command, const char *batchDefault = "1") {
   addInputFlags(app, command);
   addNumber(app, "--batch", command.batch, 1,
-            std::string("texts of a batch (default: ") + batchDefault + ")");
-  app.add_flag("--truncate", command.truncate, "cut texts that are too long");
+            std::string("maximum number of texts in a batch (default: ") + batchDefault + ")");
+  app.add_flag("--truncate", command.truncate, "cut texts that are longer than the model allows");
 }
 
 /// Adds TEXT and the flags of all commands on encoders.
 inline void addEncoderFlags(CLI::App &app, EncoderCommand &command) {
-  addTextFlags(app, command.text, "as many as --batch-tokens allows");
+  addTextFlags(app, command.text, "no maximum but --batch-tokens");
   addNumber(app, "--batch-tokens", command.batchTokens, 1,
-            "tokens that run together (default: " + std::to_string(command.batchTokens) + ")");
+            "maximum number of tokens in a batch (default: " + std::to_string(command.batchTokens) +
+                ")");
   command.progress = isatty(STDERR_FILENO) != 0;
 }
 
 /// Adds --prompt and --no-prompt; the latter is an empty name, which no prompt has.
 inline void
 addPromptFlags(CLI::App &app, std::optional<std::string> &prompt,
-               const char *about = "put the model's prompt of this name before each text") {
+               const char *about = "prefix each text with the model's prompt of this name") {
   CLI::Option *named = app.add_option("--prompt", prompt, about)->type_name("NAME");
   app.add_flag_callback(
          "--no-prompt", [&prompt] { prompt = ""; },
-         "put none there, whatever the model's default is")
+         "add no prompt, even if the model has a default")
       ->excludes(named);
 }
 
 inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
   addEncoderFlags(app, command.run);
-  addOutput(app, command.output, "FILE.npy", "write a table of f32, a row a text");
-  app.add_option("--format", command.format, "of lines: text (default), jsonl");
+  addOutput(app, command.output, "FILE.npy",
+            "write the vectors as a table of f32 with one row per text");
+  app.add_option("--format", command.format, "format of lines: text (default) or jsonl");
   addPromptFlags(app, command.prompt);
   addNumber(app, "--dimensions", command.dimensions, 1,
-            "the first N numbers of each vector, brought to the length that the whole has");
+            "keep the first N numbers of each vector, scaled to the length of the whole vector");
   CLI::Option *divide = app.add_flag_callback(
       "--normalize", [&command] { command.normalize = true; },
-      "divide vectors by their lengths (default: as the model does)");
+      "scale vectors to length 1 (default: the model decides)");
   app.add_flag_callback(
          "--no-normalize", [&command] { command.normalize = false; },
-         "leave them as --dimensions cuts them")
+         "do not scale vectors, not even after --dimensions")
       ->excludes(divide);
 }
 
@@ -71,72 +73,79 @@ inline void addSimilarityFlags(CLI::App &app, SimilarityCommand &command) {
 
 inline void addClassifyFlags(CLI::App &app, ClassifyCommand &command) {
   addEncoderFlags(app, command.run);
-  app.add_flag("--all", command.all, "every label, the likeliest first");
-  app.add_option("--pair", command.pair, "the second text of each, as models for pairs take it")
+  app.add_flag("--all", command.all, "print all labels, the most probable first");
+  app.add_option("--pair", command.pair, "second text of each pair, for models of pairs")
       ->type_name("TEXT");
   app.add_option("--labels", command.labels,
-                 "classes of your own, of a model that says what follows from a text (NLI)")
+                 "your own classes, for a model of natural language inference")
       ->type_name("A,B,…")
       ->delimiter(',')
       ->transform([](const std::string &label) { return CLI::detail::trim_copy(label); })
       ->allow_extra_args(false);
   app.add_option("--hypothesis", command.hypothesis,
-                 "with --labels: what may follow, {} stands for the label (default: \"This example "
-                 "is {}.\")")
+                 "with --labels: hypothesis in which {} is replaced by a label (default: \"This "
+                 "example is {}.\")")
       ->type_name("TEXT");
-  app.add_flag("--many", command.manyLabels, "with --labels: several may be right");
+  app.add_flag("--many", command.manyLabels,
+               "with --labels: score each label by itself, so that several can apply");
 }
 
 inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
   addEncoderFlags(app, command.run);
-  app.add_option("--query", command.query, "what the texts are compared with")
+  app.add_option("--query", command.query, "query that the texts are compared with")
       ->type_name("TEXT")
       ->required();
   addPromptFlags(
       app, command.prompt,
-      "put the model's prompt of this name before the query, of a language model before the pair "
+      "prefix the query (for a language model the pair) with the model's prompt of this name "
       "(default: the model's)");
-  addNumber(app, "--top", command.top, 1, "only the N best, the best first");
+  addNumber(app, "--top", command.top, 1, "print the N best texts, the best first");
 }
 
 inline void addFillMaskFlags(CLI::App &app, FillMaskCommand &command) {
   addEncoderFlags(app, command.run);
-  addNumber(app, "--top", command.top, 1, "tokens for each mask (default: 5)");
-  app.add_flag("--ids", command.ids, "texts are lines of ids, as `tokenize` gives them");
+  addNumber(app, "--top", command.top, 1, "number of tokens for each mask (default: 5)");
+  app.add_flag("--ids", command.ids, "texts are ids, as `tokenize` prints them");
 }
 
 inline void addAnswerFlags(CLI::App &app, AnswerCommand &command) {
   addEncoderFlags(app, command.run);
-  app.add_option("--question", command.question, "what is asked about each text")
+  app.add_option("--question", command.question, "question about each text")
       ->type_name("TEXT")
       ->required();
 }
 
 inline void addWritingFlags(CLI::App &app, WritingOptions &writing) {
-  addNumber(app, "--limit", writing.limit, 1, "tokens of an answer (default: the model's)");
+  addNumber(app, "--limit", writing.limit, 1,
+            "maximum number of tokens of an answer (default: the model's)");
   CLI::Option *sample = app.add_flag_callback(
       "--sample", [&writing] { writing.sample = true; },
-      "draw tokens by their probabilities (default with --temperature, --top-k, --top-p, --min-p)");
+      "sample tokens by their probabilities (default if --temperature, --top-k, --top-p or --min-p "
+      "is given)");
   app.add_flag_callback(
          "--greedy", [&writing] { writing.sample = false; },
-         "take the likeliest token, whatever the model's settings are")
+         "take the most probable token, even if the model's settings say otherwise")
       ->excludes(sample);
-  app.add_option("--temperature", writing.temperature, "divides scores before drawing (default: 1)")
+  app.add_option("--temperature", writing.temperature,
+                 "divisor of scores before sampling (default: 1)")
       ->type_name("X");
-  addNumber(app, "--top-k", writing.topK, 0, "draw among the N likeliest (default: 0, all)");
-  app.add_option("--top-p", writing.topP, "draw among the likeliest that sum to X (default: 1)")
+  addNumber(app, "--top-k", writing.topK, 0,
+            "sample among the N most probable tokens (default: 0, all)");
+  app.add_option("--top-p", writing.topP,
+                 "sample among the most probable tokens whose probabilities sum to X (default: 1)")
       ->type_name("X");
-  app.add_option("--min-p", writing.minP,
-                 "draw among those at least X times as likely as the likeliest (default: 0)")
+  app.add_option(
+         "--min-p", writing.minP,
+         "sample among tokens at least X times as probable as the most probable one (default: 0)")
       ->type_name("X");
-  addNumber(app, "--seed", writing.seed, 0, "seed of --sample (default: 0)");
+  addNumber(app, "--seed", writing.seed, 0, "seed of sampling (default: 0)");
   app.add_option("--repetition-penalty", writing.repetitionPenalty,
-                 "divides scores of tokens that a text holds already (default: 1)")
+                 "divisor of the scores of tokens that the text already contains (default: 1)")
       ->type_name("X");
-  app.add_option("--stop", writing.stops, "a text that ends an answer; repeat for each")
+  app.add_option("--stop", writing.stops, "text that ends an answer; repeatable")
       ->type_name("TEXT")
       ->allow_extra_args(false);
-  app.add_flag("--ignore-end", writing.ignoreEnd, "go on behind tokens that end a text");
+  app.add_flag("--ignore-end", writing.ignoreEnd, "continue after tokens that end a text");
   writing.rate = isatty(STDERR_FILENO) != 0;
 }
 
@@ -145,35 +154,37 @@ inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   addTextFlags(app, command.text);
   addWritingFlags(app, command.writing);
   addNumber(app, "--beam", command.writing.beam, 1,
-            "hypotheses kept for each text (default: as the model's settings say, else 1, greedy)");
-  app.add_option("--length-penalty", command.writing.lengthPenalty,
-                 "a hypothesis is divided by ((5 + tokens) / 6)^X, of a folder's model by tokens^X "
-                 "(default: as the model's settings say, else 0.6)")
+            "number of beams per text (default: the model's, else 1, which is greedy)");
+  app.add_option(
+         "--length-penalty", command.writing.lengthPenalty,
+         "exponent of the length by which the score of a beam is divided: tokens^X for a model "
+         "of a folder, else ((5 + tokens) / 6)^X (default: the model's, else 0.6)")
       ->type_name("X");
-  app.add_flag("--stream", command.stream, "write text as soon as its tokens are chosen");
+  app.add_flag("--stream", command.stream, "write text as soon as its tokens are known");
 }
 
 inline void addChatTemplate(CLI::App &app, std::optional<std::string> &name) {
   app.add_option("--chat-template", name,
-                 "the chat template of this name, of several (default: tool_use where tools are "
-                 "given and it exists, else default)")
+                 "name of the chat template, if the model has several (default: tool_use if tools "
+                 "are given and it exists, else default)")
       ->type_name("NAME");
 }
 
 /// Adds --special, for commands that apply a chat template.
 inline void addSpecial(CLI::App &app, std::optional<std::string> &special) {
   app.add_option("--special", special,
-                 "where special tokens of messages count: template (default: only in what the "
-                 "chat template wrote) or all (in texts of users too)")
+                 "where special tokens are recognized: template (default) for text of the chat "
+                 "template only, all for messages too")
       ->type_name("WHERE");
 }
 
 /// Adds TEXT and the flags of `generate`.
 inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
   addDecodingFlags(app, command);
-  app.add_option("--prompts", command.prompts,
-                 "a file with a prompt a line; in FILE.jsonl a line is a JSON text or messages for "
-                 "the chat template, and answers are JSON texts")
+  app.add_option(
+         "--prompts", command.prompts,
+         "file with one prompt per line; a line of FILE.jsonl is a JSON string or a list of "
+         "messages for the chat template, and answers are JSON strings")
       ->type_name("FILE");
   addChatTemplate(app, command.chatTemplate);
   addSpecial(app, command.special);
@@ -182,11 +193,11 @@ inline void addGenerateFlags(CLI::App &app, TranslateCommand &command) {
 /// Adds TEXT and the flags of `translate`.
 inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
   addDecodingFlags(app, command);
-  app.add_option("--from", command.from, "the language of the texts, as the model names it")
+  app.add_option("--from", command.from, "language of the texts, as the model names it")
       ->type_name("LANG");
-  app.add_option("--to", command.to, "the language to write, as the model names it")
+  app.add_option("--to", command.to, "language of the translation, as the model names it")
       ->type_name("LANG");
-  app.add_option("--task", command.task, "what to do, of the tasks that the model's folder names")
+  app.add_option("--task", command.task, "one of the tasks that the model's folder names")
       ->type_name("NAME");
   app.add_option("--attention", command.attention,
                  "draw the attention weights: FILE.html (a page) or FILE.svg")
@@ -218,10 +229,12 @@ inline Expected<Dimensions> parseDimensions(const std::vector<std::string> &text
 
 /// Adds the flags of `run`, except for the model and the device.
 inline void addRunFlags(CLI::App &app, RunCommand &command) {
-  app.add_option("--function", command.function,
-                 "the function, optional if there is only one; several, by commas, share a session")
+  app.add_option(
+         "--function", command.function,
+         "function to run, optional if there is only one; several, separated by commas, share "
+         "a session")
       ->type_name("NAME");
-  app.add_option("--input", command.inputs, "an input; repeat for each")
+  app.add_option("--input", command.inputs, "input of the function; repeatable")
       ->type_name("NAME=FILE.npy")
       ->allow_extra_args(false);
   app.add_option("--output-dir", command.outputDir,
@@ -263,7 +276,7 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
         });
   };
   const std::string start = "  " + driver.tool + " ";
-  addDecoding("translate", "translate texts, or the lines of standard input", addTranslateFlags,
+  addDecoding("translate", "translate texts or lines of standard input", addTranslateFlags,
               translateCommand)
       ->footer("Examples:\n" + start + "translate translate.heddle \"我 是 谁\"\n" + start +
                "translate translate.heddle --device=vulkan --batch=8 < sentences.txt\n" + start +
@@ -271,7 +284,7 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
                "translate nllb.heddle --from=eng_Latn --to=fra_Latn < sentences.txt\n" + start +
                "translate translate.heddle --sample --top-p=0.9 --seed=7 --stream \"我 是 谁\"\n" +
                start + "translate translate.heddle --attention=attention.html \"我 是 谁\"");
-  addDecoding("generate", "continue texts, or the lines of standard input", addGenerateFlags,
+  addDecoding("generate", "continue texts or lines of standard input", addGenerateFlags,
               generateCommand)
       ->footer("Examples:\n" + start + "generate model.heddle \"once upon a\" --limit=20\n" +
                start + "generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
@@ -280,24 +293,23 @@ inline void addWriters(CLI::App &app, const TextDriver &driver, Status &outcome)
 inline void addTranscribeFlags(CLI::App &app, TranscribeCommand &command) {
   app.add_option("AUDIO", command.audio, "WAV or FLAC files")->required();
   app.add_option("--language", command.options.language,
-                 "what is spoken, by its code or English name (default: as the model hears it)")
+                 "spoken language, by code or English name (default: detected)")
       ->type_name("LANG");
   app.add_option("--task", command.options.task,
-                 "transcribe, or translate into English (default: as the model's folder says, else "
-                 "transcribe)")
+                 "transcribe, or translate into English (default: the folder's, else transcribe)")
       ->type_name("NAME");
   app.add_flag("--timestamps", command.options.timestamps,
-               "a line for each segment, with its times");
+               "print one line per segment, with its times");
   app.add_option("--format", command.format, "text (default), srt (subtitles) or json");
   addOutput(app, command.output, "FILE", "write FILE.txt, FILE.srt or FILE.json");
   addNumber(app, "--beam", command.options.beam, 1,
-            "hypotheses kept where nothing is drawn (default: as the model's folder says, else 1)");
+            "number of beams at temperature 0 (default: the folder's, else 1)");
   app.add_option(
          "--temperature", command.options.temperature,
-         "decode each window once, drawing tokens where X is above 0 (default: 0, then 0.2 to "
-         "1 where a text repeats itself or is unlikely)")
+         "decode each window once, with sampling if X is above 0 (default: 0, then 0.2 to 1 if "
+         "the text repeats itself or is improbable)")
       ->type_name("X");
-  addNumber(app, "--seed", command.options.seed, 0, "seed of what is drawn (default: 0)");
+  addNumber(app, "--seed", command.options.seed, 0, "seed of sampling (default: 0)");
   command.progress = isatty(STDERR_FILENO) != 0;
 }
 
@@ -305,7 +317,7 @@ inline void addTranscribe(CLI::App &app, const TextDriver &driver, Status &outco
   auto own = std::make_shared<TranscribeCommand>();
   const std::string start = "  " + driver.tool + " transcribe ";
   addTextCommand(
-      app, driver, outcome, "transcribe", "write what is said in files of audio",
+      app, driver, outcome, "transcribe", "transcribe audio files",
       [own](CLI::App &command) { addTranscribeFlags(command, *own); },
       [driver, own]() -> Status {
         HEDDLE_TRY(checkTranscribe(*own));
@@ -320,15 +332,16 @@ inline void addTranscribe(CLI::App &app, const TextDriver &driver, Status &outco
 inline void addPerplexity(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto own = std::make_shared<PerplexityCommand>();
   auto addFlags = [own](CLI::App &command) {
-    command.add_option("file", own->file, "FILE with the text")->required();
+    command.add_option("file", own->file, "file with the text")->required();
     addNumber(command, "--window", own->window, 2,
-              "tokens read at once (default: 512, or the context if it is shorter)");
+              "number of tokens in a window (default: 512, or the context if it is shorter)");
     addNumber(command, "--stride", own->stride, 1,
-              "tokens between two windows (default: half a window)");
+              "number of tokens between the starts of two windows (default: half a window)");
   };
   const std::string start = "  " + driver.tool + " perplexity ";
   addTextCommand(app, driver, outcome, "perplexity",
-                 "say how well a model predicts a text, and what a --dtype costs", addFlags,
+                 "measure how well a model predicts a text, for instance with another --dtype",
+                 addFlags,
                  [driver, own]() -> Status {
                    HEDDLE_TRY(checkPerplexity(*own));
                    Session session = HEDDLE_TRY(driver.open());
@@ -354,26 +367,26 @@ inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome)
         ->footer("Examples:\n" + examples);
   };
   auto checkRun = [](const auto &command) { return checkEncoder(command.run); };
-  const std::string lines = ", or of the lines of standard input";
+  const std::string lines = " or of lines of standard input";
   addEncoder("embed", "compute embeddings of texts" + lines, EmbedCommand(), addEmbedFlags,
              checkEmbed, embedCommand,
              start + "embed model.heddle \"a text\"\n" + start +
                  "embed model.heddle --prompt=query --format=jsonl --input=questions.txt\n" +
                  start + "embed model.heddle --output=vectors.npy --dimensions=256 < texts.txt");
   addEncoder("similarity",
-             "compare two texts, or those of each line: the cosine of their embeddings",
+             "compare two texts, or the two of each line, by the cosine of their embeddings",
              SimilarityCommand(), addSimilarityFlags, checkSimilarity, similarityCommand,
              start + "similarity model.heddle \"a text\" \"another text\"\n" + start +
                  "similarity model.heddle --input=pairs.tsv");
-  addEncoder("rerank", "score texts by how well they fit a query", RerankCommand(), addRerankFlags,
-             checkRun, rerankCommand,
+  addEncoder("rerank", "score texts by their relevance for a query", RerankCommand(),
+             addRerankFlags, checkRun, rerankCommand,
              start + "rerank model.heddle --query=\"a question\" --top=3 < texts.txt");
-  addEncoder("classify", "find classes of texts, or of their words" + lines, ClassifyCommand(),
+  addEncoder("classify", "find the classes of texts or of their words", ClassifyCommand(),
              addClassifyFlags, checkClassify, classifyCommand,
              start + "classify model.heddle \"a text\"\n" + start +
                  "classify bart-large-mnli --labels=sports,politics \"a text\"\n" + start +
                  "classify model.heddle --all --device=vulkan < texts.txt");
-  addEncoder("fill-mask", "find words for the mask tokens of texts" + lines, FillMaskCommand(),
+  addEncoder("fill-mask", "predict the mask tokens of texts" + lines, FillMaskCommand(),
              addFillMaskFlags, checkRun, fillMaskCommand,
              start + "fill-mask model.heddle --top=3 \"a text with a [MASK] in it\"");
   addEncoder("answer", "find the answer to a question in texts" + lines, AnswerCommand(),
@@ -384,25 +397,26 @@ inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome)
 /// Adds `tokenize`, which needs no session.
 inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome) {
   auto command = std::make_shared<TokenizeCommand>();
-  CLI::App *own = app.add_subcommand("tokenize", "give the ids of texts, or of lines of input");
+  CLI::App *own =
+      app.add_subcommand("tokenize", "print the token ids of texts or of lines of input");
   own->add_option("MODEL", command->model,
                   "a compiled model, a folder with tokenizer.json, vocab.txt, vocab.json and "
                   "merges.txt or a SentencePiece model, or such a file")
       ->required();
   addInputFlags(*own, command->texts);
-  own->add_option("--pair", command->pair, "the second text of each, as models for pairs take it")
+  own->add_option("--pair", command->pair, "second text of each pair, for models of pairs")
       ->type_name("TEXT");
-  own->add_flag("--no-special", command->noSpecial, "leave out what stands around the texts");
-  own->add_flag("--decode", command->decode, "lines of ids to text, without special tokens");
+  own->add_flag("--no-special", command->noSpecial, "omit the special tokens around a text");
+  own->add_flag("--decode", command->decode, "convert ids to text, without special tokens");
   own->add_flag("--chat", command->chat,
-                "texts are what a user says: the ids of the model's chat template");
+                "texts are messages of a user: print the ids of the chat template's text");
   addChatTemplate(*own, command->chatTemplate);
   addSpecial(*own, command->special);
-  own->add_option("--system", command->system, "with --chat: the message of the system before them")
+  own->add_option("--system", command->system, "with --chat: system message before them")
       ->type_name("TEXT");
   own->add_flag(
       "--messages", command->messages,
-      "with --chat: lines of input are JSON, a list of messages or an object with messages "
+      "with --chat: lines of input are JSON, a list of messages or an object with the key messages "
       "and other variables of the template");
   const std::string start = "  " + tool + " tokenize model";
   own->footer("Examples:\n" + start + " \"a text\"\n" + start +
@@ -414,11 +428,13 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
 
 /// Adds the flags of `bench`, except for the model and the device; parseDimensions reads `dims`.
 inline void addBenchFlags(CLI::App &app, BenchCommand &command, std::vector<std::string> &dims) {
-  app.add_option("--function", command.function,
-                 "the function; of several, by commas, the last is timed after the others");
+  app.add_option(
+      "--function", command.function,
+      "function to time; of several, separated by commas, the last is timed after the others ran");
   app.add_option("--dim", dims, "size of an input, NAME=N (default: B=1, others 128)")
       ->allow_extra_args(false);
-  addNumber(app, "--rounds", command.rounds, 1, "rounds of the medians (default: 15)");
+  addNumber(app, "--rounds", command.rounds, 1,
+            "number of rounds, of which medians are taken (default: 15)");
   addJson(app, command.json);
 }
 

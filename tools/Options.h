@@ -63,11 +63,11 @@ inline void addOutput(CLI::App &app, std::string &output, const std::string &typ
 
 /// Adds --json for a command that prints one report.
 inline void addJson(CLI::App &app, bool &json) {
-  app.add_flag("--json", json, "write one object of JSON");
+  app.add_flag("--json", json, "write one JSON object");
 }
 
 inline void addTexts(CLI::App &app, std::vector<std::string> &texts) {
-  app.add_option("TEXT", texts, "texts, one line of output each")
+  app.add_option("TEXT", texts, "texts; each has a line of output")
       ->transform(CLI::Validator(
           [](std::string &text) {
             std::erase(text, textMark);
@@ -81,12 +81,12 @@ inline void addInputFlags(CLI::App &app, TextCommand &command) {
   addTexts(app, command.texts);
   app.add_option(
          "--input", command.input,
-         "a file with a text a line, in FILE.jsonl a JSON text or an object with text; - is "
-         "standard input (default)")
+         "file with one text per line; a line of FILE.jsonl is a JSON string or an object with the "
+         "key text; - is standard input (default)")
       ->type_name("FILE");
-  app.add_flag("--json", command.json, "write an object of JSON for each text, a line each");
+  app.add_flag("--json", command.json, "write one JSON object per text, each in a line");
   app.add_option("--on-error", command.onError,
-                 "a text that cannot be read: stop (default) or skip it")
+                 "stop (default) at a text that cannot be read, or skip it")
       ->type_name("stop|skip");
 }
 

@@ -96,14 +96,14 @@ inline Error extraArgumentError(const CLI::App &app, const CLI::ParseError &erro
 /// Usage error for --threads with a device that ignores it.
 inline Status checkThreads(std::string_view device, int threads) {
   if (threads > 0 && device.starts_with("vulkan"))
-    return usageError("--threads: expected --device=cpu beside it, found " + quotedText(device));
+    return usageError("--threads: expected --device=cpu with it, found " + quotedText(device));
   return {};
 }
 
 /// Usage error for --vulkan-level with a CPU device.
 inline Status checkLevel(std::string_view device, std::optional<int> level) {
   if (level && !device.starts_with("vulkan"))
-    return usageError("--vulkan-level: expected --device=vulkan beside it, found " +
+    return usageError("--vulkan-level: expected --device=vulkan with it, found " +
                       quotedText(device));
   return {};
 }

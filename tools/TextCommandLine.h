@@ -12,7 +12,8 @@ namespace heddle::driver {
 
 inline void addChatFlags(CLI::App &app, ChatCommand &command) {
   addWritingFlags(app, command.writing);
-  app.add_option("--system", command.system, "what the first message says")->type_name("TEXT");
+  app.add_option("--system", command.system, "system message, before the first message")
+      ->type_name("TEXT");
   addChatTemplate(app, command.chatTemplate);
   addSpecial(app, command.special);
 }

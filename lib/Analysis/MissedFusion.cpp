@@ -35,7 +35,7 @@ static constexpr Entry entries[] = {
     {"consumer-between", "another op reads one part before the last part can be computed",
      "move the projections next to each other"},
     {"too-many-parts", "a launch runs at most three contractions over the same rows",
-     "none: launch overhead is small beside three contractions"},
+     "none: launch overhead is small with three contractions"},
     {"uneven-heads",
      "heads of a size that 4 does not divide are stored padded, and only a projection reads them "
      "so",

@@ -110,21 +110,9 @@ bool isArtifactPath(const std::string &path) {
 Status checkCompiled(const std::string &path, const CompileOptions &options) {
   for (const std::string &output : options.outputs)
     HEDDLE_TRY(checkNotAnInput(output, {path}));
-  const std::string found = ": expected a model to compile, found the compiled file " + path;
-  if (!options.masks.empty())
-    return usageError("--mask" + found);
-  if (!options.part.empty())
-    return usageError("--part" + found);
-  if (!options.pool.empty())
-    return usageError("--pool" + found);
-  if (options.context)
-    return usageError("--context" + found);
-  if (!options.weights.empty())
-    return usageError("--weights" + found);
-  if (options.dtype != CompileOptions().dtype)
-    return usageError("--dtype" + found);
-  if (!options.cacheDtype.empty())
-    return usageError("--cache-dtype" + found);
+  if (std::vector<std::string> texts = choiceTexts(options); !texts.empty())
+    return usageError("--" + texts.front().substr(0, texts.front().find(' ')) +
+                      ": expected a model to compile, found the compiled file " + path);
   return {};
 }
 

@@ -30,7 +30,7 @@ Status checkStage(Stage stage, llvm::ArrayRef<TargetKind> targets, const Compile
     return usageError(flag + ": expected --target=" + (shaders ? "vulkan" : "cpu") +
                       " or none, found --target=" + (shaders ? "cpu" : "vulkan"));
   if (shaders && !options.cpus.empty())
-    return usageError(flag + ": expected no --cpu beside it, found --cpu=" + options.cpus.front());
+    return usageError(flag + ": expected no --cpu with it, found --cpu=" + options.cpus.front());
   return {};
 }
 

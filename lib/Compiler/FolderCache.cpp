@@ -150,17 +150,12 @@ static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &fold
 static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
                                                       const CompileOptions &options) {
   const bool pools = options.needsVectors && !isThere(folder / "modules.json");
-  std::vector<std::string> parts = {"folder 2",
-                                    options.dtype,
-                                    options.cacheDtype,
-                                    options.part,
-                                    options.pool,
-                                    pools ? "vectors" : "",
+  const std::vector<std::string> choices = choiceTexts(options);
+  std::vector<std::string> parts = {"folder 3", pools ? "vectors" : "",
                                     options.attentionWeights ? "weights" : "",
-                                    options.context ? std::to_string(*options.context) : "",
                                     options.vulkanLevel ? std::to_string(*options.vulkanLevel) : "",
-                                    std::to_string(options.masks.size())};
-  parts.insert(parts.end(), options.masks.begin(), options.masks.end());
+                                    std::to_string(choices.size())};
+  parts.insert(parts.end(), choices.begin(), choices.end());
   parts.insert(parts.end(), options.targets.begin(), options.targets.end());
   for (const std::string &name : HEDDLE_TRY(checkedCpus(options)))
     parts.push_back(targetText(HEDDLE_TRY(findCpuTarget(name))));
@@ -204,9 +199,7 @@ static Expected<std::string> contentOf(const fs::path &folder, const std::string
 
 /// The options of a kept folder, as `heddle cache` lists them.
 static std::string describe(const CompileOptions &options) {
-  return options.dtype + (options.cacheDtype.empty() ? "" : " caches of " + options.cacheDtype) +
-         " " + listText(options.targets, {}, ",") +
-         (options.context ? ", context " + std::to_string(*options.context) : "");
+  return listText(options.targets, {}, ",") + ", " + listText(choiceTexts(options));
 }
 
 Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &model,

@@ -22,8 +22,6 @@ CompileOptions compileOptions(const JitOptions &options) {
   result.targets = {vulkan ? "vulkan" : "cpu"};
   result.cpus = {"native"};
   result.vulkanLevel = options.vulkanLevel;
-  result.dtype = options.dtype;
-  result.cacheDtype = options.cacheDtype;
   static_cast<ImportOptions &>(result) = options;
   result.progress = options.progress;
   return result;

@@ -157,7 +157,7 @@ Status heddle::checkTexts(const TextCommand &command) {
   if (command.onError != "stop" && command.onError != "skip")
     return usageError("--on-error: expected stop or skip, found " + quotedText(command.onError));
   if (!command.input.empty() && !command.texts.empty())
-    return usageError("--input: expected no texts beside it, found " +
+    return usageError("--input: expected no texts with it, found " +
                       quotedText(command.texts.front()));
   return {};
 }
@@ -176,12 +176,11 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
   HEDDLE_TRY(checkTexts(command.text));
   HEDDLE_TRY(checkWriting(command.writing));
   if (!command.prompts.empty() && (!command.text.texts.empty() || !command.text.input.empty()))
-    return usageError("--prompts: expected no texts and no --input beside it, found some");
+    return usageError("--prompts: expected no texts and no --input with it, found some");
   for (auto [given, flag] : {std::pair(command.chatTemplate.has_value(), "--chat-template"),
                              {command.special.has_value(), "--special"}})
     if (given && !readsJson(command))
-      return usageError(std::string(flag) +
-                        ": expected --prompts=FILE.jsonl beside it, found none");
+      return usageError(std::string(flag) + ": expected --prompts=FILE.jsonl with it, found none");
   if (command.special)
     HEDDLE_TRY(specialTokensOf(*command.special));
   if (command.stream && (command.text.json || readsJson(command)))

@@ -41,7 +41,7 @@ Status heddle::checkWriting(const WritingOptions &writing) {
     return usageError("--stop: expected --beam=1, found " + std::to_string(beam));
   if (const std::string flag = samplingFlag(writing);
       !flag.empty() && (writing.sample == false || (beam > 1 && !writing.sample)))
-    return usageError(flag + ": expected --sample beside it, found " +
+    return usageError(flag + ": expected --sample with it, found " +
                       (beam > 1 ? "a beam" : "--greedy"));
   return {};
 }
@@ -53,7 +53,7 @@ static bool needsOne(const WritingOptions &writing, bool streams) {
 }
 
 static Expected<int64_t> chosenLimit(const WritingOptions &writing, const TextSide &target,
-                                 int64_t usual) {
+                                     int64_t usual) {
   const int64_t limit = writing.limit.value_or(usual);
   if (limit < 1 || limit > target.limit)
     return usageError("--limit: expected 1 to " + std::to_string(target.limit) +
@@ -103,11 +103,11 @@ Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
   if (writing.ignoreEnd)
     options.ends.clear();
   if (writing.lengthPenalty && options.beam == 1)
-    return usageError("--length-penalty: expected --beam=2 or more beside it, found a beam of 1");
+    return usageError("--length-penalty: expected --beam=2 or more with it, found a beam of 1");
   if (Status checked = checkDecoding(options); !checked)
     return usageError("--" + checked.error().message);
   if (const std::string flag = samplingFlag(writing); !flag.empty() && !options.sample)
-    return usageError(flag + ": expected --sample beside it, found none");
+    return usageError(flag + ": expected --sample with it, found none");
   return options;
 }
 

@@ -40,7 +40,7 @@ public:
     if (unit && command.normalize == false &&
         command.dimensions.value_or(opened.encoder->columns()) == opened.encoder->columns())
       return usageError("--no-normalize: expected a model whose vectors have lengths of their own, "
-                        "or fewer --dimensions beside it, found one that divides by them");
+                        "or fewer --dimensions with it, found one that divides by them");
     if (command.dimensions && *command.dimensions > opened.encoder->columns())
       return usageError("--dimensions: expected at most the model's " +
                         std::to_string(opened.encoder->columns()) + ", found " +
@@ -161,15 +161,15 @@ Status heddle::checkEmbed(const EmbedCommand &command) {
   if (command.format != "text" && command.format != "jsonl")
     return usageError("--format: expected text or jsonl, found " + quotedText(command.format));
   if (command.run.text.json && command.format != "text")
-    return usageError("--json: expected no --format beside it, found " + command.format);
+    return usageError("--json: expected no --format with it, found " + command.format);
   if (command.output.empty())
     return {};
   if (command.run.text.json)
-    return usageError("--json: expected no --output beside it, found " + command.output);
+    return usageError("--json: expected no --output with it, found " + command.output);
   if (!command.output.ends_with(".npy"))
     return usageError("--output: expected FILE.npy, found " + quotedText(command.output));
   if (command.format != "text")
-    return usageError("--format: expected no --output beside it, found " + command.output);
+    return usageError("--format: expected no --output with it, found " + command.output);
   if (!command.run.text.input.empty())
     HEDDLE_TRY(checkNotAnInput(command.output, {command.run.text.input}));
   return checkOutput(command.output);

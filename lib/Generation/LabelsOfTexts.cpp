@@ -134,12 +134,12 @@ Status heddle::checkLabels(const ClassifyCommand &command) {
       return usageError("--hypothesis: expected a sentence with {} where a label stands, found " +
                         quotedText(*command.hypothesis));
     if (command.labels.empty())
-      return usageError("--hypothesis: expected --labels beside it, found none");
+      return usageError("--hypothesis: expected --labels with it, found none");
   }
   if (command.pair && !command.labels.empty())
-    return usageError("--pair: expected no --labels beside it, found some");
+    return usageError("--pair: expected no --labels with it, found some");
   if (command.manyLabels && command.labels.empty())
-    return usageError("--many: expected --labels beside it, found none");
+    return usageError("--many: expected --labels with it, found none");
   return {};
 }
 

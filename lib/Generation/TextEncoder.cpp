@@ -255,7 +255,7 @@ TextEncoder::encodeImages(std::span<const ImagePlanes> images,
     std::string height = std::to_string(images[i].height), width = std::to_string(images[i].width);
     if (height != imageHeight || width != imageWidth)
       return inputError(places[i] + ": expected " + imageHeight + " by " + imageWidth +
-                        " pixels behind the model's steps for images, found " + height + " by " +
+                        " pixels after the model's steps for images, found " + height + " by " +
                         width);
     values.insert(values.end(), images[i].values.begin(), images[i].values.end());
   }

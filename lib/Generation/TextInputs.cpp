@@ -23,7 +23,7 @@ Status heddle::checkInputs(const Session &session, const char *function,
   auto inputs = HEDDLE_TRY(session.inputs(function));
   for (const PortInfo &port : inputs)
     if (port.required && std::find(known.begin(), known.end(), port.name) == known.end())
-      return inputError(std::string(function) + ": expected no inputs beside the text, found " +
+      return inputError(std::string(function) + ": expected no inputs with the text, found " +
                         port.name + ", which only a program can give");
   return {};
 }

@@ -27,7 +27,7 @@ Expected<std::string_view> TextModel::prompt(const std::optional<std::string> &w
                       listText(prompts, [](const auto &prompt) { return prompt.first; }) +
                       "), found " + quotedText(name));
   if (!promptIsPooled && !poolsParts && !found->second.empty())
-    return inputError("include_prompt: expected true beside the prompt " + quotedText(name) +
+    return inputError("include_prompt: expected true with the prompt " + quotedText(name) +
                       ", found false: weightedmean counts rows from the text's beginning, and only "
                       "models that take texts without padding leave a prompt out");
   return std::string_view(found->second);
@@ -160,7 +160,7 @@ static Expected<EncodedText> pairOfMessages(const TextSide &side, std::string_vi
         HEDDLE_TRY(side.tokenizer->encode(document, {.specialTokens = false}, place));
     if (static_cast<int64_t>(own.size()) <= beyond)
       return inputError(std::string(place) +
-                        ": expected a query with room behind it for a text, "
+                        ": expected a query with room after it for a text, "
                         "found one of which the messages alone have more than " +
                         std::to_string(*side.longest()) + " tokens");
     document.resize(own.spans[own.size() - static_cast<size_t>(beyond)].begin);

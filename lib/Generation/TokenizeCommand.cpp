@@ -23,20 +23,20 @@ Status checkTokenize(const TokenizeCommand &command) {
   for (auto [given, flag] :
        {std::pair(command.pair.has_value(), "--pair"), {command.noSpecial, "--no-special"}})
     if (given && command.decode)
-      return usageError(std::string(flag) + ": expected no --decode beside it, found both");
+      return usageError(std::string(flag) + ": expected no --decode with it, found both");
   for (auto [given, flag] : {std::pair(command.decode, "--decode"),
                              {command.pair.has_value(), "--pair"},
                              {command.noSpecial, "--no-special"}})
     if (given && command.chat)
-      return usageError(std::string(flag) + ": expected no --chat beside it, found both");
+      return usageError(std::string(flag) + ": expected no --chat with it, found both");
   for (auto [given, flag] : {std::pair(command.messages, "--messages"),
                              {command.system.has_value(), "--system"},
                              {command.chatTemplate.has_value(), "--chat-template"},
                              {command.special.has_value(), "--special"}})
     if (given && !command.chat)
-      return usageError(std::string(flag) + ": expected --chat beside it, found none");
+      return usageError(std::string(flag) + ": expected --chat with it, found none");
   if (command.messages && command.system)
-    return usageError("--system: expected no --messages beside it, found both");
+    return usageError("--system: expected no --messages with it, found both");
   if (command.special)
     HEDDLE_TRY(specialTokensOf(*command.special));
   return {};

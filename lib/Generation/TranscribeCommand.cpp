@@ -68,9 +68,8 @@ Status heddle::checkTranscribe(const TranscribeCommand &command) {
     return usageError("--format: expected text, srt or json, found " + quotedText(*command.format));
   if (command.output.empty()) {
     if (chosenFormat(command) == "srt" && command.audio.size() > 1)
-      return usageError(
-          "--format: expected one audio beside srt, whose numbers begin at 1, found " +
-          std::to_string(command.audio.size()));
+      return usageError("--format: expected one audio with srt, whose numbers begin at 1, found " +
+                        std::to_string(command.audio.size()));
     return {};
   }
   if (formatOfName(command.output).empty())
@@ -78,9 +77,9 @@ Status heddle::checkTranscribe(const TranscribeCommand &command) {
                       quotedText(command.output));
   if (command.format && *command.format != formatOfName(command.output))
     return usageError("--format: expected " + formatOfName(command.output) +
-                      " beside --output=" + command.output + ", found " + *command.format);
+                      " with --output=" + command.output + ", found " + *command.format);
   if (command.audio.size() > 1)
-    return usageError("--output: expected one audio beside it, found " +
+    return usageError("--output: expected one audio with it, found " +
                       std::to_string(command.audio.size()));
   HEDDLE_TRY(checkNotAnInput(command.output, command.audio));
   return checkOutput(command.output);

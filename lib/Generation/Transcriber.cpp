@@ -25,7 +25,7 @@ Status heddle::checkTranscription(const TranscribeOptions &options) {
     return usageError("--beam: expected 1 to " + std::to_string(maximumBeam) + ", found " +
                       std::to_string(beam));
   if (beam > 1 && options.temperature.value_or(0) > 0)
-    return usageError("--beam: expected 1 beside a --temperature above 0, found " +
+    return usageError("--beam: expected 1 with a --temperature above 0, found " +
                       std::to_string(beam));
   return {};
 }

@@ -239,7 +239,7 @@ bool Architecture::matches(std::string_view pattern, std::string_view name) {
 std::vector<std::string> Architecture::unreadRecipes() const {
   std::vector<std::string> texts;
   for (const auto &[pattern, taken] : unreadOwn)
-    texts.push_back(quotedText(pattern) + (taken.empty() ? "" : " behind " + quotedText(taken)));
+    texts.push_back(quotedText(pattern) + (taken.empty() ? "" : " after " + quotedText(taken)));
   return texts;
 }
 

@@ -317,7 +317,7 @@ Expected<std::string> heddle::expandConfig(std::string_view text, const ConfigNa
     if (open == std::string_view::npos)
       return result;
     if (close == std::string_view::npos)
-      return inputError("expected '}' behind '{', found the end");
+      return inputError("expected '}' after '{', found the end");
     Json value = HEDDLE_TRY(evaluateConfig(text.substr(open + 1, close - open - 1), names));
     if (value.is_number_float() && value == std::trunc(value.get<double>()) &&
         std::abs(value.get<double>()) <= exact)

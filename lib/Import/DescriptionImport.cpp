@@ -88,9 +88,9 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
                                                   const ImportOptions &options,
                                                   mlir::MLIRContext &context) {
   if (!options.weights.empty())
-    return usageError("--weights: expected a .mlir model beside it, found " + path +
+    return usageError("--weights: expected a .mlir model with it, found " + path +
                       ", which says itself where its weights are");
-  auto description = HEDDLE_TRY(readDescription(path, options.masks));
+  auto description = HEDDLE_TRY(readDescription(path, options.mask));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
   if (!description.seed)
     model.files.push_back(description.weightsFile);

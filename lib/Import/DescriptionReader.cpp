@@ -237,7 +237,7 @@ void Reader::image(SideDescription &side) {
                                std::to_string(width),
                            std::to_string(patch));
   if (model.sequenceFirst)
-    errors.expected("layout", "batch-first beside an image", "sequence-first");
+    errors.expected("layout", "batch-first with an image", "sequence-first");
   side.vectors = true;
   const Json *tokens = in.find("class-token");
   int64_t rows =
@@ -251,9 +251,9 @@ void Reader::frames(SideDescription &side) {
   if (!in.require("convolutions", errors))
     return;
   if (!side.vectors)
-    return errors.expected(in.path("vocabulary"), "null beside frames", "a vocabulary");
+    return errors.expected(in.path("vocabulary"), "null with frames", "a vocabulary");
   if (model.sequenceFirst)
-    errors.expected("layout", "batch-first beside frames", "sequence-first");
+    errors.expected("layout", "batch-first with frames", "sequence-first");
   auto [channels, count] = in.find("frames")->get<std::array<int64_t, 2>>();
   side.frames = {channels, count, {}};
   for (size_t i = 0; i < in.find("convolutions")->size(); ++i) {
@@ -311,14 +311,14 @@ std::optional<SideDescription> Reader::side(const std::string &name) {
   for (const auto &[key, value] : root.find(name)->items()) {
     bool ofImage = key == "image" || key == "patch" || key == "class-token";
     if (ofImage != isImage)
-      errors.expected(in.path(key), isImage ? "no such key beside an image" : "an image beside it",
+      errors.expected(in.path(key), isImage ? "no such key with an image" : "an image with it",
                       isImage ? "it" : "none");
   }
   for (const char *key : {"image", "frames", "convolutions"})
     if (in.has(key) && name == "target")
       errors.expected(in.path(key), "no such key of the target", "it");
   if (in.has("convolutions") && !in.has("frames"))
-    errors.expected(in.path("convolutions"), "frames beside it", "none");
+    errors.expected(in.path("convolutions"), "frames with it", "none");
   if (isImage)
     image(side);
   else
@@ -366,7 +366,7 @@ void Reader::checkLoss(const ClassifierDescription &c) {
     found = std::to_string(c.size) + " classes for " + std::to_string(model.target->size) +
             " tokens of the target";
   else if (!model.decoder->documents.empty())
-    found = "documents_packed, beside which it is not supported yet";
+    found = "documents_packed, with which it is not supported yet";
   if (!found.empty())
     errors.expected(c.in.path("loss"),
                     "false, or a decoder of tokens with a start and one class a token", found);
@@ -387,18 +387,18 @@ void Reader::classifier() {
   if (c.tied && features != stack.embeddingSize)
     errors.expected(c.hidden ? c.hidden->in.path("size") : c.in.path("tied"),
                     "the features of the embedding's rows, " + std::to_string(stack.embeddingSize) +
-                        ", beside tied",
+                        ", with tied",
                     std::to_string(features));
   bool rows = model.encoder && !model.decoder && model.encoder->pool.empty();
   if (!c.pool.empty() && !rows)
     errors.expected(c.in.path("pool"), "null but in an encoder without encoder.pool",
                     shown(*c.in.find("pool")));
   if (!c.pool.empty() && c.sigmoid)
-    errors.expected(c.in.path("pool"), "null beside sigmoid", shown(*c.in.find("pool")));
+    errors.expected(c.in.path("pool"), "null with sigmoid", shown(*c.in.find("pool")));
   if (c.softmax && c.sigmoid)
-    errors.expected(c.in.path("sigmoid"), "false beside softmax", "true");
+    errors.expected(c.in.path("sigmoid"), "false with softmax", "true");
   if (c.softcap && c.sigmoid)
-    errors.expected(c.in.path("softcap"), "null beside sigmoid", shown(*c.in.find("softcap")));
+    errors.expected(c.in.path("softcap"), "null with sigmoid", shown(*c.in.find("softcap")));
   if (c.loss)
     checkLoss(c);
   model.classifier = c;

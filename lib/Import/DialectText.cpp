@@ -153,8 +153,8 @@ Expected<ImportedModel> heddle::importDialectText(const std::string &path,
                       ", whose states say how many rows they hold");
   auto module = HEDDLE_TRY(parsed(path, context));
   Status status = checkFunctions(*module, path);
-  if (status && !options.masks.empty())
-    status = withMasks(*module, options.masks, path);
+  if (status && !options.mask.empty())
+    status = withMasks(*module, options.mask, path);
   if (!status)
     return status.takeError();
   ImportedModel model;

@@ -281,7 +281,7 @@ static void warnOfRest(const Architecture &architecture, const std::string &path
   if (std::string others = architecture.otherParts(); !others.empty() && options.part.empty())
     model.warnings.push_back(path +
                              ": expected --part where a folder holds several models, found "
-                             "none: this is the first, beside " +
+                             "none: this is the first, with " +
                              others);
   if (!architecture.missingHead().empty())
     model.warnings.push_back(path + ": architectures: expected a head that " + architecture.path() +
@@ -350,7 +350,7 @@ static bool isCrossEncoder(const FolderModel &source, const std::string &head,
 /// Opens the folder and checks that the options fit it.
 static Expected<FolderModel> openModel(const std::string &root, const ImportOptions &options) {
   if (!options.weights.empty())
-    return usageError("--weights: expected a .mlir model beside it, found " + root +
+    return usageError("--weights: expected a .mlir model with it, found " + root +
                       ", which has weights of its own");
   FolderModel source = HEDDLE_TRY(FolderModel::open(root));
   if (source.hasStages() && !options.pool.empty())
@@ -396,7 +396,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
     limitFactors(options, source, json, warnings);
   }
   json["weights"] = {{"seed", 0}}; // placeholder for the checkpoint
-  auto read = readDescription(std::move(json), path, options.masks);
+  auto read = readDescription(std::move(json), path, options.mask);
   if (!read)
     return ofFolder(read.takeError(), path, options, architecture);
   Description description = std::move(*read);

@@ -46,7 +46,7 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
   if (fs::is_directory(status)) {
     fs::path description = fs::path(path) / "model.json";
     if (isThere(description) && !options.pool.empty())
-      return usageError("--pool: expected a Hugging Face folder beside it, found " + path);
+      return usageError("--pool: expected a Hugging Face folder with it, found " + path);
     if (isThere(description))
       return importDescription(description.string(), options, context);
     if (isThere(fs::path(path) / "config.json") || isThere(fs::path(path) / "modules.json"))
@@ -61,9 +61,9 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
     return inputError(path + ": expected a file or a folder, found a device or a pipe");
   std::string extension = fs::path(path).extension().string();
   if (!options.part.empty())
-    return usageError("--part: expected a Hugging Face folder beside it, found " + path);
+    return usageError("--part: expected a Hugging Face folder with it, found " + path);
   if (!options.pool.empty())
-    return usageError("--pool: expected a Hugging Face folder beside it, found " + path);
+    return usageError("--pool: expected a Hugging Face folder with it, found " + path);
   if (isOfFolder(path))
     return inputError(
         path + ": expected a model, found a file of a Hugging Face folder: the folder " +

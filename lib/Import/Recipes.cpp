@@ -148,7 +148,7 @@ Error Architecture::missingTensor(const std::vector<std::string> &tried, const s
   return inputError(checkpoint.name() + ": expected a tensor " +
                     printable(listText(tried, {}, " or ") + " (" + key + " of ") + file +
                     "), found none of this name" +
-                    (beside.empty() ? "" : " beside " + printable(firstText(beside, 3))));
+                    (beside.empty() ? "" : " with " + printable(firstText(beside, 3))));
 }
 
 /// `stack`: stacks the tensors that `of` names for {part} from 0 to `count` - 1.

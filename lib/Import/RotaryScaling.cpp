@@ -60,7 +60,7 @@ void Scaling::checkKind() {
                     shown(*in.find("type")));
   for (const char *key : {"factor", "short_factor", "long_factor"})
     if (in.gives(key) && !in.gives("rope_type") && !in.gives("type"))
-      return errors.expected(in.path("rope_type"), std::string("one beside ") + key, "none");
+      return errors.expected(in.path("rope_type"), std::string("one with ") + key, "none");
 }
 
 /// Trained context in tokens, before the scaling; 0 if unknown.
@@ -171,7 +171,7 @@ void Scaling::run() {
   if (kind == "dynamic")
     errors.expected(in.path(in.gives("rope_type") ? "rope_type" : "type"),
                     "a scaling that does not follow the lengths of texts: a text's result would "
-                    "depend on those beside it",
+                    "depend on those with it",
                     "'dynamic'");
 }
 

@@ -23,7 +23,7 @@ void StackReader::embedding(StackDescription &stack) {
   stack.embeddingSize = e.get<int64_t>("size", model.size);
   if (stack.embeddingSize != model.size && !stack.projects)
     errors.expected(e.path("projection"),
-                    "an object beside a size that is not the model's " + std::to_string(model.size),
+                    "an object with a size that is not the model's " + std::to_string(model.size),
                     e.has("projection") ? "null" : "no such key");
   // The key may be set for the whole model and mean the other side.
   bool ids = (model.source && !model.source->vectors) || (model.target && !model.target->vectors);
@@ -69,7 +69,7 @@ PositionDescription StackReader::position(const StackDescription &stack, const K
   bool rotary = stack.position.rotary();
   if (override.has("position") && !rotary)
     errors.expected(override.path("position"),
-                    "no such key in a layer beside positions that are "
+                    "no such key in a layer with positions that are "
                     "not rotary",
                     "it");
   if (!rotary || override.isNull("position"))
@@ -127,7 +127,7 @@ void StackReader::distances(const AttentionDescription &a, const std::string &pa
       errors.expected(path, std::string("a multiple of 8 in ") + word,
                       std::to_string(call.numbers[0]));
     if (ofKeys && a.keyValueHeads != a.heads)
-      errors.expected(path, "as many heads of keys as of queries beside key_distance",
+      errors.expected(path, "as many heads of keys as of queries with key_distance",
                       std::to_string(a.keyValueHeads));
   }
 }
@@ -185,7 +185,7 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
                                    {Kind::Dense, "dense"},
                                    {Kind::Blocks, "blocks"}})
     if (mask.uses(Kind::PackedDocuments) && mask.uses(kind))
-      errors.expected(path, "no table of whole rows beside documents_packed", word);
+      errors.expected(path, "no table of whole rows with documents_packed", word);
   // Each patch or frame row exists, so these sources have no padding.
   if (side == "source" && model.source->rows())
     for (const auto &[found, word] : {std::pair{mask.uses(Kind::Lengths, side), "lengths(source)"},
@@ -197,7 +197,7 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
                         word);
   // Packed sequences have no padding; their documents give the lengths.
   if (mask.uses(Kind::PackedDocuments) && mask.uses(Kind::Lengths, side))
-    errors.expected(path, "lengths of documents by a name of their own beside documents_packed",
+    errors.expected(path, "lengths of documents by a name of their own with documents_packed",
                     "lengths(" + side + ")");
 }
 
@@ -243,7 +243,7 @@ LayerDescription StackReader::layer(const StackDescription &stack, const Keys &o
   layer.parallel = in.get<bool>("parallel");
   if (layer.parallel && (layer.place == NormPlace::Post || hasCross()))
     errors.expected(in.path("parallel"),
-                    hasCross() ? "false beside cross attention" : "false beside norm.place post",
+                    hasCross() ? "false with cross attention" : "false with norm.place post",
                     "true");
   layer.selfNorm = sublayerNorm(norms, attends);
   layer.ffnNorm = sublayerNorm(norms, ffn);

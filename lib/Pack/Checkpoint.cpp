@@ -55,7 +55,7 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
     const auto name = file.is_string() ? file.get<std::string>() : std::string();
     // Shards are in the folder of the index; a hostile index must not name other folders.
     if (name.empty() || fs::path(name).filename() != name)
-      return inputError(place + ": expected the name of a file beside it, found " +
+      return inputError(place + ": expected the name of a file with it, found " +
                         quotedText(file.is_string() ? name : file.dump()));
     firsts.emplace(name, place);
   }

@@ -103,7 +103,7 @@ private:
           index = find(tied);
       if (index < 0)
         return inputError(sourceName + ": " + info.name + ": expected a tensor " + weight +
-                          " beside it, found none");
+                          " with it, found none");
       shaped = &infos[index];
     }
     if (shaped->shape.empty() || shaped->shape.back() < 1)

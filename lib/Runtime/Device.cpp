@@ -42,7 +42,7 @@ Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::st
              ? ", did you mean vulkan?"
              : ""));
   if (vulkanLevel)
-    return usageError("--vulkan-level: expected --device=vulkan beside it, found 'cpu'");
+    return usageError("--vulkan-level: expected --device=vulkan with it, found 'cpu'");
   return loadCpuCode(artifact);
 }
 

@@ -307,7 +307,7 @@ private:
         return expected(here, "an input of starts that lengths stay within", quotedText(starts));
     }
     if (port.maxLength < 0 || (port.maxLength > 0 && !port.starts))
-      return expected(here, "a maximal length beside starts", port.maxLength);
+      return expected(here, "a maximal length with starts", port.maxLength);
     if (port.transposed && port.shape.size() < 2)
       return expected(here, "at least 2 dimensions to transpose",
                       static_cast<int64_t>(port.shape.size()));

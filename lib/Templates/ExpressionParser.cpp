@@ -306,7 +306,7 @@ ExpressionParser::Result ExpressionParser::parseSubscript(ExpressionPtr object) 
   if (token().kind == Token::Name)
     return make(Expression::Attribute, line, listOf(std::move(object)), tokens[at++].text);
   if (token().kind != Token::Integer)
-    return expected("a name or a number behind the dot");
+    return expected("a name or a number after the dot");
   ExpressionPtr key = HEDDLE_TRY(make(Expression::Constant, line, {}));
   key->value = Value(tokens[at++].integer);
   return make(Expression::Item, line, listOf(std::move(object), std::move(key)));
@@ -349,7 +349,7 @@ Status ExpressionParser::parseArguments(Expression &call) {
     Argument argument = HEDDLE_TRY(parseArgument());
     if (!byPlace && argument.name.empty() && argument.spread == Argument::One)
       return errorAt(argument.value->line, "expected arguments without a name before those with "
-                                           "one, found one behind them");
+                                           "one, found one after them");
     call.arguments.push_back(std::move(argument));
   }
   return {};

@@ -102,7 +102,7 @@ std::optional<Value> Interpreter::loopAttribute(const LoopObject &loop,
     return index > 0 ? loop.items[loop.index - 1] : Value::undefined("no item before the first");
   if (wanted == "nextitem")
     return index + 1 < size ? loop.items[loop.index + 1]
-                            : Value::undefined("no item behind the last");
+                            : Value::undefined("no item after the last");
   return std::nullopt;
 }
 
@@ -238,11 +238,11 @@ Expected<Arguments> Interpreter::evaluateArguments(const Expression &expression)
       arguments.byPlace.insert(arguments.byPlace.end(), values.begin(), values.end());
     } else if (argument.spread == Argument::Dict) {
       if (!value.is(Kind::Dict))
-        return inputError("expected a mapping behind **, found " + describe(value));
+        return inputError("expected a mapping after **, found " + describe(value));
       HEDDLE_TRY(budget.allocate(96 * value.entries().size()));
       for (const auto &[key, element] : value.entries()) {
         if (!key.isText())
-          return inputError("expected strings as keys behind **, found " + describe(key));
+          return inputError("expected strings as keys after **, found " + describe(key));
         arguments.byName.emplace_back(key.text(), element);
       }
     } else if (!argument.name.empty()) {
@@ -310,7 +310,7 @@ Expected<Value> Interpreter::evaluateNot(const Expression &expression) {
 Expected<Value> Interpreter::evaluateSign(const Expression &expression) {
   const Value value = HEDDLE_TRY(evaluate(*expression.parts[0]));
   if (!value.isNumber())
-    return inputError("expected a number behind " + expression.name + ", found " + describe(value));
+    return inputError("expected a number after " + expression.name + ", found " + describe(value));
   return value.is(Kind::Float) && expression.name == "-"
              ? Expected<Value>(Value(-value.real()))
              : arithmetic(expression.name, Value(int64_t{0}), value, budget);

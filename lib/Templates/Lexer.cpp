@@ -169,7 +169,7 @@ private:
       takeBehind(close);
       return {};
     }
-    return expected("`{% endraw %}` behind `{% raw %}`", "the end");
+    return expected("`{% endraw %}` after `{% raw %}`", "the end");
   }
 
   //===- Tags ----------------------------------------------------------------===//
@@ -386,7 +386,7 @@ private:
     const bool isWhole = read.ptr == digits.data() + size && digits.size() == size;
     if (read.ec != std::errc() || !isWhole || point > 0x10ffff ||
         (point >= 0xd800 && point < 0xe000))
-      return expected("a character's number behind the backslash", quotedText(digits));
+      return expected("a character's number after the backslash", quotedText(digits));
     tokenizers::appendPoint(value, point);
     next += size;
     return {};

@@ -249,7 +249,7 @@ private:
       field.precision = readSize();
     }
     if (at == form.size())
-      return inputError("expected a letter behind % in a format, found the end");
+      return inputError("expected a letter after % in a format, found the end");
     const char letter = form[at++];
     if (!isNamed) {
       if (used >= values.size())

@@ -203,7 +203,7 @@ private:
     const int line = token().line;
     result.parts.push_back(HEDDLE_TRY(parseExpression()));
     if (result.parts[0]->kind != Expression::Call)
-      return errorAt(line, "expected a call behind `call`, found another expression");
+      return errorAt(line, "expected a call after `call`, found another expression");
     HEDDLE_TRY(parseMacroBody(result, "endcall"));
     return result;
   }

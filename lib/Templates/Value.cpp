@@ -384,7 +384,7 @@ Expected<bool> contains(const Value &container, const Value &value, Budget &budg
   if (container.is(Kind::Dict))
     return HEDDLE_TRY(findKey(container, value, budget)) != nullptr;
   if (!container.isSequence() && !container.isUndefined())
-    return inputError(std::string("expected a string, a list or a mapping behind `in`, found ") +
+    return inputError(std::string("expected a string, a list or a mapping after `in`, found ") +
                       describe(container));
   const Values items = HEDDLE_TRY(elementsOf(container, budget));
   for (const Value &item : items)

@@ -133,7 +133,7 @@ ExpressionParser::Result ExpressionParser::parseTargetPart() {
   ExpressionPtr target = HEDDLE_TRY(make(Expression::Name, line, {}, word));
   if (!takeSign("."))
     return target;
-  const std::string attribute = HEDDLE_TRY(expectName("a name behind the dot"));
+  const std::string attribute = HEDDLE_TRY(expectName("a name after the dot"));
   return make(Expression::Attribute, line, listOf(std::move(target)), attribute);
 }
 

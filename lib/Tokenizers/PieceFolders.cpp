@@ -43,7 +43,7 @@ Status buildT5(PieceFolderBuilder &builder) {
   const JsonField settings = builder.settings();
   if (!HEDDLE_TRY(settings.flagAt("legacy", true)))
     return settings.find("legacy")->expected(
-        "true, or tokenizer.json beside spiece.model, which says where blanks are put");
+        "true, or tokenizer.json with spiece.model, which says where blanks are put");
   builder.numberPieces(0, 0);
   int64_t count = 100;
   if (auto extra = settings.find("extra_ids"))

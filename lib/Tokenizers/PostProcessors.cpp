@@ -267,7 +267,7 @@ Read readSteps(const JsonField &field) {
     const auto type = element.find("type");
     const bool adds = type && type->value() != "ByteLevel";
     if (adds && addsTokens)
-      return type->error("ByteLevel behind another processor", foundText(type->value()));
+      return type->error("ByteLevel after another processor", foundText(type->value()));
     addsTokens |= adds;
   }
   auto steps = HEDDLE_TRY(readSequence<PostProcessor>(field, "processors", readPostProcessor));

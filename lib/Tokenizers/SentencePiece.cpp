@@ -145,7 +145,7 @@ Expected<PieceModel> readPieceModel(std::string_view bytes, const std::string &f
                       std::to_string(kind));
   if (blanksBehind)
     return inputError(fileName + ": treat_whitespace_as_suffix: expected blanks in front of words, "
-                                 "found them behind, which is not supported");
+                                 "found them after, which is not supported");
   model.isUnigram = kind == unigram;
   for (const ScoredPiece &piece : model.pieces) {
     HEDDLE_TRY(checkUtf8(piece.text, fileName));

@@ -177,7 +177,7 @@ Status truncate(std::vector<Row> &rows, Truncation to, int64_t added) {
     const int64_t kept = sizeOf(chosen) - (total - most);
     if (kept <= 0)
       return inputError("expected a text that can be cut to " + std::to_string(to.length) +
-                        " tokens beside the other one, found one of " +
+                        " tokens with the other one, found one of " +
                         std::to_string(sizeOf(chosen)));
     cutRow(rows[chosen], kept, to.left);
   } else if (rows.size() == 1) {

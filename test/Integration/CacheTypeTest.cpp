@@ -147,8 +147,10 @@ struct Model {
 
 Model decoded(const std::string &dtype, const std::string &cache) {
   Model model;
-  auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/rotary-decoder.json",
-                    {.dtype = dtype, .cacheDtype = cache});
+  JitOptions options;
+  options.dtype = dtype;
+  options.cacheDtype = cache;
+  auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/rotary-decoder.json", options);
   EXPECT_TRUE(opened) << opened.error().message;
   if (!opened)
     return model;

@@ -224,7 +224,8 @@ TEST_P(FolderTest, AgreesWithTransformers) {
   const std::string function = decodes ? "decode" : "encode";
   HEDDLE_ASSERT(expected, readTensors(golden / function));
   ASSERT_FALSE(expected.empty());
-  JitOptions options{.device = device, .dtype = dtype};
+  JitOptions options{.device = device};
+  options.dtype = dtype;
   options.part = part;
   auto session = jit(folder.string(), options);
   if (!session && isMissingDevice(session.error()))

@@ -34,9 +34,11 @@ protected:
 
   void SetUp() override {
     const Case &c = GetParam();
-    JitOptions options{.device = c.device, .dtype = c.dtype, .cacheDtype = c.caches};
+    JitOptions options{.device = c.device};
+    options.dtype = c.dtype;
+    options.cacheDtype = c.caches;
     if (!c.masked)
-      options.masks = {crossMask};
+      options.mask = {crossMask};
     auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/" + std::string(c.model) + ".json", options);
     if (!opened && isMissingDevice(opened.error()))
       GTEST_SKIP() << opened.error().message;

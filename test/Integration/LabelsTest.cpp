@@ -123,9 +123,9 @@ TEST_F(ClassesTest, LabelsThatSayNothingAreErrors) {
                                "stands, found 'none'");
   command.hypothesis = "{}";
   command.pair = "b";
-  EXPECT_EQ(classify(command), "error: --pair: expected no --labels beside it, found some");
+  EXPECT_EQ(classify(command), "error: --pair: expected no --labels with it, found some");
   command.labels.clear();
-  EXPECT_EQ(classify(command), "error: --hypothesis: expected --labels beside it, found none");
+  EXPECT_EQ(classify(command), "error: --hypothesis: expected --labels with it, found none");
   std::istringstream in;
   std::ostringstream out;
   Status translated = translateCommand(*session, {.text = command.run.text}, in, out, out);

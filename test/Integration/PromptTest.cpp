@@ -21,7 +21,8 @@ protected:
   void SetUp() override {
     const auto &[model, device, types] = GetParam();
     const size_t end = types.find('_'); // "bf16_int8": the type of products, then the caches' type
-    JitOptions options{.device = device, .dtype = types.substr(0, end)};
+    JitOptions options{.device = device};
+    options.dtype = types.substr(0, end);
     if (end != std::string::npos)
       options.cacheDtype = types.substr(end + 1);
     auto opened = jit(HEDDLE_SOURCE_DIR "/test/models/" + model + ".json", options);

@@ -29,7 +29,9 @@ protected:
   void SetUp() override {
     const Case &c = GetParam();
     putFolder(c.folder, std::string("folders/") + c.folder, folder.path());
-    auto compiled = jit(folder.path().string(), {.device = c.device, .dtype = c.dtype});
+    JitOptions options{.device = c.device};
+    options.dtype = c.dtype;
+    auto compiled = jit(folder.path().string(), options);
     if (!compiled && isMissingDevice(compiled.error()))
       GTEST_SKIP() << compiled.error().message;
     ASSERT_TRUE(compiled) << compiled.error().message;

@@ -26,9 +26,10 @@ void addSessionFlags(CLI::App &command, Flags &flags) {
   command.add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")
       ->type_name("DEVICE");
   driver::addNumber(command, "--threads", flags.session.threads, 0,
-                    "threads on the CPU, 0 for all processors");
-  driver::addNumber(command, "--vulkan-level", flags.session.vulkanLevel, 0,
-                    "level of the Vulkan device to use (default: its highest, on a processor 0)");
+                    "number of CPU threads (default: one per processor)");
+  driver::addNumber(
+      command, "--vulkan-level", flags.session.vulkanLevel, 0,
+      "level of the Vulkan device to use (default: its highest; 0 if it is a processor)");
 }
 
 Expected<Session> openSession(const Flags &flags) {

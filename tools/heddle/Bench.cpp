@@ -18,14 +18,13 @@ namespace {
 struct BenchFlags {
   std::string model;
   JitOptions jit;
-  CompileOptions compile;
   BenchCommand bench;
   std::vector<std::string> dims;
 };
 
 Status bench(BenchFlags &flags) {
   flags.bench.dims = HEDDLE_TRY(parseDimensions(flags.dims));
-  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
+  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit));
   flags.bench.threads = flags.jit.threads;
   flags.bench.vulkanLevel = flags.jit.vulkanLevel;
   return benchCommand(session, flags.bench, flags.jit.device, std::cout);
@@ -39,8 +38,7 @@ void addBench(CLI::App &app, Status &outcome) {
   addModel(*command, flags->model);
   addDeviceFlags(*command, flags->jit);
   addBenchFlags(*command, flags->bench, flags->dims);
-  addDtypeFlag(*command, flags->compile);
-  addModelFlags(*command, flags->compile);
+  addModelFlags(*command, flags->jit);
   command->footer(
       "Inputs are synthetic; shares are of rates measured in the same rounds, each kernel's of "
       "its type's.\n"

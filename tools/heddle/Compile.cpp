@@ -67,14 +67,14 @@ Status explainFirst(const CompileFlags &flags) {
 Status checkCpus(const CompileOptions &options) {
   if (options.cpus.empty() || std::ranges::find(options.targets, "cpu") != options.targets.end())
     return {};
-  return usageError("--cpu: expected --target=cpu beside it, found none");
+  return usageError("--cpu: expected --target=cpu with it, found none");
 }
 
 /// Usage error for --vulkan-level without target vulkan.
 Status checkVulkan(const CompileOptions &options) {
   if (!options.vulkanLevel || std::ranges::find(options.targets, "vulkan") != options.targets.end())
     return {};
-  return usageError("--vulkan-level: expected --target=vulkan beside it, found none");
+  return usageError("--vulkan-level: expected --target=vulkan with it, found none");
 }
 
 Status compile(CompileFlags &flags) {
@@ -100,65 +100,69 @@ Status compile(CompileFlags &flags) {
 
 } // namespace
 
-void addDtypeFlag(CLI::App &command, CompileOptions &options) {
-  const OptionGroup group(command, modelOptions);
-  command.add_option("--dtype", options.dtype,
-                     formatNames(", ") + " (default: f32, of a GGUF file in Q4_0 or Q4_1 int4, in "
-                                         "another quantised type bf16)");
-  command.add_option("--cache-dtype", options.cacheDtype,
-                     "of keys and values that sessions keep: " + keptTypeNames() +
-                         " (default: as --dtype rounds them)");
+static void addChoice(CLI::App &command, const std::string &flag, std::string &value,
+                      const std::string &help) {
+  command.add_option(flag, value, help);
+}
+static void addChoice(CLI::App &command, const std::string &flag, std::vector<std::string> &values,
+                      const std::string &help) {
+  command.add_option(flag, values, help)->allow_extra_args(false);
+}
+static void addChoice(CLI::App &command, const std::string &flag, std::optional<int64_t> &number,
+                      const std::string &help) {
+  addNumber(command, flag, number, 1, help);
 }
 
-void addModelFlags(CLI::App &command, CompileOptions &options) {
+static void addChoices(CLI::App &command, ModelChoices &choices, bool withTypes) {
   const OptionGroup group(command, modelOptions);
-  command
-      .add_option("--mask", options.masks,
-                  "replace a mask of the model: NAME=EXPR, e.g. decoder.mask=causal")
-      ->allow_extra_args(false);
-  command.add_option("--part", options.part,
-                     "of a folder with several models: text (default) or vision of CLIP");
-  command.add_option(
-      "--pool", options.pool,
-      "of a folder without modules.json: one vector a text, the cls, mean, max, last "
-      "weighted-mean or mean-sqrt of its tokens' rows");
-  addNumber(
-      command, "--context", options.context, 1,
-      "tokens that caches hold, of a prompt and its answer (default: the model's, of a folder "
-      "at most 4096)");
-  command.add_option("--weights", options.weights, "checkpoint (safetensors) of a .mlir model");
+  visitFields(choices, [&](const std::string &field, auto &value) {
+    if (withTypes || !field.ends_with("dtype"))
+      addChoice(command, choiceFlag(field), value, choiceHelp(field));
+  });
+}
+
+void addImportFlags(CLI::App &command, ModelChoices &choices) {
+  addChoices(command, choices, /*withTypes=*/false);
+}
+
+void addModelFlags(CLI::App &command, ModelChoices &choices) {
+  addChoices(command, choices, /*withTypes=*/true);
 }
 
 void addCompile(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<CompileFlags>();
   CLI::App *command = app.add_subcommand("compile", "compile a model into one file");
   addModel(*command, flags->model);
-  addOutput(*command, flags->output, "FILE", "the file to write");
-  command->add_option("--target", flags->options.targets, "cpu, vulkan (default: both)")
+  addOutput(*command, flags->output, "FILE", "compiled file, or the text of a stage");
+  command
+      ->add_option("--target", flags->options.targets,
+                   "targets, separated by commas: cpu, vulkan (default: both)")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
-      ->add_option("--cpu", flags->options.cpus,
-                   "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), aarch64, or native")
+      ->add_option(
+          "--cpu", flags->options.cpus,
+          "instruction sets, separated by commas: aarch64, native, or levels of x86-64 (default: "
+          "x86-64-v2,x86-64-v3,x86-64-v4)")
       ->delimiter(',')
       ->allow_extra_args(false);
   addNumber(
       *command, "--vulkan-level", flags->options.vulkanLevel, 0,
-      "highest level of Vulkan devices to compile for (default: all with kernels of their own)");
-  addDtypeFlag(*command, flags->options);
+      "highest level of Vulkan devices to compile for (default: all levels that have own kernels)");
   command->add_option(
       "--emit", flags->emit,
-      "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv; "
-      "artifact (default): the compiled file");
+      "stage to stop at and print: transformer, fused, program, tiled, cpu, llvm, asm, gpu or "
+      "spirv (default: artifact, the compiled file)");
   command->add_flag("--explain{-}", flags->explain,
-                    "print which ops were fused and why others were not; --explain=FILE.html "
-                    "writes a page");
+                    "print which ops were fused and why others were not, or write a page with "
+                    "--explain=FILE.html");
   addModelFlags(*command, flags->options);
   command->footer(
-      "The stages tiled, cpu, llvm and asm take the first instruction set of --cpu; tiled takes "
-      "the first --target; tiled, gpu and spirv are those of --vulkan-level (default: 0).\n"
-      "spirv prints the modules as text; with -o a model of one kernel gives the binary words, "
-      "others text.\n"
+      "The stages tiled, cpu, llvm and asm are for the first instruction set of --cpu, tiled is "
+      "for "
+      "the first --target, and tiled, gpu and spirv are for --vulkan-level (default: 0).\n"
+      "spirv prints modules as text; with -o, the module of a model with one kernel is written in "
+      "binary form.\n"
       "Examples:\n"
       "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan --cpu=native\n"
       "  heddle compile examples/self-attention/self-attention.mlir --emit=fused\n"

@@ -23,16 +23,15 @@ void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, cache, d
 
 /// Adds the argument MODEL.
 void addModel(CLI::App &command, std::string &model);
-/// Adds the flags of commands that compile a model: --mask, --part, --weights.
-void addModelFlags(CLI::App &command, CompileOptions &options);
-/// Adds --dtype and --cache-dtype.
-void addDtypeFlag(CLI::App &command, CompileOptions &options);
+/// Adds the flags of commands that import a model, except for types of products and caches.
+void addImportFlags(CLI::App &command, ModelChoices &choices);
+/// Adds the flags of commands that compile a model: all of ModelChoices.
+void addModelFlags(CLI::App &command, ModelChoices &choices);
 
 /// Adds the flags of commands that run a model: --device, --threads.
 void addDeviceFlags(CLI::App &command, JitOptions &options);
 /// Opens a session on any MODEL, after compilation if needed; shows progress on a terminal.
-Expected<Session> openModel(const std::string &model, JitOptions &options,
-                            const CompileOptions &compile);
+Expected<Session> openModel(const std::string &model, JitOptions &options);
 
 void printWarnings(const std::vector<std::string> &warnings);
 void printNotes(const std::vector<std::string> &notes);

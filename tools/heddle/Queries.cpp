@@ -87,21 +87,21 @@ Status explain(ExplainFlags &flags) {
   for (const std::string *file : {&flags.html, &flags.svg})
     HEDDLE_TRY(checkOutput(*file));
   if (flags.all && (flags.tiles || !flags.positions.empty()))
-    return usageError("explain: --all: expected no --tiles and no --positions beside it");
+    return usageError("explain: --all: expected no --tiles and no --positions with it");
   auto dims = HEDDLE_TRY(parseDimensions(flags.dims));
   if (flags.plans)
     return explainPlans(flags);
   if (flags.tiles)
     return draw(flags, explainTiles(flags.model, {flags.layer, dims}, flags.options));
   if (!flags.layer.empty())
-    return usageError("explain: --layer: expected --tiles beside it");
+    return usageError("explain: --layer: expected --tiles with it");
   if (!flags.positions.empty())
     return draw(flags, explainPositions(flags.model, dims, flags.options));
   for (auto [name, given] :
        {std::pair{"--dim", !flags.dims.empty()}, {"--svg", !flags.svg.empty()}})
     if (given)
       return usageError(std::string("explain: ") + name +
-                        ": expected --tiles or --positions beside it");
+                        ": expected --tiles or --positions with it");
   Explanation explanation = HEDDLE_TRY(explainModel(flags.model, flags.options));
   return writeOutput(flags.html, flags.html.empty()
                                      ? explanationText(explanation, flags.all)
@@ -123,7 +123,7 @@ Status takeDevice(InspectFlags &flags) {
   if (!inspect.pipelines && (!flags.device.empty() || inspect.vulkanLevel))
     return usageError(std::string("inspect: ") +
                       (flags.device.empty() ? "--vulkan-level" : "--device") +
-                      ": expected --pipelines beside it");
+                      ": expected --pipelines with it");
   if (!inspect.pipelines)
     return {};
   if (inspect.check || inspect.weightsList || !flags.graph.empty())
@@ -131,7 +131,7 @@ Status takeDevice(InspectFlags &flags) {
         "inspect: expected one of --check, --weights-list, --graph and --pipelines, found two");
   auto number = vulkanNumber(flags.device.empty() ? "vulkan" : flags.device);
   if (!number)
-    return usageError("--device: expected vulkan or vulkan:N beside --pipelines, found " +
+    return usageError("--device: expected vulkan or vulkan:N with --pipelines, found " +
                       quotedText(flags.device));
   inspect.device = *number;
   return {};
@@ -169,24 +169,27 @@ void addExplain(CLI::App &app, Status &outcome) {
   addModel(*command, flags->model);
   command->add_option("--html", flags->html, "write a page instead of text");
   command->add_option("--svg", flags->svg, "draw tiles or positions into a file");
-  command->add_flag("--all", flags->all, "print every layer, also equal ones");
-  command->add_flag("--plans", flags->plans,
-                    "show how each kernel runs on each target: mapping, tile, threads and why");
+  command->add_flag("--all", flags->all, "print every layer, including equal ones");
+  command->add_flag(
+      "--plans", flags->plans,
+      "show the plan of each kernel on each target (mapping, tile, threads) and its reason");
   command->add_flag("--tiles", flags->tiles,
-                    "show which tiles of an attention its mask leaves empty, partial and full");
-  command->add_option("--layer", flags->layer, "encoder.3, decoder.3, decoder.3.cross");
+                    "show which tiles of an attention are empty, partial and full under its mask");
+  command->add_option("--layer", flags->layer,
+                      "layer for --tiles: encoder.3, decoder.3 or decoder.3.cross");
   command->add_flag("--positions{-}", flags->positions,
                     "show sinusoidal positions; --positions=FILE.html or FILE.svg draws them");
   command
       ->add_option("--dim", flags->dims,
                    "sizes for --tiles, NAME=N (default: 512), and --positions (default: 100)")
       ->allow_extra_args(false);
-  addDtypeFlag(*command, flags->options);
   addModelFlags(*command, flags->options);
-  command->add_option("--target", flags->options.targets, "of --plans: cpu, vulkan (default: both)")
+  command
+      ->add_option("--target", flags->options.targets,
+                   "targets of --plans: cpu, vulkan (default: both)")
       ->delimiter(',');
   addNumber(*command, "--vulkan-level", flags->options.vulkanLevel, 0,
-            "of --plans: the highest level of Vulkan devices");
+            "highest level of Vulkan devices for --plans");
   command->footer(
       "Examples:\n  heddle explain examples/translate\n  heddle explain model.json "
       "--html=fusion.html\n  heddle explain model.json --tiles --layer=decoder.3 --dim T=4096 "
@@ -202,21 +205,23 @@ void addInspect(CLI::App &app, Status &outcome) {
       app.add_subcommand("inspect", "show functions, kernels, weights and members of a model");
   addModel(*command, flags->model);
   command->add_flag("--weights-list", flags->inspect.weightsList,
-                    "print name, type and shape of every tensor that the model expects");
-  command->add_flag("--all", flags->inspect.all, "print every layer and buffer, also equal ones");
+                    "print the name, type and shape of every tensor that the model expects");
+  command->add_flag("--all", flags->inspect.all,
+                    "print every layer and buffer, including equal ones");
   addJson(*command, flags->inspect.json);
-  command->add_flag("--check", flags->inspect.check, "compare all checksums of a .heddle file");
+  command->add_flag("--check", flags->inspect.check, "check all checksums of a .heddle file");
   command
       ->add_option("--dim", flags->dims,
-                   "value of a dynamic dimension, NAME=N: prints sizes and costs of every layer")
+                   "value of a dynamic dimension, NAME=N, for sizes and costs of every layer")
       ->allow_extra_args(false);
   command->add_option("--graph", flags->graph, "draw the model into FILE.svg");
   command->add_flag("--pipelines", flags->inspect.pipelines,
-                    "print what a Vulkan driver says of each kernel of a .heddle file");
-  command->add_option("--device", flags->device, "of --pipelines: vulkan (default), vulkan:N");
+                    "print what a Vulkan driver reports about each kernel of a .heddle file");
+  command->add_option("--device", flags->device,
+                      "device for --pipelines: vulkan (default) or vulkan:N");
   addNumber(*command, "--vulkan-level", flags->inspect.vulkanLevel, 0,
-            "of --pipelines: level of the device (default: its highest, on a processor 0)");
-  addModelFlags(*command, flags->options);
+            "level of the device for --pipelines (default: its highest; 0 if it is a processor)");
+  addImportFlags(*command, flags->options);
   command->footer("Examples:\n"
                   "  heddle inspect model.heddle --check\n"
                   "  heddle inspect model.json --weights-list\n"
@@ -229,11 +234,12 @@ void addInspect(CLI::App &app, Status &outcome) {
 
 void addCache(CLI::App &app, Status &outcome) {
   auto clear = std::make_shared<bool>(false);
-  CLI::App *command = app.add_subcommand("cache", "list what the cache folder holds, or delete it");
-  command->add_flag("--clear", *clear, "delete all of it");
+  CLI::App *command =
+      app.add_subcommand("cache", "list the contents of the cache folder, or delete them");
+  command->add_flag("--clear", *clear, "delete all contents");
   command->footer(
-      "A Hugging Face folder is compiled when it is first used, and kept here. What was "
-      "not used for longest goes first.\n"
+      "A Hugging Face folder is compiled when it is first used, and the result is kept here. The "
+      "least recently used results are deleted first.\n"
       "Examples:\n  heddle cache\n  heddle cache --clear");
   command->callback([clear, &outcome] {
     if (!*clear) {

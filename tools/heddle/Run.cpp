@@ -19,27 +19,22 @@ namespace {
 struct RunFlags {
   std::string model;
   JitOptions jit;
-  CompileOptions compile;
   RunCommand run;
   bool verify = false;
 };
 
 Status run(RunFlags &flags) {
   HEDDLE_TRY(checkOutputDir(flags.run.outputDir));
-  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
+  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit));
   return flags.verify ? verifyCommand(session, flags.run, std::cout)
                       : runCommand(session, flags.run, std::cout);
 }
 
 } // namespace
 
-Expected<Session> openModel(const std::string &model, JitOptions &options,
-                            const CompileOptions &compile) {
+Expected<Session> openModel(const std::string &model, JitOptions &options) {
   HEDDLE_TRY(checkThreads(options.device, options.threads));
   HEDDLE_TRY(checkLevel(options.device, options.vulkanLevel));
-  static_cast<ImportOptions &>(options) = compile;
-  options.dtype = compile.dtype;
-  options.cacheDtype = compile.cacheDtype;
   options.progress = showPhases();
   std::vector<std::string> warnings, notes;
   options.warning = [&](const std::string &text) { warnings.push_back(text); };
@@ -52,17 +47,17 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
 }
 
 void addModel(CLI::App &command, std::string &model) {
-  command.add_option("model", model, "a description, a folder, a .gguf, a .mlir or a .heddle file")
+  command.add_option("model", model, "description, folder, or .gguf, .mlir or .heddle file")
       ->required();
 }
 
 void addDeviceFlags(CLI::App &command, JitOptions &options) {
   const OptionGroup group(command, modelOptions);
-  command.add_option("--device", options.device, "cpu (default), vulkan, vulkan:N");
+  command.add_option("--device", options.device, "device: cpu (default), vulkan or vulkan:N");
   addNumber(command, "--threads", options.threads, 0,
-            "threads of the CPU (default: all processors)");
+            "number of CPU threads (default: one per processor)");
   addNumber(command, "--vulkan-level", options.vulkanLevel, 0,
-            "level of the Vulkan device to use (default: its highest, on a processor 0)");
+            "level of the Vulkan device to use (default: its highest; 0 if it is a processor)");
 }
 
 void addRun(CLI::App &app, Status &outcome) {
@@ -72,8 +67,7 @@ void addRun(CLI::App &app, Status &outcome) {
   addDeviceFlags(*command, flags->jit);
   addRunFlags(*command, flags->run);
   command->add_flag("--verify", flags->verify, "compare the device with the reference interpreter");
-  addDtypeFlag(*command, flags->compile);
-  addModelFlags(*command, flags->compile);
+  addModelFlags(*command, flags->jit);
   command->footer(
       "Examples:\n"
       "  heddle run model.json --function=encode --input source=ids.npy --output-dir out\n"

@@ -16,7 +16,6 @@ namespace {
 struct TextFlags {
   std::string model;
   JitOptions jit;
-  CompileOptions compile;
   TranslateCommand translate;
 };
 
@@ -27,17 +26,16 @@ void addText(CLI::App &app, Status &outcome) {
   auto addOwn = [flags](CLI::App &command) {
     addModel(command, flags->model);
     addDeviceFlags(command, flags->jit);
-    addDtypeFlag(command, flags->compile);
-    addModelFlags(command, flags->compile);
+    addModelFlags(command, flags->jit);
     const std::string &name = command.get_name();
     if (name == "embed" || name == "similarity" || name == "rerank")
-      command.preparse_callback([flags](size_t) { flags->compile.needsVectors = true; });
+      command.preparse_callback([flags](size_t) { flags->jit.needsVectors = true; });
   };
   auto open = [flags] {
-    flags->compile.needsTexts = true;
-    flags->compile.attentionWeights = !flags->translate.attention.empty();
-    flags->compile.outputs.push_back(flags->translate.attention);
-    return openModel(flags->model, flags->jit, flags->compile);
+    flags->jit.needsTexts = true;
+    flags->jit.attentionWeights = !flags->translate.attention.empty();
+    flags->jit.outputs.push_back(flags->translate.attention);
+    return openModel(flags->model, flags->jit);
   };
   addTextCommands(app, {flags->translate, addOwn, open, "heddle", flags->model}, outcome);
   addTokenize(app, "heddle", outcome);

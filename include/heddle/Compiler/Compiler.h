@@ -34,13 +34,6 @@ struct CompileOptions : ImportOptions {
   /// Highest level of Vulkan devices for which kernels are compiled; none: all levels at which some
   /// kernel has its own variant (docs/gpu.md).
   std::optional<int> vulkanLevel;
-  /// Format of products: a name in Support/Formats.h; empty: the model's (see chooseFormat).
-  std::string dtype;
-  /// Type of the keys and values that sessions cache: f32, bf16, f16 or int8; empty: it follows
-  /// `dtype`.
-  std::string cacheDtype;
-  /// Files that will be written. It is an error if the model is read from one of them.
-  std::vector<std::string> outputs;
   /// Called with a short phrase when a phase begins.
   std::function<void(const std::string &phase)> progress;
   /// Called with warnings about models that are opened for a report. A compilation returns its
@@ -77,7 +70,7 @@ Expected<FormatChoice> chooseFormat(const std::string &model, const std::string 
 
 /// Whether `path` names a compiled file, by its extension `.heddle`.
 bool isArtifactPath(const std::string &path);
-/// Usage error for options that do not apply to a compiled file: masks, part, weights, dtype.
+/// Usage error for a choice (ModelChoices), which cannot change a compiled file.
 Status checkCompiled(const std::string &path, const CompileOptions &options);
 
 /// Compiles into a file, which is replaced atomically. Equal models and options give equal bytes.

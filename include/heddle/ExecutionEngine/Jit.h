@@ -22,7 +22,6 @@ struct JitOptions : ImportOptions {
   std::string device = "cpu";     ///< "cpu", "vulkan", "vulkan:N"
   int threads = 0;                ///< CPU: 0 means all processors
   std::optional<int> vulkanLevel; ///< SessionOptions::vulkanLevel
-  std::string dtype, cacheDtype;  ///< as in CompileOptions
   /// Called with a short phrase when a phase of the compilation begins, including a driver's
   /// (SessionOptions::progress), and with an empty one when it ends.
   std::function<void(const std::string &phase)> progress;

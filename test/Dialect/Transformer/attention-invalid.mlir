@@ -95,7 +95,7 @@ func.func @attention_c8_averaged(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32
 // -----
 
 func.func @attention_c9_no_weights(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C9: expected the result weights beside average_weights, found none}}
+  // expected-error @+1 {{'transformer.attention' op C9: expected the result weights with average_weights, found none}}
   %o = transformer.attention %q, %k, %v {average_weights, scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -203,7 +203,7 @@ func.func @attention_c18_elements(%q: tensor<1x2x?x8xf16>, %k: tensor<1x2x?x8xf1
 // -----
 
 func.func @attention_c20_no_scales(%q: tensor<1x2x?x8xbf16>, %k: tensor<1x2x?x8xi8>) {
-  // expected-error @+1 {{'transformer.attention' op C20: expected scales beside key of i8, and beside no others, found none beside 'i8'}}
+  // expected-error @+1 {{'transformer.attention' op C20: expected scales with key of i8, and with no others, found none with 'i8'}}
   %o = transformer.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x?x8xbf16>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xi8>) -> tensor<1x2x?x8xf32>
   return
 }
@@ -211,7 +211,7 @@ func.func @attention_c20_no_scales(%q: tensor<1x2x?x8xbf16>, %k: tensor<1x2x?x8x
 // -----
 
 func.func @attention_c20_numbers(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, %v: tensor<1x2x?x8xbf16>, %s: tensor<1x2x?xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C20: expected scales beside value of i8, and beside no others, found some beside 'bf16'}}
+  // expected-error @+1 {{'transformer.attention' op C20: expected scales with value of i8, and with no others, found some with 'bf16'}}
   %o = transformer.attention %q, %k, %v key_scales(%s : tensor<1x2x?xf32>) value_scales(%s : tensor<1x2x?xf32>) {scale = 1.0 : f32} : (tensor<1x2x?x8xf32>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xbf16>) -> tensor<1x2x?x8xf32>
   return
 }
@@ -228,7 +228,7 @@ func.func @attention_c20_heads(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, 
 
 func.func @attention_c20_documents(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, %s: tensor<1x2x?xf32>, %n: tensor<?xi32>) {
   %d = transformer.mask.documents starts(%n, %n) : tensor<?xi32>, tensor<?xi32>
-  // expected-error @+1 {{'transformer.attention' op C20: expected no packed documents beside scales, found them}}
+  // expected-error @+1 {{'transformer.attention' op C20: expected no packed documents with scales, found them}}
   %o = transformer.attention %q, %k, %k mask(%d) key_scales(%s : tensor<1x2x?xf32>) value_scales(%s : tensor<1x2x?xf32>) {scale = 1.0 : f32} : (tensor<1x2x?x8xf32>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xi8>) -> tensor<1x2x?x8xf32>
   return
 }

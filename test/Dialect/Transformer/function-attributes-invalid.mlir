@@ -81,7 +81,7 @@ func.func private @result_unknown(i32) -> (tensor<?xi32> {transformer.range = [0
 
 // -----
 
-// expected-error @+1 {{'func.func' op argument 0: transformer.port: expected transformer.dims beside it, found none}}
+// expected-error @+1 {{'func.func' op argument 0: transformer.port: expected transformer.dims with it, found none}}
 func.func private @port_alone(tensor<?x?xi1> {transformer.port = ["B", "S"]})
 
 // -----

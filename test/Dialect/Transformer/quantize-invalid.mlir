@@ -40,7 +40,7 @@ func.func @weight_c4_type() {
 // -----
 
 func.func @weight_c4_stored() {
-  // expected-error @+1 {{'transformer.weight' op C4: expected stored, the shape of the matrix in the checkpoint, beside scales, found none}}
+  // expected-error @+1 {{'transformer.weight' op C4: expected stored, the shape of the matrix in the checkpoint, with scales, found none}}
   %s = transformer.weight "w" {scales} : tensor<2x8xf32>
   return
 }

@@ -130,7 +130,7 @@ func.func @attention_c15_infinite(%x: tensor<2x8x6x4xf32>) {
 // -----
 
 func.func @attention_c15_without_mask(%x: tensor<2x8x6x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C15: expected a mask beside hidden_score, found none}}
+  // expected-error @+1 {{'transformer.attention' op C15: expected a mask with hidden_score, found none}}
   %o = transformer.attention %x, %x, %x  {scale = 1.0 : f32, hidden_score = -1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -172,7 +172,7 @@ func.func @attention_c16_dense(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %t: t
   %d = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
   %e = transformer.mask.dense %t : tensor<1x1x?x?xi1>
   %m = transformer.mask.and %d, %e
-  // expected-error @+1 {{'transformer.attention' op C16: expected no 'transformer.mask.dense' beside packed documents, found one}}
+  // expected-error @+1 {{'transformer.attention' op C16: expected no 'transformer.mask.dense' with packed documents, found one}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }
@@ -182,7 +182,7 @@ func.func @attention_c16_dense(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %t: t
 func.func @attention_c16_dense_rule(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %t: tensor<1x1x?x?xf32>) {
   %m = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
   %r = transformer.bias.dense %t : tensor<1x1x?x?xf32>
-  // expected-error @+1 {{'transformer.attention' op C16: expected no 'transformer.bias.dense' beside packed documents, found one}}
+  // expected-error @+1 {{'transformer.attention' op C16: expected no 'transformer.bias.dense' with packed documents, found one}}
   %o = transformer.attention %x, %x, %x mask(%m) bias(%r) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }
@@ -286,7 +286,7 @@ func.func @attention_c19_sequences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>) {
 
 func.func @attention_c19_documents(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %n: tensor<1xi32>) {
   %d = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
-  // expected-error @+1 {{'transformer.attention' op C19: expected no packed documents beside counts of keys, found them}}
+  // expected-error @+1 {{'transformer.attention' op C19: expected no packed documents with counts of keys, found them}}
   %o = transformer.attention %x, %x, %x mask(%d) counts(%n : tensor<1xi32>) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }

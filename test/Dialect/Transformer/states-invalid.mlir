@@ -36,12 +36,12 @@ transformer.state @state_c4_batch {dims = [2, 8, "S", 4]} : tensor<2x8x?x4xf32>
 
 // -----
 
-// expected-error @+1 {{'transformer.state' op C5: expected a positive window beside a capacity, found 4 without one}}
+// expected-error @+1 {{'transformer.state' op C5: expected a positive window with a capacity, found 4 without one}}
 transformer.state @state_c5_capacity {dims = ["B", 8, "S", 4], window = 4 : i64} : tensor<?x8x?x4xf32>
 
 // -----
 
-// expected-error @+1 {{'transformer.state' op C5: expected a positive window beside a capacity, found 0}}
+// expected-error @+1 {{'transformer.state' op C5: expected a positive window with a capacity, found 0}}
 transformer.state @state_c5_window {dims = ["B", 8, "S", 4], capacity = 8 : i64, window = 0 : i64} : tensor<?x8x?x4xf32>
 
 // -----
@@ -144,7 +144,7 @@ func.func @cache_append_c3_type(%x: tensor<?x8x1x4xf32>) {
 
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_append_c4_count_alone(%x: tensor<?x8x1x4xf32>, %n: tensor<?xi32>) {
-  // expected-error @+1 {{'transformer.cache.append' op C4: expected at(...) beside count(...), found none}}
+  // expected-error @+1 {{'transformer.cache.append' op C4: expected at(...) with count(...), found none}}
   %k = transformer.cache.append @c, %x count(%n : tensor<?xi32>) : tensor<?x8x1x4xf32> -> tensor<?x8x?x4xf32>
   return
 }
@@ -201,7 +201,7 @@ func.func @cache_clear_c2_pads(%r: tensor<?xi32>) {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_clear_c2_rows() {
-  // expected-error @+1 {{'transformer.cache.clear' op C2: expected rows(...) beside pads "S", found none}}
+  // expected-error @+1 {{'transformer.cache.clear' op C2: expected rows(...) with pads "S", found none}}
   transformer.cache.clear "P" pads "S"
   return
 }

@@ -42,7 +42,7 @@ TEST(MaskBuilder, TheCompilerTakesIt) {
   Mask all = (causal() & window(3, 1, 0)) | (prefix("p") & !dense("d")) | documents("q", "k") |
              where(truth) | (hide("x") & lengths("n"));
   CompileOptions options;
-  options.masks = {"encoder.mask=" + all.text()};
+  options.mask = {"encoder.mask=" + all.text()};
   auto text = emitStage(HEDDLE_SOURCE_DIR "/test/models/tiny.json", Stage::Transformer, options);
   ASSERT_TRUE(text) << text.error().message;
   for (const char *op :

@@ -93,7 +93,7 @@ TEST(ConfigExpression, TextsAreExpanded) {
   EXPECT_EQ(text("window({heads - 1}, 0) & {act}"), "window(11, 0) & gelu");
   EXPECT_EQ(text("{factor * 8} {7 / 2}"), "2 3.5");
   EXPECT_EQ(text("plain"), "plain");
-  EXPECT_EQ(text("{heads"), "expected '}' behind '{', found the end");
+  EXPECT_EQ(text("{heads"), "expected '}' after '{', found the end");
 }
 
 } // namespace

@@ -148,7 +148,7 @@ TEST_F(DescriptionTest, SegmentsAndHiddenLayers) {
   EXPECT_EQ(problemWith("/classifier", {{"hidden", hidden}}), "no error");
   EXPECT_EQ(
       problemWith("/classifier", {{"hidden", hidden}, {"tied", true}}),
-      "m.json: classifier.hidden.size: expected the features of the embedding's rows, 12, beside "
+      "m.json: classifier.hidden.size: expected the features of the embedding's rows, 12, with "
       "tied, found 13");
   hidden["norm"] = {{"kind", "rms"}, {"root", false}};
   EXPECT_EQ(
@@ -163,10 +163,10 @@ TEST_F(DescriptionTest, EmbeddingsOfAnotherSize) {
             "no error");
   EXPECT_EQ(problemWith("/encoder/embedding", {{"size", 12}}), "no error");
   EXPECT_EQ(problemWith("/encoder/embedding", {{"size", 5}}),
-            "m.json: encoder.embedding.projection: expected an object beside a size that is not "
+            "m.json: encoder.embedding.projection: expected an object with a size that is not "
             "the model's 12, found no such key");
   EXPECT_EQ(problemWith("/encoder/embedding", {{"size", 5}, {"projection", nullptr}}),
-            "m.json: encoder.embedding.projection: expected an object beside a size that is not "
+            "m.json: encoder.embedding.projection: expected an object with a size that is not "
             "the model's 12, found null");
   EXPECT_THAT(problemWith("/encoder/embedding", {{"size", 0}}),
               HasSubstr("m.json: encoder.embedding.size: expected "));
@@ -232,7 +232,7 @@ TEST_F(DescriptionTest, OutputStages) {
             "m.json: encoder.output: expected null where a decoder reads the encoder's output, "
             "found a list");
   EXPECT_EQ(problemWith("/classifier", {{"softmax", true}, {"sigmoid", true}}),
-            "m.json: classifier.sigmoid: expected false beside softmax, found true");
+            "m.json: classifier.sigmoid: expected false with softmax, found true");
 }
 
 TEST_F(DescriptionTest, PoolingsSideBySide) {
@@ -263,7 +263,7 @@ TEST_F(DescriptionTest, PoolingsSideBySide) {
             "'mean'");
   pooled["sigmoid"] = true;
   EXPECT_EQ(with(nullptr, pooled),
-            "m.json: classifier.pool: expected null beside sigmoid, found 'mean'");
+            "m.json: classifier.pool: expected null with sigmoid, found 'mean'");
 }
 
 TEST_F(DescriptionTest, RulesOfDistances) {
@@ -356,7 +356,7 @@ TEST_F(DescriptionTest, AnImageIsCutIntoPatches) {
             "m.json: source.image: expected [channels, height, width], each of 1 to 65536, found "
             "[3,8]");
   EXPECT_EQ(after("/source/vocabulary", 9),
-            "m.json: source.vocabulary: expected no such key beside an image, found it");
+            "m.json: source.vocabulary: expected no such key with an image, found it");
   EXPECT_EQ(after("/source/image", nullptr),
             "m.json: source.image: expected [channels, height, width], each of 1 to 65536, found "
             "null");
@@ -366,9 +366,9 @@ TEST_F(DescriptionTest, AnImageIsCutIntoPatches) {
             "m.json: encoder.mask: expected no such mask over the patches of an image, found "
             "lengths(source)");
   EXPECT_EQ(after("/layout", "sequence-first"),
-            "m.json: layout: expected batch-first beside an image, found sequence-first");
+            "m.json: layout: expected batch-first with an image, found sequence-first");
   EXPECT_EQ(after("/target/patch", 4),
-            "m.json: target.patch: expected an image beside it, found none");
+            "m.json: target.patch: expected an image with it, found none");
 }
 
 TEST_F(DescriptionTest, FramesGoThroughConvolutions) {
@@ -396,21 +396,21 @@ TEST_F(DescriptionTest, FramesGoThroughConvolutions) {
   EXPECT_EQ(after("/source/convolutions/1/size", 4),
             "m.json: source.convolutions.1.size: expected an odd number of frames, found 4");
   EXPECT_EQ(after("/source/vocabulary", 9),
-            "m.json: source.vocabulary: expected null beside frames, found a vocabulary");
+            "m.json: source.vocabulary: expected null with frames, found a vocabulary");
   EXPECT_EQ(after("/encoder/position/length", 9),
             "m.json: encoder.position.length: expected the rows of the frames, 4, found 9");
   EXPECT_EQ(after("/encoder/mask", "lengths(source)"),
             "m.json: encoder.mask: expected no such mask over rows of frames, found "
             "lengths(source)");
   EXPECT_EQ(after("/layout", "sequence-first"),
-            "m.json: layout: expected batch-first beside frames, found sequence-first");
+            "m.json: layout: expected batch-first with frames, found sequence-first");
   EXPECT_EQ(after("/target/frames", {10, 7}),
             "m.json: target.frames: expected no such key of the target, found it");
   json["source"].erase("convolutions");
   EXPECT_EQ(problem(json), "m.json: source.convolutions: expected a list of 1 to 16 objects, found "
                            "no such key");
   json["source"] = {{"vocabulary", nullptr}, {"convolutions", {Json::object()}}};
-  EXPECT_EQ(problem(json), "m.json: source.convolutions: expected frames beside it, found none");
+  EXPECT_EQ(problem(json), "m.json: source.convolutions: expected frames with it, found none");
 }
 
 TEST_F(DescriptionTest, RotaryPositions) {
@@ -443,7 +443,7 @@ TEST_F(DescriptionTest, RotaryPositions) {
             "m.json: position.scaling.factor: expected a number above 0, found 0");
   EXPECT_EQ(with("scaling", {{"rope_type", "dynamic"}, {"factor", 2}}),
             "m.json: position.scaling.rope_type: expected a scaling that does not follow the "
-            "lengths of texts: a text's result would depend on those beside it, found 'dynamic'");
+            "lengths of texts: a text's result would depend on those with it, found 'dynamic'");
   EXPECT_EQ(with("scaling", {{"rope_type", "llama3"}, {"factor", 2}}),
             "m.json: position.scaling.original_max_position_embeddings: expected the tokens of a "
             "text before the scaling, found no such key");
@@ -479,7 +479,7 @@ TEST_F(DescriptionTest, RotaryPositions) {
   EXPECT_EQ(layers[2].position.base, 10000);
   EXPECT_EQ(layers[2].position.factor, 4);
   EXPECT_EQ(problemWith("/encoder/layers", Json::array({{{"position", nullptr}}})),
-            "m.json: encoder.layers.0.position: expected no such key in a layer beside positions "
+            "m.json: encoder.layers.0.position: expected no such key in a layer with positions "
             "that are not rotary, found it");
   EXPECT_EQ(problemWith("/position/fraction", 0.5),
             "m.json: position.fraction: expected no such key with sinusoidal positions, found it");
@@ -532,18 +532,18 @@ TEST_F(DescriptionTest, ParallelBlocksAndCaps) {
   Json json = small();
   json["norm"] = {{"place", "pre"}};
   json["parallel"] = true;
-  EXPECT_EQ(problem(json), "m.json: parallel: expected false beside cross attention, found true");
+  EXPECT_EQ(problem(json), "m.json: parallel: expected false with cross attention, found true");
   json = small();
   json["encoder"]["parallel"] = true;
   EXPECT_EQ(problem(json),
-            "m.json: encoder.parallel: expected false beside norm.place post, found true");
+            "m.json: encoder.parallel: expected false with norm.place post, found true");
   json["encoder"]["norm"] = {{"place", "output"}};
   EXPECT_EQ(problem(json), "no error");
   EXPECT_EQ(problemWith("/classifier", {{"softcap", 30}}), "no error");
   EXPECT_EQ(problemWith("/classifier", {{"softcap", 0}}),
             "m.json: classifier.softcap: expected a number above 0, found 0");
   EXPECT_EQ(problemWith("/classifier", {{"softcap", 30}, {"sigmoid", true}}),
-            "m.json: classifier.softcap: expected null beside sigmoid, found 30");
+            "m.json: classifier.softcap: expected null with sigmoid, found 30");
 }
 
 TEST_F(DescriptionTest, ScoreRules) {

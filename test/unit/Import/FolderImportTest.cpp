@@ -476,7 +476,7 @@ TEST_F(FolderImportTest, Checkpoints) {
   EXPECT_THAT(withMap({{"weight_map", wrong}}),
               HasSubstr("expected the tensor 'body.none' that the index names, found none"));
   wrong["body.words"] = "../a.safetensors";
-  EXPECT_THAT(withMap({{"weight_map", wrong}}), HasSubstr("expected the name of a file beside it"));
+  EXPECT_THAT(withMap({{"weight_map", wrong}}), HasSubstr("expected the name of a file with it"));
 }
 
 } // namespace

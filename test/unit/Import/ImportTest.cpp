@@ -98,7 +98,7 @@ TEST_F(ModelTest, WeightsAreResultsOnRequest) {
 
 TEST_F(ModelTest, MasksOfTheCommandLine) {
   ImportOptions options;
-  options.masks = {"decoder.mask=keep(k)", "encoder.1.mask=hide(h)"};
+  options.mask = {"decoder.mask=keep(k)", "encoder.1.mask=hide(h)"};
   EXPECT_EQ(signatures(small(), options),
             "encode(source, source.lengths, h) -> memory, source.lengths; "
             "decode(target, memory, k, source.lengths) -> output; "
@@ -114,15 +114,15 @@ TEST_F(ModelTest, MasksOfTheCommandLine) {
       {"decoder.mask=causal &",
        "--mask decoder.mask: column 9: expected a name, found the end\n  causal &\n          ^"}};
   for (const auto &[mask, message] : wrong) {
-    options.masks = {mask};
+    options.mask = {mask};
     EXPECT_EQ(problem(small(), options), message);
   }
   // A stack's mask would replace nothing if each layer has its own mask.
   Json json = small();
   json["decoder"]["layers"] = Json::array({{{"mask", "causal"}}});
-  options.masks = {"decoder.mask=window(3, 0)"};
+  options.mask = {"decoder.mask=window(3, 0)"};
   EXPECT_THAT(problem(json, options), HasSubstr("found 'decoder.mask'"));
-  options.masks = {"decoder.0.mask=window(3, 0)"};
+  options.mask = {"decoder.0.mask=window(3, 0)"};
   EXPECT_EQ(problem(json, options), "no error");
 }
 
@@ -139,7 +139,7 @@ TEST_F(ModelTest, InputsOfMasks) {
   EXPECT_EQ(problemWith("/encoder/mask", "keep(a) & hide(a)"), "no error");
   EXPECT_EQ(
       problemWith("/encoder/mask", "documents_packed(s, s) & !keep(a)"),
-      "m.json: encoder.mask: expected no table of whole rows beside documents_packed, found keep");
+      "m.json: encoder.mask: expected no table of whole rows with documents_packed, found keep");
 }
 
 /// With vectors as input, lengths cannot be computed. They are an input only if they are used.
@@ -188,7 +188,7 @@ TEST_F(ModelTest, DialectText) {
   EXPECT_EQ(fileProblem(weight, options), "no error");
   options.weights = write("w.safetensors", safetensors({{"w", "f32", {3, 2}}}));
   EXPECT_EQ(fileProblem(weight, options), "w.safetensors: w: expected [2, 3], found [3, 2]");
-  options.masks = {"mask=causal"};
+  options.mask = {"mask=causal"};
   EXPECT_EQ(fileProblem(weight, options), "--mask: expected the transformer.name of a mask op of "
                                           "x.mlir (it has none), found 'mask'");
 }

@@ -80,7 +80,7 @@ TEST_F(WeightsTest, FilesThatAreNone) {
 TEST_F(WeightsTest, ADescriptionNamesItsOwn) {
   ImportOptions options;
   options.weights = write("other.safetensors", safetensors(expected));
-  EXPECT_THAT(problem(small(), options), HasSubstr("--weights: expected a .mlir model beside it"));
+  EXPECT_THAT(problem(small(), options), HasSubstr("--weights: expected a .mlir model with it"));
 }
 
 } // namespace

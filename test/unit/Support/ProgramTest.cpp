@@ -119,7 +119,7 @@ TEST(Program, PortsAreChecked) {
        "dimensions of the function, found 'Q'"},
       {[&](Json &j) { input(j, 0)["starts"] = true; }, "starts to be a vector with a range"},
       {[&](Json &j) { input(j, 1)["starts"] = true; }, "starts to be a vector with a range"},
-      {[&](Json &j) { input(j, 0)["max_length"] = 5; }, "a maximal length beside starts, found 5"},
+      {[&](Json &j) { input(j, 0)["max_length"] = 5; }, "a maximal length with starts, found 5"},
       {[&](Json &j) { input(j, 1)["transposed"] = true; },
        "at least 2 dimensions to transpose, found 1"},
       {[&](Json &j) { input(j, 0)["broadcast"] = {"B"}; }, "2 sizes to broadcast to, found 1"},

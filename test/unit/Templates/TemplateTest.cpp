@@ -54,9 +54,9 @@ TEST(Template, ErrorsOfTemplatesNameTheLine) {
       {"{% for x in y %}{% generation %}{% break %}{% endgeneration %}{% endfor %}",
        "chat.jinja:1: expected a loop around it, found 'break'"},
       {"{# a", "chat.jinja:1: expected `#}` at the end of a comment, found the end"},
-      {"{% raw %}a", "chat.jinja:1: expected `{% endraw %}` behind `{% raw %}`, found the end"},
+      {"{% raw %}a", "chat.jinja:1: expected `{% endraw %}` after `{% raw %}`, found the end"},
       {"{{ 'a }}", "chat.jinja:1: expected an end of the string, found the end"},
-      {"{{ '\\ud800' }}", "chat.jinja:1: expected a character's number behind the backslash, found "
+      {"{{ '\\ud800' }}", "chat.jinja:1: expected a character's number after the backslash, found "
                           "'d800'"},
       {"{{ '\\N{BULLET}' }}", "chat.jinja:1: expected a character by its number, found one by its "
                               "name, which is not built"},
@@ -64,7 +64,7 @@ TEST(Template, ErrorsOfTemplatesNameTheLine) {
        "chat.jinja:1: expected a whole number of 64 bits, found '99999999999999999999'"},
       {"{{ x[1, 2] }}", "chat.jinja:1: expected one key; several are not built, found ','"},
       {"{{ f(a=1, 2) }}", "chat.jinja:1: expected arguments without a name before those with one, "
-                          "found one behind them"},
+                          "found one after them"},
       {"\xff", "chat.jinja: expected UTF-8, found byte 0xff at offset 0"},
   };
   for (auto [source, expected] : cases)

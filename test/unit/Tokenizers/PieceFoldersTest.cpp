@@ -122,7 +122,7 @@ TEST_F(BuiltModel, BlanksBehindWordsAreRefused) {
   constexpr BuiltPiece pieces[] = {{"<unk>", 0, 2}, {"a▁", -1, 1}};
   write("spiece.model", modelOf(pieces, 1, true) + fieldOf(2, "\xc0\x01\x01"));
   EXPECT_THAT(error(), HasSubstr("spiece.model: treat_whitespace_as_suffix: expected blanks in "
-                                 "front of words, found them behind, which is not supported"));
+                                 "front of words, found them after, which is not supported"));
 }
 
 /// Folders of model families, copied from those of the golden tests.

@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                     [{"type": "BertProcessing", "sep": ["a", 1], "cls": ["a", 1]},
                      {"type": "BertProcessing", "sep": ["a", 1], "cls": ["a", 1]}]},
                     "model": WORDS})",
-                ": post_processor.processors.1.type: expected ByteLevel behind another processor, "
+                ": post_processor.processors.1.type: expected ByteLevel after another processor, "
                 "found 'BertProcessing'"},
         BadFile{"Ctc", R"({"decoder": {"type": "CTC"}, "model": WORDS})",
                 ": decoder.type: expected one of WordPiece, ByteLevel, Metaspace, BPEDecoder, "

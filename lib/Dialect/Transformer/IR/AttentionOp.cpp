@@ -106,7 +106,7 @@ static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value re
 /// C8 and C9: the weights.
 static LogicalResult verifyWeights(AttentionOp op, const Sizes &s) {
   if (!op.getWeights() && op.getAverageWeights())
-    return op.emitOpError("C9: expected the result weights beside average_weights, found none");
+    return op.emitOpError("C9: expected the result weights with average_weights, found none");
   if (!op.getWeights())
     return success();
   if (op.getAverageWeights())

@@ -236,7 +236,7 @@ static LogicalResult verifyPacked(Operation *op, const RuleSizes &sizes, Value m
   for (Operation *part : parts)
     if (isa<MaskDenseOp, MaskBlocksOp, BiasDenseOp>(part))
       return op->emitOpError("C16: expected no '")
-             << part->getName() << "' beside packed documents, found one";
+             << part->getName() << "' with packed documents, found one";
   return success();
 }
 
@@ -254,7 +254,7 @@ static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value 
   if (rules.hiddenScore && !rules.hiddenScore.getValue().isFinite())
     return op->emitOpError("C15: expected a finite hidden_score, found ") << rules.hiddenScore;
   if (rules.hiddenScore && !mask)
-    return op->emitOpError("C15: expected a mask beside hidden_score, found none");
+    return op->emitOpError("C15: expected a mask with hidden_score, found none");
   return success();
 }
 
@@ -268,7 +268,7 @@ static LogicalResult verifyCounts(Operation *op, const RuleSizes &sizes, Value m
     return op->emitOpError("C19: expected counts of keys for ")
            << sizes.batch << " sequences, found " << found;
   if (packedDocumentsOf(mask))
-    return op->emitOpError("C19: expected no packed documents beside counts of keys, found them");
+    return op->emitOpError("C19: expected no packed documents with counts of keys, found them");
   return success();
 }
 
@@ -288,9 +288,9 @@ LogicalResult heddle::transformer::verifyKept(Operation *op, StringRef name, Val
                                               Value scales, Value mask) {
   auto type = cast<RankedTensorType>(kept.getType());
   if (heddle::formatOf(type).isCode() != static_cast<bool>(scales))
-    return op->emitOpError("C20: expected scales beside ")
-           << name << " of i8, and beside no others, found "
-           << (scales ? "some beside " : "none beside ") << type.getElementType();
+    return op->emitOpError("C20: expected scales with ")
+           << name << " of i8, and with no others, found " << (scales ? "some with " : "none with ")
+           << type.getElementType();
   if (!scales)
     return success();
   ArrayRef<int64_t> found = cast<RankedTensorType>(scales.getType()).getShape();
@@ -300,7 +300,7 @@ LogicalResult heddle::transformer::verifyKept(Operation *op, StringRef name, Val
              << i << " of the scales of " << name << ": expected " << type.getDimSize(i)
              << ", found " << found[i];
   if (packedDocumentsOf(mask))
-    return op->emitOpError("C20: expected no packed documents beside scales, found them");
+    return op->emitOpError("C20: expected no packed documents with scales, found them");
   return success();
 }
 

@@ -101,7 +101,7 @@ LogicalResult FfnOp::verify() {
       [&]() -> LogicalResult {
         if (Value gate = getGateWeight())
           return verifyGate(*this, gate);
-        return getGateBias() ? emitOpError("C8: expected gate_weight beside gate_bias, found none")
+        return getGateBias() ? emitOpError("C8: expected gate_weight with gate_bias, found none")
                              : success();
       });
 }

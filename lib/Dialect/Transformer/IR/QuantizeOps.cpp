@@ -85,7 +85,7 @@ LogicalResult heddle::transformer::detail::verifyScales(WeightOp op) {
     return op.emitOpError("C4: expected scales of [2, N] f32, found ") << type;
   std::optional<ArrayRef<int64_t>> stored = op.getStored();
   if (!stored)
-    return op.emitOpError("C4: expected stored, the shape of the matrix in the checkpoint, beside "
+    return op.emitOpError("C4: expected stored, the shape of the matrix in the checkpoint, with "
                           "scales, found none");
   bool possible = llvm::all_of(*stored, [](int64_t size) { return size >= 0; });
   if (!possible || ShapedType::getNumElements(*stored) % type.getDimSize(1) != 0)

@@ -57,7 +57,7 @@ LogicalResult StateOp::verify() {
   }
   if (std::optional<uint64_t> window = getWindow();
       window && (!getCapacity() || static_cast<int64_t>(*window) <= 0))
-    return emitOpError("C5: expected a positive window beside a capacity, found ")
+    return emitOpError("C5: expected a positive window with a capacity, found ")
            << static_cast<int64_t>(*window) << (getCapacity() ? "" : " without one");
   if (type.getRank() == 0 || !type.isDynamicDim(0))
     return emitOpError("C4: expected a dynamic dimension 0 (batch), found ") << type;
@@ -188,7 +188,7 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("C3: expected a result of the state's type ")
            << state->getTensorType() << ", found " << getResult().getType();
   if (getCount() && !getAt())
-    return emitOpError("C4: expected at(...) beside count(...), found none");
+    return emitOpError("C4: expected at(...) with count(...), found none");
   if (state->getWindow() && !getAt())
     return emitOpError("C5: expected at(...) for the state ")
            << getStateAttr() << ", which has a window, found none";
@@ -213,7 +213,7 @@ LogicalResult CacheClearOp::verifySymbolUses(SymbolTableCollection &) {
   if (LogicalResult checked = verifyLength(*this, getDimAttr()); failed(checked) || !getPads())
     return checked;
   if (!getRows())
-    return emitOpError("C2: expected rows(...) beside pads ") << getPadsAttr() << ", found none";
+    return emitOpError("C2: expected rows(...) with pads ") << getPadsAttr() << ", found none";
   Operation *table = SymbolTable::getNearestSymbolTable(*this);
   for (auto state : table->getRegion(0).getOps<StateOp>())
     if (!state.getCapacity() &&

@@ -163,7 +163,7 @@ static LogicalResult verifyPort(const PortSite &place, Attribute attribute, Arra
            << "expected a list of names and numbers, found " << attribute;
   if (!dims)
     return place.error(TransformerDialect::portAttr)
-           << "expected transformer.dims beside it, found none";
+           << "expected transformer.dims with it, found none";
   if (withoutOnes(port) != withoutOnes(dims) && !TransformerDialect::isTransposed(dims, port))
     return place.error(TransformerDialect::portAttr)
            << "expected " << dims
@@ -251,7 +251,7 @@ static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, T
   if (!fallback)
     return place.error(TransformerDialect::defaultAttr)
            << "expected one of lengths_of, zeros_of, no_rows_of, rows_before and rows_after "
-              "with a name, and an integer padding beside lengths, found "
+              "with a name, and an integer padding with lengths, found "
            << attribute;
   bool zeros = fallback->kind == heddle::DefaultInput::Kind::ZerosOf;
   auto function = dyn_cast<FunctionOpInterface>(place.function);

@@ -1,0 +1,62 @@
+//===- ImportOptions.cpp - Flags and texts of choices ---------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "heddle/Import/ImportOptions.h"
+
+#include "heddle/Support/Formats.h"
+
+#include <algorithm>
+
+using namespace heddle;
+
+std::string heddle::choiceFlag(const std::string &field) {
+  std::string flag = "--" + field;
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+std::string heddle::choiceHelp(const std::string &field) {
+  if (field == "dtype")
+    return "type of products: " + formatNames() +
+           " (default: int4 for a GGUF file in Q4_0 or Q4_1, bf16 for other quantized GGUF files, "
+           "f32 for other models)";
+  if (field == "cache_dtype")
+    return "type of cached keys and values: " + keptTypeNames() + " (default: it follows --dtype)";
+  if (field == "mask")
+    return "replace a mask of the model: NAME=EXPR, such as decoder.mask=causal; repeatable";
+  if (field == "part")
+    return "part of a folder with several models: text (default) or vision for CLIP";
+  if (field == "pool")
+    return "pooling of a folder without modules.json, which gives one vector per text: cls, mean, "
+           "max, last, weighted-mean or mean-sqrt";
+  if (field == "context")
+    return "maximum number of tokens of a prompt and its answer (default: the model's, at most "
+           "4096 for a folder)";
+  if (field == "weights")
+    return "safetensors file with the weights of a .mlir model";
+  return "";
+}
+
+static void addTexts(const std::string &name, const std::string &value,
+                     std::vector<std::string> &texts) {
+  texts.push_back(name + " " + value);
+}
+static void addTexts(const std::string &name, const std::vector<std::string> &values,
+                     std::vector<std::string> &texts) {
+  for (const std::string &value : values)
+    addTexts(name, value, texts);
+}
+static void addTexts(const std::string &name, const std::optional<int64_t> &value,
+                     std::vector<std::string> &texts) {
+  addTexts(name, std::to_string(value.value_or(0)), texts);
+}
+
+std::vector<std::string> heddle::choiceTexts(const ModelChoices &choices) {
+  std::vector<std::string> texts;
+  visitFields(choices, [&](const std::string &field, const auto &value) {
+    if (value != std::remove_cvref_t<decltype(value)>())
+      addTexts(choiceFlag(field).substr(2), value, texts);
+  });
+  return texts;
+}
