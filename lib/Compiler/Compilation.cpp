@@ -9,6 +9,7 @@
 
 #include "heddle/Compiler/Models.h"
 #include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Compiler/TiledHook.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Transforms/ProgramBuilder.h"
@@ -104,7 +105,7 @@ Expected<OwningOpRef<ModuleOp>> Compilation::lowered(ModuleOp from, Stage stage,
   if (onTiled && stage < Stage::Tiled && to >= Stage::Tiled) {
     if (failed(runTo(*copy, stage, Stage::Tiled, options)))
       return failedAt(Stage::Tiled);
-    onTiled(*copy);
+    onTiled->call(*copy);
     stage = Stage::Tiled;
   }
   if (failed(runTo(*copy, stage, to, options)))

@@ -59,7 +59,7 @@ private:
   DiagnosticCollector diagnostics;
   ImportedModel imported;
   Stage current = Stage::Transformer;
-  std::function<void(mlir::ModuleOp)> onTiled; ///< CompileOptions::onTiled
+  const TiledHook *onTiled = nullptr; ///< CompileOptions::onTiled
 };
 
 /// Text of a module, without locations.

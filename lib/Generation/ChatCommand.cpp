@@ -7,7 +7,7 @@
 #include "Conversation.h"
 #include "DecodingChoice.h"
 #include "TextBatches.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Generation/Chat.h"
 #include "heddle/Support/Text.h"

@@ -9,14 +9,14 @@
 using namespace heddle;
 using Json = nlohmann::ordered_json;
 
-Status heddle::chooseTemplate(std::optional<ChatTemplate> &chat,
+Status heddle::chooseTemplate(std::shared_ptr<const ChatTemplate> &chat,
                               const std::optional<std::string> &name) {
   if (!chat || !name)
     return {};
   auto named = chat->named(*name);
   if (!named)
     return usageError("--chat-template: " + named.error().message);
-  chat = std::move(*named);
+  chat = std::make_shared<const ChatTemplate>(std::move(*named));
   return {};
 }
 

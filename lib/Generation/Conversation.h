@@ -15,7 +15,8 @@ namespace heddle {
 
 /// Selects the template of a name, if one is given. Returns a usage error if `chat` does not have
 /// it.
-Status chooseTemplate(std::optional<ChatTemplate> &chat, const std::optional<std::string> &name);
+Status chooseTemplate(std::shared_ptr<const ChatTemplate> &chat,
+                      const std::optional<std::string> &name);
 
 /// A message as templates read it.
 nlohmann::ordered_json messageOf(const char *role, const std::string &content);

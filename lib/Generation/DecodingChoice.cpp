@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DecodingChoice.h"
 
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"

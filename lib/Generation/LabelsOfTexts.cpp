@@ -8,7 +8,7 @@
 // entailment and contradiction of each pair.
 #include "LabelsOfTexts.h"
 
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"

@@ -7,8 +7,8 @@
 #include "heddle/Generation/TextModel.h"
 
 #include "Conversation.h"
-#include "Strings.h"
-#include "Utf8.h"
+#include "heddle/Templates/Strings.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
@@ -215,8 +215,8 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
     side.tokenizer = HEDDLE_TRY(Tokenizer::fromJson(text, file));
     if (auto chat = json.find("chat-template"); chat != json.end() && chat->is_string()) {
       auto chatFile = chat->get<std::string>();
-      side.chat =
-          HEDDLE_TRY(ChatTemplate::fromJson(HEDDLE_TRY(readMember(chatFile)), "chat template"));
+      side.chat = std::make_shared<const ChatTemplate>(
+          HEDDLE_TRY(ChatTemplate::fromJson(HEDDLE_TRY(readMember(chatFile)), "chat template")));
     }
     return side;
   }

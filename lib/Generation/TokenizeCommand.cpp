@@ -44,7 +44,7 @@ Status checkTokenize(const TokenizeCommand &command) {
 
 struct Source {
   Tokenizer tokenizer;
-  std::optional<ChatTemplate> chat;
+  std::shared_ptr<const ChatTemplate> chat; ///< or null
 };
 
 /// The tokenizer of a compiled file: its source's, or else its target's.
@@ -59,7 +59,7 @@ Expected<Source> compiledSource(const std::string &path) {
 
 Expected<Source> folderSource(const std::string &path, std::ostream &notes) {
   const TokenizerFile file = HEDDLE_TRY(readTokenizerFile(path));
-  Source source{HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name)), std::nullopt};
+  Source source{HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name)), nullptr};
   for (const std::string &warning : file.warnings)
     notes << "warning: " << printable(warning) << '\n';
   return source;
@@ -72,7 +72,8 @@ Expected<Source> openSource(const TokenizeCommand &command, std::ostream &notes)
   Source source =
       HEDDLE_TRY(isCompiled ? compiledSource(command.model) : folderSource(command.model, notes));
   if (command.chat && (isFolder || isGguf(command.model)))
-    source.chat = HEDDLE_TRY(ChatTemplate::open(command.model));
+    source.chat =
+        std::make_shared<const ChatTemplate>(HEDDLE_TRY(ChatTemplate::open(command.model)));
   if (command.chat && !source.chat)
     return inputError(command.model +
                       ": expected a folder, a .gguf file or a compiled model with a chat template, "

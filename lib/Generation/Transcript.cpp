@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "heddle/Generation/Transcript.h"
 
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
 #include "heddle/Support/Text.h"
 

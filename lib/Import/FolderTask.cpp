@@ -6,7 +6,7 @@
 
 #include "FolderTask.h"
 
-#include "FolderFiles.h"
+#include "heddle/Tokenizers/FolderFiles.h"
 
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"

@@ -6,9 +6,9 @@
 // tokenizer_config.json.
 #include "heddle/Templates/ChatTemplate.h"
 
-#include "FolderFiles.h"
-#include "TokenizerSettings.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/FolderFiles.h"
+#include "heddle/Tokenizers/TokenizerSettings.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/GgufVocabulary.h"
 #include "heddle/Support/Json.h"

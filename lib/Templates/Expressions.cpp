@@ -5,7 +5,7 @@
 // Evaluation of expressions. An attribute is looked up first among methods and then among keys, an
 // item in the opposite order: message.items is a method, message['items'] may be a value.
 #include "InterpreterScopes.h"
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
 namespace heddle::templates {
 

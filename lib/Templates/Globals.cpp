@@ -4,7 +4,7 @@
 //
 // Global functions: range, dict, namespace and others.
 #include "Interpreter.h"
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
 namespace heddle::templates {
 

@@ -5,9 +5,9 @@
 // Tokens of templates, and whitespace control: `-` strips all whitespace. A tag {% %} and a comment
 // that are first in their line strip the blanks before them (unless `+`) and the newline after
 // them. A newline at the end of a template is dropped.
-#include "Strings.h"
 #include "Syntax.h"
-#include "Utf8.h"
+#include "heddle/Templates/Strings.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Text.h"
 

@@ -5,7 +5,7 @@
 // Filters for lists. Filters that are generators in Jinja return an iterator, which is true, has no
 // length and can be read once.
 #include "Interpreter.h"
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 // Methods of texts, lists, dictionaries and loops. Values are immutable: methods that would change
 // their object are rows that report an error.
 #include "Interpreter.h"
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
 namespace heddle::templates {
 

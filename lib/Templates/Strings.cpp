@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Functions on UTF-8 strings, with Python's semantics.
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Text.h"
 

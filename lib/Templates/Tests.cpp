@@ -4,7 +4,7 @@
 //
 // Tests, as in `x is defined`.
 #include "Functions.h"
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
 namespace heddle::templates {
 

@@ -4,7 +4,7 @@
 //
 // Filters for texts and numbers.
 #include "Functions.h"
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
 #include <charconv>
 #include <cmath>

@@ -5,7 +5,7 @@
 // Construction, comparison and lookup of values.
 #include "Value.h"
 
-#include "Strings.h"
+#include "heddle/Templates/Strings.h"
 
 #include <algorithm>
 #include <cctype>

@@ -4,9 +4,9 @@
 //
 // Python's str, repr and json.dumps. Values are nested at most a hundred levels deep. Every element
 // is charged to the budget: equal lists in one list may make an exponentially long text.
-#include "Strings.h"
-#include "Utf8.h"
 #include "Value.h"
+#include "heddle/Templates/Strings.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Text.h"
 

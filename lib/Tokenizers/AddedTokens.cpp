@@ -6,7 +6,7 @@
 #include "AddedTokens.h"
 
 #include "Characters.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "AlignedText.h"
 
 #include "Characters.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <algorithm>
 

@@ -7,8 +7,8 @@
 // heap holds the pairs, so a word of n characters takes O(n log n) time.
 #include "Components.h"
 #include "Trie.h"
-#include "Utf8.h"
 #include "Vocabulary.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Text.h"
 

@@ -6,7 +6,7 @@
 // and equal blocks are stored once.
 #include "Characters.h"
 
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Text.h"
 

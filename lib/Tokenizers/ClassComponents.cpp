@@ -5,9 +5,9 @@
 // See ClassComponents.h. Source: the classes of Transformers 5.24.
 #include "ClassComponents.h"
 
-#include "FolderFiles.h"
 #include "GgufCuts.h"
 #include "TokenizerClasses.h"
+#include "heddle/Tokenizers/FolderFiles.h"
 
 #include "heddle/Support/Try.h"
 

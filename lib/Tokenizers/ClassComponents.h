@@ -7,7 +7,7 @@
 // tokenizer_config.json.
 #pragma once
 
-#include "TokenizerSettings.h"
+#include "heddle/Tokenizers/TokenizerSettings.h"
 
 namespace heddle::tokenizers {
 

@@ -9,7 +9,7 @@
 #include "Components.h"
 #include "Metaspace.h"
 #include "Pattern.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <algorithm>
 #include <unicode/utf8.h>

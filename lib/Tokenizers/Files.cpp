@@ -6,11 +6,11 @@
 // change its settings. A folder without it has a vocabulary, from which the
 // tokenizer's class builds a tokenizer.json.
 #include "ClassComponents.h"
-#include "FolderFiles.h"
 #include "GgufTokenizer.h"
 #include "PieceFolders.h"
 #include "SentencePiece.h"
 #include "TokenizerClasses.h"
+#include "heddle/Tokenizers/FolderFiles.h"
 
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"

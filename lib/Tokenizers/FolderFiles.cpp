@@ -1,7 +1,7 @@
 //===- FolderFiles.cpp - Files next to a model ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "FolderFiles.h"
+#include "heddle/Tokenizers/FolderFiles.h"
 
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Try.h"

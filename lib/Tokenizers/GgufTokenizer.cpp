@@ -10,8 +10,8 @@
 #include "GgufCuts.h"
 #include "GgufKeys.h"
 #include "SentencePiece.h"
-#include "Utf8.h"
 #include "Vocabulary.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/GgufVocabulary.h"
 #include "heddle/Support/Text.h"
@@ -185,7 +185,7 @@ Expected<Surroundings> surroundingsOf(const Gguf &file, const PieceVocabulary &v
 //===- gpt2: byte-level BPE ------------------------------------------------===//
 
 Expected<Json> byteLevelTokenizer(const Gguf &file, const PieceVocabulary &vocabulary,
-                             std::vector<std::string> &warnings) {
+                                  std::vector<std::string> &warnings) {
   const GgufCut cut = HEDDLE_TRY(ggufCut(file, warnings));
   const bool prefix = HEDDLE_TRY(file.flag("tokenizer.ggml.add_space_prefix", false));
   const auto lines = HEDDLE_TRY(file.texts("tokenizer.ggml.merges"));

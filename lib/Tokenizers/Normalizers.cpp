@@ -8,7 +8,7 @@
 #include "Components.h"
 #include "Pattern.h"
 #include "UnicodeForms.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 
 #include "Characters.h"
 #include "Scanners.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Try.h"
 

@@ -4,7 +4,7 @@
 #include "PieceFolderBuilder.h"
 
 #include "ClassComponents.h"
-#include "FolderFiles.h"
+#include "heddle/Tokenizers/FolderFiles.h"
 
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"

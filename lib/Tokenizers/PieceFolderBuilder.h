@@ -4,8 +4,8 @@
 #pragma once
 
 #include "SentencePiece.h"
-#include "TokenizerSettings.h"
 #include "Vocabulary.h"
+#include "heddle/Tokenizers/TokenizerSettings.h"
 
 #include <map>
 

@@ -8,7 +8,6 @@
 // folders without tokenizer.json.
 #include "PieceFolders.h"
 
-#include "FolderFiles.h"
 #include "LanguageCodes.h"
 #include "PieceFolderBuilder.h"
 #include "TokenizerClasses.h"

@@ -6,7 +6,7 @@
 // Transformers gives them, one per family.
 #pragma once
 
-#include "TokenizerSettings.h"
+#include "heddle/Tokenizers/TokenizerSettings.h"
 
 #include "heddle/Tokenizers/Tokenizer.h"
 

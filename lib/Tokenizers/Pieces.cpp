@@ -4,7 +4,7 @@
 #include "Pieces.h"
 
 #include "ByteLevel.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 // Reads the section `post_processor` of tokenizer.json. Each row is a text. A
 // post-processor adds rows of special tokens, and the caller joins all rows.
 #include "Components.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <algorithm>
 

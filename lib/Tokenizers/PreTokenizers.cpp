@@ -8,7 +8,7 @@
 #include "Components.h"
 #include "Metaspace.h"
 #include "Pattern.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 namespace heddle::tokenizers {
 

@@ -10,7 +10,7 @@
 // SentencePiece's own files.
 #include "Characters.h"
 #include "Components.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <cstring>
 #include <unicode/uchar.h>

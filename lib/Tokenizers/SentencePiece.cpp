@@ -7,8 +7,8 @@
 // others, ordered by score.
 #include "SentencePiece.h"
 
-#include "Utf8.h"
 #include "Vocabulary.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Try.h"
 

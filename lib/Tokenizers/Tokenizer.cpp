@@ -10,7 +10,7 @@
 #include "ByteLevel.h"
 #include "Characters.h"
 #include "Components.h"
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Json.h"
 

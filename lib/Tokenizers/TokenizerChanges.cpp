@@ -6,9 +6,9 @@
 // and some of its keys rule over the file. Changing each key of each class under
 // Transformers 4.57 and 5.24 showed which keys do.
 #include "ClassComponents.h"
-#include "FolderFiles.h"
 #include "TokenizerClasses.h"
 #include "Vocabulary.h"
+#include "heddle/Tokenizers/FolderFiles.h"
 
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"

@@ -6,10 +6,10 @@
 // of Transformers 4.57 and 5.24, which build the same components.
 #include "TokenizerClasses.h"
 
-#include "FolderFiles.h"
 #include "GgufCuts.h"
-#include "Utf8.h"
 #include "Vocabulary.h"
+#include "heddle/Tokenizers/FolderFiles.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"

@@ -7,7 +7,7 @@
 // around it. The class also overrides some keys of tokenizer.json.
 #pragma once
 
-#include "TokenizerSettings.h"
+#include "heddle/Tokenizers/TokenizerSettings.h"
 
 namespace heddle::tokenizers {
 

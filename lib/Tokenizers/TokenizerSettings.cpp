@@ -1,9 +1,9 @@
 //===- TokenizerSettings.cpp - Tokenizer settings of a folder -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "TokenizerSettings.h"
+#include "heddle/Tokenizers/TokenizerSettings.h"
 
-#include "FolderFiles.h"
+#include "heddle/Tokenizers/FolderFiles.h"
 
 #include "heddle/Support/Try.h"
 

@@ -7,7 +7,7 @@
 // code points have neither decomposition nor combining class.
 #include "UnicodeForms.h"
 
-#include "Utf8.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <algorithm>
 #include <unicode/normalizer2.h>

@@ -6,8 +6,8 @@
 // probabilities.
 #include "Components.h"
 #include "Trie.h"
-#include "Utf8.h"
 #include "Vocabulary.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include "heddle/Support/Text.h"
 

@@ -4,8 +4,8 @@
 //
 // WordPiece, and WordLevel, which only knows whole words.
 #include "Components.h"
-#include "Utf8.h"
 #include "Vocabulary.h"
+#include "heddle/Tokenizers/Utf8.h"
 
 #include <algorithm>
 

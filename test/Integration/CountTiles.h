@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instruments kernels at the stage `tiled`, for CompileOptions::onTiled.
+// Instruments kernels at the stage `tiled`, for TiledHook.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

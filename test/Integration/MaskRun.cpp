@@ -7,6 +7,7 @@
 #include "MaskRun.h"
 #include "TemporaryFolder.h"
 #include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Compiler/TiledHook.h"
 #include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Support/Artifact.h"
 
@@ -37,7 +38,9 @@ static Expected<Session> openSession(const std::string &path, const RunOptions &
   CompileOptions compile;
   compile.targets = {options.device};
   compile.cpus = {"native"};
-  compile.onTiled = options.onTiled;
+  const TiledHook hook{options.onTiled};
+  if (hook.call)
+    compile.onTiled = &hook;
   compile.dtype = options.dtype;
   Expected<Artifact> artifact = compileToMemory(path, compile);
   if (!artifact)

@@ -19,7 +19,7 @@ struct RunOptions {
   std::string device = "cpu";
   bool poison = false; ///< planned memory is set to NaN before each run
   std::string dtype = "f32";
-  std::function<void(mlir::ModuleOp)> onTiled = {}; ///< CompileOptions::onTiled
+  std::function<void(mlir::ModuleOp)> onTiled = {}; ///< TiledHook::call
 };
 
 /// Compositions compiled for a device, and the module that the reference reads.

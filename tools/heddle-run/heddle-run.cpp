@@ -6,6 +6,8 @@
 #include "../Progress.h"
 #include "../TextCommandLine.h"
 
+#include "heddle/Version.h"
+
 using namespace heddle;
 
 namespace {

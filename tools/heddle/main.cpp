@@ -9,6 +9,7 @@
 #include "Driver.h"
 
 #include "heddle/Support/Try.h"
+#include "heddle/Version.h"
 
 #include "llvm/Support/ErrorHandling.h"
 

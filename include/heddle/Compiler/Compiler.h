@@ -4,7 +4,7 @@
 //
 // Compiles a model (a `.json` description, a folder with `model.json`, a Hugging Face folder or a
 // `.mlir` file) to an artifact in a file or in memory. Weights never enter the IR: they are packed
-// from the mapped checkpoint into the artifact at the end. This header needs no MLIR headers.
+// from the mapped checkpoint into the artifact at the end.
 #pragma once
 
 #include "heddle/Import/ImportOptions.h"
@@ -16,13 +16,10 @@
 #include <string>
 #include <vector>
 
-namespace mlir {
-class ModuleOp;
-} // namespace mlir
-
 namespace heddle {
 
 class Artifact;
+struct TiledHook;
 
 /// Options of a compilation. With `needsWeights` false the checkpoint is not opened unless
 /// `weights` names one.
@@ -39,9 +36,8 @@ struct CompileOptions : ImportOptions {
   /// Called with warnings about models that are opened for a report. A compilation returns its
   /// warnings in CompileReport.
   std::function<void(const std::string &text)> warning;
-  /// Called after the stage `tiled`, once per target. May inspect and change the kernels before
-  /// code is generated.
-  std::function<void(mlir::ModuleOp tiled)> onTiled;
+  /// Inspects kernels before code is generated; not for users. It must outlive the compilation.
+  const TiledHook *onTiled = nullptr;
 };
 
 /// Statistics and messages of a compilation, for the tools to print.

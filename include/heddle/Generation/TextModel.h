@@ -12,15 +12,16 @@
 #include "heddle/Generation/Speech.h"
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Images/Image.h"
-#include "heddle/Templates/ChatTemplate.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 
 namespace heddle {
 class Artifact;
+class ChatTemplate;
 class Session;
 
 /// Ids of one text.
@@ -96,12 +97,12 @@ struct Languages {
 
 /// Vocabulary and text rules of one side of a model; see docs/model-description.md.
 struct TextSide {
-  std::string name;                     ///< "source", "target"
-  std::optional<Vocabulary> vocabulary; ///< none with a tokenizer
-  std::optional<Tokenizer> tokenizer;   ///< also adds the tokens around a text
-  std::optional<ChatTemplate> chat;     ///< converts messages to one text
-  std::optional<ImageProcessor> images; ///< the source is image files
-  std::optional<LogMel> sound;          ///< the source is frames of sound
+  std::string name;                         ///< "source", "target"
+  std::optional<Vocabulary> vocabulary;     ///< none with a tokenizer
+  std::optional<Tokenizer> tokenizer;       ///< also adds the tokens around a text
+  std::shared_ptr<const ChatTemplate> chat; ///< converts messages to one text; or null
+  std::optional<ImageProcessor> images;     ///< the source is image files
+  std::optional<LogMel> sound;              ///< the source is frames of sound
   Split split = Split::Space;
   int32_t padding = 0;
   std::optional<int32_t> unknown = 1, start = 2;

@@ -7,7 +7,7 @@
 // config.json. The files are merged as Transformers 5 does.
 #pragma once
 
-#include "JsonField.h"
+#include "heddle/Support/JsonField.h"
 
 #include <filesystem>
 #include <map>
@@ -16,6 +16,8 @@
 #include <vector>
 
 namespace heddle::tokenizers {
+
+using Json = nlohmann::ordered_json;
 
 /// A token that a folder names, with the flags of Hugging Face's AddedToken.
 struct FolderToken {

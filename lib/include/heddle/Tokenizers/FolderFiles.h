@@ -5,14 +5,15 @@
 // Helpers that tokenizers, chat templates and folder import share.
 #pragma once
 
-#include "JsonField.h"
-
+#include "heddle/Support/JsonField.h"
 #include "heddle/Support/MappedBytes.h"
 
 #include <filesystem>
 #include <string>
 
 namespace heddle::tokenizers {
+
+using Json = nlohmann::ordered_json;
 
 inline constexpr const char *tokenizerConfigName = "tokenizer_config.json";
 
