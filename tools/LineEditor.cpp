@@ -66,7 +66,7 @@ private:
 struct TerminalSignals {
   Flagged interrupt{SIGINT, [](int) { signalled = 1; }};
   Flagged stop{SIGTSTP, [](int) { stopping = 1; }};
-  Flagged goOn{SIGCONT, [](int) { continued = 1; }};
+  Flagged onContinue{SIGCONT, [](int) { continued = 1; }};
 };
 
 /// Stops the process with the terminal's previous modes.
@@ -88,7 +88,7 @@ void stopHere(EditLine *edit) {
 
 /// Takes the terminal back from the shell and redraws the line. Both sets of modes are set, because
 /// libedit skips a mode that it believes to be set already.
-void goOnHere(EditLine *edit) {
+void continueHere(EditLine *edit) {
   continued = 0;
   el_set(edit, EL_PREP_TERM, 0);
   el_set(edit, EL_PREP_TERM, 1);
@@ -105,7 +105,7 @@ std::optional<char> readByte(EditLine *edit, const timespec *wait) {
     if (stopping)
       stopHere(edit);
     if (continued)
-      goOnHere(edit);
+      continueHere(edit);
     pollfd input{STDIN_FILENO, POLLIN, 0};
     const int ready = ppoll(&input, 1, wait, &open);
     if (signalled || ready == 0 || (ready < 0 && errno != EINTR))

@@ -158,8 +158,8 @@ static Expected<std::vector<TokenIds>> written(TextDecoder &decoder, const Json 
   const Tensor *frames = inputs.find(request.at("heard").get<std::string>());
   if (!frames)
     return inputError("expected an input that is heard, found " + request.at("heard").dump());
-  HEDDLE_TRY(decoder.listen(*frames));
-  auto said = HEDDLE_TRY(decoder.say(request.at("prompt"), options));
+  HEDDLE_TRY(decoder.encodeAudio(*frames));
+  auto said = HEDDLE_TRY(decoder.generateFromAudio(request.at("prompt"), options));
   return std::vector<TokenIds>{std::move(said)};
 }
 

@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   };
   int status = 0;
   for (std::string line; std::getline(std::cin, line);) {
-    auto answer = chat->say(line, show);
+    auto answer = chat->answer(line, show);
     if (!answer) { // this question failed; the conversation continues
       status = fail(answer.error());
       continue;

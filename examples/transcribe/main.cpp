@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
   heddle::TranscribeOptions options{.timestamps = true};
   if (argc == 4)
     options.language = argv[3];
-  auto transcript = transcriber->file(argv[2], options);
+  auto transcript = transcriber->transcribeFile(argv[2], options);
   if (!transcript)
     return fail(transcript.error());
   std::cout << heddle::timedText(*transcript);

@@ -74,13 +74,13 @@ Expected<ChatAnswer> Chat::regenerate(const OnText &onText) {
   const std::vector<Message> before = messages;
   const std::string question = before[before.size() - 2].content;
   messages.resize(messages.size() - 2);
-  auto answer = say(question, onText);
-  if (!answer)
+  auto replacement = answer(question, onText);
+  if (!replacement)
     messages = before;
-  return answer;
+  return replacement;
 }
 
-Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
+Expected<ChatAnswer> Chat::answer(const std::string &text, const OnText &onText) {
   std::vector<Message> said = messages;
   said.push_back({"user", text});
   const size_t before = said.size();
@@ -99,10 +99,10 @@ Expected<ChatAnswer> Chat::say(const std::string &text, const OnText &onText) {
     ++answer.tokens;
     const bool isEnd = std::ranges::find(decoding.ends, token) != decoding.ends.end();
     answer.cut = answer.tokens == most && most < decoding.limit && !isEnd;
-    const bool goesOn = HEDDLE_TRY(give(stream.add(token)));
-    return goesOn && !stream.stopped();
+    const bool keepsCaches = HEDDLE_TRY(give(stream.add(token)));
+    return keepsCaches && !stream.stopped();
   };
-  HEDDLE_TRY(decoder.goOn(ids, decoding));
+  HEDDLE_TRY(decoder.generate(ids, decoding));
   HEDDLE_TRY(give(stream.finish()));
   answer.cut = answer.cut && !stream.stopped();
   said.push_back({"assistant", answer.text});

@@ -180,7 +180,7 @@ Status Talk::answer(const std::string &text, bool again, const std::string &plac
   if (again && isChanged)
     notes << "note: the last question is answered again with the changed message of the system\n";
   const Rate::Span span(rate, session);
-  auto answer = again ? chat.regenerate(show) : chat.say(text, show);
+  auto answer = again ? chat.regenerate(show) : chat.answer(text, show);
   if (!answer && interrupted) { // interrupted while the question was read
     out << '\n' << std::flush;
     return {};

@@ -224,7 +224,7 @@ static Status decodeCommand(const char *kind, Session &session, const TranslateC
     return ofModel(session, inputError(std::string("expected a model of kind ") + kind +
                                        ", found " + model.kind));
   if (model.source && model.source->sound)
-    return ofModel(session, inputError("expected a model that reads texts, found one that hears: "
+    return ofModel(session, inputError("expected a model that reads texts, found a speech model: "
                                        "`transcribe` takes it"));
   if (Status takes = checkTakesText(model); !takes)
     return ofModel(session, takes.takeError());

@@ -139,7 +139,7 @@ Status openVectors(Session &session, const EncoderCommand &command, OpenedEncode
 Status heddle::checkPooled(const OpenedEncoder &opened) {
   return opened.encoder->pooled()
              ? Status()
-             : ofModel(opened.encoder->of(),
+             : ofModel(opened.encoder->usedSession(),
                        inputError("expected a model with encoder.pool, or a folder with --pool, "
                                   "found one with a result for every token"));
 }
@@ -181,7 +181,7 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
   const Shape shape = HEDDLE_TRY(Shape::of(command, opened));
-  auto context = opened.model.behindPrompt(command.prompt);
+  auto context = opened.model.contextAfterPrompt(command.prompt);
   if (!context)
     return ofModel(session, context.takeError());
   Rows rows(shape.columns); // of the .npy file
@@ -221,7 +221,7 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
   HEDDLE_TRY(checkSimilarity(command));
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
-  auto context = opened.model.behindPrompt(command.prompt);
+  auto context = opened.model.contextAfterPrompt(command.prompt);
   if (!context)
     return ofModel(session, context.takeError());
   EncoderCommand run = command.run;

@@ -217,10 +217,10 @@ Status heddle::checkClasses(const OpenedEncoder &opened, std::optional<bool> poo
                             const std::string &use) {
   const TextEncoder &encoder = *opened.encoder;
   if (!encoder.classifies())
-    return ofModel(encoder.of(),
+    return ofModel(encoder.usedSession(),
                    inputError("expected a model " + use + ", found one that gives vectors"));
   if (pooled && *pooled != encoder.pooled())
-    return ofModel(encoder.of(),
+    return ofModel(encoder.usedSession(),
                    inputError("expected a model " + use + ", found one with classes for " +
                               (encoder.pooled() ? "whole texts" : "tokens")));
   return {};
@@ -263,7 +263,7 @@ static Expected<ImagePlanes> planesOf(const std::string &path, const ImageProces
 static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command, std::istream &in,
                            std::ostream &out, std::ostream &notes, const AnswerText &answer,
                            Skips &skips) {
-  TextProgress progress(command.progress, notes, opened.encoder->of());
+  TextProgress progress(command.progress, notes, opened.encoder->usedSession());
   std::vector<std::string> paths;
   std::vector<ImagePlanes> images;
   const EncodedText none;
@@ -342,12 +342,12 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
   Skips skips(command, notes, skipped);
   if (opened.encoder->takesImages()) {
     if (contexts[0].pair || !contexts[0].before.empty())
-      return ofModel(opened.encoder->of(),
+      return ofModel(opened.encoder->usedSession(),
                      inputError("expected a model of texts for a pair or a prompt, "
                                 "found one of images"));
     return encodeImages(opened, command, in, out, notes, answer, skips);
   }
-  TextProgress progress(command.progress, notes, opened.encoder->of());
+  TextProgress progress(command.progress, notes, opened.encoder->usedSession());
   int64_t count = 0;
   CheckedTexts<std::vector<EncodedText>> checked;
   HEDDLE_TRY(checkFile(command.text, in, [&](const std::string &text, const std::string &place) {

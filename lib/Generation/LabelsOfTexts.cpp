@@ -147,7 +147,7 @@ Status heddle::classifyByLabels(OpenedEncoder &opened, const ClassifyCommand &co
                                 std::istream &in, std::ostream &out, std::ostream &notes) {
   auto entailment = entailmentOf(opened);
   if (!entailment)
-    return ofModel(opened.encoder->of(), entailment.takeError());
+    return ofModel(opened.encoder->usedSession(), entailment.takeError());
   std::vector<std::string> hypotheses;
   for (const std::string &label : command.labels)
     hypotheses.push_back(hypothesisOf(command, label));

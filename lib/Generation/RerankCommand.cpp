@@ -101,7 +101,7 @@ Status addPrompt(const TextModel &model, const RerankCommand &command, std::stri
 }
 
 Status rankByPairs(OpenedEncoder &opened, const RerankCommand &command, const Streams &streams) {
-  const Session &session = opened.encoder->of();
+  const Session &session = opened.encoder->usedSession();
   HEDDLE_TRY(checkClasses(opened, true, "that scores pairs of texts"));
   const bool asksTokens = opened.model.input().pairMessages; // "yes" and "no"
   if (opened.encoder->columns() != 1 && !(asksTokens && opened.encoder->columns() == 2))
@@ -136,8 +136,8 @@ std::optional<std::string> promptOf(const TextModel &model,
 Expected<std::vector<float>> vectorOfQuery(OpenedEncoder &opened, const RerankCommand &command) {
   const TextModel &model = opened.model;
   const std::string place = "--query";
-  const TextContext context =
-      HEDDLE_TRY(model.behindPrompt(command.prompt ? command.prompt : promptOf(model, {"query"})));
+  const TextContext context = HEDDLE_TRY(
+      model.contextAfterPrompt(command.prompt ? command.prompt : promptOf(model, {"query"})));
   const EncodedText tokens = HEDDLE_TRY(model.input().encode(command.query, place, context));
   HEDDLE_TRY(opened.encoder->checkTokens(tokens, place));
   if (opened.encoder->isLeftOut(tokens))
@@ -150,7 +150,7 @@ Expected<std::vector<float>> vectorOfQuery(OpenedEncoder &opened, const RerankCo
 /// Ranks texts by their vectors. --prompt applies to the query; an empty name removes the prompt of
 /// the texts too.
 Status rankByVectors(OpenedEncoder &opened, const RerankCommand &command, const Streams &streams) {
-  const Session &session = opened.encoder->of();
+  const Session &session = opened.encoder->usedSession();
   if (opened.encoder->takesImages())
     return ofModel(session, inputError("expected a model of texts, found one of images"));
   HEDDLE_TRY(checkPooled(opened));
@@ -158,7 +158,7 @@ Status rankByVectors(OpenedEncoder &opened, const RerankCommand &command, const 
   if (!query)
     return ofModel(session, query.takeError());
   const bool hasNone = command.prompt && command.prompt->empty();
-  auto context = opened.model.behindPrompt(
+  auto context = opened.model.contextAfterPrompt(
       hasNone ? command.prompt : promptOf(opened.model, {"document", "passage", "corpus"}));
   if (!context)
     return ofModel(session, context.takeError());

@@ -99,7 +99,7 @@ Status SpeechTokens::setLengthsAndChecks(const JsonField &keys) {
   leastNew = HEDDLE_TRY(maybeNumber(keys, "min_new_tokens"));
   leastInAll = HEDDLE_TRY(maybeNumber(keys, "min_length"));
   timesItself = HEDDLE_TRY(keys.flagAt("return_timestamps", false));
-  tellsBefore = HEDDLE_TRY(keys.flagAt("condition_on_prev_tokens", true));
+  usesEarlierText = HEDDLE_TRY(keys.flagAt("condition_on_prev_tokens", true));
   ownChecks.mostCompression =
       HEDDLE_TRY(numberOr(keys, "compression_ratio_threshold", ownChecks.mostCompression));
   ownChecks.leastLogProbability =

@@ -125,7 +125,7 @@ Status TextDecoder::takePrompts(std::vector<TokenIds> taken, DecodingOptions &op
 }
 
 /// Prompts of sources, after the start token.
-std::vector<TokenIds> TextDecoder::behindStart(const std::vector<TokenIds> &sources) const {
+std::vector<TokenIds> TextDecoder::afterStart(const std::vector<TokenIds> &sources) const {
   std::vector<TokenIds> made;
   for (const TokenIds &source : sources) {
     TokenIds &prompt = made.emplace_back();
@@ -193,7 +193,7 @@ Expected<std::span<const float>> TextDecoder::readPrompts(std::span<const int32_
 Expected<std::span<const float>> TextDecoder::admit(std::span<const int32_t> parents,
                                                     std::span<const size_t> sequences) {
   if (model->source && model->source->sound)
-    HEDDLE_TRY(beginHeard());
+    HEDDLE_TRY(beginAudio());
   else if (model->source)
     HEDDLE_TRY(encode(parents, sequences));
   else if (read == 0)
@@ -219,15 +219,15 @@ Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> toke
   const std::vector<int64_t> shape =
       model->sequenceFirst ? std::vector<int64_t>{1, rows} : std::vector<int64_t>{rows, 1};
   HEDDLE_TRY(session->run("decode_step", {{"target", Tensor::i32(shape, tokens)}}, results));
-  if (goesOn)
+  if (keepsCaches)
     held.push_back(tokens[0]);
   return scoresOf(tokens.size());
 }
 
 Status TextDecoder::reorder(std::span<const int32_t> parents) {
   const Tensor rows = Tensor::i32({static_cast<int64_t>(parents.size())}, parents);
-  if (heardRows > 0)
-    heardRows = parents.size();
+  if (audioRows > 0)
+    audioRows = parents.size();
   return session->run("decode_reorder", {{"parents", rows}}, nothing);
 }
 
@@ -265,7 +265,7 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   DecodingOptions options = chosen;
   hasBatch = false;
   held.clear();
-  goesOn = false;
+  keepsCaches = false;
   read = 0;
   if (texts.empty())
     return std::vector<TokenIds>();
@@ -277,7 +277,7 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   if (model->source)
     prompts.assign(texts.size(), TokenIds{*model->target->start});
   else
-    HEDDLE_TRY(takePrompts(behindStart(texts), options));
+    HEDDLE_TRY(takePrompts(afterStart(texts), options));
   return decodePrompts(std::move(options));
 }
 
@@ -303,15 +303,15 @@ Status TextDecoder::keepHeld() {
   return {};
 }
 
-Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptions &chosen) {
+Expected<TokenIds> TextDecoder::generate(const TokenIds &prompt, const DecodingOptions &chosen) {
   if (model->source)
     return inputError("expected a decoder-only model, found an encoder-decoder");
   DecodingOptions options = chosen;
-  HEDDLE_TRY(takePrompts(behindStart({prompt}), options));
+  HEDDLE_TRY(takePrompts(afterStart({prompt}), options));
   hasBatch = false;
   HEDDLE_TRY(keepHeld());
   held.clear(); // unknown after an error
-  goesOn = true;
+  keepsCaches = true;
   auto decoded = decodePrompts(std::move(options));
   if (!decoded)
     held.clear();
@@ -323,17 +323,17 @@ Expected<TokenIds> TextDecoder::goOn(const TokenIds &prompt, const DecodingOptio
   return std::move(decoded->front());
 }
 
-Status TextDecoder::listen(const Tensor &frames) {
+Status TextDecoder::encodeAudio(const Tensor &frames) {
   if (!model->source || !model->source->sound)
     return inputError("expected a model of sound, found one of texts");
-  heardRows = 0;
+  audioRows = 0;
   return session->run("encode", {{"source", frames}}, memory);
 }
 
 /// Makes one row of the caches after the sound. Keeps the part of it with which the prompt begins.
-Status TextDecoder::beginHeard() {
+Status TextDecoder::beginAudio() {
   read = 0;
-  const size_t rows = std::exchange(heardRows, 0); // unknown after an error
+  const size_t rows = std::exchange(audioRows, 0); // unknown after an error
   if (rows == 0)
     HEDDLE_TRY(session->run("decode_start", {{"memory", memory["memory"]}}, nothing));
   else {
@@ -343,37 +343,38 @@ Status TextDecoder::beginHeard() {
     const auto common = static_cast<int64_t>(commonWithHeld());
     read = static_cast<size_t>(HEDDLE_TRY(session->keepRows(std::span(&common, 1)))[0]);
   }
-  heardRows = 1;
+  audioRows = 1;
   held = prompts[0];
   return {};
 }
 
 /// Takes a prompt for the sound.
-Status TextDecoder::takeHeard(const TokenIds &prompt, DecodingOptions &options) {
+Status TextDecoder::takeAudioPrompt(const TokenIds &prompt, DecodingOptions &options) {
   if (!memory.find("memory"))
     return inputError("expected frames of sound before a prompt, found none");
   return takePrompts({prompt}, options);
 }
 
-Expected<TokenIds> TextDecoder::say(const TokenIds &prompt, const DecodingOptions &chosen) {
+Expected<TokenIds> TextDecoder::generateFromAudio(const TokenIds &prompt,
+                                                  const DecodingOptions &chosen) {
   DecodingOptions options = chosen;
-  HEDDLE_TRY(takeHeard(prompt, options));
+  HEDDLE_TRY(takeAudioPrompt(prompt, options));
   hasBatch = false;
   auto said = decodePrompts(std::move(options));
   if (said)
     return std::move(said->front());
-  heardRows = 0; // the contents of the caches are unknown
+  audioRows = 0; // the contents of the caches are unknown
   return said.takeError();
 }
 
-Expected<std::span<const float>> TextDecoder::scoresBehind(const TokenIds &prompt) {
+Expected<std::span<const float>> TextDecoder::nextTokenScores(const TokenIds &prompt) {
   DecodingOptions options;
-  HEDDLE_TRY(takeHeard(prompt, options));
+  HEDDLE_TRY(takeAudioPrompt(prompt, options));
   onPrompt = {};
   constexpr int32_t none = -1;
   constexpr size_t first = 0;
   auto scored = admit(std::span(&none, 1), std::span(&first, 1));
   if (!scored)
-    heardRows = 0;
+    audioRows = 0;
   return scored;
 }

@@ -196,7 +196,7 @@ TextEncoder::encode(const std::vector<std::string> &texts, const std::optional<s
                     int64_t batchTokens) {
   if (!model->source->takesText())
     return inputError("expected a model of texts, found one of images");
-  const TextContext context = HEDDLE_TRY(model->behindPrompt(prompt));
+  const TextContext context = HEDDLE_TRY(model->contextAfterPrompt(prompt));
   std::vector<EncodedText> tokens;
   for (size_t i = 0; i < texts.size(); ++i) {
     const std::string place = "text " + std::to_string(i + 1);

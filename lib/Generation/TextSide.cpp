@@ -33,7 +33,8 @@ Expected<std::string_view> TextModel::prompt(const std::optional<std::string> &w
   return std::string_view(found->second);
 }
 
-Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &wanted) const {
+Expected<TextContext>
+TextModel::contextAfterPrompt(const std::optional<std::string> &wanted) const {
   TextContext context{.before = HEDDLE_TRY(prompt(wanted))};
   if (promptIsPooled || context.before.empty() || !input().tokenizer)
     return context;

@@ -97,7 +97,7 @@ Status heddle::transcribeCommand(Session &session, const TranscribeCommand &comm
     TranscribeOptions options = command.options;
     options.timestamps |= chosenFormat(command) != "text";
     options.onProgress = [&](double done, double all) { progress.show(done, all); };
-    const Transcript transcript = HEDDLE_TRY(transcriber->file(audio, options));
+    const Transcript transcript = HEDDLE_TRY(transcriber->transcribeFile(audio, options));
     progress.clear();
     const std::string text = textOf(transcript, command);
     if (!command.output.empty())

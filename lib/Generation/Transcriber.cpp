@@ -49,9 +49,10 @@ Status Transcriber::checkKnown(const TranscribeOptions &options) const {
   return {};
 }
 
-Expected<Transcript> Transcriber::file(const std::string &path, const TranscribeOptions &options) {
+Expected<Transcript> Transcriber::transcribeFile(const std::string &path,
+                                                 const TranscribeOptions &options) {
   HEDDLE_TRY(checkKnown(options));
-  return samples(HEDDLE_TRY(readAudio(path, rate())), options);
+  return transcribe(HEDDLE_TRY(readAudio(path, rate())), options);
 }
 
 /// The language of the options or of the folder, else the likeliest in the current window.
@@ -61,7 +62,7 @@ Expected<std::optional<int32_t>> Transcriber::languageOf(const TranscribeOptions
     return tokens.language(*options.language);
   if (tokens.usualLanguage())
     return tokens.usualLanguage();
-  return tokens.likeliestLanguage(HEDDLE_TRY(decoder.scoresBehind({tokens.startToken()})));
+  return tokens.likeliestLanguage(HEDDLE_TRY(decoder.nextTokenScores({tokens.startToken()})));
 }
 
 /// Probability of silence, from the scores after the start token. `before` is the number of tokens
@@ -69,7 +70,7 @@ Expected<std::optional<int32_t>> Transcriber::languageOf(const TranscribeOptions
 Expected<double> Transcriber::probabilityOfSilence(Recording &recording, const TokenIds &prompt,
                                                    size_t before) {
   const TokenIds start(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(before) + 1);
-  const std::span<const float> scores = HEDDLE_TRY(decoder.scoresBehind(start));
+  const std::span<const float> scores = HEDDLE_TRY(decoder.nextTokenScores(start));
   recording.vocabulary = scores.size();
   const int32_t silence = model->speech->noSpeech();
   if (silence < 0 || static_cast<size_t>(silence) >= scores.size())
@@ -119,7 +120,7 @@ Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpee
       ++count;
     };
     if (decoding.limit > 0)
-      attempt.tokens = HEDDLE_TRY(decoder.say(prompt, decoding));
+      attempt.tokens = HEDDLE_TRY(decoder.generateFromAudio(prompt, decoding));
     if (count > attempt.tokens.size())
       attempt.end = model->speech->timestamps().end;
     attempt.meanLogProbability = count > 0 ? sum / static_cast<double>(count) : 0;
@@ -128,27 +129,27 @@ Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpee
 }
 
 /// Transcribes the next window and advances to the one after it.
-Status Transcriber::hear(Recording &recording, SpeechWindows &windows) {
+Status Transcriber::transcribeWindow(Recording &recording, SpeechWindows &windows) {
   const LogMel &mel = *model->source->sound;
   const SpeechTokens &tokens = *model->speech;
   const int32_t firstTimestamp = tokens.timestamps().first;
   const double start = static_cast<double>(windows.begin()) * mel.secondsAFrame();
-  HEDDLE_TRY(decoder.listen(Tensor::f32({1, mel.bands(), mel.windowFrames()},
-                                        mel.window(recording.frames, windows.begin()))));
+  HEDDLE_TRY(decoder.encodeAudio(Tensor::f32({1, mel.bands(), mel.windowFrames()},
+                                             mel.window(recording.frames, windows.begin()))));
   if (windows.begin() == 0)
     recording.language = HEDDLE_TRY(languageOf(recording.options));
   TokenIds prompt =
       HEDDLE_TRY(tokens.prompt(recording.language, recording.translates, recording.timestamps));
   const size_t own = prompt.size();
-  if (recording.tells && !recording.segments.empty())
+  if (recording.usesEarlierText && !recording.segments.empty())
     prompt =
         tokens.behind(allTokens(recording.segments, firstTimestamp), prompt, model->target->limit);
   const double noSpeech = HEDDLE_TRY(probabilityOfSilence(recording, prompt, prompt.size() - own));
   const SpeechChoice choice =
       HEDDLE_TRY(decode(prompt, noSpeech, recording, static_cast<uint64_t>(windows.begin())));
-  recording.tells = recording.mayTell && choice.informs();
+  recording.usesEarlierText = recording.mayUseEarlierText && choice.informs();
   if (choice.isSilent) {
-    windows.goOn(windows.frames());
+    windows.advance(windows.frames());
     return {};
   }
   constexpr int64_t stride = 2; // rows of the memory are two frames
@@ -156,12 +157,12 @@ Status Transcriber::hear(Recording &recording, SpeechWindows &windows) {
       cutSegments(choice.attempt.tokens, firstTimestamp, windows.frames(), start,
                   {.secondsATimestamp = stride * mel.secondsAFrame(), .framesATimestamp = stride});
   std::ranges::move(cut.segments, std::back_inserter(recording.segments));
-  windows.goOn(cut.frames);
+  windows.advance(cut.frames);
   return {};
 }
 
-Expected<Transcript> Transcriber::samples(std::span<const float> samples,
-                                          const TranscribeOptions &options) {
+Expected<Transcript> Transcriber::transcribe(std::span<const float> samples,
+                                             const TranscribeOptions &options) {
   HEDDLE_TRY(checkKnown(options));
   if (samples.empty())
     return inputError("expected samples, found none");
@@ -174,14 +175,15 @@ Expected<Transcript> Transcriber::samples(std::span<const float> samples,
                          recording.frames.frames > mel.windowFrames();
   if (recording.timestamps)
     HEDDLE_TRY(model->speech->checkTimes());
-  recording.mayTell = recording.tells = options.tellsBefore.value_or(model->speech->usuallyTells());
+  recording.mayUseEarlierText = recording.usesEarlierText =
+      options.usesEarlierText.value_or(model->speech->usuallyUsesEarlierText());
   SpeechWindows windows(recording.frames.frames, mel.windowFrames());
   const double seconds = static_cast<double>(samples.size()) / static_cast<double>(mel.rate());
   for (double done = 0; !windows.isDone() && done < seconds;
        done = static_cast<double>(windows.begin()) * mel.secondsAFrame()) {
     if (options.onProgress)
       options.onProgress(done, seconds);
-    HEDDLE_TRY(hear(recording, windows));
+    HEDDLE_TRY(transcribeWindow(recording, windows));
   }
   return textOf(recording, seconds);
 }

@@ -327,7 +327,7 @@ static Status addTexts(const FolderModel &model, const ImportOptions &options,
   HEDDLE_TRY(addTokenizer(folder, options.needsTexts, model.tokenizerChanges(), description));
   HEDDLE_TRY(addChatTemplate(folder, description));
   HEDDLE_TRY(addPreprocessor(folder, options.needsTexts, description));
-  if (hears(description) && description.isEncoderDecoder())
+  if (takesAudio(description) && description.isEncoderDecoder())
     HEDDLE_TRY(addSpeech(folder, config, options.needsTexts, description));
   HEDDLE_TRY(addTask(model.root, folder, config, architecture.head(), model.modules, description));
   HEDDLE_TRY(addLanguages(config, description));

@@ -24,14 +24,14 @@
 using namespace heddle;
 namespace fs = std::filesystem;
 
-bool heddle::hears(const Description &description) {
+bool heddle::takesAudio(const Description &description) {
   return description.source && description.source->frames;
 }
 
 /// The side whose texts the folder's tokenizer splits, with its name: the source, or the target of
 /// a decoder or a speech model. No side if it takes vectors or images.
 static std::optional<std::pair<std::string, SideDescription *>> textsOf(Description &description) {
-  const bool reads = description.source && !hears(description);
+  const bool reads = description.source && !takesAudio(description);
   std::optional<SideDescription> &side = reads ? description.source : description.target;
   if (!side || side->vectors)
     return std::nullopt;
@@ -91,7 +91,7 @@ readTokenizer(const std::string &folder, const TokenizerChanges &changes) {
 
 /// Returns whether the model reads text on one side and writes it on the other.
 static bool writesBeside(const Description &description) {
-  return description.source && !hears(description) && description.target &&
+  return description.source && !takesAudio(description) && description.target &&
          !description.target->vectors;
 }
 
@@ -162,7 +162,7 @@ Status heddle::addChatTemplate(const std::string &folder, Description &descripti
 Status heddle::addPreprocessor(const std::string &folder, bool needsFiles,
                                Description &description) {
   const bool vectors = description.source && description.source->vectors;
-  if (!vectors || hears(description) || (!needsFiles && !hasPreprocessor(folder)))
+  if (!vectors || takesAudio(description) || (!needsFiles && !hasPreprocessor(folder)))
     return {};
   auto steps = readPreprocessor(folder, "image_processor", description);
   Expected<ImageProcessor> read = steps ? ImageProcessor::fromJson(steps->text, steps->place)

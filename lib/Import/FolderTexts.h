@@ -10,7 +10,7 @@
 namespace heddle {
 
 /// Returns whether the source is audio frames.
-bool hears(const Description &description);
+bool takesAudio(const Description &description);
 
 /// Changes that Sentence-Transformers makes to a folder's tokenizer.
 struct TokenizerChanges {

@@ -346,16 +346,16 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
                                                            : std::numeric_limits<int32_t>::max()};
   const auto [own, path] = HEDDLE_TRY(settingsOf(folder, config));
   const Json source = description.value("source", Json());
-  const bool hears = source.is_object() && source.contains("frames");
+  const bool takesAudio = source.is_object() && source.contains("frames");
   if (path != configPath(folder)) {
     files.push_back(path);
-    if (!hears)
+    if (!takesAudio)
       warnOfUnknownSettings(own, path, warnings);
   }
-  if (!hears)
+  if (!takesAudio)
     warnOfUnfollowedSettings(own, path, warnings);
   // What generation_config.json leaves out is not taken from config.json; of speech it is.
-  const bool rules = path != configPath(folder) && !hears;
+  const bool rules = path != configPath(folder) && !takesAudio;
   HEDDLE_TRY(addEnds({own, path, rules}, config, facts.size, target, warnings));
   Json generation = SettingsReader(own, path, facts, warnings).read();
   if (facts.translates)

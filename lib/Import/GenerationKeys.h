@@ -15,7 +15,7 @@ void warnOfUnfollowedSettings(const Json &config, const std::string &path,
                               std::vector<std::string> &warnings);
 
 /// Appends a warning for each key of `config` that is not known. SpeechTokens knows the keys of
-/// models that hear.
+/// speech models.
 void warnOfUnknownSettings(const Json &config, const std::string &path,
                            std::vector<std::string> &warnings);
 

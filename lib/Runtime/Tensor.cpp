@@ -33,7 +33,28 @@ Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type) {
 Tensor::Tensor(DType type, std::vector<int64_t> shape) : type(type), dims(std::move(shape)) {
   Expected<int64_t> number = elementCount(dims, type);
   count = *number;
-  data.resize(static_cast<size_t>(count * byteSize(type)));
+  data.resize(static_cast<size_t>(byteCount()));
+}
+
+Expected<Tensor> Tensor::borrow(DType type, std::vector<int64_t> shape,
+                                std::span<std::byte> memory) {
+  Expected<int64_t> number = elementCount(shape, type);
+  if (!number)
+    return number.takeError();
+  const int64_t size = byteSize(type);
+  if (std::ssize(memory) < *number * size)
+    return inputError("expected memory of at least " + std::to_string(*number * size) +
+                      " bytes for a tensor of shape " + shapeText(shape) + ", found " +
+                      std::to_string(memory.size()));
+  if (reinterpret_cast<uintptr_t>(memory.data()) % static_cast<uintptr_t>(size) != 0)
+    return inputError("expected memory aligned to " + std::to_string(size) +
+                      " bytes for elements of " + toString(type) + ", found other memory");
+  Tensor tensor;
+  tensor.type = type;
+  tensor.dims = std::move(shape);
+  tensor.count = *number;
+  tensor.borrowed = memory;
+  return tensor;
 }
 
 void Tensor::reset(DType newType, std::span<const int64_t> newShape) {
@@ -41,7 +62,10 @@ void Tensor::reset(DType newType, std::span<const int64_t> newShape) {
   type = newType;
   dims.assign(newShape.begin(), newShape.end());
   count = *number;
-  data.resize(static_cast<size_t>(count * byteSize(type)));
+  if (isBorrowed() && std::ssize(borrowed) >= byteCount())
+    return;
+  borrowed = {};
+  data.resize(static_cast<size_t>(byteCount()));
 }
 
 const Tensor *NamedTensors::find(std::string_view name) const {

@@ -42,7 +42,7 @@ public:
 
   /// Answers `text` after all earlier messages. A template may change older messages; the tokens
   /// before the first change are not read again. After an error the conversation is unchanged.
-  Expected<ChatAnswer> say(const std::string &text, const OnText &onText = {});
+  Expected<ChatAnswer> answer(const std::string &text, const OnText &onText = {});
 
   /// Replaces the last answer by a new one. Returns an error if there is none.
   Expected<ChatAnswer> regenerate(const OnText &onText = {});

@@ -71,7 +71,7 @@ public:
   /// The folder's defaults: whether to write timestamps, and whether a window sees the earlier
   /// text.
   bool usuallyTimes() const { return timesItself; }
-  bool usuallyTells() const { return tellsBefore; }
+  bool usuallyUsesEarlierText() const { return usesEarlierText; }
   const SpeechChecks &checks() const { return ownChecks; }
 
   /// Returns an error, with the key, if the folder does not name the token for "no timestamps".
@@ -96,7 +96,7 @@ private:
   bool detects = true;   ///< the file names languages, so the likeliest can be found
   bool tellsTask = true; ///< the file names tasks, so a prompt always has one
   bool knowsTimes = true, forcesNoTimes = false;
-  bool translatesItself = false, timesItself = false, tellsBefore = true;
+  bool translatesItself = false, timesItself = false, usesEarlierText = true;
   std::optional<int32_t> mostNew, mostInAll; ///< maximum tokens, without and with the prompt
   std::optional<int32_t> leastNew, leastInAll;
   SpeechChecks ownChecks;
@@ -140,7 +140,7 @@ public:
   /// Frames of the audio in this window.
   int64_t frames() const { return std::min(most, all - first); }
   /// Advances by `count` frames, or by a whole window if `count` is 0.
-  void goOn(int64_t count) { first += count > 0 ? count : frames(); }
+  void advance(int64_t count) { first += count > 0 ? count : frames(); }
 
 private:
   int64_t all, most, first = 0;

@@ -36,18 +36,18 @@ public:
                                          const DecodingOptions &chosen);
 
   /// Continues one prompt with a decoder-only model, as `decode` does. Tokens of the prompt that
-  /// the caches hold from the last call of goOn are not read again.
-  Expected<TokenIds> goOn(const TokenIds &prompt, const DecodingOptions &chosen);
+  /// the caches hold from the last call of generate are not read again.
+  Expected<TokenIds> generate(const TokenIds &prompt, const DecodingOptions &chosen);
 
-  /// Encodes frames of sound, [1, channels, frames] f32, for the calls of `say` and `scoresBehind`
+  /// Encodes frames of sound, [1, channels, frames] f32, for the calls of `generateFromAudio` and `nextTokenScores`
   /// that follow.
-  Status listen(const Tensor &frames);
-  /// Generates the tokens that follow `prompt` for the sound given to `listen`. The prompt is not
+  Status encodeAudio(const Tensor &frames);
+  /// Generates the tokens that follow `prompt` for the sound given to `encodeAudio`. The prompt is not
   /// part of the result. The caches limit its length.
-  Expected<TokenIds> say(const TokenIds &prompt, const DecodingOptions &chosen);
+  Expected<TokenIds> generateFromAudio(const TokenIds &prompt, const DecodingOptions &chosen);
   /// Scores of the token after a prompt, [vocabulary], as logits or, if `givesProbabilities`, as
   /// probabilities. Valid until the next call.
-  Expected<std::span<const float>> scoresBehind(const TokenIds &prompt);
+  Expected<std::span<const float>> nextTokenScores(const TokenIds &prompt);
   bool givesProbabilities() const override { return scores == "probabilities"; }
 
 private:
@@ -60,12 +60,12 @@ private:
 
   Status encode(std::span<const int32_t> parents, std::span<const size_t> sequences);
   Status takePrompts(std::vector<TokenIds> taken, DecodingOptions &options);
-  std::vector<TokenIds> behindStart(const std::vector<TokenIds> &sources) const;
-  Status takeHeard(const TokenIds &prompt, DecodingOptions &options);
+  std::vector<TokenIds> afterStart(const std::vector<TokenIds> &sources) const;
+  Status takeAudioPrompt(const TokenIds &prompt, DecodingOptions &options);
   Expected<std::vector<TokenIds>> decodePrompts(DecodingOptions options);
   Status keepHeld();
   size_t commonWithHeld() const;
-  Status beginHeard();
+  Status beginAudio();
   Expected<std::span<const float>> readPrompts(std::span<const int32_t> parents,
                                                std::span<const size_t> sequences);
   Expected<std::span<const float>> scoresOf(size_t rows) const;
@@ -79,9 +79,9 @@ private:
   const std::vector<TokenIds> *sources = nullptr; ///< of this call, for an encoder
   std::vector<TokenIds> prompts; ///< with the start token; after an encoder, only that
   bool hasBatch = false;         ///< the caches hold rows of this call
-  bool goesOn = false;           ///< this call is goOn
-  TokenIds held;        ///< tokens in the caches, of goOn's row or of all rows after a sound
-  size_t heardRows = 0; ///< rows in the caches after a sound; 0: none yet
+  bool keepsCaches = false;      ///< this call is generate
+  TokenIds held;        ///< tokens in the caches, of generate's row or of all rows after a sound
+  size_t audioRows = 0; ///< rows in the caches after a sound; 0: none yet
   size_t read = 0;      ///< number of the prompts' tokens in the caches
   std::vector<float> firstScores;
   std::function<Status(size_t tokens)> onPrompt; ///< of this call, see DecodingOptions

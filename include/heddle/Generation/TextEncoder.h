@@ -31,7 +31,7 @@ public:
   /// True if a text has one row; otherwise each of its tokens has one.
   bool pooled() const { return isPooled; }
   int64_t columns() const { return width; }
-  const Session &of() const { return *session; }
+  const Session &usedSession() const { return *session; }
 
   /// Returns an error, which begins with `place`, for a text without tokens for which the model has
   /// no result. The vector of a text without tokens is zeros, as in Sentence-Transformers.

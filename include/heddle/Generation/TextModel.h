@@ -178,7 +178,7 @@ struct TextModel {
   /// empty name. Returns a usage error if the model lacks the prompt.
   Expected<std::string_view> prompt(const std::optional<std::string> &wanted) const;
   /// The context of a text after this prompt. The model must outlive it.
-  Expected<TextContext> behindPrompt(const std::optional<std::string> &wanted) const;
+  Expected<TextContext> contextAfterPrompt(const std::optional<std::string> &wanted) const;
 
   /// The side of input texts: source, or target for a decoder-only model.
   TextSide &input() { return source ? *source : *target; }

@@ -28,7 +28,7 @@ struct TranscribeOptions {
   std::optional<double> temperature;
   uint64_t seed = 0;
   /// Whether a window sees the text of earlier windows; none: the folder's setting, else yes.
-  std::optional<bool> tellsBefore;
+  std::optional<bool> usesEarlierText;
   /// Called before each window with the seconds of the audio that are done, and all of them.
   std::function<void(double done, double all)> onProgress;
 };
@@ -44,10 +44,11 @@ public:
   static Expected<Transcriber> create(Session &session, const TextModel &model);
 
   /// Transcribes a WAV or FLAC file.
-  Expected<Transcript> file(const std::string &path, const TranscribeOptions &options = {});
+  Expected<Transcript> transcribeFile(const std::string &path,
+                                      const TranscribeOptions &options = {});
   /// Transcribes samples, `rate()` of them per second.
-  Expected<Transcript> samples(std::span<const float> samples,
-                               const TranscribeOptions &options = {});
+  Expected<Transcript> transcribe(std::span<const float> samples,
+                                  const TranscribeOptions &options = {});
   int64_t rate() const { return model->source->sound->rate(); }
 
 private:
@@ -57,14 +58,15 @@ private:
     MelFrames frames;
     std::optional<int32_t> language = std::nullopt;
     bool translates = false, timestamps = false;
-    bool mayTell = false, tells = false; ///< windows may see earlier text; the next window does
+    /// Windows may see earlier text; the next window does.
+    bool mayUseEarlierText = false, usesEarlierText = false;
     std::vector<SpeechSegment> segments = {};
     size_t vocabulary = 0; ///< tokens that the model scores
   };
   Transcriber(const TextModel &model, TextDecoder decoder)
       : model(&model), decoder(std::move(decoder)) {}
   Status checkKnown(const TranscribeOptions &options) const;
-  Status hear(Recording &recording, SpeechWindows &windows);
+  Status transcribeWindow(Recording &recording, SpeechWindows &windows);
   Expected<std::optional<int32_t>> languageOf(const TranscribeOptions &options);
   Expected<double> probabilityOfSilence(Recording &recording, const TokenIds &prompt,
                                         size_t before);

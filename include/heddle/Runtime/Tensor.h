@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs and outputs of a session: a type, a shape and owned, dense bytes in row-major order. The
-// padded forms of planned memory never reach a caller; the session copies at the boundary.
+// Inputs and outputs of a session: a type, a shape and dense bytes in row-major order, which the
+// tensor owns or borrows. The padded forms of planned memory never reach a caller; the session copies at the boundary.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -23,7 +23,7 @@ namespace heddle {
 /// bytes.
 Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type);
 
-/// A dense tensor that owns its memory. A default tensor is f32 of shape [0].
+/// A dense tensor. It owns its memory unless `borrow` made it. A default tensor is f32 of shape [0].
 class Tensor {
 public:
   Tensor() = default;
@@ -41,6 +41,12 @@ public:
   static Tensor i32(std::vector<int64_t> shape, std::span<const int32_t> values) {
     return of(std::move(shape), values);
   }
+  /// A tensor over memory of the caller, which must outlive the tensor and its copies. As an output
+  /// of `Session::run`, it receives the result without a further copy. Input error for a shape that
+  /// elementCount refuses, and for memory that is smaller than the shape or not aligned to the
+  /// element's size.
+  static Expected<Tensor> borrow(DType type, std::vector<int64_t> shape,
+                                 std::span<std::byte> memory);
 
   DType dtype() const { return type; }
   const std::vector<int64_t> &shape() const { return dims; }
@@ -48,22 +54,26 @@ public:
   size_t rank() const { return dims.size(); }
   int64_t size() const { return count; }
 
-  std::span<std::byte> bytes() { return data; }
-  std::span<const std::byte> bytes() const { return data; }
+  std::span<std::byte> bytes() {
+    return isBorrowed() ? borrowed.first(static_cast<size_t>(byteCount())) : std::span(data);
+  }
+  std::span<const std::byte> bytes() const { return const_cast<Tensor *>(this)->bytes(); }
+  bool isBorrowed() const { return borrowed.data() != nullptr; }
 
   /// The elements. T must be the C++ type of dtype(); a T of another size aborts the process.
   template <typename T>
   std::span<T> values() {
     checkElement(sizeof(T));
-    return {reinterpret_cast<T *>(data.data()), static_cast<size_t>(count)};
+    return {reinterpret_cast<T *>(bytes().data()), static_cast<size_t>(count)};
   }
   template <typename T>
   std::span<const T> values() const {
     checkElement(sizeof(T));
-    return {reinterpret_cast<const T *>(data.data()), static_cast<size_t>(count)};
+    return {reinterpret_cast<const T *>(bytes().data()), static_cast<size_t>(count)};
   }
 
-  /// Changes type and shape. Contents become unspecified; memory that is large enough is kept.
+  /// Changes type and shape. Contents become unspecified; memory that is large enough is kept. A
+  /// borrowed tensor whose memory is too small for the new shape gets memory of its own.
   void reset(DType newType, std::span<const int64_t> newShape);
 
 private:
@@ -75,7 +85,10 @@ private:
   DType type = DType::F32;
   std::vector<int64_t> dims = {0};
   int64_t count = 0;
+  int64_t byteCount() const { return count * byteSize(type); }
+
   std::vector<std::byte> data;
+  std::span<std::byte> borrowed; ///< memory of the caller, as large as it is; null: `data`
 };
 
 /// Results by name, in the order of the function's outputs.

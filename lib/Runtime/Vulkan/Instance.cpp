@@ -82,7 +82,7 @@ Expected<std::unique_ptr<Instance>> Instance::create() {
   std::unique_ptr<Instance> created(new Instance);
   HEDDLE_TRY(created->createInstance(validate));
   if (validate)
-    HEDDLE_TRY(created->listen());
+    HEDDLE_TRY(created->addMessenger());
   return created;
 }
 
@@ -118,7 +118,7 @@ Status Instance::createInstance(bool validate) {
   return {};
 }
 
-Status Instance::listen() {
+Status Instance::addMessenger() {
   VkDebugUtilsMessengerCreateInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
   info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
                          VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;

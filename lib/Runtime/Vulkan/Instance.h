@@ -40,7 +40,7 @@ public:
 private:
   Instance() = default;
   Status createInstance(bool validate);
-  Status listen();
+  Status addMessenger();
   static VKAPI_ATTR VkBool32 VKAPI_CALL receive(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                 VkDebugUtilsMessageTypeFlagsEXT type,
                                                 const VkDebugUtilsMessengerCallbackDataEXT *data,

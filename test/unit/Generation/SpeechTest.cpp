@@ -104,11 +104,11 @@ TEST(SpeechSegments, OfNothingAreNone) {
 TEST(SpeechWindowsTest, GoOnWhereTheLastSegmentEnds) {
   SpeechWindows windows(6500, 3000);
   EXPECT_EQ(windows.frames(), 3000);
-  windows.goOn(2840);
+  windows.advance(2840);
   EXPECT_EQ(windows.begin(), 2840);
-  windows.goOn(3000);
+  windows.advance(3000);
   EXPECT_EQ(windows.frames(), 660);
-  windows.goOn(0); // would otherwise repeat forever
+  windows.advance(0); // would otherwise repeat forever
   EXPECT_TRUE(windows.isDone());
   EXPECT_TRUE(SpeechWindows(0, 3000).isDone());
 }
@@ -423,14 +423,14 @@ TEST(SpeechTokensTest, SayWhatTheFolderAsksFor) {
 TEST(SpeechTokensTest, AskForTimesChecksAndWhatWasSaid) {
   const SpeechTokens usual = tokensOf(multilingual);
   EXPECT_FALSE(usual.usuallyTimes());
-  EXPECT_TRUE(usual.usuallyTells());
+  EXPECT_TRUE(usual.usuallyUsesEarlierText());
   EXPECT_EQ(usual.checks().mostCompression, 1.35);
   const SpeechTokens asking =
       tokensOf(with(R"("return_timestamps": true, "condition_on_prev_tokens": false,
       "compression_ratio_threshold": 2, "logprob_threshold": -0.5, "no_speech_threshold": null)")
                    .c_str());
   EXPECT_TRUE(asking.usuallyTimes());
-  EXPECT_FALSE(asking.usuallyTells());
+  EXPECT_FALSE(asking.usuallyUsesEarlierText());
   EXPECT_EQ(asking.checks().mostCompression, 2);
   EXPECT_EQ(asking.checks().leastLogProbability, -0.5);
   EXPECT_EQ(asking.checks().silence, 0.6);

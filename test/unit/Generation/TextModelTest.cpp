@@ -106,7 +106,7 @@ TEST(TextModel, RowsOfAPromptAreCounted) {
           "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "q:": 1, " ": 2}}})");
       });
   ASSERT_TRUE(model) << model.error().message;
-  auto context = model->behindPrompt("ask");
+  auto context = model->contextAfterPrompt("ask");
   ASSERT_TRUE(context) << context.error().message;
   EXPECT_EQ(context->leftOut, 2);
 }

@@ -174,7 +174,7 @@ TEST_F(DescriptionTest, EmbeddingsOfAnotherSize) {
   json["decoder"]["embedding"] = {{"size", 5}, {"projection", Json::object()}};
   json["classifier"] = {{"tied", true}};
   EXPECT_EQ(problem(json), "m.json: classifier.tied: expected the features of the embedding's "
-                           "rows, 5, beside tied, found 12");
+                           "rows, 5, with tied, found 12");
   json["classifier"]["hidden"] = {{"size", 5}};
   EXPECT_EQ(problem(json), "no error");
 }
@@ -434,7 +434,7 @@ TEST_F(DescriptionTest, RotaryPositions) {
   EXPECT_EQ(with("scaling", {{"rope_type", "linear"}, {"factor", 8}}), "no error");
   EXPECT_EQ(with("scaling", {{"rope_type", "default"}, {"rope_theta", 1e4}}), "no error");
   EXPECT_EQ(with("scaling", {{"factor", 8}}),
-            "m.json: position.scaling.rope_type: expected one beside factor, found none");
+            "m.json: position.scaling.rope_type: expected one with factor, found none");
   EXPECT_EQ(with("scaling", {{"type", "linear"}, {"rope_type", "default"}, {"factor", 8}}),
             "m.json: position.scaling.type: expected what rope_type is, 'default', found 'linear'");
   EXPECT_EQ(with("scaling", {{"type", "linear"}}),

@@ -114,7 +114,7 @@ TEST_F(FolderImportTest, UnreadRecipesAreWarnings) {
   ASSERT_EQ(model->warnings.size(), 1u);
   EXPECT_EQ(withoutFolder(model->warnings[0]),
             "heddle.json: tensors: expected only recipes that a tensor of the model takes, found "
-            "'encoder.1.ffn.norm.weight' behind 'encoder.{layer}.ffn.norm.*', "
+            "'encoder.1.ffn.norm.weight' after 'encoder.{layer}.ffn.norm.*', "
             "'source.embeding.weight'");
 }
 
@@ -199,10 +199,10 @@ TEST_F(FolderImportTest, TensorsMissingOrOfAnotherShape) {
   std::erase_if(tensors, [](const TensorInfo &t) { return t.name == "body.1.qkv"; });
   EXPECT_EQ(folderProblem(),
             "model.safetensors: expected a tensor body.1.qkv (tensors.encoder.{layer}.attention."
-            "query.weight of heddle.json), found none of this name beside body.1.o.weight, "
+            "query.weight of heddle.json), found none of this name with body.1.o.weight, "
             "body.1.half");
   tensors = {{"other", "f32", {1}}};
-  EXPECT_THAT(folderProblem(), HasSubstr("found none of this name beside other"));
+  EXPECT_THAT(folderProblem(), HasSubstr("found none of this name with other"));
   tensors = all;
   tensors[0].shape = {11, 8};
   EXPECT_EQ(folderProblem(), "model.safetensors: body.words: expected [10, 8] for "

@@ -199,7 +199,7 @@ TEST(SeededWeights, FollowTheFormula) {
 
 TEST(SeededWeights, NeedWhatTheFormulaNeeds) {
   EXPECT_EQ(makeSeededWeights(7, {{"a.bias", "", {3}}}).error().message,
-            "seed 7: a.bias: expected a tensor a.weight beside it, found none");
+            "seed 7: a.bias: expected a tensor a.weight with it, found none");
   EXPECT_THAT(makeSeededWeights(7, {{"a", "", {}}}).error().message, HasSubstr("a last dimension"));
 }
 

@@ -73,6 +73,32 @@ TEST_P(SessionTest, ResultTensorsAreUsedAgain) {
   EXPECT_EQ(outputs["y"].bytes().data(), place);
 }
 
+TEST_P(SessionTest, BorrowedTensorsAreReadAndWrittenInPlace) {
+  Session session = open();
+  std::vector<float> values(2 * 3 * 20, 2.0f), result(values.size());
+  auto x = Tensor::borrow(DType::F32, {2, 3, 20}, std::as_writable_bytes(std::span(values)));
+  auto y = Tensor::borrow(DType::F32, {2, 3, 20}, std::as_writable_bytes(std::span(result)));
+  ASSERT_TRUE(x && y);
+  NamedTensors outputs;
+  outputs.set("y", std::move(*y));
+  ASSERT_TRUE(session.run("triple", {{"x", *x}}, outputs));
+  EXPECT_THAT(result, Each(6.0f));
+  // A result that does not fit gets memory of its own.
+  ASSERT_TRUE(session.run("triple", {{"x", counting({3, 3, 20})}}, outputs));
+  EXPECT_FALSE(outputs["y"].isBorrowed());
+  EXPECT_THAT(result, Each(6.0f));
+}
+
+TEST(BorrowedTensor, RefusesMemoryThatDoesNotFit) {
+  alignas(8) std::byte memory[32];
+  EXPECT_EQ(Tensor::borrow(DType::F32, {3, 3}, memory).error().message,
+            "expected memory of at least 36 bytes for a tensor of shape [3, 3], found 32");
+  EXPECT_EQ(Tensor::borrow(DType::I64, {3}, std::span(memory).subspan(4)).error().message,
+            "expected memory aligned to 8 bytes for elements of i64, found other memory");
+  EXPECT_FALSE(Tensor::borrow(DType::F32, {-1}, memory));
+  EXPECT_TRUE(Tensor::borrow(DType::BF16, {16}, memory));
+}
+
 TEST_P(SessionTest, DefaultsAndIntegerTypes) {
   Session session = open();
   auto outputs =
