@@ -34,7 +34,7 @@ struct LineEditor::State {
 
 namespace {
 
-volatile std::sig_atomic_t signalled = 0, stopping = 0, continued = 0;
+volatile std::sig_atomic_t signaled = 0, stopping = 0, continued = 0;
 
 /// Installs a handler that sets a flag. The signal is delivered only to it, and only while waiting
 /// for keys.
@@ -64,7 +64,7 @@ private:
 
 /// The signals of a terminal during line input: Ctrl-C, Ctrl-Z and continuation.
 struct TerminalSignals {
-  Flagged interrupt{SIGINT, [](int) { signalled = 1; }};
+  Flagged interrupt{SIGINT, [](int) { signaled = 1; }};
   Flagged stop{SIGTSTP, [](int) { stopping = 1; }};
   Flagged onContinue{SIGCONT, [](int) { continued = 1; }};
 };
@@ -108,7 +108,7 @@ std::optional<char> readByte(EditLine *edit, const timespec *wait) {
       continueHere(edit);
     pollfd input{STDIN_FILENO, POLLIN, 0};
     const int ready = ppoll(&input, 1, wait, &open);
-    if (signalled || ready == 0 || (ready < 0 && errno != EINTR))
+    if (signaled || ready == 0 || (ready < 0 && errno != EINTR))
       return std::nullopt;
     if (ready < 0)
       continue;
@@ -159,7 +159,7 @@ int readCharacter(EditLine *edit, wchar_t *character) {
   while (state.keys.empty()) {
     const std::optional<char> byte = readByte(edit, nullptr);
     if (!byte) {
-      state.interrupted = signalled != 0;
+      state.interrupted = signaled != 0;
       return 0;
     }
     if (*byte == '\033') {
@@ -252,7 +252,7 @@ bool LineEditor::read(const std::string &mark, std::string &line) {
   state->mark = mark;
   for (;;) {
     state->interrupted = false;
-    signalled = 0;
+    signaled = 0;
     stopping = 0;
     continued = 0;
     el_resize(state->edit); // the window may have been resized

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Default number format of a model. f32 represents all numbers of a model that is not quantised.
-// For a quantised model it would spend memory on bits that the file does not have.
+// Default number format of a model. f32 represents all numbers of a model that is not quantized.
+// For a quantized model it would spend memory on bits that the file does not have.
 
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Support/Gguf.h"
@@ -15,18 +15,18 @@
 
 using namespace heddle;
 
-/// Number of elements of a file's tensors by quantised type, with "" for all other types.
+/// Number of elements of a file's tensors by quantized type, with "" for all other types.
 /// `withTable`: includes the embedding table.
 static std::map<std::string, int64_t> numbersByType(const Gguf &file, bool withTable) {
   std::map<std::string, int64_t> numbers;
   for (const GgufTensor &tensor : file.tensors()) {
     if (!withTable && tensor.name == "token_embd.weight")
       continue;
-    const bool isQuantised = tensor.blocks && tensor.blocks->elements > 1;
+    const bool isQuantized = tensor.blocks && tensor.blocks->elements > 1;
     int64_t size = 1;
     for (int64_t dimension : tensor.shape)
       size *= dimension;
-    numbers[isQuantised ? tensor.type : ""] += size;
+    numbers[isQuantized ? tensor.type : ""] += size;
   }
   return numbers;
 }
@@ -41,12 +41,12 @@ Expected<FormatChoice> heddle::chooseFormat(const std::string &model, const std:
   const Gguf file = HEDDLE_TRY(Gguf::open(path));
   std::map<std::string, int64_t> numbers = numbersByType(file, /*withTable=*/true);
   const int64_t plain = std::exchange(numbers[""], 0), asInt4 = numbers["q4_0"] + numbers["q4_1"];
-  int64_t quantised = 0;
+  int64_t quantized = 0;
   for (const auto &[type, size] : numbers)
-    quantised += size;
-  if (quantised <= plain)
+    quantized += size;
+  if (quantized <= plain)
     return FormatChoice{"f32", ""};
-  const bool isInt4 = 2 * asInt4 > quantised;
+  const bool isInt4 = 2 * asInt4 > quantized;
   // The embedding table is stored as int8; the note names the type with the most other numbers.
   if (isInt4) {
     numbers = numbersByType(file, /*withTable=*/false);

@@ -42,7 +42,7 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
   // Stages transformer to tiled.
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
                   mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
-  // Stages after tiled; canonicalisation creates ops of ub for undefined values.
+  // Stages after tiled; canonicalization creates ops of ub for undefined values.
   registry.insert<mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::spirv::SPIRVDialect,
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   registerTilers(registry);

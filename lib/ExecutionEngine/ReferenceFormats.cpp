@@ -177,7 +177,7 @@ static RefCodes quantizeToBytes(const RefTensor &input) {
   return result;
 }
 
-/// Quantises each group of features like a row; each scale is followed by the scaled sum of the
+/// Quantizes each group of features like a row; each scale is followed by the scaled sum of the
 /// group's codes.
 static RefCodes quantizeGroups(const RefTensor &input) {
   int64_t features = input.shape.back(), group = formatOf(DType::I4).group,

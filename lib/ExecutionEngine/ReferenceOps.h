@@ -37,28 +37,28 @@ int64_t rowCount(const RefTensor &t);
 /// Activation of input * weight^T + bias. Weights of convolutions are read as matrices.
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation);
-/// Dequantises codes of rows by the scale of their group of features; without `scales`, returns the
+/// Dequantizes codes of rows by the scale of their group of features; without `scales`, returns the
 /// values.
 RefTensor decodedRows(const NumberFormat &format, RefTensor codes, const RefTensor *scales);
-/// Dequantises codes of a matrix by one scale per row. A weight's scales have a second row (sums of
+/// Dequantizes codes of a matrix by one scale per row. A weight's scales have a second row (sums of
 /// codes), which is ignored.
 RefTensor decodedMatrix(RefTensor codes, const RefTensor *scales);
 RefTensor roundedTo(DType type, RefTensor value);
-/// Quantised rows: codes, and the scales of each row.
+/// Quantized rows: codes, and the scales of each row.
 struct RefCodes {
   RefTensor codes, scales;
 };
 RefCodes quantize(transformer::QuantizeOp op, const RefTensor &input);
-/// Quantises rows of heads as caches store them.
+/// Quantizes rows of heads as caches store them.
 RefCodes quantize(transformer::CacheQuantizeOp op, const RefTensor &rows);
 /// Keys or values as numbers of the queries' type, to which they are rounded when they enter
 /// products.
 RefTensor entering(DType query, const RefTensor &kept, const RefTensor *scales);
 /// Scales of a matrix's rows as int8 codes, followed by the sums of the rows' codes.
 RefTensor scalesOfRows(const RefTensor &matrix);
-/// Weight as `type` stores it: rounded (floats), int8 codes, or dequantised values (i4).
+/// Weight as `type` stores it: rounded (floats), int8 codes, or dequantized values (i4).
 RefTensor storedAs(DType type, RefTensor weight);
-/// Dequantised element of panels of i4, by the rules of Support/Formats.h and independent of the
+/// Dequantized element of panels of i4, by the rules of Support/Formats.h and independent of the
 /// packing code; `row` is the stored row.
 float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column);
 

@@ -37,7 +37,7 @@ int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);
 /// `codeBase`.
 float storedValue(DType type, const std::byte *memory, int64_t index, int64_t codeBase = 0);
 
-/// Values of an entry's tensor, read from packed weights; codes are dequantised.
+/// Values of an entry's tensor, read from packed weights; codes are dequantized.
 std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
                                 std::span<const std::byte> weights);
 

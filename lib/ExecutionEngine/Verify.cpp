@@ -112,8 +112,8 @@ struct GroupResults {
   std::vector<RefTensor> results;
 };
 
-/// Weights for the reference, dequantised from the artifact. Weights of i4 are marked as stored,
-/// since the checkpoint may have contained the codes. The reference quantises other weights again,
+/// Weights for the reference, dequantized from the artifact. Weights of i4 are marked as stored,
+/// since the checkpoint may have contained the codes. The reference quantizes other weights again,
 /// which gives equal codes.
 ReferenceWeights weightsOf(const Artifact &artifact) {
   return [&artifact](const std::string &name, DType type) -> Expected<ReferenceValues> {
@@ -359,8 +359,8 @@ void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum
 /// separately.
 using Join = std::function<void(std::vector<double> &, const std::vector<double> &)>;
 
-/// Dequantises codes, since a code has no meaning if its scale is NaN, and a maximum near a power
-/// of two may be scaled by either neighbour. Further numbers next to the scales are compared
+/// Dequantizes codes, since a code has no meaning if its scale is NaN, and a maximum near a power
+/// of two may be scaled by either neighbor. Further numbers next to the scales are compared
 /// through the products that use them.
 Join joinOf(transformer::QuantizeOp op) {
   return [op](std::vector<double> &codes, const std::vector<double> &scales) mutable {

@@ -92,7 +92,7 @@ std::optional<std::pair<float, float>> rangeOf(const std::vector<AttentionRecord
   return range;
 }
 
-/// Colour scale of the cells; empty if all weights are NaN.
+/// Color scale of the cells; empty if all weights are NaN.
 Piece drawScale(const std::vector<AttentionRecord> &records) {
   auto range = rangeOf(records);
   if (!range)
@@ -145,7 +145,7 @@ private:
   double columns() const { return static_cast<double>(map.keys); }
   /// Size of a cell: at most 22, smaller for long texts.
   double cell() const { return std::max(10.0, std::min(22.0, 400 / std::max(rows(), columns()))); }
-  /// Baseline of a word that is centred on a cell.
+  /// Baseline of a word that is centered on a cell.
   double middle(double edge) const { return edge + cell() / 2 + 4; }
 
   /// Label of a key, rotated if it is wider than its cell.

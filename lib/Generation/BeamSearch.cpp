@@ -7,7 +7,7 @@
 // hypotheses. The best `beam` continuations that do not end stay open. By
 // Heddle's own rule a sequence is done when no open hypothesis can overtake the
 // best ended one. Log probabilities only fall, so the current one and the most
-// favourable length bound a score. The other rules are Transformers'.
+// favorable length bound a score. The other rules are Transformers'.
 #include "Search.h"
 #include "TokenRules.h"
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A row is as wide as a vocabulary, and each decoding step scans one for every
-// sequence. The loops are therefore vectorised.
+// sequence. The loops are therefore vectorized.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -39,7 +39,7 @@ double logSum(std::span<const float> scores, bool probabilities);
 
 /// The `count` likeliest tokens of a row with their log probabilities, likelier first and the lower
 /// token among equals. The distribution is softmax(scores / temperature); for `probabilities`,
-/// their powers 1 / temperature, normalised. Tokens with probability 0 or a NaN score are left out.
+/// their powers 1 / temperature, normalized. Tokens with probability 0 or a NaN score are left out.
 /// A row without a number above minus infinity is an error. `among` is the row before some tokens
 /// were forbidden in `scores`. If given, log probabilities refer to its distribution, unless it has
 /// an infinite score.

@@ -85,7 +85,7 @@ Status
 checkFile(const TextCommand &command, std::istream &in,
           const std::function<Status(const std::string &text, const std::string &place)> &check);
 
-/// Encodings from the check of a file, which saves a second tokenisation. Keeps the first ones, up
+/// Encodings from the check of a file, which saves a second tokenization. Keeps the first ones, up
 /// to a bound of memory.
 template <typename Encoded>
 class CheckedTexts {

@@ -120,7 +120,7 @@ Expected<const Defaults *> defaultsOf(const Keys &keys) {
   return &unnamed;
 }
 
-/// Centre of an image, padded with zeros if the image is smaller.
+/// Center of an image, padded with zeros if the image is smaller.
 Image middle(const Image &image, int64_t width, int64_t height) {
   Image result{width, height, std::vector<uint8_t>(static_cast<size_t>(3 * width * height))};
   // Half of an odd difference is rounded down, both for cropping and for padding, which counts from

@@ -320,7 +320,7 @@ void Architecture::complete(Json &config) {
   config["id2label"] = std::move(names);
 }
 
-/// The family affects rotary positions too, so `complete` alone cannot normalise them.
+/// The family affects rotary positions too, so `complete` alone cannot normalize them.
 void Architecture::completeConfig() {
   complete(config);
   const Json &keys = section(document, "config");

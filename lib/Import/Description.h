@@ -148,7 +148,7 @@ struct LayerDescription {
   std::optional<MaskExpression> mask, crossMask;
 };
 
-/// A linear layer after the pooling, or, without `dense`, normalisation of each row to length 1.
+/// A linear layer after the pooling, or, without `dense`, normalization of each row to length 1.
 struct OutputStage {
   std::optional<Keys> dense;
 };

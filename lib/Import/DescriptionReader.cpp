@@ -334,13 +334,13 @@ std::optional<SideDescription> Reader::side(const std::string &name) {
 void Reader::classes(ClassifierDescription &c) {
   const SideDescription &side = model.target ? *model.target : *model.source;
   c.size = side.size;
-  bool labelled = !c.labels.empty();
-  if (labelled && !isFileName(c.labels))
+  bool labeled = !c.labels.empty();
+  if (labeled && !isFileName(c.labels))
     errors.expected(c.in.path("labels"), fileInFolder, quotedText(c.labels));
-  else if (labelled)
+  else if (labeled)
     c.size = fileLines(c.labels, "labels.txt", c.in.path("labels"));
   auto given = c.in.maybe<int64_t>("size");
-  if (given && labelled && *given != c.size)
+  if (given && labeled && *given != c.size)
     errors.expected(c.in.path("size"), "the number of labels, " + std::to_string(c.size),
                     std::to_string(*given));
   if (given)

@@ -23,10 +23,10 @@ static Expected<Json> readConfig(const std::string &path) {
     const Json method = found->is_object() ? found->value("quant_method", Json()) : Json();
     return inputError(path +
                       ": quantization_config: expected a checkpoint of f32, f16 or bf16, found one "
-                      "quantised by " +
+                      "quantized by " +
                       (method.is_string() ? quotedText(method.get<std::string>())
                                           : std::string("a method without a name")) +
-                      ", which is not supported: --dtype quantises");
+                      ", which is not supported: --dtype quantizes");
   }
   return config;
 }

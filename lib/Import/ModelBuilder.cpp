@@ -86,7 +86,7 @@ Value ModelBuilder::typeRows(FunctionBuilder &f, int64_t types, Call call) {
                              IntegerAttr());
 }
 
-/// Embeds ids, vectors, an image or frames, adds positions, and normalises if the description says
+/// Embeds ids, vectors, an image or frames, adds positions, and normalizes if the description says
 /// so.
 Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
@@ -152,7 +152,7 @@ Value ModelBuilder::pool(FunctionBuilder &f, Value x, ArrayRef<std::string> word
   return PoolOp::create(f.b, f.loc, x, lengths, starts, f.b.getArrayAttr(kinds));
 }
 
-/// Applies the linear layers and normalisations of `output`, in order.
+/// Applies the linear layers and normalizations of `output`, in order.
 Value ModelBuilder::outputStages(FunctionBuilder &f, Value x, Call call) {
   int64_t features = stack(call).pooledSize;
   for (const auto &[index, stage] : llvm::enumerate(stack(call).output)) {

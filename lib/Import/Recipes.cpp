@@ -347,7 +347,7 @@ Expected<TensorViewRef> Architecture::normed(TensorViewRef view, const Json &jso
       return error(key + "." + name, "expected " + std::to_string(view->columns()) +
                                          " numbers, found " + shapeText(parts.back()->shape()));
   }
-  return normalised(view, parts[0], parts[1], epsilon.get<float>());
+  return normalized(view, parts[0], parts[1], epsilon.get<float>());
 }
 
 /// `linear`: applies a linear layer to the rows.

@@ -42,7 +42,7 @@ private:
 };
 } // namespace
 
-/// Older names of Phi-3's `longrope`, recognised by its lists of factors.
+/// Older names of Phi-3's `longrope`, recognized by its lists of factors.
 std::string Scaling::kindOf(const Keys &in, const char *key) {
   auto kind = in.get<std::string>(key);
   return kind == "su" || (kind == "yarn" && in.gives("short_factor")) ? "longrope" : kind;

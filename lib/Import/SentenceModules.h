@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A Sentence-Transformers folder lists its stages in modules.json: the model, then pooling, linear
-// layers and normalisation. The stages after the model become `encoder.pool` and `encoder.output`
+// layers and normalization. The stages after the model become `encoder.pool` and `encoder.output`
 // of the description for any architecture. Rerankers list LogitScore (TokenScores.h).
 #pragma once
 

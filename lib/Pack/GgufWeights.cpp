@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decoders of GGUF's quantised blocks. A block has one scale, or one per group of its elements, and
+// Decoders of GGUF's quantized blocks. A block has one scale, or one per group of its elements, and
 // codes of few bits. A byte of 4-bit codes holds two elements that are half a group apart, so
-// decoding runs over groups, and the compiler vectorises these loops.
+// decoding runs over groups, and the compiler vectorizes these loops.
 
 #include "heddle/Pack/GgufWeights.h"
 

@@ -1,11 +1,11 @@
-//===- Int4.cpp - Group-wise int4 quantisation ----------------------------===//
+//===- Int4.cpp - Group-wise int4 quantization ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Search for the int4 scale and minimum of each group. The definition fixes the order in which a
 // group's squared errors are summed, so a sum is one dependency chain. 16 rows are searched
 // together, one row per lane: 16 chains fill vectors of any width. Loops over lanes have a known
-// length and no branches, so that they are vectorised.
+// length and no branches, so that they are vectorized.
 // f32 sums identify the best trial in all except a few thousandths of the groups. If they are too
 // close to each other, the f64 sums that the definition prescribes decide.
 // This file is compiled without contraction, because products and sums are rounded separately.

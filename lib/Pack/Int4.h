@@ -1,4 +1,4 @@
-//===- Int4.h - Group-wise int4 quantisation --------------------*- C++ -*-===//
+//===- Int4.h - Group-wise int4 quantization --------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -42,7 +42,7 @@ static_assert(sizeof(Int4Block) == panelBytes(DType::I4, int4Group));
 /// Rounds to f16 once, as for scales and minimums.
 uint16_t halfFromDouble(double number);
 
-/// Quantises the groups of `count` columns, 1 to 32, of 16 rows; codes of missing columns are 0. If
+/// Quantizes the groups of `count` columns, 1 to 32, of 16 rows; codes of missing columns are 0. If
 /// a number is not finite or f16 cannot represent any of the tried ranges, the scale and minimum of
 /// the group are NaN, and so are all values that it represents.
 void findInt4(const float *const *rows, int64_t count, Int4Block &block);

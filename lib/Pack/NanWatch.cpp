@@ -14,7 +14,7 @@ NanWatch::NanWatch(const WeightSource &source)
     : source(source), whole(std::make_unique<std::once_flag[]>(source.tensors().size())),
       holdsNan(std::make_unique<std::atomic<bool>[]>(source.tensors().size())) {}
 
-/// Without branches, so that the loop is vectorised.
+/// Without branches, so that the loop is vectorized.
 HEDDLE_WIDE_CLONES
 static bool hasNan(const float *numbers, size_t count) {
   int any = 0;

@@ -1,9 +1,9 @@
-//===- RowCodes.h - Row-wise int8 quantisation -----------------*- C++ -*-===//
+//===- RowCodes.h - Row-wise int8 quantization -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Int8 codes of a matrix's rows as `transformer.quantize` defines them. Loops have no branches, so
-// that they are vectorised. Files that include this header are compiled with -ffp-contract=off,
+// that they are vectorized. Files that include this header are compiled with -ffp-contract=off,
 // because product and sum are rounded separately.
 #pragma once
 

@@ -271,9 +271,9 @@ std::vector<float> allOf(const TensorView &view) {
   return values;
 }
 
-class Normalised : public ByRows {
+class Normalized : public ByRows {
 public:
-  Normalised(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
+  Normalized(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
              float epsilon)
       : ByRows(from->shape(), "norm(" + from->recipe() + "," + weight->recipe() + "," +
                                   bias->recipe() + "," +
@@ -403,9 +403,9 @@ TensorViewRef shifted(TensorViewRef from, TensorViewRef terms) {
     return reshaped(shifted(reshaped(std::move(from), {1, shape[0]}), std::move(terms)), shape);
   return std::make_shared<Adjusted>(std::move(from), terms, /*scales=*/false);
 }
-TensorViewRef normalised(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
+TensorViewRef normalized(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
                          float epsilon) {
-  return std::make_shared<Normalised>(std::move(from), weight, bias, epsilon);
+  return std::make_shared<Normalized>(std::move(from), weight, bias, epsilon);
 }
 TensorViewRef multiplied(TensorViewRef from, TensorViewRef weight, TensorViewRef bias) {
   return std::make_shared<Multiplied>(std::move(from), std::move(weight), std::move(bias));

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans of kernels without products: norms, softmax, quantisation and copies. On a GPU, one
+// Plans of kernels without products: norms, softmax, quantization and copies. On a GPU, one
 // group of four invocations holds the sixteen lanes of a row's sum. Several groups may share
 // a row; the first then sums and the others load for it.
 
@@ -40,7 +40,7 @@ static RowTile tileOfNorm(const Question &q) {
   return {isLong ? 1 : rowsOfQuads(q.sizes, q.sizes.normRows, stored), stored, true};
 }
 
-/// Tile of a quantisation. If groups of a GPU's invocations share rows, the tile has whole rows, or
+/// Tile of a quantization. If groups of a GPU's invocations share rows, the tile has whole rows, or
 /// one group of features for formats that scale groups.
 static RowTile tileOfQuantize(const Question &q) {
   auto op = q.def().getBody().front().getTerminator()->getOperand(0).getDefiningOp<QuantizeOp>();

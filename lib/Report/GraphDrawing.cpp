@@ -67,7 +67,7 @@ public:
   double height() const { return tops.back(); }
   /// Points of a box at which arrows from and to other functions end.
   struct Ends {
-    double right, middle, centre, top;
+    double right, middle, center, top;
   };
   std::optional<Ends> ends(const std::string &label, GraphNode::Kind kind) const {
     for (size_t node = 0; node < graph.nodes.size(); ++node)
@@ -329,7 +329,7 @@ std::string graphSvg(const std::vector<FunctionGraph> &functions) {
              end = drawings[to].ends(node.label, GraphNode::Kind::Input);
         if (start && end) // along the gap between functions, then between rows
           drawn += path(
-              "M" + point(lefts[from] + start->right, margin + start->centre) + "H" +
+              "M" + point(lefts[from] + start->right, margin + start->center) + "H" +
               svg::number(lefts[to] - gap / 2) + "V" + svg::number(margin + end->top - 16) + "H" +
               svg::number(lefts[to] + end->middle) + "V" + svg::number(margin + end->top - 2));
       }

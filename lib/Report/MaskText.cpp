@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Prints a mask's ops as an equivalent expression on one line; a long one is cut with dots.
-// Canonicalised formulas may differ from the description's text.
+// Canonicalized formulas may differ from the description's text.
 
 #include "MaskText.h"
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Heat maps of position tables. Values are quantised to levels, and all cells of a level's colour
-// are one path. Equal neighbours in a column are merged, since features at high indices change
+// Heat maps of position tables. Values are quantized to levels, and all cells of a level's color
+// are one path. Equal neighbors in a column are merged, since features at high indices change
 // slowly. A transparent rectangle over each column has a title with the feature's formula.
 
 #include "heddle/Report/Positions.h"
@@ -65,8 +65,8 @@ std::string numbers(const PositionTable &table) {
 
 constexpr int levels = 16; ///< of positive values, and of negative ones
 
-/// Colour of a level: orange for negative, white for zero, blue for positive values.
-std::string colourOf(int level) {
+/// Color of a level: orange for negative, white for zero, blue for positive values.
+std::string colorOf(int level) {
   constexpr int orange[] = {0xf2, 0x8e, 0x2b}, blue[] = {0x1f, 0x5f, 0x8b};
   const int *end = level < 0 ? orange : blue;
   int part[3];
@@ -85,12 +85,12 @@ svg::Plot plotOf(const PositionTable &table) {
           table.positions};
 }
 
-/// Colours of levels, lowest first; "" for zero, which is not drawn.
+/// Colors of levels, lowest first; "" for zero, which is not drawn.
 std::vector<std::string> palette() {
-  std::vector<std::string> colours;
+  std::vector<std::string> colors;
   for (int level = -levels; level <= levels; ++level)
-    colours.push_back(level ? colourOf(level) : "");
-  return colours;
+    colors.push_back(level ? colorOf(level) : "");
+  return colors;
 }
 
 float largestOf(const PositionTable &table) {
@@ -125,7 +125,7 @@ std::pair<std::string, double> draw(const PositionTable &table) {
   const float largest = largestOf(table);
   std::vector<std::string> fills;
   for (int level = -levels; level <= levels; ++level)
-    fills.push_back("fill=\"" + colourOf(level) + "\"");
+    fills.push_back("fill=\"" + colorOf(level) + "\"");
   std::string drawn = svg::text(20, 24, headingOf(table),
                                 "font-size=\"16\" font-weight=\"bold\" fill=\"#263238\"") +
                       svg::text(20, 44, factsOf(table) + "; " + formulaOf(table), "class=\"mark\"");

@@ -20,10 +20,10 @@ namespace heddle {
 
 namespace {
 
-/// Names and colours of the kinds of tiles. The colours differ in brightness, for printing and for
+/// Names and colors of the kinds of tiles. The colors differ in brightness, for printing and for
 /// readers with red-green blindness.
 constexpr const char *names[] = {"empty", "partial", "full"};
-const std::string colours[] = {"#eceff1", "#f2a541", svg::blue};
+const std::string colors[] = {"#eceff1", "#f2a541", svg::blue};
 
 std::string percent(double part) { return formatted("%.1f %%", part * 100); }
 
@@ -119,7 +119,7 @@ std::string grid(const TilePicture &picture, const svg::Plot &plot) {
 std::string legend(const TilePicture &picture, double x, double y) {
   std::string drawn;
   for (int kind = 0; kind < 3; ++kind) {
-    drawn += svg::rectangle(x, y - 11, 13, 13, "stroke=\"#78909c\" fill=\"" + colours[kind] + "\"");
+    drawn += svg::rectangle(x, y - 11, 13, 13, "stroke=\"#78909c\" fill=\"" + colors[kind] + "\"");
     std::string label =
         std::string(names[kind]) + " " + std::to_string(picture.count(TileKind(kind)));
     drawn += svg::text(x + 19, y, label, "class=\"mark\"");
@@ -146,7 +146,7 @@ std::string pictureSvg(const TilePicture &picture) {
   written(picture.function + ", " + sizesText(picture), 12, "class=\"mark\"");
   plot.top = y + 64;
   drawn += svg::cells(
-      plot, picture.rowStarts, picture.columnStarts, colours,
+      plot, picture.rowStarts, picture.columnStarts, colors,
       [&](size_t row, size_t column) { return static_cast<size_t>(picture.at(row, column)); });
   drawn += grid(picture, plot) + svg::axes(plot, "keys", "queries");
   drawn += legend(picture, 20, y = plot.top + plot.height + 28);

@@ -81,7 +81,7 @@ private:
     int64_t spareBytes = 0;      ///< scratch memory of a reorder or a replacement
     std::vector<int64_t> places; ///< offset of each buffer in planned memory
     std::vector<OutputForm> outputs;
-    std::vector<size_t> fresh;     ///< numbers of blocks to be initialised
+    std::vector<size_t> fresh;     ///< numbers of blocks to be initialized
     std::vector<size_t> untouched; ///< numbers of new blocks whose contents are not read yet
     std::vector<int64_t> parents;  ///< row r continues row parents[r]
     RowMoves reorder, reorderFixed;

@@ -68,7 +68,7 @@ Status Session::Impl::placeState(CallData &call, const StateUse &use) {
   const SessionMemory::Block &block = memory.require(name, bytes);
   call.places[use.buffer] = block.offset;
   // Nothing reads past the rows that sequences have, so a block with room for more is not
-  // initialised.
+  // initialized.
   const bool isRead = call.function.buffers[use.buffer].rows == 0 || options.poison;
   if (!block.live)
     (isRead ? call.fresh : call.untouched).push_back(memory.numberOf(block));

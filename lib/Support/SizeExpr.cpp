@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Construction, evaluation and parsing of size expressions. Expressions are canonicalised as they
+// Construction, evaluation and parsing of size expressions. Expressions are canonicalized as they
 // are built: sums and products are left-associated, a constant is the rightmost operand, `x - 2` is
 // a sum with -2. Equal sizes that are built differently then mostly have equal texts.
 
@@ -125,7 +125,7 @@ SizeExpr SizeExpr::dim(std::string name) {
   return SizeExpr(std::make_shared<Node>(Node{.op = Op::Dim, .name = std::move(name)}));
 }
 
-/// Canonicalises a sum or product: constants on the right, everything else left-associated. None if
+/// Canonicalizes a sum or product: constants on the right, everything else left-associated. None if
 /// it is already canonical.
 std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const SizeExpr &b) {
   // x + 0 and x*1 are x.

@@ -75,9 +75,9 @@ std::string rectangle(double x, double y, double width, double height, std::stri
   return element + (inside.empty() ? "/>\n" : ">" + std::string(inside) + "</rect>\n");
 }
 
-std::string line(double x1, double y1, double x2, double y2, std::string_view colour) {
+std::string line(double x1, double y1, double x2, double y2, std::string_view color) {
   return "<line" + attribute("x1", x1) + attribute("y1", y1) + attribute("x2", x2) +
-         attribute("y2", y2) + " stroke=\"" + std::string(colour) + "\"/>\n";
+         attribute("y2", y2) + " stroke=\"" + std::string(color) + "\"/>\n";
 }
 
 std::string group(double x, double y, std::string_view attributes, std::string_view content) {
@@ -117,25 +117,25 @@ std::string axes(const Plot &plot, std::string_view columns, std::string_view ro
 }
 
 std::string cells(const Plot &plot, std::span<const int64_t> rows, std::span<const int64_t> columns,
-                  std::span<const std::string> colours,
-                  const std::function<size_t(size_t row, size_t column)> &colourOf) {
-  std::vector<std::string> paths(colours.size());
+                  std::span<const std::string> colors,
+                  const std::function<size_t(size_t row, size_t column)> &colorOf) {
+  std::vector<std::string> paths(colors.size());
   for (size_t column = 0; column + 1 < columns.size(); ++column) {
     const std::string left = number(plot.x(columns[column])),
                       width = number(plot.x(columns[column + 1]) - plot.x(columns[column]));
     for (size_t row = 0, end = 0; row + 1 < rows.size(); row = end) {
-      const size_t colour = colourOf(row, column);
-      for (end = row + 1; end + 1 < rows.size() && colourOf(end, column) == colour; ++end)
+      const size_t color = colorOf(row, column);
+      for (end = row + 1; end + 1 < rows.size() && colorOf(end, column) == color; ++end)
         ;
-      if (!colours[colour].empty())
-        paths[colour] += "M" + left + " " + number(plot.y(rows[row])) + "h" + width + "V" +
-                         number(plot.y(rows[end])) + "h-" + width + "z";
+      if (!colors[color].empty())
+        paths[color] += "M" + left + " " + number(plot.y(rows[row])) + "h" + width + "V" +
+                        number(plot.y(rows[end])) + "h-" + width + "z";
     }
   }
   std::string drawn = "<g shape-rendering=\"crispEdges\">\n";
-  for (size_t colour = 0; colour < paths.size(); ++colour)
-    if (!paths[colour].empty())
-      drawn += "<path fill=\"" + colours[colour] + "\" d=\"" + paths[colour] + "\"/>\n";
+  for (size_t color = 0; color < paths.size(); ++color)
+    if (!paths[color].empty())
+      drawn += "<path fill=\"" + colors[color] + "\" d=\"" + paths[color] + "\"/>\n";
   return drawn + "</g>\n";
 }
 

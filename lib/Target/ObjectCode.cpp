@@ -159,7 +159,7 @@ static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp low
 
 //===- LLVM's side -------------------------------------------------------===//
 
-/// Clean-up of code that is already vectorised, unrolled and mostly simplified. All of O2 takes 0.8
+/// Clean-up of code that is already vectorized, unrolled and mostly simplified. All of O2 takes 0.8
 /// s longer for a Transformer and yields kernels of equal speed.
 static constexpr llvm::StringLiteral cleanup =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,"
@@ -197,7 +197,7 @@ class WithoutStrengthReduction : public llvm::OptPassGate {
   }
 };
 
-/// Optimises a unit and emits its code. Errors are stored in `failure`, because units run on a
+/// Optimizes a unit and emits its code. Errors are stored in `failure`, because units run on a
 /// thread pool.
 static void generate(Unit &unit, Output kind) {
   if (llvm::Error error = optimize(unit)) {

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Serialises modules without names and debug information, so that the words
+// Serializes modules without names and debug information, so that the words
 // depend only on the module. A module declares only the capabilities and
 // extensions that its ops and types need, because a device must have everything
 // that a module declares.
@@ -113,7 +113,7 @@ Expected<std::vector<uint32_t>> emitSpirv(spirv::ModuleOp module) {
   SmallVector<uint32_t, 0> words;
   if (failed(spirv::serialize(module, words, options)))
     return deviceError("expected a module that SPIR-V can hold, found " +
-                       module.getSymName().value_or("one").str() + ", which does not serialise");
+                       module.getSymName().value_or("one").str() + ", which does not serialize");
   return std::vector<uint32_t>(words.begin(), words.end());
 }
 

@@ -27,7 +27,7 @@ bool isDecimal(char c) { return c >= '0' && c <= '9'; }
 class Lexer {
 public:
   Lexer(std::string_view source, const std::string &name) : name(name) {
-    // Normalise newlines and drop the last one.
+    // Normalize newlines and drop the last one.
     for (size_t i = 0; i < source.size(); ++i) {
       if (source[i] == '\r' && i + 1 < source.size() && source[i + 1] == '\n')
         continue;

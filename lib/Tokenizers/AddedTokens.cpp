@@ -78,7 +78,7 @@ Expected<AddedTokens> AddedTokens::read(const JsonField &file, const Model &mode
     if (token.normalized && normalizer) {
       AlignedText text(token.content);
       if (Status changed = normalizer->apply(text, work); !changed)
-        return element.error("a token that can be normalised", changed.error().message);
+        return element.error("a token that can be normalized", changed.error().message);
       token.written = text.text();
     }
     added.add(std::move(token), model);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tokens that a tokenizer adds to its model's vocabulary. They are cut out of a
-// text before the model runs: some from the input, others from the normalised
+// text before the model runs: some from the input, others from the normalized
 // text.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace heddle::tokenizers {
 /// An added token, with the flags of Hugging Face's AddedToken.
 struct AddedToken {
   std::string content;
-  std::string written; ///< text that is matched and decoded: `content`, normalised if `normalized`
+  std::string written; ///< text that is matched and decoded: `content`, normalized if `normalized`
   bool singleWord = false, leftStrip = false, rightStrip = false, normalized = false,
        special = false;
   bool atStart = false; ///< matches only at the beginning of a text or right after another added
@@ -53,7 +53,7 @@ public:
   static Expected<AddedTokens> read(const JsonField &file, const Model &model,
                                     const Normalizer *normalizer);
 
-  /// Cuts out the tokens that are matched before normalisation or, if `normalized`, after it.
+  /// Cuts out the tokens that are matched before normalization or, if `normalized`, after it.
   Status split(Pieces &pieces, bool normalized, const PlainParts &plain) const;
 
   std::optional<int32_t> find(std::string_view content) const;
@@ -71,7 +71,7 @@ private:
   TextMap<int32_t> ids;
   std::map<int32_t, AddedToken> tokens;
   std::set<std::string, std::less<>> specials;
-  Trie given, afterNormalizer; ///< matched before normalisation, and after it
+  Trie given, afterNormalizer; ///< matched before normalization, and after it
   bool cutsSpecials = true;    ///< matches special tokens; else they are text
   int64_t fresh = 0;
 };

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Normalised text that keeps, for each byte, the bytes of the input that it
+// Normalized text that keeps, for each byte, the bytes of the input that it
 // represents. Changes keep the alignment as the package `tokenizers` does,
 // whose offsets ours must equal.
 #pragma once

@@ -23,7 +23,7 @@ struct CutStep {
 
 /// Properties of a pre-tokenizer, as bits.
 enum CutTraits : uint8_t {
-  composes = 1,   ///< normalises the text to NFC first
+  composes = 1,   ///< normalizes the text to NFC first
   wholeWords = 2, ///< does not merge a word that is a token
   starts = 4,     ///< begins a text with the start token unless a key says otherwise
   separates = 8   ///< joins two texts as RoBERTa does

@@ -183,7 +183,7 @@ Status checkGrowth(size_t before, size_t after) {
   constexpr size_t most = 32 << 20;
   if (after > most && after > before)
     return inputError("expected at most " + std::to_string(most) +
-                      " bytes of normalised text, found more");
+                      " bytes of normalized text, found more");
   return {};
 }
 

@@ -42,7 +42,7 @@ public:
   int64_t count() const { return static_cast<int64_t>(known.size()); }
   const std::string &file() const { return name; }
   std::optional<int64_t> find(const std::string &token) const;
-  /// Adds a token that is cut out of texts before normalisation; `flags` holds lstrip and the like.
+  /// Adds a token that is cut out of texts before normalization; `flags` holds lstrip and the like.
   void cutOut(const std::string &token, const Json &flags = Json::object());
   /// Adds Marian's language tokens, which only match at the beginning of a text.
   void cutOutLanguages();

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps of `encode`: cut out added tokens, normalise, cut out added tokens
+// Steps of `encode`: cut out added tokens, normalize, cut out added tokens
 // again, split into pieces, run the model, truncate, apply the template, pad.
 #include "heddle/Tokenizers/Tokenizer.h"
 

@@ -38,7 +38,7 @@ struct TokenizerClass {
   Cut cut;
   Around around;
   const char *first, *last, *unknown, *padding, *mask;
-  bool composes = false;   ///< normalises to NFC
+  bool composes = false;   ///< normalizes to NFC
   bool lowers = true;      ///< default of do_lower_case
   bool givesTypes = true;  ///< the model takes token types: 1 in the second text of a pair
   bool maskStrips = false; ///< the mask strips the blanks before it

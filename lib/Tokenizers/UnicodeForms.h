@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Unicode normalisation of aligned text. ICU's normalisers do not report which
+// Unicode normalization of aligned text. ICU's normalizers do not report which
 // code points replace which.
 #pragma once
 

@@ -163,7 +163,7 @@ private:
     return arith::BitcastOp::create(t.b, t.loc, lse.getType(), pattern);
   }
 
-  /// Normalises and stores the output, and the statistics that the definition yields.
+  /// Normalizes and stores the output, and the statistics that the definition yields.
   void store(const SoftmaxState &row, Value i) {
     Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, row.total,
                                        t.constant(0, row.total));

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Body of returned attention weights: a second kernel that recomputes the scores and normalises
+// Body of returned attention weights: a second kernel that recomputes the scores and normalizes
 // them by the maximum and sum that attention has stored for each row.
 
 #include "AttentionScores.h"

@@ -1,8 +1,8 @@
-//===- TilePatches.cpp - Rows of patches and of neighbours ----------------===//
+//===- TilePatches.cpp - Rows of patches and of neighbors ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies of patches of an image as rows, and of rows next to their neighbours. Each element of a
+// Bodies of patches of an image as rows, and of rows next to their neighbors. Each element of a
 // tile is looked up in the input.
 
 #include "Tiling.h"
@@ -102,8 +102,8 @@ LogicalResult heddle::tileUnfold(KernelBuilder &f) {
         element = t.iota(/*rows=*/false, at.j, at.indices());
   auto number = [&](int64_t value) { return t.constantI(value, element); };
   Value size = number(static_cast<int64_t>(op.getSize())), channel = t.div(element, size);
-  Value neighbour = t.sub(t.sub(element, t.mul(channel, size)), number(op.getPadding()));
-  Value from = t.add(t.mul(row, number(static_cast<int64_t>(op.getStride()))), neighbour);
+  Value neighbor = t.sub(t.sub(element, t.mul(channel, size)), number(op.getPadding()));
+  Value from = t.add(t.mul(row, number(static_cast<int64_t>(op.getStride()))), neighbor);
   SmallVector<Value> place{from, channel};
   if (op.getChannelsFirst())
     std::swap(place[0], place[1]);

@@ -41,7 +41,7 @@ static void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64
   f.createFunc(sizes, tiles);
 }
 
-//===- Layer normalisation -----------------------------------------------===//
+//===- Layer normalization -----------------------------------------------===//
 
 /// Mask of the columns of a tile before `size`, so that padding does not count; null: all columns.
 static Value columnsBefore(TileBuilder &t, RankedTensorType type, int64_t size) {
@@ -54,7 +54,7 @@ static Value columnsBefore(TileBuilder &t, RankedTensorType type, int64_t size) 
 }
 
 /// Rows of `size` features divided by their deviation (layer norm), root mean square, or length.
-static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) {
+static Value normalized(TileBuilder &t, Operation *norm, Value x, int64_t size) {
   auto layer = dyn_cast<LayerNormOp>(norm);
   Value counted = columnsBefore(t, cast<RankedTensorType>(x.getType()), size);
   auto withoutPadding = [&](Value y) {
@@ -92,7 +92,7 @@ LogicalResult heddle::tileNorm(KernelBuilder &f) {
   RankedTensorType type = t.type(rows, stored);
   Value x = LoadOp::create(t.b, t.loc, type, f.slice(f.view(input), points), ValueRange{i, zero},
                            UnitAttr());
-  Value y = normalised(t, norm, x, size);
+  Value y = normalized(t, norm, x, size);
   auto vector = [&](Value operand) -> Value {
     SmallVector<Value> place{zero};
     if (cast<ShapedType>(operand.getType()).getRank() == 2) // one row per head

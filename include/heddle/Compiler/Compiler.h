@@ -50,7 +50,7 @@ struct CompileReport {
   double codeSeconds = 0, packSeconds = 0;
   std::vector<std::string> warnings;
   std::vector<std::string> remarks; ///< simplifications: "… is a band and becomes …"
-  /// Notes for the user: the format that was chosen for a quantised file, or why a compiled folder
+  /// Notes for the user: the format that was chosen for a quantized file, or why a compiled folder
   /// is not kept.
   std::vector<std::string> notes;
 };
@@ -60,7 +60,7 @@ struct FormatChoice {
   std::string dtype, note;
 };
 /// `dtype` if it is not empty. Otherwise the model's format: int4 for a GGUF file with most numbers
-/// in Q4_0 or Q4_1, whose codes are kept; bf16 for a file of another quantised type; f32 for all
+/// in Q4_0 or Q4_1, whose codes are kept; bf16 for a file of another quantized type; f32 for all
 /// other models. Error if a GGUF file cannot be read.
 Expected<FormatChoice> chooseFormat(const std::string &model, const std::string &dtype);
 

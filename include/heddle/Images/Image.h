@@ -41,7 +41,7 @@ struct ImagePlanes {
   std::vector<float> values;
 };
 
-/// The steps of a preprocessor_config.json: resize, centre crop, rescale, normalise.
+/// The steps of a preprocessor_config.json: resize, center crop, rescale, normalize.
 class ImageProcessor {
 public:
   /// Parses a preprocessor_config.json. Input errors begin with `fileName`; an unsupported step is
@@ -62,7 +62,7 @@ private:
   int64_t shortest = 0;           ///< length of the shorter edge, proportions kept
   std::optional<int64_t> longest; ///< upper bound of the longer edge
   ImageFilter filter = ImageFilter::Bilinear;
-  std::optional<std::array<int64_t, 2>> crop;                ///< width and height of the centre
+  std::optional<std::array<int64_t, 2>> crop;                ///< width and height of the center
   std::optional<double> scale;                               ///< factor of each value
   std::optional<std::array<std::array<float, 3>, 2>> normal; ///< mean and deviation of channels
 };

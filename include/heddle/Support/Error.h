@@ -7,7 +7,7 @@
 // found …`, and a kind, which determines a tool's exit status.
 //
 // Reading the value of a failed Expected, or the error of a successful one, is a bug in the caller.
-// It aborts the process with a message in every build: no exception, no undefined behaviour.
+// It aborts the process with a message in every build: no exception, no undefined behavior.
 #pragma once
 
 #include <new>

@@ -182,8 +182,7 @@ private:
   mlir::FailureOr<Fragment> materialize(mlir::Value tile) override;
   mlir::LogicalResult emitContract(ProductOpInterface op) override;
   mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
-  mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
-                             mlir::Value valid) override;
+  mlir::Value loadNeighbors(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
   std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view, mlir::Value from,
                                                       mlir::Value to) override;
   mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> nest) override;

@@ -186,7 +186,7 @@ Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid
 }
 
 /// A masked load, because the indices are consecutive.
-Value CpuEmitter::loadNeighbours(const BoundView &view, Value indices, Value valid) {
+Value CpuEmitter::loadNeighbors(const BoundView &view, Value indices, Value valid) {
   auto type = dyn_cast<VectorType>(indices.getType());
   if (!type)
     return loadElements(view, indices, valid);

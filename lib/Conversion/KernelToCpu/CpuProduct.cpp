@@ -355,7 +355,7 @@ std::optional<TileMemory> CpuProduct::decodedForm() {
 }
 
 /// Packs B if the large register tile runs at all; tiles that a mask does not visit stay
-/// uninitialised. A tile with at most one large fragment reads B once or twice and does not pack.
+/// uninitialized. A tile with at most one large fragment reads B once or twice and does not pack.
 void CpuProduct::pack(Value from, Value to) {
   std::optional<TileMemory> form = packedForm();
   if (!form || e.loops.plan.hasOneLarge())

@@ -157,7 +157,7 @@ spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRCont
 ///                                     Store %variable, %r ;  %c = Load %variable
 /// Branch ^header of a loop around(%r) ->  Branch ^header(%c)
 ///
-/// Copies results of an inner loop through variables if the outer loop carries them. The serialiser
+/// Copies results of an inner loop through variables if the outer loop carries them. The serializer
 /// of LLVM 22 writes a header's phi before it has numbered the results of inner loops. It patches
 /// forward references to other values, but not to these.
 void copyCarriedResults(ModuleOp kernel) {

@@ -11,7 +11,7 @@
 //           of four rows, so an invocation with several rows holds one word of each
 //
 // Staging may widen words of two bf16 to two words of f32, once for all readers.
-// Each of several runs is padded by a vec4, so that neighbours begin in different banks.
+// Each of several runs is padded by a vec4, so that neighbors begin in different banks.
 #pragma once
 
 #include "GpuKernel.h"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Staged tiles are row-major, in vec4s of four columns. If each invocation has whole
-// rows, it stages them for itself, and vec4s of neighbouring rows are adjacent.
+// rows, it stages them for itself, and vec4s of neighboring rows are adjacent.
 #include "GpuEmitter.h"
 
 using namespace mlir;

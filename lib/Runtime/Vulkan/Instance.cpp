@@ -24,7 +24,7 @@ static const char *resultName(VkResult result) {
   case VK_ERROR_DEVICE_LOST:
     return "the device was lost";
   case VK_ERROR_INITIALIZATION_FAILED:
-    return "initialisation failed";
+    return "initialization failed";
   case VK_ERROR_MEMORY_MAP_FAILED:
     return "mapping memory failed";
   case VK_ERROR_FEATURE_NOT_PRESENT:
@@ -86,7 +86,7 @@ Expected<std::unique_ptr<Instance>> Instance::create() {
   return created;
 }
 
-/// Creates the instance. Validation includes synchronisation validation, which checks the barriers
+/// Creates the instance. Validation includes synchronization validation, which checks the barriers
 /// between commands.
 Status Instance::createInstance(bool validate) {
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Opens the Vulkan loader at run time. HEDDLE_VULKAN_VALIDATION=1 enables the validation layer,
-// including synchronisation validation, and keeps its messages.
+// including synchronization validation, and keeps its messages.
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -39,7 +39,7 @@ public:
   /// Whether kernels' forms for few rows run. They do not on processors, where staging costs work
   /// and hides no latency, unless a level is requested.
   bool takesFewRows() const { return fewRows; }
-  /// Submits to the queue, which sessions share; `fence` is signalled at the end.
+  /// Submits to the queue, which sessions share; `fence` is signaled at the end.
   VkResult submit(VkCommandBuffer commands, VkFence fence) const;
   /// vkAllocateMemory, within a limit on all memory that tests may set.
   VkResult allocate(const VkMemoryAllocateInfo &info, VkDeviceMemory &memory) const;

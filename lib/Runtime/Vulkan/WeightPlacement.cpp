@@ -19,7 +19,7 @@ WeightPlacement::WeightPlacement(const Program &program, std::span<const Forms> 
     : program(program), variants(variants), limit(limit), places(program.weights.size()),
       moved(places.size()), byOffset(places.size()) {
   std::iota(byOffset.begin(), byOffset.end(), size_t{0});
-  std::ranges::sort(byOffset, {}, [&](size_t weight) { // an empty weight precedes its neighbour
+  std::ranges::sort(byOffset, {}, [&](size_t weight) { // an empty weight precedes its neighbor
     return std::pair(program.weights[weight].offset, program.weights[weight].elements);
   });
   collectUses();

@@ -391,7 +391,7 @@ private:
     return e.multiplyAddShorts(part, ones, zero);
   }
 
-  /// Adds neighbouring numbers, as i32.
+  /// Adds neighboring numbers, as i32.
   Value addPairs(Value numbers) {
     const int64_t count = cast<VectorType>(numbers.getType()).getDimSize(0) / 2;
     auto words = VectorType::get({count}, builder.getI32Type());

@@ -5,7 +5,7 @@
 // Products of bytes on x86 processors without an instruction for byte dot products. They multiply
 // pairs of 16-bit numbers (vpmaddwd), whose i32 sums are exact. Both sides are widened once: B for
 // all rows of a tile (packed), A for all columns of a register tile's rows. k then counts pairs of
-// neighbouring features.
+// neighboring features.
 //
 // Few rows are bound by memory and widen words when they load them (Int8Dot4).
 

@@ -18,7 +18,7 @@ class GpuProduct;
 /// Number of vec4s that hold the sixteen lanes of a row's sum.
 inline constexpr int64_t kLaneVectors = 4;
 
-/// Base class of mappings, and the mapping `blocked`: each invocation has a block of neighbouring
+/// Base class of mappings, and the mapping `blocked`: each invocation has a block of neighboring
 /// rows and columns.
 class GpuMapping {
 public:

@@ -30,7 +30,7 @@ public:
   void sumGuarded(GpuProduct &product, SmallVector<Value> &sums) override {
     product.sumOrRepeat(sums);
   }
-  /// Neighbouring invocations have neighbouring vec4s.
+  /// Neighboring invocations have neighboring vec4s.
   Value stagedPlace(int64_t, Value row, Value column) override {
     return e.add(e.mul(column, e.placement.ty), row);
   }

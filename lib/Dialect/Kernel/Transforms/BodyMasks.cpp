@@ -138,7 +138,7 @@ LogicalResult BodyEmitter::emitLookup(LookupOp op) {
   }
   auto iota = op.getIndices().back().getDefiningOp<IotaOp>();
   // Consecutive column indices load as one vector.
-  bool neighbours = indices.size() == 1 && iota && !iota.getOfRows();
+  bool neighbors = indices.size() == 1 && iota && !iota.getOfRows();
   Fragment result = indices.front();
   for (auto [i, value] : llvm::enumerate(result.registers)) {
     Type type = value.getType();
@@ -152,7 +152,7 @@ LogicalResult BodyEmitter::emitLookup(LookupOp op) {
         index = arith::MulIOp::create(builder, loc, index, asRegister(stride(from, dim), type));
       place = place ? arith::AddIOp::create(builder, loc, place, index) : index;
     }
-    value = neighbours ? loadNeighbours(from, place, valid) : loadElements(from, place, valid);
+    value = neighbors ? loadNeighbors(from, place, valid) : loadElements(from, place, valid);
   }
   fragments[op.getResult()] = std::move(result);
   return success();

@@ -39,7 +39,7 @@ Value BodyEmitter::stride(const BoundView &view, int64_t dim) {
   int64_t last = view.type.getRank() - 1;
   if (dim == last)
     return constant(1);
-  // In panels, neighbouring elements of a row are 16 apart, but a row occupies the same number of
+  // In panels, neighboring elements of a row are 16 apart, but a row occupies the same number of
   // elements.
   Value result = storedColumns(view, [&](int64_t value) { return constant(value); });
   for (int64_t i = last - 1; i > dim; --i)
@@ -158,7 +158,7 @@ LogicalResult BodyEmitter::emitRead(ReadOp op) {
   return success();
 }
 
-/// Neighbouring words of a row are 16 words apart in panels. Each word holds `perWord` elements of
+/// Neighboring words of a row are 16 words apart in panels. Each word holds `perWord` elements of
 /// the row.
 Value BodyEmitter::loadFromPanels(const BoundView &view, Address place) {
   const int64_t inWord = perWord(view);

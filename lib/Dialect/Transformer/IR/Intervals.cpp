@@ -315,7 +315,7 @@ TileTruth IntervalArith::otherwise(const TileTruth &x, const TileTruth &y) {
   return {may, must};
 }
 
-/// `may` compares the most favourable ends, `must` the least favourable.
+/// `may` compares the most favorable ends, `must` the least favorable.
 TileTruth IntervalArith::order(Order p, const Interval &x, const Interval &y) {
   switch (p) {
   case Order::eq:

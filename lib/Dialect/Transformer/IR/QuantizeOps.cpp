@@ -1,4 +1,4 @@
-//===- QuantizeOps.cpp - Quantised rows and weights -----------------------===//
+//===- QuantizeOps.cpp - Quantized rows and weights -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

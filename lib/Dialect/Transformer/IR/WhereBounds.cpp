@@ -8,7 +8,7 @@
 // in that range. Other loads are unbounded.
 //
 // Sums ignore that both terms may depend on one variable. One idiom for which
-// this matters is recognised by its form: x - (x / c) * c, the remainder of a
+// this matters is recognized by its form: x - (x / c) * c, the remainder of a
 // division.
 
 #include "Intervals.h"
@@ -186,7 +186,7 @@ Interval FormulaBounds::binary(Operation *op, const Interval &x, const Interval 
       .Default([&](Operation *) { return a.everything(); });
 }
 
-/// Recognises x - x, which is 0; x - floor(x / c) * c, which is in [0, c); and x - (x / c) * c, the
+/// Recognizes x - x, which is 0; x - floor(x / c) * c, which is in [0, c); and x - (x / c) * c, the
 /// remainder of x / c.
 Interval FormulaBounds::difference(arith::SubIOp op) {
   Value x = op.getLhs();

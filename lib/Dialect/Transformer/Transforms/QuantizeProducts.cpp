@@ -10,7 +10,7 @@
 //   embedding(ids, w)  ──▶  embedding(ids, w as codes) scales(scales of w), if the
 //                           format scales weights
 //
-// A value is quantised directly after the op that computes it, once for all
+// A value is quantized directly after the op that computes it, once for all
 // readers. Codes of weights are computed when the checkpoint is packed; f16
 // weights are only rounded. The scales of a weight are an operand unless the
 // format stores them with the codes. Linear layers that score classes may have

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of a GGUF file as a source of weights. Quantised tensors are decoded as they are read.
+// Tensors of a GGUF file as a source of weights. Quantized tensors are decoded as they are read.
 // Their values equal those that the package `gguf` computes, bit for bit: an f32 product, and an
 // f32 sum or difference.
 #pragma once

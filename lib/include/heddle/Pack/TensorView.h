@@ -66,7 +66,7 @@ TensorViewRef scaled(TensorViewRef from, TensorViewRef factors);
 TensorViewRef shifted(TensorViewRef from, TensorViewRef terms);
 
 /// Layer norm of each row of a matrix: (x - mean) / sqrt(variance + epsilon) * weight + bias.
-TensorViewRef normalised(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
+TensorViewRef normalized(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
                          float epsilon);
 /// Product of the rows of `from` with the rows of `weight`, plus `bias` (null: none), as in a
 /// linear layer. The only view that keeps its elements; the first read computes them.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Conversions between f32 and the bits of f16 and bf16. They have no branches, so that loops over
-// them are vectorised. Narrowing rounds to nearest, ties to even, independently of the processor's
+// them are vectorized. Narrowing rounds to nearest, ties to even, independently of the processor's
 // denormal modes. Widening f16 multiplies, so it depends on these modes.
 #pragma once
 
@@ -17,14 +17,14 @@ inline float floatFromBFloat(uint16_t bits) {
 }
 
 /// Selects one of two values with a mask of all bits. Compilers turn conditional expressions into
-/// branches and then do not vectorise.
+/// branches and then do not vectorize.
 inline int32_t chosen(bool first, int32_t a, int32_t b) {
   return b ^ ((a ^ b) & -static_cast<int32_t>(first));
 }
 
 inline float floatFromHalf(uint16_t bits) {
   const int32_t sign = static_cast<int32_t>(bits & 0x8000u) << 16, rest = (bits & 0x7fff) << 13;
-  // Scaling by 2^112 changes the exponent's bias and normalises f16 denormals; inf and NaN need all
+  // Scaling by 2^112 changes the exponent's bias and normalizes f16 denormals; inf and NaN need all
   // exponent bits set.
   const auto scaled = std::bit_cast<int32_t>(std::bit_cast<float>(rest) * 0x1p112f);
   return std::bit_cast<float>(sign | chosen(rest >= 0x0f800000, rest | 0x7f800000, scaled));

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Vocabulary of a GGUF file. The metadata has a list of tokens and their kinds. Keys name some
-// tokens by their ids; llama.cpp recognises others, such as ends of turns, only by their texts.
+// tokens by their ids; llama.cpp recognizes others, such as ends of turns, only by their texts.
 #pragma once
 
 #include "heddle/Support/Gguf.h"

@@ -33,7 +33,7 @@ std::string text(double x, double y, std::string_view content, std::string_view 
 /// Rectangle. `inside` are child elements, such as a <title>, which browsers show as a tooltip.
 std::string rectangle(double x, double y, double width, double height, std::string_view attributes,
                       std::string_view inside = "");
-std::string line(double x1, double y1, double x2, double y2, std::string_view colour);
+std::string line(double x1, double y1, double x2, double y2, std::string_view color);
 /// A <g> element that moves `content` by (x, y).
 std::string group(double x, double y, std::string_view attributes, std::string_view content);
 
@@ -47,18 +47,18 @@ struct Plot {
   double x(int64_t column) const { return left + perColumn() * static_cast<double>(column); }
   double y(int64_t row) const { return top + perRow() * static_cast<double>(row); }
 };
-/// Frame of a plot with ticks at round numbers above it and on its left, labelled `columns` and
+/// Frame of a plot with ticks at round numbers above it and on its left, labeled `columns` and
 /// `rows`.
 std::string axes(const Plot &plot, std::string_view columns, std::string_view rows);
 
 /// Cells of a plot with borders at the elements `rows` and `columns`, each list including its end.
-/// Adjacent cells of a column with one colour are merged, and all cells of a colour are one path,
-/// which keeps files small. Cells whose colour is "" are not drawn.
+/// Adjacent cells of a column with one color are merged, and all cells of a color are one path,
+/// which keeps files small. Cells whose color is "" are not drawn.
 std::string cells(const Plot &plot, std::span<const int64_t> rows, std::span<const int64_t> columns,
-                  std::span<const std::string> colours,
-                  const std::function<size_t(size_t row, size_t column)> &colourOf);
+                  std::span<const std::string> colors,
+                  const std::function<size_t(size_t row, size_t column)> &colorOf);
 
-/// Colour scale at (x, y): a step for each of `fills` (SVG attributes) between the texts `least`
+/// Color scale at (x, y): a step for each of `fills` (SVG attributes) between the texts `least`
 /// and `greatest`. Returns its right end and the drawing.
 std::pair<double, std::string> scale(double x, double y, std::string_view least,
                                      std::string_view greatest, double step,

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Function multiversioning: hot loops outside kernels are compiled for several vector widths, and
-// the dynamic loader selects a clone (ifunc). Sanitisers are not initialised that early, so they
+// the dynamic loader selects a clone (ifunc). Sanitizers are not initialized that early, so they
 // get only the default. A callee of a clone is compiled for its width only if it is inlined, which
 // HEDDLE_IN_CLONE ensures. Clones take pointers: clang 22 omits small library functions (iterators
 // of a span) that only clones call.

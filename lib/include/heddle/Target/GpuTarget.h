@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Levels of Vulkan devices as data for tiling, the lowering and the serialiser.
+// Levels of Vulkan devices as data for tiling, the lowering and the serializer.
 // A level defines the device features that its kernels may use
 // (Support/VulkanLevels.h), and the capabilities and tile sizes of their code.
 #pragma once

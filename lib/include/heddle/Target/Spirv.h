@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Serialisation of a module of the `spirv` dialect to the words of a SPIR-V
+// Serialization of a module of the `spirv` dialect to the words of a SPIR-V
 // binary. Equal modules yield equal words.
 #pragma once
 
@@ -17,7 +17,7 @@ class ModuleOp;
 
 namespace heddle {
 
-/// Serialises `module`, whose entry point is `main`. Removes the capabilities and extensions of its
+/// Serializes `module`, whose entry point is `main`. Removes the capabilities and extensions of its
 /// triple that the module does not need.
 Expected<std::vector<uint32_t>> emitSpirv(mlir::spirv::ModuleOp module);
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chat templates of a model's folder: render messages to one text. The text is tokenised without
+// Chat templates of a model's folder: render messages to one text. The text is tokenized without
 // the special tokens that the tokenizer would add, because the template writes them.
 #pragma once
 

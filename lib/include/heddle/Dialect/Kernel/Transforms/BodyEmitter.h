@@ -132,8 +132,7 @@ protected:
   /// Loads `view[indices]` lane by lane where `valid`, else 0, for registers of i32 and i1.
   virtual mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid);
   /// Loads consecutive elements where `valid`, else 0. The first element is at lane 0 of `indices`.
-  virtual mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
-                                     mlir::Value valid) {
+  virtual mlir::Value loadNeighbors(const BoundView &view, mlir::Value indices, mlir::Value valid) {
     return loadElements(view, indices, valid);
   }
   /// The smallest and the largest of the elements [from, to) of an i32 vector; from < to.
@@ -204,7 +203,7 @@ public:
   /// The zero with which sums of a contraction begin.
   mlir::Value zeroSum(ProductOpInterface op);
 
-  /// Distance in elements between neighbours of dimension `dim`.
+  /// Distance in elements between neighbors of dimension `dim`.
   mlir::Value stride(const BoundView &view, int64_t dim);
   /// Offset of the points selected by leading `indices`, that is, all but the last `kept`
   /// dimensions of the view.

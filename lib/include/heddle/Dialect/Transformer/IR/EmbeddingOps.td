@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sources of activations: rows of a table selected by ids, patches of an image,
-// frames of sound with their neighbours, and the positions and tokens that are
+// frames of sound with their neighbors, and the positions and tokens that are
 // added to them.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD
@@ -240,7 +240,7 @@ def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding", [],
 //===- Rows of frames ----------------------------------------------------===//
 
 def Transformer_UnfoldOp : Transformer_InferredOp<"unfold", [], ["inferShapes"]> {
-  let summary = "each row with its neighbours";
+  let summary = "each row with its neighbors";
   let description = [{
     The matrix that a convolution over rows multiplies by its weight `[out, C, size]`. With `size`
     k, `stride` s and p = (k - 1) / 2 rows of zeros on both sides, `[B, T, C]` becomes

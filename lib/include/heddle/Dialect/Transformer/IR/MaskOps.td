@@ -210,7 +210,7 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", "documents", [
     With `starts`, documents are packed one after another in a single row (B = 1). `queries` and
     `keys` are N + 1 ascending numbers each; the first is 0, and the last is the number of queries
     or keys. Document n owns rows `[queries[n], queries[n + 1])`, which may attend to keys
-    `[keys[n], keys[n + 1])`. Two equal neighbouring numbers are an empty document. Every mask and
+    `[keys[n], keys[n + 1])`. Two equal neighboring numbers are an empty document. Every mask and
     rule of the attention then counts within one document: b is the document, and i, j, the numbers
     of queries and keys, and offsets refer to it.
 

@@ -25,7 +25,7 @@ def Transformer_LinearMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16, I8, I<4>
 def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdaptorWithIsCompatible, Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "rows in a narrow type, with scales";
   let description = [{
-    Defines how a number format (`Support/Formats.h`) quantises rows and weights, and how it
+    Defines how a number format (`Support/Formats.h`) quantizes rows and weights, and how it
     multiplies them.
 
     **Codes of rows** (int8). Let `m` be the largest magnitude of a row `x` over its features. In

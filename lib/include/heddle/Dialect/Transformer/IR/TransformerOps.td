@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights, projections, normalisation and heads. Embeddings and images are in
+// Weights, projections, normalization and heads. Embeddings and images are in
 // EmbeddingOps.td, attention in AttentionOps.td, masks and score rules in
 // MaskOps.td, BiasOps.td and WhereOps.td, states and caches in StateOps.td,
-// quantisation in QuantizeOps.td, losses in LossOps.td.
+// quantization in QuantizeOps.td, losses in LossOps.td.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
@@ -77,7 +77,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
   let hasVerifier = 1;
 }
 
-//===- Projections and normalisation -------------------------------------===//
+//===- Projections and normalization -------------------------------------===//
 
 def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSegments, Transformer_Contracts, Transformer_RowsAlike],
                                                      ["countFlops", "storageOf"]> {
@@ -230,10 +230,10 @@ def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1", [], ["storageOf"]>
 }
 
 def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
-  let summary = "normalises each row";
+  let summary = "normalizes each row";
   let description = [{
     `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and variance over
-    the features of each row. The variance is the mean of the squared centred values. `gamma` and
+    the features of each row. The variance is the mean of the squared centered values. `gamma` and
     `beta` are `[E]`, or `[H, E]` for heads `[B, H, T, E]`, with one row for each head. With
     `root = false` the divisor is `variance + epsilon` itself.
 

@@ -118,11 +118,11 @@ def Transformer_MaskLoadOp : Transformer_Op<"mask.load", [Pure, ParentOneOf<["Ma
 
     Example:
     ```mlir
-    func.func @same_colour(%x: tensor<?x2x?x8xf32>, %colours: tensor<?xi32>) -> tensor<?x2x?x8xf32> {
+    func.func @same_color(%x: tensor<?x2x?x8xf32>, %colors: tensor<?xi32>) -> tensor<?x2x?x8xf32> {
       %m = transformer.mask.where {
       ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
-        %u = transformer.mask.load %colours[%i] : tensor<?xi32>
-        %v = transformer.mask.load %colours[%j] : tensor<?xi32>
+        %u = transformer.mask.load %colors[%i] : tensor<?xi32>
+        %v = transformer.mask.load %colors[%j] : tensor<?xi32>
         %same = arith.cmpi eq, %u, %v : i32
         transformer.yield %same : i1
       }
