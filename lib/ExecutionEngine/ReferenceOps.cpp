@@ -46,6 +46,12 @@ double activate(Activation activation, double x) {
     return 1 / (1 + std::exp(-x));
   case Activation::Relu2:
     return x < 0 ? 0 : x * x;
+  case Activation::Relu6:
+    return x < 0 ? 0 : x > 6 ? 6 : x;
+  case Activation::HardSwish:
+    return x * activate(Activation::Relu6, x + 3) / 6;
+  case Activation::Mish:
+    return x * std::tanh(x > 30 ? x : std::log1p(std::exp(x)));
   }
   llvm_unreachable("all activations are listed");
 }

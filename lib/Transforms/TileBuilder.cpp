@@ -212,6 +212,24 @@ static Value logisticGate(TileBuilder &t, Value x, Value argument) {
   return t.div(x, t.add(t.constant(1, x), e));
 }
 
+/// min(max(0, x), 6) that keeps NaN.
+static Value relu6(TileBuilder &t, Value x) {
+  Value zero = t.constant(0, x), six = t.constant(6, x);
+  Value positive = t.select(t.less(x, zero), zero, x);
+  return t.select(t.less(six, x), six, positive);
+}
+
+/// x * tanh(log(1 + e^x)). With n = e^x the tangent is (n^2 + 2n) / (n^2 + 2n + 2). For x >= 0 both
+/// sides are divided by n^2, so that nothing overflows.
+static Value mish(TileBuilder &t, Value x) {
+  Value isNegative = t.less(x, t.constant(0, x));
+  Value e = t.exp(t.select(isNegative, x, t.mul(x, -1)));
+  Value two = t.constant(2, x), twice = t.mul(e, 2), square = t.mul(e, e);
+  Value above = t.add(twice, t.select(isNegative, square, t.constant(1, x)));
+  Value below = t.add(above, t.select(isNegative, two, t.mul(square, 2)));
+  return t.mul(x, t.div(above, below));
+}
+
 /// gelu to eight bits: x times the normal distribution, as 1/2 plus a minimax odd polynomial of
 /// degree 13 on |x| <= 4. Above 4 the distribution is 1 to eight bits; below -4 the result is
 /// gelu(-4). The absolute error is 1.9e-4. There is no division, and NaN is kept.
@@ -257,6 +275,12 @@ Value TileBuilder::activation(transformer::Activation kind, Value x, Accuracy ac
     Value positive = select(less(x, constant(0, x)), constant(0, x), x);
     return mul(positive, positive);
   }
+  case Activation::Relu6:
+    return relu6(*this, x);
+  case Activation::HardSwish:
+    return mul(x, mul(relu6(*this, add(x, constant(3, x))), 1.0 / 6));
+  case Activation::Mish:
+    return mish(*this, x);
   }
   llvm_unreachable("unknown activation");
 }

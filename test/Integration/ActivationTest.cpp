@@ -34,6 +34,13 @@ const Activation activations[] = {
     {"tanh", [](double x) { return std::tanh(x); }, {-1, 1}},
     {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, {NAN, 1}},
     {"relu2", [](double x) { return x < 0 ? 0 : x * x; }, {0, INFINITY}},
+    {"relu6", [](double x) { return std::fmin(std::fmax(x, 0), 6); }, {0, 6}},
+    {"hard_swish",
+     [](double x) { return x * std::fmin(std::fmax(x + 3, 0), 6) / 6; },
+     {NAN, INFINITY}},
+    {"mish",
+     [](double x) { return x * std::tanh(x > 30 ? x : std::log1p(std::exp(x))); },
+     {NAN, INFINITY}},
 };
 
 class ActivationTest : public testing::TestWithParam<std::tuple<std::string, Activation>> {};

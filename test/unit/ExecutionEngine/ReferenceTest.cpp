@@ -408,7 +408,10 @@ TEST_F(ReferenceTest, Activations) {
                                                           {"gelu_tanh", 0.8411919906082768},
                                                           {"quick_gelu", 0.8457957659328212},
                                                           {"silu", 0.7310585786300049},
-                                                          {"tanh", 0.7615941559557649}};
+                                                          {"tanh", 0.7615941559557649},
+                                                          {"relu6", 1},
+                                                          {"hard_swish", 2 / 3.0},
+                                                          {"mish", 0.8650983882673103}};
   for (auto &[name, value] : expected) {
     std::string text = "func.func @f(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {\n %w = "
                        "transformer.weight \"one\" : tensor<1x1xf32>\n"

@@ -178,7 +178,8 @@ def Transformer_Activation : I32EnumAttr<"Activation", "an elementwise function"
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Gelu", 2, "gelu">,
     I32EnumAttrCase<"GeluTanh", 3, "gelu_tanh">, I32EnumAttrCase<"QuickGelu", 4, "quick_gelu">,
     I32EnumAttrCase<"Silu", 5, "silu">, I32EnumAttrCase<"Tanh", 6, "tanh">,
-    I32EnumAttrCase<"Sigmoid", 7, "sigmoid">, I32EnumAttrCase<"Relu2", 8, "relu2">]> {
+    I32EnumAttrCase<"Sigmoid", 7, "sigmoid">, I32EnumAttrCase<"Relu2", 8, "relu2">,
+    I32EnumAttrCase<"Relu6", 9, "relu6">, I32EnumAttrCase<"HardSwish", 10, "hard_swish">, I32EnumAttrCase<"Mish", 11, "mish">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::transformer";
 }
@@ -195,6 +196,9 @@ def Transformer_ActivationAttr : EnumAttr<Transformer_Dialect, Transformer_Activ
     * `tanh`: (exp(2 x) - 1) / (exp(2 x) + 1)
     * `sigmoid`: 1 / (1 + exp(-x))
     * `relu2`: max(0, x)^2
+    * `relu6`: min(max(0, x), 6)
+    * `hard_swish`: x * min(max(0, x + 3), 6) / 6
+    * `mish`: x * tanh(log(1 + exp(x)))
   }];
   let assemblyFormat = "`<` $value `>`";
 }
