@@ -19,8 +19,6 @@
 
 namespace heddle::tokenizers {
 
-namespace {
-
 /// How a class splits a text before the model.
 enum class Cut : uint8_t {
   Bert,     ///< words and punctuation; also Japanese `basic` words
@@ -29,8 +27,6 @@ enum class Cut : uint8_t {
   Qwen,
   Clip,
 };
-
-} // namespace
 
 /// A tokenizer class and its default special tokens; null: none.
 struct TokenizerClass {
