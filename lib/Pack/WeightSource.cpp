@@ -22,15 +22,12 @@ int64_t TensorInfo::elements() const {
 WeightSource::~WeightSource() = default;
 
 int WeightSource::find(std::string_view name) const {
-  // Tensors are requested mostly in the order of the file, so the search begins after the last one.
-  static thread_local size_t next = 0;
-  const std::vector<TensorInfo> &all = tensors();
-  for (size_t i = 0; i < all.size(); ++i)
-    if (const size_t at = (next + i) % all.size(); all[at].name == name) {
-      next = at + 1;
-      return static_cast<int>(at);
-    }
-  return -1;
+  std::call_once(isIndexed, [&] {
+    for (const TensorInfo &tensor : tensors())
+      indices.emplace(tensor.name, static_cast<int>(&tensor - tensors().data()));
+  });
+  auto found = indices.find(name);
+  return found == indices.end() ? -1 : found->second;
 }
 
 std::span<const std::string_view> WeightSource::readableTypes() const {

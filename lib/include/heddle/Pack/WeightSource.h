@@ -12,10 +12,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace heddle {
@@ -43,6 +45,7 @@ public:
 
   /// Name for messages: the file's path, or "seed 7".
   virtual const std::string &name() const = 0;
+  /// All tensors. The list does not change.
   virtual const std::vector<TensorInfo> &tensors() const = 0;
   /// Reads elements [first, first + out.size()) of tensor `tensor`, in row-major order.
   virtual void read(int tensor, int64_t first, std::span<float> out) const = 0;
@@ -57,10 +60,14 @@ public:
 
   /// Error if the tensor's type cannot be read.
   Status checkReadable(int tensor) const;
-  /// Index into tensors() of the tensor with this name, or -1.
+  /// Index into tensors() of the first tensor with this name, or -1.
   int find(std::string_view name) const;
   /// Index of the tensor with this name, this shape and a readable type. Error if there is none.
   Expected<int> require(std::string_view name, std::span<const int64_t> shape) const;
+
+private:
+  mutable std::once_flag isIndexed;
+  mutable std::unordered_map<std::string_view, int> indices; ///< of tensors by name, for `find`
 };
 
 } // namespace heddle
