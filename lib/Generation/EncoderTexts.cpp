@@ -349,30 +349,20 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
   }
   TextProgress progress(command.progress, notes, opened.encoder->usedSession());
   int64_t count = 0;
-  CheckedTexts<std::vector<EncodedText>> checked;
+  CheckedTexts<std::vector<EncodedText>> checked(
+      [&](const std::string &text, const std::string &place) {
+        return tokensOf(opened, text, place, contexts);
+      });
   HEDDLE_TRY(checkFile(command.text, in, [&](const std::string &text, const std::string &place) {
     progress.showChecked(++count);
-    auto encoded = tokensOf(opened, text, place, contexts);
-    if (!encoded)
-      return Status(encoded.takeError());
-    size_t tokens = 0;
-    for (const EncodedText &one : *encoded)
-      tokens += one.ids.size();
-    checked.keep(text, std::move(*encoded), tokens);
-    return Status();
+    return checked.check(text, place);
   }));
   progress.restart();
   Window window(opened, command, out, contexts.size(), answer, skips);
   int64_t cut = 0, taken = 0;
   Texts texts(command.text, in);
-  auto encodeNext = [&](const std::string &text) -> Expected<std::vector<EncodedText>> {
-    HEDDLE_TRY(texts.check());
-    if (auto known = checked.take(text))
-      return std::move(*known);
-    return tokensOf(opened, text, texts.place(), contexts);
-  };
   for (std::string text; texts.next(text); ++taken) {
-    auto encoded = encodeNext(text);
+    auto encoded = checked.next(texts, text);
     const uint64_t first = texts.number() * contexts.size();
     if (encoded) {
       cut += std::ranges::any_of(*encoded, [](const EncodedText &one) { return one.cut > 0; });

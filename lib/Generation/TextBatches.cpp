@@ -264,26 +264,17 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
     waiting.clear();
     return answered;
   };
-  CheckedTexts<EncodedText> checked;
+  CheckedTexts<EncodedText> checked([&](const std::string &text, const std::string &place) {
+    return encodedText(model, encode, text, place);
+  });
   HEDDLE_TRY(checkFile(command, in, [&](const std::string &text, const std::string &place) {
-    auto encoded = encodedText(model, encode, text, place);
-    if (!encoded)
-      return Status(encoded.takeError());
-    const size_t tokens = encoded->ids.size();
-    checked.keep(text, std::move(*encoded), tokens);
-    return Status();
+    return checked.check(text, place);
   }));
   int64_t cut = 0, taken = 0;
   SkippedTexts skipped(command, notes);
   Texts texts(command, in);
-  auto encodeNext = [&](const std::string &text) -> Expected<EncodedText> {
-    HEDDLE_TRY(texts.check());
-    if (auto known = checked.take(text))
-      return std::move(*known);
-    return encodedText(model, encode, text, texts.place());
-  };
   for (std::string text; texts.next(text); ++taken) {
-    auto encoded = encodeNext(text);
+    auto encoded = checked.next(texts, text);
     std::string problem;
     if (!encoded && skipped.take(encoded.error())) {
       problem = encoded.error().message;

@@ -9,6 +9,7 @@
 #include "heddle/Generation/Commands.h"
 #include "heddle/Generation/Decoding.h"
 #include "heddle/Generation/TextModel.h"
+#include "heddle/Support/Try.h"
 
 #include <deque>
 #include <fstream>
@@ -90,25 +91,45 @@ checkFile(const TextCommand &command, std::istream &in,
 template <typename Encoded>
 class CheckedTexts {
 public:
-  void keep(const std::string &text, Encoded encoded, size_t tokens) {
-    constexpr size_t most = size_t(4) << 20;
+  using Encode =
+      std::function<Expected<Encoded>(const std::string &text, const std::string &place)>;
+
+  explicit CheckedTexts(Encode encode) : encode(std::move(encode)) {}
+
+  /// Encodes a text of the check. Keeps the result if there is room.
+  Status check(const std::string &text, const std::string &place) {
+    Encoded encoded = HEDDLE_TRY(encode(text, place));
+    const size_t tokens = tokensOf(encoded);
     left = left < tokens || kept.size() >= most ? 0 : left - tokens;
     if (left > 0)
       kept.emplace_back(std::hash<std::string>()(text), std::move(encoded));
+    return {};
   }
-  /// The encoding of the next text; none if it was not kept or the file has changed since.
-  std::optional<Encoded> take(const std::string &text) {
-    if (kept.empty())
-      return std::nullopt;
-    auto [hash, encoded] = std::move(kept.front());
-    kept.pop_front();
-    return hash == std::hash<std::string>()(text) ? std::optional(std::move(encoded))
-                                                  : std::nullopt;
+  /// The encoding of the current text of `texts`: the kept one, unless the file has changed since.
+  Expected<Encoded> next(const Texts &texts, const std::string &text) {
+    HEDDLE_TRY(texts.check());
+    if (!kept.empty()) {
+      auto [hash, encoded] = std::move(kept.front());
+      kept.pop_front();
+      if (hash == std::hash<std::string>()(text))
+        return std::move(encoded);
+    }
+    return encode(text, texts.place());
   }
 
 private:
+  static size_t tokensOf(const EncodedText &text) { return text.ids.size(); }
+  static size_t tokensOf(const std::vector<EncodedText> &texts) {
+    size_t tokens = 0;
+    for (const EncodedText &text : texts)
+      tokens += text.ids.size();
+    return tokens;
+  }
+
+  static constexpr size_t most = size_t(4) << 20; ///< maximum number of texts, and of tokens
+  Encode encode;
   std::deque<std::pair<size_t, Encoded>> kept;
-  size_t left = size_t(4) << 20; ///< tokens
+  size_t left = most; ///< tokens for which there is room
 };
 
 /// Ids of a text, and its index among all texts.

@@ -60,20 +60,18 @@ Expected<std::vector<std::string>> heddle::splitText(std::string_view text, Spli
 Expected<Vocabulary> Vocabulary::parse(std::string_view text, std::string name) {
   // Checks UTF-8 for the whole file; tokens are the bytes between line ends.
   HEDDLE_TRY(splitText(text, Split::Space, name));
-  Vocabulary vocabulary;
-  vocabulary.fileName = std::move(name);
+  std::vector<std::string> lines;
   while (!text.empty()) {
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.ends_with('\r'))
       line.remove_suffix(1);
-    vocabulary.ids.emplace(line, static_cast<int32_t>(vocabulary.tokens.size()));
-    vocabulary.tokens.emplace_back(line);
+    lines.emplace_back(line);
   }
-  if (vocabulary.tokens.empty())
-    return inputError(vocabulary.fileName + ": expected one token a line, found an empty file");
-  return vocabulary;
+  if (lines.empty())
+    return inputError(name + ": expected one token a line, found an empty file");
+  return of(std::move(lines), std::move(name));
 }
 
 Vocabulary Vocabulary::of(std::vector<std::string> tokens, std::string name) {
