@@ -110,8 +110,8 @@ bool isArtifactPath(const std::string &path) {
 Status checkCompiled(const std::string &path, const CompileOptions &options) {
   for (const std::string &output : options.outputs)
     HEDDLE_TRY(checkNotAnInput(output, {path}));
-  if (std::vector<std::string> texts = choiceTexts(options); !texts.empty())
-    return usageError("--" + texts.front().substr(0, texts.front().find(' ')) +
+  if (const auto given = givenChoices(options); !given.empty())
+    return usageError(given.front().first +
                       ": expected a model to compile, found the compiled file " + path);
   return {};
 }

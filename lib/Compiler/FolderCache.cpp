@@ -150,12 +150,13 @@ static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &fold
 static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
                                                       const CompileOptions &options) {
   const bool pools = options.needsVectors && !isThere(folder / "modules.json");
-  const std::vector<std::string> choices = choiceTexts(options);
+  const auto choices = givenChoices(options);
   std::vector<std::string> parts = {"folder 3", pools ? "vectors" : "",
                                     options.attentionWeights ? "weights" : "",
                                     options.vulkanLevel ? std::to_string(*options.vulkanLevel) : "",
                                     std::to_string(choices.size())};
-  parts.insert(parts.end(), choices.begin(), choices.end());
+  for (const auto &[flag, value] : choices)
+    parts.insert(parts.end(), {flag, value});
   parts.insert(parts.end(), options.targets.begin(), options.targets.end());
   for (const std::string &name : HEDDLE_TRY(checkedCpus(options)))
     parts.push_back(targetText(HEDDLE_TRY(findCpuTarget(name))));
@@ -199,7 +200,10 @@ static Expected<std::string> contentOf(const fs::path &folder, const std::string
 
 /// The options of a kept folder, as `heddle cache` lists them.
 static std::string describe(const CompileOptions &options) {
-  return listText(options.targets, {}, ",") + ", " + listText(choiceTexts(options));
+  std::string text = listText(options.targets, {}, ",");
+  for (const auto &[flag, value] : givenChoices(options))
+    text += ", " + flag.substr(2) + " " + value;
+  return text;
 }
 
 Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &model,

@@ -28,6 +28,7 @@
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <filesystem>
@@ -159,12 +160,7 @@ static Status addLabels(const Json &config, const std::string &path, const std::
   const bool isJson = std::ranges::any_of(
       labels, [](const std::string &label) { return label.find_first_of("\r\n") != label.npos; });
   const std::string name = isJson ? "labels.json" : "labels.txt";
-  std::string &text = description.texts[name];
-  if (isJson)
-    text = Json(labels).dump();
-  for (const std::string &label : labels)
-    if (!isJson)
-      text += label + "\n";
+  description.texts[name] = isJson ? Json(labels).dump() : llvm::join(labels, "\n") + "\n";
   description.classifier->labels = name;
   return {};
 }

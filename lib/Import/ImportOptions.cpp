@@ -38,25 +38,26 @@ std::string heddle::choiceHelp(const std::string &field) {
   return "";
 }
 
-static void addTexts(const std::string &name, const std::string &value,
-                     std::vector<std::string> &texts) {
-  texts.push_back(name + " " + value);
+using GivenChoices = std::vector<std::pair<std::string, std::string>>;
+
+static void addGiven(const std::string &flag, const std::string &value, GivenChoices &given) {
+  given.emplace_back(flag, value);
 }
-static void addTexts(const std::string &name, const std::vector<std::string> &values,
-                     std::vector<std::string> &texts) {
+static void addGiven(const std::string &flag, const std::vector<std::string> &values,
+                     GivenChoices &given) {
   for (const std::string &value : values)
-    addTexts(name, value, texts);
+    given.emplace_back(flag, value);
 }
-static void addTexts(const std::string &name, const std::optional<int64_t> &value,
-                     std::vector<std::string> &texts) {
-  addTexts(name, std::to_string(value.value_or(0)), texts);
+static void addGiven(const std::string &flag, const std::optional<int64_t> &value,
+                     GivenChoices &given) {
+  given.emplace_back(flag, std::to_string(*value));
 }
 
-std::vector<std::string> heddle::choiceTexts(const ModelChoices &choices) {
-  std::vector<std::string> texts;
+GivenChoices heddle::givenChoices(const ModelChoices &choices) {
+  GivenChoices given;
   visitFields(choices, [&](const std::string &field, const auto &value) {
     if (value != std::remove_cvref_t<decltype(value)>())
-      addTexts(choiceFlag(field).substr(2), value, texts);
+      addGiven(choiceFlag(field), value, given);
   });
-  return texts;
+  return given;
 }

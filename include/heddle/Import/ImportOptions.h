@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle {
@@ -44,8 +45,9 @@ struct ModelChoices {
 std::string choiceFlag(const std::string &field);
 /// Help for the flag of a field of ModelChoices, in one line.
 std::string choiceHelp(const std::string &field);
-/// Choices that differ from the default, as "context 512"; a list has an element for each value.
-std::vector<std::string> choiceTexts(const ModelChoices &choices);
+/// Flags and values of the choices that differ from the default: {"--context", "512"}. A list has an
+/// element for each value.
+std::vector<std::pair<std::string, std::string>> givenChoices(const ModelChoices &choices);
 
 struct ImportOptions : ModelChoices {
   /// Requests one vector per text: a folder without a pooling uses the mean, with a warning.
