@@ -125,8 +125,8 @@ SizeExpr SizeExpr::dim(std::string name) {
   return SizeExpr(std::make_shared<Node>(Node{.op = Op::Dim, .name = std::move(name)}));
 }
 
-/// Canonicalizes a sum or product: constants on the right, everything else left-associated. None if
-/// it is already canonical.
+/// Canonicalizes a sum or product: constants on the right, everything else left-associated. Returns
+/// nothing if it is already canonical.
 std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const SizeExpr &b) {
   // x + 0 and x*1 are x.
   int64_t neutral = op == Op::Multiply ? 1 : 0;

@@ -377,7 +377,7 @@ private:
   ClassComponents made;
 };
 
-/// Texts of the default special tokens; null: the class has none.
+/// Texts of the default special tokens of a class; null if it has none.
 struct SpecialTexts {
   const char *start, *end, *unknown, *separator = nullptr, *padding = nullptr, *first = nullptr,
                                      *mask = nullptr;

@@ -35,8 +35,8 @@ bool runsInPython(const TokenizerSettings &settings);
 /// True if the class `name` of Transformers 5 makes components that Heddle does not have.
 bool makesOtherComponents(std::string_view name);
 
-/// The default special tokens of the class `name`. None if the model of `tokenizer` has another type
-/// or Heddle does not have the class.
+/// The default special tokens of the class `name`; empty if the model of `tokenizer` has another
+/// type, or if Heddle does not have the class.
 DefaultTokens classTokens(std::string_view name, const Json &tokenizer);
 
 /// Builds the components of the class `name` from the settings and the vocabulary of `tokenizer`.

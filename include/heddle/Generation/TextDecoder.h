@@ -39,11 +39,11 @@ public:
   /// the caches hold from the last call of generate are not read again.
   Expected<TokenIds> generate(const TokenIds &prompt, const DecodingOptions &chosen);
 
-  /// Encodes frames of sound, [1, channels, frames] f32, for the calls of `generateFromAudio` and `nextTokenScores`
-  /// that follow.
+  /// Encodes frames of sound, [1, channels, frames] f32, for the following calls of
+  /// `generateFromAudio` and `nextTokenScores`.
   Status encodeAudio(const Tensor &frames);
-  /// Generates the tokens that follow `prompt` for the sound given to `encodeAudio`. The prompt is not
-  /// part of the result. The caches limit its length.
+  /// Generates the tokens that follow `prompt` for the sound given to `encodeAudio`. The prompt is
+  /// not part of the result. The caches limit its length.
   Expected<TokenIds> generateFromAudio(const TokenIds &prompt, const DecodingOptions &chosen);
   /// Scores of the token after a prompt, [vocabulary], as logits or, if `givesProbabilities`, as
   /// probabilities. Valid until the next call.

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Inputs and outputs of a session: a type, a shape and dense bytes in row-major order, which the
-// tensor owns or borrows. The padded forms of planned memory never reach a caller; the session copies at the boundary.
+// tensor owns or borrows. The padded forms of planned memory never reach a caller; the session
+// copies at the boundary.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -23,7 +24,8 @@ namespace heddle {
 /// bytes.
 Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type);
 
-/// A dense tensor. It owns its memory unless `borrow` made it. A default tensor is f32 of shape [0].
+/// A dense tensor. It owns its memory unless `borrow` made it. A default tensor is f32 of shape
+/// [0].
 class Tensor {
 public:
   Tensor() = default;

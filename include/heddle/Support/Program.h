@@ -33,7 +33,8 @@ constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
 /// Whether adjacent heads are padded to a multiple of 16 columns each in products. They are not if
 /// there is only one head, or if the head size is a multiple of 4, so that no vec4 spans two heads.
-/// Products then have no padding, and kernel.store_heads splits the columns at the padding in memory.
+/// Products then have no padding, and kernel.store_heads splits the columns at the padding in
+/// memory.
 constexpr bool padsHeads(int64_t heads, int64_t size) { return heads > 1 && size % 4 != 0; }
 
 /// A range of planned memory. Offsets are multiples of 256 bytes.

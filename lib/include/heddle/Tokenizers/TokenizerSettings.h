@@ -55,8 +55,8 @@ public:
 
   /// The tokens of added_tokens_decoder or added_tokens.json, ordered by their ids.
   const std::vector<FolderToken> &addedTokens() const { return added; }
-  /// The special tokens that the folder names. Tokens of keys such as bos_token come first.
-  /// `defaults` stand in for keys that the folder lacks.
+  /// The special tokens that the folder names. Tokens of keys such as bos_token come first. Keys
+  /// that the folder lacks have the tokens of `defaults`.
   std::vector<FolderToken> specialTokens(const DefaultTokens &defaults = {}) const;
   /// Tokens of additional_special_tokens that Transformers 5 does not read, because
   /// extra_special_tokens is a list.
