@@ -193,6 +193,10 @@ Status FunctionRun::runOp(Operation *op) {
     return runGroup(op);
   if (isa<StateGetOp, StateSetOp, CacheAppendOp, CacheClearOp, CacheReorderOp, CacheLengthOp>(op))
     return runState(op);
+  if (auto gradient = dyn_cast<WeightGradientOpInterface>(op)) {
+    states.add(gradient, lookup);
+    return {};
+  }
   if (auto named = dyn_cast<WeightOp>(op)) {
     Ref value = HEDDLE_TRY(weight(named));
     bind(named.getResult(), value);
@@ -234,5 +238,23 @@ Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTe
   call.states.commit(*session);
   return results;
 }
+
+NamedRefTensors Reference::gradients() const {
+  NamedRefTensors sums;
+  for (const auto &[name, uses] : session->gradients) {
+    RefTensor sum;
+    for (const auto &[use, accumulator] : uses) {
+      if (sum.values.empty())
+        sum = RefTensor{DType::F32, accumulator.shape,
+                        std::vector<double>(accumulator.values.size(), 0.0)};
+      for (auto [total, value] : llvm::zip_equal(sum.values, accumulator.values))
+        total += value;
+    }
+    sums.emplace_back(name, std::move(sum));
+  }
+  return sums;
+}
+
+void Reference::clearGradients() { session->gradients.clear(); }
 
 } // namespace heddle

@@ -147,6 +147,8 @@ static RefTensor meaning(RotaryOp op, const Lookup &get) {
                                                       -static_cast<double>(e % half) / half) /
                                                  op.getFactor().convertToDouble();
     double angle = position * frequency;
+    if (op.getInverse())
+      angle = -angle;
     double other = e < half ? -input.values[n + half] : input.values[n - half];
     result.values[n] = op.getMagnitude().convertToDouble() *
                        (input.values[n] * std::cos(angle) + other * std::sin(angle));
@@ -209,8 +211,7 @@ static Expected<std::vector<RefTensor>> meaning(CacheQuantizeOp op, const Lookup
 
 //===- Row-wise ops ------------------------------------------------------===//
 
-/// Offset of the weights of a norm's row: the weights of its head, if each head has its own.
-static int64_t weightsOf(const RefTensor &gamma, const RefTensor &input, int64_t row) {
+int64_t weightsOf(const RefTensor &gamma, const RefTensor &input, int64_t row) {
   return gamma.shape.size() == 1 ? 0 : row / input.shape[2] % gamma.shape[0] * gamma.shape[1];
 }
 
@@ -360,8 +361,8 @@ static RefTensor meaning(CrossEntropyMeanOp op, const Lookup &get) {
   return crossEntropyMean(get(op.getRows()));
 }
 static RefTensor meaning(CrossEntropyOp op, const Lookup &get) {
-  return crossEntropyMean(
-      crossEntropyRows(get(op.getLogits()), get(op.getIds()), op.getPaddingId()));
+  return crossEntropyMean(crossEntropyRows(get(op.getLogits()), get(op.getIds()), op.getPaddingId(),
+                                           op.getSmoothing().convertToDouble(), op.getOver()));
 }
 
 static RefTensor meaning(ShiftRightOp op, const Lookup &get) {
@@ -464,6 +465,8 @@ static Results asResults(Expected<RefTensor> result) {
 }
 
 Results resultsOf(Operation *op, const Lookup &get) {
+  if (std::optional<Results> results = gradientsOf(op, get))
+    return std::move(*results);
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, UnfoldOp,
             ConcatOp, LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp,

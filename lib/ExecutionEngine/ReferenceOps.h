@@ -28,6 +28,8 @@ double roundedTo(DType type, double x);
 std::optional<DType> elementType(mlir::Type type);
 
 double activate(transformer::Activation activation, double x);
+/// Offset of the weights of a norm's row: the weights of its head, if each head has its own.
+int64_t weightsOf(const RefTensor &gamma, const RefTensor &input, int64_t row);
 
 // ReferenceFormats.cpp
 RefTensor make(std::vector<int64_t> shape, DType type = DType::F32);
@@ -65,7 +67,11 @@ float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_
 // ReferenceLosses.cpp
 /// Loss and count of each row of logits: the loss and 1, or 0 and 0 if the id is padding.
 RefTensor crossEntropyRows(const RefTensor &logits, const RefTensor &ids,
-                           std::optional<uint64_t> padding);
+                           std::optional<uint64_t> padding, double smoothing = 0,
+                           transformer::SmoothingOver over = transformer::SmoothingOver::All);
+/// Target distribution of a row: 1 - smoothing for the id, the rest shared as `over` says.
+std::vector<double> targetOf(int64_t classes, int64_t id, std::optional<uint64_t> padding,
+                             double smoothing, transformer::SmoothingOver over);
 /// Mean loss over the rows that count, from losses and counts as above; 0 if no row counts.
 RefTensor crossEntropyMean(const RefTensor &rows);
 
@@ -79,6 +85,16 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
                                                      const Lookup &lookup);
 Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op,
                                                   const Lookup &lookup);
+
+// ReferenceGradients.cpp
+/// Results of an op of the backward pass; none if the op is another one.
+std::optional<Expected<std::vector<RefTensor>>> gradientsOf(mlir::Operation *op,
+                                                            const Lookup &lookup);
+/// Shape of the gradient to which an op adds.
+std::vector<int64_t> shapeOf(transformer::WeightGradientOpInterface op, const Lookup &lookup);
+/// Adds to the gradient of a weight.
+void addGradient(transformer::WeightGradientOpInterface op, const Lookup &lookup,
+                 RefTensor &gradient);
 
 // ReferenceArith.cpp: constants and elementwise ops; error for an unknown op.
 Expected<RefTensor> arithmetic(mlir::Operation *op, const Lookup &lookup);

@@ -23,6 +23,8 @@ struct SessionState {
   std::map<std::string, std::string> lengthOf; ///< dimension of a cache, by state
   /// Number of rows of each sequence, by dimension, for caches that count rows per sequence.
   std::map<std::string, std::vector<int64_t>> rows;
+  /// Accumulators of the gradients of weights, by name and number of the use.
+  std::map<std::string, std::map<uint64_t, RefTensor>> gradients;
 };
 
 /// States during one call. The session changes only on commit.
@@ -42,6 +44,8 @@ public:
   Status clear(transformer::CacheClearOp op, const RefTensor *rows);
   /// Gathers the rows `parents` of every state and of its row counts.
   Status reorder(transformer::CacheReorderOp op, const RefTensor &parents);
+  /// Adds to the gradient of a weight.
+  void add(transformer::WeightGradientOpInterface op, const Lookup &lookup);
   /// Length of caches before the call: `cache.length` does not count this call's rows.
   int64_t lengthBefore(const std::string &length) const;
   void commit(SessionState &session);

@@ -202,6 +202,13 @@ Status StateChanges::reorder(transformer::CacheReorderOp op, const RefTensor &pa
   return {};
 }
 
+void StateChanges::add(transformer::WeightGradientOpInterface op, const Lookup &lookup) {
+  auto [sum, isNew] = after.gradients[op.getName().str()].try_emplace(op.getUse());
+  if (isNew)
+    sum->second = make(shapeOf(op, lookup));
+  addGradient(op, lookup, sum->second);
+}
+
 int64_t StateChanges::lengthBefore(const std::string &length) const {
   auto found = before.lengths.find(length);
   return found == before.lengths.end() ? 0 : found->second;

@@ -282,7 +282,8 @@ Status ModelBuilder::loss() {
   Value classes = logits(f, x, call);
   f.result("loss",
            CrossEntropyOp::create(f.b, f.loc, classes, reference,
-                                  f.b.getI64IntegerAttr(d.target->padding)),
+                                  f.b.getI64IntegerAttr(d.target->padding),
+                                  /*smoothing=*/FloatAttr(), SmoothingOverAttr()),
            {"1"});
   return f.finish(d.file);
 }

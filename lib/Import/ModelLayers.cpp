@@ -164,7 +164,8 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
                                     f.b.getF64FloatAttr(position.base),
                                     f.b.getF64FloatAttr(position.fraction),
                                     f.b.getF64FloatAttr(position.factor), frequencies,
-                                    f.b.getF64FloatAttr(position.magnitude), length);
+                                    f.b.getF64FloatAttr(position.magnitude), length,
+                                    /*inverse=*/UnitAttr());
     }
     if (call.cached()) {
       Value counts = call.prompt ? addedTokens(f) : Value();

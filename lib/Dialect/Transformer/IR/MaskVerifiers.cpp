@@ -21,7 +21,7 @@ LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
       return op->emitOpError("C1: expected a ")
              << what << " made by a " << what << " op of the same block, found another value";
   for (Operation *user : op->getResult(0).getUsers()) {
-    bool fits = isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(user) ||
+    bool fits = isa<ScoresOpInterface>(user) ||
                 (rule ? isa<BiasOpInterface>(user) : isa<MaskOpInterface>(user));
     if (!fits)
       return op->emitOpError("C1: expected only ")

@@ -20,7 +20,8 @@ using namespace heddle::transformer::detail;
 
 //===- layer_norm, rms_norm ----------------------------------------------===//
 
-static LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAttr epsilon) {
+LogicalResult transformer::detail::verifyEpsilon(Operation *op, StringRef constraint,
+                                                 FloatAttr epsilon) {
   if (epsilon.getValue().isFinite() && !epsilon.getValue().isNegative())
     return success();
   return op->emitOpError(constraint)
@@ -28,8 +29,8 @@ static LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAtt
 }
 
 /// Checks for one weight for each feature, or for each feature of each head.
-static LogicalResult verifyNormWeight(Operation *op, StringRef constraint, StringRef name,
-                                      Value weight, Value input) {
+LogicalResult transformer::detail::verifyNormWeight(Operation *op, StringRef constraint,
+                                                    StringRef name, Value weight, Value input) {
   int64_t size = features(input);
   if (typeOf(weight).getRank() == 1)
     return verifySize(op, constraint, name, weight, "features of input", size);
@@ -149,14 +150,26 @@ LogicalResult ShiftRightOp::verify() {
 }
 
 /// Checks the ids and the padding id of a loss.
-static LogicalResult verifyReference(Operation *op, Value logits, Value ids,
-                                     std::optional<uint64_t> padding) {
+LogicalResult transformer::detail::verifyReference(Operation *op, Value logits, Value ids,
+                                                   std::optional<uint64_t> padding) {
   ArrayRef<int64_t> rows = typeOf(logits).getShape().drop_back();
   if (LogicalResult shape = verifyShape(op, "C1", "ids", ids, rows); failed(shape))
     return shape;
   if (padding && *padding >= static_cast<uint64_t>(features(logits)))
     return op->emitOpError("C2: expected padding_id below the ")
            << features(logits) << " columns, found " << static_cast<int64_t>(*padding);
+  return success();
+}
+
+LogicalResult transformer::detail::verifySmoothing(Operation *op, FloatAttr smoothing,
+                                                   SmoothingOver over,
+                                                   std::optional<uint64_t> padding) {
+  double share = smoothing ? smoothing.getValueAsDouble() : 0;
+  if (!(share >= 0 && share < 1))
+    return op->emitOpError("C4: expected a smoothing of at least 0 and below 1, found ")
+           << smoothing;
+  if (over == SmoothingOver::OthersButPadding && !padding)
+    return op->emitOpError("C4: expected padding_id with others_but_padding, found none");
   return success();
 }
 
@@ -189,8 +202,10 @@ SizeExpr CrossEntropyMeanOp::countFlops(const SymbolicShapes &) { return 0; }
 
 LogicalResult CrossEntropyOp::verify() {
   Operation *op = *this;
-  return inOrder([&] { return verifyReference(op, getLogits(), getIds(), getPaddingId()); },
-                 [&] { return verifyShape(op, "C3", "the result", getResult(), {1}, {0}); });
+  return inOrder(
+      [&] { return verifyReference(op, getLogits(), getIds(), getPaddingId()); },
+      [&] { return verifyShape(op, "C3", "the result", getResult(), {1}, {0}); },
+      [&] { return verifySmoothing(op, getSmoothingAttr(), getOver(), getPaddingId()); });
 }
 
 LogicalResult CrossEntropyRowsOp::verify() {

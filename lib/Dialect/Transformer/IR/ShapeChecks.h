@@ -15,6 +15,7 @@
 #include <string>
 
 namespace heddle::transformer {
+enum class SmoothingOver : uint32_t;
 class LinearOp;
 class ValueLimits;
 class WeightOp;
@@ -52,6 +53,18 @@ void requirePositions(Op op, const SizeExpr &rows, int64_t known, std::string wh
 LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value documents, Value offset);
 void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
                  int64_t maxLength = 0);
+
+// RowOps.cpp: epsilon and weights of norms, ids and smoothing of losses.
+LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAttr epsilon);
+/// Checks for one weight for each feature, or for each feature of each head.
+LogicalResult verifyNormWeight(Operation *op, StringRef constraint, StringRef name, Value weight,
+                               Value input);
+/// Checks the ids and the padding id of a loss (C1 and C2).
+LogicalResult verifyReference(Operation *op, Value logits, Value ids,
+                              std::optional<uint64_t> padding);
+/// Checks the smoothing of a loss (C4).
+LogicalResult verifySmoothing(Operation *op, FloatAttr smoothing, SmoothingOver over,
+                              std::optional<uint64_t> padding);
 
 // QuantizeOps.cpp: constraints of codes and their scales.
 LogicalResult verifyScales(WeightOp op);

@@ -71,6 +71,10 @@ public:
   Expected<NamedRefTensors> run(std::string_view function, const NamedRefTensors &inputs,
                                 const ReferenceObserver &observer = {});
 
+  /// The gradients of weights that calls have added, each the sum of its accumulators, by name.
+  NamedRefTensors gradients() const;
+  void clearGradients();
+
 private:
   struct Session;
   std::unique_ptr<Session> session;

@@ -35,7 +35,7 @@ class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> ans
   let hasVerifier = 1;
 }
 
-def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResultSegments], ["inferShapes", "countFlops"]> {
+def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResultSegments, Transformer_Differentiable], ["inferShapes", "countFlops"]> {
   let summary = "softmax(scale * query * key) * value over the allowed keys";
   let description = [{
     For each sequence b, head h and query i, over the keys j that `mask` allows (without a mask, all

@@ -19,7 +19,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Transformer_Table : ConfinedType<2DTensorOf<[F32, BF16, F16, I8]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
     "static matrix of f32, bf16, f16 or i8, not empty", "::mlir::RankedTensorType">;
 
-def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_RowsAlike], ["inferShapes", "storageOf", "limitValues"]> {
+def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_RowsAlike, Transformer_Differentiable], ["inferShapes", "storageOf", "limitValues"]> {
   let summary = "rows of a table, selected by ids";
   let description = [{
     `result[..., e] = scale * table[ids[...], e]`. The row is zero if the id equals `padding_id`.
@@ -55,7 +55,7 @@ def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_R
   let assemblyFormat = "$ids `,` $table (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>],
+def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>, Transformer_Differentiable],
                                                      ["inferShapes", "limitValues", "documentStarts", "rowTable"]> {
   let summary = "adds sinusoidal positions";
   let description = [{
@@ -88,7 +88,7 @@ def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pu
   let hasVerifier = 1;
 }
 
-def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>],
+def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>, Transformer_Differentiable],
                                                   ["inferShapes", "limitValues", "documentStarts"]> {
   let summary = "adds positions from a table";
   let description = [{
@@ -122,7 +122,7 @@ def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, At
   let hasVerifier = 1;
 }
 
-def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>],
+def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>, Transformer_Differentiable],
                                           ["inferShapes", "limitValues", "documentStarts", "rowTable"]> {
   let summary = "rotates heads by their positions";
   let description = [{
@@ -147,6 +147,8 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
     a sequence or document has at most `length` rows, because longer ones would need other
     frequencies.
 
+    With `inverse`, the angles are negated. This is the gradient of the input.
+
     Constraints:
     * C1: `base` is a finite number of at least 1.
     * C2: `fraction` is above 0 and at most 1.
@@ -170,7 +172,7 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
   let arguments = (ins Transformer_Heads:$input, Optional<Transformer_OffsetOperand>:$offset, Optional<TensorOf<[I32]>>:$documents,
                        DefaultValuedAttr<F64Attr, "10000.0">:$base, DefaultValuedAttr<F64Attr, "1.0">:$fraction,
                        DefaultValuedAttr<F64Attr, "1.0">:$factor, OptionalAttr<DenseF64ArrayAttr>:$frequencies,
-                       DefaultValuedAttr<F64Attr, "1.0">:$magnitude, OptionalAttr<I64Attr>:$length);
+                       DefaultValuedAttr<F64Attr, "1.0">:$magnitude, OptionalAttr<I64Attr>:$length, UnitAttr:$inverse);
   let results = (outs Transformer_Heads:$result);
   let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
   let hasVerifier = 1;

@@ -36,10 +36,31 @@ def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatc
   let hasVerifier = 1;
 }
 
+def Transformer_SmoothingOver : I32EnumAttr<"SmoothingOver", "classes that share the smoothed probability", [
+    I32EnumAttrCase<"All", 0, "all">, I32EnumAttrCase<"Others", 1, "others">,
+    I32EnumAttrCase<"OthersButPadding", 2, "others_but_padding">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::heddle::transformer";
+}
+
+def Transformer_SmoothingOverAttr : EnumAttr<Transformer_Dialect, Transformer_SmoothingOver, "smoothing_over"> {
+  let summary = "classes that share the smoothed probability";
+  let description = [{
+    * `all`: all classes, the right one too
+    * `others`: all classes except the right one
+    * `others_but_padding`: all classes except the right one and `padding_id`
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Transformer_Smoothing : DefaultValuedAttr<F32Attr, "0.0f">;
+def Transformer_Over : DefaultValuedAttr<Transformer_SmoothingOverAttr, "::heddle::transformer::SmoothingOver::All">;
+
 /// Base of the ops that compare logits with reference ids.
 class Transformer_CrossEntropy<string mnemonic, list<Trait> traits = []>
     : Transformer_InferredOp<mnemonic, traits, ["inferShapes", "limitValues"]> {
-  let arguments = (ins Transformer_Activations:$logits, Transformer_Index:$ids, OptionalAttr<I64Attr>:$padding_id);
+  dag operands = (ins Transformer_Activations:$logits, Transformer_Index:$ids, OptionalAttr<I64Attr>:$padding_id);
+  let arguments = operands;
   let assemblyFormat = "$logits `,` $ids attr-dict `:` functional-type(operands, results)";
 }
 
@@ -50,10 +71,17 @@ def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
     whose id is `padding_id`; 0 if no row remains. Logits are treated as in `transformer.softmax`.
     The pass `split-cross-entropy` splits the op into two.
 
+    With `smoothing` s, the loss of a row is `-sum_n target[n] * log(softmax(logits)[n])`. `target`
+    is 1 - s for the id, and s is added in equal parts to the classes that `over` names (Szegedy et
+    al., Rethinking the Inception Architecture for Computer Vision, section 7). Smoothing is part of
+    training: the pass `differentiate` follows it, and removes it from the function that evaluates a
+    model.
+
     Constraints:
     * C1: `ids` has the shape of `logits` without the last dimension.
     * C2: `padding_id` is a column of `logits`.
     * C3: the result is one number.
+    * C4: `smoothing` is at least 0 and below 1. `others_but_padding` requires `padding_id`.
 
     Example:
     ```mlir
@@ -63,6 +91,7 @@ def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
     }
     ```
   }];
+  let arguments = !con(operands, (ins Transformer_Smoothing:$smoothing, Transformer_Over:$over));
   let results = (outs RankedTensorOf<[F32]>:$result);
   let resultType = "typeOf(adaptor.getLogits()).clone({1})";
 }

@@ -42,6 +42,8 @@ struct ShapeEquality {
 
 namespace heddle::transformer {
 
+class Adjoints;
+
 /// Attributes and operands of an attention that change or extend its scores; null if absent.
 struct ScoreRules {
   mlir::Value bias, sinks;

@@ -72,4 +72,29 @@ def Transformer_ScoresOpInterface : OpInterface<"ScoresOpInterface"> {
   }];
 }
 
+def Transformer_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::heddle::transformer";
+  let description = [{
+    An op through which the pass `differentiate` propagates gradients.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Creates the ops that compute the gradients of the operands from the gradients of the results,
+        and adds them to `adjoints`. Emits an error if an operand that needs a gradient has none.
+      }],
+      "::llvm::LogicalResult", "differentiate", (ins "::heddle::transformer::Adjoints &":$adjoints)>,
+  ];
+}
+
+def Transformer_WeightGradientOpInterface : OpInterface<"WeightGradientOpInterface"> {
+  let cppNamespace = "::heddle::transformer";
+  let description = [{
+    An op that adds to the gradient of a weight.
+  }];
+  let methods = [
+    InterfaceMethod<"The name of the weight.", "::llvm::StringRef", "getName">,
+    InterfaceMethod<"The number of the accumulator.", "uint64_t", "getUse">,
+  ];
+}
+
 #endif // HEDDLE_DIALECT_TRANSFORMER_IR_OPINTERFACES_TD

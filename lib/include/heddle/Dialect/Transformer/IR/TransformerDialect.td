@@ -246,6 +246,9 @@ def Transformer_ReducesRows : Transformer_Trait<"ReducesRows">;
 def Transformer_Contracts : Transformer_Trait<"Contracts">;
 def Transformer_RowsAlike : Transformer_Trait<"RowsAlike">;
 
+/// An op with a method `differentiate`.
+def Transformer_Differentiable : DeclareOpInterfaceMethods<Transformer_DifferentiableOpInterface>;
+
 /// Base of all ops. `answers` lists the methods of the interface that the op implements itself.
 class Transformer_Op<string mnemonic, list<Trait> traits = [], list<string> answers = []>
     : Op<Transformer_Dialect, mnemonic,

@@ -26,6 +26,11 @@ struct StateResource : mlir::SideEffects::Resource::Base<StateResource> {
   llvm::StringRef getName() final { return "TransformerState"; }
 };
 
+/// The gradients of the weights, as a resource of memory effects.
+struct GradientResource : mlir::SideEffects::Resource::Base<GradientResource> {
+  llvm::StringRef getName() final { return "TransformerGradient"; }
+};
+
 /// Whether an attention returns its weights, and in which form.
 enum class WeightsResult { None, PerHead, Averaged };
 

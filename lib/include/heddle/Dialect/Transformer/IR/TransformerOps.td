@@ -5,7 +5,8 @@
 // Weights, projections, normalization and heads. Embeddings and images are in
 // EmbeddingOps.td, attention in AttentionOps.td, masks and score rules in
 // MaskOps.td, BiasOps.td and WhereOps.td, states and caches in StateOps.td,
-// quantization in QuantizeOps.td, losses in LossOps.td.
+// quantization in QuantizeOps.td, losses in LossOps.td. Ops.td adds
+// the backward pass.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
@@ -79,7 +80,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
 
 //===- Projections and normalization -------------------------------------===//
 
-def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSegments, Transformer_Contracts, Transformer_RowsAlike],
+def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSegments, Transformer_Contracts, Transformer_RowsAlike, Transformer_Differentiable],
                                                      ["countFlops", "storageOf"]> {
   let summary = "a matrix product over features, with bias and activation";
   let description = [{
@@ -229,7 +230,7 @@ def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1", [], ["storageOf"]>
   let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
+def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_ReducesRows, Transformer_RowsAlike, Transformer_Differentiable]> {
   let summary = "normalizes each row";
   let description = [{
     `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and variance over
@@ -258,7 +259,7 @@ def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_
   let assemblyFormat = "$input `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
+def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_ReducesRows, Transformer_RowsAlike, Transformer_Differentiable]> {
   let summary = "divides each row by its root mean square";
   let description = [{
     `result = input / sqrt(mean(input * input) + epsilon) * gamma`, with the mean over the features
@@ -283,7 +284,7 @@ def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_Redu
   let assemblyFormat = "$input `,` $gamma attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_NormalizeOp : Transformer_Op<"normalize", [Pure, AllTypesMatch<["input", "result"]>, Transformer_ReducesRows, Transformer_RowsAlike]> {
+def Transformer_NormalizeOp : Transformer_Op<"normalize", [Pure, AllTypesMatch<["input", "result"]>, Transformer_ReducesRows, Transformer_RowsAlike, Transformer_Differentiable]> {
   let summary = "divides each row by its length";
   let description = [{
     `result = input / max(sqrt(sum(input * input)), epsilon)`, with the sum over the features of
@@ -307,7 +308,7 @@ def Transformer_NormalizeOp : Transformer_Op<"normalize", [Pure, AllTypesMatch<[
   let hasVerifier = 1;
 }
 
-def Transformer_SoftcapOp : Transformer_Op<"softcap", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike]> {
+def Transformer_SoftcapOp : Transformer_Op<"softcap", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike, Transformer_Differentiable]> {
   let summary = "limits numbers smoothly";
   let description = [{
     `result = cap * tanh(input / cap)` for each element, which is between -cap and cap. Source:
@@ -350,7 +351,7 @@ def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["inp
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments, Transformer_ReducesRows], ["inferShapes", "countFlops", "limitValues"]> {
+def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments, Transformer_ReducesRows, Transformer_Differentiable], ["inferShapes", "countFlops", "limitValues"]> {
   let summary = "one row for each sequence";
   let description = [{
     `[B, T, E]` becomes `[B, K * E]`: each of the K `kinds` reduces the rows of a sequence to one
@@ -390,7 +391,7 @@ def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegment
 
 //===- Heads -------------------------------------------------------------===//
 
-def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads", [], ["inferShapes"]> {
+def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads", [Transformer_Differentiable], ["inferShapes"]> {
   let summary = "splits features into heads";
   let description = [{
     `result[b, h, t, d] = input[b, t, h * D + d]`: `[B, T, H * D]` becomes `[B, H, T, D]`, with H =
@@ -416,7 +417,7 @@ def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads", [], ["infer
   let hasFolder = 1;
 }
 
-def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads", [], ["inferShapes"]> {
+def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads", [Transformer_Differentiable], ["inferShapes"]> {
   let summary = "concatenates the features of heads";
   let description = [{
     `result[b, t, h * D + d] = input[b, h, t, d]`: `[B, H, T, D]` becomes `[B, T, H * D]`.

@@ -47,6 +47,39 @@ def LowerConvolutions : Pass<"lower-convolutions"> {
   }];
 }
 
+def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
+  let summary = "add the function that computes gradients";
+  let description = [{
+    Clones the function `loss`, which returns a `transformer.cross_entropy`, to `gradients`. The
+    clone adds the gradient of the sum of the losses to the gradients of all f32 weights, and
+    returns this sum, `loss.sum`, and the number of rows that count, `tokens`. Feed-forward blocks
+    are decomposed in the clone, and activations become `transformer.activate` if their derivatives
+    need their inputs. In `loss`, the attributes `smoothing` and `over` are removed, because it
+    evaluates a model. An op without a derivative is an error at the op. The pass has no
+    precondition.
+
+    ```mlir
+    // before
+    func.func @loss(%x: tensor<?x4xf32>, %ids: tensor<?xi32>) -> tensor<1xf32> {
+      %w = transformer.weight "w" : tensor<8x4xf32>
+      %y = transformer.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+      %l = transformer.cross_entropy %y, %ids : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<1xf32>
+      return %l : tensor<1xf32>
+    }
+    // after, in addition
+    func.func @gradients(%x: tensor<?x4xf32>, %ids: tensor<?xi32>) -> (tensor<1xf32>, tensor<1xf32>) {
+      %w = transformer.weight "w" : tensor<8x4xf32>
+      %y = transformer.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+      %dy, %rows = transformer.cross_entropy.gradient %y, %ids : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x2xf32>
+      %sum, %count = transformer.cross_entropy.sum %rows : tensor<?x2xf32> -> tensor<1xf32>
+      transformer.gradient.product "w", %dy, %x : tensor<?x8xf32>, tensor<?x4xf32>
+      return %sum, %count : tensor<1xf32>, tensor<1xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def BoundCaches : Pass<"bound-caches", "::mlir::ModuleOp"> {
   let summary = "find caches whose readers need only the last rows";
   let description = [{

@@ -1,0 +1,160 @@
+//===- Differentiate.cpp - The backward pass ------------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pass `differentiate`. The function `loss` is cloned to `gradients`. In
+// the clone, the backward pass follows the forward pass:
+//
+//   feed-forward blocks become products, and activations whose derivative
+//   needs their input become separate ops
+//   cross_entropy becomes cross_entropy.gradient and cross_entropy.sum
+//   ops are visited from the last to the first, and extend the adjoints
+
+#include "heddle/Dialect/Transformer/IR/Differentiation.h"
+#include "heddle/Dialect/Transformer/Transforms/Passes.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace heddle::transformer {
+
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
+
+/// Whether the derivative of an activation is a function of its result.
+static bool derivesFromResult(Activation activation) {
+  using enum Activation;
+  return llvm::is_contained({None, Relu, Relu6, Tanh, Sigmoid}, activation);
+}
+
+/// Separates the activation of a product if its derivative needs the activation's input.
+static void separateActivation(LinearOp op) {
+  Activation activation = op.getActivation();
+  if (derivesFromResult(activation))
+    return;
+  OpBuilder b(op);
+  b.setInsertionPointAfter(op);
+  op.setActivation(Activation::None);
+  auto made = ActivationOp::create(b, op.getLoc(), op.getResult(), activation);
+  op.getResult().replaceAllUsesExcept(made.getResult(), made);
+}
+
+/// The loss that a function returns; null if it returns none.
+static CrossEntropyOp lossOf(func::FuncOp function) {
+  for (Value value : function.getBody().front().getTerminator()->getOperands())
+    if (auto loss = value.getDefiningOp<CrossEntropyOp>())
+      return loss;
+  return {};
+}
+
+/// Propagates the adjoint of the results of an op to its operands.
+static LogicalResult visit(Operation *op, Adjoints &adjoints) {
+  bool reached = llvm::any_of(op->getResults(),
+                              [&](Value result) { return static_cast<bool>(adjoints.of(result)); });
+  bool needed = llvm::any_of(op->getOperands(), [&](Value v) { return adjoints.needs(v); });
+  if (!reached || !needed)
+    return success();
+  if (auto differentiable = dyn_cast<DifferentiableOpInterface>(op))
+    return differentiable.differentiate(adjoints);
+  auto contribute = [&](unsigned operand, Value contribution) {
+    if (adjoints.needs(op->getOperand(operand)))
+      adjoints.add(op->getOperand(operand), contribution);
+  };
+  Value gradient = adjoints.of(op->getResult(0));
+  if (isa<arith::AddFOp>(op)) {
+    contribute(0, gradient);
+    contribute(1, gradient);
+    return success();
+  }
+  if (isa<arith::MulFOp>(op)) {
+    auto times = [&](unsigned other) -> Value {
+      return arith::MulFOp::create(adjoints.b, op->getLoc(), gradient, op->getOperand(other));
+    };
+    for (unsigned i : {0, 1})
+      if (adjoints.needs(op->getOperand(i)))
+        adjoints.add(op->getOperand(i), times(1 - i));
+    return success();
+  }
+  return op->emitOpError("expected an op with a derivative, found one that has none yet");
+}
+
+/// Gives a function the results `loss.sum` and `tokens`.
+static void setResults(func::FuncOp function, CrossEntropySumOp sums) {
+  Operation *end = function.getBody().front().getTerminator();
+  end->setOperands(sums->getResults());
+  Builder b(function.getContext());
+  function.setFunctionType(
+      b.getFunctionType(function.getArgumentTypes(), TypeRange(sums->getResultTypes())));
+  SmallVector<Attribute> attributes;
+  for (StringRef name : {"loss.sum", "tokens"})
+    attributes.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr(TransformerDialect::nameAttr, b.getStringAttr(name)),
+         b.getNamedAttr(TransformerDialect::dimsAttr, b.getArrayAttr(b.getI64IntegerAttr(1)))}));
+  function.setResAttrsAttr(b.getArrayAttr(attributes));
+}
+
+static void eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+static LogicalResult differentiate(func::FuncOp function) {
+  function.walk([](FfnOp op) { op.decompose(); });
+  function.walk(separateActivation);
+  CrossEntropyOp loss = lossOf(function);
+  if (!loss)
+    return function.emitOpError("expected the result of a transformer.cross_entropy, whose "
+                                "gradients can be computed, found none");
+  Block &block = function.getBody().front();
+  SmallVector<Operation *> forward;
+  for (Operation &op : block.without_terminator())
+    forward.push_back(&op);
+  OpBuilder b(block.getTerminator());
+  Adjoints adjoints(b, block);
+  Value logits = loss.getLogits();
+  auto root = CrossEntropyGradientOp::create(
+      b, loss.getLoc(), logits.getType(), cast<RankedTensorType>(logits.getType()).clone([&] {
+        SmallVector<int64_t> shape(cast<RankedTensorType>(logits.getType()).getShape());
+        shape.back() = 2;
+        return shape;
+      }()),
+      logits, loss.getIds(), loss.getPaddingIdAttr(), loss.getSmoothingAttr(), loss.getOverAttr());
+  auto one = RankedTensorType::get({1}, b.getF32Type());
+  setResults(function, CrossEntropySumOp::create(b, loss.getLoc(), one, one, root.getRows()));
+  adjoints.add(logits, root.getGradient());
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(visit(op, adjoints)))
+      return failure();
+  eraseDeadOps(block);
+  return success();
+}
+
+namespace {
+struct Differentiate : impl::DifferentiateBase<Differentiate> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto loss = module.lookupSymbol<func::FuncOp>("loss");
+    if (!loss) {
+      module.emitError("expected a function loss, whose gradients can be computed, found none");
+      return signalPassFailure();
+    }
+    if (Operation *other = module.lookupSymbol("gradients")) {
+      other->emitError("expected no function gradients, which is made from loss, found one");
+      return signalPassFailure();
+    }
+    func::FuncOp gradients = loss.clone();
+    gradients.setName("gradients");
+    module.insert(std::next(loss->getIterator()), gradients);
+    if (failed(differentiate(gradients)))
+      return signalPassFailure();
+    loss.walk([](CrossEntropyOp op) { // an evaluation is not smoothed
+      op.setSmoothing(llvm::APFloat(0.0F));
+      op.setOver(SmoothingOver::All);
+    });
+  }
+};
+} // namespace
+
+} // namespace heddle::transformer
