@@ -132,7 +132,8 @@ private:
   static Expected<int64_t> bytesOfOne(CallData &call, int buffer, const std::string &dim,
                                       std::optional<int64_t> padded = {});
   Filled filledOf(const Buffer &state, int64_t one) const;
-  Status placeTable(CallData &call, size_t buffer);
+  void placeTables(CallData &call);
+  void growTable(CallData &call, const std::string &name, int64_t bytes);
   Status prepareStates(CallData &call);
   Status makeFresh(const SessionMemory::Block &block);
 

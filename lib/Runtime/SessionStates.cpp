@@ -39,9 +39,7 @@ Status Session::Impl::placePersistent(CallData &call) {
     keep = std::min(keep, memory.end());
   }
   HEDDLE_TRY(placeStates(call));
-  for (size_t i = 0; i < call.function.buffers.size(); ++i)
-    if (call.function.buffers[i].kind == Buffer::Kind::Table)
-      HEDDLE_TRY(placeTable(call, i));
+  placeTables(call);
   call.staging = memory.end();
   call.scratch = placeStaged(call);
   return device->resize(call.scratch + std::max(call.plan->scratchBytes(), call.spareBytes), keep);
@@ -149,18 +147,27 @@ Filled Session::Impl::filledOf(const Buffer &state, int64_t one) const {
   return {stride / state.rows * used, stride};
 }
 
-Status Session::Impl::placeTable(CallData &call, size_t buffer) {
-  const std::string &name = call.layout.blocks[buffer];
-  int64_t bytes = call.plan->bufferBytes(static_cast<int>(buffer));
+/// Buffers of one function may share a table with different numbers of rows, so places are known
+/// after all tables have grown.
+void Session::Impl::placeTables(CallData &call) {
+  const std::vector<Buffer> &buffers = call.function.buffers;
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (buffers[i].kind == Buffer::Kind::Table)
+      growTable(call, call.layout.blocks[i], call.plan->bufferBytes(static_cast<int>(i)));
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (buffers[i].kind == Buffer::Kind::Table)
+      call.places[i] = memory.find(call.layout.blocks[i])->offset;
+}
+
+void Session::Impl::growTable(CallData &call, const std::string &name, int64_t bytes) {
   const SessionMemory::Block *held = memory.find(name);
-  if (!held || !held->live || held->bytes < bytes) {
-    memory.setLive(name, false); // filled again, so a move need not copy
-    SessionMemory::Block &block = memory.require(name, bytes);
-    block.bytes = block.capacity; // fill all of it, for longer sequences later
+  if (held && held->live && held->bytes >= bytes)
+    return;
+  memory.setLive(name, false); // filled again, so a move need not copy
+  SessionMemory::Block &block = memory.require(name, bytes);
+  block.bytes = block.capacity; // fill all of it, for longer sequences later
+  if (std::ranges::find(call.fresh, memory.numberOf(block)) == call.fresh.end())
     call.fresh.push_back(memory.numberOf(block));
-  }
-  call.places[buffer] = memory.find(name)->offset;
-  return {};
 }
 
 /// Moves blocks and rows, clears rows and new states, fills new tables.
