@@ -6,7 +6,7 @@ import shutil
 
 import numpy
 
-from . import products, rates, sequences
+from . import products, rates, sequences, training
 from .figures import Result, median
 from .formats import FORMATS
 from .worker import Worker, WorkerError
@@ -25,7 +25,7 @@ def tolerance(row, contender):
     """How far a result may be from f64. Quantised encoders lose more than single products."""
     form = FORMATS[row.dtype]
     own = form.error
-    if row.kind in ("attend", "layer", "model", "token", "step", "prompt", "products", *sequences.KINDS):
+    if row.kind in ("attend", "layer", "model", "token", "step", "prompt", "products", training.KIND, *sequences.KINDS):
         own = form.deep_error or DEEPER * form.error
     return own if contender in ("heddle", "beside") or row.dtype == "f32" else own * LENIENT
 
@@ -37,8 +37,19 @@ class Contest:
         self.threads = threads
         self.heddle = Worker.heddle(heddle, threads, logs / f"heddle.t{threads}.log")
         self.beside = Worker.heddle(beside, threads, logs / f"beside.t{threads}.log") if beside else None
-        self.peers = {name: Worker.peer(module, threads, logs / f"{name}.t{threads}.log") for name, module in peers.items()}
+        self.modules, self.logs = peers, logs
+        self.peers = {name: self.peer(name) for name in peers}
         self.gone = {}  # peers whose process ended, and why
+
+    def peer(self, name):
+        return Worker.peer(self.modules[name], self.threads, self.logs / f"{name}.t{self.threads}.log")
+
+    def renew(self, names):
+        """New processes, which hold nothing of earlier rows."""
+        for name in names:
+            self.peers[name].close()
+            self.peers[name] = self.peer(name)
+            self.gone.pop(name, None)
 
     def workers(self):
         return [self.heddle, *([self.beside] if self.beside else []), *self.peers.values()]
@@ -50,8 +61,11 @@ class Contest:
     def run(self, row, spec, check, folder, rounds):
         result = Result(row, self.threads)
         request = {"row": row.name, "kind": row.kind, "dtype": row.dtype, "sizes": row.sizes, "threads": self.threads, "folder": str(folder), **spec}
-        timers = self.open_heddle("heddle", self.heddle, request, folder, check, result)
-        if self.beside and row.kind != "products":
+        if row.kind == training.KIND:
+            timers = self.open_training(request, result)
+        else:
+            timers = self.open_heddle("heddle", self.heddle, request, folder, check, result)
+        if self.beside and row.kind not in ("products", training.KIND):
             timers |= self.open_heddle("beside", self.beside, request, folder, check, result)
         if row.kind == "products":
             if timers:
@@ -59,14 +73,26 @@ class Contest:
             self.quietly(self.heddle, row)
             return result
         for names in self.parties(row):
+            if row.renewed:
+                self.renew(names)
             met = self.open_peers(names, request, folder, check, result)
             if timers or met:
                 self.rounds(row, timers | met, rounds, result)
+            for name in met if row.renewed else ():
+                self.add_facts(row, name, result)
             for name in names:
                 self.quietly(self.peers[name], row)
         for worker in self.workers():
             self.quietly(worker, row)
+        if row.renewed:
+            self.renew([name for name in self.peers if name in row.peers])
         return result
+
+    def add_facts(self, row, name, result):
+        """What a training step is compared by, apart from its time."""
+        result.facts["GFLOP"] = row.flops * 1e-9
+        result.facts[f"{name} tokens/s"] = training.tokens(row) / median(result.seconds[name])
+        result.facts[f"{name} peak GB"] = self.peers[name].ask(do="memory")["bytes"] * 1e-9
 
     def parties(self, row):
         """Peers that are open at the same time: all, or one after the other; at least one round is of nobody but Heddle."""
@@ -121,6 +147,11 @@ class Contest:
         if result.row.kind == "gemm" and FORMATS[result.row.dtype].rows != "F32":  # the launches before it round or quantise
             timers["heddle.product"] = (worker, timer("last"), 0)
         return timers
+
+    def open_training(self, request, result):
+        timer = training.heddle_timer(self.heddle, request)
+        self.heddle.stop()
+        return {"heddle": (self.heddle, timer, 0)} if timer else {}
 
     @staticmethod
     def compiled(name, worker, model, dtype, work):

@@ -16,9 +16,9 @@ from .figures import median
 
 HERE = Path(__file__).resolve().parent
 PEERS = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch_eager", "inductor": "inductor", "flex": "flex", "iree": "iree",
-         "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp_second", "ctranslate2": "ctranslate2"}
+         "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp_second", "ctranslate2": "ctranslate2", "llm.c": "llm_c"}
 MODULES = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "inductor": "torch", "flex": "torch", "iree": "iree.compiler",
-           "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp", "ctranslate2": "ctranslate2"}
+           "llama.cpp": "llama_cpp", "llama.cpp.2": "llama_cpp", "ctranslate2": "ctranslate2", "llm.c": "torch"}
 LEVELS = {"L1": 24 << 10, "L2": 768 << 10, "L3": 12 << 20, "memory": 512 << 20}
 
 
@@ -67,7 +67,9 @@ def installed_peers(names):
             there = importlib.util.find_spec(MODULES[name]) is not None
         except ModuleNotFoundError:
             there = False
-        if there:
+        if name == "llm.c" and not Path(os.environ.get("HEDDLE_BENCH_LLMC", "")).is_file():
+            print("llm.c: HEDDLE_BENCH_LLMC names no train_gpt2.c")
+        elif there:
             found[name] = PEERS[name]
         else:
             print(f"{name}: not installed in {sys.prefix}: bench/setup says why")
@@ -127,7 +129,7 @@ def measure(options, rows, rounds):
     cache.mkdir(parents=True, exist_ok=True)
     threads = [int(number) for number in options.threads.split(",")]
     # The witness is part of every run that compares with somebody who multiplies matrices alone.
-    if set(peers) - set(language.ONLY) - set(sequences.PEERS) and not any(row.name == matrix.WITNESS for row in rows):
+    if set(peers) - set(language.ONLY) - set(sequences.PEERS) - {"llm.c"} and not any(row.name == matrix.WITNESS for row in rows):
         rows = matrix.select(matrix.all_rows(), [matrix.WITNESS]) + rows
     results = earlier(options)
     done = {result.name for result in results}

@@ -3,7 +3,7 @@
 """The rows: what is computed, at which sizes, with how much work. A row is chosen by its name. No package needed."""
 import fnmatch
 
-from . import language, sequences, shapes
+from . import language, sequences, shapes, training
 from .formats import FORMATS
 from .row import Row
 
@@ -122,7 +122,8 @@ def encoder_rows():
 
 
 def all_rows():
-    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows(), *language.rows(), *sequences.rows(), *shapes.rows()]
+    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows(), *language.rows(), *sequences.rows(), *shapes.rows(),
+            *training.rows()]
     sizes = {"b": 1, "s": 16, "layers": LAYERS}
     rows.append(Row("compile.bert", "compile", "f32", sizes, gated=True, threads=(1,)))
     rows.append(Row("start.bert", "start", "f32", sizes, gated=True, threads=(1,)))

@@ -17,6 +17,7 @@ from .decoders import make_decode, make_token
 from .language_rows import make_language
 from .products import make_products
 from .sequence_rows import make_sound, make_speech, make_texts
+from .training_rows import make_train
 
 SIZE, HEADS, HEAD_SIZE, FFN = matrix.SIZE, matrix.HEADS, matrix.HEAD_SIZE, matrix.FFN_SIZE
 
@@ -28,7 +29,7 @@ def make(row, folder, cache, tools):
         return make_token(row, folder, cache, tools)
     makers = {"gemm": make_gemm, "attention": make_attention, "decode": make_decode, "attend": make_attend, "ffn": make_ffn,
               "step": make_language, "prompt": make_language, "products": make_products,
-              "texts": make_texts, "sound": make_sound, "speech": make_speech,
+              "texts": make_texts, "sound": make_sound, "speech": make_speech, "train": make_train,
               "layer": make_encoder, "model": make_encoder}
     return makers[row.kind](row, folder, cache)
 

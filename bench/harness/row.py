@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Row:
     name: str
-    kind: str  # gemm, attention, decode, ffn, attend, layer, model, token, step, prompt, products, one of sequences.KINDS or one of systems.ROWS
+    kind: str  # gemm, attention, decode, ffn, attend, layer, model, token, step, prompt, products, one of sequences.KINDS, training.KIND or one of systems.ROWS
     dtype: str
     sizes: dict = field(compare=False, hash=False)
     flops: float = 0
@@ -16,4 +16,5 @@ class Row:
     gated: bool = False  # asked for by a gate
     threads: tuple = (1, 2)
     peers: tuple = None  # the only ones that are asked for such a row; None: all
+    renewed: bool = False  # peers get new processes before and after the row, whose peak of memory is a fact of the row
     alone: bool = False  # peers come one after the other: together they need more memory than a test machine has

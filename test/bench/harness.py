@@ -10,7 +10,7 @@ import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, sys.argv.pop(1))
-from harness import figures, gates, main, matrix, rates, report, shapes  # noqa: E402: the path comes first
+from harness import figures, gates, main, matrix, rates, report, shapes, training  # noqa: E402: the path comes first
 from harness.peers import clock  # noqa: E402
 
 ROWS = {row.name: row for row in matrix.all_rows()}
@@ -95,6 +95,18 @@ class Matrix(unittest.TestCase):
         self.assertEqual(ROWS["llama.prompt.f32.512"].flops, 2 * (512 * layers + 32000 * 2048) + 4 * 22 * 2048 * 512 * 513 / 2)
         self.assertEqual(ROWS["qwen.token.bf16.B8.P1024"].bytes - ROWS["qwen.token.bf16.P1024"].bytes, 7 * 28 * 2 * 1024 * 1025 * 2)
         self.assertTrue(matrix.reads(ROWS["qwen.token.int8.B8.P128"]) and not matrix.reads(ROWS["qwen.prompt.int8.512"]))
+
+    def test_work_of_a_training_step(self):
+        # GPT-2's 12 layers and its classifier, six operations a weight and token; two products of attention, three times.
+        weights = 12 * 12 * 768 * 768 + 50257 * 768
+        self.assertEqual(ROWS["train.gpt2.4x64.plain"].flops, 6 * 256 * weights + 3 * 12 * 4 * 4 * (64 * 65 / 2) * 768)
+        # The keys and values of cross attention are made of the source.
+        layers = 6 * (4 * 512 * 512 + 2 * 512 * 2048) + 6 * (8 * 512 * 512 + 2 * 512 * 2048)
+        pairs = 6 * 32 * (32 * 32 + 32 * 33 / 2 + 32 * 32)
+        self.assertEqual(ROWS["train.base.32x32x32.plain"].flops, 6 * 1024 * (layers + 10000 * 512) + 3 * 4 * pairs * 512)
+        self.assertEqual(training.tokens(ROWS["train.base.32x32x32.plain"]), 2048)
+        self.assertEqual(training.dropout(ROWS["train.gpt2.4x64.dropout"]), {"embedding": 0.1, "attention": 0.1, "sublayer": 0.1})
+        self.assertEqual(training.dropout(ROWS["train.couplet.128x7x8"]), {"sublayer": 0.05})
 
     def test_awkward_shapes_are_seeded_and_apart(self):
         found = [row.sizes for row in shapes.rows() if row.dtype == "bf16"]

@@ -31,6 +31,10 @@ class Peer(torch_eager.Peer):
         function, inputs = super().token(row, folder, dtype)
         return torch.compile(function.eval(), dynamic=False), inputs
 
+    @staticmethod
+    def compiled(function):
+        return torch.compile(function, dynamic=False)
+
     def ffn(self, row, folder, dtype):
         function, inputs = super().ffn(row, folder, dtype)
         return torch.compile(function, dynamic=False), inputs

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy
 
+from . import memory
 from .clock import Refilled, timed
 
 
@@ -17,14 +18,17 @@ class NotHere(Exception):
 
 
 class Server:
-    """`peer` has open(row, folder) -> (call, result, kernel) and empty() -> a call that computes next to nothing."""
+    """`peer` has open(row, folder) -> (call, result, kernel) and empty() -> a call that computes next to nothing. A peer whose work is in
+    another process has memory() too."""
 
     def __init__(self, peer):
         self.peer = peer
         self.rows = {}
         self.cost = None
+        self.begin = 0  # resident bytes before the row
 
     def open(self, request):
+        self.begin = memory.resident()
         call, result, kernel = self.peer.open(request, Path(request["folder"]))
         self.rows = {request["row"]: (call, result)}
         call()
@@ -43,6 +47,10 @@ class Server:
         call()
         numpy.save(Path(request["folder"]) / f"{request['output']}.npy", numpy.asarray(result(), numpy.float32))
         return {}
+
+    def memory(self, request):
+        """Peak of resident memory above what the process held before the row."""
+        return {"bytes": self.peer.memory() if hasattr(self.peer, "memory") else memory.peak() - self.begin}
 
     def close(self, request):
         self.rows = {}

@@ -3,12 +3,15 @@
 """PyTorch, eager: F.linear, scaled_dot_product_attention, modules written as their authors would.
 
 Activations come in f32, as everyone's do, and are rounded inside the call; queries, keys and values come rounded."""
+from pathlib import Path
+
 import numpy
 import torch
 import torch.nn.functional as F
 
 from .. import attentions, decoders, matrix, models
 from .serve import NotHere, serve
+from .trained import Step
 
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
@@ -140,6 +143,14 @@ class Peer:
         return encoder(numpy.load(row["arrays"]), row["sizes"]["layers"], dtype), [source if source.is_floating_point() else source.long()]
 
     layer = model
+
+    def train(self, row, folder, dtype):
+        batch = {name: torch.from_numpy(numpy.load(folder / file)).long() for name, file in row["inputs"].items()}
+        return Step(Path(row["model"]), batch, row["dropout"], self.compiled), []
+
+    @staticmethod
+    def compiled(function):
+        return function
 
     def ffn(self, row, folder, dtype):
         weights = numpy.load(row["arrays"])
