@@ -19,8 +19,8 @@ RATE = 0.1  # of dropout, in the rows that have it
 
 
 def gpt2():
-    return {"heddle": 1, "kind": "decoder", "size": 768, "weights": "weights.safetensors", "target": {"vocabulary": 50257, "start": 50256, "limit": 1024},
-            "position": {"kind": "learned", "length": 1024}, "attention": {"heads": 12, "bias": BIASES},
+    return {"heddle": 1, "kind": "decoder", "size": 768, "weights": "weights.safetensors",
+            "target": {"vocabulary": 50257, "start": 50256, "limit": 1024}, "position": {"kind": "learned", "length": 1024}, "attention": {"heads": 12, "bias": BIASES},
             "ffn": {"size": 3072, "activation": "gelu-tanh"}, "norm": {"place": "pre", "after-stack": True},
             "decoder": {"layers": 12, "mask": "causal"}, "classifier": {"tied": True, "loss": True}}
 
@@ -67,7 +67,8 @@ class Shape:
 
     def description(self):
         found = self.describe()
-        found["training"] = {"loss": {"smoothing": self.smoothing}, "optimizer": {"kind": "adam", "betas": [0.9, 0.98], "epsilon": 1e-9, "clip": self.clip}}
+        optimizer = {"kind": "adam", "betas": [0.9, 0.98], "epsilon": 1e-9, "clip": self.clip}
+        found["training"] = {"loss": {"smoothing": self.smoothing}, "optimizer": optimizer}
         return found
 
 

@@ -5,9 +5,9 @@
 
 usage: make.py [CASE ...]      in an environment made by scripts/goldens-setup
 
-A case is a folder: model.json (or model.mlir), inputs/NAME.npy, and one folder a function with what it must return. Weights are seeded
-(docs/model-description.md) and none are stored, but for a case that names a file: seeded norms are 1 and 0, those of a
-file are not. twin.py computes everything in f64 from f32 weights; results are stored as f32. Where torch.nn.Transformer can express a case, both it and twin.py are run and must agree.
+A case is a folder: model.json (or model.mlir), inputs/NAME.npy, and one folder a function with its results. Weights are seeded
+(docs/model-description.md), or stored in the file that a description names; seeded norms are 1 and 0. twin.py computes everything in f64
+from f32 weights, and results are stored as f32. torch.nn.Transformer and twin.py must agree on the case `base`.
 """
 import math
 import os

@@ -16,8 +16,9 @@ A function of a case is a folder with loss.sum.npy [1], tokens.npy [1] and gradi
 --check   compares DIR/gradients.safetensors with the gradients of this script; the status is 1 if they differ
 
 The loss is a sum over the ids of the reference that are not padding, or over the labels of an encoder with classes; it is not divided.
-The target distribution of an id y is 1 - s for y, s the smoothing, and the rest is shared by `training.loss.over`: `all` V words, y among
-them, the V - 1 `others`, or the V - 2 `others-but-padding`. The loss is the cross entropy with this distribution.
+With the smoothing s, the id y has the probability 1 - s, and other words share s equally. `training.loss.over` names these words: `all` V
+(y gets its share too), the V - 1 `others`, or the V - 2 `others-but-padding`. The loss is the cross entropy with this distribution. A
+Kullback-Leibler divergence differs from it by a constant and has the same gradient.
 
 Dropout (`training.dropout`) is applied to the rows that enter the first layer (`embedding`), to attention weights (`attention`), to
 hidden features (`ffn`), to what a residual connection adds (`sublayer`) and to the rows that the classifier reads (`classifier`). A place
@@ -201,7 +202,8 @@ def make(name):
         narrow, _, _ = gradients_of(path, tensors(inputs), torch.float32, dropout)
         error, tensor = difference(arrays(narrow), arrays(wide))
         sites = wide.dropout.site if dropout else 0
-        print(f"{name} {function}: loss {loss:.6f} of {tokens} tokens, {len(wide.leaves)} tensors, {sites} sites; f32 differs by {error:.1e} ({tensor})")
+        print(f"{name} {function}: loss {loss:.6f} of {tokens} tokens, {len(wide.leaves)} tensors, {sites} sites; "
+              f"f32 differs by {error:.1e} ({tensor})")
 
 
 def random_description(seed):

@@ -29,8 +29,8 @@ static int beginStep(clockid_t clock, struct timespec *now) {
 #define clock_gettime beginStep
 """
 MAGIC, DATA_MAGIC = 20240326, 20240520
-LAYER = ["attention.norm.weight", "attention.norm.bias", "attention.qkv.weight", "attention.qkv.bias", "attention.output.weight", "attention.output.bias",
-         "ffn.norm.weight", "ffn.norm.bias", "ffn.in.weight", "ffn.in.bias", "ffn.out.weight", "ffn.out.bias"]
+LAYER = [f"{name}.{part}" for name in ("attention.norm", "attention.qkv", "attention.output", "ffn.norm", "ffn.in", "ffn.out")
+         for part in ("weight", "bias")]
 
 
 def source_path():
