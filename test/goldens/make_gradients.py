@@ -121,6 +121,8 @@ def loss_of(model, inputs):
 def gradients_of(path, inputs, dtype, dropout=None, creates=False):
     """The model after its backward pass, the loss and the number of tokens. `dropout`: (seed, step)."""
     model = Model(path, dtype, creates)
+    if model.json.get("layout", "batch-first") != "batch-first":
+        raise ValueError(f"{path}: layout: expected batch-first, found {model.json['layout']}")
     if dropout:
         model.dropout = Dropout(model.json.get("training", {}).get("dropout", {}), *dropout)
     loss, tokens = loss_of(model, inputs)

@@ -27,6 +27,9 @@ KEYS = {
     "norm": {"kind", "epsilon", "place", "after-stack", "root"},
     "embedding": {"scale", "norm", "padding-row", "shared"},
     "position": {"kind", "scale", "length", "base", "fraction"},
+    "model": {"heddle", "kind", "size", "weights", "layout", "source", "target", "embedding", "position", "attention", "ffn", "norm", "encoder",
+              "decoder", "classifier", "training"},
+    "layer": {"mask", "cross-mask", "cross", "attention", "ffn", "norm", "position"},
     "stack": {"layers", "mask", "cross-mask", "cross", "pool", "attention", "ffn", "norm", "embedding", "position"},
     "classifier": {"hidden", "bias", "tied", "size", "labels", "softmax", "softcap", "loss", "scale"},
 }
@@ -100,7 +103,7 @@ class Model:
     def __init__(self, path, dtype=torch.float64, creates=False):
         """`creates`: tensors of a weight file are drawn and kept in `stored`, instead of read."""
         with open(path, encoding="utf-8") as file:
-            self.json = json.load(file)
+            self.json = checked("the description", json.load(file), "model")
         self.dtype, self.creates, self.size = dtype, creates, self.json["size"]
         self.file = self.json["weights"] if isinstance(self.json["weights"], str) else None
         self.stored = read_safetensors(os.path.join(os.path.dirname(path), self.file)) if self.file and not creates else {}
@@ -124,7 +127,7 @@ class Model:
     def layers(self, stack):
         """The overrides of each layer."""
         layers = checked(stack, self.json[stack], "stack")["layers"]
-        return layers if isinstance(layers, list) else [{}] * layers
+        return [checked(f"{stack}.layers", layer, "layer") for layer in layers] if isinstance(layers, list) else [{}] * layers
 
     def cross(self, layer):
         shared = self.of("decoder", "attention", layer)
