@@ -6,6 +6,7 @@
 // passed to a textbook softmax. A masked pair, and a pair with the score minus infinity, has no
 // effect on results. Packed documents are computed one at a time, as if each were alone.
 
+#include "ReferenceDropout.h"
 #include "ReferenceScores.h"
 
 #include "heddle/Support/Try.h"
@@ -109,6 +110,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
   RefTensor output = make({scores.batch, scores.heads, scores.queries, Dv});
   RefTensor lse = make({scores.batch, scores.heads, scores.queries});
   Weights weights(scores, op.getAverageWeights());
+  const std::optional<Dropout> dropout = Dropout::of(op, lookup);
   forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
     std::vector<double> row = scores.row(sequence, h, i);
     LogSumExp total = logSumExp(row, scores.sink(h));
@@ -125,6 +127,8 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
       weights.add(sequence, h, i, j, p);
       int64_t from = (sequence.batch * keyHeads + h / group) * scores.keys + sequence.firstKey + j;
       double factor = roundedWeight(lookup(op.getQuery()).type, p, row[j], largest);
+      if (dropout)
+        factor *= dropout->factor(j, i, exampleOf(lookup(op.getExamples()), scores, sequence, h));
       for (int64_t d = 0; d < Dv && factor != 0; ++d)
         out[d] += factor * value.values[from * Dv + d];
     }

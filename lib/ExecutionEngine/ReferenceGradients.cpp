@@ -5,6 +5,7 @@
 // The formulas of the gradient ops as loops in f64, and the sums that they add
 // to the gradients of weights.
 
+#include "ReferenceDropout.h"
 #include "ReferenceScores.h"
 
 #include "heddle/Support/Try.h"
@@ -116,6 +117,43 @@ static RefTensor meaning(LinearTransposedOp op, const Lookup &get) {
   return result;
 }
 
+//===- Dropout -----------------------------------------------------------===//
+
+static RefTensor meaning(DropoutOp op, const Lookup &get) {
+  RefTensor result = get(op.getInput());
+  if (!op.getKey())
+    return result;
+  const RefTensor &rows = get(op.getRows());
+  const Dropout dropout(get(op.getKey()), get(op.getSite()), op.getProbability().convertToDouble());
+  int64_t features = result.shape.back();
+  for (int64_t n = 0; n < result.size(); ++n) {
+    int64_t row = n / features;
+    result.values[n] *= dropout.factor(n % features, static_cast<int64_t>(rows.values[2 * row + 1]),
+                                       static_cast<int64_t>(rows.values[2 * row]));
+  }
+  return result;
+}
+
+static RefTensor meaning(RowNumbersOp op, const Lookup &get) {
+  const RefTensor &examples = get(op.getExamples());
+  const RefTensor *starts = op.getDocuments() ? &get(op.getDocuments()) : nullptr;
+  RefTensor result = make(get(op.getLike()).shape, DType::I32);
+  result.shape.back() = 2;
+  int64_t rows = result.shape.size() == 3 ? result.shape[1] : 1, all = rowCount(result);
+  result.values.assign(2 * all, 0);
+  for (int64_t row = 0; row < all; ++row) {
+    int64_t number = row / rows, first = number * rows;
+    for (int64_t d = 0; starts && d + 1 < starts->size(); ++d)
+      if (starts->values[d] <= static_cast<double>(row)) {
+        number = d;
+        first = static_cast<int64_t>(starts->values[d]);
+      }
+    result.values[2 * row] = examples.values[number];
+    result.values[2 * row + 1] = static_cast<double>(row - first);
+  }
+  return result;
+}
+
 //===- Rows --------------------------------------------------------------===//
 
 namespace {
@@ -219,6 +257,9 @@ static std::vector<double> pooledGradient(Pooling kind, ArrayRef<double> values)
   case Pooling::Mean:
     std::ranges::fill(result, 1 / count);
     break;
+  case Pooling::Sum:
+    std::ranges::fill(result, 1);
+    break;
   case Pooling::MeanSqrt:
     std::ranges::fill(result, 1 / std::sqrt(count));
     break;
@@ -295,7 +336,7 @@ namespace {
 /// One pair of a query and a key in the backward pass.
 struct PairGradient {
   int64_t query, key;   ///< numbers of the rows in their tensors
-  double weight, score; ///< the weight, and the gradient of the score
+  double weight, score; ///< the weight after dropout, and the gradient of the score
 };
 } // namespace
 
@@ -315,6 +356,7 @@ static Status forEachPair(Op op, const Lookup &get, llvm::function_ref<double(in
   const RefTensor &maximum = get(op.getMaximum()), &sum = get(op.getSum()),
                   &gradient = get(op.getGradient()), &value = get(op.getValue());
   int64_t keyHeads = value.shape[1];
+  const std::optional<Dropout> dropout = Dropout::of(op, get);
   forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
     std::vector<double> row = scores.row(sequence, h, i);
     int64_t at = rowOf(scores, sequence, h, i);
@@ -324,8 +366,12 @@ static Status forEachPair(Op op, const Lookup &get, llvm::function_ref<double(in
         continue;
       PairGradient pair{at, head * scores.keys + sequence.firstKey + j, 0, 0};
       pair.weight = std::exp2(row[j] * std::numbers::log2e - maximum.values[at]) / sum.values[at];
-      double ofWeight = productOf(gradient, at, value, pair.key);
+      double kept =
+          dropout ? dropout->factor(j, i, exampleOf(get(op.getExamples()), scores, sequence, h))
+                  : 1;
+      double ofWeight = kept * productOf(gradient, at, value, pair.key);
       pair.score = pair.weight * (ofWeight - delta(at)) * scores.slope(sequence, h, i, j);
+      pair.weight *= kept;
       visit(pair);
     }
   });
@@ -442,8 +488,8 @@ static Results asResults(RefTensor result) { return std::vector<RefTensor>{std::
 
 std::optional<Results> gradientsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, std::optional<Results>>(op)
-      .Case<ActivationOp, ActivationGradientOp, SoftcapGradientOp, LinearTransposedOp,
-            NormGradientOp, PoolGradientOp, CrossEntropyGradientOp, CrossEntropySumOp,
+      .Case<ActivationOp, ActivationGradientOp, SoftcapGradientOp, LinearTransposedOp, DropoutOp,
+            RowNumbersOp, NormGradientOp, PoolGradientOp, CrossEntropyGradientOp, CrossEntropySumOp,
             AttentionQueryGradientOp, AttentionKeyGradientOp>(
           [&](auto known) { return std::optional<Results>(asResults(meaning(known, get))); })
       .Default([](Operation *) { return std::nullopt; });

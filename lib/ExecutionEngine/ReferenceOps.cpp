@@ -335,6 +335,13 @@ static RefTensor meaning(SoftcapOp op, const Lookup &get) {
   return result;
 }
 
+static RefTensor meaning(ScaleOp op, const Lookup &get) {
+  RefTensor result = get(op.getInput());
+  for (double &value : result.values)
+    value *= op.getFactor().convertToFloat();
+  return result;
+}
+
 /// Softmax. A row whose elements are all minus infinity gives zeros, not NaN.
 static RefTensor meaning(SoftmaxOp op, const Lookup &get) {
   RefTensor result = get(op.getInput());
@@ -389,6 +396,8 @@ static double pooled(Pooling kind, llvm::ArrayRef<double> values) {
     return llvm::accumulate(values, -INFINITY, [](double x, double y) { return std::fmax(x, y); });
   case Pooling::Mean:
     return llvm::accumulate(values, 0.0) / static_cast<double>(values.size());
+  case Pooling::Sum:
+    return llvm::accumulate(values, 0.0);
   case Pooling::MeanSqrt:
     return llvm::accumulate(values, 0.0) / std::sqrt(static_cast<double>(values.size()));
   case Pooling::WeightedMean: {
@@ -470,7 +479,7 @@ Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, UnfoldOp,
             ConcatOp, LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp,
-            CacheQuantizeOp, LayerNormOp, RmsNormOp, NormalizeOp, SoftcapOp, SoftmaxOp,
+            CacheQuantizeOp, LayerNormOp, RmsNormOp, NormalizeOp, ScaleOp, SoftcapOp, SoftmaxOp,
             CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp,
             SplitHeadsOp, MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })

@@ -65,4 +65,10 @@ void forEachRow(const Scores &scores,
 /// Index of a row in [B, H, Tq].
 int64_t rowOf(const Scores &scores, const Sequence &sequence, int64_t h, int64_t i);
 
+/// Number of the example of a head in the counters of dropout.
+inline int64_t exampleOf(const RefTensor &examples, const Scores &scores, const Sequence &sequence,
+                         int64_t h) {
+  return static_cast<int64_t>(examples.values[sequence.number]) * scores.heads + h;
+}
+
 } // namespace heddle::reference

@@ -58,6 +58,8 @@ static Value pooled(TileBuilder &t, Pooling kind, RowRange range, RankedTensorTy
     return t.sum(range.first, range.end, type, load);
   case Pooling::Mean:
     return over(t.sumOfMany(range.first, range.end, type, load), rows);
+  case Pooling::Sum:
+    return t.sumOfMany(range.first, range.end, type, load);
   case Pooling::MeanSqrt: {
     Value sum = t.sumOfMany(range.first, range.end, type, load);
     return t.div(sum, math::SqrtOp::create(t.b, t.loc, t.broadcast(number(rows), type)));

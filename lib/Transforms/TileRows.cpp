@@ -254,11 +254,25 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   }
 };
 
-/// cap * tanh(x / cap), after a linear or sums.
-struct SoftcapModel : RowModel<SoftcapModel, SoftcapOp> {
+/// An elementwise op, which follows a linear or sums.
+template <typename Model, typename Op>
+struct ElementModel : RowModel<Model, Op> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
     return root == Root::Elementwise || (root == Root::Linear && !has<SplitHeadsOp>(before));
   }
+};
+
+struct ScaleModel : ElementModel<ScaleModel, ScaleOp> {
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto op = cast<ScaleOp>(operation);
+    FailureOr<Value> x = tiles.of(op.getInput());
+    return failed(x) ? x : tiles.t.mul(*x, op.getFactor().convertToDouble());
+  }
+  StringRef getNameWord(Operation *) const { return "scale"; }
+};
+
+/// cap * tanh(x / cap).
+struct SoftcapModel : ElementModel<SoftcapModel, SoftcapOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
     auto op = cast<SoftcapOp>(operation);
     FailureOr<Value> x = tiles.of(op.getInput());
@@ -326,6 +340,7 @@ void heddle::attachRowTilers(MLIRContext *context) {
   PositionSinusoidalOp::attachInterface<SinusoidalModel>(*context);
   PositionLearnedOp::attachInterface<LearnedModel>(*context);
   ConcatOp::attachInterface<ConcatModel>(*context);
+  ScaleOp::attachInterface<ScaleModel>(*context);
   SoftcapOp::attachInterface<SoftcapModel>(*context);
 }
 

@@ -5,6 +5,8 @@
 // Tests the derivative of every op: the gradients of a loss, which the reference computes in f64,
 // against differences of the loss. An op with a derivative and without a case fails the last test.
 
+#include "ReferenceDropout.h"
+
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 #include "heddle/ExecutionEngine/Reference.h"
@@ -97,6 +99,8 @@ std::vector<Case> cases() {
 )");
   add("softcap", matrix("h", "x", "2x3x8", "8x8") +
                      "%z = transformer.softcap %h {cap = 0.5 : f32} : tensor<2x3x8xf32>\n");
+  add("scale", matrix("h", "x", "2x3x8", "8x8") +
+                   "%z = transformer.scale %h {factor = 0.5 : f32} : tensor<2x3x8xf32>\n");
   const std::string gamma = "%g = transformer.weight \"gamma\" : tensor<8xf32>\n",
                     beta = "%b = transformer.weight \"beta\" : tensor<8xf32>\n";
   for (const char *root : {"", ", root = false"})
@@ -126,11 +130,13 @@ std::vector<Case> cases() {
   %s = transformer.rotary %r : tensor<2x2x3x4xf32>
   %z = transformer.merge_heads %s : tensor<2x2x3x4xf32> -> tensor<2x3x8xf32>
 )");
+  add("dropout", matrix("h", "x", "2x3x8", "8x8") +
+                     "%z = transformer.dropout %h {probability = 0.5 : f32} : tensor<2x3x8xf32>\n");
   list.push_back({"tied_table",
                   rows + "%y = transformer.linear %x, %table : (tensor<2x3x8xf32>, "
                          "tensor<7x8xf32>) -> tensor<2x3x7xf32>\n",
                   "2x3x7"});
-  for (const char *word : {"cls", "mean", "last", "max", "weighted_mean", "mean_sqrt"})
+  for (const char *word : {"cls", "mean", "last", "max", "weighted_mean", "mean_sqrt", "sum"})
     list.push_back({std::string("pool_") + word,
                     rows +
                         "%p = transformer.pool %x lengths(%lengths : "
@@ -153,6 +159,8 @@ std::vector<Case> cases() {
   list.push_back(attention("attention_hidden_score", "%m = transformer.mask.causal\n", "mask(%m)",
                            ", hidden_score = -0.5 : f32"));
   list.push_back(attention("attention_alibi", "%b = transformer.bias.alibi\n", "bias(%b)"));
+  list.push_back(attention("attention_dropout", "%m = transformer.mask.causal\n", "mask(%m)",
+                           ", dropout = 0.5 : f32"));
   list.push_back(attention("attention_nothing_allowed", R"(
   %m = transformer.mask.window before = 0 after = 1
   %later = transformer.mask.causal
@@ -184,7 +192,8 @@ std::string moduleOf(const Case &c) {
 /// A parsed loss with its gradients, and weights that are multiples of 2^-10.
 class Model {
 public:
-  Model(MLIRContext &context, const Case &c) : shape(c.logits) {
+  Model(MLIRContext &context, const Case &c)
+      : shape(c.logits), hasDropout(c.body.find("dropout") != std::string::npos) {
     module = parseSourceString<ModuleOp>(moduleOf(c), &context);
     EXPECT_TRUE(module) << moduleOf(c);
     if (!module)
@@ -210,10 +219,14 @@ public:
         shape == "2x5" ? std::vector<int64_t>{2} : std::vector<int64_t>{2, 3};
     std::vector<double> target =
         shape == "2x5" ? std::vector<double>{2, 4} : std::vector<double>{1, 0, 3, 4, 2, 1};
-    Expected<NamedRefTensors> results =
-        reference.run("gradients", {{"ids", {DType::I32, {2, 3}, {2, 5, 1, 3, 2, 6}}},
-                                    {"lengths", {DType::I32, {2}, {3, 2}}},
-                                    {"target", {DType::I32, rows, target}}});
+    NamedRefTensors inputs{{"ids", {DType::I32, {2, 3}, {2, 5, 1, 3, 2, 6}}},
+                           {"lengths", {DType::I32, {2}, {3, 2}}},
+                           {"target", {DType::I32, rows, target}}};
+    if (hasDropout) {
+      inputs.push_back({"dropout.key", {DType::I32, {3}, {7, 3, 1}}});
+      inputs.push_back({"dropout.examples", {DType::I32, {2}, {5, 9}}});
+    }
+    Expected<NamedRefTensors> results = reference.run("gradients", inputs);
     EXPECT_TRUE(results) << (results ? "" : results.error().message);
     if (!results)
       return NAN;
@@ -240,6 +253,7 @@ public:
 
 private:
   std::string shape;
+  bool hasDropout;
   std::mt19937 random{7};
   std::normal_distribution<float> normal{0, 0.75F};
 };
@@ -272,6 +286,19 @@ TEST_P(GradientTest, EqualsDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(Ops, GradientTest, ::testing::ValuesIn(cases()),
                          [](const auto &info) { return info.param.name; });
+
+/// Known answers of Random123's test of philox4x32_10.
+TEST(DropoutTest, PhiloxHasKnownAnswers) {
+  using Words = std::array<uint32_t, 4>;
+  constexpr uint32_t ones = ~0U;
+  EXPECT_EQ(reference::philox({0, 0, 0, 0}, {0, 0}),
+            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(reference::philox({ones, ones, ones, ones}, {ones, ones}),
+            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(
+      reference::philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+      (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
 
 /// Every op with a derivative has a case.
 TEST_F(GradientTest, CoversAllOps) {

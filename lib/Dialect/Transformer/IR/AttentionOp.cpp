@@ -53,8 +53,9 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, 
   if (weights == WeightsResult::Averaged)
     weightsType = RankedTensorType::get({s.batch, s.queries, s.keys}, f32);
   build(builder, state, output, lseType, weightsType, query, key, value, mask, rules.bias,
-        rules.sinks, rules.keyCounts, rules.keyScales, valueScales, builder.getF32FloatAttr(scale),
-        rules.softcap, rules.hiddenScore,
+        rules.sinks, rules.keyCounts, rules.keyScales, valueScales, /*dropout_key=*/Value(),
+        /*examples=*/Value(), /*site=*/Value(), builder.getF32FloatAttr(scale), rules.softcap,
+        rules.hiddenScore, /*dropout=*/FloatAttr(),
         weights == WeightsResult::Averaged ? builder.getUnitAttr() : UnitAttr(),
         /*kept=*/UnitAttr());
 }
@@ -134,6 +135,10 @@ LogicalResult AttentionOp::verify() {
   Sizes s(getQuery(), getKey(), getValue());
   if (!getScale().isFinite())
     return emitOpError("C11: expected a finite scale, found ") << getScaleAttr();
+  if (failed(verifyDropout(*this)))
+    return failure();
+  if (getDropoutKey() && getWeights())
+    return emitOpError("C21: expected no result weights with key, found one");
   return success(
       succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
       succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())) &&

@@ -24,6 +24,21 @@ llvm::LogicalResult verifyKept(mlir::Operation *op, llvm::StringRef name, mlir::
 llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mlir::Value mask,
                                 const ScoreRules &rules);
 
+/// C21: the dropout of weights, which the gradients of an attention also have.
+template <typename Op>
+llvm::LogicalResult verifyDropout(Op op) {
+  llvm::APFloat probability = op.getDropout().value_or(llvm::APFloat(0.0F));
+  if (!(probability.convertToDouble() >= 0 && probability.convertToDouble() < 1))
+    return op.emitOpError("C21: expected a dropout of at least 0 and below 1, found ")
+           << op.getDropoutAttr();
+  const bool hasKey = static_cast<bool>(op.getDropoutKey());
+  if (hasKey != static_cast<bool>(op.getExamples()) || hasKey != static_cast<bool>(op.getSite()))
+    return op.emitOpError("C21: expected key, examples and site together, found some of them");
+  if (hasKey && !op.getDropout())
+    return op.emitOpError("C21: expected dropout with key, found none");
+  return llvm::success();
+}
+
 /// Requires the shapes of an attention's mask and rules over `full` (batch, heads, queries, keys).
 /// Defined in ScoreShapes.cpp.
 void requireRuleShapes(SymbolicShapes &shapes, ScoresOpInterface op, const Shape &full);

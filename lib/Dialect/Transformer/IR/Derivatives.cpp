@@ -97,6 +97,19 @@ LogicalResult SoftcapOp::differentiate(Adjoints &a) {
   return success();
 }
 
+/// The same numbers are dropped from the gradient.
+LogicalResult DropoutOp::differentiate(Adjoints &a) {
+  auto dropped = cast<DropoutOp>(a.b.clone(*getOperation()));
+  dropped.getInputMutable().set(a.of(getResult()));
+  a.add(getInput(), dropped.getResult());
+  return success();
+}
+
+LogicalResult ScaleOp::differentiate(Adjoints &a) {
+  a.add(getInput(), ScaleOp::create(a.b, getLoc(), a.of(getResult()), getFactorAttr()));
+  return success();
+}
+
 //===- Embeddings and positions ------------------------------------------===//
 
 LogicalResult EmbeddingOp::differentiate(Adjoints &a) {

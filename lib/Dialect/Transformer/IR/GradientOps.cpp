@@ -104,6 +104,47 @@ void GradientPositionsOp::limitValues(OpOperand &operand, ValueLimits &limits) {
 
 Value GradientPositionsOp::documentStarts() { return getDocuments(); }
 
+//===- dropout, row_numbers ----------------------------------------------===//
+
+LogicalResult DropoutOp::verify() {
+  double probability = getProbability().convertToDouble();
+  if (!(probability >= 0 && probability < 1))
+    return emitOpError("C1: expected a probability of at least 0 and below 1, found ")
+           << getProbabilityAttr();
+  const bool hasKey = static_cast<bool>(getKey());
+  if (hasKey != static_cast<bool>(getRows()) || hasKey != static_cast<bool>(getSite()))
+    return emitOpError("C2: expected key, rows and site together, found some of them");
+  if (!hasKey)
+    return success();
+  SmallVector<int64_t> shape(typeOf(getInput()).getShape());
+  shape.back() = 2;
+  return verifyShape(*this, "C3", "rows", getRows(), shape);
+}
+
+bool DropoutOp::takesWeight(OpOperand &) { return false; }
+
+LogicalResult RowNumbersOp::verify() {
+  int64_t rank = typeOf(getLike()).getRank();
+  if (rank != 3 && (rank != 2 || getDocuments()))
+    return emitOpError("C1: expected like of rank ")
+           << (getDocuments() ? "3" : "2 or 3") << ", found rank " << rank;
+  SmallVector<int64_t> shape(typeOf(getLike()).getShape());
+  shape.back() = 2;
+  return verifyShape(*this, "C2", "the result", getResult(), shape, {rank - 1});
+}
+
+void RowNumbersOp::inferShapes(SymbolicShapes &shapes) {
+  Shape shape = shapes.of(getLike());
+  shape.back() = 2;
+  shapes.set(getResult(), std::move(shape));
+}
+
+Value RowNumbersOp::documentStarts() { return getDocuments(); }
+
+void RowNumbersOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  limitStarts(getDocuments(), getLike(), operand, limits);
+}
+
 //===- Products and elementwise functions --------------------------------===//
 
 LogicalResult LinearTransposedOp::verify() {
@@ -207,15 +248,17 @@ void AttentionQueryGradientOp::build(OpBuilder &builder, OperationState &state, 
                                      Value gradient, AttentionStatisticsOp statistics) {
   build(builder, state, op.getQuery().getType(), statistics.getMaximum().getType(), op.getQuery(),
         op.getKey(), op.getValue(), gradient, op.getOutput(), statistics.getMaximum(),
-        statistics.getSum(), op.getMask(), op.getBias(), op.getScaleAttr(), op.getSoftcapAttr(),
-        op.getHiddenScoreAttr());
+        statistics.getSum(), op.getMask(), op.getBias(), op.getDropoutKey(), op.getExamples(),
+        op.getSite(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(),
+        op.getDropoutAttr());
 }
 
 void AttentionKeyGradientOp::build(OpBuilder &builder, OperationState &state, AttentionOp op,
                                    Value gradient, AttentionStatisticsOp statistics, Value delta) {
   build(builder, state, op.getKey().getType(), op.getValue().getType(), op.getQuery(), op.getKey(),
         op.getValue(), gradient, statistics.getMaximum(), statistics.getSum(), delta, op.getMask(),
-        op.getBias(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr());
+        op.getBias(), op.getDropoutKey(), op.getExamples(), op.getSite(), op.getScaleAttr(),
+        op.getSoftcapAttr(), op.getHiddenScoreAttr(), op.getDropoutAttr());
 }
 
 /// Checks the operands that both gradients of an attention have.
@@ -223,6 +266,8 @@ template <typename Op>
 static LogicalResult verifyGradient(Op op, std::initializer_list<Value> rows,
                                     std::initializer_list<Value> outputs) {
   RankedTensorType query = typeOf(op.getQuery()), key = typeOf(op.getKey());
+  if (failed(verifyDropout(op)))
+    return failure();
   SmallVector<int64_t> output(query.getShape());
   output.back() = features(op.getValue());
   for (Value value : outputs)

@@ -84,6 +84,14 @@ LogicalResult SoftcapOp::verify() {
   return emitOpError("C1: expected a finite cap above 0, found ") << getCapAttr();
 }
 
+//===- scale -------------------------------------------------------------===//
+
+LogicalResult ScaleOp::verify() {
+  if (getFactor().isFinite())
+    return success();
+  return emitOpError("C1: expected a finite factor, found ") << getFactorAttr();
+}
+
 //===- pool --------------------------------------------------------------===//
 
 LogicalResult PoolOp::verify() {

@@ -7,6 +7,7 @@
 //
 //   feed-forward blocks become products, and activations whose derivative
 //   needs their input become separate ops
+//   dropouts receive their keys and sites
 //   cross_entropy becomes cross_entropy.gradient and cross_entropy.sum
 //   ops are visited from the last to the first, and extend the adjoints
 
@@ -94,6 +95,88 @@ static void setResults(func::FuncOp function, CrossEntropySumOp sums) {
   function.setResAttrsAttr(b.getArrayAttr(attributes));
 }
 
+//===- Dropout -----------------------------------------------------------===//
+
+namespace {
+/// Gives the dropouts of a function the arguments `dropout.key` and `dropout.examples`, and each its
+/// site, in program order.
+class DropoutSites {
+public:
+  explicit DropoutSites(func::FuncOp function) : function(function), b(function.getContext()) {}
+  void number();
+
+private:
+  Value argument(StringRef name, int64_t size, Attribute dim);
+  Value rowsOf(Value rows);
+  Value nextSite() {
+    return arith::ConstantOp::create(b, function.getLoc(), b.getI32IntegerAttr(sites++));
+  }
+
+  func::FuncOp function;
+  OpBuilder b;
+  Value key, examples;
+  int32_t sites = 0;
+};
+} // namespace
+
+Value DropoutSites::argument(StringRef name, int64_t size, Attribute dim) {
+  unsigned index = function.getNumArguments();
+  auto attributes =
+      b.getDictionaryAttr({b.getNamedAttr(TransformerDialect::nameAttr, b.getStringAttr(name)),
+                           b.getNamedAttr(TransformerDialect::dimsAttr, b.getArrayAttr(dim))});
+  (void)function.insertArgument(index, RankedTensorType::get(size, b.getI32Type()), attributes,
+                                function.getLoc());
+  return function.getArgument(index);
+}
+
+Value DropoutSites::rowsOf(Value rows) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(rows.getType()).getShape());
+  shape.back() = 2;
+  return RowNumbersOp::create(b, rows.getLoc(), RankedTensorType::get(shape, b.getI32Type()),
+                              examples, rows, /*documents=*/Value());
+}
+
+void DropoutSites::number() {
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    auto attention = dyn_cast<AttentionOp>(op);
+    if (isa<DropoutOp>(op) || (attention && attention.getDropout()))
+      ops.push_back(op);
+  });
+  if (ops.empty())
+    return;
+  key = argument("dropout.key", 3, b.getI64IntegerAttr(3));
+  examples = argument("dropout.examples", ShapedType::kDynamic, b.getStringAttr("B"));
+  for (Operation *op : ops) {
+    b.setInsertionPoint(op);
+    if (auto dropout = dyn_cast<DropoutOp>(op)) {
+      dropout.getKeyMutable().assign(key);
+      dropout.getRowsMutable().assign(rowsOf(dropout.getInput()));
+      dropout.getSiteMutable().assign(nextSite());
+      continue;
+    }
+    auto attention = cast<AttentionOp>(op);
+    attention.getDropoutKeyMutable().assign(key);
+    attention.getExamplesMutable().assign(examples);
+    attention.getSiteMutable().assign(nextSite());
+  }
+}
+
+/// Removes what only training has.
+static void evaluate(func::FuncOp loss) {
+  loss.walk([](Operation *op) {
+    if (auto entropy = dyn_cast<CrossEntropyOp>(op)) {
+      entropy.setSmoothing(llvm::APFloat(0.0F));
+      entropy.setOver(SmoothingOver::All);
+    } else if (auto attention = dyn_cast<AttentionOp>(op)) {
+      attention.removeDropoutAttr();
+    } else if (auto dropout = dyn_cast<DropoutOp>(op)) {
+      dropout.getResult().replaceAllUsesWith(dropout.getInput());
+      dropout.erase();
+    }
+  });
+}
+
 static void eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -103,6 +186,7 @@ static void eraseDeadOps(Block &block) {
 static LogicalResult differentiate(func::FuncOp function) {
   function.walk([](FfnOp op) { op.decompose(); });
   function.walk(separateActivation);
+  DropoutSites(function).number();
   CrossEntropyOp loss = lossOf(function);
   if (!loss)
     return function.emitOpError("expected the result of a transformer.cross_entropy, whose "
@@ -149,10 +233,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     module.insert(std::next(loss->getIterator()), gradients);
     if (failed(differentiate(gradients)))
       return signalPassFailure();
-    loss.walk([](CrossEntropyOp op) { // an evaluation is not smoothed
-      op.setSmoothing(llvm::APFloat(0.0F));
-      op.setOver(SmoothingOver::All);
-    });
+    evaluate(loss);
   }
 };
 } // namespace

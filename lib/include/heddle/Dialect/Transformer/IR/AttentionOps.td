@@ -8,6 +8,7 @@
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD
 
+include "heddle/Dialect/Transformer/IR/DropoutOps.td"
 include "heddle/Dialect/Transformer/IR/WhereOps.td"
 
 /// Base of the ops that compute scores.
@@ -95,6 +96,14 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
       exclude them. There is one scale for each row, and the codes of a row represent
       `scale * code`, rounded to f32 (`transformer.cache.quantize`). Scales exclude packed
       documents.
+    * C21: `dropout` is at least 0 and below 1. `key`, `examples` and `site` are given together, and
+      require `dropout`. `examples` has one number for each sequence or document. `key` excludes the
+      result `weights`.
+
+    With `dropout`, weights are dropped before they are multiplied with the values, as in
+    `transformer.dropout`: without `key` none, and with `key` the weight of query i and key j has the
+    counter `(j / 64 * 16 + j mod 16, i, examples[b] * H + h, site)` and the word `j / 16 mod 4`,
+    where i and j count within the sequence or document b.
 
     `kept` marks keys and values that sessions keep between calls, although this function computes
     them itself. `set-precision` rounds them like keys and values of a state, and removes the
@@ -120,13 +129,15 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
   let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key, Transformer_KeptHeads:$value, Optional<Transformer_Mask>:$mask,
                        Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
                        Optional<Transformer_PerSequence>:$key_counts, Optional<Transformer_HeadScales>:$key_scales,
-                       Optional<Transformer_HeadScales>:$value_scales, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
-                       OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average_weights, UnitAttr:$kept);
+                       Optional<Transformer_HeadScales>:$value_scales, Optional<Transformer_DropoutKey>:$dropout_key,
+                       Optional<Transformer_PerSequence>:$examples, Optional<I32>:$site, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
+                       OptionalAttr<F32Attr>:$hidden_score, OptionalAttr<F32Attr>:$dropout, UnitAttr:$average_weights, UnitAttr:$kept);
   let results = (outs Transformer_Heads:$output, Optional<RankedTensorOf<[F32]>>:$lse, Optional<RankedTensorOf<[F32]>>:$weights);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
     (`counts` `(` $key_counts^ `:` type($key_counts) `)`)?
-    (`key_scales` `(` $key_scales^ `:` type($key_scales) `)`)? (`value_scales` `(` $value_scales^ `:` type($value_scales) `)`)? attr-dict
+    (`key_scales` `(` $key_scales^ `:` type($key_scales) `)`)? (`value_scales` `(` $value_scales^ `:` type($value_scales) `)`)?
+    (`key` `(` $dropout_key^ `:` type($dropout_key) `)`)? (`examples` `(` $examples^ `:` type($examples) `)`)? (`site` `(` $site^ `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($output) (`lse` type($lse)^)? (`weights` type($weights)^)?
   }];
   let builders = [

@@ -129,6 +129,35 @@ def Transformer_GradientPositionsOp : Transformer_WeightGradient<"gradient.posit
   let assemblyFormat = "$name `,` $gradient (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($gradient)";
 }
 
+//===- Dropout -----------------------------------------------------------===//
+
+def Transformer_RowNumbersOp : Transformer_Op<"row_numbers", [Pure], ["inferShapes", "documentStarts", "limitValues"]> {
+  let summary = "the example and the position of each row";
+  let description = [{
+    `result[b, t] = (examples[b], t)` for the rows of `like`, `[B, T, E]`, and `result[b] =
+    (examples[b], 0)` for `[B, E]`. With `documents`, the starts of packed documents, `examples` has
+    a number for each document, and t counts within the document.
+
+    Constraints:
+    * C1: `like` has rank 2 or 3, with `documents` 3.
+    * C2: the result has the shape of `like` with 2 features.
+
+    Example:
+    ```mlir
+    func.func @number(%examples: tensor<?xi32>, %x: tensor<?x?x8xf32>) -> tensor<?x?x2xi32> {
+      %r = transformer.row_numbers %examples, %x : tensor<?xi32>, tensor<?x?x8xf32> -> tensor<?x?x2xi32>
+      return %r : tensor<?x?x2xi32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_PerSequence:$examples, Transformer_Activations:$like, Optional<Transformer_Index>:$documents);
+  let results = (outs Transformer_Index:$result);
+  let assemblyFormat = [{
+    $examples `,` $like (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($examples) `,` type($like) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 //===- Gradients of products and elementwise functions -------------------===//
 
 def Transformer_LinearTransposedOp : Transformer_InferredOp<"linear.transposed", [Transformer_Contracts, Transformer_RowsAlike],
@@ -394,7 +423,8 @@ def Transformer_AttentionQueryGradientOp : Transformer_AttentionGradient<"attent
     result[b, h, i, :] = scale * sum_j dS[i, j] * key[b, g, j, :]
     ```
 
-    With `softcap`, dS is multiplied by the derivative of the cap, `1 - (s / softcap)^2` for a score
+    With `dropout` and `key`, dP is 0 at weights that `attention` drops, and others are multiplied by
+    `1 / (1 - dropout)`. With `softcap`, dS is multiplied by the derivative of the cap, `1 - (s / softcap)^2` for a score
     s before bias and mask. With `hidden_score`, dS is 0 at pairs that the mask hides. `delta` is
     `[B, H, Tq]`, and is an operand of `attention.key_gradient`.
 
@@ -416,11 +446,13 @@ def Transformer_AttentionQueryGradientOp : Transformer_AttentionGradient<"attent
   }];
   let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Transformer_Heads:$value, Transformer_Heads:$gradient,
                        Transformer_Heads:$output, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
-                       Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, F32Attr:$scale,
-                       OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
+                       Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_DropoutKey>:$dropout_key,
+                       Optional<Transformer_PerSequence>:$examples, Optional<I32>:$site, F32Attr:$scale,
+                       OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, OptionalAttr<F32Attr>:$dropout);
   let results = (outs Transformer_Heads:$result, 3DTensorOf<[F32]>:$delta);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $gradient `,` $output `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? attr-dict
+    $query `,` $key `,` $value `,` $gradient `,` $output `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)?
+    (`key` `(` $dropout_key^ `:` type($dropout_key) `)`)? (`examples` `(` $examples^ `:` type($examples) `)`)? (`site` `(` $site^ `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($value) `,` type($gradient) `,` type($output) `,` custom<SameTypes>(type($maximum), type($sum)) `)`
     `->` `(` type($result) `,` type($delta) `)`
   }];
@@ -439,6 +471,8 @@ def Transformer_AttentionKeyGradientOp : Transformer_AttentionGradient<"attentio
     value_gradient[b, g, j, :] = sum_h sum_i p[i, j] * gradient[b, h, i, :]
     ```
 
+    With `dropout` and `key`, the weights of the second sum are dropped as in `attention`.
+
     Constraints:
     * C1: `gradient` is `[B, H, Tq, Dv]`.
     * C2: `maximum`, `sum` and `delta` are `[B, H, Tq]`.
@@ -455,11 +489,13 @@ def Transformer_AttentionKeyGradientOp : Transformer_AttentionGradient<"attentio
   }];
   let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Transformer_Heads:$value, Transformer_Heads:$gradient,
                        3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum, 3DTensorOf<[F32]>:$delta,
-                       Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, F32Attr:$scale,
-                       OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
+                       Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_DropoutKey>:$dropout_key,
+                       Optional<Transformer_PerSequence>:$examples, Optional<I32>:$site, F32Attr:$scale,
+                       OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, OptionalAttr<F32Attr>:$dropout);
   let results = (outs Transformer_Heads:$key_gradient, Transformer_Heads:$value_gradient);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $gradient `,` $maximum `,` $sum `,` $delta (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? attr-dict
+    $query `,` $key `,` $value `,` $gradient `,` $maximum `,` $sum `,` $delta (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)?
+    (`key` `(` $dropout_key^ `:` type($dropout_key) `)`)? (`examples` `(` $examples^ `:` type($examples) `)`)? (`site` `(` $site^ `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($value) `,` type($gradient) `,` custom<SameTypes>(type($maximum), type($sum)) `,` type($delta) `)`
     `->` `(` type($key_gradient) `,` type($value_gradient) `)`
   }];

@@ -210,7 +210,7 @@ def Transformer_Scale : DefaultValuedAttr<F32Attr, "1.0f">;
 def Transformer_Pooling : I32EnumAttr<"Pooling", "how rows become one", [
     I32EnumAttrCase<"Cls", 0, "cls">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Last", 2, "last">,
     I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"WeightedMean", 4, "weighted_mean">,
-    I32EnumAttrCase<"MeanSqrt", 5, "mean_sqrt">]> {
+    I32EnumAttrCase<"MeanSqrt", 5, "mean_sqrt">, I32EnumAttrCase<"Sum", 6, "sum">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::transformer";
 }
@@ -226,6 +226,7 @@ def Transformer_PoolingAttr : EnumAttr<Transformer_Dialect, Transformer_Pooling,
       and so on, divided by the sum of the weights (Muennighoff, SGPT: GPT Sentence Embeddings for
       Semantic Search, section 3.1)
     * `mean_sqrt`: the sum of the rows in order, divided by the square root of their number
+    * `sum`: the sum of the rows in order
   }];
   let assemblyFormat = "`<` $value `>`";
 }

@@ -12,6 +12,7 @@
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 
 include "heddle/Dialect/Transformer/IR/AttentionOps.td"
+include "heddle/Dialect/Transformer/IR/DropoutOps.td"
 include "heddle/Dialect/Transformer/IR/EmbeddingOps.td"
 include "heddle/Dialect/Transformer/IR/LossOps.td"
 include "heddle/Dialect/Transformer/IR/QuantizeOps.td"
@@ -326,6 +327,28 @@ def Transformer_SoftcapOp : Transformer_Op<"softcap", [Pure, AllTypesMatch<["inp
     ```
   }];
   let arguments = (ins Transformer_Activations:$input, F32Attr:$cap);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Transformer_ScaleOp : Transformer_Op<"scale", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike, Transformer_Differentiable]> {
+  let summary = "multiplies by a number";
+  let description = [{
+    `result = factor * input` for each element.
+
+    Constraints:
+    * C1: `factor` is finite.
+
+    Example:
+    ```mlir
+    func.func @tied(%logits: tensor<?x?x1000xf32>) -> tensor<?x?x1000xf32> {
+      %y = transformer.scale %logits {factor = 0.125 : f32} : tensor<?x?x1000xf32>
+      return %y : tensor<?x?x1000xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, F32Attr:$factor);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;

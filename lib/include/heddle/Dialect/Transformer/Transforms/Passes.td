@@ -54,9 +54,10 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
     clone adds the gradient of the sum of the losses to the gradients of all f32 weights, and
     returns this sum, `loss.sum`, and the number of rows that count, `tokens`. Feed-forward blocks
     are decomposed in the clone, and activations become `transformer.activate` if their derivatives
-    need their inputs. In `loss`, the attributes `smoothing` and `over` are removed, because it
-    evaluates a model. An op without a derivative is an error at the op. The pass has no
-    precondition.
+    need their inputs. If there is dropout, the clone has two more arguments: `dropout.key`, (seed,
+    step, enabled), and `dropout.examples`, the number of each example. In `loss`, dropout and
+    smoothing are removed, because it evaluates a model. An op without a derivative is an error at
+    the op. The pass has no precondition.
 
     ```mlir
     // before
