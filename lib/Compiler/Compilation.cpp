@@ -56,6 +56,9 @@ static Status checkTypes(const CompileOptions &options) {
   if (!options.cacheDtype.empty() && !findKeptType(options.cacheDtype))
     return usageError("--cache-dtype: expected " + keptTypeNames() + ", found " +
                       quotedText(options.cacheDtype));
+  if (options.training && options.dtype != "f32")
+    return usageError("--training: expected --dtype=f32 with it, found " +
+                      quotedText(options.dtype));
   return {};
 }
 
@@ -80,6 +83,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   StageOptions stage;
   stage.dtype = options.dtype;
   stage.cacheDtype = options.cacheDtype;
+  stage.training = options.training;
   if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
     return compilation->failedAt(Stage::Transformer);
   return compilation;

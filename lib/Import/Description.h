@@ -158,6 +158,7 @@ struct StackDescription {
   std::vector<LayerDescription> layers;
   Keys embedding = in.object("embedding");
   double embeddingScale = embedding.get<double>("scale");
+  bool sharesTable = embedding.get<bool>("shared"); ///< with the source
   bool zeroPaddingRow = embedding.is("padding-row", "zero");
   int64_t types = embedding.get<int64_t>("types"); ///< number of segment types, 0: none
   int64_t embeddingSize = 0;                       ///< features of the embedding tables
@@ -193,11 +194,21 @@ struct ClassifierDescription {
   std::optional<HiddenLayerDescription> hidden;
   bool bias = in.get<bool>("bias"), tied = in.get<bool>("tied");
   bool softmax = in.get<bool>("softmax"), sigmoid = in.get<bool>("sigmoid"); ///< neither: logits
+  double scale = in.get<double>("scale");                      ///< factor of the logits
   std::optional<double> softcap = in.maybe<double>("softcap"); ///< applied to the logits
   bool loss = in.get<bool>("loss");                            ///< the model has a function `loss`
   std::vector<std::string> pool = in.words("pool"); ///< pooling of the rows' logits; or empty
   int64_t size = 0;
   std::string labels = in.get<std::string>("labels"); ///< file name, or empty
+};
+
+/// The loss of training.
+struct TrainingDescription {
+  Keys in;
+  Keys loss = in.object("loss");
+  double smoothing = loss.get<double>("smoothing");
+  std::string over = loss.get<std::string>("over");
+  Keys dropout = in.object("dropout"); ///< probabilities by place
 };
 
 struct Description {
@@ -212,6 +223,7 @@ struct Description {
   std::optional<SideDescription> source, target;
   std::optional<StackDescription> encoder, decoder;
   std::optional<ClassifierDescription> classifier;
+  TrainingDescription training{in.object("training")};
   /// Text of vocabularies and labels by member: "source.txt", "target.txt", "labels.txt".
   std::map<std::string, std::string> texts;
   /// Paths of all files that were read: the description, vocabularies, labels.
@@ -221,6 +233,8 @@ struct Description {
   /// Facts of a folder's model for text commands (FolderTask.h).
   Json task = Json::object();
 
+  /// Why a loss cannot be computed, as what was found; empty if it can.
+  std::string whyNoLoss() const;
   bool isEncoderDecoder() const { return kind == "encoder-decoder"; }
   /// Returns whether a batch may hold texts of different lengths: every encoder layer masks
   /// padding, and cross attention, if any, hides it.

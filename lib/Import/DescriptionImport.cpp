@@ -72,6 +72,14 @@ Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
                       "one without");
   if (options.context)
     description.target->limit = *options.context;
+  if (options.training) {
+    if (std::string found = description.whyNoLoss(); !found.empty())
+      return usageError("--training: " + description.file +
+                        ": expected a decoder of tokens with a start and one class a token, or an "
+                        "encoder with one class a text, found " +
+                        found);
+    description.classifier->loss = true;
+  }
   ImportedModel model;
   model.module = HEDDLE_TRY(buildModel(description, context, model.tensors));
   model.facts = factsOf(description);

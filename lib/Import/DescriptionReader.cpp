@@ -44,6 +44,7 @@ private:
   void ids(SideDescription &side);
   void limitSource();
   void limitByPositions();
+  void checkShared();
   void classifier();
   void checkLoss(const ClassifierDescription &c);
   void classes(ClassifierDescription &c);
@@ -328,6 +329,23 @@ std::optional<SideDescription> Reader::side(const std::string &name) {
   return side;
 }
 
+/// Checks that the target can read the table of the source.
+void Reader::checkShared() {
+  if (!model.decoder || !model.decoder->sharesTable)
+    return;
+  const Keys &keys = model.decoder->embedding;
+  if (!model.encoder)
+    errors.expected(keys.path("shared"), "false in a decoder, which has no source", "true");
+  else if (model.source->size != model.target->size || model.source->size == 0)
+    errors.expected(keys.path("shared"), "false, or vocabularies of the same size",
+                    "true and " + std::to_string(model.source->size) + " and " +
+                        std::to_string(model.target->size) + " tokens");
+  else if (model.encoder->embeddingSize != model.decoder->embeddingSize)
+    errors.expected(keys.path("shared"), "false, or embeddings of the same size",
+                    "true and sizes of " + std::to_string(model.encoder->embeddingSize) + " and " +
+                        std::to_string(model.decoder->embeddingSize));
+}
+
 //===- Classifier --------------------------------------------------------===//
 
 /// Number of classes: `labels`, `size` or the vocabulary.
@@ -355,21 +373,30 @@ void Reader::classes(ClassifierDescription &c) {
 /// Checks that a loss can compare the classes of each position with the next token of the decoder's
 /// text.
 void Reader::checkLoss(const ClassifierDescription &c) {
-  std::string found;
-  if (!model.decoder)
-    found = "a model without decoder";
-  else if (model.target->vectors)
-    found = "vectors as the target";
-  else if (!model.target->start)
-    found = "target.start null";
-  else if (c.size != model.target->size)
-    found = std::to_string(c.size) + " classes for " + std::to_string(model.target->size) +
-            " tokens of the target";
-  else if (!model.decoder->documents.empty())
-    found = "documents_packed, with which it is not supported yet";
-  if (!found.empty())
+  if (std::string found = model.whyNoLoss(); !found.empty())
     errors.expected(c.in.path("loss"),
-                    "false, or a decoder of tokens with a start and one class a token", found);
+                    "false, or a decoder of tokens with a start and one class a token, or an "
+                    "encoder with one class a text",
+                    found);
+}
+
+std::string Description::whyNoLoss() const {
+  if (!classifier)
+    return "no classifier";
+  if (classifier->sigmoid)
+    return "classifier.sigmoid";
+  if (!decoder && encoder->pool.empty() && classifier->pool.empty())
+    return "an encoder without a pooling";
+  if (!decoder)
+    return "";
+  if (target->vectors)
+    return "vectors as the target";
+  if (!target->start)
+    return "target.start null";
+  if (classifier->size != target->size)
+    return std::to_string(classifier->size) + " classes for " + std::to_string(target->size) +
+           " tokens of the target";
+  return decoder->documents.empty() ? "" : "documents_packed, with which it is not supported yet";
 }
 
 void Reader::classifier() {
@@ -397,11 +424,13 @@ void Reader::classifier() {
     errors.expected(c.in.path("pool"), "null with sigmoid", shown(*c.in.find("pool")));
   if (c.softmax && c.sigmoid)
     errors.expected(c.in.path("sigmoid"), "false with softmax", "true");
+  if (c.scale != 1 && c.sigmoid)
+    errors.expected(c.in.path("scale"), "1 with sigmoid", shown(*c.in.find("scale")));
   if (c.softcap && c.sigmoid)
     errors.expected(c.in.path("softcap"), "null with sigmoid", shown(*c.in.find("softcap")));
+  model.classifier = c;
   if (c.loss)
     checkLoss(c);
-  model.classifier = c;
 }
 
 //===- Everything --------------------------------------------------------===//
@@ -423,6 +452,8 @@ Status Reader::run() {
     model.decoder = StackReader("decoder", model, masks, errors).read();
   if (has("decoder") && !errors.failed())
     limitByPositions();
+  if (!errors.failed())
+    checkShared();
   if (!errors.failed())
     classifier();
   if (errors.failed())

@@ -29,12 +29,14 @@ std::string heddle::choiceHelp(const std::string &field) {
     return "part of a folder with several models: text (default) or vision for CLIP";
   if (field == "pool")
     return "pooling of a folder without modules.json, which gives one vector per text: cls, mean, "
-           "max, last, weighted-mean or mean-sqrt";
+           "max, last, weighted-mean, mean-sqrt or sum";
   if (field == "context")
     return "maximum number of tokens of a prompt and its answer (default: the model's, at most "
            "4096 for a folder)";
   if (field == "weights")
     return "safetensors file with the weights of a .mlir model";
+  if (field == "training")
+    return "add the functions of training: loss and gradients";
   return "";
 }
 
@@ -51,6 +53,9 @@ static void addGiven(const std::string &flag, const std::vector<std::string> &va
 static void addGiven(const std::string &flag, const std::optional<int64_t> &value,
                      GivenChoices &given) {
   given.emplace_back(flag, std::to_string(*value));
+}
+static void addGiven(const std::string &flag, bool value, GivenChoices &given) {
+  given.emplace_back(flag, value ? "true" : "false");
 }
 
 GivenChoices heddle::givenChoices(const ModelChoices &choices) {

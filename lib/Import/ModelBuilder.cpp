@@ -103,7 +103,7 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
     x = tokens(f, call);
     if (call.decoder && call.loss)
       x = ShiftRightOp::create(f.b, f.loc, x, f.b.getI64IntegerAttr(*side.start));
-    Value table = f.weight(name + ".embedding.weight", {side.size, stack(call).embeddingSize});
+    Value table = f.weight(tableName(call), {side.size, stack(call).embeddingSize});
     bool zeroRow = stack(call).zeroPaddingRow;
     IntegerAttr padding = zeroRow ? f.b.getI64IntegerAttr(side.padding) : IntegerAttr();
     auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).embeddingScale));
@@ -115,10 +115,19 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   const StackDescription &s = stack(call);
   if (s.embeddingNorm)
     x = f.norm(x, name + ".embedding.norm", s.embeddingSize, *s.embeddingNorm);
-  if (!s.projects)
+  if (s.projects)
+    x = f.linear(x, name + ".embedding.projection", d.size, s.embeddingSize, s.projectionBias,
+                 Activation::None);
+  return dropped(f, x, "embedding", call);
+}
+
+/// Drops numbers of x if the description of training says so. Only a loss has dropout.
+Value ModelBuilder::dropped(FunctionBuilder &f, Value x, const char *place, Call call) {
+  auto probability = static_cast<float>(d.training.dropout.get<double>(place));
+  if (!call.loss || probability == 0)
     return x;
-  return f.linear(x, name + ".embedding.projection", d.size, s.embeddingSize, s.projectionBias,
-                  Activation::None);
+  return DropoutOp::create(f.b, f.loc, x, /*key=*/Value(), /*rows=*/Value(), /*site=*/Value(),
+                           f.b.getF32FloatAttr(probability));
 }
 
 Value ModelBuilder::memory(FunctionBuilder &f) {
@@ -181,10 +190,12 @@ Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
     if (hidden.norm)
       x = f.norm(x, "classifier.hidden.norm", features, *hidden.norm);
   }
-  std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
-  Value weight = f.weight(table + ".weight", {c.size, features});
+  x = dropped(f, x, "classifier", call);
+  Value weight = f.weight(c.tied ? tableName(call) : "classifier.weight", {c.size, features});
   Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
   Value y = f.scores(x, weight, bias, c.sigmoid ? Activation::Sigmoid : Activation::None);
+  if (c.scale != 1)
+    y = ScaleOp::create(f.b, f.loc, y, f.b.getF32FloatAttr(static_cast<float>(c.scale)));
   if (!c.softcap)
     return y;
   return SoftcapOp::create(f.b, f.loc, y, f.b.getF32FloatAttr(static_cast<float>(*c.softcap)));
@@ -268,8 +279,39 @@ Status ModelBuilder::decode(Call call) {
   return f.finish(d.file);
 }
 
+/// Adds the result `loss`, which is smoothed as the description of training says.
+void ModelBuilder::lossResult(FunctionBuilder &f, Value classes, Value ids, IntegerAttr padding) {
+  auto smoothing = f.b.getF32FloatAttr(static_cast<float>(d.training.smoothing));
+  SmoothingOver over = symbolizeSmoothingOver(dialectWord(d.training.over)).value();
+  f.result("loss",
+           CrossEntropyOp::create(f.b, f.loc, classes, ids, padding, smoothing,
+                                  SmoothingOverAttr::get(&context, over)),
+           {"1"});
+}
+
+/// Mean negative log-likelihood of the classes of texts.
+Status ModelBuilder::classLoss() {
+  FunctionBuilder f = function("loss");
+  Call call = ofSource();
+  call.loss = true;
+  Value x = encoderRows(f, call);
+  {
+    FunctionBuilder::Part part(f, "encoder.pool");
+    x = pool(f, x, stack(call).pool, call);
+  }
+  x = outputStages(f, x, call);
+  FunctionBuilder::Part part(f, "classifier");
+  Value classes = pool(f, logits(f, x, call), d.classifier->pool, call);
+  Value labels = f.input("labels", f.tensor({-1}, f.b.getI32Type()), {"B"});
+  f.range("labels", "0", std::to_string(d.classifier->size));
+  lossResult(f, classes, labels, IntegerAttr());
+  return f.finish(d.file);
+}
+
 /// Mean negative log-likelihood of a reference.
 Status ModelBuilder::loss() {
+  if (!d.decoder)
+    return classLoss();
   FunctionBuilder f = function("loss");
   Call call = ofSource();
   call.loss = true;
@@ -280,11 +322,7 @@ Status ModelBuilder::loss() {
   encoded = Value();
   FunctionBuilder::Part part(f, "classifier");
   Value classes = logits(f, x, call);
-  f.result("loss",
-           CrossEntropyOp::create(f.b, f.loc, classes, reference,
-                                  f.b.getI64IntegerAttr(d.target->padding),
-                                  /*smoothing=*/FloatAttr(), SmoothingOverAttr()),
-           {"1"});
+  lossResult(f, classes, reference, f.b.getI64IntegerAttr(d.target->padding));
   return f.finish(d.file);
 }
 
@@ -356,6 +394,8 @@ Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
     HEDDLE_TRY(encode(/*packed=*/false));
   if (d.sourceMayBePacked())
     HEDDLE_TRY(encode(/*packed=*/true));
+  if (d.classifier && d.classifier->loss && !d.decoder)
+    HEDDLE_TRY(loss());
   if (!d.decoder)
     return std::move(module);
   Status status = decode({.decoder = true});

@@ -44,6 +44,9 @@ private:
   Status encode(bool packed);
   Status decode(Call call);
   Status loss();
+  Status classLoss();
+  void lossResult(FunctionBuilder &f, mlir::Value classes, mlir::Value ids,
+                  mlir::IntegerAttr padding);
   Status decodeStart();
   Status decodeReorder();
   void declareStates();
@@ -72,7 +75,8 @@ private:
                           Call call);
   mlir::Value sublayer(FunctionBuilder &f, mlir::Value x, mlir::Value onto, NormPlace place,
                        const std::optional<NormDescription> &norm, const std::string &prefix,
-                       llvm::function_ref<mlir::Value(mlir::Value)> body);
+                       Call call, llvm::function_ref<mlir::Value(mlir::Value)> body);
+  mlir::Value dropped(FunctionBuilder &f, mlir::Value x, const char *place, Call call);
   mlir::Value finalNorm(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value pool(FunctionBuilder &f, mlir::Value x, llvm::ArrayRef<std::string> words, Call call);
   mlir::Value outputStages(FunctionBuilder &f, mlir::Value x, Call call);
@@ -90,6 +94,10 @@ private:
     if (d.source)
       call.fixedRows = d.source->rows().value_or(-1);
     return call;
+  }
+  /// Name of the embedding table of a side.
+  std::string tableName(Call call) const {
+    return std::string(stack(call).sharesTable ? "source" : call.side()) + ".embedding.weight";
   }
   static std::string layerName(bool decoder, size_t index) {
     return (decoder ? "decoder." : "encoder.") + std::to_string(index);

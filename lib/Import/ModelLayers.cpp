@@ -42,17 +42,18 @@ Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
 /// onto + body(norm(x)), onto + norm-after(body(norm(x))) or onto + norm(body(x)).
 Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, Value onto, NormPlace place,
                              const std::optional<NormDescription> &norm, const std::string &prefix,
-                             llvm::function_ref<Value(Value)> body) {
+                             Call call, llvm::function_ref<Value(Value)> body) {
   FunctionBuilder::Part part(f, prefix);
   auto normal = [&](Value value, const char *name) {
     return norm ? f.norm(value, prefix + name, d.size, *norm) : value;
   };
+  auto added = [&](Value y) { return f.add(onto, dropped(f, y, "sublayer", call)); };
   if (place == NormPlace::Post)
-    return normal(f.add(onto, body(x)), ".norm");
+    return normal(added(body(x)), ".norm");
   if (place == NormPlace::Output)
-    return f.add(onto, normal(body(x), ".norm"));
+    return added(normal(body(x), ".norm"));
   Value y = body(normal(x, ".norm"));
-  return f.add(onto, place == NormPlace::Both ? normal(y, ".norm-after") : y);
+  return added(place == NormPlace::Both ? normal(y, ".norm-after") : y);
 }
 
 /// Projects x to query, key or value heads.
@@ -125,6 +126,8 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   auto attention = AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale),
                                        weights, sums, rules);
   // Marks keys and values that steps read from caches; packed documents have no session.
+  if (double dropout = d.training.dropout.get<double>("attention"); call.loss && dropout > 0)
+    attention.setDropoutAttr(real(dropout));
   attention.setKept(call.decoder && !call.cached() && d.decoder->documents.empty());
   if (sums)
     f.result(site.result + "log-sum-exp", attention.getLse(),
@@ -146,7 +149,7 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
   const LayerDescription &layer = stack(call).layers[index];
   std::string name = layerName(call.decoder, index), prefix = name + ".attention";
   const AttentionDescription &a = layer.self;
-  return sublayer(f, x, x, layer.place, layer.selfNorm, prefix, [&](Value in) {
+  return sublayer(f, x, x, layer.place, layer.selfNorm, prefix, call, [&](Value in) {
     Value q = heads(f, in, a, prefix, "query");
     Value k = heads(f, in, a, prefix, "key");
     Value v = heads(f, in, a, prefix, "value");
@@ -181,7 +184,7 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   const LayerDescription &layer = stack(call).layers[index];
   std::string name = layerName(true, index), prefix = name + ".cross";
   const AttentionDescription &a = layer.cross;
-  return sublayer(f, x, x, layer.place, layer.crossNorm, prefix, [&](Value in) {
+  return sublayer(f, x, x, layer.place, layer.crossNorm, prefix, call, [&](Value in) {
     Value q = heads(f, in, a, prefix, "query"), k, v;
     if (call.cached()) {
       k = f.state(prefix + ".key", f.tensor({-1, a.keyValueHeads, -1, a.headSize}));
@@ -206,7 +209,7 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t 
       shape.push_back(1);
     return f.weight(prefix + part + ".weight", shape);
   };
-  return sublayer(f, x, onto, layer.place, layer.ffnNorm, prefix, [&](Value in) -> Value {
+  return sublayer(f, x, onto, layer.place, layer.ffnNorm, prefix, call, [&](Value in) -> Value {
     Value w1 = weight(".in", ffn.size, d.size), w3, b3;
     Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
     if (ffn.in.get<bool>("gated")) {
@@ -215,12 +218,17 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t 
     }
     Value w2 = weight(".out", d.size, ffn.size);
     Value b2 = ffn.bias ? f.weight(prefix + ".out.bias", {d.size}) : Value();
-    if (!ffn.convolution)
+    bool drops = call.loss && d.training.dropout.get<double>("ffn") > 0;
+    if (!ffn.convolution && !drops)
       return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, w3, b3, activation);
-    Value hidden = Conv1x1Op::create(f.b, f.loc, in, w1, b1, w3 ? Activation::None : activation);
+    auto product = [&](Value x, Value w, Value b, Activation function) -> Value {
+      if (ffn.convolution)
+        return Conv1x1Op::create(f.b, f.loc, x, w, b, function);
+      return f.linear(x, w, b, function);
+    };
+    Value hidden = product(in, w1, b1, w3 ? Activation::None : activation);
     if (w3)
-      hidden = arith::MulFOp::create(f.b, f.loc,
-                                     Conv1x1Op::create(f.b, f.loc, in, w3, b3, activation), hidden);
-    return Conv1x1Op::create(f.b, f.loc, hidden, w2, b2, Activation::None);
+      hidden = arith::MulFOp::create(f.b, f.loc, product(in, w3, b3, activation), hidden);
+    return product(dropped(f, hidden, "ffn", call), w2, b2, Activation::None);
   });
 }

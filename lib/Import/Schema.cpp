@@ -270,7 +270,8 @@ static void checkArray(const Json &value, const Json &entry, const std::string &
 static void checkNumber(const Json &value, const Json &entry, const std::string &path,
                         ErrorSink &errors) {
   double low = entry.value("minimum", -HUGE_VAL), high = entry.value("maximum", HUGE_VAL),
-         above = entry.value("exclusiveMinimum", -HUGE_VAL);
+         above = entry.value("exclusiveMinimum", -HUGE_VAL),
+         below = entry.value("exclusiveMaximum", HUGE_VAL);
   bool integer = llvm::is_contained(typesOf(entry), "integer");
   if (integer && (value < entry["minimum"] || value > entry["maximum"]))
     return errors.expected(path, integerWords(entry), shown(value));
@@ -280,6 +281,8 @@ static void checkNumber(const Json &value, const Json &entry, const std::string 
     errors.expected(path, "a number of at most " + shown(entry["maximum"]), shown(value));
   if (value.get<double>() <= above)
     errors.expected(path, "a number above " + shown(entry["exclusiveMinimum"]), shown(value));
+  if (value.get<double>() >= below)
+    errors.expected(path, "a number below " + shown(entry["exclusiveMaximum"]), shown(value));
 }
 
 static void check(const Json &value, const Json &entry, const std::string &path,

@@ -32,14 +32,15 @@ using namespace mlir;
 
 namespace heddle {
 
-void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype,
-                              const std::string &cacheDtype) {
+void buildTransformerPipeline(OpPassManager &pm, const StageOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(transformer::createLowerConvolutions());
+  if (options.training)
+    pm.addPass(transformer::createDifferentiate());
   pm.addPass(createCSEPass());
   pm.addPass(createCheckSupported());
   pm.addPass(transformer::createBoundCaches());
-  pm.addPass(transformer::createSetPrecision({dtype, cacheDtype}));
+  pm.addPass(transformer::createSetPrecision({options.dtype, options.cacheDtype}));
 }
 
 void buildFusedPipeline(OpPassManager &pm) {

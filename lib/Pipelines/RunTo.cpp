@@ -37,7 +37,7 @@ Stage before(Stage stage) {
 void addStage(OpPassManager &pm, Stage stage, const StageOptions &options) {
   switch (stage) {
   case Stage::Transformer:
-    return buildTransformerPipeline(pm, options.dtype, options.cacheDtype);
+    return buildTransformerPipeline(pm, options);
   case Stage::Fused:
     return buildFusedPipeline(pm);
   case Stage::Program:
@@ -78,6 +78,8 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
   Option<std::string> cacheDtype{*this, "cache-dtype",
                                  llvm::cl::desc("type of keys and values that sessions keep"),
                                  llvm::cl::init("")};
+  Option<bool> training{*this, "training", llvm::cl::desc("make gradients from loss"),
+                        llvm::cl::init(false)};
 };
 
 /// Registers `heddle-to-<stage>`: all passes after the transformer stage.
@@ -92,7 +94,10 @@ void registerStage(Stage stage) {
         options.level = given.level;
         bool gpu = stage == Stage::Gpu || stage == Stage::Spirv || given.target == "vulkan";
         options.target = gpu ? TargetKind::Vulkan : TargetKind::Cpu;
-        buildTransformerPipeline(pm, given.dtype, given.cacheDtype);
+        options.dtype = given.dtype;
+        options.cacheDtype = given.cacheDtype;
+        options.training = given.training;
+        buildTransformerPipeline(pm, options);
         addStages(pm, Stage::Transformer, stage, options);
       });
 }

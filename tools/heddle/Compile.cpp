@@ -77,7 +77,17 @@ Status checkVulkan(const CompileOptions &options) {
   return usageError("--vulkan-level: expected --target=vulkan with it, found none");
 }
 
+/// Usage error for --training with a stage for which gradients are not lowered yet.
+Status checkTraining(const CompileFlags &flags) {
+  if (!flags.options.training || flags.emit == toString(Stage::Transformer))
+    return {};
+  return usageError("--training: expected --emit=transformer with it, since gradients have no "
+                    "kernels yet, found " +
+                    (flags.emit.empty() ? "none" : "--emit=" + flags.emit));
+}
+
 Status compile(CompileFlags &flags) {
+  HEDDLE_TRY(checkTraining(flags));
   HEDDLE_TRY(checkCpus(flags.options));
   HEDDLE_TRY(checkVulkan(flags.options));
   Progress progress;
@@ -112,6 +122,9 @@ static void addChoice(CLI::App &command, const std::string &flag, std::optional<
                       const std::string &help) {
   addNumber(command, flag, number, 1, help);
 }
+
+/// Only commands that train have the flag of training.
+static void addChoice(CLI::App &, const std::string &, bool &, const std::string &) {}
 
 static void addChoices(CLI::App &command, ModelChoices &choices, bool withTypes) {
   const OptionGroup group(command, modelOptions);
@@ -157,6 +170,8 @@ void addCompile(CLI::App &app, Status &outcome) {
                     "print which ops were fused and why others were not, or write a page with "
                     "--explain=FILE.html");
   addModelFlags(*command, flags->options);
+  command->add_flag(choiceFlag("training"), flags->options.training, choiceHelp("training"))
+      ->group(modelOptions);
   command->footer(
       "The stages tiled, cpu, llvm and asm are for the first instruction set of --cpu, tiled is "
       "for "
@@ -166,6 +181,7 @@ void addCompile(CLI::App &app, Status &outcome) {
       "Examples:\n"
       "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan --cpu=native\n"
       "  heddle compile examples/self-attention/self-attention.mlir --emit=fused\n"
+      "  heddle compile examples/translate --training --emit=transformer\n"
       "  heddle compile model.json --emit=tiled --target=vulkan");
   command->callback([flags, &outcome] { outcome = compile(*flags); });
 }

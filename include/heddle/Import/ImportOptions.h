@@ -38,7 +38,9 @@ struct ModelChoices {
   std::optional<int64_t> context;
   /// Safetensors file with the weights of dialect text; empty: none.
   std::string weights;
-  HEDDLE_FIELDS(0, dtype, cacheDtype, mask, part, pool, context, weights)
+  /// Adds the functions of training: `loss` and `gradients`.
+  bool training = false;
+  HEDDLE_FIELDS(0, dtype, cacheDtype, mask, part, pool, context, weights, training)
 };
 
 /// Flag of a field of ModelChoices: "--cache-dtype" of "cache_dtype".

@@ -1,4 +1,4 @@
-// RUN: heddle-opt %s --differentiate | FileCheck %s
+// RUN: heddle-opt %s --differentiate --split-input-file | FileCheck %s
 
 // The backward pass follows the forward pass. A feed-forward block becomes products, gelu a
 // separate op, and the table with two uses has two accumulators. The loss stays without smoothing.
@@ -34,5 +34,34 @@ func.func @loss(%ids: tensor<?x?xi32>, %next: tensor<?x?xi32>) -> (tensor<1xf32>
   %z = transformer.ffn %x in(%w1, %b1) out(%w2) {activation = #transformer.activation<gelu>} : (tensor<?x?x8xf32>, tensor<32x8xf32>, tensor<32xf32>, tensor<8x32xf32>) -> tensor<?x?x8xf32>
   %y = transformer.linear %z, %table : (tensor<?x?x8xf32>, tensor<50x8xf32>) -> tensor<?x?x50xf32>
   %l = transformer.cross_entropy %y, %next {padding_id = 0 : i64, smoothing = 0.1 : f32} : (tensor<?x?x50xf32>, tensor<?x?xi32>) -> tensor<1xf32>
+  return %l : tensor<1xf32>
+}
+
+// -----
+
+// Dropouts have sites in program order, the backward pass drops the same numbers, and the evaluation
+// drops none.
+
+// CHECK-LABEL: func.func @loss
+// CHECK-NOT:     dropout
+// CHECK-LABEL: func.func @gradients
+// CHECK-SAME:    %[[KEY:[a-z0-9]+]]: tensor<3xi32> {transformer.dims = [3], transformer.name = "dropout.key"}, %[[EXAMPLES:[a-z0-9]+]]: tensor<?xi32> {transformer.dims = ["B"], transformer.name = "dropout.examples"}
+// CHECK:         %[[ROWS:.*]] = transformer.row_numbers %[[EXAMPLES]]
+// CHECK:         %[[FIRST:.*]] = arith.constant 0 : i32
+// CHECK:         transformer.dropout %{{.*}} key(%[[KEY]] : tensor<3xi32>) rows(%[[ROWS]] : tensor<?x?x2xi32>) site(%[[FIRST]]) {probability = 1.000000e-01 : f32}
+// CHECK:         %[[SECOND:.*]] = arith.constant 1 : i32
+// CHECK:         transformer.attention {{.*}} key(%[[KEY]] : tensor<3xi32>) examples(%[[EXAMPLES]] : tensor<?xi32>) site(%[[SECOND]])
+// CHECK:         transformer.attention.query_gradient {{.*}} site(%[[SECOND]])
+// CHECK:         transformer.attention.key_gradient {{.*}} site(%[[SECOND]])
+// CHECK:         transformer.dropout %{{.*}} site(%[[FIRST]])
+func.func @loss(%ids: tensor<?x?xi32> {transformer.name = "ids"}, %next: tensor<?x?xi32> {transformer.name = "next"}) -> (tensor<1xf32> {transformer.name = "loss"}) {
+  %table = transformer.weight "table" : tensor<50x8xf32>
+  %e = transformer.embedding %ids, %table : (tensor<?x?xi32>, tensor<50x8xf32>) -> tensor<?x?x8xf32>
+  %x = transformer.dropout %e {probability = 0.1 : f32} : tensor<?x?x8xf32>
+  %h = transformer.split_heads %x {heads = 2 : i64} : tensor<?x?x8xf32> -> tensor<?x2x?x4xf32>
+  %o = transformer.attention %h, %h, %h {dropout = 0.2 : f32, scale = 0.5 : f32} : (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32>
+  %z = transformer.merge_heads %o : tensor<?x2x?x4xf32> -> tensor<?x?x8xf32>
+  %y = transformer.linear %z, %table : (tensor<?x?x8xf32>, tensor<50x8xf32>) -> tensor<?x?x50xf32>
+  %l = transformer.cross_entropy %y, %next : (tensor<?x?x50xf32>, tensor<?x?xi32>) -> tensor<1xf32>
   return %l : tensor<1xf32>
 }

@@ -234,3 +234,83 @@ func.func @attention_c3(%q: tensor<?x3x?x4xf32>, %k: tensor<?x2x?x4xf32>, %s: te
     : (tensor<?x3x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x3x?x4xf32>, tensor<?x3x?xf32>, tensor<?x3x?xf32>) -> (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>)
   return
 }
+
+// -----
+
+func.func @dropout_c1(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error@+1 {{C1: expected a probability of at least 0 and below 1, found 1.000000e+00 : f32}}
+  %y = transformer.dropout %x {probability = 1.0 : f32} : tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @dropout_c2(%x: tensor<?x4xf32>, %key: tensor<3xi32>) -> tensor<?x4xf32> {
+  // expected-error@+1 {{C2: expected key, rows and site together, found some of them}}
+  %y = transformer.dropout %x key(%key : tensor<3xi32>) {probability = 0.5 : f32} : tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @dropout_c3(%x: tensor<5x4xf32>, %key: tensor<3xi32>, %rows: tensor<5x3xi32>, %s: i32) -> tensor<5x4xf32> {
+  // expected-error@+1 {{C3: dimension 1 of rows: expected 2 in [5, 2], found [5, 3]}}
+  %y = transformer.dropout %x key(%key : tensor<3xi32>) rows(%rows : tensor<5x3xi32>) site(%s) {probability = 0.5 : f32} : tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
+
+// -----
+
+func.func @row_numbers_c1(%e: tensor<?xi32>, %x: tensor<?x2x3x4xf32>) {
+  // expected-error@+1 {{C1: expected like of rank 2 or 3, found rank 4}}
+  %r = transformer.row_numbers %e, %x : tensor<?xi32>, tensor<?x2x3x4xf32> -> tensor<?x2x3x2xi32>
+  return
+}
+
+// -----
+
+func.func @row_numbers_c2(%e: tensor<?xi32>, %x: tensor<?x3x4xf32>) {
+  // expected-error@+1 {{C2: dimension 2 of the result: expected 2 in [?, 3, 2], found [?, 3, 4]}}
+  %r = transformer.row_numbers %e, %x : tensor<?xi32>, tensor<?x3x4xf32> -> tensor<?x3x4xi32>
+  return
+}
+
+// -----
+
+func.func @scale_c1(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error@+1 {{C1: expected a finite factor, found 0x7F800000 : f32}}
+  %y = transformer.scale %x {factor = 0x7F800000 : f32} : tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @attention_c21(%q: tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32> {
+  // expected-error@+1 {{C21: expected a dropout of at least 0 and below 1, found 1.000000e+00 : f32}}
+  %o = transformer.attention %q, %q, %q {dropout = 1.0 : f32, scale = 1.0 : f32} : (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32>
+  return %o : tensor<?x2x?x4xf32>
+}
+
+// -----
+
+func.func @attention_c21_key(%q: tensor<?x2x?x4xf32>, %key: tensor<3xi32>) -> tensor<?x2x?x4xf32> {
+  // expected-error@+1 {{C21: expected key, examples and site together, found some of them}}
+  %o = transformer.attention %q, %q, %q key(%key : tensor<3xi32>) {dropout = 0.5 : f32, scale = 1.0 : f32} : (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32>
+  return %o : tensor<?x2x?x4xf32>
+}
+
+// -----
+
+func.func @attention_c21_without(%q: tensor<?x2x?x4xf32>, %key: tensor<3xi32>, %e: tensor<?xi32>, %s: i32) -> tensor<?x2x?x4xf32> {
+  // expected-error@+1 {{C21: expected dropout with key, found none}}
+  %o = transformer.attention %q, %q, %q key(%key : tensor<3xi32>) examples(%e : tensor<?xi32>) site(%s) {scale = 1.0 : f32} : (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32>
+  return %o : tensor<?x2x?x4xf32>
+}
+
+// -----
+
+func.func @attention_c21_weights(%q: tensor<?x2x?x4xf32>, %key: tensor<3xi32>, %e: tensor<?xi32>, %s: i32) -> tensor<?x2x?x4xf32> {
+  // expected-error@+1 {{C21: expected no result weights with key, found one}}
+  %o, %w = transformer.attention %q, %q, %q key(%key : tensor<3xi32>) examples(%e : tensor<?xi32>) site(%s) {dropout = 0.5 : f32, scale = 1.0 : f32} : (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32> weights tensor<?x2x?x?xf32>
+  return %o : tensor<?x2x?x4xf32>
+}

@@ -248,12 +248,12 @@ TEST_F(DescriptionTest, PoolingsSideBySide) {
   };
   EXPECT_EQ(with({"cls", "mean"}), "no error");
   EXPECT_EQ(with("first"), "m.json: encoder.pool: expected one of cls, mean, last, max, "
-                           "weighted-mean, mean-sqrt, found 'first'");
+                           "weighted-mean, mean-sqrt, sum, found 'first'");
   EXPECT_EQ(with({"cls", "first"}), "m.json: encoder.pool.1: expected one of cls, mean, last, max, "
-                                    "weighted-mean, mean-sqrt, found 'first'");
+                                    "weighted-mean, mean-sqrt, sum, found 'first'");
   EXPECT_EQ(with(Json::array()), "m.json: encoder.pool: expected 1 to 16 pool, found 0");
   EXPECT_EQ(with(3), "m.json: encoder.pool: expected one of cls, mean, last, max, weighted-mean, "
-                     "mean-sqrt, or a list of them, found 3");
+                     "mean-sqrt, sum, or a list of them, found 3");
   Json pooled = {{"pool", "mean"}, {"size", 3}};
   EXPECT_EQ(with(nullptr, pooled), "no error");
   EXPECT_EQ(with("cls", pooled), "m.json: classifier.pool: expected null but in an encoder without "
@@ -316,7 +316,7 @@ TEST_F(DescriptionTest, NormsAndPositions) {
 TEST_F(DescriptionTest, ALossNeedsADecoderOfTokens) {
   const std::string expected =
       "m.json: classifier.loss: expected false, or a decoder of tokens with a start and one class "
-      "a token, found ";
+      "a token, or an encoder with one class a text, found ";
   EXPECT_EQ(problemWith("/classifier", {{"loss", true}}), "no error");
   EXPECT_EQ(problemWith("/classifier", {{"loss", true}, {"size", 5}}),
             expected + "5 classes for 30 tokens of the target");
@@ -327,6 +327,27 @@ TEST_F(DescriptionTest, ALossNeedsADecoderOfTokens) {
   json["target"] = {{"vocabulary", nullptr}};
   json["classifier"]["size"] = 5;
   EXPECT_EQ(problem(json), expected + "vectors as the target");
+}
+
+TEST_F(DescriptionTest, TrainingNeedsProbabilitiesBelowOne) {
+  EXPECT_EQ(problemWith("/training", {{"loss", {{"smoothing", 0.1}, {"over", "others"}}}}),
+            "no error");
+  EXPECT_EQ(problemWith("/training", {{"loss", {{"smoothing", 1}}}}),
+            "m.json: training.loss.smoothing: expected a number below 1, found 1");
+  EXPECT_EQ(problemWith("/training", {{"dropout", {{"ffn", 1.5}}}}),
+            "m.json: training.dropout.ffn: expected a number below 1, found 1.5");
+  EXPECT_EQ(problemWith("/training", {{"loss", {{"over", "padding"}}}}),
+            "m.json: training.loss.over: expected one of all, others, others-but-padding, found "
+            "'padding'");
+}
+
+TEST_F(DescriptionTest, OneTableForBothSides) {
+  Json json = small();
+  json["embedding"] = {{"shared", true}};
+  EXPECT_EQ(problem(json), "m.json: embedding.shared: expected false, or vocabularies of the same "
+                           "size, found true and 20 and 30 tokens");
+  json["source"]["vocabulary"] = 30;
+  EXPECT_EQ(problem(json), "no error");
 }
 
 TEST_F(DescriptionTest, AnImageIsCutIntoPatches) {

@@ -221,7 +221,8 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     ModuleOp module = getOperation();
     auto loss = module.lookupSymbol<func::FuncOp>("loss");
     if (!loss) {
-      module.emitError("expected a function loss, whose gradients can be computed, found none");
+      emitError(UnknownLoc::get(&getContext()),
+                "expected a function loss, whose gradients can be computed, found none");
       return signalPassFailure();
     }
     if (Operation *other = module.lookupSymbol("gradients")) {

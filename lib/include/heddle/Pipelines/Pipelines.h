@@ -30,13 +30,12 @@ struct StageOptions {
   std::string level = "0";       ///< level of Vulkan devices: a name of GpuTarget.h
   std::string dtype = "f32";     ///< type of product operands, as in buildTransformerPipeline
   std::string cacheDtype;        ///< type of cached keys and values; empty: it follows `dtype`
+  bool training = false;         ///< the function `gradients` is made from `loss`
 };
 
 /// Legal: transformer, arith, tensor, func (builtin modules are always legal).
-/// `dtype`: number format of products' operands. `cacheDtype`: type of the keys and values that
-/// sessions cache; empty: it follows `dtype`.
-void buildTransformerPipeline(mlir::OpPassManager &pm, const std::string &dtype = "f32",
-                              const std::string &cacheDtype = "");
+/// Takes `dtype`, `cacheDtype` and `training` from the options.
+void buildTransformerPipeline(mlir::OpPassManager &pm, const StageOptions &options);
 
 /// Legal: kernel.group around transformer, arith, tensor; func outside groups.
 void buildFusedPipeline(mlir::OpPassManager &pm);
