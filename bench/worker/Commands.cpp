@@ -150,7 +150,7 @@ static Expected<std::vector<TokenIds>> written(TextDecoder &decoder, const Json 
                                                const NamedTensors &inputs) {
   DecodingOptions options = decoder.defaults();
   options.limit = options.least = request.at("tokens");
-  options.beam = request.at("beam");
+  options.beams = request.at("beam");
   options.beamRule = BeamRule::Full;
   options.lengthPenalty = 1;
   if (!request.contains("heard"))

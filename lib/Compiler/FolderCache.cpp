@@ -22,6 +22,7 @@
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/SystemError.h"
 #include "heddle/Support/Text.h"
+#include "heddle/Support/TextFacts.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Templates/ChatTemplate.h"
 
@@ -357,15 +358,13 @@ Status CachedFolder::compile(const CompileOptions &options, CompileReport &repor
 /// Whether a compiled folder contains what turns texts into tokens, or images and sounds into
 /// numbers. Commands that do not need this compile without it.
 static bool takesTexts(const Artifact &artifact) {
-  const auto facts = parseJson(artifact.program().model, "model");
-  if (!facts || !facts->is_object())
+  const auto facts = modelFactsFromJson(artifact.program().model);
+  if (!facts)
     return false;
-  for (const char *side : {"source", "target"})
-    for (const char *key : {"tokenizer", "preprocessor"})
-      if (auto found = facts->find(side);
-          found != facts->end() && found->is_object() && found->contains(key))
-        return true;
-  return false;
+  auto takes = [](const std::optional<SideFacts> &side) {
+    return side && !(side->tokenizerFile.empty() && side->preprocessorFile.empty());
+  };
+  return takes(facts->source) || takes(facts->target);
 }
 
 /// Opens or compiles a folder. `notes` are messages of the cache; `facts` receives the

@@ -95,10 +95,10 @@ private:
     if (options->repetitionPenalty != 1)
       row = logProbabilities(row);
     auto left = rules.apply(row, number, hypothesis.tokens);
-    const bool amongAll = left.data() != row.data() && !options->renormalizes &&
+    const bool amongAll = left.data() != row.data() && !options->renormalize &&
                           !rules.forced(number, hypothesis.tokens);
     auto candidates =
-        HEDDLE_TRY(likeliest(left, probabilities, each * static_cast<size_t>(options->beam),
+        HEDDLE_TRY(likeliest(left, probabilities, each * static_cast<size_t>(options->beams),
                              /*temperature=*/1, amongAll ? row : left));
     double taken = 0;
     if (amongAll && options->onProbability)
@@ -123,7 +123,7 @@ private:
 
   /// Selects the open hypotheses of the next step from continuations, sorted by log probability.
   void keepBest(const std::vector<Continuation> &continuations) {
-    const size_t beam = static_cast<size_t>(options->beam);
+    const size_t beam = static_cast<size_t>(options->beams);
     const auto length = static_cast<int64_t>(open[0].tokens.size()) + 1;
     const bool allEnd = options->beamRule != BeamRule::Own && length >= limit;
     std::vector<Hypothesis> next;
@@ -155,7 +155,7 @@ private:
     const double worth = worthOf(hypothesis.logProbability, length, *options);
     auto place = std::ranges::find_if(ended, [&](const Ended &e) { return e.worth < worth; });
     ended.insert(place, {worth, hypothesis.tokens, hypothesis.shares});
-    if (std::ssize(ended) > options->beam)
+    if (std::ssize(ended) > options->beams)
       ended.pop_back();
   }
 
@@ -170,7 +170,7 @@ private:
     auto worth = [&](int64_t tokens) { return worthOf(open[0].logProbability, tokens, *options); };
     if (options->beamRule == BeamRule::Own)
       return !ended.empty() && ended.front().worth >= std::max(worth(length + 1), worth(limit));
-    if (std::ssize(ended) < options->beam)
+    if (std::ssize(ended) < options->beams)
       return false;
     const bool toLimit = options->beamRule == BeamRule::Sure && options->lengthPenalty > 0;
     return options->beamRule == BeamRule::Full ||

@@ -18,8 +18,8 @@ Expected<Chat> Chat::create(Session &session, const TextModel &model, ChatOption
   if (model.source || !model.target->chat || !model.target->tokenizer)
     return inputError(std::string("expected a decoder with a chat template, found ") +
                       (model.source ? "an encoder-decoder" : "none"));
-  if (options.decoding.beam > 1)
-    return usageError("beam: expected 1, found " + std::to_string(options.decoding.beam));
+  if (options.decoding.beams > 1)
+    return usageError("beam: expected 1, found " + std::to_string(options.decoding.beams));
   return Chat(std::move(decoder), model, std::move(options));
 }
 

@@ -71,7 +71,7 @@ public:
         options(std::move(chosen)), pictures(pictures), out(out) {
     options.rows = static_cast<size_t>(command.text.batch);
     // The tokens of a beam are known only at its end.
-    if (options.beam == 1)
+    if (options.beams == 1)
       options.onToken = [this](size_t sequence, int32_t token) { return take(sequence, token); };
   }
 
@@ -132,7 +132,7 @@ private:
   }
 
   Status finish(Answer &answer, const TokenIds &tokens) {
-    for (size_t i = 0; options.beam > 1 && i < tokens.size(); ++i)
+    for (size_t i = 0; options.beams > 1 && i < tokens.size(); ++i)
       HEDDLE_TRY(take(static_cast<size_t>(&answer - answers.data()), tokens[i]));
     answer.text += answer.stream.finish();
     return {};

@@ -154,7 +154,7 @@ static bool uses(const DecodingOptions &options, std::string_view name) {
       return options.sample;
   for (const char *ofBeams : {"beam-rule", "length-penalty", "renormalize"})
     if (name == ofBeams)
-      return options.beam > 1;
+      return options.beams > 1;
   return true;
 }
 
@@ -171,9 +171,9 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
     return usageError(std::string(name) + ": expected " + range + ", found " +
                       formatted("%.15g", found));
   };
-  if (options.beam < 1 || options.beam > maximumBeam)
+  if (options.beams < 1 || options.beams > maximumBeam)
     return outside("beam", "1 to " + std::to_string(maximumBeam),
-                   static_cast<double>(options.beam));
+                   static_cast<double>(options.beams));
   if (!std::isfinite(options.lengthPenalty))
     return outside("length-penalty", "a finite number", options.lengthPenalty);
   if (!std::isfinite(options.temperature) || options.temperature <= 0)
@@ -190,10 +190,10 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
     return outside("least", "at least 0", static_cast<double>(options.least));
   if (options.noRepeat < 0)
     return outside("no-repeat", "at least 0", static_cast<double>(options.noRepeat));
-  if (options.beam > 1 && options.sample)
-    return usageError("sample: expected a beam of 1, found " + std::to_string(options.beam));
-  if (options.beam > 1 && options.onToken)
-    return usageError("stream: expected a beam of 1, found " + std::to_string(options.beam));
+  if (options.beams > 1 && options.sample)
+    return usageError("sample: expected a beam of 1, found " + std::to_string(options.beams));
+  if (options.beams > 1 && options.onToken)
+    return usageError("stream: expected a beam of 1, found " + std::to_string(options.beams));
   return {};
 }
 
@@ -216,7 +216,7 @@ Expected<std::vector<TokenIds>> heddle::decodeSequences(StepModel &model, size_t
                       "gives probabilities");
   if (sequences == 0 || options.limit <= 0)
     return std::vector<TokenIds>(sequences);
-  if (options.beam > 1)
+  if (options.beams > 1)
     return beamSearch(model, sequences, options);
   if (!options.sample)
     return walkRows(model, sequences, options,

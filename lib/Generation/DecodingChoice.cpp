@@ -88,7 +88,7 @@ Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
   options.sample = writing.sample.value_or(asksToDraw(writing) ||
                                            (options.sample && writing.beam.value_or(1) == 1));
   const bool isOne = needsOne(writing, streams) || options.sample;
-  options.beam = writing.beam.value_or(isOne ? 1 : options.beam);
+  options.beams = writing.beam.value_or(isOne ? 1 : options.beams);
   options.lengthPenalty = writing.lengthPenalty.value_or(options.lengthPenalty);
   options.temperature = writing.temperature.value_or(options.temperature);
   options.topK = writing.topK.value_or(options.topK);
@@ -102,7 +102,7 @@ Expected<DecodingOptions> heddle::decodingOf(const WritingOptions &writing,
   HEDDLE_TRY(checkRefused(options));
   if (writing.ignoreEnd)
     options.ends.clear();
-  if (writing.lengthPenalty && options.beam == 1)
+  if (writing.lengthPenalty && options.beams == 1)
     return usageError("--length-penalty: expected --beam=2 or more with it, found a beam of 1");
   if (Status checked = checkDecoding(options); !checked)
     return usageError("--" + checked.error().message);

@@ -24,7 +24,7 @@ using ChooseToken = std::function<Expected<Candidate>(std::span<const float> sco
 Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sequences,
                                          const DecodingOptions &options, const ChooseToken &choose);
 
-/// Decodes with `options.beam` hypotheses per sequence.
+/// Decodes with `options.beams` hypotheses per sequence.
 Expected<std::vector<TokenIds>> beamSearch(StepModel &model, size_t sequences,
                                            const DecodingOptions &options);
 

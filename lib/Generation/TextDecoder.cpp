@@ -233,30 +233,10 @@ Status TextDecoder::reorder(std::span<const int32_t> parents) {
 
 DecodingOptions TextDecoder::defaults() const {
   DecodingOptions options;
+  SearchSettings &settings = options;
+  settings = model->target->generation;
+  options.limit = std::min(options.limit, model->target->limit);
   options.ends = model->target->ends;
-  options.limit = model->target->limit;
-  const GenerationDefaults &own = model->target->generation;
-  options.sample = own.sample;
-  options.temperature = own.temperature.value_or(options.temperature);
-  options.topK = own.topK.value_or(options.topK);
-  options.topP = own.topP.value_or(options.topP);
-  options.minP = own.minP.value_or(options.minP);
-  options.repetitionPenalty = own.repetitionPenalty.value_or(options.repetitionPenalty);
-  options.limit = std::min(options.limit, own.limit.value_or(options.limit));
-  options.limitInAll = own.limitInAll.value_or(0);
-  options.beam = own.beams.value_or(options.beam);
-  options.beamRule = own.beamRule;
-  options.lengthPenalty = own.lengthPenalty.value_or(options.lengthPenalty);
-  options.first = own.first;
-  options.last = own.last;
-  options.suppressed = own.suppressed;
-  options.suppressedFirst = own.suppressedFirst;
-  options.badWords = own.badWords;
-  options.refused = own.refused;
-  options.least = own.least;
-  options.leastInAll = own.leastInAll;
-  options.noRepeat = own.noRepeat;
-  options.renormalizes = own.renormalizes;
   return options;
 }
 

@@ -36,16 +36,17 @@ Expected<Transcriber> Transcriber::create(Session &session, const TextModel &mod
                       "generation_config.json, found a model without");
   if (!model.target->takesText())
     return inputError("expected a speech model with a tokenizer, found one without");
-  return Transcriber(model, HEDDLE_TRY(TextDecoder::create(session, model)));
+  return Transcriber(model, SpeechTokens(*model.speech),
+                     HEDDLE_TRY(TextDecoder::create(session, model)));
 }
 
 /// Returns an error for a language or a task that the model lacks, before any sound is decoded.
 Status Transcriber::checkKnown(const TranscribeOptions &options) const {
   HEDDLE_TRY(checkTranscription(options));
   if (options.language)
-    HEDDLE_TRY(model->speech->language(*options.language));
+    HEDDLE_TRY(speech.language(*options.language));
   if (options.task)
-    HEDDLE_TRY(model->speech->prompt({}, *options.task == "translate", false));
+    HEDDLE_TRY(speech.prompt({}, *options.task == "translate", false));
   return {};
 }
 
@@ -57,7 +58,7 @@ Expected<Transcript> Transcriber::transcribeFile(const std::string &path,
 
 /// The language of the options or of the folder, else the likeliest in the current window.
 Expected<std::optional<int32_t>> Transcriber::languageOf(const TranscribeOptions &options) {
-  const SpeechTokens &tokens = *model->speech;
+  const SpeechTokens &tokens = speech;
   if (options.language)
     return tokens.language(*options.language);
   if (tokens.usualLanguage())
@@ -72,21 +73,18 @@ Expected<double> Transcriber::probabilityOfSilence(Recording &recording, const T
   const TokenIds start(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(before) + 1);
   const std::span<const float> scores = HEDDLE_TRY(decoder.nextTokenScores(start));
   recording.vocabulary = scores.size();
-  const int32_t silence = model->speech->noSpeech();
+  const int32_t silence = speech.noSpeech();
   if (silence < 0 || static_cast<size_t>(silence) >= scores.size())
     return 0.0;
   return std::exp(logProbability(scores, decoder.givesProbabilities(), silence));
 }
 
-/// Options that all attempts at a window share. Sampling follows Transformers, where top-k is 50 by
-/// default.
+/// Options that all attempts at a window share.
 DecodingOptions Transcriber::decodingOf(const Recording &recording, const TokenIds &prompt) const {
-  constexpr int64_t usualDrawn = 50;
   DecodingOptions decoding = decoder.defaults();
-  decoding.beam = recording.options.beam.value_or(decoding.beam);
-  decoding.topK = model->target->generation.topK.value_or(usualDrawn);
-  decoding.limit = model->speech->mostBehind(std::ssize(prompt), model->target->limit);
-  decoding.least = model->speech->leastBehind(std::ssize(prompt));
+  decoding.beams = recording.options.beam.value_or(decoding.beams);
+  decoding.limit = speech.mostBehind(std::ssize(prompt), model->target->limit);
+  decoding.least = speech.leastBehind(std::ssize(prompt));
   decoding.seed = recording.options.seed;
   std::erase_if(decoding.refused, [&](const RefusedSetting &setting) {
     constexpr std::string_view others[] = {"sample", "temperature", "limit", "least"};
@@ -94,25 +92,25 @@ DecodingOptions Transcriber::decodingOf(const Recording &recording, const TokenI
            (setting.option == "beams" && recording.options.beam);
   });
   if (recording.timestamps)
-    decoding.timestamps = model->speech->timestamps();
+    decoding.timestamps = speech.timestamps();
   return decoding;
 }
 
 Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpeech,
                                            const Recording &recording, uint64_t window) {
-  SpeechChecks checks = model->speech->checks();
+  SpeechChecks checks = speech.checks();
   checks.vocabulary = recording.vocabulary;
   if (recording.options.temperature)
     checks.temperatures = {*recording.options.temperature};
   DecodingOptions decoding = decodingOf(recording, prompt);
-  const int64_t beam = decoding.beam;
+  const int64_t beam = decoding.beams;
   uint64_t number = window * checks.temperatures.size(); // each attempt draws its own numbers
   return chooseAttempt(checks, [&](double temperature) -> Expected<SpeechAttempt> {
     SpeechAttempt attempt{.tokens = {}, .noSpeech = noSpeech};
     double sum = 0;
     size_t count = 0;
     decoding.sample = temperature > 0;
-    decoding.beam = decoding.sample ? 1 : beam;
+    decoding.beams = decoding.sample ? 1 : beam;
     decoding.temperature = decoding.sample ? temperature : 1;
     decoding.numbers = {number++};
     decoding.onProbability = [&](size_t, double logProbability) {
@@ -122,7 +120,7 @@ Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpee
     if (decoding.limit > 0)
       attempt.tokens = HEDDLE_TRY(decoder.generateFromAudio(prompt, decoding));
     if (count > attempt.tokens.size())
-      attempt.end = model->speech->timestamps().end;
+      attempt.end = speech.timestamps().end;
     attempt.meanLogProbability = count > 0 ? sum / static_cast<double>(count) : 0;
     return attempt;
   });
@@ -131,7 +129,7 @@ Expected<SpeechChoice> Transcriber::decode(const TokenIds &prompt, double noSpee
 /// Transcribes the next window and advances to the one after it.
 Status Transcriber::transcribeWindow(Recording &recording, SpeechWindows &windows) {
   const LogMel &mel = *model->source->sound;
-  const SpeechTokens &tokens = *model->speech;
+  const SpeechTokens &tokens = speech;
   const int32_t firstTimestamp = tokens.timestamps().first;
   const double start = static_cast<double>(windows.begin()) * mel.secondsAFrame();
   HEDDLE_TRY(decoder.encodeAudio(Tensor::f32({1, mel.bands(), mel.windowFrames()},
@@ -169,14 +167,13 @@ Expected<Transcript> Transcriber::transcribe(std::span<const float> samples,
   const LogMel &mel = *model->source->sound;
   // All frames at once: their loudness is relative to the loudest.
   Recording recording{.options = options, .frames = mel.apply(samples)};
-  recording.translates =
-      options.task ? *options.task == "translate" : model->speech->usuallyTranslates();
-  recording.timestamps = options.timestamps || model->speech->usuallyTimes() ||
-                         recording.frames.frames > mel.windowFrames();
+  recording.translates = options.task ? *options.task == "translate" : speech.usuallyTranslates();
+  recording.timestamps =
+      options.timestamps || speech.usuallyTimes() || recording.frames.frames > mel.windowFrames();
   if (recording.timestamps)
-    HEDDLE_TRY(model->speech->checkTimes());
+    HEDDLE_TRY(speech.checkTimes());
   recording.mayUseEarlierText = recording.usesEarlierText =
-      options.usesEarlierText.value_or(model->speech->usuallyUsesEarlierText());
+      options.usesEarlierText.value_or(speech.usuallyUsesEarlierText());
   SpeechWindows windows(recording.frames.frames, mel.windowFrames());
   const double seconds = static_cast<double>(samples.size()) / static_cast<double>(mel.rate());
   for (double done = 0; !windows.isDone() && done < seconds;
@@ -191,8 +188,8 @@ Expected<Transcript> Transcriber::transcribe(std::span<const float> samples,
 /// Texts of the segments, without timestamps and other special tokens. Segments after the end of
 /// the audio are dropped, whatever the model writes about the silence there.
 Transcript Transcriber::textOf(const Recording &recording, double seconds) const {
-  const int32_t end = model->speech->timestamps().end;
-  Transcript transcript{model->speech->codeOf(recording.language), seconds, {}};
+  const int32_t end = speech.timestamps().end;
+  Transcript transcript{speech.codeOf(recording.language), seconds, {}};
   for (const SpeechSegment &segment : recording.segments) {
     if (segment.start >= seconds)
       continue;

@@ -10,44 +10,25 @@
 
 using namespace heddle;
 
-template <typename T>
-static Json orNull(const std::optional<T> &value) {
-  return value ? Json(*value) : Json(nullptr);
+SideDescription::SideDescription(const Keys &in) : in(in) {
+  split = in.is("split", "character") ? Split::Character : Split::Space;
+  padding = in.get<int32_t>("padding");
+  unknown = in.maybe<int32_t>("unknown");
+  start = in.maybe<int32_t>("start");
+  const std::vector<int64_t> tokens = in.numbers("end");
+  ends.assign(tokens.begin(), tokens.end());
+  add = in.get<bool>("add");
+  length = in.maybe<int64_t>("length");
+  cut = in.is("too-long", "cut");
+  limit = in.get<int64_t>("limit");
 }
 
-static Json sideFacts(const SideDescription &side, const std::string &name) {
-  Json facts;
-  facts["vocabulary"] = side.vectors        ? Json(nullptr)
-                        : side.file.empty() ? Json(side.size)
-                                            : Json(name + ".txt");
-  if (!side.tokenizer.empty())
-    facts["tokenizer"] = side.tokenizer;
-  if (!side.chatTemplate.empty())
-    facts["chat-template"] = side.chatTemplate;
-  if (!side.preprocessor.empty())
-    facts["preprocessor"] = side.preprocessor;
-  if (!side.logMel.empty())
-    facts["log-mel"] = side.logMel;
-  facts["split"] = side.split;
-  facts["padding"] = side.padding;
-  facts["unknown"] = orNull(side.unknown);
-  facts["start"] = orNull(side.start);
-  facts["end"] = side.ends;
-  facts["add"] = side.add;
-  facts["length"] = orNull(side.length);
-  facts["most"] = orNull(side.most);
-  facts["too-long"] = side.tooLong;
-  facts["limit"] = side.limit;
-  for (const char *key : {"sample",         "temperature", "top-k",
-                          "top-p",          "min-p",       "repetition-penalty",
-                          "limit",          "beams",       "beam-rule",
-                          "length-penalty", "begin",       "first",
-                          "last",           "suppressed",  "suppressed-first",
-                          "bad-words",      "least",       "least-in-all",
-                          "limit-in-all",   "no-repeat",   "renormalize",
-                          "refused"})
-    if (side.generation.has(key))
-      facts["generation"][key] = *side.generation.find(key);
+static SideFacts sideFacts(const SideDescription &side, const std::string &name) {
+  SideFacts facts = side;
+  if (!side.vectors && side.file.empty())
+    facts.vocabularySize = side.size;
+  else if (!side.vectors)
+    facts.vocabularyFile = name + ".txt";
   return facts;
 }
 
@@ -95,7 +76,7 @@ static bool countsWithinTexts(const MaskExpression &e) {
 
 bool Description::sourceMayBePacked() const {
   if (!encoder || sequenceFirst || !source || source->vectors || source->frames || source->length ||
-      (source->file.empty() && source->tokenizer.empty()))
+      (source->file.empty() && source->tokenizerFile.empty()))
     return false;
   if (decoder && !crossHidesPadding()) // cross attention would read padding next to each text
     return false;
@@ -106,27 +87,23 @@ bool Description::sourceMayBePacked() const {
   });
 }
 
-std::string heddle::factsOf(const Description &d) {
-  Json facts;
-  facts["kind"] = d.kind;
-  facts["size"] = d.size;
-  facts["padded"] = d.sourceMayBePadded();
-  facts["packed"] = d.sourceMayBePacked();
-  if (d.sourceMayBePacked() && d.encoder->poolsParts)
-    facts["pool-parts"] = true;
-  facts["layout"] = d.sequenceFirst ? "sequence-first" : "batch-first";
+ModelFacts heddle::factsOf(const Description &d) {
+  ModelFacts facts{.text = d.facts, .source = {}, .target = {}};
+  TextFacts &text = facts.text;
+  text.kind = d.kind;
+  text.padded = d.sourceMayBePadded();
+  text.packed = d.sourceMayBePacked();
+  text.poolsParts = text.packed && d.encoder->poolsParts;
+  text.sequenceFirst = d.sequenceFirst;
+  text.unitLength = d.encoder && !d.encoder->output.empty() && !d.encoder->output.back().dense;
   if (d.source)
-    facts["source"] = sideFacts(*d.source, "source");
+    facts.source = sideFacts(*d.source, "source");
   if (d.target)
-    facts["target"] = sideFacts(*d.target, "target");
-  if (d.classifier) {
-    facts["classifier"]["size"] = d.classifier->size;
-    if (!d.classifier->labels.empty())
-      facts["classifier"]["labels"] =
-          d.texts.contains("labels.json") ? "labels.json" : "labels.txt";
-  }
-  if (d.encoder && !d.encoder->output.empty() && !d.encoder->output.back().dense)
-    facts["unit-length"] = true;
-  facts.update(d.task);
-  return facts.dump();
+    facts.target = sideFacts(*d.target, "target");
+  if (!d.classifier)
+    return facts;
+  text.classes = d.classifier->size;
+  if (!d.classifier->labels.empty())
+    text.labelsFile = d.texts.contains("labels.json") ? "labels.json" : "labels.txt";
+  return facts;
 }

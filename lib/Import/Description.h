@@ -9,6 +9,8 @@
 #include "MaskExpression.h"
 #include "Schema.h"
 
+#include "heddle/Support/TextFacts.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -41,28 +43,16 @@ struct FramesDescription {
 };
 
 /// The source or the target of a model.
-struct SideDescription {
+struct SideDescription : SideFacts {
+  explicit SideDescription(const Keys &in);
+
   Keys in;
   bool vectors = in.isNull("vocabulary"); ///< the input is vectors or an image, not ids
   std::optional<ImageDescription> image;
   std::optional<FramesDescription> frames;
   /// Vocabulary file as the description names it; empty if only a size is given.
   std::string file = in.get<std::string>("vocabulary");
-  std::string
-      tokenizer; ///< member with the tokenizer.json that replaces the vocabulary file; or empty
-  std::string chatTemplate; ///< member with the chat template; or empty
-  std::string preprocessor; ///< member with a preprocessor_config.json for images; or empty
-  std::string logMel;       ///< member with a preprocessor_config.json for audio; or empty
   int64_t size = in.get<int64_t>("vocabulary"); ///< number of tokens
-  int64_t padding = in.get<int64_t>("padding");
-  std::optional<int64_t> unknown = in.maybe<int64_t>("unknown"), start = in.maybe<int64_t>("start");
-  std::vector<int64_t> ends = in.numbers("end");
-  bool add = in.get<bool>("add");
-  std::string split = in.get<std::string>("split"), tooLong = in.get<std::string>("too-long");
-  std::optional<int64_t> length = in.maybe<int64_t>("length");
-  std::optional<int64_t> most; ///< source: maximum number of rows, if positions limit it
-  int64_t limit = in.get<int64_t>("limit");
-  Keys generation = in.object("generation"); ///< target only
   /// The fixed number of rows; none if it varies between calls.
   std::optional<int64_t> rows() const {
     return image    ? std::optional(image->rows())
@@ -230,8 +220,8 @@ struct Description {
   std::vector<std::string> files;
   /// Warnings: valid but probably unintended.
   std::vector<std::string> warnings;
-  /// Facts of a folder's model for text commands (FolderTask.h).
-  Json task = Json::object();
+  /// Facts for text commands that do not change the model (FolderTask.h).
+  TextFacts facts;
 
   /// Why a loss cannot be computed, as what was found; empty if it can.
   std::string whyNoLoss() const;
@@ -254,7 +244,7 @@ Expected<Description> readDescription(const std::string &path,
 Expected<Description> readDescription(Json json, const std::string &path,
                                       const std::vector<std::string> &masks);
 
-/// Facts of a description as JSON text (Program::model).
-std::string factsOf(const Description &description);
+/// Facts of a description for text commands.
+ModelFacts factsOf(const Description &description);
 
 } // namespace heddle

@@ -82,7 +82,7 @@ Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
   }
   ImportedModel model;
   model.module = HEDDLE_TRY(buildModel(description, context, model.tensors));
-  model.facts = factsOf(description);
+  model.facts = toJson(factsOf(description));
   model.warnings = std::move(description.warnings);
   for (const std::string &warning : {hiddenKeysAhead(description), keysAhead(description)})
     if (!warning.empty())

@@ -9,6 +9,7 @@
 #include "StackReader.h"
 
 #include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/SettingsJson.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
@@ -38,6 +39,7 @@ private:
   void checkParts();
   void weights();
   std::optional<SideDescription> side(const std::string &name);
+  SearchSettings generation(const Json &settings, const std::string &path);
   void image(SideDescription &side);
   void frames(SideDescription &side);
   void text(SideDescription &side, const std::string &name);
@@ -182,7 +184,7 @@ bool Reader::takeTokenizer(SideDescription &side, const std::string &name) {
   for (int64_t id = side.size; id < std::min<int64_t>(side.size + gap, INT32_MAX); ++id)
     if (tokenizer->idToToken(static_cast<int32_t>(id)))
       side.size = id + 1;
-  side.tokenizer = name + ".tokenizer.json";
+  side.tokenizerFile = name + ".tokenizer.json";
   side.file.clear();
   // The schema's defaults are ids for lists of tokens.
   if (!side.in.has("start"))
@@ -191,7 +193,7 @@ bool Reader::takeTokenizer(SideDescription &side, const std::string &name) {
     side.ends.clear();
   side.unknown.reset();
   model.files.push_back(place);
-  model.texts[side.tokenizer] = std::move(*text);
+  model.texts[side.tokenizerFile] = std::move(*text);
   return true;
 }
 
@@ -281,7 +283,7 @@ void Reader::ids(SideDescription &side) {
   for (auto [key, id] : {std::pair{"unknown", &side.unknown}, {"start", &side.start}})
     if (*id && !check(key, **id))
       id->reset();
-  std::erase_if(side.ends, [&](int64_t id) { return !check("end", id); });
+  std::erase_if(side.ends, [&](int32_t id) { return !check("end", id); });
 }
 
 void Reader::text(SideDescription &side, const std::string &name) {
@@ -299,15 +301,25 @@ void Reader::text(SideDescription &side, const std::string &name) {
       {"limit", in.has("limit"), name == "target"},
       {"add", side.add, name == "source"},
       {"length", side.length.has_value(), name == "source"},
-      {"too-long", side.tooLong != "error", name == "source"}};
+      {"too-long", side.cut, name == "source"}};
   for (auto [key, given, belongs] : keys)
     if (given && !belongs)
       errors.expected(in.path(key), "no such key of the " + name, "it");
 }
 
+SearchSettings Reader::generation(const Json &settings, const std::string &path) {
+  Expected<SearchSettings> read = searchSettingsFromJson(settings, path);
+  if (read)
+    return *read;
+  errors.add("", read.error().message); // the schema allows no other values
+  return {};
+}
+
 std::optional<SideDescription> Reader::side(const std::string &name) {
-  SideDescription side{root.object(name)};
+  SideDescription side(root.object(name));
   const Keys &in = side.in;
+  if (const Json *settings = in.find("generation"))
+    side.generation = generation(*settings, in.path("generation"));
   bool isImage = in.has("image");
   for (const auto &[key, value] : root.find(name)->items()) {
     bool ofImage = key == "image" || key == "patch" || key == "class-token";

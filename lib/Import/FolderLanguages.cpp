@@ -56,9 +56,10 @@ static std::optional<std::string> languageOf(const Spelling &spelling, StringRef
   return token.str();
 }
 
-/// Maps the names of languages to the ids of their tokens.
-static Json languagesOf(const Tokenizer &tokenizer, const Json &modelType) {
-  Json tokens = Json::object();
+/// Names of languages and the ids of their tokens.
+static std::vector<std::pair<std::string, int32_t>> languagesOf(const Tokenizer &tokenizer,
+                                                                const Json &modelType) {
+  std::vector<std::pair<std::string, int32_t>> tokens;
   for (const Spelling &spelling : spellings) {
     // Ids may have gaps.
     for (int64_t id = 0, found = 0; modelType == spelling.modelType.str() &&
@@ -69,7 +70,7 @@ static Json languagesOf(const Tokenizer &tokenizer, const Json &modelType) {
       if (!token || !tokenizer.isSpecial(static_cast<int32_t>(id)))
         continue;
       if (std::optional<std::string> language = languageOf(spelling, *token))
-        tokens[*language] = id;
+        tokens.emplace_back(*language, static_cast<int32_t>(id));
     }
     if (!tokens.empty())
       break;
@@ -78,33 +79,32 @@ static Json languagesOf(const Tokenizer &tokenizer, const Json &modelType) {
 }
 
 /// Position at which the tokenizer puts the language of a text; negative if it puts none.
-static Expected<int64_t> placeOf(const Tokenizer &tokenizer, const Json &tokens) {
+static Expected<int64_t> placeOf(const Tokenizer &tokenizer, const Languages &languages) {
   TokenEncoding around = HEDDLE_TRY(tokenizer.encode("a", {}, "a text"));
   for (size_t i = 0; i < around.size(); ++i)
     if (around.special[i] &&
-        llvm::any_of(tokens, [&](const Json &token) { return token == around.ids[i]; }))
+        llvm::is_contained(llvm::make_second_range(languages.tokens), around.ids[i]))
       return static_cast<int64_t>(i);
   return -1;
 }
 
 Status heddle::addLanguages(const Json &config, Description &description) {
-  auto member = description.source ? description.texts.find(description.source->tokenizer)
+  auto member = description.source ? description.texts.find(description.source->tokenizerFile)
                                    : description.texts.end();
   const Json type = config.value("model_type", Json());
   if (!description.isEncoderDecoder() || member == description.texts.end() ||
       llvm::none_of(spellings, [&](const Spelling &s) { return type == s.modelType.str(); }))
     return {};
   Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(member->second, member->first));
-  Json tokens = languagesOf(tokenizer, type);
-  if (tokens.empty())
+  Languages languages{.tokens = languagesOf(tokenizer, type)};
+  if (languages.tokens.empty())
     return {};
-  const int64_t place = HEDDLE_TRY(placeOf(tokenizer, tokens));
-  Json &languages = description.task["languages"];
-  languages["wanted"] = type == "marian"               ? "front"
-                        : type == "mbart" && place > 0 ? "start"
-                                                       : "first";
-  languages["names-source"] = place >= 0;
-  languages["tokens"] = std::move(tokens);
+  const int64_t place = HEDDLE_TRY(placeOf(tokenizer, languages));
+  languages.wanted = type == "marian"               ? Languages::Wanted::Front
+                     : type == "mbart" && place > 0 ? Languages::Wanted::Start
+                                                    : Languages::Wanted::First;
+  languages.namesSource = place >= 0;
+  description.facts.languages = std::move(languages);
   return {};
 }
 
@@ -122,9 +122,10 @@ Status heddle::addTasks(const std::string &folder, const Json &config, Descripti
     const Json prefix = settings.value("prefix", usual);
     if (!prefix.is_string() && !prefix.is_null())
       return inputError(path + name + ".prefix: expected a text, found " + shown(prefix));
-    Json &task = description.task["tasks"][name];
-    task["prefix"] = prefix.is_null() ? Json("") : prefix;
-    task["generation"] =
+    TextTask &task = description.facts.tasks.emplace_back();
+    task.name = name;
+    task.prefix = prefix.is_null() ? "" : prefix.get<std::string>();
+    task.generation =
         HEDDLE_TRY(taskGeneration(folder, config, settings, path + name, description.target->size));
   }
   return {};

@@ -4,9 +4,9 @@
 #include "FolderSpeech.h"
 
 #include "PreprocessorFile.h"
+#include "SpeechConfig.h"
 
 #include "heddle/Audio/LogMel.h"
-#include "heddle/Generation/Speech.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
@@ -39,7 +39,7 @@ static Expected<std::string> readSpeechFile(const std::string &path, Description
 /// Ids of the tokenizer's special tokens by name, for example <|notimestamps|>.
 static Expected<Json> namedTokens(const Description &description) {
   Json names = Json::object();
-  const auto file = description.texts.find(description.target->tokenizer);
+  const auto file = description.texts.find(description.target->tokenizerFile);
   if (file == description.texts.end())
     return names;
   const Json tokenizer = HEDDLE_TRY(parseJson(file->second, "tokenizer"));
@@ -76,12 +76,9 @@ static Status readSpeech(const std::string &folder, const Json &config, Descript
   HEDDLE_TRY(checkFrames(HEDDLE_TRY(LogMel::fromJson(steps.text, steps.place)), steps.place,
                          *description.source->frames));
   const auto [settings, path] = HEDDLE_TRY(speechSettings(folder, config, description));
-  std::string tokens = settings.dump();
-  HEDDLE_TRY(SpeechTokens::fromJson(tokens, path));
-  description.source->logMel = "source.log-mel.json";
-  description.texts[description.source->logMel] = std::move(steps.text);
-  description.task["speech"] = "target.speech.json";
-  description.texts["target.speech.json"] = std::move(tokens);
+  description.facts.speech = HEDDLE_TRY(readSpeechFacts(settings, path));
+  description.source->logMelFile = "source.log-mel.json";
+  description.texts[description.source->logMelFile] = std::move(steps.text);
   return {};
 }
 

@@ -37,9 +37,9 @@ static Status addProblem(const Json &config, const std::string &path, Descriptio
   Json problem = config.value("problem_type", Json());
   const bool one = description.classifier && description.classifier->size == 1;
   if (problem == "regression")
-    description.task["problem"] = "numbers";
+    description.facts.problem = Problem::Numbers;
   else if (problem == "multi_label_classification" || (problem.is_null() && one))
-    description.task["problem"] = "many-classes";
+    description.facts.problem = Problem::ManyClasses;
   else if (!problem.is_null() && problem != "single_label_classification")
     return inputError(path +
                       ": problem_type: expected regression, single_label_classification or "
@@ -70,7 +70,7 @@ static Status addScoreActivation(const std::string &root, const std::string &fol
   const llvm::StringRef type = name.get_ref<const std::string &>();
   const llvm::StringRef last = type.starts_with("torch.") ? type.rsplit('.').second : "";
   if (last == "Identity")
-    description.task["sigmoid-scores"] = false;
+    description.facts.sigmoidScores = false;
   else if (last != "Sigmoid")
     description.warnings.push_back(path +
                                    ": expected Sigmoid or Identity of torch as a cross-encoder's "
@@ -81,7 +81,7 @@ static Status addScoreActivation(const std::string &root, const std::string &fol
 
 /// Adds the mask token: from the tokenizer's files, or else one of the usual names.
 static Status addMaskToken(const std::string &folder, Description &description) {
-  auto member = description.source ? description.texts.find(description.source->tokenizer)
+  auto member = description.source ? description.texts.find(description.source->tokenizerFile)
                                    : description.texts.end();
   if (member == description.texts.end())
     return {};
@@ -96,7 +96,7 @@ static Status addMaskToken(const std::string &folder, Description &description) 
   Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(member->second, member->first));
   for (const std::string &name : names)
     if (std::optional<int32_t> id = tokenizer.tokenToId(name)) {
-      description.task["mask-token"] = *id;
+      description.facts.maskToken = *id;
       return {};
     }
   return {};
@@ -106,16 +106,15 @@ static Status addMaskToken(const std::string &folder, Description &description) 
 static Status addComparison(const Json &config, const std::string &path, Description &description) {
   const Json name = config.value("similarity_fn_name", Json());
   // Other words, such as maxsim, are for other kinds of models; cosine is the default.
-  for (const char *known : {"dot", "euclidean", "manhattan"})
-    if (name == known)
-      description.task["similarity"] = name;
   if (name == "dot_score")
-    description.task["similarity"] = "dot";
+    description.facts.similarity = Similarity::Dot;
+  else if (name.is_string())
+    parseWord(name.get_ref<const std::string &>(), description.facts.similarity);
   const Json cut = config.value("truncate_dim", Json());
   if (!cut.is_null() && (!cut.is_number_integer() || cut < 1))
     return inputError(path + ": truncate_dim: expected a number above 0, found " + shown(cut));
   if (!cut.is_null())
-    description.task["dimensions"] = cut;
+    description.facts.dimensions = cut.get<int64_t>();
   constexpr llvm::StringLiteral known[] = {"__version__",         "prompts",
                                            "default_prompt_name", "similarity_fn_name",
                                            "truncate_dim",        "model_type",
@@ -138,19 +137,19 @@ static Status addPrompts(const std::string &folder, const SentenceModules &modul
   for (const auto &[name, text] : prompts.items())
     if (!text.is_string())
       return inputError(path + ": prompts: " + name + ": expected a text, found " + shown(text));
-  if (!prompts.is_null() && !prompts.empty())
-    description.task["prompts"] = prompts;
+  for (const auto &[name, text] : prompts.items())
+    description.facts.prompts.emplace_back(name, text.get<std::string>());
   Json chosen = config.value("default_prompt_name", Json());
   if (!chosen.is_null() && (!chosen.is_string() || !prompts.contains(chosen.get<std::string>())))
     return inputError(path + ": default_prompt_name: expected the name of a prompt, found " +
                       shown(chosen));
   if (!chosen.is_null())
-    description.task["default-prompt"] = chosen;
+    description.facts.defaultPrompt = chosen.get<std::string>();
   HEDDLE_TRY(addComparison(config, path, description));
   if (!modules.promptIsPooled)
-    description.task["pooled-prompt"] = false;
-  if (modules.score)
-    description.task["pair-messages"] = true;
+    description.facts.promptIsPooled = false;
+  if (modules.score && description.source)
+    description.source->pairMessages = true;
   return {};
 }
 
@@ -158,8 +157,7 @@ Status heddle::addTask(const std::string &root, const std::string &folder, const
                        const std::string &head, const std::optional<SentenceModules> &modules,
                        Description &description) {
   const std::string path = configPath(folder);
-  if (!head.empty())
-    description.task["head"] = head;
+  description.facts.head = head;
   if (head == "ForSequenceClassification")
     HEDDLE_TRY(addProblem(config, path, description));
   if (head == "ForSequenceClassification" || (modules && modules->score))

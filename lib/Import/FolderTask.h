@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-/// Adds the facts to `description.task` and the files to `description.files`. `root` is the path
+/// Adds the facts to `description.facts` and the files to `description.files`. `root` is the path
 /// that the user named. `folder` is the model's folder, which Sentence-Transformers may put inside
 /// `root`.
 Status addTask(const std::string &root, const std::string &folder, const Json &config,

@@ -98,9 +98,9 @@ static bool writesBeside(const Description &description) {
 /// Stores a tokenizer file in the compiled model and sets it as the tokenizer of `side`.
 static void carryTokenizer(TokenizerFile file, std::string_view name, SideDescription &side,
                            Description &description) {
-  side.tokenizer = std::string(name) + ".tokenizer.json";
+  side.tokenizerFile = std::string(name) + ".tokenizer.json";
   description.files.push_back(file.name);
-  description.texts[side.tokenizer] = std::move(file.json);
+  description.texts[side.tokenizerFile] = std::move(file.json);
 }
 
 /// Reads the tokenizer of the target if the folder has a separate one.
@@ -137,13 +137,13 @@ Status heddle::addTokenizer(const std::string &folder, bool needsTexts,
   if (*target)
     carryTokenizer(std::move(**target), "target", *description.target, description);
   else if (writesBeside(description))
-    description.target->tokenizer = description.source->tokenizer;
+    description.target->tokenizerFile = description.source->tokenizerFile;
   return {};
 }
 
 Status heddle::addChatTemplate(const std::string &folder, Description &description) {
   auto texts = textsOf(description);
-  if (!texts || texts->second->tokenizer.empty() || !ChatTemplate::isIn(folder))
+  if (!texts || texts->second->tokenizerFile.empty() || !ChatTemplate::isIn(folder))
     return {};
   Expected<ChatTemplate> chat = ChatTemplate::open(folder);
   if (!chat && chat.error().kind == ErrorKind::System)
@@ -154,8 +154,8 @@ Status heddle::addChatTemplate(const std::string &folder, Description &descripti
     return {};
   }
   auto &[name, side] = *texts;
-  side->chatTemplate = name + ".chat-template.json";
-  description.texts[side->chatTemplate] = chat->toJson();
+  side->chatTemplateFile = name + ".chat-template.json";
+  description.texts[side->chatTemplateFile] = chat->toJson();
   return {};
 }
 
@@ -173,7 +173,7 @@ Status heddle::addPreprocessor(const std::string &folder, bool needsFiles,
     description.warnings.push_back(read.error().message + "; the model takes no files of images");
     return {};
   }
-  description.source->preprocessor = "source.preprocessor.json";
-  description.texts[description.source->preprocessor] = std::move(steps->text);
+  description.source->preprocessorFile = "source.preprocessor.json";
+  description.texts[description.source->preprocessorFile] = std::move(steps->text);
   return {};
 }

@@ -10,6 +10,7 @@
 #include "GenerationKeys.h"
 
 #include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/SettingsJson.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ namespace {
 /// Facts about the decoder's side.
 struct TargetFacts {
   bool translates; ///< encoder-decoder: reads a text and writes another
+  bool speaks;     ///< writes what it hears: draws if a text fails the checks of speech
   int64_t size;    ///< number of tokens in its vocabulary
 };
 
@@ -42,7 +44,13 @@ struct Range {
   bool aboveLeast = false; ///< `least` itself is not allowed
 };
 
-constexpr int64_t mostTokens = 1 << 20; ///< of a text; a larger number means no limit
+/// The bounds of a number in the schema.
+Range rangeOf(const Json &setting) {
+  const bool aboveLeast = setting.contains("exclusiveMinimum");
+  return {.least = setting[aboveLeast ? "exclusiveMinimum" : "minimum"],
+          .most = setting.value("maximum", 1e9),
+          .aboveLeast = aboveLeast};
+}
 
 /// Reads the settings of one file and records refusals.
 class SettingsReader {
@@ -52,6 +60,7 @@ public:
       : config(config), path(path), target(target), warnings(warnings) {}
 
   Json read() {
+    addScalars();
     addSampling();
     addBeams();
     addForced();
@@ -62,16 +71,18 @@ public:
   }
 
 private:
-  Json value(const char *key) const { return config.value(key, Json()); }
+  Json value(const std::string &key) const { return config.value(key, Json()); }
 
   /// Records why a setting is wrong; the error is raised where search option `name` is used.
-  void refuse(const char *name, const char *key, const std::string &expected, const Json &found) {
+  void refuse(const std::string &name, const std::string &key, const std::string &expected,
+              const Json &found) {
     generation["refused"].push_back(
         {name, path + ": " + key + ": expected " + expected + ", found " + shown(found)});
   }
 
   /// Reads a number within `range`; none if it is missing or refused.
-  std::optional<double> number(const char *key, const char *name, const Range &range) {
+  std::optional<double> number(const std::string &key, const std::string &name,
+                               const Range &range) {
     const Json found = value(key);
     if (found.is_null())
       return std::nullopt;
@@ -84,7 +95,7 @@ private:
     return std::nullopt;
   }
   /// Reads an integer, which may be written as 20.0.
-  std::optional<int64_t> whole(const char *key, const char *name, int64_t least) {
+  std::optional<int64_t> whole(const std::string &key, const std::string &name, int64_t least) {
     const Json found = value(key);
     if (found.is_null())
       return std::nullopt;
@@ -95,7 +106,7 @@ private:
     return std::nullopt;
   }
   /// A switch; of numbers 0 is false, as in Python.
-  bool flag(const char *key, const char *name) {
+  bool flag(const std::string &key, const std::string &name) {
     const Json found = value(key);
     if (found.is_number())
       return found != 0;
@@ -108,6 +119,7 @@ private:
     return isWhole(token) && token >= 0 && token < target.size;
   }
 
+  void addScalars();
   void addSampling();
   void addBeams();
   void addForced();
@@ -127,24 +139,33 @@ private:
 
 } // namespace
 
-/// Reads the sampling settings. If sampling is enabled without `top_k`, it is 50.
+/// Reads the settings that are a number or a switch, with the bounds of the schema. Settings with
+/// other rules follow in methods of their own.
+void SettingsReader::addScalars() {
+  for (const auto &[name, setting] : generationSchema()["properties"].items()) {
+    static constexpr std::string_view others[] = {"top-p", "beams", "length-penalty", "least",
+                                                  "least-in-all"};
+    const Json key = setting.value("transformers", Json()), type = setting["type"];
+    if (!key.is_string() || std::ranges::count(others, name) > 0)
+      continue;
+    if (type == "boolean" && flag(key, name))
+      generation[name] = true;
+    if (type == "number")
+      if (auto found = number(key, name, rangeOf(setting)))
+        generation[name] = *found;
+    if (type == "integer")
+      if (auto found = whole(key, name, setting["minimum"]))
+        generation[name] = std::min<int64_t>(*found, setting["maximum"]);
+  }
+}
+
+/// Reads the share of `top_p`. Without `top_k`, drawing counts the 50 likeliest tokens.
 void SettingsReader::addSampling() {
   constexpr int usualCount = 50;
-  if (flag("do_sample", "sample")) {
-    generation["sample"] = true;
+  if (value("top_k").is_null() && (target.speaks || generation.contains("sample")))
     generation["top-k"] = usualCount;
-  }
-  if (auto temperature = number("temperature", "temperature", {.least = 0, .aboveLeast = true}))
-    generation["temperature"] = *temperature;
-  if (auto count = whole("top_k", "top-k", 0))
-    generation["top-k"] = *count;
   if (auto share = number("top_p", "top-p", {.least = 0})) // values above 1 keep every token
     generation["top-p"] = std::min(*share, 1.0);
-  if (auto share = number("min_p", "min-p", {.least = 0, .most = 1}))
-    generation["min-p"] = *share;
-  if (auto penalty =
-          number("repetition_penalty", "repetition-penalty", {.least = 0, .aboveLeast = true}))
-    generation["repetition-penalty"] = *penalty;
 }
 
 /// Reads the beam settings, with the defaults of Transformers.
@@ -162,8 +183,6 @@ void SettingsReader::addBeams() {
   }
   generation["length-penalty"] =
       number("length_penalty", "length-penalty", {.least = -1e9}).value_or(1.0);
-  if (flag("renormalize_logits", "renormalize"))
-    generation["renormalize"] = true;
 }
 
 /// Reads the forced tokens.
@@ -181,8 +200,6 @@ void SettingsReader::addForced() {
     else if (!token.is_null())
       refuse(name, key, "a token below " + std::to_string(target.size), token);
   }
-  if (auto n = whole("no_repeat_ngram_size", "no-repeat", 0); n && *n > 0)
-    generation["no-repeat"] = std::min(*n, mostTokens);
 }
 
 /// Reads a list of suppressed tokens; tokens outside the vocabulary are ignored.
@@ -257,7 +274,7 @@ void SettingsReader::addLengths() {
                                      {"least-in-all", leastInAll},
                                      {"limit-in-all", mostInAll}})
     if (number && *number > 0)
-      generation[name] = std::min(*number, mostTokens);
+      generation[name] = std::min(*number, SearchSettings::unlimited);
 }
 
 /// generation_config.json, or where there is none `config`, and which file that is.
@@ -341,12 +358,13 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
                                    std::vector<std::string> &warnings) {
   Json &target = description["target"];
   const Json size = target.value("vocabulary", Json()); // the description's reader checks it
+  const Json source = description.value("source", Json());
+  const bool takesAudio = source.is_object() && source.contains("frames");
   const TargetFacts facts{.translates = description.value("kind", "") == "encoder-decoder",
+                          .speaks = takesAudio,
                           .size = size.is_number_integer() ? size.get<int64_t>()
                                                            : std::numeric_limits<int32_t>::max()};
   const auto [own, path] = HEDDLE_TRY(settingsOf(folder, config));
-  const Json source = description.value("source", Json());
-  const bool takesAudio = source.is_object() && source.contains("frames");
   if (path != configPath(folder)) {
     files.push_back(path);
     if (!takesAudio)
@@ -354,7 +372,7 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
   }
   if (!takesAudio)
     warnOfUnfollowedSettings(own, path, warnings);
-  // What generation_config.json leaves out is not taken from config.json; of speech it is.
+  // Keys that generation_config.json lacks are taken from config.json only for speech.
   const bool rules = path != configPath(folder) && !takesAudio;
   HEDDLE_TRY(addEnds({own, path, rules}, config, facts.size, target, warnings));
   Json generation = SettingsReader(own, path, facts, warnings).read();
@@ -366,11 +384,12 @@ Status heddle::addGenerationConfig(const std::string &folder, const Json &config
   return {};
 }
 
-Expected<Json> heddle::taskGeneration(const std::string &folder, const Json &config,
-                                      const Json &settings, const std::string &place,
-                                      int64_t size) {
+Expected<SearchSettings> heddle::taskGeneration(const std::string &folder, const Json &config,
+                                                const Json &settings, const std::string &place,
+                                                int64_t size) {
   Json all = HEDDLE_TRY(settingsOf(folder, config)).first;
   all.update(settings);
   std::vector<std::string> known; // the import of the folder has already reported these
-  return SettingsReader(all, place, {.translates = true, .size = size}, known).read();
+  const TargetFacts facts{.translates = true, .speaks = false, .size = size};
+  return searchSettingsFromJson(SettingsReader(all, place, facts, known).read(), place);
 }

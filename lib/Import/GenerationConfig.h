@@ -5,6 +5,8 @@
 
 #include "Schema.h"
 
+#include "heddle/Support/TextFacts.h"
+
 namespace heddle {
 
 /// Reads end tokens and search settings from generation_config.json, or from `config` if there is
@@ -15,7 +17,8 @@ Status addGenerationConfig(const std::string &folder, const Json &config, Json &
 
 /// Search settings for a task of an encoder-decoder with `size` tokens: `settings`, completed by
 /// the folder's own, which are already checked. Errors begin with `place`.
-Expected<Json> taskGeneration(const std::string &folder, const Json &config, const Json &settings,
-                              const std::string &place, int64_t size);
+Expected<SearchSettings> taskGeneration(const std::string &folder, const Json &config,
+                                        const Json &settings, const std::string &place,
+                                        int64_t size);
 
 } // namespace heddle

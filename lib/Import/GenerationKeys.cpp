@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GenerationKeys.h.
+// The schema of model descriptions has the keys that are followed or change texts; the keys that
+// change no text are here.
 
 #include "GenerationKeys.h"
 
@@ -11,71 +12,20 @@
 
 using namespace heddle;
 
-namespace {
+/// Settings that change texts and are not followed, and the values with which they change nothing.
+static const Json &unfollowed() { return generationSchema()["not-followed"]; }
 
-/// A setting that no search follows, and the values with which it changes nothing.
-struct Unfollowed {
-  const char *key;
-  std::vector<Json> without;
-};
-
-} // namespace
-
-/// Settings that change texts and are not followed.
-static const std::vector<Unfollowed> &unfollowed() {
-  static const std::vector<Unfollowed> table = {
-      {"constraints", {}},
-      {"diversity_penalty", {0.0}},
-      {"dola_layers", {}},
-      {"encoder_no_repeat_ngram_size", {0}},
-      {"encoder_repetition_penalty", {1.0}},
-      {"epsilon_cutoff", {0.0}},
-      {"eta_cutoff", {0.0}},
-      {"exponential_decay_length_penalty", {}},
-      {"force_words_ids", {}},
-      {"guidance_scale", {nullptr, 1.0}},
-      {"max_time", {}},
-      {"num_beam_groups", {1}},
-      {"num_return_sequences", {1}},
-      {"penalty_alpha", {nullptr, 0.0}},
-      {"sequence_bias", {}},
-      {"stop_strings", {}},
-      {"token_healing", {false}},
-      {"top_h", {}},
-      {"typical_p", {1.0}},
-      {"watermarking_config", {}},
-  };
-  return table;
+/// Returns whether a setting is followed by a search, or by the readers of start and end tokens.
+static bool isFollowed(std::string_view key) {
+  return key == "decoder_start_token_id" || key == "eos_token_id" ||
+         std::ranges::any_of(generationSchema()["properties"], [&](const Json &setting) {
+           return setting.value("transformers", "") == key;
+         });
 }
 
-/// Settings that are followed, with the settings of speech, which SpeechTokens reads.
-static constexpr std::string_view followed[] = {"begin_suppress_tokens",
-                                                "bad_words_ids",
-                                                "bos_token_id",
-                                                "decoder_start_token_id",
-                                                "do_sample",
-                                                "early_stopping",
-                                                "eos_token_id",
-                                                "forced_bos_token_id",
-                                                "forced_eos_token_id",
-                                                "length_penalty",
-                                                "max_length",
-                                                "max_new_tokens",
-                                                "min_length",
-                                                "min_new_tokens",
-                                                "min_p",
-                                                "no_repeat_ngram_size",
-                                                "num_beams",
-                                                "renormalize_logits",
-                                                "repetition_penalty",
-                                                "suppress_tokens",
-                                                "temperature",
-                                                "top_k",
-                                                "top_p"};
-
-/// Settings that change no text: of caches, of speed (a draft's tokens are checked), of what else is
-/// returned, of padding, and the names that the chats of some models' own code go by. Infinite and
-/// missing scores, which `remove_invalid_values` is for, are never chosen.
+/// Settings that change no text: caches, speed (a draft's tokens are checked), further results,
+/// padding, and names that the code of some models' chats reads. Infinite and missing scores are
+/// never chosen, so `remove_invalid_values` changes nothing.
 static constexpr std::string_view harmless[] = {
     "assistant_confidence_threshold",
     "assistant_early_exit",
@@ -115,18 +65,28 @@ static constexpr std::string_view harmless[] = {
 };
 
 static bool isKnown(std::string_view key) {
-  return key.starts_with('_') || std::ranges::count(followed, key) > 0 ||
-         std::ranges::count(harmless, key) > 0 ||
-         std::ranges::count(unfollowed(), key, &Unfollowed::key) > 0;
+  return key.starts_with('_') || isFollowed(key) || unfollowed().contains(key) ||
+         std::ranges::count(harmless, key) > 0;
+}
+
+std::vector<std::pair<std::string, Json>> heddle::unfollowedOfSpeech() {
+  // No search has tokens of an encoder that hears.
+  std::vector<std::pair<std::string, Json>> settings = {{"_detect_timestamp_from_logprob", true},
+                                                        {"force_unique_generate_call", false},
+                                                        {"prompt_condition_type", "first-segment"},
+                                                        {"prompt_ids", nullptr},
+                                                        {"return_token_timestamps", false}};
+  for (const auto &[key, without] : unfollowed().items())
+    if (!key.starts_with("encoder_"))
+      settings.emplace_back(key, without);
+  return settings;
 }
 
 void heddle::warnOfUnfollowedSettings(const Json &config, const std::string &path,
                                       std::vector<std::string> &warnings) {
-  for (const auto &[key, without] : unfollowed())
-    if (const Json found = config.value(key, Json());
-        !found.is_null() && std::ranges::find(without, found) == without.end())
-      warnings.push_back(path + ": " + key + ": expected " +
-                         shown(without.empty() ? Json() : without.front()) + ", found " +
+  for (const auto &[key, without] : unfollowed().items())
+    if (const Json found = config.value(key, Json()); !found.is_null() && found != without)
+      warnings.push_back(path + ": " + key + ": expected " + shown(without) + ", found " +
                          shown(found) + ", which is not followed");
   if (const Json found = config.value("cache_implementation", Json()); found == "quantized")
     warnings.push_back(path + ": cache_implementation: expected another cache, found " +

@@ -14,7 +14,11 @@ namespace heddle {
 void warnOfUnfollowedSettings(const Json &config, const std::string &path,
                               std::vector<std::string> &warnings);
 
-/// Appends a warning for each key of `config` that is not known. SpeechTokens knows the keys of
+/// Settings of speech models that change texts and are not followed, and the values with which they
+/// change nothing.
+std::vector<std::pair<std::string, Json>> unfollowedOfSpeech();
+
+/// Appends a warning for each key of `config` that is not known. SpeechConfig.cpp knows the keys of
 /// speech models.
 void warnOfUnknownSettings(const Json &config, const std::string &path,
                            std::vector<std::string> &warnings);

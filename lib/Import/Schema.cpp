@@ -53,6 +53,10 @@ static const Json &schemaOfDescriptions() {
   return schema;
 }
 
+const Json &heddle::generationSchema() {
+  return schemaOfDescriptions()["properties"]["target"]["properties"]["generation"];
+}
+
 Expected<Json> heddle::readJsonFile(const std::string &path) {
   std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 26));
   return parseJson(text, path);

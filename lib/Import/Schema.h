@@ -44,6 +44,9 @@ private:
 /// Reports violations of the schema of model descriptions.
 void checkDescription(const Json &document, ErrorSink &errors);
 
+/// The schema of `target.generation`. Its properties also name the settings of Transformers.
+const Json &generationSchema();
+
 /// The keys of one object, merged from all places that give it.
 class Keys {
 public:

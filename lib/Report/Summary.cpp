@@ -8,8 +8,8 @@
 #include "Summary.h"
 
 #include "heddle/Support/Formats.h"
-#include "heddle/Support/Json.h"
 #include "heddle/Support/Text.h"
+#include "heddle/Support/TextFacts.h"
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ namespace {
 class Summary {
 public:
   Summary(const std::string &model, const Program &program) : model(model), program(program) {
-    if (auto parsed = parseJson(program.model, "model"); parsed && parsed->is_object())
+    if (auto parsed = modelFactsFromJson(program.model))
       facts = std::move(*parsed);
   }
 
@@ -43,51 +43,39 @@ public:
 
   Json json() const {
     Json object{{"model", model}, {"kind", kindWord()}};
-    if (std::string head = word(facts, "head"); !head.empty())
-      object["head"] = std::move(head);
+    if (!facts.text.head.empty())
+      object["head"] = facts.text.head;
     object["parameters"] = parameters();
     object["weights"] = typeBytes();
-    for (const auto &[side, most] : {std::pair("source", "most"), {"target", "limit"}})
-      if (facts.contains(side))
-        object[side] = sideJson(facts[side], most);
-    if (const Json classifier = part("classifier"); !word(classifier, "labels").empty())
-      object["labels"] = {{"file", word(classifier, "labels")},
-                          {"count", number(classifier, "size").value_or(0)}};
+    if (const auto &source = facts.source)
+      object["source"] = sideJson(*source, source->most);
+    if (const auto &target = facts.target)
+      object["target"] = sideJson(*target, target->limit);
+    if (!facts.text.labelsFile.empty())
+      object["labels"] = {{"file", facts.text.labelsFile}, {"count", facts.text.classes}};
     return object;
   }
 
 private:
-  /// `most`: the key of the maximum number of tokens of a text.
-  static Json sideJson(const Json &side, const char *most) {
+  /// `most`: the maximum number of tokens of a text.
+  static Json sideJson(const SideFacts &side, std::optional<int64_t> most) {
     Json object = Json::object();
-    for (const auto &[name, key] : {std::pair("tokens", most), {"vocabulary", "vocabulary"}})
-      if (auto value = number(side, key))
-        object[name] = *value;
-    for (const auto &[name, key] :
-         {std::pair("tokenizer", "tokenizer"), {"template", "chat-template"}})
-      if (std::string value = word(side, key); !value.empty())
-        object[name] = std::move(value);
+    if (most)
+      object["tokens"] = *most;
+    if (side.vocabularySize > 0)
+      object["vocabulary"] = side.vocabularySize;
+    for (const auto &[name, file] :
+         {std::pair("tokenizer", &side.tokenizerFile), {"template", &side.chatTemplateFile}})
+      if (!file->empty())
+        object[name] = *file;
     return object;
   }
-  static std::string word(const Json &object, const char *key) {
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    return object.is_object() && found != object.end() && found->is_string()
-               ? found->get<std::string>()
-               : "";
-  }
-  static std::optional<int64_t> number(const Json &object, const char *key) {
-    if (!object.is_object() || !object.contains(key) || !object[key].is_number_integer())
-      return std::nullopt;
-    return object[key].get<int64_t>();
-  }
-  Json part(const char *key) const { return facts.value(key, Json()); }
 
   std::string kindWord() const {
-    return facts.contains("kind") ? word(facts, "kind") : "dialect text";
+    return facts.text.kind.empty() ? "dialect text" : facts.text.kind;
   }
   std::string kind() const {
-    const std::string head = word(facts, "head");
-    return kindWord() + (head.empty() ? "" : ", " + head);
+    return kindWord() + (facts.text.head.empty() ? "" : ", " + facts.text.head);
   }
 
   int64_t parameters() const {
@@ -118,40 +106,39 @@ private:
 
   std::string lengths() const {
     std::string text;
-    if (auto most = number(part("source"), "most"))
-      text = "a source of at most " + std::to_string(*most) + " tokens";
-    if (auto limit = number(part("target"), "limit"))
-      text += (text.empty() ? "" : ", ") + ("a text of at most " + std::to_string(*limit)) +
-              " tokens" + (text.empty() ? ", prompt and answer" : "");
+    if (facts.source && facts.source->most)
+      text = "a source of at most " + std::to_string(*facts.source->most) + " tokens";
+    if (facts.target)
+      text += (text.empty() ? "" : ", ") +
+              ("a text of at most " + std::to_string(facts.target->limit)) + " tokens" +
+              (text.empty() ? ", prompt and answer" : "");
     return text;
   }
 
   /// Result of `of` for the source and the target; given once if they are equal.
-  std::string ofSides(std::string (*of)(const Json &)) const {
-    const std::string source = of(part("source")), target = of(part("target"));
+  std::string ofSides(std::string (*of)(const SideFacts &)) const {
+    const std::string source = facts.source ? of(*facts.source) : "",
+                      target = facts.target ? of(*facts.target) : "";
     return source.empty() || target.empty() || source == target
                ? (source.empty() ? target : source)
                : source + "; of the target " + target;
   }
-  static std::string tokenizer(const Json &side) {
-    const std::string name = word(side, "tokenizer");
-    auto vocabulary = number(side, "vocabulary");
-    if (name.empty() || !vocabulary)
-      return name;
-    return name + ", " + std::to_string(*vocabulary) + " tokens";
+  static std::string tokenizer(const SideFacts &side) {
+    if (side.tokenizerFile.empty() || side.vocabularySize == 0)
+      return side.tokenizerFile;
+    return side.tokenizerFile + ", " + std::to_string(side.vocabularySize) + " tokens";
   }
-  static std::string chatTemplate(const Json &side) { return word(side, "chat-template"); }
+  static std::string chatTemplate(const SideFacts &side) { return side.chatTemplateFile; }
 
   std::string labels() const {
-    const Json classifier = part("classifier");
-    const std::string file = word(classifier, "labels");
-    return file.empty() ? ""
-                        : std::to_string(number(classifier, "size").value_or(0)) + " in " + file;
+    return facts.text.labelsFile.empty()
+               ? ""
+               : std::to_string(facts.text.classes) + " in " + facts.text.labelsFile;
   }
 
   const std::string &model;
   const Program &program;
-  Json facts = Json::object();
+  ModelFacts facts;
 };
 
 } // namespace

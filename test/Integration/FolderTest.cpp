@@ -188,7 +188,7 @@ void expectSameBeams(Session &session, const fs::path &golden, int64_t vocabular
   HEDDLE_ASSERT(model, modelOf(session, vocabulary));
   HEDDLE_ASSERT(decoder, TextDecoder::create(session, model));
   const DecodingOptions options = decoder.defaults();
-  EXPECT_GT(options.beam, 1);
+  EXPECT_GT(options.beams, 1);
   HEDDLE_ASSERT(found, decoder.decode(textsOf(beams.at("sources")), options));
   std::vector<TokenIds> expected = textsOf(beams.at("answers"));
   ASSERT_EQ(found.size(), expected.size());

@@ -1,13 +1,15 @@
-//===- ArchitectureTarget.cpp - Fuzz target of architecture files ---------===//
+//===- ArchitectureTarget.cpp - Fuzz targets of folders -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An input is heddle.json, config.json and an object, separated by NUL. The object has the shapes
+// An input of `architecture` is heddle.json, config.json and an object, separated by NUL. The object has the shapes
 // of the checkpoint's tensors (`stored`) and of the wanted ones (`wanted`).
 #include "Targets.h"
 
 #include "Architecture.h"
+#include "SpeechConfig.h"
 
+#include "heddle/Generation/Speech.h"
 #include "heddle/Support/Json.h"
 
 #include <cstdlib>
@@ -90,4 +92,32 @@ void fuzz::readArchitecture(std::string_view bytes) {
     std::vector<float> values(static_cast<size_t>(std::min<int64_t>((*view)->elements(), 4096)));
     (*view)->read(0, values);
   }
+}
+
+/// Uses the settings of a folder as a transcription does.
+void fuzz::readSpeech(std::string_view bytes) {
+  auto settings = parseJson(bytes, "input.json");
+  if (!succeeded(settings))
+    return;
+  auto facts = readSpeechFacts(*settings, "input.json");
+  if (!succeeded(facts))
+    return;
+  const SpeechTokens tokens(*facts);
+  for (const char *name : {"en", "<|de|>", "Haitian Creole", "\n"})
+    succeeded(tokens.language(name));
+  const std::vector<float> scores(300, 1);
+  const std::optional<int32_t> heard = tokens.likeliestLanguage(scores);
+  if (tokens.codeOf(heard).empty() && !heard)
+    std::abort();
+  for (bool yes : {false, true}) {
+    auto prompt = tokens.prompt(tokens.usualLanguage(), yes, yes);
+    if (!succeeded(prompt))
+      continue;
+    const auto count = std::ssize(*prompt);
+    if (tokens.mostBehind(count, 20) < 0 || tokens.leastBehind(count) < 0 ||
+        std::ssize(tokens.behind(std::vector<int32_t>(30, 1), *prompt, 20)) > 10 + count)
+      std::abort();
+  }
+  std::vector<float> changed(scores);
+  tokens.timestamps().apply(changed, false, std::vector<int32_t>{1, tokens.timestamps().first});
 }

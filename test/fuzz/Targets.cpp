@@ -8,7 +8,6 @@
 
 #include "heddle/Audio/AudioFile.h"
 #include "heddle/Audio/LogMel.h"
-#include "heddle/Generation/Speech.h"
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Images/Image.h"
@@ -87,33 +86,8 @@ void fuzz::readPicture(std::string_view bytes) {
   resized(*image, 5, 7, ImageFilter::Lanczos);
 }
 
-/// Uses the settings of a folder as a transcription does.
-static void readSpeechTokens(std::string_view json) {
-  auto tokens = SpeechTokens::fromJson(json, "input.json");
-  if (!succeeded(tokens))
-    return;
-  for (const char *name : {"en", "<|de|>", "Haitian Creole", "\n"})
-    succeeded(tokens->language(name));
-  const std::vector<float> scores(300, 1);
-  const std::optional<int32_t> heard = tokens->likeliestLanguage(scores);
-  if (tokens->codeOf(heard).empty() && !heard)
-    std::abort();
-  for (bool yes : {false, true}) {
-    auto prompt = tokens->prompt(tokens->usualLanguage(), yes, yes);
-    if (!succeeded(prompt))
-      continue;
-    const auto count = std::ssize(*prompt);
-    if (tokens->mostBehind(count, 20) < 0 || tokens->leastBehind(count) < 0 ||
-        std::ssize(tokens->behind(std::vector<int32_t>(30, 1), *prompt, 20)) > 10 + count)
-      std::abort();
-  }
-  std::vector<float> changed(scores);
-  tokens->timestamps().apply(changed, false, std::vector<int32_t>{1, tokens->timestamps().first});
-}
-
 void fuzz::readSound(std::string_view bytes) {
   if (bytes.starts_with("{")) {
-    readSpeechTokens(bytes);
     auto mel = LogMel::fromJson(bytes, "input.json");
     if (!succeeded(mel) || mel->windowFrames() * mel->bands() > 1 << 20)
       return;

@@ -19,14 +19,15 @@ void readNpy(std::string_view bytes);         ///< an input of `heddle run`
 void readText(std::string_view bytes);        ///< a text model, or a vocabulary and a text
 void readTokenizer(std::string_view bytes);   ///< a tokenizer, a NUL and a text
 void readPicture(std::string_view bytes);     ///< a PNG or JPEG file, or an image preprocessor
-void readSound(std::string_view bytes); ///< a WAV or FLAC file, or preprocessor and tokens of audio
-void readSize(std::string_view bytes);  ///< a size expression
-void readTemplate(std::string_view bytes); ///< a chat template, a NUL and its variables
-void readGguf(std::string_view bytes);     ///< a GGUF file: metadata, tokenizer and tensors
+void readSound(std::string_view bytes);       ///< a WAV or FLAC file, or a preprocessor of audio
+void readSize(std::string_view bytes);        ///< a size expression
+void readTemplate(std::string_view bytes);    ///< a chat template, a NUL and its variables
+void readGguf(std::string_view bytes);        ///< a GGUF file: metadata, tokenizer and tensors
 
 #if HEDDLE_FUZZ_IMPORT
 void readArchitecture(
-    std::string_view bytes); ///< heddle.json, config.json and tensors, separated by NUL
+    std::string_view bytes);             ///< heddle.json, config.json and tensors, separated by NUL
+void readSpeech(std::string_view bytes); ///< generation_config.json of a speech model
 #endif
 
 struct Target {
@@ -47,6 +48,7 @@ inline constexpr Target targets[] = {
     {"sound", readSound},
 #if HEDDLE_FUZZ_IMPORT // needs LLVM
     {"architecture", readArchitecture},
+    {"speech", readSpeech},
 #endif
 };
 

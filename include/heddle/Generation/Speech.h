@@ -9,15 +9,13 @@
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
+#include "heddle/Support/TextFacts.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <string_view>
 
 namespace heddle {
-
-class JsonField;
 
 /// Checks after which a window is decoded again at another temperature. The defaults are from
 /// Transformers' documentation of Whisper; a folder may have thresholds of its own.
@@ -29,19 +27,11 @@ struct SpeechChecks {
   size_t vocabulary = 51865;       ///< tokens in the model's vocabulary
 };
 
-/// A key of the settings of speech that no file of a folder has, see SpeechTokens::fromJson.
-inline constexpr const char *tokenNamesKey = "tokenizer tokens";
-
-/// Special tokens and settings of a speech model, from its generation_config.json. Its other
-/// settings that are followed are in GenerationDefaults.
+/// Special tokens and settings of a speech model. Its other settings are SearchSettings.
 class SpeechTokens {
 public:
-  /// Reads a generation_config.json. Errors begin with `fileName`. A setting that would change the
-  /// text and is not followed is an error. Files from before Whisper's timestamps lack
-  /// no_timestamps_token_id, lang_to_id and task_to_id; `tokenNamesKey` then holds the tokenizer's
-  /// tokens by name.
-  static Expected<SpeechTokens> fromJson(std::string_view json, const std::string &fileName);
-  int32_t startToken() const { return start; }
+  explicit SpeechTokens(SpeechFacts facts);
+  int32_t startToken() const { return facts.start; }
 
   /// The token of a language by its code or its English name; none in a model of English only. The
   /// error lists the model's languages.
@@ -51,7 +41,7 @@ public:
   /// The code of a language's token; "en" for none.
   std::string codeOf(std::optional<int32_t> language) const;
 
-  /// The prompt of a text: start, language, task, and the token for "no timestamps". An old file
+  /// The prompt of a text: start, language, task, and the token for "no timestamps". An old folder
   /// may force these; otherwise they are the ones asked for. Returns an error for a translation by
   /// a model without tasks.
   Expected<TokenIds> prompt(std::optional<int32_t> language, bool translates,
@@ -61,8 +51,8 @@ public:
   TokenIds behind(std::span<const int32_t> before, const TokenIds &prompt, int64_t positions) const;
 
   /// The folder's default language and task; none: the likeliest language, and no translation.
-  std::optional<int32_t> usualLanguage() const { return ownLanguage; }
-  bool usuallyTranslates() const { return translatesItself; }
+  std::optional<int32_t> usualLanguage() const { return facts.language; }
+  bool usuallyTranslates() const { return facts.translates; }
   /// Maximum tokens after a prompt of `prompt` tokens; `positions` is the size of the caches.
   int64_t mostBehind(int64_t prompt, int64_t positions) const;
   /// Minimum tokens after this prompt before an end.
@@ -70,9 +60,9 @@ public:
 
   /// The folder's defaults: whether to write timestamps, and whether a window sees the earlier
   /// text.
-  bool usuallyTimes() const { return timesItself; }
-  bool usuallyUsesEarlierText() const { return usesEarlierText; }
-  const SpeechChecks &checks() const { return ownChecks; }
+  bool usuallyTimes() const { return facts.timestamps; }
+  bool usuallyUsesEarlierText() const { return facts.usesEarlierText; }
+  SpeechChecks checks() const;
 
   /// Returns an error, with the key, if the folder does not name the token for "no timestamps".
   Status checkTimes() const;
@@ -82,24 +72,7 @@ public:
   int32_t noSpeech() const { return rules.none - 1; }
 
 private:
-  static Status checkFollowed(const JsonField &keys);
-  Status setTimes(const JsonField &keys);
-  Status setLanguages(const JsonField &keys);
-  Status setForced(const JsonField &keys);
-  Status setNamed(const JsonField &keys);
-  Status setLengthsAndChecks(const JsonField &keys);
-
-  int32_t start = 0;
-  std::optional<int32_t> previous; ///< precedes the earlier text in a prompt
-  std::map<std::string, int32_t> languages, tasks;
-  std::optional<int32_t> ownLanguage;
-  bool detects = true;   ///< the file names languages, so the likeliest can be found
-  bool tellsTask = true; ///< the file names tasks, so a prompt always has one
-  bool knowsTimes = true, forcesNoTimes = false;
-  bool translatesItself = false, timesItself = false, usesEarlierText = true;
-  std::optional<int32_t> mostNew, mostInAll; ///< maximum tokens, without and with the prompt
-  std::optional<int32_t> leastNew, leastInAll;
-  SpeechChecks ownChecks;
+  SpeechFacts facts;
   TimestampRules rules;
 };
 

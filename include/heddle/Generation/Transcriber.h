@@ -63,8 +63,8 @@ private:
     std::vector<SpeechSegment> segments = {};
     size_t vocabulary = 0; ///< tokens that the model scores
   };
-  Transcriber(const TextModel &model, TextDecoder decoder)
-      : model(&model), decoder(std::move(decoder)) {}
+  Transcriber(const TextModel &model, SpeechTokens speech, TextDecoder decoder)
+      : model(&model), speech(std::move(speech)), decoder(std::move(decoder)) {}
   Status checkKnown(const TranscribeOptions &options) const;
   Status transcribeWindow(Recording &recording, SpeechWindows &windows);
   Expected<std::optional<int32_t>> languageOf(const TranscribeOptions &options);
@@ -76,6 +76,7 @@ private:
   Transcript textOf(const Recording &recording, double seconds) const;
 
   const TextModel *model;
+  SpeechTokens speech;
   TextDecoder decoder;
 };
 

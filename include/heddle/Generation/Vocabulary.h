@@ -8,6 +8,7 @@
 #pragma once
 
 #include "heddle/Support/Error.h"
+#include "heddle/Support/TextFacts.h"
 
 #include <cstdint>
 #include <optional>
@@ -17,11 +18,6 @@
 #include <vector>
 
 namespace heddle {
-
-enum class Split : uint8_t {
-  Space,     ///< words between white space
-  Character, ///< code points
-};
 
 /// Splits UTF-8 text into tokens and drops white space. With `keepsBlanks`, each code point of
 /// white space between characters is a token " ". Errors begin with `place`.

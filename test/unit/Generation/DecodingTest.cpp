@@ -174,7 +174,7 @@ void tryAll(uint64_t sequence, const TokenIds &said, double logProbability,
     return offer(said.size(), logProbability);
   std::vector<float> scores = scoresAfter(sequence, said);
   for (int32_t token : options.suppressed)
-    if (options.renormalizes)
+    if (options.renormalize)
       scores[static_cast<size_t>(token)] = -std::numeric_limits<float>::infinity();
   std::vector<double> logs = logProbabilities(scores);
   for (int32_t token = 0; token < vocabulary; ++token) {
@@ -210,7 +210,7 @@ TEST(Decoding, ABeamThatHoldsEverythingFindsTheBestOfAll) {
   for (double penalty : {0.0, 0.6, 2.0, -1.0})
     for (uint64_t sequence = 0; sequence < 30; ++sequence) {
       DecodingOptions wide = options(4);
-      wide.beam = 300; // at most 4^4 open hypotheses
+      wide.beams = 300; // at most 4^4 open hypotheses
       wide.lengthPenalty = penalty;
       for (BeamRule rule : {BeamRule::Own, BeamRule::Sure}) {
         wide.beamRule = rule;
@@ -232,8 +232,8 @@ bool repeats(const TokenIds &tokens, size_t n) {
 
 TEST(Decoding, RulesHoldInEverySearch) {
   for (auto change : {+[](DecodingOptions &) {}, +[](DecodingOptions &o) { o.sample = true; },
-                      +[](DecodingOptions &o) { o.beam = 3; },
-                      +[](DecodingOptions &o) { o.beam = 2, o.beamRule = BeamRule::Likely; }})
+                      +[](DecodingOptions &o) { o.beams = 3; },
+                      +[](DecodingOptions &o) { o.beams = 2, o.beamRule = BeamRule::Likely; }})
     for (uint64_t sequence = 0; sequence < 40; ++sequence) {
       auto found = [&](auto rule) {
         DecodingOptions chosen = options(12);
@@ -297,7 +297,7 @@ TEST(Decoding, RulesThatLeaveNothingAreLifted) {
   DecodingOptions chosen = options(5);
   chosen.suppressed = {0, 1, 2, endToken, 4};
   for (int64_t beam : {1, 3}) {
-    chosen.beam = beam;
+    chosen.beams = beam;
     DecodingOptions plain = chosen;
     plain.suppressed.clear();
     EXPECT_EQ(decodeOne(4, chosen), decodeOne(4, plain));
@@ -308,11 +308,11 @@ TEST(Decoding, TokensThatAreTakenAwayMakeOthersLikelierInABeamWhereAsked) {
   size_t different = 0;
   for (uint64_t sequence = 0; sequence < 30; ++sequence) {
     DecodingOptions wide = options(4);
-    wide.beam = 300;
+    wide.beams = 300;
     wide.suppressed = {1};
     const TokenIds lost = decodeOne(sequence, wide);
     for (bool renormalizes : {false, true}) {
-      wide.renormalizes = renormalizes;
+      wide.renormalize = renormalizes;
       std::pair<double, TokenIds> best = {-1e300, {}};
       tryAll(sequence, {}, 0, wide, best);
       EXPECT_EQ(decodeOne(sequence, wide), best.second) << sequence;
@@ -327,7 +327,7 @@ TEST(Decoding, ResultsDoNotDependOnTheBatch) {
   for (size_t s = 0; s < sequences.size(); ++s)
     sequences[s] = s * 7;
   DecodingOptions greedy = options(8), beam = greedy, sample = greedy;
-  beam.beam = 3;
+  beam.beams = 3;
   sample.sample = true;
   for (DecodingOptions chosen : {greedy, beam, sample}) {
     chosen.numbers = sequences;
@@ -344,7 +344,7 @@ TEST(Decoding, RowsThatEndedAreTakenByOthers) {
     sequences[s] = s * 5;
   DecodingOptions greedy = options(9), sample = greedy, beam = greedy, likely = greedy;
   sample.sample = true;
-  beam.beam = likely.beam = 3;
+  beam.beams = likely.beams = 3;
   likely.beamRule = BeamRule::Likely;
   for (DecodingOptions chosen : {greedy, sample, beam, likely})
     for (size_t rows : {1, 3, 8}) {
@@ -356,7 +356,7 @@ TEST(Decoding, RowsThatEndedAreTakenByOthers) {
       std::vector<TokenIds> found = decode(model, sequences.size(), chosen);
       EXPECT_GE(model.mostRows,
                 rows); // at admission; a beam has hypotheses beside those that begin
-      EXPECT_LE(model.mostRows, rows * static_cast<size_t>(chosen.beam));
+      EXPECT_LE(model.mostRows, rows * static_cast<size_t>(chosen.beams));
       for (size_t s = 0; s < sequences.size(); ++s) {
         DecodingOptions alone = chosen;
         alone.limits = {chosen.limits[s]};
@@ -377,7 +377,7 @@ TEST(Decoding, EveryEndEnds) {
 
 TEST(Decoding, ProbabilitiesGiveWhatTheirLogitsGive) {
   DecodingOptions beam = options();
-  beam.beam = 4;
+  beam.beams = 4;
   for (uint64_t sequence = 0; sequence < 20; ++sequence) {
     Language model({sequence}, /*probabilities=*/true);
     EXPECT_EQ(decode(model, 1, beam).at(0), decodeOne(sequence, beam));
@@ -387,7 +387,7 @@ TEST(Decoding, ProbabilitiesGiveWhatTheirLogitsGive) {
 TEST(Decoding, AShortCertainSequenceEndsTheSearchEarly) {
   Constant model({-20, -20, -20, 0, -20});
   DecodingOptions beam = options(200);
-  beam.beam = 4;
+  beam.beams = 4;
   EXPECT_THAT(decode(model, 1, beam).at(0), ElementsAre());
   Language counted({1});
   beam.limit = 200;
@@ -489,7 +489,7 @@ TEST(Decoding, ABeamPenalizesLogProbabilities) {
   // -0.31, -1.31 and much lower ones, and the first becomes -0.63.
   Constant model({4, 3, -9, never, -9});
   DecodingOptions chosen = options(3);
-  chosen.beam = 2;
+  chosen.beams = 2;
   chosen.repetitionPenalty = 2;
   const double first = 4 - std::log(std::exp(4) + std::exp(3) + 2 * std::exp(-9)),
                other = first - 1;
@@ -516,7 +516,7 @@ TEST(Decoding, ProbabilitiesOfChosenTokensAreTold) {
   DecodingOptions sampled = options(), beam = options();
   sampled.sample = true;
   sampled.temperature = 3; // does not affect the probability
-  beam.beam = 3;
+  beam.beams = 3;
   for (DecodingOptions chosen : {sampled, beam})
     for (bool probabilities : {false, true}) {
       std::map<size_t, std::vector<double>> told;
@@ -548,7 +548,7 @@ TEST(Decoding, TokensAreShownAsTheyCome) {
 TEST(Decoding, NaNIsNeverChosenAndNothingButNaNIsAnError) {
   const float nan = std::nanf("");
   DecodingOptions greedy = options(2), beam = greedy, sample = greedy;
-  beam.beam = 2;
+  beam.beams = 2;
   sample.sample = true;
   for (const DecodingOptions &chosen : {greedy, beam, sample}) {
     Constant some({nan, 1, nan, never, nan});
@@ -576,7 +576,7 @@ TEST(Decoding, WrongSettingsAreErrorsWhereTheyAreUsed) {
   };
   auto greedy = [](auto &) {};
   auto draws = [](auto &o) { o.sample = true; };
-  auto beams = [](auto &o) { o.beam = 2; };
+  auto beams = [](auto &o) { o.beams = 2; };
   for (const char *option : {"temperature", "top-k", "top-p", "min-p"}) {
     EXPECT_EQ(with(option, greedy), "none") << option;
     EXPECT_EQ(with(option, beams), "none") << option;
@@ -590,8 +590,8 @@ TEST(Decoding, WrongSettingsAreErrorsWhereTheyAreUsed) {
 }
 
 TEST(Decoding, OptionsOutOfRangeAreNamed) {
-  EXPECT_EQ(refusal([](auto &o) { o.beam = 0; }), "beam: expected 1 to 1024, found 0");
-  EXPECT_EQ(refusal([](auto &o) { o.beam = 1025; }), "beam: expected 1 to 1024, found 1025");
+  EXPECT_EQ(refusal([](auto &o) { o.beams = 0; }), "beam: expected 1 to 1024, found 0");
+  EXPECT_EQ(refusal([](auto &o) { o.beams = 1025; }), "beam: expected 1 to 1024, found 1025");
   EXPECT_EQ(refusal([](auto &o) { o.lengthPenalty = std::nan(""); }),
             "length-penalty: expected a finite number, found nan");
   EXPECT_EQ(refusal([](auto &o) { o.temperature = 0; }),
@@ -599,9 +599,9 @@ TEST(Decoding, OptionsOutOfRangeAreNamed) {
   EXPECT_EQ(refusal([](auto &o) { o.topK = -1; }), "top-k: expected at least 0, found -1");
   EXPECT_EQ(refusal([](auto &o) { o.topP = 1.5; }),
             "top-p: expected a number from 0 to 1, found 1.5");
-  EXPECT_EQ(refusal([](auto &o) { o.sample = true, o.beam = 2; }),
+  EXPECT_EQ(refusal([](auto &o) { o.sample = true, o.beams = 2; }),
             "sample: expected a beam of 1, found 2");
-  EXPECT_EQ(refusal([](auto &o) { o.beam = 2, o.onToken = [](size_t, int32_t) { return true; }; }),
+  EXPECT_EQ(refusal([](auto &o) { o.beams = 2, o.onToken = [](size_t, int32_t) { return true; }; }),
             "stream: expected a beam of 1, found 2");
 }
 

@@ -23,9 +23,10 @@ Expected<std::string> readMember(const std::string &name) {
 
 /// A model whose source side has `keys` in addition to its vocabulary.
 Expected<TextModel> model(const std::string &keys) {
-  return readTextModel(R"({"kind": "encoder-decoder", "source": {"vocabulary": "source.txt")" +
-                           keys + R"(}, "target": {"vocabulary": "target.txt", "limit": 9}})",
-                       readMember);
+  return readTextModel(
+      R"({"text": {"kind": "encoder-decoder"}, "source": {"vocabulary-file": "source.txt")" + keys +
+          R"(}, "target": {"vocabulary-file": "target.txt", "limit": 9}})",
+      readMember);
 }
 
 std::vector<int32_t> ids(const std::string &keys, const std::string &text) {
@@ -70,14 +71,14 @@ TEST(TextModel, UnknownWordsHaveAnIdOrAreAnError) {
 TEST(TextModel, StartAndEndAreAddedWhereAsked) {
   EXPECT_THAT(ids(R"(, "add": true)", "我"), ElementsAre(2, 4, 3));
   EXPECT_THAT(ids(R"(, "add": true, "start": null)", "我"), ElementsAre(4, 3));
-  EXPECT_THAT(ids(R"(, "add": true, "end": null)", ""), ElementsAre(2));
+  EXPECT_THAT(ids(R"(, "add": true, "ends": [])", ""), ElementsAre(2));
 }
 
 /// A prompt is part of the text, including all its whitespace.
 TEST(TextModel, APromptIsPartOfTheText) {
   auto idsOf = [](const std::string &text, std::string_view before) {
     auto model =
-        readTextModel(R"({"kind": "encoder", "source": {"tokenizer": "t.json"}})",
+        readTextModel(R"({"text": {"kind": "encoder"}, "source": {"tokenizer-file": "t.json"}})",
                       [](const std::string &) -> Expected<std::string> {
                         return std::string(R"({"model": {"type": "WordLevel", "unk_token": "?",
                                            "vocab": {"?": 0, "a b": 1, "q: a b": 2, "q: ": 3}}})");
@@ -98,8 +99,8 @@ TEST(TextModel, APromptIsPartOfTheText) {
 /// The whitespace at the end of a prompt is one of the tokens that are excluded from a vector.
 TEST(TextModel, RowsOfAPromptAreCounted) {
   auto model = readTextModel(
-      R"({"kind": "encoder", "source": {"tokenizer": "t.json"}, "pool-parts": true,
-          "pooled-prompt": false, "prompts": {"ask": "q: "}})",
+      R"({"source": {"tokenizer-file": "t.json"}, "text": {"kind": "encoder", "pools-parts": true,
+          "prompt-is-pooled": false, "prompts": {"ask": "q: "}}})",
       [](const std::string &) -> Expected<std::string> {
         return std::string(R"({
           "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "Isolated", "invert": false},
@@ -117,7 +118,7 @@ TEST(TextModel, LengthPadsRefusesOrCuts) {
   EXPECT_EQ(failure(R"(, "length": 2)", "我 是 谁"), tooLong);
   EXPECT_THAT(ids(R"(, "most": 5)", "我 是"), ElementsAre(4, 5));
   EXPECT_EQ(failure(R"(, "most": 2)", "我 是 谁"), tooLong);
-  auto facts = model(R"(, "length": 2, "too-long": "cut")");
+  auto facts = model(R"(, "length": 2, "cut": true)");
   ASSERT_TRUE(facts) << facts.error().message;
   auto encoded = facts->source->encode("我 是 谁", "text");
   ASSERT_TRUE(encoded) << encoded.error().message;
@@ -141,19 +142,19 @@ TEST(TextModel, FactsThatAreNoFactsAreErrors) {
             "source.padding: expected an id or a count, found -1");
   EXPECT_EQ(failure(R"(, "split": "word")", ""),
             "source.split: expected one of space, character, found 'word'");
-  EXPECT_FALSE(readTextModel("{\"kind\": 3}", readMember));
+  EXPECT_FALSE(readTextModel(R"({"text": {"kind": 3}})", readMember));
   EXPECT_FALSE(readTextModel("[", readMember));
   EXPECT_FALSE(readTextModel("", readMember));
-  EXPECT_FALSE(
-      readTextModel(R"({"kind": "encoder", "source": {"vocabulary": "gone.txt"}})", readMember));
+  EXPECT_FALSE(readTextModel(
+      R"({"text": {"kind": "encoder"}, "source": {"vocabulary-file": "gone.txt"}})", readMember));
 }
 
 TEST(TextModel, LanguagesAreTokensOfTheTokenizer) {
   auto failureWith = [](const std::string &token) {
     auto model = readTextModel(
-        R"({"kind": "encoder-decoder", "source": {"tokenizer": "t.json"},
-            "target": {"tokenizer": "t.json"}, "languages": {"tokens": {"de": )" +
-            token + "}}}",
+        R"({"source": {"tokenizer-file": "t.json"}, "target": {"tokenizer-file": "t.json"},
+            "text": {"kind": "encoder-decoder", "languages": {"tokens": {"de": )" +
+            token + "}}}}",
         [](const std::string &) {
           return Expected<std::string>(
               R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}})");
@@ -161,16 +162,16 @@ TEST(TextModel, LanguagesAreTokensOfTheTokenizer) {
     return model ? "no error" : model.error().message;
   };
   EXPECT_EQ(failureWith("1"), "no error");
-  const std::string expected =
-      "languages.tokens.de: expected the id of a token of the source's tokenizer, found ";
-  for (const char *token : {"2", "-1", "\"a\"", "4294967297"})
-    EXPECT_EQ(failureWith(token), expected + token);
+  const std::string place = "text.languages.tokens.de: expected ";
+  EXPECT_EQ(failureWith("2"), place + "the id of a token of the source's tokenizer, found 2");
+  EXPECT_EQ(failureWith("\"a\""), place + "an id or a count, found 'a'");
+  for (const char *token : {"-1", "4294967297"})
+    EXPECT_EQ(failureWith(token), place + "an id or a count, found " + token);
 }
 
 TEST(TextModel, SidesWithoutTextHaveNoVocabulary) {
   auto facts = readTextModel(
-      R"({"kind": "encoder", "layout": "sequence-first", "source": {"vocabulary": null}})",
-      readMember);
+      R"({"text": {"kind": "encoder", "sequence-first": true}, "source": {}})", readMember);
   ASSERT_TRUE(facts) << facts.error().message;
   EXPECT_TRUE(facts->sequenceFirst);
   EXPECT_FALSE(facts->source->vocabulary);

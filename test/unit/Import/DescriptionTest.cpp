@@ -618,9 +618,12 @@ TEST_F(DescriptionTest, Defaults) {
   EXPECT_TRUE(a.outputBias && !a.queryBias);
   EXPECT_EQ(d->decoder->layers[0].selfNorm->epsilon, 1e-5);
   EXPECT_EQ(d->target->limit, 256);
-  EXPECT_EQ(Json::parse(factsOf(*d))["source"].dump(),
-            R"({"vocabulary":20,"split":"space","padding":0,"unknown":1,"start":2,"end":[3],"add":)"
-            R"(false,"length":null,"most":null,"too-long":"error","limit":256})");
+  const SideFacts source = *factsOf(*d).source;
+  EXPECT_EQ(source.vocabularySize, 20);
+  EXPECT_EQ(source.ends, std::vector<int32_t>{3});
+  EXPECT_TRUE(source.unknown == 1 && source.start == 2 && source.padding == 0);
+  EXPECT_TRUE(source.split == Split::Space && !source.add && !source.cut);
+  EXPECT_FALSE(source.length || source.most);
 }
 
 /// The innermost of whole model, stack and layer takes precedence. For cross attention, `cross` on
@@ -665,7 +668,7 @@ TEST_F(DescriptionTest, Vocabularies) {
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ(model->texts.at("source.txt"), "<pad>\n<unk>\nwho\nam");
   EXPECT_EQ(model->tensors[0].shape, (std::vector<int64_t>{4, 12}));
-  EXPECT_EQ(Json::parse(model->facts)["source"]["vocabulary"], "source.txt");
+  EXPECT_EQ(Json::parse(model->facts)["source"]["vocabulary-file"], "source.txt");
   EXPECT_EQ(problemWith("/source/vocabulary", "none.txt"),
             "m.json: source.vocabulary: none.txt: expected a file, found none");
   write("empty.txt", "");
@@ -699,13 +702,13 @@ TEST_F(DescriptionTest, EncoderDecodersOfTextsThatMayBePadded) {
     EXPECT_TRUE(model) << model.error().message;
     if (!model)
       return false;
-    const Json facts = Json::parse(model->facts);
+    const TextFacts facts = modelFactsFromJson(model->facts)->text;
     auto packed = model->module->lookupSymbol<mlir::FunctionOpInterface>("encode_packed");
-    EXPECT_EQ(facts["packed"], facts["padded"]);
-    EXPECT_EQ(facts["packed"], static_cast<bool>(packed));
+    EXPECT_EQ(facts.packed, facts.padded);
+    EXPECT_EQ(facts.packed, static_cast<bool>(packed));
     if (packed) // only the memory, no weights
       EXPECT_EQ(packed.getNumResults(), 1u);
-    return facts["padded"] == true;
+    return facts.padded;
   };
   const Json base = {{"layers", 1}, {"mask", "causal"}};
   auto with = [&](const char *key, const Json &value) {
@@ -739,7 +742,7 @@ TEST_F(DescriptionTest, EncodersOfTextsThatMayBePacked) {
     if (!model)
       return false;
     const bool built = static_cast<bool>(model->module->lookupSymbol("encode_packed"));
-    EXPECT_EQ(Json::parse(model->facts)["packed"], built);
+    EXPECT_EQ(modelFactsFromJson(model->facts)->text.packed, built);
     return built;
   };
   EXPECT_TRUE(packs("/encoder/pool", "last"));
