@@ -149,9 +149,8 @@ int64_t heddle::limitOf(const DecodingOptions &options, size_t sequence) {
 
 /// True if a search with these options uses the option `name`.
 static bool uses(const DecodingOptions &options, std::string_view name) {
-  for (const char *drawing : {"temperature", "top-k", "top-p", "min-p"})
-    if (name == drawing)
-      return options.sample;
+  if (isOfSampling(name))
+    return options.sample;
   for (const char *ofBeams : {"beam-rule", "length-penalty", "renormalize"})
     if (name == ofBeams)
       return options.beams > 1;
@@ -165,31 +164,25 @@ Status heddle::checkRefused(const DecodingOptions &options) {
   return {};
 }
 
+Error heddle::outsideRange(const char *name, const std::string &range, double found) {
+  return usageError(std::string(name) + ": expected " + range + ", found " +
+                    formatted("%.15g", found));
+}
+
 Status heddle::checkDecoding(const DecodingOptions &options) {
   HEDDLE_TRY(checkRefused(options));
-  auto outside = [](const char *name, const std::string &range, double found) {
-    return usageError(std::string(name) + ": expected " + range + ", found " +
-                      formatted("%.15g", found));
-  };
   if (options.beams < 1 || options.beams > maximumBeam)
-    return outside("beam", "1 to " + std::to_string(maximumBeam),
-                   static_cast<double>(options.beams));
+    return outsideRange("beam", "1 to " + std::to_string(maximumBeam),
+                        static_cast<double>(options.beams));
   if (!std::isfinite(options.lengthPenalty))
-    return outside("length-penalty", "a finite number", options.lengthPenalty);
-  if (!std::isfinite(options.temperature) || options.temperature <= 0)
-    return outside("temperature", "a number above 0", options.temperature);
-  if (options.topK < 0)
-    return outside("top-k", "at least 0", static_cast<double>(options.topK));
-  if (!(options.topP >= 0 && options.topP <= 1))
-    return outside("top-p", "a number from 0 to 1", options.topP);
-  if (!(options.minP >= 0 && options.minP <= 1))
-    return outside("min-p", "a number from 0 to 1", options.minP);
+    return outsideRange("length-penalty", "a finite number", options.lengthPenalty);
+  HEDDLE_TRY(checkSampling(options));
   if (!std::isfinite(options.repetitionPenalty) || options.repetitionPenalty <= 0)
-    return outside("repetition-penalty", "a number above 0", options.repetitionPenalty);
+    return outsideRange("repetition-penalty", "a number above 0", options.repetitionPenalty);
   if (options.least < 0)
-    return outside("least", "at least 0", static_cast<double>(options.least));
+    return outsideRange("least", "at least 0", static_cast<double>(options.least));
   if (options.noRepeat < 0)
-    return outside("no-repeat", "at least 0", static_cast<double>(options.noRepeat));
+    return outsideRange("no-repeat", "at least 0", static_cast<double>(options.noRepeat));
   if (options.beams > 1 && options.sample)
     return usageError("sample: expected a beam of 1, found " + std::to_string(options.beams));
   if (options.beams > 1 && options.onToken)

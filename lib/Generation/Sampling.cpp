@@ -39,36 +39,58 @@ Candidate untempered(std::span<const Candidate> kept, size_t chosen, double temp
   return {behind(kept[chosen]) - std::log(sum), kept[chosen].token};
 }
 
+/// Applies the filters after `topK` to candidates in the order of their likelihood. Returns the sum
+/// of the probabilities of the tokens that are left.
+double filter(std::vector<Candidate> &candidates, const SearchSettings &settings) {
+  double whole = 0;
+  for (const Candidate &candidate : candidates)
+    whole += std::exp(candidate.logProbability);
+  double kept = 0;
+  size_t count = 0;
+  while (count < candidates.size() && (count == 0 || kept < settings.topP * whole))
+    kept += std::exp(candidates[count++].logProbability);
+  if (settings.minP > 0) {
+    const double least = candidates[0].logProbability + std::log(settings.minP);
+    while (count > 1 && candidates[count - 1].logProbability < least)
+      kept -= std::exp(candidates[--count].logProbability);
+  }
+  candidates.resize(count);
+  return kept;
+}
+
 } // namespace
+
+bool heddle::isOfSampling(std::string_view name) {
+  constexpr std::string_view names[] = {"temperature", "top-k", "top-p", "min-p"};
+  return std::ranges::count(names, name) > 0;
+}
+
+Status heddle::checkSampling(const SearchSettings &settings) {
+  if (!std::isfinite(settings.temperature) || settings.temperature <= 0)
+    return outsideRange("temperature", "a number above 0", settings.temperature);
+  if (settings.topK < 0)
+    return outsideRange("top-k", "at least 0", static_cast<double>(settings.topK));
+  if (!(settings.topP >= 0 && settings.topP <= 1))
+    return outsideRange("top-p", "a number from 0 to 1", settings.topP);
+  if (!(settings.minP >= 0 && settings.minP <= 1))
+    return outsideRange("min-p", "a number from 0 to 1", settings.minP);
+  return {};
+}
 
 Expected<Candidate> heddle::sampleToken(std::span<const float> scores, bool probabilities,
                                         const DecodingOptions &options, size_t sequence,
                                         int64_t step) {
   const size_t most = options.topK > 0 ? static_cast<size_t>(options.topK) : scores.size();
   auto candidates = HEDDLE_TRY(likeliest(scores, probabilities, most, options.temperature));
-
-  double whole = 0;
-  for (const Candidate &candidate : candidates)
-    whole += std::exp(candidate.logProbability);
-  double kept = 0;
-  size_t count = 0;
-  while (count < candidates.size() && (count == 0 || kept < options.topP * whole))
-    kept += std::exp(candidates[count++].logProbability);
-  if (options.minP > 0) {
-    const double least = candidates[0].logProbability + std::log(options.minP);
-    while (count > 1 && candidates[count - 1].logProbability < least)
-      kept -= std::exp(candidates[--count].logProbability);
-  }
-
+  const double kept = filter(candidates, options);
   const uint64_t number = options.numbers.empty() ? sequence : options.numbers[sequence];
   double rest = drawUniform(options.seed, number, step) * kept;
   size_t chosen = 0;
-  for (; chosen + 1 < count; ++chosen) {
+  for (; chosen + 1 < candidates.size(); ++chosen) {
     rest -= std::exp(candidates[chosen].logProbability);
     if (rest < 0)
       break;
   }
-  return options.onProbability
-             ? untempered(std::span(candidates).first(count), chosen, options.temperature)
-             : candidates[chosen];
+  return options.onProbability ? untempered(candidates, chosen, options.temperature)
+                               : candidates[chosen];
 }

@@ -28,6 +28,13 @@ Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sequences,
 Expected<std::vector<TokenIds>> beamSearch(StepModel &model, size_t sequences,
                                            const DecodingOptions &options);
 
+/// Usage error "NAME: expected RANGE, found …".
+Error outsideRange(const char *name, const std::string &range, double found);
+
+/// Returns whether only sampling uses the setting `name`.
+bool isOfSampling(std::string_view name);
+/// Returns a usage error if a setting of sampling is out of range.
+Status checkSampling(const SearchSettings &settings);
 /// Draws the token of `sequence` at `step`.
 Expected<Candidate> sampleToken(std::span<const float> scores, bool probabilities,
                                 const DecodingOptions &options, size_t sequence, int64_t step);
