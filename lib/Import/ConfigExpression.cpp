@@ -2,12 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A precedence-climbing parser that evaluates while it parses. An operand that short-circuiting
-// skips is parsed with `skipping` set: its syntax is checked, its value ignored.
+// An operand that short-circuiting skips is parsed, so that its syntax is checked, and not evaluated.
 
 #include "ConfigExpression.h"
 
-#include "ExpressionCursor.h"
+#include "Expression.h"
 #include "Schema.h"
 
 #include "heddle/Support/Text.h"
@@ -15,7 +14,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,126 +21,70 @@
 using namespace heddle;
 
 namespace {
-struct Operator {
-  llvm::StringLiteral word;
-  int level; ///< higher levels bind more tightly
-};
 constexpr double exact = 9007199254740992.0; ///< doubles represent all integers up to this one
-constexpr int disjunction = 1, conjunction = 2, comparison = 3, product = 5;
-constexpr Operator operators[] = {{"||", disjunction},
-                                  {"&&", conjunction},
-                                  {"<=", comparison},
-                                  {">=", comparison},
-                                  {"==", comparison},
-                                  {"!=", comparison},
-                                  {"<", comparison},
-                                  {">", comparison},
-                                  {"+", 4},
-                                  {"-", 4},
-                                  {"*", product},
-                                  {"/", product},
-                                  {"%", product}};
 
-class Evaluator {
+constexpr ExpressionFunction functions[] = {{"abs", "e"},  {"count", "e"}, {"has", "ee"},
+                                            {"int", "e"},  {"max", "ee"},  {"min", "ee"},
+                                            {"pow", "ee"}, {"sqrt", "e"}};
+constexpr ExpressionGrammar grammar = {
+    .operators = arithmeticOperators,
+    .functions = functions,
+    .prefixes = "-!",
+    .texts = true,
+    .operand = "a number, a text, a name or '('",
+    .function = "abs, count, has, int, max, min, pow or sqrt",
+};
+
+class Evaluator : public ExpressionEvaluator<Json> {
 public:
-  Evaluator(std::string_view text, const ConfigNames &names) : in(text), names(names) {}
-
-  Expected<Json> run() {
-    Json value = choice();
-    if (!in.failed() && !in.atEnd())
-      in.fail("an operator or the end");
-    if (in.failed())
-      return in.takeError();
-    return value;
-  }
+  Evaluator(ExpressionCursor &in, const ConfigNames &names)
+      : ExpressionEvaluator(in), names(names) {}
 
 private:
-  Json choice();
-  Json chain(int least);
-  Json joined(const Operator &op, const Json &x, const Json &y, size_t where);
+  Json leaf(const Expression &e) override;
+  Json call(const Expression &e) override;
+  Json element(const Expression &e) override;
+  Json prefix(const Expression &e, Json x) override;
+  Json choice(const Expression &e) override;
+  bool decides(const ExpressionOperator &op, const Json &left, size_t place) override;
+  Json join(const ExpressionOperator &op, Json x, Json y, size_t left, size_t right) override;
   Json arithmetic(llvm::StringRef word, const Json &x, const Json &y, size_t where);
-  Json unary();
-  Json value();
-  Json named();
-  Json call(const std::string &word, size_t where);
-  Json element(const Json &list);
   Json holds(const Json &x, const Json &y, size_t where);
 
-  size_t here() {
-    in.skip();
-    return in.place();
-  }
-  /// Reports a value of the wrong kind, unless it is skipped.
+  /// Reports a value of the wrong kind.
   bool expect(bool holds, const char *what, const Json &found, size_t where) {
-    if (!holds && !skipping)
+    if (!holds)
       in.report(std::string("expected ") + what + ", found " + shown(found), where);
-    return holds && !skipping;
+    return holds;
   }
   bool truth(const Json &x, size_t where) {
     return expect(x.is_boolean(), "true or false", x, where) && x.get<bool>();
   }
 
-  ExpressionCursor in;
   const ConfigNames &names;
-  bool skipping = false;
 };
 } // namespace
 
-Json Evaluator::choice() {
-  ExpressionCursor::Level level(in);
+Json Evaluator::choice(const Expression &e) {
+  const Json condition = evaluate(e.operands[0]);
+  return evaluate(e.operands[truth(condition, e.operands[0].begin) ? 1 : 2]);
+}
+
+bool Evaluator::decides(const ExpressionOperator &op, const Json &left, size_t place) {
+  return op.level <= conjunctionLevel && truth(left, place) == (op.level == disjunctionLevel);
+}
+
+Json Evaluator::join(const ExpressionOperator &op, Json x, Json y, size_t left, size_t right) {
   if (in.failed())
     return {};
-  size_t where = here();
-  Json condition = chain(disjunction);
-  if (in.failed() || !in.take("?"))
-    return condition;
-  bool first = truth(condition, where);
-  auto side = [&](bool counts) {
-    llvm::SaveAndRestore skip(skipping, skipping || !counts);
-    return choice();
-  };
-  Json yes = side(first);
-  in.expect(":");
-  Json no = side(!first);
-  return first ? yes : no;
-}
-
-/// Parses a left-associative chain of operators with a level of at least `least`; comparisons do
-/// not associate.
-Json Evaluator::chain(int least) {
-  size_t where = here();
-  Json left = unary();
-  for (int most = product; !in.failed();) {
-    auto op = llvm::find_if(operators, [&](const Operator &op) {
-      return op.level >= least && op.level <= most && in.take(op.word);
-    });
-    if (op == std::end(operators))
-      break;
-    most = op->level - (op->level == comparison);
-    if (op->level <= conjunction) {
-      bool decided = truth(left, where) == (op->level == disjunction);
-      llvm::SaveAndRestore skip(skipping, skipping || decided);
-      size_t second = here();
-      Json right = chain(op->level + 1);
-      if (!skipping)
-        left = truth(right, second);
-      continue;
-    }
-    Json right = chain(op->level + 1);
-    left = joined(*op, left, right, where);
-  }
-  return left;
-}
-
-Json Evaluator::joined(const Operator &op, const Json &x, const Json &y, size_t where) {
-  if (in.failed() || skipping)
-    return {};
+  if (op.level <= conjunctionLevel)
+    return truth(y, right);
   if (op.word == "==" || op.word == "!=")
     return (x == y) == (op.word == "==");
-  if (!expect(x.is_number(), "a number", x, where) || !expect(y.is_number(), "a number", y, where))
+  if (!expect(x.is_number(), "a number", x, left) || !expect(y.is_number(), "a number", y, left))
     return {};
-  if (op.level != comparison)
-    return arithmetic(op.word, x, y, where);
+  if (op.level != comparisonLevel)
+    return arithmetic(op.word, x, y, left);
   return op.word == "<" ? x < y : op.word == "<=" ? x <= y : op.word == ">" ? x > y : x >= y;
 }
 
@@ -171,50 +113,17 @@ Json Evaluator::arithmetic(llvm::StringRef word, const Json &x, const Json &y, s
   return whole ? Json(static_cast<int64_t>(result)) : Json(result);
 }
 
-Json Evaluator::unary() {
-  ExpressionCursor::Level level(in);
+Json Evaluator::prefix(const Expression &e, Json x) {
+  if (e.word == "!")
+    return !truth(x, e.place);
+  return expect(x.is_number(), "a number", x, e.place) ? arithmetic("-", 0, x, e.place) : Json();
+}
+
+/// Looks up `list[index]` or `object['key']`.
+Json Evaluator::element(const Expression &e) {
+  const Json list = evaluate(e.operands[0]), index = evaluate(e.operands[1]);
+  const size_t where = e.operands[1].begin;
   if (in.failed())
-    return {};
-  size_t where = here();
-  if (in.take("-")) {
-    Json x = unary();
-    return expect(x.is_number(), "a number", x, where) ? arithmetic("-", 0, x, where) : Json();
-  }
-  if (in.take("!"))
-    return !truth(unary(), where);
-  Json x = value();
-  while (!in.failed() && in.take("["))
-    x = element(x);
-  return x;
-}
-
-Json Evaluator::value() {
-  if (in.take("(")) {
-    Json inner = choice();
-    in.expect(")");
-    return inner;
-  }
-  if (in.atNumber()) {
-    bool isReal = false;
-    double number = in.number(isReal);
-    if (in.failed()) // the number may be out of range
-      return {};
-    return isReal ? Json(number) : Json(static_cast<int64_t>(number));
-  }
-  if (in.peek() == '\'')
-    return in.quoted('\'');
-  if (in.atName())
-    return named();
-  in.fail("a number, a text, a name or '('");
-  return {};
-}
-
-/// Parses the rest of `list[index]` or `object['key']` after the bracket.
-Json Evaluator::element(const Json &list) {
-  size_t where = here();
-  Json index = choice();
-  in.expect("]");
-  if (in.failed() || skipping)
     return {};
   if (list.is_object()) {
     if (index.is_string() && list.contains(index.get<std::string>()))
@@ -234,24 +143,20 @@ Json Evaluator::element(const Json &list) {
   return inside ? list[index.get<size_t>()] : Json();
 }
 
-Json Evaluator::named() {
-  size_t where = in.place();
-  std::string word = in.name(/*dashes=*/false);
-  if (word == "null")
+Json Evaluator::leaf(const Expression &e) {
+  if (e.kind == Expression::Kind::Number)
+    return e.isReal ? Json(e.number) : Json(static_cast<int64_t>(e.number));
+  if (e.kind == Expression::Kind::Text)
+    return e.word;
+  if (e.word == "null")
     return nullptr;
-  if (word == "true" || word == "false")
-    return word == "true";
-  in.skip();
-  if (in.peek() == '(')
-    return call(word, where);
-  if (skipping)
-    return {};
-  Expected<Json> value = names(word);
-  if (!value) {
-    in.report(value.takeError().message, where);
-    return {};
-  }
-  return std::move(*value);
+  if (e.word == "true" || e.word == "false")
+    return e.word == "true";
+  Expected<Json> value = names(e.word);
+  if (value)
+    return std::move(*value);
+  in.report(value.takeError().message, e.place);
+  return {};
 }
 
 /// Returns whether a list contains an element, or a text a substring.
@@ -264,48 +169,41 @@ Json Evaluator::holds(const Json &x, const Json &y, size_t where) {
   return llvm::any_of(x, [&](const Json &element) { return element == y; }); // not Json::contains
 }
 
-Json Evaluator::call(const std::string &word, size_t where) {
-  bool two = word == "min" || word == "max" || word == "pow" || word == "has";
-  if (!two && word != "abs" && word != "sqrt" && word != "int" && word != "count") {
-    in.report("expected abs, count, has, int, max, min, pow or sqrt, found " + quotedText(word),
-              where);
+Json Evaluator::call(const Expression &e) {
+  const Json x = evaluate(e.operands[0]);
+  const Json y = e.operands.size() > 1 ? evaluate(e.operands[1]) : Json(0);
+  if (in.failed())
     return {};
-  }
-  in.expect("(");
-  Json x = choice(), y = 0;
-  if (two) {
-    in.expect(",");
-    y = choice();
-  }
-  in.expect(")");
-  if (in.failed() || skipping)
-    return {};
+  const std::string &word = e.word;
   if (word == "has")
-    return holds(x, y, where);
+    return holds(x, y, e.place);
   if (word == "count")
-    return expect(x.is_structured(), "a list or an object", x, where) ? Json(x.size()) : Json();
-  if (!expect(x.is_number(), "a number", x, where) || !expect(y.is_number(), "a number", y, where))
+    return expect(x.is_structured(), "a list or an object", x, e.place) ? Json(x.size()) : Json();
+  if (!expect(x.is_number(), "a number", x, e.place) ||
+      !expect(y.is_number(), "a number", y, e.place))
     return {};
-  if (two)
-    return arithmetic(word, x, y, where);
-  auto number = x.get<double>();
-  if (word == "sqrt" && !expect(number >= 0, "a number of at least 0", x, where))
+  if (e.operands.size() > 1)
+    return arithmetic(word, x, y, e.place);
+  const auto number = x.get<double>();
+  if (word == "sqrt" && !expect(number >= 0, "a number of at least 0", x, e.place))
     return {};
   if (word == "int")
-    return expect(std::abs(number) <= exact, "a number up to 2^53", x, where)
+    return expect(std::abs(number) <= exact, "a number up to 2^53", x, e.place)
                ? Json(static_cast<int64_t>(std::trunc(number)))
                : Json();
   if (word == "abs")
-    return number < 0 ? arithmetic("-", 0, x, where) : x;
+    return number < 0 ? arithmetic("-", 0, x, e.place) : x;
   return std::sqrt(number);
 }
 
 Expected<Json> heddle::evaluateConfig(std::string_view text, const ConfigNames &names) {
-  Expected<Json> value = Evaluator(text, names).run();
-  if (value)
+  ExpressionCursor in(text);
+  const Expression parsed = parseExpression(in, grammar);
+  Json value = Evaluator(in, names).evaluate(parsed);
+  if (!in.failed())
     return value;
   // The key of the data file names the place, so the text with its caret is cut.
-  const std::string message = value.takeError().message;
+  const std::string message = in.takeError().message;
   return inputError(message.substr(0, message.find('\n')));
 }
 

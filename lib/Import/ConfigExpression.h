@@ -3,22 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Computes values of architecture files (docs/architectures.md) from a model's configuration. The
-// grammar:
-//
-//   choice  := or ['?' choice ':' choice]
-//   or      := and ('||' and)*           and := compare ('&&' compare)*
-//   compare := sum [('<' | '<=' | '>' | '>=' | '==' | '!=') sum]
-//   sum     := product (('+' | '-') product)*
-//   product := unary (('*' | '/' | '%') unary)*
-//   unary   := ('-' | '!') unary | value ('[' choice ']')*
-//   value   := NUMBER | 'TEXT' | true | false | null | NAME | '(' choice ')'
-//            | ('min' | 'max' | 'pow' | 'has') '(' choice ',' choice ')'
-//            | ('abs' | 'sqrt' | 'int' | 'count') '(' choice ')'
-//
-// Values are JSON values. A quotient of integers is an integer if it is exact, '%' is floored, and
-// `int` rounds towards 0. `count` is the number of elements of a list or an object; `has` tells
-// whether a list has an element, or a text a substring. '&&', '||' and '?:' short-circuit, so
-// `x != null && x > 3` is safe.
+// grammar is in Expression.h. Values are JSON values. A quotient of integers is an integer if it is
+// exact, '%' is floored, and `int` rounds towards 0. `count` is the number of elements of a list or
+// an object; `has` tells whether a list has an element, or a text a substring. '&&', '||' and '?:'
+// short-circuit, so `x != null && x > 3` is safe.
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lexer of masks, formulas and configuration expressions: words, numbers, punctuation, and
-// errors that mark the place with a caret.
+// The lexer of expressions: words, numbers, punctuation, and errors that mark the place with a
+// caret.
 #pragma once
 
 #include "heddle/Support/Error.h"

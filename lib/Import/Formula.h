@@ -2,21 +2,13 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   choice  := or ['?' choice ':' choice]
-//   or      := and ('||' and)*           and := compare ('&&' compare)*
-//   compare := sum [('<' | '<=' | '>' | '>=' | '==' | '!=') sum]
-//   sum     := product (('+' | '-') product)*
-//   product := unary (('*' | '/' | '%') unary)*
-//   unary   := ('-' | '!') unary | NUMBER | '(' choice ')' | 'b' | 'h' | 'i' | 'j'
-//            | ('min' | 'max') '(' choice ',' choice ')' | ('abs' | 'exp' | 'log') '(' choice ')'
-//            | NAME '[' ['b' ','] choice ']'
-//
-// Types are checked here: integers (i32), reals (f32) and truths. Reals, `exp` and `log` are
-// allowed in score rules only. '/' and '%' of integers are floored. An integer next to a real is
-// converted. Tables become inputs.
+// Operands are b, h, i, j, numbers, and entries of tables, t[index] or t[b, index]. The grammar is
+// in Expression.h. Types are checked here: integers (i32), reals (f32) and truths. Reals, `exp` and
+// `log` are allowed in score rules only. '/' and '%' of integers are floored. An integer next to a
+// real is converted. Tables become inputs.
 #pragma once
 
-#include "ExpressionCursor.h"
+#include "Expression.h"
 #include "FunctionBuilder.h"
 
 namespace heddle {
@@ -30,10 +22,13 @@ struct FormulaSite {
   std::string sequences; ///< the dimension of b
 };
 
-/// Parses a formula up to the first character that cannot continue it. A mask's formula is a truth.
-/// A score rule's is a number, and its tables are f32 unless an integer is required. `tables`
-/// receives the names of tables.
-void parseFormula(ExpressionCursor &in, bool scoreRule, std::vector<std::string> &tables,
-                  const FormulaSite &site);
+/// The language of formulas.
+extern const ExpressionGrammar formulaGrammar;
+
+/// Checks a formula, and creates its ops at a site. A mask's formula is a truth. A score rule's is a
+/// number, and its tables are f32 unless an integer is required. `tables` receives the names of
+/// tables; the first error remains in `in`.
+void evaluateFormula(ExpressionCursor &in, const Expression &formula, bool scoreRule,
+                     std::vector<std::string> &tables, const FormulaSite &site);
 
 } // namespace heddle

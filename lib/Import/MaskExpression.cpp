@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A recursive-descent parser; a table gives the arguments of each name. Without a site it checks
-// the expression, with one it also builds ops.
+// Evaluates the tree of an expression. Without a site it checks the expression, with one it also
+// builds ops.
 
 #include "Formula.h"
 #include "MaskBuilder.h"
@@ -34,165 +34,141 @@ const MaskCall *MaskExpression::find(Kind wanted, std::string_view name) const {
 }
 
 namespace {
-/// Arguments of a name: names of inputs, then integers, then an option.
+/// A mask or a score rule: its function in expressions, and the least value of its integers.
 struct Signature {
-  const char *word;
+  ExpressionFunction function;
   Kind kind;
-  int inputs, numbers;
-  int64_t smallest; ///< least value of the integers
-  /// The optional last argument.
-  enum class Optional : uint8_t { Nothing, Offset, Factor } optional = Optional::Nothing;
+  int64_t smallest = 0;
 };
-using Optional = Signature::Optional;
 constexpr Signature masks[] = {
-    {"causal", Kind::Causal, 0, 0, 0, Optional::Offset},
-    {"window", Kind::Window, 0, 2, 0, Optional::Offset},
-    {"lengths", Kind::Lengths, 1, 0, 0},
-    {"keep", Kind::Keep, 1, 0, 0},
-    {"hide", Kind::Hide, 1, 0, 0},
-    {"prefix", Kind::Prefix, 1, 0, 0},
-    {"documents", Kind::Documents, 2, 0, 0},
-    {"documents_packed", Kind::PackedDocuments, 2, 0, 0},
-    {"dense", Kind::Dense, 1, 0, 0},
-    {"blocks", Kind::Blocks, 1, 2, 1},
+    {{"causal", "o", true}, Kind::Causal},
+    {{"window", "iio", true}, Kind::Window},
+    {{"lengths", "n"}, Kind::Lengths},
+    {{"keep", "n"}, Kind::Keep},
+    {{"hide", "n"}, Kind::Hide},
+    {{"prefix", "n"}, Kind::Prefix},
+    {{"documents", "nn"}, Kind::Documents},
+    {{"documents_packed", "nn"}, Kind::PackedDocuments},
+    {{"dense", "n"}, Kind::Dense},
+    {{"blocks", "nii"}, Kind::Blocks, 1},
+    {{"where", "w"}, Kind::Where},
 };
 constexpr Signature rules[] = {
-    {"alibi", Kind::Alibi, 0, 0, 0, Optional::Factor},
-    {"relative", Kind::Relative, 0, 2, 1},
-    {"layer_relative", Kind::LayerRelative, 0, 2, 1},
-    {"query_distance", Kind::QueryDistance, 0, 1, 8},
-    {"key_distance", Kind::KeyDistance, 0, 1, 8},
-    {"dense", Kind::Dense, 1, 0, 0},
+    {{"alibi", "f", true}, Kind::Alibi},
+    {{"relative", "ii"}, Kind::Relative, 1},
+    {{"layer_relative", "ii"}, Kind::LayerRelative, 1},
+    {{"query_distance", "i"}, Kind::QueryDistance, 8},
+    {{"key_distance", "i"}, Kind::KeyDistance, 8},
+    {{"dense", "n"}, Kind::Dense},
+    {{"where", "w"}, Kind::Where},
 };
 
-/// A parsed part; `value` is null without a site.
+/// The language of masks or of score rules.
+class MaskGrammar : public ExpressionGrammar {
+public:
+  explicit MaskGrammar(bool scoreRule)
+      : known(scoreRule ? std::span<const Signature>(rules) : masks) {
+    static constexpr ExpressionOperator ofMasks[] = {{"|", disjunctionLevel},
+                                                     {"&", conjunctionLevel}},
+                                        ofRules[] = {{"+", disjunctionLevel}};
+    for (const Signature &signature : known) {
+      names.push_back(signature.function);
+      words += (words.empty() ? "" : ", ") + std::string(signature.function.word);
+    }
+    words = (scoreRule ? "a score rule (" : "a mask (") + words + ")";
+    operators = scoreRule ? std::span<const ExpressionOperator>(ofRules) : ofMasks;
+    functions = names;
+    prefixes = scoreRule ? "" : "!";
+    parentheses = !scoreRule;
+    values = choices = false;
+    dashes = true;
+    indices = 0;
+    operand = "a name";
+    function = words;
+    inner = &formulaGrammar;
+  }
+  MaskGrammar(const MaskGrammar &) = delete;
+  MaskGrammar &operator=(const MaskGrammar &) = delete;
+
+  static const MaskGrammar &of(bool scoreRule) {
+    static const MaskGrammar mask(false), rule(true);
+    return scoreRule ? rule : mask;
+  }
+  const std::span<const Signature> known;
+
+private:
+  std::vector<ExpressionFunction> names;
+  std::string words;
+};
+
+/// A mask or a score rule; `value` is null without a site.
 struct Part {
   Value value;
   bool seesAhead = false;
 };
 
-class Parser {
+class PartEvaluator : public ExpressionEvaluator<Part> {
 public:
-  Parser(std::string_view text, bool scoreRule, const MaskPlace *site = nullptr)
-      : in(text), site(site), known(scoreRule ? std::span<const Signature>(rules) : masks) {
-    result.text = text;
-    result.scoreRule = scoreRule;
-  }
-
-  Expected<MaskExpression> run() {
-    if (in.atEnd())
-      in.report(result.scoreRule ? "expected a score rule, found nothing"
-                                 : "expected a mask, found nothing");
-    whole = chain(result.scoreRule ? "+" : "|");
-    result.seesAhead = whole.seesAhead;
-    if (!in.failed() && !in.atEnd())
-      in.fail("an operator or the end");
-    if (in.failed())
-      return in.takeError();
-    return result;
-  }
-  Part whole;
+  PartEvaluator(ExpressionCursor &in, MaskExpression &result, const MaskPlace *site = nullptr)
+      : ExpressionEvaluator(in), result(result), site(site) {}
 
 private:
-  Part chain(llvm::StringRef op);
-  Part unary();
-  Part call();
-  Value where(const MaskCall &node);
-  void arguments(MaskCall &node, const Signature &signature);
-  void offset(MaskCall &node);
-  void factor(MaskCall &node);
+  Part call(const Expression &e) override;
+  Part prefix(const Expression &e, Part x) override;
+  Part join(const ExpressionOperator &op, Part x, Part y, size_t left, size_t right) override;
+  void takeArguments(const Expression &e, const Signature &signature, MaskCall &node);
+  Value where(const Expression &formula, MaskCall &node);
 
-  ExpressionCursor in;
+  MaskExpression &result;
   const MaskPlace *site;
-  std::span<const Signature> known;
-  MaskExpression result;
 };
 } // namespace
 
-/// Parses a chain of operators of one precedence: '|', then '&', or '+' of score rules.
-Part Parser::chain(llvm::StringRef op) {
-  auto next = [&] { return op == "|" ? chain("&") : op == "&" ? unary() : call(); };
-  auto join = [&](Value x, Value y) -> Value {
-    OpBuilder &b = site->f.b;
-    return op == "|"   ? MaskOrOp::create(b, site->f.loc, x, y).getResult()
-           : op == "&" ? MaskAndOp::create(b, site->f.loc, x, y).getResult()
-                       : BiasAddOp::create(b, site->f.loc, x, y).getResult();
-  };
-  Part left = next();
-  while (!in.failed() && in.take(op)) {
-    Part right = next();
-    result.conjunction &= op != "|";
-    if (site && left.value && right.value)
-      left.value = join(left.value, right.value);
-    else if (right.value)
-      left.value = right.value;
-    left.seesAhead =
-        op == "&" ? left.seesAhead && right.seesAhead : left.seesAhead || right.seesAhead;
-  }
-  return left;
+Part PartEvaluator::join(const ExpressionOperator &op, Part x, Part y, size_t, size_t) {
+  result.conjunction &= op.word != "|";
+  const bool isAnd = op.word == "&";
+  Part made{x.value ? x.value : y.value,
+            isAnd ? x.seesAhead && y.seesAhead : x.seesAhead || y.seesAhead};
+  if (!site || !x.value || !y.value)
+    return made;
+  OpBuilder &b = site->f.b;
+  const Location loc = site->f.loc;
+  made.value = isAnd            ? MaskAndOp::create(b, loc, x.value, y.value).getResult()
+               : op.word == "|" ? MaskOrOp::create(b, loc, x.value, y.value).getResult()
+                                : BiasAddOp::create(b, loc, x.value, y.value).getResult();
+  return made;
 }
 
-Part Parser::unary() {
-  ExpressionCursor::Level level(in);
-  if (in.failed())
-    return {};
-  if (in.take("!")) {
-    result.conjunction = false;
-    Value inner = unary().value;
-    return {inner ? MaskNotOp::create(site->f.b, site->f.loc, inner) : Value()};
-  }
-  if (!in.take("("))
-    return call();
-  Part inner = chain("|");
-  in.expect(")");
-  return inner;
+Part PartEvaluator::prefix(const Expression &, Part x) {
+  result.conjunction = false;
+  return {x.value ? MaskNotOp::create(site->f.b, site->f.loc, x.value) : Value()};
 }
 
-void Parser::offset(MaskCall &node) {
-  if (in.atName())
-    node.offsetInput = in.name();
-  else if (!in.atNumber() && in.peek() != '-')
-    in.fail("an integer or the name of an input");
-  else
-    node.offset = in.integer();
-}
-
-void Parser::factor(MaskCall &node) {
-  in.skip();
-  size_t where = in.place();
-  bool isReal = false;
-  node.factor = static_cast<float>(in.number(isReal));
-  if (!in.failed() && !(node.factor > 0 && std::isfinite(node.factor)))
-    in.report("expected a finite factor above 0", where);
-}
-
-void Parser::arguments(MaskCall &node, const Signature &signature) {
-  bool first = true;
-  auto separate = [&] {
-    if (!std::exchange(first, false))
-      in.expect(",");
-  };
-  for (int i = 0; i < signature.inputs && !in.failed(); ++i) {
-    separate();
-    if (!in.failed())
-      node.inputs.push_back(in.name());
+void PartEvaluator::takeArguments(const Expression &e, const Signature &signature, MaskCall &node) {
+  for (size_t i = 0; i < e.operands.size(); ++i) {
+    const Expression &argument = e.operands[i];
+    const char kind = signature.function.arguments[i];
+    const auto integer = static_cast<int64_t>(argument.number);
+    const bool isName = argument.kind == Expression::Kind::Name;
+    if (kind == 'n')
+      node.inputs.push_back(argument.word);
+    if (kind == 'i') {
+      node.numbers.push_back(integer);
+      if (integer < signature.smallest)
+        in.report("expected an integer of at least " + std::to_string(signature.smallest) +
+                      ", found " + std::to_string(integer),
+                  argument.place);
+    }
+    if (kind == 'o' && isName)
+      node.offsetInput = argument.word;
+    if (kind == 'o' && !isName)
+      node.offset = integer;
+    if (kind == 'f') {
+      node.factor = static_cast<float>(argument.number);
+      if (!(node.factor > 0 && std::isfinite(node.factor)))
+        in.report("expected a finite factor above 0", argument.place);
+    }
   }
-  for (int i = 0; i < signature.numbers && !in.failed(); ++i) {
-    separate();
-    in.skip();
-    size_t where = in.place();
-    node.numbers.push_back(in.integer());
-    if (node.numbers.back() < signature.smallest)
-      in.report("expected an integer of at least " + std::to_string(signature.smallest) +
-                    ", found " + std::to_string(node.numbers.back()),
-                where);
-  }
-  if (signature.optional == Optional::Nothing || in.failed() || !(first || in.take(",")))
-    return;
-  if (signature.optional == Optional::Offset)
-    offset(node);
-  else
-    factor(node);
 }
 
 static bool seesAhead(const MaskCall &call) {
@@ -210,8 +186,8 @@ static bool seesAhead(const MaskCall &call) {
   }
 }
 
-/// Parses `where(...)` and builds its op and region.
-Value Parser::where(const MaskCall &node) {
+/// Checks the formula of `where(...)`, and builds its op and region.
+Value PartEvaluator::where(const Expression &formula, MaskCall &node) {
   FormulaSite inside;
   Value value;
   OpBuilder::InsertPoint outside;
@@ -224,64 +200,55 @@ Value Parser::where(const MaskCall &node) {
     site->f.b.createBlock(&value.getDefiningOp()->getRegion(0), {}, types,
                           SmallVector<Location>(4, site->f.loc));
   }
-  in.expect("(");
-  if (!in.failed())
-    parseFormula(in, result.scoreRule, result.calls.back().inputs, inside);
-  in.expect(")");
+  evaluateFormula(in, formula, result.scoreRule, node.inputs, inside);
   if (site)
     site->f.b.restoreInsertionPoint(outside);
   return value;
 }
 
-Part Parser::call() {
-  in.skip();
-  size_t start = in.place();
-  std::string word = in.name();
+Part PartEvaluator::call(const Expression &e) {
   if (result.calls.size() == 1000) // chains become nested ops
-    in.report("expected at most 1000 masks in one expression, found more", start);
+    in.report("expected at most 1000 masks in one expression, found more", e.place);
   if (in.failed())
     return {};
   MaskCall &node = result.calls.emplace_back();
-  if (word == "where") {
-    node.kind = Kind::Where;
-    return {where(node)};
-  }
-  auto signature =
-      std::find_if(known.begin(), known.end(), [&](const Signature &s) { return word == s.word; });
-  if (signature == known.end()) {
-    std::string words;
-    for (const Signature &s : known)
-      words += std::string(s.word) + ", ";
-    in.report(std::string("expected a ") + (result.scoreRule ? "score rule" : "mask") + " (" +
-                  words + "where), found " + quotedText(word),
-              start);
-    return {};
-  }
-  node.kind = signature->kind;
-  bool needs = signature->inputs || signature->numbers;
-  if (needs)
-    in.expect("(");
-  if (needs || (signature->optional != Optional::Nothing && in.take("("))) {
-    arguments(node, *signature);
-    in.expect(")");
-  }
+  const Signature &signature =
+      *llvm::find_if(MaskGrammar::of(result.scoreRule).known,
+                     [&](const Signature &s) { return s.function.word == e.word; });
+  node.kind = signature.kind;
+  if (node.kind == Kind::Where)
+    return {where(e.operands[0], node)};
+  takeArguments(e, signature, node);
   if (in.failed())
     return {};
   return {site ? site->masks.write(*site, node, result.scoreRule) : Value(), seesAhead(node)};
 }
 
+static Expected<MaskExpression> parsed(std::string_view text, bool scoreRule) {
+  MaskExpression result{.text = std::string(text), .scoreRule = scoreRule};
+  ExpressionCursor in(text);
+  if (in.atEnd())
+    in.report(scoreRule ? "expected a score rule, found nothing"
+                        : "expected a mask, found nothing");
+  result.tree = std::make_shared<const Expression>(parseExpression(in, MaskGrammar::of(scoreRule)));
+  result.seesAhead = PartEvaluator(in, result).evaluate(*result.tree).seesAhead;
+  if (in.failed())
+    return in.takeError();
+  return result;
+}
+
 Expected<MaskExpression> heddle::parseMask(std::string_view text) {
-  return Parser(text, /*scoreRule=*/false).run();
+  return parsed(text, /*scoreRule=*/false);
 }
 Expected<MaskExpression> heddle::parseScoreRule(std::string_view text) {
-  return Parser(text, /*scoreRule=*/true).run();
+  return parsed(text, /*scoreRule=*/true);
 }
 
 Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
   call.packed |= e.uses(Kind::PackedDocuments);
   MaskPlace site{*this, f, cross, call};
-  Parser parser(e.text, e.scoreRule, &site);
-  (void)parser.run(); // already checked when it was read
-  return call.documents.empty() || e.scoreRule ? parser.whole.value
-                                               : within(f, call.documents, parser.whole.value);
+  ExpressionCursor in(e.text); // without errors: the tree has been checked
+  MaskExpression written{.text = {}, .scoreRule = e.scoreRule};
+  Value value = PartEvaluator(in, written, &site).evaluate(*e.tree).value;
+  return call.documents.empty() || e.scoreRule ? value : within(f, call.documents, value);
 }

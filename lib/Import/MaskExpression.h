@@ -2,26 +2,23 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses masks of model descriptions and of the command line:
-//
-//   or  := and ('|' and)*
-//   and := not ('&' not)*
-//   not := '!' not | '(' or ')' | NAME ['(' arguments ')']
-//
-// and score rules: NAME ['(' arguments ')'] joined by '+'. Formula.h has the formulas of
-// where(...). A text is parsed once to check it, and again in each function to build its ops
-// (MaskBuilder.h).
+// Parses masks of model descriptions and of the command line, which `|`, `&` and `!` join, and score
+// rules, which `+` joins. The grammar is in Expression.h. Formula.h has the formulas of where(...).
+// A text is parsed once; each function builds its ops from the tree (MaskBuilder.h).
 #pragma once
 
 #include "heddle/Support/Error.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace heddle {
+
+struct Expression;
 
 /// One mask or score rule with its arguments.
 struct MaskCall {
@@ -59,6 +56,7 @@ struct MaskExpression {
   using Kind = MaskCall::Kind;
   std::string text;
   bool scoreRule = false;
+  std::shared_ptr<const Expression> tree;
   std::vector<MaskCall> calls;
   /// Whether a mask certainly lets a query see later keys. For formulas, tables and offsets from
   /// inputs this is unknown, so false.
