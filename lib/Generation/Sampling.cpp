@@ -39,6 +39,31 @@ Candidate untempered(std::span<const Candidate> kept, size_t chosen, double temp
   return {behind(kept[chosen]) - std::log(sum), kept[chosen].token};
 }
 
+/// Keeps the tokens whose information, -log p, is nearest to the entropy, until their probabilities
+/// sum to `mass`, and tokens at the same distance. As in Transformers, p is relative to `whole`, the
+/// sum over the candidates.
+double keepTypical(std::vector<Candidate> &candidates, double mass, double whole) {
+  const double shift = std::log(whole);
+  auto probability = [&](const Candidate &c) { return std::exp(c.logProbability - shift); };
+  double entropy = 0;
+  for (const Candidate &c : candidates)
+    if (const double p = probability(c); p > 0)
+      entropy -= p * (c.logProbability - shift);
+  auto distance = [&](const Candidate &c) { return std::abs(shift - c.logProbability - entropy); };
+  std::vector<Candidate> nearest = candidates;
+  std::ranges::stable_sort(nearest, {}, distance);
+  double sum = 0, furthest = 0;
+  for (size_t i = 0; i < nearest.size() && sum < mass; ++i) {
+    sum += probability(nearest[i]);
+    furthest = distance(nearest[i]);
+  }
+  std::erase_if(candidates, [&](const Candidate &c) { return distance(c) > furthest; });
+  double kept = 0;
+  for (const Candidate &c : candidates)
+    kept += std::exp(c.logProbability);
+  return kept;
+}
+
 /// Applies the filters after `topK` to candidates in the order of their likelihood. Returns the sum
 /// of the probabilities of the tokens that are left.
 double filter(std::vector<Candidate> &candidates, const SearchSettings &settings) {
@@ -55,13 +80,13 @@ double filter(std::vector<Candidate> &candidates, const SearchSettings &settings
       kept -= std::exp(candidates[--count].logProbability);
   }
   candidates.resize(count);
-  return kept;
+  return settings.typicalP < 1 ? keepTypical(candidates, settings.typicalP, kept) : kept;
 }
 
 } // namespace
 
 bool heddle::isOfSampling(std::string_view name) {
-  constexpr std::string_view names[] = {"temperature", "top-k", "top-p", "min-p"};
+  constexpr std::string_view names[] = {"temperature", "top-k", "top-p", "min-p", "typical-p"};
   return std::ranges::count(names, name) > 0;
 }
 
@@ -74,6 +99,8 @@ Status heddle::checkSampling(const SearchSettings &settings) {
     return outsideRange("top-p", "a number from 0 to 1", settings.topP);
   if (!(settings.minP >= 0 && settings.minP <= 1))
     return outsideRange("min-p", "a number from 0 to 1", settings.minP);
+  if (!(settings.typicalP > 0 && settings.typicalP <= 1))
+    return outsideRange("typical-p", "a number above 0 and at most 1", settings.typicalP);
   return {};
 }
 

@@ -53,6 +53,9 @@ struct SearchSettings {
   double temperature = 1;
   int64_t topK = 0;
   double topP = 1, minP = 0;
+  /// Below 1, a further filter: keeps the tokens whose information is nearest to the entropy of the
+  /// tokens that are left, until their probabilities sum to it (Meister et al. 2023, section 3).
+  double typicalP = 1;
 
   /// The score of a token that the sequence already has is divided by this if it is positive, and
   /// multiplied if it is negative (Keskar et al. 2019, section 4.1). In a beam, scores are log
@@ -88,9 +91,9 @@ struct SearchSettings {
   /// Wrong settings of the model, which are errors if a search uses them.
   std::vector<RefusedSetting> refused;
 
-  HEDDLE_FIELDS(0, sample, temperature, topK, topP, minP, repetitionPenalty, limit, limitInAll,
-                beams, beamRule, lengthPenalty, begin, first, last, suppressed, suppressedFirst,
-                badWords, least, leastInAll, noRepeat, renormalize, refused)
+  HEDDLE_FIELDS(0, sample, temperature, topK, topP, minP, typicalP, repetitionPenalty, limit,
+                limitInAll, beams, beamRule, lengthPenalty, begin, first, last, suppressed,
+                suppressedFirst, badWords, least, leastInAll, noRepeat, renormalize, refused)
 };
 
 /// Division of a text into the tokens of a vocabulary file.

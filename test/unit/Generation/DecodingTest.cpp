@@ -445,6 +445,29 @@ TEST(Decoding, FewerTokensAreDrawnFrom) {
   EXPECT_THAT(drawn(chosen), ElementsAre(0));
 }
 
+/// Tokens by the distance of -log p to the entropy: of probabilities 0.5, 0.3, 0.1, 0.1 the entropy
+/// is 1.168, and the distances are 0.475, 0.036, 1.134 and 1.134.
+TEST(Decoding, TypicalTokensAreDrawn) {
+  auto drawn = [](double mass, int64_t topK = 0) {
+    Constant model({std::log(0.5F), std::log(0.3F), std::log(0.1F), never, std::log(0.1F)});
+    DecodingOptions chosen = options(1);
+    chosen.sample = true;
+    chosen.typicalP = mass;
+    chosen.topK = topK;
+    std::set<int32_t> tokens;
+    for (const TokenIds &text : decode(model, 300, chosen))
+      tokens.insert(text.begin(), text.end());
+    return std::vector<int32_t>(tokens.begin(), tokens.end());
+  };
+  EXPECT_THAT(drawn(0.29), ElementsAre(1));
+  EXPECT_THAT(drawn(0.31), ElementsAre(0, 1));
+  EXPECT_THAT(drawn(0.79), ElementsAre(0, 1));
+  EXPECT_THAT(drawn(0.85), ElementsAre(0, 1, 2, 4)); // 2 and 4 are equally near
+  EXPECT_THAT(drawn(1), ElementsAre(0, 1, 2, 4));
+  // Of 0.625 and 0.375 the entropy is 0.662; the distances are 0.192 and 0.319.
+  EXPECT_THAT(drawn(0.29, 2), ElementsAre(0));
+}
+
 /// Logits of three tokens are 4, 3, -1, and the others are lower. After a token was generated, its
 /// logit is halved, or doubled if negative.
 TEST(Decoding, TokensThatWereSaidCountLess) {

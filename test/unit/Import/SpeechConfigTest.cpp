@@ -187,7 +187,7 @@ TEST(SpeechTokensTest, RefuseWhatIsNotFollowed) {
   auto failureOf = [](const std::string &keys) { return failure(with(keys)); };
   for (const auto &[keys, message] :
        {std::pair(R"("num_beam_groups": 2)", "num_beam_groups: expected 1, found 2"),
-        {R"("typical_p": 0.9)", "typical_p: expected 1.0, found 0.9"},
+        {R"("eta_cutoff": 0.9)", "eta_cutoff: expected 0.0, found 0.9"},
         {R"("return_token_timestamps": true)",
          "return_token_timestamps: expected false, found true"},
         {R"("prompt_condition_type": "all-segments")",
@@ -200,7 +200,7 @@ TEST(SpeechTokensTest, RefuseWhatIsNotFollowed) {
     EXPECT_EQ(failureOf(keys), "g.json: " + std::string(message) + ", which is not followed");
   // Keys whose values have no effect.
   for (const char *keys :
-       {R"("num_beam_groups": 1, "typical_p": 1.0, "diversity_penalty": 0.0, "max_time": null)",
+       {R"("num_beam_groups": 1, "eta_cutoff": 0, "diversity_penalty": 0.0, "max_time": null)",
         R"("bad_words_ids": [[1], [2, 3]], "forced_eos_token_id": [49], "sequence_bias": false)",
         R"("alignment_heads": [[1, 0]], "median_filter_width": 7, "guidance_scale": 1)"})
     EXPECT_EQ(failureOf(keys), "no failure") << keys;
