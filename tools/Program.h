@@ -142,18 +142,23 @@ inline Status checkCommand(const CLI::App &app, int argc, const char *const *arg
                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
+/// The option of the command that `argv` names; null if there is none.
+inline const CLI::Option *optionOf(const CLI::App &app, int argc, const char *const *argv,
+                                   const std::string &name) {
+  const auto commands = app.get_subcommands(
+      [&](const CLI::App *each) { return argc > 1 && each->get_name() == argv[1]; });
+  return commands.empty() ? nullptr : commands.front()->get_option_no_throw(name);
+}
+
 /// Returns the arguments with textMark appended to texts in brackets, unless they are the value of
 /// an option.
 inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
                                             const char *const *argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto commands = app.get_subcommands(
-      [&](const CLI::App *each) { return argc > 1 && each->get_name() == argv[1]; });
   for (size_t i = 1; i < arguments.size(); ++i) {
-    const CLI::Option *before =
-        !commands.empty() && arguments[i - 1].starts_with('-') && arguments[i - 1] != "--"
-            ? commands.front()->get_option_no_throw(arguments[i - 1])
-            : nullptr;
+    const CLI::Option *before = arguments[i - 1].starts_with('-') && arguments[i - 1] != "--"
+                                    ? optionOf(app, argc, argv, arguments[i - 1])
+                                    : nullptr;
     const bool isValue = before && before->get_items_expected_min() > 0;
     if (arguments[i].starts_with('[') && arguments[i].ends_with(']') && !isValue)
       arguments[i] += textMark;
@@ -161,25 +166,36 @@ inline std::vector<std::string> markedTexts(const CLI::App &app, int argc,
   return arguments;
 }
 
-/// Rewrites `help [COMMAND]` to `[COMMAND] --help`, and `--query=`, whose value is an empty text, to
-/// two arguments.
-inline std::vector<const char *> rewrittenArguments(int argc, const char *const *argv) {
-  std::vector<const char *> arguments(argv, argv + argc);
-  for (size_t i = 0; i < arguments.size() && arguments[i] != std::string_view("--"); ++i)
-    if (arguments[i] == std::string_view("--query=")) {
-      arguments[i] = "--query";
-      arguments.insert(arguments.begin() + static_cast<ptrdiff_t>(i) + 1, "");
-    }
-  if (argc >= 2 && argc <= 3 && std::string_view(argv[1]) == "help") {
+/// Rewrites `help [COMMAND]` to `[COMMAND] --help`, and `--option=` to an option and an empty text
+/// if its type is TEXT.
+inline std::vector<std::string> rewrittenArguments(const CLI::App &app, int argc,
+                                                   const char *const *argv) {
+  std::vector<std::string> arguments;
+  bool mayBeOption = true;
+  for (const std::string_view argument : std::span(argv, static_cast<size_t>(argc))) {
+    mayBeOption &= argument != "--";
+    const std::string name(argument.substr(0, argument.find('=')));
+    const bool isEmpty =
+        mayBeOption && argument.starts_with("--") && name.size() + 1 == argument.size();
+    const CLI::Option *option = isEmpty ? optionOf(app, argc, argv, name) : nullptr;
+    if (option && option->get_type_name() == "TEXT")
+      arguments.insert(arguments.end(), {name, ""});
+    else
+      arguments.emplace_back(argument);
+  }
+  if (argc >= 2 && argc <= 3 && arguments[1] == "help") {
     arguments.erase(arguments.begin() + 1);
-    arguments.push_back("--help");
+    arguments.emplace_back("--help");
   }
   return arguments;
 }
 
 /// Parses the command line and runs the command, or prints help or version.
 inline Status parse(CLI::App &app, int count, const char *const *given) {
-  const std::vector<const char *> words = rewrittenArguments(count, given);
+  const std::vector<std::string> texts = rewrittenArguments(app, count, given);
+  std::vector<const char *> words;
+  for (const std::string &text : texts)
+    words.push_back(text.c_str());
   const int argc = static_cast<int>(words.size());
   const char *const *argv = words.data();
   HEDDLE_TRY(checkCommand(app, argc, argv));
