@@ -25,14 +25,15 @@ Expected<bool> givesWeights(const Session &session, const char *function) {
 }
 
 /// Map of a tensor [1, heads, queries, keys], or [1, queries, keys] for an average of heads.
-AttentionMap mapOf(const std::string &name, const Tensor &tensor) {
+Expected<AttentionMap> mapOf(const std::string &name, const NamedTensors &results) {
+  const std::span<const float> values = HEDDLE_TRY(results.values<float>(name));
+  const Tensor &tensor = results[name];
   const bool averaged = tensor.rank() == 3;
-  const std::span<const float> values = tensor.values<float>();
-  return {name,
-          averaged ? 0 : tensor.dim(1),
-          tensor.dim(tensor.rank() - 2),
-          tensor.dim(tensor.rank() - 1),
-          {values.begin(), values.end()}};
+  return AttentionMap{name,
+                      averaged ? 0 : tensor.dim(1),
+                      tensor.dim(tensor.rank() - 2),
+                      tensor.dim(tensor.rank() - 1),
+                      {values.begin(), values.end()}};
 }
 
 /// Appends the maps of a function's results, layer by layer.
@@ -42,7 +43,7 @@ Status addMaps(const Session &session, const char *function, const NamedTensors 
   for (const PortInfo &port : outputs)
     if (isWeights(port.name))
       (port.name.ends_with(".cross-weights") ? cross : self)
-          .push_back(mapOf(port.name, results[port.name]));
+          .push_back(HEDDLE_TRY(mapOf(port.name, results)));
   return {};
 }
 
@@ -75,7 +76,7 @@ Status AttentionReader::runDecoder(const SourceTensors &source, const TokenIds &
       model->sequenceFirst ? std::vector<int64_t>{count, 1} : std::vector<int64_t>{1, count}, fed);
   const int32_t length[] = {static_cast<int32_t>(count)};
   const Tensor lengths = Tensor::i32({1}, length);
-  NamedInputs inputs = {{"target", target}, {"memory", encoded["memory"]}};
+  NamedInputs inputs = {{"target", target}, {"memory", *HEDDLE_TRY(encoded.get("memory"))}};
   if (HEDDLE_TRY(takesInput(*session, "decode", "source.lengths")))
     inputs.emplace_back("source.lengths", source.lengths);
   if (HEDDLE_TRY(takesInput(*session, "decode", "target.lengths")))

@@ -63,7 +63,7 @@ public:
     if (takesLengths)
       inputs.emplace_back("target.lengths", length);
     HEDDLE_TRY(session->run("decode", inputs, results));
-    const std::span<const float> scores = results[output].values<float>();
+    const std::span<const float> scores = HEDDLE_TRY(results.values<float>(output));
     const size_t classes = scores.size() / ids.size();
     for (size_t t = window.scored; t < window.end; ++t) {
       const auto row = scores.subspan((t - 1 - window.begin) * classes, classes);

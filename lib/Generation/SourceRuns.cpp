@@ -89,8 +89,8 @@ Status SourceRuns::run(EncodedTexts texts, NamedTensors &results) {
 }
 
 /// Copies the rows of a packed run to their padded places; the run's first text is text `first`.
-void SourceRuns::unpack(EncodedTexts texts, size_t first, size_t longest) {
-  const std::span<const float> packed = std::as_const(encoded)["memory"].values<float>();
+Status SourceRuns::unpack(EncodedTexts texts, size_t first, size_t longest) {
+  const std::span<const float> packed = HEDDLE_TRY(encoded.values<float>("memory"));
   const std::span<float> all = rows.values<float>();
   const auto features = static_cast<size_t>(rows.dim(2));
   size_t at = 0;
@@ -100,6 +100,7 @@ void SourceRuns::unpack(EncodedTexts texts, size_t first, size_t longest) {
                       all.begin() + static_cast<ptrdiff_t>((first + i) * longest * features));
     at += count;
   }
+  return {};
 }
 
 /// Texts of one length have no padding, so that the rows of `encode` are in place already.
@@ -110,7 +111,7 @@ Expected<const Tensor *> SourceRuns::memory(EncodedTexts texts) {
       texts, [&](const EncodedText *text) { return text->ids.size() == longest; });
   if (isEven || !packs(texts)) {
     HEDDLE_TRY(runPadded(texts, encoded));
-    return &encoded["memory"];
+    return encoded.get("memory");
   }
   for (size_t from = 0, to = 0; from < texts.size(); from = to) {
     for (size_t tokens = 0; to < texts.size(); ++to) {
@@ -120,9 +121,9 @@ Expected<const Tensor *> SourceRuns::memory(EncodedTexts texts) {
     }
     HEDDLE_TRY(runPacked(texts.subspan(from, to - from), encoded));
     if (from == 0)
-      rows = Tensor(DType::F32,
-                    {std::ssize(texts), static_cast<int64_t>(longest), encoded["memory"].dim(2)});
-    unpack(texts.subspan(from, to - from), from, longest);
+      rows = Tensor(DType::F32, {std::ssize(texts), static_cast<int64_t>(longest),
+                                 HEDDLE_TRY(encoded.get("memory"))->dim(2)});
+    HEDDLE_TRY(unpack(texts.subspan(from, to - from), from, longest));
   }
   return &rows;
 }

@@ -205,7 +205,7 @@ Expected<std::span<const float>> TextDecoder::admit(std::span<const int32_t> par
 /// The scores of the last call, [rows, vocabulary].
 Expected<std::span<const float>> TextDecoder::scoresOf(size_t rows) const {
   // [B, V], [B, 1, V] and [1, B, V] have the same memory layout.
-  const std::span<const float> values = results[scores].values<float>();
+  const std::span<const float> values = HEDDLE_TRY(results.values<float>(scores));
   const size_t classes = values.size() / rows;
   const std::optional<Vocabulary> &vocabulary = model->target->vocabulary;
   if (vocabulary && static_cast<int64_t>(classes) != vocabulary->size())
@@ -315,7 +315,8 @@ Status TextDecoder::beginAudio() {
   read = 0;
   const size_t rows = std::exchange(audioRows, 0); // unknown after an error
   if (rows == 0)
-    HEDDLE_TRY(session->run("decode_start", {{"memory", memory["memory"]}}, nothing));
+    HEDDLE_TRY(
+        session->run("decode_start", {{"memory", *HEDDLE_TRY(memory.get("memory"))}}, nothing));
   else {
     constexpr int32_t first = 0;
     if (rows > 1)

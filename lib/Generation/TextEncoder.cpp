@@ -150,7 +150,7 @@ Status TextEncoder::decodeWhole(TextRows texts) {
 Expected<std::vector<std::span<const float>>> TextEncoder::encode(TextRows texts) {
   const bool packed = !decodes && runs.packs(texts);
   HEDDLE_TRY(decodes ? decodeWhole(texts) : runs.run(texts, results));
-  const std::span<const float> all = std::as_const(results)[output].values<float>();
+  const std::span<const float> all = HEDDLE_TRY(results.values<float>(output));
   const size_t longest = longestOf(texts);
   size_t at = 0;
   std::vector<std::span<const float>> rows;
@@ -262,7 +262,7 @@ TextEncoder::encodeImages(std::span<const ImagePlanes> images,
   const auto count = static_cast<int64_t>(images.size());
   const Tensor source = Tensor::f32({count, 3, images[0].height, images[0].width}, values);
   HEDDLE_TRY(session->run("encode", NamedInputs{{"source", source}}, results));
-  const std::span<const float> all = std::as_const(results)[output].values<float>();
+  const std::span<const float> all = HEDDLE_TRY(results.values<float>(output));
   std::vector<std::span<const float>> rows;
   for (size_t i = 0, row = all.size() / images.size(); i < images.size(); ++i)
     rows.push_back(all.subspan(i * row, row));

@@ -73,6 +73,14 @@ const Tensor *NamedTensors::find(std::string_view name) const {
   return it == entries.end() ? nullptr : &it->second;
 }
 
+Expected<const Tensor *> NamedTensors::get(std::string_view name) const {
+  if (const Tensor *tensor = find(name))
+    return tensor;
+  return inputError("expected one of the tensors " +
+                    listText(entries, [](const Entry &entry) { return entry.first; }) + ", found " +
+                    quotedText(name));
+}
+
 const Tensor &NamedTensors::operator[](std::string_view name) const {
   if (const Tensor *tensor = find(name))
     return *tensor;

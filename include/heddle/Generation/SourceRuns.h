@@ -39,7 +39,7 @@ private:
   SourceRuns(Session &session, const TextModel &model) : session(&session), model(&model) {}
   Status runPacked(Texts texts, NamedTensors &results);
   Status runPadded(Texts texts, NamedTensors &results);
-  void unpack(Texts texts, size_t first, size_t longest);
+  Status unpack(Texts texts, size_t first, size_t longest);
 
   Session *session;
   const TextModel *model;

@@ -100,7 +100,13 @@ public:
 
   /// The tensor with this name, or null.
   const Tensor *find(std::string_view name) const;
-  /// The tensor with this name. An unknown name aborts the process with a message; see find().
+  /// The tensor with this name, or an error that lists the names.
+  Expected<const Tensor *> get(std::string_view name) const;
+  /// The elements of the tensor with this name, or an error if the name is unknown or the elements
+  /// are of another type. uint16_t reads both f16 and bf16.
+  template <typename T>
+  Expected<std::span<const T>> values(std::string_view name) const;
+  /// The tensor with this name. An unknown name aborts the process with a message; see get().
   const Tensor &operator[](std::string_view name) const;
   Tensor &operator[](std::string_view name);
 
@@ -141,6 +147,19 @@ inline constexpr DType dtypeOf<bool> = DType::Bool;
 template <>
 inline constexpr DType dtypeOf<uint16_t> = DType::F16;
 } // namespace detail
+
+template <typename T>
+Expected<std::span<const T>> NamedTensors::values(std::string_view name) const {
+  Expected<const Tensor *> tensor = get(name);
+  if (!tensor)
+    return tensor.takeError();
+  constexpr DType wanted = detail::dtypeOf<T>;
+  const DType found = (*tensor)->dtype();
+  if (found != wanted && !(wanted == DType::F16 && found == DType::BF16))
+    return inputError(std::string(name) + ": expected elements of " + toString(wanted) +
+                      ", found " + toString(found));
+  return (*tensor)->template values<T>();
+}
 
 template <typename T>
 Tensor Tensor::of(std::vector<int64_t> shape, std::span<const T> values) {

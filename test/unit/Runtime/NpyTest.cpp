@@ -39,6 +39,21 @@ TEST(NamedTensorsDeathTest, ANameThatIsNotThereEndsTheProgram) {
                "heddle: expected one of the tensors memory, found 'logits'");
 }
 
+TEST(NamedTensors, NamesAndTypesThatDoNotFitAreErrors) {
+  NamedTensors results;
+  results.set("y", Tensor::i32({2}, std::vector<int32_t>{3, 4}));
+  results.set("h", Tensor(DType::BF16, {1}));
+  EXPECT_THAT(*results.values<int32_t>("y"), testing::ElementsAre(3, 4));
+  EXPECT_EQ((*results.get("y"))->size(), 2);
+  EXPECT_TRUE(results.values<uint16_t>("h"));
+  EXPECT_EQ(results.values<float>("y").error().message, "y: expected elements of f32, found i32");
+  EXPECT_EQ(results.values<uint16_t>("y").error().message,
+            "y: expected elements of f16, found i32");
+  EXPECT_EQ(results.values<float>("z").error().message,
+            "expected one of the tensors y, h, found 'z'");
+  EXPECT_EQ(results.get("z").error().message, "expected one of the tensors y, h, found 'z'");
+}
+
 TEST(Npy, RoundTripOfEveryType) {
   test::TemporaryFolder folder;
   for (DType type : {DType::F32, DType::F16, DType::I32, DType::I64, DType::Bool}) {
