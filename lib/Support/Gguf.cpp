@@ -38,7 +38,8 @@ constexpr GgufBlocks blockTypes[] = {
     {23, "iq4_xs", 256, 136}, {24, "i8", 1, 1},         {25, "i16", 1, 2},
     {26, "i32", 1, 4},        {27, "i64", 1, 8},        {28, "f64", 1, 8},
     {29, "iq1_m", 256, 56},   {30, "bf16", 1, 2},       {34, "tq1_0", 256, 54},
-    {35, "tq2_0", 256, 66},   {39, "mxfp4", 32, 17}};
+    {35, "tq2_0", 256, 66},   {39, "mxfp4", 32, 17},    {40, "nvfp4", 64, 36},
+    {41, "q1_0", 128, 18}};
 
 /// Bytes of a number, or minimum bytes of a text or list.
 uint64_t leastBytes(GgufType type) {

@@ -18,7 +18,8 @@ from gguf.quants import dequantize
 PATH = pathlib.Path(__file__).parent / "blocks.gguf"
 # Offsets of the f16 numbers in a block, whose random bytes could be no numbers.
 HALVES = {Type.Q8_0: [0], Type.Q4_0: [0], Type.Q4_1: [0, 2], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208],
-          Type.Q5_0: [0], Type.Q5_1: [0, 2]}
+          Type.Q5_0: [0], Type.Q5_1: [0, 2], Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.IQ4_NL: [0], Type.IQ4_XS: [0],
+          Type.MXFP4: []}
 
 random = np.random.default_rng(7)
 
@@ -30,7 +31,10 @@ def blocks(kind, rows, columns):
         scales = (random.standard_normal(data.shape[:2]) * 2.0 ** random.integers(-20, 3, data.shape[:2])).astype("<f2")
         scales.flat[0] = np.float16(6e-8)  # denormal
         data[..., offset : offset + 2] = scales[..., None].view(np.uint8)
-    data[-1, -1, HALVES[kind][0] : HALVES[kind][0] + 2] = 0
+    for offset in HALVES[kind][:1]:
+        data[-1, -1, offset : offset + 2] = 0
+    if kind == Type.MXFP4:  # exponents of denormals, of the largest scales and of some between
+        data[..., 0].flat = np.resize([0, 1, 2, 255, 120, 127], data[..., 0].size)
     return data.reshape(rows, -1)
 
 

@@ -46,7 +46,7 @@ TEST(GgufWeights, TypesAreDecodedAsThePackageDoes) {
       ASSERT_EQ(bitsOf(**source, own, piece), expected) << tensor.name << " in pieces of " << piece;
     ++compared;
   }
-  EXPECT_EQ(compared, 11);
+  EXPECT_EQ(compared, 16);
 }
 
 TEST(GgufWeights, FloatsLieInPlace) {
@@ -65,14 +65,14 @@ TEST(GgufWeights, FloatsLieInPlace) {
 TEST(GgufWeights, OtherTypesAreNamed) {
   TemporaryFolder folder;
   GgufFile file;
-  file.tensor("t", {1, 256}, 23, std::string(136, '\0')).tensor("u", {1}, 99, std::string(4, '\0'));
+  file.tensor("t", {1, 256}, 29, std::string(56, '\0')).tensor("u", {1}, 99, std::string(4, '\0'));
   auto source = openGgufWeights(folder.write("m.gguf", file.bytes()));
   ASSERT_TRUE(source) << source.error().message;
   auto found = (*source)->require("t", std::vector<int64_t>{1, 256});
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().message,
               HasSubstr("m.gguf: t: expected f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, "
-                        "q4_k, q5_k or q6_k, found iq4_xs"));
+                        "q4_k, q5_k, q6_k, q2_k, q3_k, iq4_nl, iq4_xs or mxfp4, found iq1_m"));
   EXPECT_THAT((*source)->checkReadable(1).error().message, HasSubstr("found type 99"));
 }
 

@@ -1,0 +1,26 @@
+//===- GgufBlocks.h - Decoders of GGUF's quantized blocks -------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decoders of the tensor types of GGUF files.
+#pragma once
+
+#include "heddle/Pack/WeightSource.h"
+
+namespace heddle {
+
+/// How blocks of a type are decoded.
+struct GgufDecoder {
+  std::string_view type;
+  /// Writes the elements of a block.
+  void (*decode)(const uint8_t *block, float *out);
+  /// Returns a block as an int4 group. Null if the type's blocks are no int4 groups.
+  std::optional<Int4Codes> (*codes)(const uint8_t *block) = nullptr;
+};
+
+/// The decoder of a type, or null if it cannot be read.
+const GgufDecoder *findGgufDecoder(std::string_view type);
+/// All types that can be read.
+std::span<const std::string_view> decodedGgufTypes();
+
+} // namespace heddle
