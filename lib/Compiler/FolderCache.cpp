@@ -104,11 +104,15 @@ static Expected<std::vector<std::string>> moduleFolders(const fs::path &folder) 
 }
 
 /// Files that a compilation may read. Error if one of them cannot be read, even if the compilation
-/// would not need it. For a GGUF file it is this file alone. Hidden files belong to editors and
+/// would not need it. For a GGUF file it is this file alone, or all parts of its model. Hidden files belong to editors and
 /// version control, and no library reads them.
 static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &folder) {
-  if (model != folder)
-    return FolderFiles{{}, {model.filename().string()}};
+  if (model != folder) {
+    FolderFiles files;
+    for (const std::string &part : ggufParts(model.filename().string()))
+      files.weights.push_back(part);
+    return files;
+  }
   std::vector<std::string> inside = HEDDLE_TRY(moduleFolders(folder));
   inside.push_back(chatTemplateFolder);
   std::vector<std::string> names;

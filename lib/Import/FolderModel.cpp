@@ -53,7 +53,7 @@ static Expected<std::unique_ptr<WeightSource>> openTensors(const std::string &mo
                                                            const std::string &className) {
   if (!isGguf(model))
     return openCheckpoint(model, files, className);
-  files.push_back(model);
+  std::ranges::copy(ggufParts(model), std::back_inserter(files));
   return openGgufWeights(model);
 }
 

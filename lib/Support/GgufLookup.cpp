@@ -94,6 +94,8 @@ Expected<std::string> modelPath(const std::string &model) {
     if (fs::is_regular_file(at->path(), failure) && isGguf(at->path().string()))
       names.push_back(at->path().filename().string());
   std::ranges::sort(names);
+  if (names.size() > 1 && std::ranges::includes(ggufParts(names[0]), names))
+    names.resize(1);
   if (names.size() > 1)
     return inputError(model + ": expected one GGUF file in a folder without config.json, found " +
                       printable(listText(names)) + ": name the one that is meant");

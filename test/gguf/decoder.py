@@ -3,7 +3,8 @@
 """Writes a GGUF file of a decoder that says one token after every token, and "x" after that one; needs no package.
 
 usage: python3 test/gguf/decoder.py OUT TOKEN [KEY=VALUE ...]     KEY=VALUE: more metadata, a number, true, false or a text;
-    type=q4_1 or type=q8_0: that of its matrices, f32 unless said; head=… and table=…: that of the last one and of the first
+    type=q4_1 or type=q8_0: that of its matrices, f32 unless said; head=… and table=…: that of the last one and of the first;
+    parts=N: writes N parts, OUT-00001-of-0000N.gguf and so on
 """
 
 import struct
@@ -23,7 +24,7 @@ metadata = {
     "tokenizer.ggml.tokens": TOKENS, "tokenizer.ggml.scores": [0.0] * 259 + [-float(i) for i in range(COUNT - 259)],
     "tokenizer.ggml.token_type": KINDS, "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2,
     "tokenizer.chat_template": "{% for m in messages %}{{ '<|user|>' + m['content'] }}{% endfor %}"}
-kind, head, table = "f32", None, None
+kind, head, table, parts = "f32", None, None, 0
 for word in sys.argv[3:]:
     key, data = word.split("=", 1)
     if key == "type":
@@ -34,6 +35,9 @@ for word in sys.argv[3:]:
         continue
     if key == "table":
         table = data
+        continue
+    if key == "parts":
+        parts = int(data)
         continue
     metadata[key] = int(data) if data.isdigit() else {"true": True, "false": False}.get(data, data)
 
@@ -68,4 +72,8 @@ tensors = {
     "blk.0.ffn_gate": matrix(96, SIZE), "blk.0.ffn_up": matrix(96, SIZE), "blk.0.ffn_down": matrix(SIZE, 96)}
 for part in ("q", "k", "v", "output"):
     tensors[f"blk.0.attn_{part}"] = matrix(SIZE, SIZE)
-files.write(sys.argv[1], metadata, [(name + ".weight", *tensor) for name, tensor in tensors.items()])
+named = [(name + ".weight", *tensor) for name, tensor in tensors.items()]
+if parts:
+    files.write_parts(sys.argv[1], parts, metadata, named)
+else:
+    files.write(sys.argv[1], metadata, named)

@@ -39,3 +39,10 @@ def write(path, metadata, tensors):
         count += 1
     head = b"GGUF" + struct.pack("<IQQ", 3, count, len(metadata)) + b"".join(map(value, metadata, metadata.values())) + infos
     pathlib.Path(path).write_bytes(head + bytes(-len(head) % 32) + body)
+
+
+def write_parts(stem, count, metadata, tensors):
+    """Writes a model in parts, STEM-00001-of-00003.gguf and so on; the first has the metadata."""
+    for part in range(count):
+        split = {"split.no": part, "split.count": count, "split.tensors.count": len(tensors)}
+        write(f"{stem}-{part + 1:05}-of-{count:05}.gguf", {**(metadata if part == 0 else {}), **split}, tensors[part::count])

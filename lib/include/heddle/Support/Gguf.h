@@ -55,7 +55,8 @@ struct GgufTensor {
 
 class Gguf {
 public:
-  /// Maps a file and checks everything except the numbers in the tensors.
+  /// Maps a file and checks everything except the numbers in the tensors. If the file is a part of
+  /// a model, opens all parts; `name()` is the first.
   static Expected<Gguf> open(const std::string &path);
 
   const std::string &name() const { return path; }
@@ -76,7 +77,7 @@ public:
 
 private:
   friend class GgufReader;
-  MappedBytes file;
+  std::vector<MappedBytes> files; ///< one, or all parts
   std::string path;
   std::map<std::string_view, GgufValue> values;
   std::vector<GgufTensor> infos;
@@ -86,9 +87,13 @@ private:
 /// extension, so that a damaged file is reported as such.
 bool isGguf(const std::string &path);
 
+/// Paths of all parts of a model, by the name of one of them (NAME-00002-of-00003.gguf). Any other
+/// name is the only file of a model.
+std::vector<std::string> ggufParts(const std::string &path);
+
 /// Resolves a MODEL argument. For a folder with a GGUF file but without config.json, model.json and
-/// modules.json, returns this file; otherwise the path itself. Several GGUF files are an error that
-/// lists them.
+/// modules.json, returns this file, or the first part of a model; otherwise the path itself. Several
+/// models are an error that lists their files.
 Expected<std::string> modelPath(const std::string &model);
 
 } // namespace heddle
