@@ -10,6 +10,10 @@
 #include "heddle/Compiler/Models.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Compiler/TiledHook.h"
+#include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Dialect/Transformer/IR/KeptCodes.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Gguf.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Transforms/ProgramBuilder.h"
@@ -65,6 +69,8 @@ static Status checkTypes(const CompileOptions &options) {
 Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model,
                                                          const CompileOptions &options) {
   HEDDLE_TRY(checkTypes(options));
+  if (findFormat(options.dtype)->keepsCodes && !isGguf(HEDDLE_TRY(modelPath(model))))
+    return usageError("--dtype: expected a GGUF file, whose codes 'file' keeps, found " + model);
   if (isArtifactPath(model))
     return inputError(model + ": expected a model to compile, found a compiled file");
   DialectRegistry registry;
@@ -73,11 +79,14 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   compilation->onTiled = options.onTiled;
   ImportOptions importOptions = options;
   // A checkpoint named by --weights is always opened, so that a wrong name is an error.
-  importOptions.needsWeights = options.needsWeights || !options.weights.empty();
+  const bool keepsCodes = findFormat(options.dtype)->keepsCodes;
+  importOptions.needsWeights = options.needsWeights || !options.weights.empty() || keepsCodes;
   Expected<ImportedModel> imported = importModel(model, importOptions, compilation->context);
   if (!imported)
     return compilation->diagnostics.error(imported.takeError());
   compilation->imported = std::move(*imported);
+  if (keepsCodes)
+    compilation->markCodes();
   for (const std::string &output : options.outputs)
     HEDDLE_TRY(checkNotAnInput(output, compilation->imported.files));
   StageOptions stage;
@@ -87,6 +96,15 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
     return compilation->failedAt(Stage::Transformer);
   return compilation;
+}
+
+void Compilation::markCodes() {
+  const WeightSource &source = *imported.weights;
+  module().walk([&](transformer::WeightOp weight) {
+    const int tensor = source.find(weight.getName());
+    if (const std::optional<DType> type = tensor < 0 ? std::nullopt : source.codeType(tensor))
+      weight->setAttr(transformer::keptCodes, TypeAttr::get(mlirTypeOf(*type, &context)));
+  });
 }
 
 Error Compilation::failedAt(Stage stage) const {

@@ -54,6 +54,8 @@ public:
 private:
   Compilation(const mlir::DialectRegistry &registry, const std::string &model);
   Error failedAt(Stage stage) const;
+  /// Gives each weight the type of its codes in the checkpoint, if there are any.
+  void markCodes();
 
   mlir::MLIRContext context;
   DiagnosticCollector diagnostics;

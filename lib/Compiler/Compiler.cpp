@@ -80,11 +80,6 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   return result;
 }
 
-void addNote(CompileReport &report, std::string note) {
-  if (!note.empty())
-    report.notes.push_back(std::move(note));
-}
-
 /// Callback that packs the weights into the artifact and measures the time.
 ArtifactWriter::FillWeights packer(Assembled &assembled, const CompileOptions &options) {
   return [&](std::span<std::byte> bytes) {
@@ -123,10 +118,8 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
       HEDDLE_TRY(AtomicFile::create(output)); // checks the path before the long work
     CompileOptions chosen = options;
     chosen.outputs.push_back(output);
-    FormatChoice format = HEDDLE_TRY(chooseFormat(model, options.dtype));
-    chosen.dtype = std::move(format.dtype);
+    chosen.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype));
     auto assembled = HEDDLE_TRY(assemble(model, chosen));
-    addNote(assembled.report, std::move(format.note));
     HEDDLE_TRY(assembled.writer->writeFile(output, packer(assembled, options)));
     std::error_code ignored;
     auto bytes = std::filesystem::file_size(output, ignored);
@@ -139,10 +132,8 @@ Expected<Artifact> compileToMemory(const std::string &model, const CompileOption
                                    CompileReport *report) {
   return withinMemory([&]() -> Expected<Artifact> {
     CompileOptions chosen = options;
-    FormatChoice format = HEDDLE_TRY(chooseFormat(model, options.dtype));
-    chosen.dtype = std::move(format.dtype);
+    chosen.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype));
     auto assembled = HEDDLE_TRY(assemble(model, chosen));
-    addNote(assembled.report, std::move(format.note));
     auto artifact = assembled.writer->build(model, packer(assembled, options));
     if (report)
       *report = std::move(assembled.report);

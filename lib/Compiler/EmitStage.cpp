@@ -77,7 +77,7 @@ Expected<std::string> emitStage(const std::string &model, Stage stage,
     return usageError("--emit=artifact: expected -o FILE.heddle, the artifact is not text");
   CompileOptions withoutWeights = options;
   withoutWeights.needsWeights = false;
-  withoutWeights.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype)).dtype;
+  withoutWeights.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype));
   auto stageOptions = HEDDLE_TRY(optionsFor(stage, withoutWeights));
   auto compilation = HEDDLE_TRY(Compilation::load(model, withoutWeights));
   HEDDLE_TRY(compilation->advance(std::min(stage, Stage::Program)));

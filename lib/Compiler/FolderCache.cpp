@@ -402,11 +402,8 @@ Expected<Artifact> heddle::compileOnce(const std::string &model, const CompileOp
   CompileReport own;
   CompileReport &facts = report ? *report : own;
   CompileOptions chosen = options;
-  const FormatChoice format = HEDDLE_TRY(chooseFormat(model, options.dtype));
-  chosen.dtype = format.dtype;
+  chosen.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype));
   std::vector<std::string> notes;
-  if (!format.note.empty())
-    notes.push_back(format.note);
   auto artifact = openOnce(model, chosen, facts, notes);
   facts.notes.insert(facts.notes.begin(), notes.begin(), notes.end());
   return artifact;

@@ -40,13 +40,17 @@ const Artifact *OpenedModel::artifact() const {
   return parts->artifact ? &*parts->artifact : nullptr;
 }
 
+const WeightSource *OpenedModel::weights() const {
+  return artifact() ? nullptr : parts->compilation->model().weights.get();
+}
+
 /// Collects the parser's diagnostics, so that a damaged file is one error.
 Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileOptions &options) {
   auto parts = std::make_unique<Parts>();
   if (!isArtifactPath(model)) {
     CompileOptions withoutWeights = options;
     withoutWeights.needsWeights = false;
-    withoutWeights.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype)).dtype;
+    withoutWeights.dtype = HEDDLE_TRY(chooseFormat(model, options.dtype));
     parts->compilation = HEDDLE_TRY(Compilation::load(model, withoutWeights));
     if (options.warning)
       for (const std::string &warning : parts->compilation->warnings())

@@ -179,9 +179,8 @@ static RefCodes quantizeToBytes(const RefTensor &input) {
 
 /// Quantizes each group of features like a row; each scale is followed by the scaled sum of the
 /// group's codes.
-static RefCodes quantizeGroups(const RefTensor &input) {
-  int64_t features = input.shape.back(), group = formatOf(DType::I4).group,
-          groups = (features + group - 1) / group;
+static RefCodes quantizeGroups(const RefTensor &input, int64_t group) {
+  int64_t features = input.shape.back(), groups = (features + group - 1) / group;
   RefCodes result{make(input.shape, DType::I8), {}};
   result.scales.shape = input.shape;
   result.scales.shape.back() = 2 * groups;
@@ -204,7 +203,7 @@ RefCodes quantize(transformer::QuantizeOp op, const RefTensor &input) {
   bool asFloats = formatOf(*elementType(op.getCodes().getType())).isFloat(),
        inGroups = op.getScales().getType().getShape().back() > 1;
   return asFloats   ? quantizeToHalves(input)
-         : inGroups ? quantizeGroups(input)
+         : inGroups ? quantizeGroups(input, op.getScaleGroup())
                     : quantizeToBytes(input);
 }
 
@@ -239,17 +238,23 @@ RefTensor storedAs(DType type, RefTensor weight) {
   return roundedTo(type, type == DType::I4 ? inInt4(std::move(weight)) : std::move(weight));
 }
 
-/// 32 columns of a panel occupy 4 lines of codes and one line of 16 scales and 16 minimums. A byte
-/// holds two columns that are four apart.
-float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column) {
-  int64_t blocks = (columns + 31) / 32, k = column % 8;
-  const std::byte *block = panels + (row / 16 * blocks + column / 32) * 5 * 64;
+/// A group of columns of a panel occupies lines of codes, and one line of 16 scales and 16 minimums.
+/// A byte of i4 holds two columns that are four apart; a byte of other types is 128 + code.
+float unpackedCode(DType type, const std::byte *panels, int64_t columns, int64_t row,
+                   int64_t column) {
+  const int64_t group = formatOf(type).group, groups = (columns + group - 1) / group,
+                lines = type == DType::I4 ? 4 : group / 4, k = column % 8;
+  const std::byte *block = panels + (row / 16 * groups + column / group) * (lines + 1) * 64;
   uint16_t scale, minimum;
-  std::memcpy(&scale, block + 4 * 64 + row % 16 * 2, 2);
-  std::memcpy(&minimum, block + 4 * 64 + 32 + row % 16 * 2, 2);
-  auto pair = std::to_integer<int>(block[column % 32 / 8 * 64 + row % 16 * 4 + k % 4]);
-  return floatFromHalf(scale) * static_cast<float>(k < 4 ? pair & 15 : pair >> 4) +
-         floatFromHalf(minimum);
+  std::memcpy(&scale, block + lines * 64 + row % 16 * 2, 2);
+  std::memcpy(&minimum, block + lines * 64 + 32 + row % 16 * 2, 2);
+  auto byteAt = [&](int64_t line, int64_t place) {
+    return std::to_integer<int>(block[line * 64 + row % 16 * 4 + place]);
+  };
+  const int byte = type == DType::I4 ? byteAt(column % 32 / 8, k % 4)
+                                     : byteAt(column % group / 4, column % 4) - 128;
+  const int code = type == DType::I4 ? (k < 4 ? byte & 15 : byte >> 4) : byte;
+  return floatFromHalf(scale) * static_cast<float>(code) + floatFromHalf(minimum);
 }
 
 } // namespace heddle::reference

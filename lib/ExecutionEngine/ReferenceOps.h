@@ -58,11 +58,13 @@ RefCodes quantize(transformer::CacheQuantizeOp op, const RefTensor &rows);
 RefTensor entering(DType query, const RefTensor &kept, const RefTensor *scales);
 /// Scales of a matrix's rows as int8 codes, followed by the sums of the rows' codes.
 RefTensor scalesOfRows(const RefTensor &matrix);
-/// Weight as `type` stores it: rounded (floats), int8 codes, or dequantized values (i4).
+/// Weight as `type` stores it: rounded (floats), int8 codes, or dequantized values (i4). Types of
+/// codes that files keep are stored as they are.
 RefTensor storedAs(DType type, RefTensor weight);
-/// Dequantized element of panels of i4, by the rules of Support/Formats.h and independent of the
+/// Dequantized element of panels whose lines hold scales, by the rules of Support/Formats.h and independent of the
 /// packing code; `row` is the stored row.
-float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column);
+float unpackedCode(DType type, const std::byte *panels, int64_t columns, int64_t row,
+                   int64_t column);
 
 // ReferenceLosses.cpp
 /// Loss and count of each row of logits: the loss and 1, or 0 and 0 if the id is padding.

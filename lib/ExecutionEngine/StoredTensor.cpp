@@ -112,7 +112,7 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
     for (int64_t column = 0; column < columns; ++column) {
       if (formatOf(entry.type).holdsScales()) {
         int64_t r = inGroups(row, entry.rowGroup);
-        values.push_back(reference::unpackedCode(start, columns, r, column));
+        values.push_back(reference::unpackedCode(entry.type, start, columns, r, column));
         continue;
       }
       int64_t index = packedIndex(entry, columns, row, column);

@@ -57,6 +57,8 @@ double valueAt(const Tensor &tensor, size_t i) {
     return tensor.values<bool>()[i];
   case DType::I8: // types of weights only
   case DType::I4:
+  case DType::SI8:
+  case DType::SI6:
     break;
   }
   return 0;
@@ -112,12 +114,13 @@ struct GroupResults {
   std::vector<RefTensor> results;
 };
 
-/// Weights for the reference, dequantized from the artifact. Weights of i4 are marked as stored,
-/// since the checkpoint may have contained the codes. The reference quantizes other weights again,
+/// Weights for the reference, dequantized from the artifact. Weights with scales in their
+/// panels are marked as stored, since the checkpoint may have contained the codes. The reference quantizes other weights again,
 /// which gives equal codes.
 ReferenceWeights weightsOf(const Artifact &artifact) {
   return [&artifact](const std::string &name, DType type) -> Expected<ReferenceValues> {
-    const PackEntry *found = nullptr; // the tensor's entry of the widest type, or its int4 entry
+    const PackEntry *found =
+        nullptr; // the tensor's entry of the widest type, or the entry of codes
     for (const PackEntry &entry : artifact.program().pack) {
       if (entry.tensor != name || entry.layout == PackEntry::Layout::Scales)
         continue;

@@ -19,8 +19,9 @@ std::string heddle::choiceFlag(const std::string &field) {
 std::string heddle::choiceHelp(const std::string &field) {
   if (field == "dtype")
     return "type of products: " + formatNames() +
-           " (default: int4 for a GGUF file in Q4_0 or Q4_1, bf16 for other quantized GGUF files, "
-           "f32 for other models)";
+           "; file keeps the codes of a quantized GGUF file (default: file for such a file, f32 "
+           "for other "
+           "models)";
   if (field == "cache_dtype")
     return "type of cached keys and values: " + keptTypeNames() + " (default: it follows --dtype)";
   if (field == "mask")

@@ -109,18 +109,20 @@ void decodeGroups(Bytes block, float *out) {
   }
 }
 
-/// Eight runs of 32 codes of 6 bits, offset by -32: four bits in 128 bytes, two in 64. Each 16
-/// codes have a scale of 8 bits.
+/// Code of 6 bits: four bits in 128 bytes, two in 64.
+int sixBitCode(Bytes block, int element) {
+  const int run = element / 32, half = run / 4, part = run % 4, i = element % 32;
+  const uint8_t low = block[half * 64 + part % 2 * 32 + i], high = block[128 + half * 32 + i];
+  return (low >> (part / 2 * 4) & 15) | (high >> (part * 2) & 3) << 4;
+}
+
+/// Eight runs of 32 codes of 6 bits, offset by -32. Each 16 codes have a scale of 8 bits.
 void decodeQ6_K(Bytes block, float *out) {
   const float scale = halfAt(block + 208);
-  for (int run = 0; run < 8; ++run) {
-    const int half = run / 4, part = run % 4;
-    const Bytes low = block + half * 64 + part % 2 * 32, high = block + 128 + half * 32;
-    for (int i = 0; i < 32; ++i) {
-      const auto own = static_cast<int8_t>(block[192 + run * 2 + i / 16]);
-      const int code = (low[i] >> (part / 2 * 4) & 15) | (high[i] >> (part * 2) & 3) << 4;
-      out[run * 32 + i] = scale * static_cast<float>(own) * static_cast<float>(code - 32);
-    }
+  for (int group = 0; group < 16; ++group) {
+    const float own = scale * static_cast<float>(static_cast<int8_t>(block[192 + group]));
+    for (int i = group * 16; i < (group + 1) * 16; ++i)
+      out[i] = own * static_cast<float>(sixBitCode(block, i) - 32);
   }
 }
 
@@ -149,16 +151,18 @@ int sixBitScale(Bytes scales, int group) {
   return (low | high << 4) - 32;
 }
 
-/// Sixteen groups of 16 codes of 3 bits, offset by -4. The third bit of each code is a bit per run
-/// of 32 codes in 32 bytes.
+/// Code of 3 bits. The third bit is a bit per run of 32 codes in 32 bytes.
+int threeBitCode(Bytes block, int element) {
+  return twoBitCode(block + 32, element) | (block[element % 32] >> (element / 32) & 1) << 2;
+}
+
+/// Sixteen groups of 16 codes of 3 bits, offset by -4.
 void decodeQ3_K(Bytes block, float *out) {
   const float scale = halfAt(block + 108);
   for (int group = 0; group < 16; ++group) {
     const float d = scale * static_cast<float>(sixBitScale(block + 96, group));
-    for (int i = group * 16; i < (group + 1) * 16; ++i) {
-      const int third = (block[i % 32] >> (i / 32) & 1) << 2;
-      out[i] = d * static_cast<float>((twoBitCode(block + 32, i) | third) - 4);
-    }
+    for (int i = group * 16; i < (group + 1) * 16; ++i)
+      out[i] = d * static_cast<float>(threeBitCode(block, i) - 4);
   }
 }
 
@@ -209,28 +213,104 @@ void decodeMxfp4(Bytes block, float *out) {
   decodeByTable(block + 1, mxfp4Scale(block[0]), mxfp4Values, out);
 }
 
-//===- Codes in the format of int4 ---------------------------------------===//
+//===- Codes -------------------------------------------------------------===//
 
-bool isFinite(uint16_t half) { return (half & 0x7c00) != 0x7c00; }
+constexpr int64_t groupCodes = formatOf(DType::SI8).group, shortGroup = formatOf(DType::SI6).group;
 
-/// Codes of a block whose elements are codes times `scale` plus `minimum`, if both are finite.
-std::optional<Int4Codes> codesOf(Bytes pairs, uint16_t scale, uint16_t minimum) {
-  if (!isFinite(scale) || !isFinite(minimum))
-    return {};
-  Int4Codes group{scale, minimum, {}};
+/// A group with codes of 4 bits in pairs, half a group apart.
+GroupCodes pairs(Bytes at, uint16_t scale, uint16_t minimum) {
+  GroupCodes group{scale, minimum, {}};
   for (int i = 0; i < 16; ++i) {
-    group.codes[i] = pairs[i] & 15;
-    group.codes[16 + i] = pairs[i] >> 4;
+    group.codes[i] = static_cast<int8_t>(at[i] & 15);
+    group.codes[16 + i] = static_cast<int8_t>(at[i] >> 4);
   }
   return group;
 }
 
-/// The minimum is -8 times the scale, which is exact unless it overflows f16.
-std::optional<Int4Codes> codesOfQ4_0(Bytes block) {
-  return codesOf(block + 2, bitsAt(block), halfFromFloat(-8 * halfAt(block)));
+/// A group whose 4-bit codes are replaced by their values in a table.
+GroupCodes byTable(Bytes at, uint16_t scale, const std::array<int8_t, 16> &values) {
+  GroupCodes group = pairs(at, scale, 0);
+  for (int8_t &code : group.codes)
+    code = values[static_cast<uint8_t>(code)];
+  return group;
 }
-std::optional<Int4Codes> codesOfQ4_1(Bytes block) {
-  return codesOf(block + 4, bitsAt(block), bitsAt(block + 2));
+
+/// The minimum is -8 times the scale, which is exact unless it overflows f16.
+GroupCodes codesOfQ4_0(Bytes block, int64_t) {
+  return pairs(block + 2, bitsAt(block), halfFromFloat(-8 * halfAt(block)));
+}
+GroupCodes codesOfQ4_1(Bytes block, int64_t) {
+  return pairs(block + 4, bitsAt(block), bitsAt(block + 2));
+}
+GroupCodes codesOfIq4Nl(Bytes block, int64_t) {
+  return byTable(block + 2, bitsAt(block), iq4Values);
+}
+GroupCodes codesOfIq4Xs(Bytes block, int64_t group) {
+  const float scale =
+      halfAt(block) * static_cast<float>(iq4Scale(block + 2, static_cast<int>(group)));
+  return byTable(block + 8 + group * 16, halfFromFloat(scale), iq4Values);
+}
+GroupCodes codesOfMxfp4(Bytes block, int64_t) {
+  return byTable(block + 1, halfFromFloat(mxfp4Scale(block[0])), mxfp4Values);
+}
+
+GroupCodes codesOfQ8_0(Bytes block, int64_t) {
+  GroupCodes group{bitsAt(block), 0, {}};
+  std::memcpy(group.codes.data(), block + 2, groupCodes);
+  return group;
+}
+
+/// A group of 5-bit codes, less `base`.
+GroupCodes fiveBits(Bytes at, int base, uint16_t scale, uint16_t minimum) {
+  GroupCodes group{scale, minimum, {}};
+  int codes[32];
+  fiveBitCodes(at, codes);
+  for (int i = 0; i < 32; ++i)
+    group.codes[i] = static_cast<int8_t>(codes[i] - base);
+  return group;
+}
+GroupCodes codesOfQ5_0(Bytes block, int64_t) { return fiveBits(block + 2, 16, bitsAt(block), 0); }
+GroupCodes codesOfQ5_1(Bytes block, int64_t) {
+  return fiveBits(block + 4, 0, bitsAt(block), bitsAt(block + 2));
+}
+
+template <bool hasFifth>
+GroupCodes codesOfGroup(Bytes block, int64_t group) {
+  const auto [scale, least] = groupOf(block + 4, static_cast<int>(group));
+  GroupCodes made{
+      halfFromFloat(halfAt(block) * scale), halfFromFloat(-halfAt(block + 2) * least), {}};
+  const Bytes high = block + 16, codes = (hasFifth ? high + 32 : high) + group / 2 * 32;
+  for (int i = 0; i < 32; ++i) {
+    const int fifth = hasFifth ? (high[i] >> group & 1) << 4 : 0;
+    made.codes[i] = static_cast<int8_t>((codes[i] >> (group % 2 * 4) & 15) | fifth);
+  }
+  return made;
+}
+
+GroupCodes codesOfQ6_K(Bytes block, int64_t group) {
+  const float scale =
+      halfAt(block + 208) * static_cast<float>(static_cast<int8_t>(block[192 + group]));
+  GroupCodes made{halfFromFloat(scale), 0, {}};
+  for (int i = 0; i < shortGroup; ++i)
+    made.codes[i] = static_cast<int8_t>(sixBitCode(block, static_cast<int>(group) * 16 + i) - 32);
+  return made;
+}
+GroupCodes codesOfQ2_K(Bytes block, int64_t group) {
+  GroupCodes made{halfFromFloat(halfAt(block + 80) * static_cast<float>(block[group] & 15)),
+                  halfFromFloat(-halfAt(block + 82) * static_cast<float>(block[group] >> 4)),
+                  {}};
+  for (int i = 0; i < shortGroup; ++i)
+    made.codes[i] = static_cast<int8_t>(twoBitCode(block + 16, static_cast<int>(group) * 16 + i));
+  return made;
+}
+GroupCodes codesOfQ3_K(Bytes block, int64_t group) {
+  const int first = static_cast<int>(group) * 16;
+  const float scale =
+      halfAt(block + 108) * static_cast<float>(sixBitScale(block + 96, static_cast<int>(group)));
+  GroupCodes made{halfFromFloat(scale), 0, {}};
+  for (int i = 0; i < shortGroup; ++i)
+    made.codes[i] = static_cast<int8_t>(threeBitCode(block, first + i) - 4);
+  return made;
 }
 
 //===- The types ---------------------------------------------------------===//
@@ -238,19 +318,19 @@ std::optional<Int4Codes> codesOfQ4_1(Bytes block) {
 constexpr GgufDecoder decoders[] = {{"f32", decodeF32},
                                     {"f16", decodeF16},
                                     {"bf16", decodeBf16},
-                                    {"q8_0", decodeQ8_0},
-                                    {"q4_0", decodeQ4_0, codesOfQ4_0},
-                                    {"q4_1", decodeQ4_1, codesOfQ4_1},
-                                    {"q5_0", decodeQ5_0},
-                                    {"q5_1", decodeQ5_1},
-                                    {"q4_k", decodeGroups<false>},
-                                    {"q5_k", decodeGroups<true>},
-                                    {"q6_k", decodeQ6_K},
-                                    {"q2_k", decodeQ2_K},
-                                    {"q3_k", decodeQ3_K},
-                                    {"iq4_nl", decodeIq4Nl},
-                                    {"iq4_xs", decodeIq4Xs},
-                                    {"mxfp4", decodeMxfp4}};
+                                    {"q8_0", decodeQ8_0, DType::SI8, codesOfQ8_0},
+                                    {"q4_0", decodeQ4_0, DType::I4, codesOfQ4_0},
+                                    {"q4_1", decodeQ4_1, DType::I4, codesOfQ4_1},
+                                    {"q5_0", decodeQ5_0, DType::SI8, codesOfQ5_0},
+                                    {"q5_1", decodeQ5_1, DType::SI8, codesOfQ5_1},
+                                    {"q4_k", decodeGroups<false>, DType::I4, codesOfGroup<false>},
+                                    {"q5_k", decodeGroups<true>, DType::SI8, codesOfGroup<true>},
+                                    {"q6_k", decodeQ6_K, DType::SI6, codesOfQ6_K},
+                                    {"q2_k", decodeQ2_K, DType::SI6, codesOfQ2_K},
+                                    {"q3_k", decodeQ3_K, DType::SI6, codesOfQ3_K},
+                                    {"iq4_nl", decodeIq4Nl, DType::SI8, codesOfIq4Nl},
+                                    {"iq4_xs", decodeIq4Xs, DType::SI8, codesOfIq4Xs},
+                                    {"mxfp4", decodeMxfp4, DType::SI8, codesOfMxfp4}};
 constexpr auto decodedTypes = [] {
   std::array<std::string_view, std::size(decoders)> names;
   for (size_t i = 0; i < names.size(); ++i)

@@ -14,8 +14,10 @@ struct GgufDecoder {
   std::string_view type;
   /// Writes the elements of a block.
   void (*decode)(const uint8_t *block, float *out);
-  /// Returns a block as an int4 group. Null if the type's blocks are no int4 groups.
-  std::optional<Int4Codes> (*codes)(const uint8_t *block) = nullptr;
+  /// Type of the codes that a block keeps, and a group of them; null for types of floats. Scale and
+  /// minimum are rounded to f16 once.
+  DType kept = DType::F32;
+  GroupCodes (*codes)(const uint8_t *block, int64_t group) = nullptr;
 };
 
 /// The decoder of a type, or null if it cannot be read.

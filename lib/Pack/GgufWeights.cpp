@@ -20,6 +20,8 @@ namespace {
 
 using Bytes = const uint8_t *;
 
+bool isFinite(uint16_t half) { return (half & 0x7c00) != 0x7c00; }
+
 class GgufSource : public WeightSource {
 public:
   explicit GgufSource(Gguf gguf) : file(std::move(gguf)) {
@@ -34,7 +36,8 @@ public:
   std::span<const std::string_view> readableTypes() const override { return decodedGgufTypes(); }
   std::span<const float> inPlace(int tensor) const override;
   void read(int tensor, int64_t first, std::span<float> out) const override;
-  std::optional<Int4Codes> codes(int tensor, int64_t first) const override;
+  std::optional<DType> codeType(int tensor) const override;
+  std::optional<GroupCodes> codes(int tensor, int64_t first) const override;
 
 private:
   Gguf file;
@@ -66,12 +69,21 @@ void GgufSource::read(int tensor, int64_t first, std::span<float> out) const {
   }
 }
 
-std::optional<Int4Codes> GgufSource::codes(int tensor, int64_t first) const {
+std::optional<DType> GgufSource::codeType(int tensor) const {
+  return decoderOf[tensor] && decoderOf[tensor]->codes ? std::optional(decoderOf[tensor]->kept)
+                                                       : std::nullopt;
+}
+
+std::optional<GroupCodes> GgufSource::codes(int tensor, int64_t first) const {
   const GgufTensor &from = file.tensors()[tensor];
-  if (!decoderOf[tensor] || !decoderOf[tensor]->codes || first % from.blocks->elements)
+  const std::optional<DType> type = codeType(tensor);
+  if (!type || first % formatOf(*type).group)
     return {};
   const Bytes bytes = reinterpret_cast<Bytes>(from.bytes.data());
-  return decoderOf[tensor]->codes(bytes + first / from.blocks->elements * from.blocks->bytes);
+  const int64_t width = from.blocks->elements;
+  GroupCodes group = decoderOf[tensor]->codes(bytes + first / width * from.blocks->bytes,
+                                              first % width / formatOf(*type).group);
+  return isFinite(group.scale) && isFinite(group.minimum) ? std::optional(group) : std::nullopt;
 }
 
 std::span<const float> GgufSource::inPlace(int tensor) const {

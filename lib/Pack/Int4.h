@@ -26,11 +26,11 @@ struct Int4Block {
   uint32_t lines[int4Group / 8][16];
   uint16_t scales[16], minimums[16];
 
-  void write(int64_t row, const Int4Codes &group) {
+  void write(int64_t row, const GroupCodes &group) {
     for (int64_t line = 0; line < int4Group / 8; ++line) {
       uint32_t word = 0;
       for (int64_t k = 0; k < 8; ++k)
-        word |= uint32_t(group.codes[line * 8 + k]) << (k % 4 * 8 + k / 4 * 4);
+        word |= uint32_t(group.codes[line * 8 + k] & 15) << (k % 4 * 8 + k / 4 * 4);
       lines[line][row] = word;
     }
     scales[row] = group.scale;
@@ -52,7 +52,7 @@ void findInt4(const float *const *rows, int64_t count, Int4Block &block);
 template <typename Kept>
 void writeInt4(const float *const *rows, int64_t count, std::byte *to, Kept kept) {
   for (int64_t first = 0; first < count; first += int4Group, to += sizeof(Int4Block)) {
-    std::optional<Int4Codes> known[16];
+    std::optional<GroupCodes> known[16];
     const float *numbers[16];
     for (int64_t row = 0; row < 16; ++row) {
       known[row] = kept(row, first);

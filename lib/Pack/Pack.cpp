@@ -56,12 +56,14 @@ public:
   RowReader(const WeightSource &source, int tensor, int64_t columns)
       : source(source), tensor(tensor), columns(columns), memory(source.inPlace(tensor)) {}
 
-  /// Codes that the tensor stores for the group that begins at this place; null also for row -1.
-  std::optional<Int4Codes> codes(int64_t row, int64_t column) const {
-    if (row < 0 || column + int4Group > columns)
+  /// Codes that the tensor stores for the group that begins at this place, if they have this type;
+  /// none for row -1.
+  std::optional<GroupCodes> codes(DType type, int64_t row, int64_t column) const {
+    if (row < 0 || column + formatOf(type).group > columns || source.codeType(tensor) != type)
       return {};
     return source.codes(tensor, row * columns + column);
   }
+  int64_t rowSize() const { return columns; }
   /// Address of the piece, in place or in `scratch`; row -1 is zeros.
   const float *piece(int64_t row, int64_t first, int64_t count, float *scratch) const {
     if (row >= 0 && !memory.empty())
@@ -193,6 +195,7 @@ private:
   void packRows(int64_t first, int64_t end) const;
   void packPanel(int64_t panel) const;
   void packGroups(int64_t panel, std::byte *to) const;
+  void packKept(int64_t panel, std::byte *to) const;
   void packScales(int64_t panel) const;
   template <typename Body>
   void forEachPiece(int64_t panel, Body body) const;
@@ -244,7 +247,7 @@ void EntryPacker::packPanel(int64_t panel) const {
     std::memset(out + written, 0, static_cast<size_t>(end - written));
   });
   if (formatOf(type).holdsScales())
-    return packGroups(panel, out);
+    return type == DType::I4 ? packGroups(panel, out) : packKept(panel, out);
   PanelWriter writer = panelWriterOf(type);
   Scales scales{};
   if (writer.needsRowScales)
@@ -258,9 +261,30 @@ void EntryPacker::packPanel(int64_t panel) const {
 void EntryPacker::packGroups(int64_t panel, std::byte *to) const {
   forEachPiece(panel, [&](const float *const *pieces, int64_t position, int64_t count) {
     writeInt4(pieces, count, to + panelOffset(type, position), [&](int64_t row, int64_t column) {
-      return reader.codes(rows.elementAt(panel * panelRows + row), position + column);
+      return reader.codes(type, rows.elementAt(panel * panelRows + row), position + column);
     });
   });
+}
+
+/// Packs a panel of codes of bytes, which the tensor stores. Groups with scales that f16 cannot
+/// represent have NaN for scale and minimum; rows of padding are zeros.
+void EntryPacker::packKept(int64_t panel, std::byte *to) const {
+  const int64_t group = formatOf(type).group, bytes = formatOf(type).blockLines * 64;
+  constexpr uint16_t nan = 0x7e00;
+  for (int64_t first = 0; first < reader.rowSize(); first += group, to += bytes) {
+    std::memset(to, 0, static_cast<size_t>(bytes));
+    auto *halves = reinterpret_cast<uint16_t *>(to + group * panelRows);
+    for (int64_t r = 0; r < panelRows; ++r) {
+      const int64_t row = rows.elementAt(panel * panelRows + r);
+      if (row < 0)
+        continue;
+      const GroupCodes codes = reader.codes(type, row, first).value_or(GroupCodes{nan, nan, {}});
+      for (int64_t k = 0; k < group; ++k)
+        to[(k / 4 * panelRows + r) * 4 + k % 4] = static_cast<std::byte>(codes.codes[k] + 128);
+      halves[r] = codes.scale;
+      halves[panelRows + r] = codes.minimum;
+    }
+  }
 }
 
 /// Scales of a panel's rows, from the largest magnitude of each row.
@@ -291,6 +315,11 @@ void EntryPacker::packScales(int64_t panel) const {
 Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSource &source,
                                         std::byte *destination) {
   auto tensor = HEDDLE_TRY(source.require(entry.tensor, entry.shape));
+  const bool needsCodes = formatOf(entry.type).holdsScales() && entry.type != DType::I4;
+  if (needsCodes && source.codeType(tensor) != entry.type)
+    return inputError(source.name() + ": " + entry.tensor + ": expected codes in groups of " +
+                      std::to_string(formatOf(entry.type).group) + ", found " +
+                      source.tensors()[tensor].type);
   int64_t elements = source.tensors()[tensor].elements();
   auto [rows, columns] = matrixOf(entry);
   switch (entry.layout) {

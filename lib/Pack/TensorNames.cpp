@@ -44,7 +44,9 @@ public:
     source->read(tensor, first, out);
   }
   std::span<const float> inPlace(int tensor) const override { return source->inPlace(tensor); }
-  std::optional<Int4Codes> codes(int tensor, int64_t first) const override {
+  std::string fileType(int tensor) const override { return source->fileType(tensor); }
+  std::optional<DType> codeType(int tensor) const override { return source->codeType(tensor); }
+  std::optional<GroupCodes> codes(int tensor, int64_t first) const override {
     return source->codes(tensor, first);
   }
   std::span<const std::string_view> readableTypes() const override {

@@ -33,7 +33,9 @@ public:
         source(source), tensor(tensor) {}
   void read(int64_t first, std::span<float> out) const override { source.read(tensor, first, out); }
   std::span<const float> inPlace() const override { return source.inPlace(tensor); }
-  std::optional<Int4Codes> codes(int64_t first) const override {
+  std::string fileType() const override { return source.fileType(tensor); }
+  std::optional<DType> codeType() const override { return source.codeType(tensor); }
+  std::optional<GroupCodes> codes(int64_t first) const override {
     return source.codes(tensor, first);
   }
 
@@ -82,7 +84,9 @@ public:
   }
   void read(int64_t first, std::span<float> out) const override { from->read(first, out); }
   std::span<const float> inPlace() const override { return from->inPlace(); }
-  std::optional<Int4Codes> codes(int64_t first) const override { return from->codes(first); }
+  std::string fileType() const override { return from->fileType(); }
+  std::optional<DType> codeType() const override { return from->codeType(); }
+  std::optional<GroupCodes> codes(int64_t first) const override { return from->codes(first); }
 
 private:
   TensorViewRef from;
@@ -113,7 +117,20 @@ public:
       first -= part->elements();
     }
   }
-  std::optional<Int4Codes> codes(int64_t first) const override {
+  std::string fileType() const override {
+    const std::string type = parts.front()->fileType();
+    for (const TensorViewRef &part : parts)
+      if (part->fileType() != type)
+        return type + ", " + part->fileType();
+    return type;
+  }
+  std::optional<DType> codeType() const override {
+    const std::optional<DType> type = parts.front()->codeType();
+    const bool isCommon = std::ranges::all_of(
+        parts, [&](const TensorViewRef &part) { return part->codeType() == type; });
+    return isCommon ? type : std::nullopt;
+  }
+  std::optional<GroupCodes> codes(int64_t first) const override {
     for (const TensorViewRef &part : parts) {
       if (first < part->elements())
         return part->codes(first);
@@ -194,9 +211,11 @@ public:
   Gathered(TensorViewRef from, std::vector<int64_t> taken)
       : ByRows(withRows(*from, static_cast<int64_t>(taken.size())), recipeOf(*from, taken)),
         from(std::move(from)), taken(std::move(taken)) {}
-  std::optional<Int4Codes> codes(int64_t first) const override {
+  std::string fileType() const override { return from->fileType(); }
+  std::optional<DType> codeType() const override { return from->codeType(); }
+  std::optional<GroupCodes> codes(int64_t first) const override {
     const int64_t width = columns(), column = first % width;
-    if (column + formatOf(DType::I4).group > width)
+    if (!codeType() || column + formatOf(*codeType()).group > width)
       return {};
     return from->codes(taken[first / width] * width + column);
   }
@@ -359,7 +378,9 @@ public:
     views[tensor]->read(first, out);
   }
   std::span<const float> inPlace(int tensor) const override { return views[tensor]->inPlace(); }
-  std::optional<Int4Codes> codes(int tensor, int64_t first) const override {
+  std::string fileType(int tensor) const override { return views[tensor]->fileType(); }
+  std::optional<DType> codeType(int tensor) const override { return views[tensor]->codeType(); }
+  std::optional<GroupCodes> codes(int tensor, int64_t first) const override {
     return views[tensor]->codes(first);
   }
 

@@ -46,9 +46,9 @@ static RowTile tileOfQuantize(const Question &q) {
   auto op = q.def().getBody().front().getTerminator()->getOperand(0).getDefiningOp<QuantizeOp>();
   const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1,
              isShared = q.sizes.rowQuads > 1;
-  constexpr int64_t group = formatOf(DType::I4).group;
+  const int64_t group = op.getScaleGroup();
   const int64_t features = q.views.featuresOf(op.getInput()), stored = padded(features);
-  if (inGroups && isShared && features % group == 0)
+  if (inGroups && isShared && features % group == 0 && group > laneColumns)
     return {q.sizes.softmaxRows, group, true, laneColumns};
   if (!inGroups && isShared)
     return {rowsOfQuads(q.sizes, q.sizes.softmaxRows, stored), stored, true};

@@ -126,8 +126,30 @@ Expected<std::string> pipelines(const std::string &path, const InspectOptions &o
   return text;
 }
 
+/// Type in the file, shape, and types and bytes of the stored forms of each tensor.
+Expected<std::string> keptList(const OpenedModel &opened) {
+  const WeightSource &source = *opened.weights();
+  const Program &program = opened.program();
+  std::string list;
+  for (const TensorInfo &tensor : opened.tensors()) {
+    std::string types;
+    int64_t bytes = 0;
+    for (const PackEntry &entry : program.pack)
+      if (entry.tensor == tensor.name) {
+        types += (types.empty() ? "" : ",") + std::string(toString(entry.type));
+        bytes += program.weights[static_cast<size_t>(entry.weight)].elements * 4;
+      }
+    const int index = HEDDLE_TRY(source.require(tensor.name, tensor.shape));
+    list += tensor.name + "\t" + source.fileType(index) + "\t" + shapeText(tensor.shape) + "\t" +
+            types + "\t" + std::to_string(bytes) + "\n";
+  }
+  return list;
+}
+
 Expected<std::string> weightsList(const std::string &model, const CompileOptions &compile) {
   OpenedModel opened = HEDDLE_TRY(OpenedModel::read(model, compile));
+  if (opened.weights() && !opened.weights()->tensors().empty())
+    return keptList(HEDDLE_TRY(OpenedModel::plan(model, compile)));
   std::string list;
   for (const TensorInfo &tensor : opened.tensors())
     list += tensor.name + "\tf32\t" + shapeText(tensor.shape) + "\n";

@@ -95,6 +95,8 @@ static void withElements(DType type, Body &&body) {
         [](Word v) { return static_cast<uint8_t>(v != 0); });
   case DType::I8: // types of weights only
   case DType::I4:
+  case DType::SI8:
+  case DType::SI6:
     return;
   }
 }

@@ -84,6 +84,8 @@ const char *descrOf(DType type) {
   case DType::BF16:
   case DType::I8:
   case DType::I4:
+  case DType::SI8:
+  case DType::SI6:
     break; // not NumPy's (bf16, i4), or never a caller's tensor (i8)
   }
   return "";

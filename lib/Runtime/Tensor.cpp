@@ -121,6 +121,8 @@ static std::string elementText(const Tensor &tensor, size_t i) {
     return tensor.values<uint8_t>()[i] ? "true" : "false";
   case DType::I8: // types of weights only
   case DType::I4:
+  case DType::SI8:
+  case DType::SI6:
     break;
   }
   return "";

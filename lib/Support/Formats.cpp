@@ -28,7 +28,13 @@ static const NumberFormat *firstOf(Predicate fits, const NumberFormat *none = nu
 }
 
 const NumberFormat *findFormat(std::string_view name) {
-  return firstOf([&](const NumberFormat &row) { return row.name == name; });
+  return firstOf([&](const NumberFormat &row) { return row.name == name && !name.empty(); });
+}
+int64_t scaleGroupOf(int64_t features, int64_t scales) {
+  const NumberFormat *found = firstOf([&](const NumberFormat &row) {
+    return row.rows == DType::I8 && row.rowScales(features) == scales;
+  });
+  return found ? found->scaleGroup : wholeRow;
 }
 const NumberFormat *findProduct(DType rows, DType weights) {
   return firstOf([&](auto &row) { return row.rows == rows && row.weights == weights; });
@@ -61,6 +67,8 @@ template <typename Rows, typename Name>
 static std::string listOf(const Rows &rows, std::string_view last, Name name) {
   std::string text;
   for (const auto &row : rows) {
+    if (name(row).empty())
+      continue;
     if (&row != std::begin(rows))
       text += &row == std::end(rows) - 1 ? last : ", ";
     text += name(row);

@@ -10,12 +10,12 @@
 //
 //   of f16     codes f16(x * 2^-e), scales 2^e, e the exponent of m;  sum * row's scale
 //
-//   of groups  of 32 features: codes and scale e as for a row, s = e * sum of codes; e and s of a
+//   of groups  of 32 or 16 features: codes and scale e as for a row, s = e * sum of codes; e and s of a
 //              group are adjacent, and enter the sums (kernel.contract_groups)
 //
 // The instruction that multiplies four bytes and adds has one unsigned operand. Codes of whole rows
 // are therefore stored as bytes of 128 + code; the sum that the 128 adds is known for each row of a
-// weight. Codes of groups are signed, because their weights are unsigned. Devices need not support
+// weight. Codes of groups are signed, because their weights are stored unsigned. Devices need not support
 // infinities and NaN in arithmetic: magnitudes are compared as integers, and a magnitude of 2^127
 // or more counts as 2^127.
 //
@@ -34,7 +34,7 @@ using kernel::LoadOp;
 static constexpr double smallest = 0x1p-118, smallestHalf = 0x1p-101, beyond = 0x1p+127;
 static constexpr int32_t magnitudeBits = 0x7fffffff, exponentBits = 0x7f800000,
                          beyondBits = 0x7f000000, nanBits = 0x7fc00000;
-static constexpr int64_t codeBase = 128, mostCode = 127;
+static constexpr int64_t codeBase = 128, mostCode = 127, laneColumns = 16;
 
 static Value bitcast(TileBuilder &t, Value x, Type element) {
   auto type = cast<RankedTensorType>(x.getType());
@@ -174,7 +174,7 @@ static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, int64_t
 /// Quantizes groups of features independently: the group of the grid point if groups are a grid
 /// axis, else all groups. Columns after a short group count as zeros.
 static void quantizeGroups(KernelBuilder &f, QuantizeOp op, RowWalk &walk, ValueRange results) {
-  constexpr int64_t group = formatOf(DType::I4).group;
+  const int64_t group = op.getScaleGroup();
   TileBuilder &t = f.t;
   Value i = f.func.getGridIndex(0), left = rowsLeft(f);
   auto storeAs = [&](Value which, Value tile, Value c) {
@@ -228,16 +228,15 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
     return f.def.emitOpError("expected a quantize that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
   const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1;
-  constexpr int64_t group = formatOf(DType::I4).group;
-  const int64_t features = in.getDims().back().extent.value, rows = f.plan.getRows(),
-                planned = f.plan.getColumns()[0];
+  const int64_t group = op.getScaleGroup(), features = in.getDims().back().extent.value,
+                rows = f.plan.getRows(), planned = f.plan.getColumns()[0];
   SmallVector<kernel::Size> grid{in.getDim(0).extent};
   SmallVector<int64_t> tiles{rows};
-  if (inGroups && planned == group) { // a group is a grid point
+  if (inGroups && planned == group && group > laneColumns) { // a group is a grid point
     grid.push_back(kernel::Size(features / group));
     tiles.push_back(1);
   }
-  const int64_t columns = inGroups ? 16 : planned;
+  const int64_t columns = inGroups ? laneColumns : planned;
   f.createFunc(grid, tiles);
   RowWalk walk(t, f.view(f.viewOf(op.getInput())), f.func.getGridIndex(0), t.type(rows, columns),
                features);

@@ -205,7 +205,8 @@ void addInspect(CLI::App &app, Status &outcome) {
       app.add_subcommand("inspect", "show functions, kernels, weights and members of a model");
   addModel(*command, flags->model);
   command->add_flag("--weights-list", flags->inspect.weightsList,
-                    "print the name, type and shape of every tensor that the model expects");
+                    "print the name, type and shape of every tensor that the model expects; "
+                    "for a file whose codes are kept, also its stored types and bytes");
   command->add_flag("--all", flags->inspect.all,
                     "print every layer and buffer, including equal ones");
   addJson(*command, flags->inspect.json);

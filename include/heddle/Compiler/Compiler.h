@@ -50,19 +50,14 @@ struct CompileReport {
   double codeSeconds = 0, packSeconds = 0;
   std::vector<std::string> warnings;
   std::vector<std::string> remarks; ///< simplifications: "… is a band and becomes …"
-  /// Notes for the user: the format that was chosen for a quantized file, or why a compiled folder
-  /// is not kept.
+  /// Notes for the user: why a compiled folder is not kept.
   std::vector<std::string> notes;
 };
 
-/// Number format of a model, and a note for the user if the choice loses bits.
-struct FormatChoice {
-  std::string dtype, note;
-};
-/// `dtype` if it is not empty. Otherwise the model's format: int4 for a GGUF file with most numbers
-/// in Q4_0 or Q4_1, whose codes are kept; bf16 for a file of another quantized type; f32 for all
-/// other models. Error if a GGUF file cannot be read.
-Expected<FormatChoice> chooseFormat(const std::string &model, const std::string &dtype);
+/// `dtype` if it is not empty. Otherwise the model's format: `file` for a GGUF file with mostly
+/// quantized numbers, whose codes it keeps; f32 for all other models. Error if a GGUF file cannot be
+/// read.
+Expected<std::string> chooseFormat(const std::string &model, const std::string &dtype);
 
 /// Whether `path` names a compiled file, by its extension `.heddle`.
 bool isArtifactPath(const std::string &path);

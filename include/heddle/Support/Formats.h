@@ -28,8 +28,9 @@ enum class Arithmetic : uint8_t { F32, BF16, Int8, F16 };
 inline constexpr Arithmetic narrowArithmetics[] = {Arithmetic::BF16, Arithmetic::Int8,
                                                    Arithmetic::F16};
 
-/// Element types of tensors. I8 and I4 are codes, which callers neither pass nor receive.
-HEDDLE_ENUM(inline, DType, F32, F16, BF16, I32, I64, Bool, I8, I4)
+/// Element types of tensors. The types from I8 on are codes, which callers neither pass nor receive:
+/// I8 has a scale per row, the others have scales per group. SI8 and SI6 are codes of files.
+HEDDLE_ENUM(inline, DType, F32, F16, BF16, I32, I64, Bool, I8, I4, SI8, SI6)
 const char *toString(DType type); ///< "f32", "i32", "bool", …
 
 //===- Elements in memory ------------------------------------------------===//
@@ -64,7 +65,8 @@ using enum ElementFormat::Kind;
 
 /// I4: a word is eight columns of a row, the first four in the low halves of its bytes, the others
 /// in the high halves. The lines of a group's codes are followed by one line of f16: 16 scales and
-/// 16 minimums.
+/// 16 minimums. SI8 and SI6: a word is four columns of a row, in bytes of 128 + code; their lines are
+/// followed by the same line of f16.
 // clang-format off
 inline constexpr ElementFormat elements[] = {
     // type kind  bits  sig. /word block lines group
@@ -76,6 +78,8 @@ inline constexpr ElementFormat elements[] = {
     {Bool, Index, 8,    0,   1,    0,    0,    0},
     {I8,   Code,  8,    8,   4,    4,    1,    0},
     {I4,   Code,  4,    4,   8,    32,   5,    32},
+    {SI8,  Code,  8,    8,   4,    32,   9,    32},
+    {SI6,  Code,  8,    6,   4,    16,   5,    16},
 };
 // clang-format on
 } // namespace format_rows
@@ -98,7 +102,7 @@ constexpr int64_t panelBytes(DType type, int64_t columns) {
 
 /// Operands and arithmetic of the products of a `--dtype`.
 struct NumberFormat {
-  std::string_view name; ///< of `--dtype`
+  std::string_view name; ///< of `--dtype`; empty: weights of `--dtype=file` only
   DType rows, weights;   ///< operands of a linear with a weight
   DType sums;            ///< type of their products' sums
   DType others;          ///< type to which attention, states and other products are rounded
@@ -112,6 +116,7 @@ struct NumberFormat {
   double deepError;      ///< of an encoder with twelve layers; 0: not measured
   Arithmetic peak;       ///< its rate is the maximum that the products can reach
   std::string_view classes = {}; ///< format of linears that score classes; empty: this format
+  bool keepsCodes = false;       ///< each weight keeps its codes in the file, of any type
 
   /// Number of scales of a row with `features` features.
   constexpr int64_t rowScales(int64_t features) const {
@@ -153,6 +158,13 @@ inline constexpr NumberFormat numberFormats[] = {
      .scales = 1, .scaleGroup = 32, .groupScales = 2, .sumBlock = 32,
      .tolerance = 5e-2, .error = 2.5e-1, .deepError = 0, .peak = Arithmetic::Int8,
      .classes = "int8"},
+    {.name = {}, .rows = I8, .weights = SI6, .sums = F32, .others = BF16,
+     .scales = 1, .scaleGroup = 16, .groupScales = 2, .sumBlock = 32,
+     .tolerance = 5e-2, .error = 2.5e-1, .deepError = 0, .peak = Arithmetic::Int8},
+    {.name = "file", .rows = I8, .weights = SI8, .sums = F32, .others = BF16,
+     .scales = 1, .scaleGroup = 32, .groupScales = 2, .sumBlock = 32,
+     .tolerance = 5e-2, .error = 2.5e-1, .deepError = 0, .peak = Arithmetic::Int8,
+     .keepsCodes = true},
 };
 // clang-format on
 } // namespace format_rows
@@ -160,6 +172,8 @@ using format_rows::numberFormats;
 
 /// The format with this `--dtype` name, or null.
 const NumberFormat *findFormat(std::string_view name);
+/// Features of a row that share scales, for rows of I8 with `scales` scales.
+int64_t scaleGroupOf(int64_t features, int64_t scales);
 /// The first format whose products have these operands, or null.
 const NumberFormat *findProduct(DType rows, DType weights);
 /// Format of products with cached keys or values of type `kept`. They are converted to the rows'

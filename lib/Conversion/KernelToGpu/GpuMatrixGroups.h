@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This file adds groups of i4, which matrix units multiply, to chains of f32 that
-// Products/Int4.cpp explains. The sums of codes of a group are integers, which units may
+// Products/Groups.cpp explains. The sums of codes of a group are integers, which units may
 // sum in any order. They are converted to f32 and enter the chain of each element, group by
 // group:
 //

@@ -45,7 +45,7 @@ std::unique_ptr<GpuProduct> makeProduct(GpuEmitter &emitter, ProductOpInterface 
                {&gpuInt8Packed, crosswise},
                {&gpuInt8Dot4, any},
                {&gpuInt4Packed, crosswise},
-               {&gpuInt4, any},
+               {&gpuGroups, any},
                {&gpuBf16Widened, crosswise},
                {&gpuBf16Dot2, any},
                {&gpuBf16Rows, any},

@@ -128,7 +128,7 @@ constexpr GpuProductStrategy gpuStrategyOf() {
           }};
 }
 
-extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuBf16Widened, gpuF16Widened, gpuInt4,
+extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuBf16Widened, gpuF16Widened, gpuGroups,
     gpuInt4Packed, gpuInt8Dot4, gpuInt8Packed, gpuCachedBf16Rows, gpuCachedRows,
     gpuCachedBf16Panels, gpuCachedPanels;
 

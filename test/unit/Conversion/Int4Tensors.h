@@ -1,13 +1,14 @@
-//===- Int4Tensors.h - Products of int4 groups ------------------*- C++ -*-===//
+//===- Int4Tensors.h - Products of codes in groups --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands of products with i4: random codes of rows and of matrices with their scales, in the
-// layout of Support/Formats.h. Also a kernel that multiplies them, and a product in plain loops, as
+// Operands of products with i4, si8 and si6: random codes of rows and of matrices with their scales,
+// in the layout of Support/Formats.h. Also a kernel that multiplies them, and a product in plain loops, as
 // `transformer.quantize` defines it.
 #pragma once
 
 #include "heddle/Support/Float.h"
+#include "heddle/Support/Formats.h"
 #include "heddle/Support/Program.h"
 
 #include <algorithm>
@@ -31,12 +32,15 @@ struct NibbleSequence {
 
 /// An [n, k] matrix; n is a multiple of 16. Codes of missing features are 0.
 struct NibbleMatrix {
-  NibbleMatrix(int64_t n, int64_t k, uint32_t seed)
-      : n(n), k(k), groups((k + 31) / 32), codes(n * k), scales(n * groups), minimums(n * groups),
-        words(n / 16 * groups * 80) {
+  NibbleMatrix(int64_t n, int64_t k, uint32_t seed, DType type = DType::I4)
+      : n(n), k(k), group(formatOf(type).group), groups((k + group - 1) / group), type(type),
+        codes(n * k), scales(n * groups), minimums(n * groups),
+        words(n / 16 * panelBytes(type, k) / 4) {
     NibbleSequence next(seed);
-    for (uint8_t &code : codes)
-      code = next() % 16;
+    for (int16_t &code : codes)
+      code = static_cast<int16_t>(type == DType::I4    ? next() % 16
+                                  : type == DType::SI6 ? int(next() % 64) - 32
+                                                       : int(next() % 256) - 128);
     for (size_t i = 0; i < scales.size(); ++i) {
       // Most scales are near 0.01; some are 0, an f16 denormal, or the largest f16 number.
       uint32_t kind = next() % 16;
@@ -50,10 +54,10 @@ struct NibbleMatrix {
     store();
   }
 
-  /// Writes the panels. A byte of a word holds two of its eight columns; the two are four columns
-  /// apart.
+  /// Writes the panels. A byte of a word of i4 holds two of its eight columns; the two are four
+  /// columns apart. Other types have bytes of 128 + code.
   void store() {
-    std::ranges::fill(words, 0);
+    std::ranges::fill(words, type == DType::I4 ? 0 : 0x80808080); // code 0
     // Scales are widened here, where denormals are kept, because kernels also keep f16 denormals.
     d.clear(), m.clear();
     for (size_t i = 0; i < scales.size(); ++i) {
@@ -61,19 +65,26 @@ struct NibbleMatrix {
       m.push_back(floatFromHalf(minimums[i]));
     }
     for (int64_t row = 0; row < n; ++row)
-      for (int64_t group = 0; group < groups; ++group) {
-        uint32_t *block = &words[(row / 16 * groups + group) * 80];
-        for (int64_t c = group * 32; c < std::min(k, group * 32 + 32); ++c)
-          block[c % 32 / 8 * 16 + row % 16] |= uint32_t(codes[row * k + c])
-                                               << (c % 4 * 8 + c / 4 % 2 * 4);
-        auto *halves = reinterpret_cast<uint16_t *>(block + 64);
-        halves[row % 16] = scales[row * groups + group];
-        halves[16 + row % 16] = minimums[row * groups + group];
+      for (int64_t number = 0; number < groups; ++number) {
+        const int64_t lines = formatOf(type).blockLines, first = number * group;
+        uint32_t *block = &words[(row / 16 * groups + number) * lines * 16];
+        for (int64_t c = first; c < std::min(k, first + group); ++c) {
+          const int64_t at = c - first;
+          if (type == DType::I4)
+            block[at / 8 * 16 + row % 16] |= uint32_t(codes[row * k + c])
+                                             << (at % 4 * 8 + at / 4 % 2 * 4);
+          else
+            block[at / 4 * 16 + row % 16] ^= (uint32_t(codes[row * k + c]) & 0xff) << (at % 4 * 8);
+        }
+        auto *halves = reinterpret_cast<uint16_t *>(block + (lines - 1) * 16);
+        halves[row % 16] = scales[row * groups + number];
+        halves[16 + row % 16] = minimums[row * groups + number];
       }
   }
 
-  int64_t n, k, groups;
-  std::vector<uint8_t> codes;
+  int64_t n, k, group, groups;
+  DType type;
+  std::vector<int16_t> codes;
   std::vector<uint16_t> scales, minimums;
   std::vector<uint32_t> words;
   std::vector<float> d, m; ///< widened scales and minimums
@@ -82,9 +93,9 @@ struct NibbleMatrix {
 /// Codes of [m, k] rows as bytes, and e and s of each group. Here s need not be the sum of the
 /// group's codes.
 struct NibbleRows {
-  NibbleRows(int64_t m, int64_t k, uint32_t seed)
-      : m(m), k(k), groups((k + 31) / 32), pitch(padded(k)), scalePitch(padded(2 * groups)),
-        bytes(m * pitch, 0xa5), scales(m * scalePitch, NAN) {
+  NibbleRows(int64_t m, int64_t k, uint32_t seed, DType type = DType::I4)
+      : m(m), k(k), group(formatOf(type).group), groups((k + group - 1) / group), pitch(padded(k)),
+        scalePitch(padded(2 * groups)), bytes(m * pitch, 0xa5), scales(m * scalePitch, NAN) {
     NibbleSequence next(seed);
     for (int64_t row = 0; row < m; ++row) {
       for (int64_t c = 0; c < k; ++c)
@@ -105,7 +116,7 @@ struct NibbleRows {
         float sum = 0;
         for (int64_t g = 0; g < groups; ++g) {
           int32_t u = 0;
-          for (int64_t c = g * 32; c < std::min(k, g * 32 + 32); ++c)
+          for (int64_t c = g * group; c < std::min(k, (g + 1) * group); ++c)
             u += bytes[row * pitch + c] * w.codes[n * k + c];
           const float *mine = &scales[row * scalePitch + 2 * g];
           volatile float factor = mine[0] * w.d[n * groups + g];
@@ -117,20 +128,21 @@ struct NibbleRows {
     return result;
   }
 
-  int64_t m, k, groups, pitch, scalePitch;
+  int64_t m, k, group, groups, pitch, scalePitch;
   std::vector<int8_t> bytes;
   std::vector<float> scales;
 };
 
 /// A kernel for the product, with tiles of `rows` by `columns`.
 inline std::string nibbleBody(int64_t features, int64_t outputs, int64_t rows, int64_t columns,
-                              const std::string &plan) {
+                              const std::string &plan, DType type = DType::I4) {
   auto text = [](int64_t number) { return std::to_string(number); };
+  const int64_t group = formatOf(type).group;
   std::string k = text(features), n = text(outputs),
               tile = "tensor<" + text(rows) + "x" + text(columns) + "xf32>",
               x = "!kernel.view<[d0, " + k + "], i8>",
-              s = "!kernel.view<[d0, " + text((features + 31) / 32 * 2) + "], f32>",
-              w = "!kernel.view<[" + n + ", " + k + "], i4, panel = 16>",
+              s = "!kernel.view<[d0, " + text((features + group - 1) / group * 2) + "], f32>",
+              w = "!kernel.view<[" + n + ", " + k + "], " + toString(type) + ", panel = 16>",
               y = "!kernel.view<[d0, " + n + "], f32>";
   return "kernel.func @nibbles(%x: " + x + ", %s: " + s + ", %w: " + w + ", %y: " + y +
          ") scalars(d0) grid(%i = d0 by " + text(rows) + ", %j = " + n + " by " + text(columns) +

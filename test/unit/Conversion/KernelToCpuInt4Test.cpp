@@ -119,6 +119,33 @@ TEST_P(Int4, NaNIsNotLost) {
   }
 }
 
+/// Signed codes of bytes, in groups of 32 and of 16.
+TEST_P(Int4, BytesAreTheDefinition) {
+  for (DType type : {DType::SI8, DType::SI6})
+    for (int64_t k : {1, 16, 21, 32, 71, 139, 224}) {
+      CompiledKernel kernel =
+          compileKernel(nibbleBody(k, 176, 96, 48, "mapping = cpu_tiles, ahead = 1", type), isa());
+      for (int64_t m : {1, 2, 3, 5, 9, 16, 37, 128})
+        check(kernel, {m, k, 4, type}, {176, k, 1, type});
+    }
+}
+
+TEST_P(Int4, BytesDoNotSaturate) {
+  for (DType type : {DType::SI8, DType::SI6}) {
+    CompiledKernel kernel = compileKernel(
+        nibbleBody(352, 48, 96, 48, "mapping = cpu_tiles, ahead = 1, block = 64", type), isa());
+    for (int code : {-128, 127})
+      for (int byte : {127, -127, -128}) {
+        NibbleRows x(19, 352, 4, type);
+        NibbleMatrix w(48, 352, 1, type);
+        std::ranges::fill(x.bytes, static_cast<int8_t>(byte));
+        std::ranges::fill(w.codes, static_cast<int16_t>(code));
+        w.store();
+        check(kernel, x, w);
+      }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Int4,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
                                          "x86-64-v4-vnni", "x86-64-v4-amx", "aarch64"),

@@ -24,7 +24,7 @@ protected:
     std::ranges::copy(x.scales, memory.at(ss));
     std::memcpy(weights.at(ws), w.words.data(), w.words.size() * 4);
     Shader shader =
-        compile(nibbleBody(x.k, w.n, 64, columns, "mapping = blocked, threads = [8, 8]"));
+        compile(nibbleBody(x.k, w.n, 64, columns, "mapping = blocked, threads = [8, 8]", w.type));
     ASSERT_FALSE(shader.empty());
     run(shader, memory, weights, {x.m},
         {memory.argument(xs), memory.argument(ss), weights.argument(ws), memory.argument(ys)},
@@ -70,6 +70,23 @@ TEST_F(KernelToGpuInt4, SumsAreAsLargeAsTheyCanBe) {
     std::ranges::fill(w.codes, 15);
     w.store();
     check(x, w, 48);
+  }
+}
+
+/// Signed codes of bytes, in groups of 32 and of 16.
+TEST_F(KernelToGpuInt4, BytesAreTheDefinition) {
+  for (DType type : {DType::SI8, DType::SI6}) {
+    for (const Shape &s : {Shape{64, 64, 128, 128}, Shape{37, 71, 128, 128}, Shape{1, 1, 16, 16},
+                           Shape{9, 18, 96, 48}, Shape{70, 133, 80, 16}, Shape{3, 32, 48, 48}})
+      check({s.m, s.k, 4, type}, {s.n, s.k, 1, type}, s.columns);
+    for (int byte : {127, -128}) {
+      NibbleRows x(5, 96, 4, type);
+      NibbleMatrix w(48, 96, 1, type);
+      std::ranges::fill(x.bytes, static_cast<int8_t>(byte));
+      std::ranges::fill(w.codes, int16_t{-128});
+      w.store();
+      check(x, w, 48);
+    }
   }
 }
 

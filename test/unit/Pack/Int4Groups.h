@@ -11,15 +11,16 @@
 
 namespace heddle::test {
 
-inline Int4Codes groupOf(const Int4Block &block, int64_t row) {
-  Int4Codes group{block.scales[row], block.minimums[row], {}};
+inline GroupCodes groupOf(const Int4Block &block, int64_t row) {
+  GroupCodes group{block.scales[row], block.minimums[row], {}};
   for (size_t k = 0; k < group.codes.size(); ++k)
-    group.codes[k] = block.lines[k / 8][row] >> (k % 4 * 8 + k / 4 % 2 * 4) & 15;
+    group.codes[k] =
+        static_cast<int8_t>(block.lines[k / 8][row] >> (k % 4 * 8 + k / 4 % 2 * 4) & 15);
   return group;
 }
 
 /// The codes of a group of numbers, computed together with 15 copies of the group.
-inline Int4Codes int4CodesOf(std::span<const float> numbers) {
+inline GroupCodes int4CodesOf(std::span<const float> numbers) {
   const float *rows[16];
   std::fill_n(rows, 16, numbers.data());
   Int4Block block;

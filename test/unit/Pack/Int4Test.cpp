@@ -67,7 +67,7 @@ Group defined(const std::vector<float> &numbers) {
   return best;
 }
 
-void expectDefined(const std::vector<float> &numbers, const Int4Codes &found) {
+void expectDefined(const std::vector<float> &numbers, const GroupCodes &found) {
   Group expected = defined(numbers);
   float scale = floatFromHalf(found.scale), minimum = floatFromHalf(found.minimum);
   if (std::isnan(expected.scale)) {
@@ -198,7 +198,7 @@ TEST(Int4, ScalesAreRoundedOnce) {
 
 /// Computed by hand: a scale of 1 above a minimum of -8, as in GGUF's Q4_0.
 TEST(Int4, OfCodesAreTheseCodes) {
-  Int4Codes group = int4CodesOf(std::vector<float>{-8, 7, -7, 0, 6, 3});
+  GroupCodes group = int4CodesOf(std::vector<float>{-8, 7, -7, 0, 6, 3});
   EXPECT_EQ(floatFromHalf(group.scale), 1.0f);
   EXPECT_EQ(floatFromHalf(group.minimum), -8.0f);
   const int expected[] = {0, 15, 1, 8, 14, 11, 0};
@@ -214,7 +214,7 @@ TEST(Int4, RoundTiesToEven) {
     while (numbers.size() < 32)
       numbers.push_back(static_cast<float>(numbers.size() % 16));
     expectDefined(numbers);
-    Int4Codes group = int4CodesOf(numbers);
+    GroupCodes group = int4CodesOf(numbers);
     ASSERT_EQ(floatFromHalf(group.scale), 1.0f);
     EXPECT_EQ(group.codes[0], low);
     EXPECT_EQ(group.codes[1], high);
@@ -230,7 +230,7 @@ TEST(Int4, OfTheirNumbersAreTheSame) {
     std::vector<float> numbers = {minimum, scale * 15 + minimum};
     while (numbers.size() < 32)
       numbers.push_back(scale * static_cast<float>(next() % 16) + minimum);
-    Int4Codes group = int4CodesOf(numbers);
+    GroupCodes group = int4CodesOf(numbers);
     ASSERT_EQ(floatFromHalf(group.scale), scale);
     ASSERT_EQ(floatFromHalf(group.minimum), minimum);
     for (size_t k = 0; k < 32; ++k)
@@ -240,16 +240,16 @@ TEST(Int4, OfTheirNumbersAreTheSame) {
 
 TEST(Int4, OneNumberIsItsMinimum) {
   for (float number : {0.0f, -0.0f, 0.1f, -7.0f, 65504.0f, 1e-8f}) {
-    Int4Codes group = int4CodesOf(std::vector<float>{number, number, number});
+    GroupCodes group = int4CodesOf(std::vector<float>{number, number, number});
     EXPECT_EQ(group.scale, 0);
     EXPECT_EQ(group.minimum, number == 0 ? 0 : halfFromFloat(number));
-    EXPECT_EQ(group.codes, (std::array<uint8_t, 32>{}));
+    EXPECT_EQ(group.codes, (std::array<int8_t, 32>{}));
   }
 }
 
 /// If the scale is rounded down by a third, numbers exceed 15 scales and are clamped.
 TEST(Int4, AreHeldWhereTheScaleIsADenormal) {
-  Int4Codes group = int4CodesOf(std::vector<float>{0, 0x1.4p-24f * 15});
+  GroupCodes group = int4CodesOf(std::vector<float>{0, 0x1.4p-24f * 15});
   EXPECT_EQ(floatFromHalf(group.scale), 0x1p-24f);
   EXPECT_EQ(group.codes[1], 15);
   expectDefined({0, 0x1.4p-24f * 15, 0x1p-24f, 0x1.8p-24f, 0x1.8p-25f});
@@ -263,10 +263,10 @@ TEST(Int4, WhatF16CannotHoldIsNotANumber) {
                                             {NAN, 1},
                                             {-INFINITY},
                                             {-3e38f, 3e38f}}) {
-    Int4Codes group = int4CodesOf(numbers);
+    GroupCodes group = int4CodesOf(numbers);
     EXPECT_TRUE(std::isnan(floatFromHalf(group.scale))) << numbers.back();
     EXPECT_TRUE(std::isnan(floatFromHalf(group.minimum))) << numbers.back();
-    EXPECT_EQ(group.codes, (std::array<uint8_t, 32>{}));
+    EXPECT_EQ(group.codes, (std::array<int8_t, 32>{}));
   }
   // A smaller part of the range is representable.
   EXPECT_FALSE(std::isnan(floatFromHalf(int4CodesOf(std::vector<float>{-66000, 0, 100}).minimum)));
@@ -285,9 +285,9 @@ TEST(Int4, LieInBlocks) {
   }
   Int4Block blocks[2];
   // One group has known codes from the checkpoint.
-  Int4Codes known{0x3c00, 0xc800, {}};
+  GroupCodes known{0x3c00, 0xc800, {}};
   for (int k = 0; k < 32; ++k)
-    known.codes[k] = static_cast<uint8_t>((3 * k + 1) % 16);
+    known.codes[k] = static_cast<int8_t>((3 * k + 1) % 16);
   auto kept = [&](int64_t row, int64_t column) {
     return row == 5 && column == 0 ? std::optional(known) : std::nullopt;
   };
@@ -301,7 +301,7 @@ TEST(Int4, LieInBlocks) {
         ASSERT_EQ(code, 0u);
         continue;
       }
-      Int4Codes group = int4CodesOf({rows[row] + k / 32 * 32, k < 32 ? size_t(32) : size_t(8)});
+      GroupCodes group = int4CodesOf({rows[row] + k / 32 * 32, k < 32 ? size_t(32) : size_t(8)});
       if (auto other = kept(row, k / 32 * 32))
         group = *other;
       ASSERT_EQ(code, group.codes[k % 32]);

@@ -41,9 +41,9 @@ std::string blocksOf(int64_t rows, bool hasMinimum, const std::vector<uint16_t> 
 }
 
 /// A block of the file, decoded as its format is documented.
-Int4Codes blockOf(const std::string &bytes, bool hasMinimum, int64_t row, int64_t group) {
+GroupCodes blockOf(const std::string &bytes, bool hasMinimum, int64_t row, int64_t group) {
   const char *at = bytes.data() + (row * groups + group) * (hasMinimum ? 20 : 18);
-  Int4Codes codes{};
+  GroupCodes codes{};
   std::memcpy(&codes.scale, at, 2);
   if (hasMinimum)
     std::memcpy(&codes.minimum, at + 2, 2);
@@ -55,11 +55,11 @@ Int4Codes blockOf(const std::string &bytes, bool hasMinimum, int64_t row, int64_
   return codes;
 }
 
-Int4Codes packedAt(const std::vector<Int4Block> &blocks, int64_t row, int64_t group) {
+GroupCodes packedAt(const std::vector<Int4Block> &blocks, int64_t row, int64_t group) {
   return groupOf(blocks[static_cast<size_t>(row / 16 * groups + group)], row % 16);
 }
 
-bool operator==(const Int4Codes &a, const Int4Codes &b) {
+bool operator==(const GroupCodes &a, const GroupCodes &b) {
   return a.scale == b.scale && a.minimum == b.minimum && a.codes == b.codes;
 }
 
@@ -91,7 +91,7 @@ protected:
     return blocks;
   }
   /// The codes that packing computes from a view's numbers.
-  static Int4Codes roundedAt(const TensorViewRef &view, int64_t row, int64_t group) {
+  static GroupCodes roundedAt(const TensorViewRef &view, int64_t row, int64_t group) {
     std::vector<float> numbers(32);
     view->read(row * columns + group * 32, numbers);
     return int4CodesOf(numbers);
@@ -108,7 +108,7 @@ TEST_F(KeptCodes, OfWholeTensors) {
     auto blocks = packed(whole);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t group = 0; group < groups; ++group) {
-        Int4Codes expected = blockOf(hasMinimum ? one : zero, hasMinimum, row, group);
+        GroupCodes expected = blockOf(hasMinimum ? one : zero, hasMinimum, row, group);
         ASSERT_TRUE(packedAt(blocks, row, group) == expected) << row << ", " << group;
         others += !(roundedAt(whole, row, group) == expected);
       }
@@ -125,9 +125,9 @@ TEST_F(KeptCodes, OfRowsThatMove) {
   for (int64_t row = 0; row < moved->rows(); ++row)
     for (int64_t group = 0; group < groups; ++group) {
       auto cut = static_cast<int64_t>(taken.size());
-      Int4Codes expected = row < cut ? blockOf(one, true, taken[static_cast<size_t>(row)], group)
-                           : row < cut + rows ? blockOf(zero, false, row - cut, group)
-                                              : blockOf(one, true, row - cut - rows, group);
+      GroupCodes expected = row < cut ? blockOf(one, true, taken[static_cast<size_t>(row)], group)
+                            : row < cut + rows ? blockOf(zero, false, row - cut, group)
+                                               : blockOf(one, true, row - cut - rows, group);
       ASSERT_TRUE(packedAt(blocks, row, group) == expected) << row << ", " << group;
     }
 }
@@ -176,8 +176,8 @@ TEST_F(KeptCodes, OfScalesThatF16CanHold) {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t group = 0; group < groups; ++group) {
       for (bool hasMinimum : {false, true}) {
-        Int4Codes block = blockOf(hasMinimum ? both : large, hasMinimum, row, group),
-                  found = packedAt(hasMinimum ? ones : zeros, row, group);
+        GroupCodes block = blockOf(hasMinimum ? both : large, hasMinimum, row, group),
+                   found = packedAt(hasMinimum ? ones : zeros, row, group);
         bool isKept = isFinite(block.scale) && isFinite(block.minimum);
         ++(isKept ? kept : rounded);
         ASSERT_TRUE(found ==

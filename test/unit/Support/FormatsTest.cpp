@@ -44,7 +44,7 @@ TEST(Formats, HaveNamesAndProductsOfTheirOwn) {
   std::set<std::pair<DType, DType>> products;
   for (const NumberFormat &row : numberFormats) {
     SCOPED_TRACE(row.name);
-    EXPECT_EQ(findFormat(row.name), &row);
+    EXPECT_EQ(findFormat(row.name), row.name.empty() ? nullptr : &row);
     EXPECT_EQ(findProduct(row.rows, row.weights), &row);
     EXPECT_TRUE(products.emplace(row.rows, row.weights).second);
     EXPECT_GT(row.tolerance, 0);
@@ -61,8 +61,8 @@ TEST(Formats, HaveNamesAndProductsOfTheirOwn) {
   }
   EXPECT_EQ(findFormat("int2"), nullptr);
   EXPECT_EQ(findProduct(DType::BF16, DType::I4), nullptr);
-  EXPECT_EQ(formatNames(), "f32, bf16, f16, f16-sum, int8 or int4");
-  EXPECT_EQ(formatNames(", "), "f32, bf16, f16, f16-sum, int8, int4");
+  EXPECT_EQ(formatNames(), "f32, bf16, f16, f16-sum, int8, int4 or file");
+  EXPECT_EQ(formatNames(", "), "f32, bf16, f16, f16-sum, int8, int4, file");
 }
 
 /// The type to which other products are rounded has a format too, with weights of this type.
@@ -77,6 +77,11 @@ TEST(Formats, OtherProductsHaveAFormat) {
   EXPECT_EQ(findFormat("f16")->rowScales(513), 0);
   EXPECT_EQ(findFormat("int4")->rowScales(513), 34);
   EXPECT_EQ(findFormat("int4")->rowScales(1), 2);
+  EXPECT_EQ(findFormat("file")->rowScales(513), 34);
+  EXPECT_EQ(findProduct(DType::I8, DType::SI6)->rowScales(513), 66);
+  EXPECT_EQ(scaleGroupOf(513, 1), wholeRow);
+  EXPECT_EQ(scaleGroupOf(513, 34), 32);
+  EXPECT_EQ(scaleGroupOf(513, 66), 16);
 }
 
 } // namespace

@@ -2,12 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of byte rows p and 4-bit codes q in the layout of Support/Formats.h. A line of words
-// holds eight features of 16 columns. 32 features of a column share a scale d and a minimum m; 32
-// features of a row share e and s. For each group:
-//
-//   u    sum of p * q, an exact integer
-//   sum  fma(f32(u), e * d, sum), then fma(s, m, sum)
+// Products of byte rows p and 4-bit codes q (GroupProduct.h). A line of words holds eight features
+// of 16 columns; 32 features are a group.
 //
 // Codes are the unsigned operand of vpdpbusd, and rows are its signed operand. Without vpdpbusd,
 // products are added in 16 bits, by vpmaddubsw or one by one (smlal on AArch64). 16 bits suffice
@@ -22,7 +18,7 @@
 // scratch.
 
 #include "../CpuMatrices.h"
-#include "../CpuProduct.h"
+#include "GroupProduct.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -32,47 +28,17 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-static constexpr const ElementFormat &format = formatOf(DType::I4);
-/// Words of a line; features of a word; words of a group in a row, and in a column.
-static constexpr int64_t lineWords = 16, wordFeatures = format.perWord,
-                         groupBytes = format.group / formatOf(DType::I8).perWord,
-                         groupLines = format.group / wordFeatures;
-/// Words of a group in a panel: lines of codes, and one line of scales and minimums.
-static constexpr int64_t blockWords = format.blockLines * lineWords;
-static_assert(format.group == format.blockColumns);
+/// Features of a group, and words of four of them.
+static constexpr int64_t groupFeatures = formatOf(DType::I4).group,
+                         groupWords = groupFeatures / formatOf(DType::I8).perWord;
 
 namespace {
-struct Int4 : CpuProduct {
-  using CpuProduct::CpuProduct;
+struct Int4 : GroupProduct {
+  using GroupProduct::GroupProduct;
   static bool accepts(ProductOpInterface op, const CpuTarget &) {
     return op.getFormat().weights == DType::I4;
   }
   static Keeps keeps(const CpuTarget &) { return Keeps::GroupSums; }
-
-  int64_t unrolled() override { return groupLines; }
-  /// Panels of i4 are small and read in order; `fetchAhead` prefetches them.
-  bool fetchesNextPanels() const override { return false; }
-
-  Registers sumFeatures(Chain chain, Registers sums, Value first, Value last) override {
-    assert((!e.isBlocked(*op) || e.plan.getBlock() % format.group == 0) &&
-           "k-blocks are whole sums of the format");
-    fetchMeanwhile(chain, first, last);
-    std::optional<int64_t> count = e.constantOf(e.sub(chain.to, chain.from));
-    assert(count && "rows of products have a static number of features, and so have k-blocks");
-    const Sides sides{chain.shape, leftRows(chain.shape), rowsOf(scales(), chain.shape),
-                      columnPlaces(chain.shape)};
-    const int64_t whole = *count / format.group, rest = *count % format.group;
-    Value start = builder.createOrFold<arith::DivUIOp>(loc, first ? first : e.constant(0),
-                                                       e.constant(groupLines));
-    if (whole)
-      e.loopOver(start, e.add(start, e.constant(whole)), 1, sums, [&](Value group) {
-        chain.atStep(e.mul(group, groupLines));
-        addGroup(sides, group, groupBytes, sums);
-      });
-    if (rest)
-      addGroup(sides, e.add(start, e.constant(whole)), (rest + 3) / 4, sums);
-    return sums;
-  }
 
   /// With few rows the product is bound by memory, and register tiles prefetch.
   int64_t matricesFrom() override {
@@ -83,7 +49,7 @@ struct Int4 : CpuProduct {
   void sumMatrices(const TileMemory &sums, Value count) override {
     CpuMatrices unit(e, operands);
     GroupScratch scratch;
-    scratch.codes.rows = GroupScratch::groups * GroupScratch::panels * groupBytes;
+    scratch.codes.rows = GroupScratch::groups * GroupScratch::panels * groupWords;
     scratch.codes.columns = lineWords;
     scratch.parts.rows = GroupScratch::rows;
     scratch.parts.columns = GroupScratch::panels * lineWords;
@@ -107,69 +73,6 @@ struct Int4 : CpuProduct {
   }
 
 private:
-  const BoundView &scales() { return e.view(cast<ContractGroupsOp>(*op).getScales()); }
-
-  /// Addresses of the rows of the left view and of its scales, and of the columns of the panels.
-  struct Sides {
-    const Fragment &shape;
-    SmallVector<Address> rows, scales, columns;
-  };
-
-  SmallVector<Address> columnPlaces(const Fragment &shape) {
-    int64_t columns = CpuEmitter::columnsOf(op.getType()),
-            panel = panelBytes(DType::I4, features()) / 4;
-    Value first = e.add(e.scalar(op.getRhsIndex()), e.columnBase(columns));
-    Value number =
-        first ? builder.createOrFold<arith::DivUIOp>(loc, first, e.constant(16)) : Value();
-    SmallVector<Address> places;
-    for (int64_t j = 0; j < shape.vectors; ++j) {
-      int64_t column = e.vectorColumn(j, columns);
-      places.push_back({e.mul(number, panel), column / 16 * panel + column % 16});
-    }
-    return places;
-  }
-
-  /// Adds the products of a group that has `words` words of four features per row.
-  void addGroup(const Sides &sides, Value group, int64_t words, Registers &sums) {
-    const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
-    fetchAhead(sides.columns, group);
-    Registers parts = sumsOfGroup(sides, group, words);
-    const SmallVector<Scales> columns = columnScales(sides.columns, group);
-    for (int64_t row = 0; row < rows; ++row) {
-      const Scales ofRow = rowScales(sides.scales[row], group);
-      for (int64_t j = 0; j < vectors; ++j) {
-        Value &sum = sums[row * vectors + j];
-        sum = addPart(asWords(parts[row * vectors + j]), ofRow, columns[j], sum);
-      }
-    }
-  }
-
-  /// Factors that a group shares: e and s of a row, or d and m of columns.
-  struct Scales {
-    Value scale, offset;
-  };
-
-  /// Adds a group to `sum`; `part` is the sum of its products.
-  Value addPart(Value part, const Scales &row, const Scales &columns, Value sum) {
-    part = arith::SIToFPOp::create(builder, loc, sum.getType(), part);
-    Value factor = arith::MulFOp::create(builder, loc, row.scale, columns.scale);
-    sum = multiplyAdd(part, factor, sum, /*guarded=*/false);
-    return multiplyAdd(row.offset, columns.offset, sum, /*guarded=*/false);
-  }
-
-  /// Prefetches a later group, because hardware prefetchers stop at page boundaries. The groups of
-  /// the next columns follow the groups of these columns in memory.
-  void fetchAhead(ArrayRef<Address> columns, Value group) {
-    constexpr int64_t ahead = 6 << 10; // bytes
-    if (!e.plan.getAhead())
-      return;
-    for (const Address &column : columns)
-      for (int64_t line = 0; column.constant % lineWords == 0 && line < format.blockLines; ++line)
-        e.fetch(e.pointers[right().argument],
-                e.moved(column, e.mul(group, blockWords), line * lineWords + ahead / 4),
-                builder.getI32Type());
-  }
-
   //===--------------------------------------------------------------------===//
   // Matrices
   //===--------------------------------------------------------------------===//
@@ -180,9 +83,9 @@ private:
   struct GroupScratch {
     static constexpr int64_t groups = 2, panels = CpuMatrices::perBlock, rowsOfMatrix = 16,
                              rows = CpuMatrices::perBlock * rowsOfMatrix;
-    TileMemory codes;             ///< words of four codes, panel by panel, of two groups
-    TileMemory parts;             ///< i32 sums of the products of one group
-    int64_t depth = format.group; ///< features of a group
+    TileMemory codes;              ///< words of four codes, panel by panel, of two groups
+    TileMemory parts;              ///< i32 sums of the products of one group
+    int64_t depth = groupFeatures; ///< features of a group
   };
 
   /// Adds the groups [from, to) of a block of matrices to `sums`.
@@ -230,8 +133,8 @@ private:
   /// Address of the codes of a group in scratch, in words.
   Address codesAt(Value group, int64_t panel) {
     Value turn = arith::AndIOp::create(builder, loc, group, e.constant(GroupScratch::groups - 1));
-    return {e.mul(turn, GroupScratch::panels * groupBytes * lineWords),
-            panel * groupBytes * lineWords};
+    return {e.mul(turn, GroupScratch::panels * groupWords * lineWords),
+            panel * groupWords * lineWords};
   }
 
   /// Decodes the codes of a group to bytes, into the scratch of group `to`.
@@ -312,7 +215,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Sums p * q of a register tile over one group.
-  Registers sumsOfGroup(const Sides &sides, Value group, int64_t words) {
+  Registers sumsOfGroup(const Sides &sides, Value group, int64_t words) override {
     const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
     Registers parts(rows * vectors,
                     arith::ConstantOp::create(builder, loc, builder.getZeroAttr(partType()))),
@@ -379,7 +282,7 @@ private:
   }
 
   /// Adds the partial sums of each word.
-  Value asWords(Value part) {
+  Value asWords(Value part) override {
     if (partsOfWord() == 1)
       return part;
     if (partsOfWord() == 4)
@@ -408,55 +311,12 @@ private:
     return arith::AddIOp::create(builder, loc, even, every(1));
   }
 
-  //===--------------------------------------------------------------------===//
-  // Memory
-  //===--------------------------------------------------------------------===//
-
-  /// Words of eight features; the low halves of the bytes hold the first four.
-  Value lineAt(Address column, Value group, int64_t line) {
-    return e.loadAt(e.pointers[right().argument],
-                    e.moved(column, e.mul(group, blockWords), line * lineWords),
-                    VectorType::get({width}, builder.getI32Type()), builder.getI32Type());
-  }
-
   /// Low or high codes of a line. High codes that are not shifted down are 16 times too large.
   Value codesOf(Value line, bool isHigh, bool isShifted) {
     int32_t mask = isHigh && !isShifted ? static_cast<int32_t>(0xf0f0f0f0) : 0x0f0f0f0f;
     if (isHigh && isShifted)
       line = arith::ShRUIOp::create(builder, loc, line, e.wordConstant(4, line.getType()));
     return arith::AndIOp::create(builder, loc, line, e.wordConstant(mask, line.getType()));
-  }
-
-  /// f16 values of the group's last line as f32, starting at value `first`.
-  Value halvesAt(Address column, Value group, int64_t first) {
-    // Counted in halves of words; a register begins at a column of its panel.
-    int64_t inPanel = column.constant % lineWords;
-    Address place{e.mul(column.dynamic, 2), 2 * (column.constant - inPanel) + inPanel};
-    place = e.moved(place, e.mul(group, 2 * blockWords), 2 * groupLines * lineWords + first);
-    Type half = builder.getI16Type();
-    return e.widened(
-        e.loadAt(e.pointers[right().argument], place, VectorType::get({width}, half), half));
-  }
-
-  Value rowWord(Address row, Value group, int64_t word) {
-    Value value = e.loadWord(left(), e.moved(row, e.mul(group, format.group), word * 4));
-    return e.splat(value, VectorType::get({width}, value.getType()));
-  }
-
-  SmallVector<Scales> columnScales(ArrayRef<Address> columns, Value group) {
-    SmallVector<Scales> scales;
-    for (const Address &column : columns)
-      scales.push_back({halvesAt(column, group, 0), halvesAt(column, group, lineWords)});
-    return scales;
-  }
-
-  Scales rowScales(Address row, Value group) {
-    return {rowScale(row, group, 0), rowScale(row, group, 1)};
-  }
-
-  Value rowScale(Address row, Value group, int64_t number) {
-    Value value = e.loadScalars(scales(), e.moved(row, e.mul(group, 2), number), 1).front();
-    return e.splat(value, VectorType::get({width}, value.getType()));
   }
 };
 } // namespace

@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products with i4 (GpuInt4.h) by packed dot products, for tiles of many rows. One or two
+// Products with i4 (GpuGroups.h) by packed dot products, for tiles of many rows. One or two
 // groups of both sides are staged with the scales of rows. An invocation multiplies two
 // columns at a time, so that it holds few integers.
 
-#include "GpuInt4.h"
+#include "GpuGroups.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -14,15 +14,19 @@ using namespace mlir;
 using namespace heddle;
 
 namespace {
-struct Int4Packed : Int4Product {
+struct Int4Packed : GroupProduct {
   Int4Packed(GpuEmitter &emitter, kernel::ProductOpInterface op)
-      : Int4Product(emitter, op,
-                    std::clamp<int64_t>(emitter.placement.block / rowWords, 1,
-                                        CrosswiseRows::mostScaledSteps),
-                    /*fetchesLate=*/true) {
+      : GroupProduct(emitter, op,
+                     std::clamp<int64_t>(emitter.placement.block / groupWords, 1,
+                                         CrosswiseRows::mostScaledSteps),
+                     /*fetchesLate=*/true) {
     auto crosswise = std::make_unique<CrosswiseRows>(*this);
     rows = crosswise.get();
     left = std::move(crosswise);
+  }
+
+  static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
+    return op.getFormat().weights == DType::I4;
   }
 
 protected:
@@ -33,6 +37,7 @@ protected:
 
 private:
   static constexpr int64_t together = 2; ///< columns
+  static constexpr int64_t groupWords = formatOf(DType::I4).group / formatOf(DType::I8).perWord;
 
   /// Adds a group, some columns at a time. All columns read the words of rows again.
   void addGroup(Value inBlock, Value start, int64_t words, Registers &sums) {
@@ -48,11 +53,11 @@ private:
 
   void addColumns(Value inBlock, Value firstScale, int64_t words, int64_t j, int64_t first,
                   Registers &sums) {
-    Value far = e.mul(inBlock, blockWords * wordFeatures), line;
+    Value far = e.mul(inBlock, blockWords() * wordFeatures()), line;
     Registers parts(together * shape.rows, e.constant(0));
     for (int64_t word = 0; word < words; ++word) {
       Value codes = codesOf(line, j, far, word);
-      Registers p = rows->words(e.add(e.mul(inBlock, rowWords), e.constant(word)));
+      Registers p = rows->words(e.add(e.mul(inBlock, rowWords()), e.constant(word)));
       for (auto [number, part] : llvm::enumerate(parts)) {
         Value q = laneOf(codes, first + number % together);
         part = arith::AddIOp::create(builder, loc, part,

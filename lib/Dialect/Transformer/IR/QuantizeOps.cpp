@@ -44,6 +44,10 @@ LogicalResult QuantizeOp::verify() {
       [&] { return verifyShape(op, "C2", "scales", getScales(), scales.getShape(), {last}); });
 }
 
+int64_t QuantizeOp::getScaleGroup() {
+  return heddle::scaleGroupOf(features(getInput()), typeOf(getScales()).getShape().back());
+}
+
 bool QuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) {
   return true; // the verifier reports the wrong dimension
 }

@@ -20,6 +20,7 @@
 #include "ProductRewrites.h"
 
 #include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Dialect/Transformer/IR/KeptCodes.h"
 #include "heddle/Dialect/Transformer/IR/MergedHeads.h"
 
 #include "mlir/IR/Builders.h"
@@ -79,14 +80,25 @@ public:
   }
 
 private:
-  void quantizeIfPlain(LinearOp op) {
-    if (isF32(op.getInput()) && isF32Weight(op.getWeight()) &&
-        !(formatOf(format.weights).holdsScales() && hasPaddedHeads(op.getInput())))
-      quantize(op);
+  /// Format of the products with a weight; null if the weight has no codes to keep.
+  const NumberFormat *formatOf(WeightOp weight) const {
+    if (!format.keepsCodes)
+      return &format;
+    const auto codes = weight->getAttrOfType<TypeAttr>(keptCodes);
+    return codes ? findProduct(format.rows, dtypeOf(codes.getValue())) : nullptr;
   }
 
-  void quantize(LinearOp op) {
-    Quantized rows = rowsOf(op.getInput()),
+  void quantizeIfPlain(LinearOp op) {
+    if (!isF32(op.getInput()) || !isF32Weight(op.getWeight()))
+      return;
+    const NumberFormat *chosen = formatOf(op.getWeight().getDefiningOp<WeightOp>());
+    if (chosen &&
+        !(heddle::formatOf(chosen->weights).holdsScales() && hasPaddedHeads(op.getInput())))
+      quantize(op, *chosen);
+  }
+
+  void quantize(LinearOp op, const NumberFormat &chosen) {
+    Quantized rows = rowsOf(op.getInput(), chosen),
               matrix = matrixOf(op.getWeight().getDefiningOp<WeightOp>());
     op.getInputMutable().assign(rows.codes);
     op.getWeightMutable().assign(matrix.codes);
@@ -98,28 +110,28 @@ private:
 
   /// Codes and scales of the rows of a product, or the unchanged rows if the format does not scale
   /// them.
-  Quantized rowsOf(Value value) {
-    if (!format.scaleGroup)
+  Quantized rowsOf(Value value, const NumberFormat &chosen) {
+    if (!chosen.scaleGroup)
       return {value, {}};
-    Quantized &made = known[value];
+    Quantized &made = known[{value, chosen.scaleGroup}];
     if (made.codes)
       return made;
     builder.setInsertionPointAfterValue(value);
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());
-    shape.back() = format.rowScales(shape.back());
-    auto op = QuantizeOp::create(builder, value.getLoc(), typed(type, format.rows),
+    shape.back() = chosen.rowScales(shape.back());
+    auto op = QuantizeOp::create(builder, value.getLoc(), typed(type, chosen.rows),
                                  RankedTensorType::get(shape, builder.getF32Type()), value);
     return made = {op.getCodes(), op.getScales()};
   }
 
   Quantized matrixOf(WeightOp weight) {
-    Quantized &made = known[weight.getResult()];
+    Quantized &made = known[{weight.getResult(), 0}];
     if (made.codes)
       return made;
     builder.setInsertionPointAfter(weight);
     auto type = cast<RankedTensorType>(weight.getType());
-    made.codes = WeightOp::create(builder, weight.getLoc(), typed(type, format.weights),
+    made.codes = WeightOp::create(builder, weight.getLoc(), typed(type, formatOf(weight)->weights),
                                   weight.getName(), weight.getStoredAttr());
     if (format.scales < 2)
       return made;
@@ -137,7 +149,7 @@ private:
   ModuleOp module;
   OpBuilder builder;
   const NumberFormat &format;
-  llvm::DenseMap<Value, Quantized> known;
+  llvm::DenseMap<std::pair<Value, int64_t>, Quantized> known; ///< key: a value and its scale group
 };
 
 } // namespace

@@ -31,6 +31,8 @@ public:
   const Program &program() const;
   /// The compiled file; null if the model is not compiled.
   const Artifact *artifact() const;
+  /// The checkpoint; null for a compiled file, and without tensors unless codes of it are kept.
+  const WeightSource *weights() const;
   /// Tensors that the model requires from its checkpoint.
   std::vector<TensorInfo> tensors() const;
 

@@ -22,6 +22,8 @@ inline mlir::Type mlirTypeOf(DType type, mlir::MLIRContext *context) {
     return mlir::Float16Type::get(context);
   if (type == DType::BF16)
     return mlir::BFloat16Type::get(context);
+  if (type == DType::SI8 || type == DType::SI6)
+    return mlir::IntegerType::get(context, type == DType::SI8 ? 8 : 6, mlir::IntegerType::Signed);
   int64_t bits = type == DType::Bool ? 1 : formatOf(type).bits;
   return mlir::IntegerType::get(context, static_cast<unsigned>(bits));
 }

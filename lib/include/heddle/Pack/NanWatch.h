@@ -21,7 +21,9 @@ public:
   const std::vector<TensorInfo> &tensors() const override { return source.tensors(); }
   void read(int tensor, int64_t first, std::span<float> out) const override;
   std::span<const float> inPlace(int tensor) const override;
-  std::optional<Int4Codes> codes(int tensor, int64_t first) const override {
+  std::string fileType(int tensor) const override { return source.fileType(tensor); }
+  std::optional<DType> codeType(int tensor) const override { return source.codeType(tensor); }
+  std::optional<GroupCodes> codes(int tensor, int64_t first) const override {
     return source.codes(tensor, first);
   }
 

@@ -34,9 +34,12 @@ public:
   virtual void read(int64_t first, std::span<float> out) const = 0;
   /// All elements if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace() const { return {}; }
-  /// A group of elements as codes (see WeightSource::codes). Views that move whole rows keep codes;
-  /// views that compute elements have none.
-  virtual std::optional<Int4Codes> codes(int64_t first) const { return {}; }
+  /// Type in the checkpoint of rows that the view moves; f32 for elements that it computes.
+  virtual std::string fileType() const { return "f32"; }
+  /// Type of the codes, and a group of elements as codes (see WeightSource). Views that move whole
+  /// rows keep codes; views that compute elements have none.
+  virtual std::optional<DType> codeType() const { return {}; }
+  virtual std::optional<GroupCodes> codes(int64_t first) const { return {}; }
 
 private:
   std::vector<int64_t> dims;

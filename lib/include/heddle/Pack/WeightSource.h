@@ -31,11 +31,11 @@ struct TensorInfo {
   int64_t elements() const;
 };
 
-/// Consecutive elements stored as 4-bit codes: each is f32(scale) * code + f32(minimum). Scale and
-/// minimum are f16.
-struct Int4Codes {
+/// A group of consecutive elements stored as codes: each is f32(scale) * code + f32(minimum). Scale
+/// and minimum are f16. A group of I4 and SI8 has 32 codes, a group of SI6 has 16.
+struct GroupCodes {
   uint16_t scale, minimum;
-  std::array<uint8_t, formatOf(DType::I4).group> codes;
+  std::array<int8_t, formatOf(DType::SI8).group> codes;
 };
 
 /// Tensors of a checkpoint. All methods may be called from several threads.
@@ -51,9 +51,13 @@ public:
   virtual void read(int tensor, int64_t first, std::span<float> out) const = 0;
   /// All elements of a tensor if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace(int tensor) const { return {}; }
-  /// Codes of the group of elements that begins at `first`, if the tensor stores them and they
-  /// represent the elements exactly; none otherwise, and if its groups differ from int4Group.
-  virtual std::optional<Int4Codes> codes(int tensor, int64_t first) const { return {}; }
+  /// Type of a tensor in the checkpoint. It differs from the type in tensors() if a view reads it.
+  virtual std::string fileType(int tensor) const { return tensors()[tensor].type; }
+  /// Type of the codes that a tensor stores: I4, SI8 or SI6; none if it stores none of these.
+  virtual std::optional<DType> codeType(int tensor) const { return {}; }
+  /// Codes of the group of elements that begins at `first`, for a tensor with a codeType(); none if
+  /// f16 cannot represent its scale or minimum, or if no group begins there.
+  virtual std::optional<GroupCodes> codes(int tensor, int64_t first) const { return {}; }
 
   /// Types that can be read.
   virtual std::span<const std::string_view> readableTypes() const;

@@ -19,8 +19,8 @@ def Transformer_Codes : ConfinedType<RankedTensorOf<[I8, F16]>, [Transformer_Ran
 /// Operands of a linear layer: numbers, or codes with scales.
 def Transformer_LinearRows : ConfinedType<RankedTensorOf<[F32, BF16, F16, I8]>, [Transformer_Rank<">= 2">, Transformer_Positive<".back()">],
     "tensor of f32, bf16, f16 or i8, rank 2 or more, whose last dimension (features) is static and positive", "::mlir::RankedTensorType">;
-def Transformer_LinearMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16, I8, I<4>]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
-    "static matrix of f32, bf16, f16, i8 or i4, not empty", "::mlir::RankedTensorType">;
+def Transformer_LinearMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16, I8, I<4>, SI8, SI<6>]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
+    "static matrix of f32, bf16, f16, i8, i4, si8 or si6, not empty", "::mlir::RankedTensorType">;
 
 def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdaptorWithIsCompatible, Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "rows in a narrow type, with scales";
@@ -94,6 +94,10 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
   let arguments = (ins Transformer_Activations:$input);
   let results = (outs Transformer_Codes:$codes, Transformer_Activations:$scales);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($codes) `,` type($scales)";
+  let extraClassDeclaration = [{
+    /// Features of a row of i8 that share scales.
+    int64_t getScaleGroup();
+  }];
   let hasVerifier = 1;
 }
 

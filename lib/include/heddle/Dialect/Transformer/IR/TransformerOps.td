@@ -65,7 +65,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$stored, UnitAttr:$scales);
-  let results = (outs RankedTensorOf<[F32, BF16, F16, I8, I<4>]>:$result);
+  let results = (outs RankedTensorOf<[F32, BF16, F16, I8, I<4>, SI8, SI<6>]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$name), [{
     build($_builder, $_state, type, name, ::mlir::DenseI64ArrayAttr(), /*scales=*/false);

@@ -1,11 +1,11 @@
-//===- Int4.cpp - Products with weights of i4 -----------------------------===//
+//===- Groups.cpp - Products with codes in groups -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The common part of products with i4 (GpuInt4.h), and the product of few rows. Rows are not
-// staged, because a load of a word serves all columns of an invocation.
+// The common part of products with codes in groups (GpuGroups.h), and the product of rows in
+// memory. Rows are not staged, because a load of a word serves all columns of an invocation.
 
-#include "GpuInt4.h"
+#include "GpuGroups.h"
 
 #include "../GpuLoops.h"
 
@@ -20,31 +20,35 @@ using heddle::kernel::BoundView;
 //===- Common part --------------------------------------------------------===//
 
 static GpuProductForm formOfCodes(kernel::ProductOpInterface op, int64_t block, bool fetchesLate) {
-  constexpr int64_t group = Int4Product::format.group;
+  const ElementFormat &format = formatOf(op.getFormat().weights);
   const int64_t features =
                     cast<kernel::ViewType>(op.getRhs().getType()).getDims().back().extent.value,
-                last = features % group;
-  GpuProductForm form{.word = group, .block = block, .endsShort = last != 0};
-  form.steps = llvm::divideCeil(features, group);
-  form.missingVec4s = last && last <= group / Int4Product::rowVec4s; // the last group is half empty
-  form.panelVec4s = Int4Product::blockWords / kVec4;
-  form.panelElements = panelBytes(DType::I4, features) / 4 * Int4Product::wordFeatures;
+                rowVec4s = format.group / formatOf(DType::I8).perWord / kVec4,
+                last = features % format.group;
+  GpuProductForm form{.word = format.group, .block = block, .endsShort = last != 0};
+  form.steps = llvm::divideCeil(features, format.group);
+  form.missingVec4s = rowVec4s > 1 && last && last <= format.group / rowVec4s;
+  form.panelVec4s = format.blockLines * GroupProduct::lineWords / kVec4;
+  form.panelElements = panelBytes(format.type, features) / 4 * format.perWord;
   form.fetchesLate = fetchesLate;
   return form;
 }
 
-Int4Product::Int4Product(GpuEmitter &emitter, kernel::ProductOpInterface op, int64_t block,
-                         bool fetchesLate)
-    : GpuProduct(emitter, op, formOfCodes(op, block, fetchesLate)) {}
+GroupProduct::GroupProduct(GpuEmitter &emitter, kernel::ProductOpInterface op, int64_t block,
+                           bool fetchesLate)
+    : GpuProduct(emitter, op, formOfCodes(op, block, fetchesLate)),
+      format(formatOf(op.getFormat().weights)) {
+  assert(format.group == format.blockColumns && "a block has the scales of one group");
+}
 
-void Int4Product::placeRight() {
+void GroupProduct::placeRight() {
   Value first = right->columnOf(e.columnBase(columns()));
   for (int64_t j = 0; j < shape.vectors; ++j) {
     Value column = e.add(first, e.constant(e.vectorColumn(j, columns())));
     Value inside = e.masked(column, 15), number = e.shiftedRight(column, 4);
     Value start = right->panelAt(number);
     auto placeOf = [&](Value words) -> Address {
-      return {e.add(start, e.mul(words, wordFeatures)), 0};
+      return {e.add(start, e.mul(words, wordFeatures())), 0};
     };
     right->places.push_back(placeOf(inside));
     scalePlaces.push_back(placeOf(e.shiftedRight(inside, 1)));
@@ -53,26 +57,34 @@ void Int4Product::placeRight() {
   }
 }
 
-void Int4Product::addSteps(Value first, int64_t groups, Value start, Registers &sums) {
+void GroupProduct::addSteps(Value first, int64_t groups, Value start, Registers &sums) {
   std::optional<int64_t> before = e.constantOf(start); // unknown for a block in a loop
   bool isShort = form.endsShort && before && *before + groups == allSteps();
   int64_t whole = groups - isShort;
   if (whole)
-    addGroups(first, whole, rowWords, start, sums);
+    addGroups(first, whole, rowWords(), start, sums);
   if (isShort)
     addGroups(e.add(first, e.constant(whole)), 1, (features() % format.group + 3) / 4, start, sums);
 }
 
-Value Int4Product::scaled(Value u, Scales column, Scales row, Value sum) {
+Value GroupProduct::scaled(Value u, Scales column, Scales row, Value sum) {
   Value factor = e.mulf(row[0], column[0]);
   sum = e.fma(u, factor, sum);
   return e.fma(row[1], column[1], sum);
 }
 
-Value Int4Product::codesOf(Value &line, int64_t j, Value far, int64_t word) {
+Value GroupProduct::codesOf(Value &line, int64_t j, Value far, int64_t word) {
   Address group = e.moved(right->places[j], far);
+  auto load = [&](int64_t number) {
+    return e.asWords(right->vec4(e.moved(group, {}, number * lineWords * wordFeatures())));
+  };
+  if (!isInt4()) { // bytes of 128 + code
+    Value words = load(word);
+    return arith::XOrIOp::create(builder, loc, words,
+                                 e.wordConstant(static_cast<int32_t>(0x80808080), words.getType()));
+  }
   if (word % 2 == 0)
-    line = e.asWords(right->vec4(e.moved(group, {}, word / 2 * lineWords * wordFeatures)));
+    line = load(word / 2);
   Type type = line.getType();
   Value low = line;
   if (word % 2)
@@ -80,33 +92,35 @@ Value Int4Product::codesOf(Value &line, int64_t j, Value far, int64_t word) {
   return e.bitAnd(low, e.wordConstant(0x0f0f0f0f, type));
 }
 
-Int4Product::Scales Int4Product::columnScales(int64_t j, Value far) {
+GroupProduct::Scales GroupProduct::columnScales(int64_t j, Value far) {
   Value d = halvesAt(j, far, 0), m = halvesAt(j, far, lineWords / 2);
   return {d, m};
 }
 
 /// Four f16 of the group's last line, from word `first` of its scales.
-Value Int4Product::halvesAt(int64_t j, Value far, int64_t first) {
-  int64_t words = format.group / wordFeatures * lineWords + first;
+Value GroupProduct::halvesAt(int64_t j, Value far, int64_t first) {
+  int64_t words = format.group / wordFeatures() * lineWords + first;
   auto [low, high] =
-      right->halfVec4(e.moved(scalePlaces[j], far, words * wordFeatures), isSecondHalf[j]);
+      right->halfVec4(e.moved(scalePlaces[j], far, words * wordFeatures()), isSecondHalf[j]);
   return e.words.unpackFour(low, high, builder.getF16Type());
 }
 
 //===- Few rows -----------------------------------------------------------===//
 
 namespace {
-struct Int4 : Int4Product {
-  Int4(GpuEmitter &emitter, kernel::ProductOpInterface op)
-      : Int4Product(emitter, op, emitter.placement.block * lineWords / blockWords,
-                    /*fetchesLate=*/false) {
+struct Groups : GroupProduct {
+  Groups(GpuEmitter &emitter, kernel::ProductOpInterface op)
+      : GroupProduct(emitter, op, groupsOf(emitter.placement.block, op), /*fetchesLate=*/false) {
     left = std::make_unique<ViewRows>(*this);
+  }
+  static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
+    return op.getFormat().sumsGroups();
   }
 
   void addSteps(Value first, int64_t groups, Value start, Registers &sums) override {
     rowsAt = rowStart(leftView());
     scalesAt = rowStart(scales());
-    Int4Product::addSteps(first, groups, start, sums);
+    GroupProduct::addSteps(first, groups, start, sums);
   }
 
 protected:
@@ -116,20 +130,24 @@ protected:
   }
 
 private:
+  /// Groups in a staged block of `lines` lines.
+  static int64_t groupsOf(int64_t lines, kernel::ProductOpInterface op) {
+    return lines ? std::max<int64_t>(lines / formatOf(op.getFormat().weights).blockLines, 1) : 0;
+  }
   /// Words of four features of a row for one line of codes.
-  static constexpr int64_t lineGrain = 2;
+  int64_t lineGrain() const { return wordFeatures() / formatOf(DType::I8).perWord; }
   const BoundView &scales() { return e.view(cast<kernel::ContractGroupsOp>(*op).getScales()); }
 
   /// Adds group `group`, with index `inBlock` in the staged block. While the tile of an earlier op
   /// is live, a loop over lines keeps drivers from holding four words of each row.
   void addGroup(Value inBlock, Value group, int64_t words, Registers &sums) {
     Registers parts(shape.size(), zeroPart());
-    Value far = e.mul(inBlock, blockWords * wordFeatures), first = e.mul(group, format.group);
-    if (words % lineGrain == 0 && hasLiveTiles()) {
-      e.loopOver(e.constant(0), e.constant(words / lineGrain), 1, parts, [&](Value line) {
+    Value far = e.mul(inBlock, blockWords() * wordFeatures()), first = e.mul(group, format.group);
+    if (words % lineGrain() == 0 && hasLiveTiles()) {
+      e.loopOver(e.constant(0), e.constant(words / lineGrain()), 1, parts, [&](Value line) {
         e.markLoop(kRolled);
-        addWords(e.add(far, e.mul(line, lineWords * wordFeatures)),
-                 e.add(first, e.mul(line, lineGrain * formatOf(DType::I8).perWord)), lineGrain,
+        addWords(e.add(far, e.mul(line, lineWords * wordFeatures())),
+                 e.add(first, e.mul(line, lineGrain() * formatOf(DType::I8).perWord)), lineGrain(),
                  parts);
       });
     } else {
@@ -147,7 +165,7 @@ private:
       for (int64_t j = 0; j < shape.vectors; ++j)
         q.push_back(codesOf(codes[j], j, far, word));
       for (int64_t row = 0; row < shape.rows; ++row) {
-        Value p = rowWord(vec4s[row], first, row, word, /*alone=*/words == lineGrain);
+        Value p = rowWord(vec4s[row], first, row, word, /*alone=*/words == lineGrain());
         for (int64_t j = 0; j < shape.vectors; ++j) {
           Value &part = parts[row * shape.vectors + j];
           part = addFour(p, q[j], part);
@@ -172,12 +190,12 @@ private:
                                : e.zeroVector();
   }
 
-  /// Adds the products of four features: signed bytes of `p` and unsigned bytes of `q`.
+  /// Adds the products of four features: signed bytes of `p`, and bytes of `q`.
   Value addFour(Value p, Value q, Value part) {
-    if (e.target.packedDots) // codes of four bits are positive as signed bytes too
+    if (e.target.packedDots) // codes of i4 are positive as signed bytes too
       return arith::AddIOp::create(builder, loc, part, e.words.dots(p, q));
     for (int64_t byte = 0; byte < 4; ++byte)
-      part = e.fma(e.words.byteAsFloat(q, byte, /*isSigned=*/false),
+      part = e.fma(e.words.byteAsFloat(q, byte, /*isSigned=*/!isInt4()),
                    e.words.byteAsFloat(p, byte, /*isSigned=*/true), part);
     return part;
   }
@@ -220,4 +238,4 @@ private:
 };
 } // namespace
 
-const GpuProductStrategy heddle::gpuInt4 = gpuStrategyOf<Int4>();
+const GpuProductStrategy heddle::gpuGroups = gpuStrategyOf<Groups>();
