@@ -16,7 +16,7 @@
 // RUN: not heddle-opt %s --set-precision=dtype=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // F32: @shared
 // F32-NOT: bf16
-// UNKNOWN: set-precision: expected f32, bf16, f16, f16-sum, int8 or int4, found f8
+// UNKNOWN: set-precision: expected f32, bf16, f16, f16-sum, int8, int4 or file, found f8
 
 // CHECK: transformer.state @keys {{.*}} : tensor<?x2x?x8xbf16>
 // HALF: transformer.state @keys {{.*}} : tensor<?x2x?x8xf16>

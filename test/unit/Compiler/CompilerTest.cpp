@@ -62,7 +62,7 @@ TEST_F(Compiler, UnknownPrecisionsAreWrongUsage) {
   auto report = compileModel(embedModel, folder / "x.heddle", options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message,
-            "--dtype: expected f32, bf16, f16, f16-sum, int8 or int4, found 'int2'");
+            "--dtype: expected f32, bf16, f16, f16-sum, int8, int4 or file, found 'int2'");
   EXPECT_FALSE(fs::exists(folder / "x.heddle"));
 }
 
