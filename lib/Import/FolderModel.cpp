@@ -38,9 +38,10 @@ static Expected<std::optional<SentenceModules>> ggufModules(const std::string &p
       std::string(HEDDLE_TRY(file.text("general.architecture"))) + ".pooling_type";
   const std::optional<int64_t> kind = HEDDLE_TRY(file.integer(key));
   constexpr const char *poolings[] = {nullptr, "mean", "cls", "last"};
-  if (kind && (*kind < 0 || *kind >= static_cast<int64_t>(std::size(poolings))))
-    return file.mistaken(key, "0 (none), 1 (mean), 2 (cls) or 3 (last)");
-  if (!kind || *kind == 0)
+  constexpr int64_t rank = std::size(poolings); // a classifier pools, by its own architecture
+  if (kind && (*kind < 0 || *kind > rank))
+    return file.mistaken(key, "0 (none), 1 (mean), 2 (cls), 3 (last) or 4 (rank)");
+  if (!kind || *kind == 0 || *kind == rank)
     return std::optional<SentenceModules>();
   SentenceModules modules;
   modules.pool = {poolings[*kind]};

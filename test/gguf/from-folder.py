@@ -47,6 +47,8 @@ for word in sys.argv[3:]:
     key, data = word.split("=", 1)
     metadata[key] = int(data) if data.isdigit() else data
 
+if metadata.get("bert.pooling_type") == 4:  # a classifier
+    NAMES |= {"pooler.dense": "cls", "classifier": "cls.output"}
 weights = (folder / "model.safetensors").read_bytes()
 length = struct.unpack("<Q", weights[:8])[0]
 tensors = json.loads(weights[8 : 8 + length])

@@ -235,10 +235,9 @@ TEST_F(GgufImportTest, PoolingIsThatOfTheFile) {
     EXPECT_THAT(textOf(*model), HasSubstr(word));
   }
   file = before;
-  file.add("bert.pooling_type", 4u);
-  EXPECT_EQ(problem(),
-            "m.gguf: bert.pooling_type: expected 0 (none), 1 (mean), 2 (cls) or 3 (last), "
-            "found 4");
+  file.add("bert.pooling_type", 5u);
+  EXPECT_EQ(problem(), "m.gguf: bert.pooling_type: expected 0 (none), 1 (mean), 2 (cls), 3 (last) "
+                       "or 4 (rank), found 5");
 }
 
 TEST_F(GgufImportTest, WrongFilesAreNamed) {
@@ -520,8 +519,12 @@ TEST_F(GgufDecoderTest, WhatWouldChangeResultsIsRefusedByName) {
   EXPECT_EQ(with("qwen3.attention.causal", false),
             "qwen3.attention.causal: expected true, found false: rows that see what follows are "
             "not supported");
-  EXPECT_EQ(with("split.count", 3u), "split.count: expected 0 or 1, found 3: a model in several "
-                                     "files is not supported");
+  EXPECT_EQ(with("split.count", 3u), "split.count: expected 1, or a file with a name like "
+                                     "NAME-00001-of-00003.gguf, found 3");
+  EXPECT_EQ(
+      with("qwen3.pooling_type", 4u),
+      "qwen3.pooling_type: expected 0 or 1 or 2 or 3, found 4: the layers of a reranker are not "
+      "supported for this architecture");
   EXPECT_EQ(with("general.type", "adapter"), "general.type: expected 'model', found 'adapter': the "
                                              "file is no model of its own");
 }
