@@ -443,6 +443,9 @@ void Reader::classifier() {
   model.classifier = c;
   if (c.loss)
     checkLoss(c);
+  if (!model.decoder && model.training.over == "others-but-padding")
+    errors.expected(model.training.loss.path("over"), "all or others for classes of texts",
+                    "others-but-padding");
 }
 
 //===- Everything --------------------------------------------------------===//

@@ -341,6 +341,18 @@ TEST_F(DescriptionTest, TrainingNeedsProbabilitiesBelowOne) {
             "'padding'");
 }
 
+TEST_F(DescriptionTest, ClassesOfTextsHaveNoPadding) {
+  Json json = small();
+  json["kind"] = "encoder";
+  json.erase("decoder");
+  json.erase("target");
+  json["encoder"]["pool"] = "mean";
+  json["classifier"] = {{"size", 3}};
+  json["training"]["loss"] = {{"smoothing", 0.1}, {"over", "others-but-padding"}};
+  EXPECT_EQ(problem(json), "m.json: training.loss.over: expected all or others for classes of "
+                           "texts, found others-but-padding");
+}
+
 TEST_F(DescriptionTest, OneTableForBothSides) {
   Json json = small();
   json["embedding"] = {{"shared", true}};
