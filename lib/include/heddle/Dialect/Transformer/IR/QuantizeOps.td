@@ -45,13 +45,13 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
     f16, at most 128 of them, before they are added in f32. Devices without such an instruction sum
     them in f32, feature by feature. The sum is multiplied by the row's scale.
 
-    **Codes of groups** (int4). Rows are divided into groups of 32 features, starting with the first
-    feature. The last group may be short; it is padded with zeros. Let `m` be the largest magnitude
-    of a group. In f32, the codes of i8 are computed as for rows: `p = rint(x * (127 / m))` and
-    `e = m / 127`, both 0 if `m` is below 2^-118. The sum in `s = e * sum of p` is exact. `scales`
-    are `[..., 2 * groups]`: e and s of the first group, of the second group, and so on. A group
-    with an infinity, a NaN or a magnitude of 2^127 or more has unspecified codes, and its e and s
-    are NaN.
+    **Codes of groups** (int4, file). Rows are divided into groups of 32 features (with weights of
+    si6, 16), starting with the first feature. The last group may be short; it is padded with zeros.
+    Let `m` be the largest magnitude of a group. In f32, the codes of i8 are computed as for rows:
+    `p = rint(x * (127 / m))` and `e = m / 127`, both 0 if `m` is below 2^-118. The sum in `s = e *
+    sum of p` is exact. `scales` are `[..., 2 * groups]`: e and s of the first group, of the second
+    group, and so on. A group with an infinity, a NaN or a magnitude of 2^127 or more has
+    unspecified codes, and its e and s are NaN.
 
     Weights of i4 have, for each group of 32 columns, codes q from 0 to 15 and a scale d and a
     minimum m of f16. They represent `f32(d) * q + f32(m)`. Groups start with the first column of
@@ -63,6 +63,9 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
     sum is computed in f64 from the first column on. A range whose d or m overflows f16 is not a
     candidate. A group without a candidate, or with a number that is not finite, has NaN for d and
     m, so every result computed from its row is NaN. Codes of this form in a checkpoint are kept.
+
+    Weights of si8 and si6 have signed codes q in groups of 32 and 16 columns, from -128 to 127 and
+    from -32 to 31, with d and m as above. They are the codes of a GGUF file, which packing keeps.
 
     For each group, `u = sum of p * q` is exact. The product accumulates the groups in ascending
     order from +0: `a = fma(f32(u), e * f32(d), a)`, then `a = fma(s, f32(m), a)`. Instruction sets

@@ -30,11 +30,13 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     same order under another shape. For example, a convolution of kernel size 1 is a matrix, and so
     are the stacked matrices of all heads.
 
-    A matrix of i8 or i4 holds codes, as `transformer.quantize` defines them; i4 codes are stored
-    with their scales. Only products read these matrices, and for i8 also embeddings. With `scales`
-    the value is `[2, N]`, the data of i8 codes that a product needs: the scale of each of the N
-    rows of the matrix, followed by the sums of the rows' codes. `stored` is then the shape of the
-    matrix in the checkpoint.
+    A matrix of i8, i4, si8 or si6 holds codes, as `transformer.quantize` defines them; codes of
+    types other than i8 are stored with their scales. si8 and si6 are the codes of a GGUF file. Only
+    products read these matrices, and for i8 also embeddings. The attribute `transformer.codes` of a
+    weight of f32 is the type of the codes in the checkpoint, which `--dtype=file` keeps. With
+    `scales` the value is `[2, N]`, the data of i8 codes that a product needs: the scale of each of
+    the N rows of the matrix, followed by the sums of the rows' codes. `stored` is then the shape of
+    the matrix in the checkpoint.
 
     Constraints:
     * C1: the type is static.
