@@ -85,9 +85,10 @@ static Values valuesAt(std::string_view key) {
 }
 
 /// Merges `over` into `under` key by key; null is a value. A recipe replaces the whole older
-/// recipe, and null removes it. Lists of alternatives (`or` and `names`) are joined.
+/// recipe, and null removes it. Lists of alternatives (`or` and `names`) are joined. A condition
+/// and an object of keys replace each other.
 static Json merged(Json under, const Json &over, Values values = Values::Plain) {
-  if (!under.is_object() || !over.is_object())
+  if (!under.is_object() || !over.is_object() || under.contains("if") != over.contains("if"))
     return over;
   const bool recipes = values == Values::Recipes;
   for (const auto &[key, value] : over.items())
