@@ -48,7 +48,7 @@ kernel.program @weight_layout {} {
 // -----
 
 kernel.program @weight_type {} {
-  // expected-error @+1 {{expected one of f32, f16, bf16, i32, i64, bool, i8, i4, found f8}}
+  // expected-error @+1 {{expected one of f32, f16, bf16, i32, i64, bool, i8, i4, si8, si6, found f8}}
   %x = kernel.weight "w" [16, 16] panels {type = f8}
 }
 
@@ -56,7 +56,7 @@ kernel.program @weight_type {} {
 
 kernel.program @input_element {} {
   %x = kernel.buffer "x" argument "16"
-  // expected-error @+1 {{expected one of f32, f16, bf16, i32, i64, bool, i8, i4, found word}}
+  // expected-error @+1 {{expected one of f32, f16, bf16, i32, i64, bool, i8, i4, si8, si6, found word}}
   kernel.input "x" word ["16"] in %x
 }
 
