@@ -18,7 +18,6 @@
 #include <fstream>
 using namespace heddle;
 using namespace heddle::test;
-using testing::IsEmpty;
 
 namespace {
 
@@ -447,17 +446,7 @@ TEST_P(GgufFamiliesTest, IsTheModelOfItsFolder) {
   auto model = import(folderPath()), twin = import(ggufPath());
   ASSERT_TRUE(model) << model.error().message;
   ASSERT_TRUE(twin) << twin.error().message;
-  EXPECT_THAT(twin->warnings, IsEmpty());
-  EXPECT_EQ(textOf(*twin), textOf(*model));
-  ASSERT_EQ(twin->tensors.size(), model->tensors.size());
-  for (const TensorInfo &tensor : model->tensors) {
-    std::vector<float> expected(tensor.elements()), found(tensor.elements());
-    const int index = twin->weights->find(tensor.name);
-    ASSERT_GE(index, 0) << tensor.name;
-    model->weights->read(model->weights->find(tensor.name), 0, expected);
-    twin->weights->read(index, 0, found);
-    EXPECT_EQ(found, expected) << tensor.name;
-  }
+  expectSameModel(*twin, *model);
 }
 
 std::string titleOf(const testing::TestParamInfo<Family> &info) {

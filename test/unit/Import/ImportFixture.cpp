@@ -65,6 +65,20 @@ std::string ImportTest::textOf(ImportedModel &model) {
   return text;
 }
 
+void ImportTest::expectSameModel(ImportedModel &twin, ImportedModel &model) {
+  EXPECT_THAT(twin.warnings, testing::IsEmpty());
+  EXPECT_EQ(textOf(twin), textOf(model));
+  ASSERT_EQ(twin.tensors.size(), model.tensors.size());
+  for (const TensorInfo &tensor : model.tensors) {
+    std::vector<float> expected(tensor.elements()), found(tensor.elements());
+    const int index = twin.weights->find(tensor.name);
+    ASSERT_GE(index, 0) << tensor.name;
+    model.weights->read(model.weights->find(tensor.name), 0, expected);
+    twin.weights->read(index, 0, found);
+    EXPECT_EQ(found, expected) << tensor.name;
+  }
+}
+
 Json ImportTest::small() {
   return Json::parse(R"json({
     "heddle": 1, "kind": "encoder-decoder", "size": 12, "weights": {"seed": 1},

@@ -34,6 +34,8 @@ protected:
   std::string withoutFolder(std::string text) const;
   /// The text of the module.
   static std::string textOf(ImportedModel &model);
+  /// Expects no warnings of `twin`, and the module and the tensors of `model`, bit for bit.
+  static void expectSameModel(ImportedModel &twin, ImportedModel &model);
 
   /// An encoder-decoder with two layers each, size 12 and ids as input.
   static Json small();
