@@ -67,7 +67,8 @@ static std::vector<std::pair<std::string, int32_t>> languagesOf(const Tokenizer 
          ++id) {
       std::optional<std::string> token = tokenizer.idToToken(static_cast<int32_t>(id));
       found += token.has_value();
-      if (!token || !tokenizer.isSpecial(static_cast<int32_t>(id)))
+      // Marian's language tokens are ordinary tokens of its vocabulary.
+      if (!token || (modelType != "marian" && !tokenizer.isSpecial(static_cast<int32_t>(id))))
         continue;
       if (std::optional<std::string> language = languageOf(spelling, *token))
         tokens.emplace_back(*language, static_cast<int32_t>(id));

@@ -9,6 +9,7 @@
 #include "TokenizerClasses.h"
 #include "heddle/Tokenizers/FolderFiles.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -182,6 +183,14 @@ public:
     return {};
   }
   Status pegasus() {
+    const std::string unknown = settings.isNull("unk_token") ? "None" : token("unk_token", "<unk>");
+    const Json &vocab = tokenizer["model"]["vocab"];
+    const auto found = std::find(vocab.empty() ? vocab.end() : vocab.begin() + 1, vocab.end(),
+                                 Json::array({unknown, 0.0}));
+    if (found == vocab.end())
+      return inputError(settings.path() + ": unk_token: expected a token of the vocabulary with " +
+                        "the score 0, which PegasusTokenizer needs, found " + quotedText(unknown));
+    unknownAt(static_cast<size_t>(found - vocab.begin()));
     made.normalizer = table.is_null()
                           ? sequenceOf("normalizers", {replaceJson("Regex", "\n", " "), runs()})
                           : withoutRuns();
@@ -437,6 +446,14 @@ DefaultTokens classTokens(std::string_view name, const Json &tokenizer) {
   const Json model = tokenizer["model"].value("type", Json());
   if (!model.is_null() && model != modelOf(name))
     return {};
+  DefaultTokens tokens = classTokens(name);
+  if (name == "CamembertTokenizer")
+    for (const char *text : {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"})
+      tokens.emplace_back("additional_special_tokens", FolderToken{.content = text});
+  return tokens;
+}
+
+DefaultTokens classTokens(std::string_view name) {
   if (const TokenizerClass *type = tokenizerClassOf(name))
     return defaultTokens(*type);
   DefaultTokens tokens;

@@ -30,7 +30,19 @@ void PieceFolderBuilder::number(const std::string &token, int64_t id) {
     vocab.get_ref<Json::object_t &>().push_back({token, id});
 }
 
+void PieceFolderBuilder::numberPiece(const std::string &token, int64_t id, double score) {
+  number(token, id);
+  ownPieces.push_back({token, score});
+}
+
+void PieceFolderBuilder::numberLanguage(const std::string &token, int64_t id) {
+  const int64_t before = count();
+  number(token, id);
+  languages += count() - before;
+}
+
 void PieceFolderBuilder::numberPieces(int64_t first, int64_t offset) {
+  firstPiece = first;
   for (int64_t i = first; i < size(); ++i)
     number(model.pieces[static_cast<size_t>(i)].text, i + offset);
 }
@@ -59,10 +71,16 @@ void PieceFolderBuilder::cutOut(const std::string &token, const Json &flags) {
   added[token] = std::move(entry);
 }
 
+void PieceFolderBuilder::cutOutNamed(const char *key, const char *usual) {
+  const std::string token = special(key, usual);
+  if (!isNull(key) && find(token))
+    cutOut(token);
+}
+
 void PieceFolderBuilder::cutOutLanguages() {
   for (const auto &[token, id] : known)
     if (token.starts_with(">>") && token.ends_with("<<"))
-      cutOut(token, {{"at_start", true}});
+      cutOut(token, {{"at_start", true}, {"special", false}});
 }
 
 Expected<std::string> PieceFolderBuilder::sourceLanguage(const std::string &otherwise,
@@ -83,20 +101,47 @@ void PieceFolderBuilder::addOwnTokens() {
     number(token.content, *token.id);
     if (int64_t &numbered = known[token.content]; numbered != *token.id)
       vocab[token.content] = numbered = *token.id;
+    const bool isOfClass = added.contains(token.content);
     Json own = token.toJson();
-    own["special"] = token.isSpecial || (isListed() && added.contains(token.content));
-    own["normalized"] = false;
+    if (splitter == PieceSplitter::Python)
+      own["special"] = isOfClass || isSpecial(token.content);
+    else
+      own["special"] = token.isSpecial || (isListed() && isOfClass);
+    own["normalized"] = token.isNormalized && splitter == PieceSplitter::Components;
     cutOut(token.content, own);
   }
 }
 
 void PieceFolderBuilder::addNamedTokens() {
   const std::string unknown = special("unk_token", "<unk>");
-  for (const FolderToken &token : facts.specialTokens())
-    if (token.content != unknown && !known.contains(token.content)) {
-      number(token.content, count());
-      cutOut(token.content, token.toJson());
-    }
+  int64_t next = count() - languages;
+  for (const FolderToken &token : facts.specialTokens(usual)) {
+    if (token.content == unknown ||
+        (splitter == PieceSplitter::Components && facts.isListedInMap(token.content)))
+      continue;
+    if (!known.contains(token.content))
+      number(token.content, next++);
+    if (added.contains(token.content))
+      continue;
+    Json entry = token.toJson();
+    if (splitter == PieceSplitter::Python)
+      entry["normalized"] = false;
+    cutOut(token.content, entry);
+  }
+}
+
+/// Gives the pieces of a Unigram model the scores of the class. The class keeps the unknown piece,
+/// drops pieces at the beginning of the file and adds pieces of its own.
+void PieceFolderBuilder::spellOwnPieces(Json &unigram) const {
+  Json &scores = unigram["vocab"];
+  const std::string unknown = special("unk_token", "<unk>");
+  for (size_t id = 0; id < model.pieces.size(); ++id)
+    scores[id][1] = static_cast<int64_t>(id) < firstPiece ? Json() : Json(model.pieces[id].score);
+  for (const auto &[text, score] : ownPieces) {
+    if (text == unknown) // joined to the unknown characters next to it
+      unigram["unk_id"] = scores.size();
+    scores.push_back({text, score});
+  }
 }
 
 /// The classes read all pieces but user-defined ones as text, so a character without a piece is
@@ -110,10 +155,11 @@ Expected<Json> PieceFolderBuilder::inComponents(const std::string &family) {
       cutOut(piece.text, {{"special", false}});
   }
   Json json = HEDDLE_TRY(pieceModelJson(model, name));
+  if (model.isUnigram)
+    spellOwnPieces(json["model"]);
   for (Json &step : json["normalizer"]["normalizers"])
     step.erase("longest_match"); // as in a tokenizer.json
-  const ClassComponents made =
-      HEDDLE_TRY(componentsOf((family == "MT5" ? "T5" : family) + "Tokenizer", facts, json));
+  const ClassComponents made = HEDDLE_TRY(componentsOf(family, facts, json));
   for (const auto &[key, steps] : {std::pair("normalizer", &made.normalizer),
                                    {"pre_tokenizer", &made.preTokenizer},
                                    {"decoder", &made.decoder}})
@@ -123,7 +169,7 @@ Expected<Json> PieceFolderBuilder::inComponents(const std::string &family) {
 }
 
 Expected<Json> PieceFolderBuilder::take(const std::string &family) {
-  const bool isClass = !family.empty() && model.isUnigram == (family != "Nllb");
+  const bool isClass = !family.empty() && model.isUnigram == (family != "NllbTokenizer");
   Json json = HEDDLE_TRY(isClass ? inComponents(family) : sentencePieceJson(model, name));
   const std::string unknown = special("unk_token", "<unk>");
   if (!known.contains(unknown))
@@ -143,7 +189,7 @@ Expected<Json> PieceFolderBuilder::take(const std::string &family) {
 }
 
 std::vector<std::string> PieceFolderBuilder::warnings() const {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = notes;
   for (const auto &[token, file] : facts.tokenFiles())
     if (!known.contains(token))
       lines.push_back(file + ": expected special tokens with numbers, found " + quotedText(token) +

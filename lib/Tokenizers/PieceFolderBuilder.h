@@ -11,11 +11,19 @@
 
 namespace heddle::tokenizers {
 
+/// The program that splits a text in Transformers 5.
+enum class PieceSplitter : uint8_t {
+  SentencePiece, ///< SentencePiece itself; Transformers 5 has no better match
+  Components,    ///< the components of the class, as for a tokenizer.json
+  Python,        ///< SentencePiece, around the added tokens that Python cuts out
+};
+
 /// Collects the parts of the tokenizer of a folder with SentencePiece models.
 class PieceFolderBuilder {
 public:
-  PieceFolderBuilder(const TokenizerSettings &facts, bool written)
-      : written(written), facts(facts) {}
+  PieceFolderBuilder(const TokenizerSettings &facts, bool written, PieceSplitter splitter,
+                     DefaultTokens usual)
+      : written(written), facts(facts), splitter(splitter), usual(std::move(usual)) {}
 
   /// Reads the model that splits the texts.
   Status open(const char *file);
@@ -29,12 +37,20 @@ public:
   std::string special(const char *key, const char *otherwise) const {
     return facts.specialText(key, otherwise);
   }
+  /// True if the settings list special tokens, which replace those that the class lists.
+  bool listsTokens() const { return facts.listsTokens(); }
   /// True if the folder names the token as a special one.
   bool isSpecial(const std::string &token) const;
 
   /// Numbers a token. The first number of a token counts.
   void number(const std::string &token, int64_t id);
-  /// Numbers the pieces from `first` on by their index plus `offset`.
+  /// Numbers the token of a language. The numbers of further tokens ignore it.
+  void numberLanguage(const std::string &token, int64_t id);
+  /// Numbers a token that the class adds to the pieces. The components of a class match it in text
+  /// with this score.
+  void numberPiece(const std::string &token, int64_t id, double score = 0);
+  /// Numbers the pieces from `first` on by their index plus `offset`. The class drops the pieces
+  /// before `first`.
   void numberPieces(int64_t first, int64_t offset);
   /// Numbers tokens as a JSON file does.
   Status numberAs(const char *file);
@@ -44,6 +60,9 @@ public:
   std::optional<int64_t> find(const std::string &token) const;
   /// Adds a token that is cut out of texts before normalization; `flags` holds lstrip and the like.
   void cutOut(const std::string &token, const Json &flags = Json::object());
+  /// Cuts out the token of a key, such as pad_token, which is `usual` unless the folder names
+  /// another. A null key has no token.
+  void cutOutNamed(const char *key, const char *usual);
   /// Adds Marian's language tokens, which only match at the beginning of a text.
   void cutOutLanguages();
 
@@ -59,17 +78,22 @@ public:
                                        const std::string &after = "") const;
 
   /// Adds the tokens that the folder itself numbers. Its numbers override the class's. A token of
-  /// added_tokens.json is special only if the folder or the class says so; other tokens remain in
-  /// text that is decoded without special tokens.
+  /// added_tokens.json is special only if the folder or the class says so; a class in Python applies
+  /// this to added_tokens_decoder too. Other tokens remain in text that is decoded without special
+  /// tokens.
   void addOwnTokens();
-  /// Numbers the special tokens that the folder names without ids after all others.
+  /// Cuts out the special tokens that the folder names, and numbers those without ids after all
+  /// others.
   void addNamedTokens();
 
   /// Builds the tokenizer. `family` names the class that makes the components; empty: SentencePiece's
   /// own normalizer and splitting.
   Expected<Json> take(const std::string &family);
 
-  /// Warnings about special tokens of the folder that have no number.
+  void warn(const char *key, const std::string &text) {
+    notes.push_back(facts.path() + ": " + key + ": " + text);
+  }
+  /// The warnings, and one for each special token of the folder that has no number.
   std::vector<std::string> warnings() const;
 
   const bool written;
@@ -79,17 +103,29 @@ private:
   bool isListed() const { return !facts.field().find("added_tokens_decoder"); }
   /// Converts tokens to text: marks become blanks, and blanks at both ends are removed.
   Json decoder() const;
+  void spellOwnPieces(Json &unigram) const;
   /// The model in the components of a class.
   Expected<Json> inComponents(const std::string &family);
   Expected<Json> postProcessor() const;
   /// The tokens of a template.
   Expected<Json> piecesOf(const std::string &text, Json &specials) const;
 
+  struct OwnPiece {
+    std::string text;
+    double score;
+  };
+
   const TokenizerSettings &facts;
+  const PieceSplitter splitter;
+  const DefaultTokens usual; ///< special tokens of the class
   std::string name;
   PieceModel model;
   Json vocab = Json::object();
   TextMap<int64_t> known;
+  std::vector<OwnPiece> ownPieces; ///< of the class
+  int64_t languages = 0;           ///< that only the class numbers
+  int64_t firstPiece = 0;          ///< of the file, that the class keeps
+  std::vector<std::string> notes;
   std::map<std::string, Json> added; ///< sorted, so the order does not depend on the folder's
   std::string single, pair;
   int secondType = 0;

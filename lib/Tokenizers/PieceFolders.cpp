@@ -8,10 +8,12 @@
 // folders without tokenizer.json.
 #include "PieceFolders.h"
 
+#include "ClassComponents.h"
 #include "LanguageCodes.h"
 #include "PieceFolderBuilder.h"
 #include "TokenizerClasses.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -28,14 +30,22 @@ struct PieceFamily {
   /// Numbers the pieces, adds tokens and sets the template.
   Status (*build)(PieceFolderBuilder &builder);
   const char *cutsWritten = nullptr; ///< splits output texts, if it is another file
-  /// The class makes the components around the model, as for a tokenizer.json. Other classes
-  /// split with SentencePiece itself and leave special tokens without ids as text.
-  bool makesComponents = false;
+  /// A class that splits with SentencePiece leaves special tokens without ids as text.
+  PieceSplitter splitter = PieceSplitter::SentencePiece;
 };
 
 namespace {
 
 //===- Families ------------------------------------------------------------===//
+
+/// Warns if a list of special tokens replaces those of the class, such as `token`.
+void warnOfList(PieceFolderBuilder &builder, const std::string &token) {
+  if (!builder.isSpecial(token))
+    builder.warn("extra_special_tokens",
+                 "expected the special tokens of the class, such as " + quotedText(token) +
+                     ", in a list of special tokens, found others alone; Transformers 5 reads " +
+                     quotedText(token) + " as text, and so does Heddle; Transformers 4 did not");
+}
 
 /// T5: the pieces, then the sentinel tokens in descending order.
 Status buildT5(PieceFolderBuilder &builder) {
@@ -49,8 +59,11 @@ Status buildT5(PieceFolderBuilder &builder) {
     count = HEDDLE_TRY(extra->number(0, 1 << 20));
   for (int64_t i = 0; i < count; ++i) {
     const std::string token = "<extra_id_" + std::to_string(i) + ">";
-    builder.number(token, builder.size() + count - 1 - i);
-    builder.cutOut(token, {{"lstrip", true}, {"rstrip", true}});
+    builder.numberPiece(token, builder.size() + count - 1 - i);
+    if (!builder.listsTokens())
+      builder.cutOut(token, {{"lstrip", true}, {"rstrip", true}});
+    else if (i == 0)
+      warnOfList(builder, token);
   }
   const std::string end = builder.special("eos_token", "</s>");
   for (const auto &[key, usual] :
@@ -61,29 +74,40 @@ Status buildT5(PieceFolderBuilder &builder) {
 }
 
 /// Numbers tokens as fairseq does. Its four tokens replace SentencePiece's three; the languages and
-/// the mask follow the pieces.
+/// the mask follow the pieces. `start` is the key of the first token.
 void numberAsFairseq(PieceFolderBuilder &builder, std::span<const char *const> languages,
-                     bool masks) {
+                     bool masks, const char *start = "bos_token") {
   int64_t id = 0;
-  for (const char *token : {"<s>", "<pad>", "</s>", "<unk>"}) {
-    builder.number(token, id++);
+  for (const auto &[key, usual] : {std::pair(start, "<s>"),
+                                   {"pad_token", "<pad>"},
+                                   {"eos_token", "</s>"},
+                                   {"unk_token", "<unk>"}}) {
+    const std::string token = builder.special(key, usual);
+    builder.numberPiece(token, id++);
     builder.cutOut(token);
   }
-  builder.numberPieces(1, 1);
+  builder.numberPieces(3, 1);
   id = builder.size() + 1;
   for (const char *language : languages) {
-    builder.number(language, id++);
+    builder.numberPiece(language, id++);
     builder.cutOut(language);
   }
   if (!masks)
     return;
-  builder.number("<mask>", id);
-  builder.cutOut("<mask>", {{"lstrip", true}});
+  const std::string mask = builder.special("mask_token", "<mask>");
+  builder.numberPiece(mask, id);
+  builder.cutOut(mask, {{"lstrip", true}});
+}
+
+void surroundAsRoberta(PieceFolderBuilder &builder) {
+  const std::string start = builder.special("bos_token", "<s>"),
+                    end = builder.special("eos_token", "</s>");
+  builder.surround(start + " $A " + end, start + " $A " + end + " " + end + " $B " + end);
 }
 
 Status buildXlmRoberta(PieceFolderBuilder &builder) {
   numberAsFairseq(builder, {}, true);
-  builder.surround("<s> $A </s>", "<s> $A </s> </s> $B </s>");
+  surroundAsRoberta(builder);
   return {};
 }
 
@@ -105,6 +129,29 @@ Status buildDebertaV2(PieceFolderBuilder &builder) {
   return {};
 }
 
+/// Sets the template that add_bos_token and add_eos_token ask for, if the folder has one of these
+/// keys.
+Status surroundAsAsked(PieceFolderBuilder &builder, const char *start, const char *end) {
+  const JsonField settings = builder.settings();
+  const char *given = nullptr;
+  for (const char *key : {"add_eos_token", "add_bos_token"})
+    if (settings.value().contains(key))
+      given = key;
+  if (!given)
+    return {};
+  const std::string first = HEDDLE_TRY(settings.flagAt("add_bos_token", false))
+                                ? builder.special("bos_token", start) + " "
+                                : std::string(),
+                    last = HEDDLE_TRY(settings.flagAt("add_eos_token", false))
+                               ? " " + builder.special("eos_token", end)
+                               : std::string();
+  builder.surround(first + "$A" + last, first + "$A" + last + " " + first + "$B" + last, 1);
+  builder.warn(given, "Transformers 5 puts the tokens around a text that add_bos_token and "
+                      "add_eos_token ask for, and so does Heddle; Transformers 4 did not follow "
+                      "these keys");
+  return {};
+}
+
 Status buildAlbert(PieceFolderBuilder &builder) {
   builder.numberPieces(0, 0);
   const std::string start = builder.special("cls_token", "[CLS]"),
@@ -114,21 +161,28 @@ Status buildAlbert(PieceFolderBuilder &builder) {
     builder.cutOut(token);
   builder.cutOut(builder.special("mask_token", "[MASK]"), {{"lstrip", true}});
   builder.surround(start + " $A " + end, start + " $A " + end + " $B " + end, 1);
-  return {};
+  return surroundAsAsked(builder, "[CLS]", "[SEP]");
 }
 
-/// fairseq's four tokens precede all pieces of the file except the unknown one.
+/// Five tokens precede all pieces of the file except the unknown one. Text may contain the unused
+/// ones.
 Status buildCamembert(PieceFolderBuilder &builder) {
   constexpr int64_t offset = 4;
+  const std::string padding = builder.special("pad_token", "<pad>"),
+                    unknown = builder.special("unk_token", "<unk>"),
+                    mask = builder.special("mask_token", "<mask>");
   int64_t id = 0;
-  for (const char *token : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"})
-    builder.number(token, id++);
+  for (const std::string &token :
+       {std::string("<s>NOTUSED"), padding, std::string("</s>NOTUSED"), unknown})
+    builder.numberPiece(token, id++);
+  constexpr double rarest = -100;
+  builder.numberPiece("<unk>NOTUSED", id, rarest);
   builder.numberPieces(1, offset);
-  builder.number("<mask>", builder.size() + offset);
-  for (const char *token : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<s>", "</s>"})
+  builder.numberPiece(mask, builder.size() + offset);
+  for (const std::string &token : {padding, unknown, std::string("<s>"), std::string("</s>")})
     builder.cutOut(token);
-  builder.cutOut("<mask>", {{"lstrip", true}});
-  builder.surround("<s> $A </s>", "<s> $A </s> </s> $B </s>");
+  builder.cutOut(mask, {{"lstrip", true}});
+  surroundAsRoberta(builder);
   return {};
 }
 
@@ -145,7 +199,7 @@ Status buildMbart(PieceFolderBuilder &builder) {
   return {};
 }
 Status buildMbart50(PieceFolderBuilder &builder) {
-  numberAsFairseq(builder, mbartLanguages, true);
+  numberAsFairseq(builder, mbartLanguages, true, "cls_token");
   surroundInFront(builder, HEDDLE_TRY(builder.sourceLanguage("en_XX")));
   return {};
 }
@@ -164,42 +218,59 @@ Status buildNllb(PieceFolderBuilder &builder) {
   return {};
 }
 
+/// Warns if Transformers 5 numbers the masks otherwise. It gives the mask the first number and leaves
+/// one of two equal masks out, which moves all pieces. `sentence` is mask_token_sent; empty: missing
+/// or null.
+void warnOfMasks(PieceFolderBuilder &builder, const std::string &sentence) {
+  const std::string first = builder.special("mask_token", "<mask_1>"),
+                    second = sentence.empty() ? "<mask_2>" : sentence;
+  const bool isNull = builder.isNull("mask_token_sent");
+  if (!isNull && first == "<mask_1>" && second == "<mask_2>")
+    return;
+  builder.warn(isNull ? "mask_token_sent" : "mask_token",
+               std::string("Transformers 5 gives other numbers to ") +
+                   (isNull || first == second ? "all pieces" : "the masks") +
+                   "; Heddle numbers them as Transformers 4 does");
+}
+
 /// Tokens of pretraining have the first numbers.
 Status buildPegasus(PieceFolderBuilder &builder) {
   int64_t offset = 103;
-  if (auto given = builder.settings().find("offset"))
-    offset = HEDDLE_TRY(given->number(0, 1 << 20));
+  if (auto chosen = builder.settings().find("offset"))
+    offset = HEDDLE_TRY(chosen->number(0, 1 << 20));
   int64_t id = 0;
-  auto add = [&](const std::string &token) {
-    builder.number(token, id++);
-    builder.cutOut(token);
+  auto add = [&](const std::string &token, bool isSpecial = true, double score = 0) {
+    builder.numberPiece(token, id++, score);
+    if (isSpecial)
+      builder.cutOut(token);
   };
+  const bool namesMasks = !builder.listsTokens();
   const std::string end = builder.special("eos_token", "</s>");
   add(builder.special("pad_token", "<pad>"));
   add(end);
-  auto sentence = builder.settings().find("mask_token_sent");
+  const auto given = builder.settings().find("mask_token_sent");
+  const std::string named = given ? HEDDLE_TRY(given->text()) : std::string();
+  warnOfMasks(builder, named);
   if (builder.isNull("mask_token_sent")) {
     id += 2; // without masks, their numbers stay unused
   } else if (offset > 0) {
-    add(sentence ? HEDDLE_TRY(sentence->text()) : "<mask_1>");
+    add(given ? named : "<mask_1>", namesMasks);
     add(builder.special("mask_token", "<mask_2>"));
   }
+  if (!namesMasks)
+    warnOfList(builder, "<unk_2>");
+  constexpr double rarest = -100;
   for (int64_t i = 2; i < offset; ++i)
-    add("<unk_" + std::to_string(i) + ">");
-  builder.numberPieces(0, offset);
+    add("<unk_" + std::to_string(i) + ">", namesMasks, rarest);
+  builder.numberPieces(2, offset);
   builder.cutOut(builder.special("unk_token", "<unk>"));
   builder.surround("$A " + end, "$A $B " + end);
   return {};
 }
 
-void cutOutKnown(PieceFolderBuilder &builder, std::initializer_list<const char *> tokens) {
-  for (const char *token : tokens)
-    if (builder.find(token))
-      builder.cutOut(token);
-}
-
 /// vocab.json numbers the pieces, and the languages follow them. A language token is text unless the
-/// folder names it as a special one.
+/// folder names it as a special one. The class numbers further special tokens as if there were no
+/// languages.
 Status buildM2m100(PieceFolderBuilder &builder) {
   HEDDLE_TRY(builder.numberAs("vocab.json"));
   static constexpr std::pair<const char *, std::span<const char *const>> lists[] = {
@@ -210,11 +281,16 @@ Status buildM2m100(PieceFolderBuilder &builder) {
   int64_t id = builder.count();
   for (const char *language : languages) {
     const std::string token = "__" + std::string(language) + "__";
-    builder.number(token, id++);
+    builder.numberLanguage(token, id++);
     if (builder.isSpecial(token))
       builder.cutOut(token);
   }
-  cutOutKnown(builder, {"<s>", "<pad>", "</s>", "<unk>"});
+  for (const auto &[key, usual] : {std::pair("bos_token", "<s>"),
+                                   {"eos_token", "</s>"},
+                                   {"sep_token", "</s>"},
+                                   {"pad_token", "<pad>"},
+                                   {"unk_token", "<unk>"}})
+    builder.cutOutNamed(key, usual);
   surroundInFront(builder, HEDDLE_TRY(builder.sourceLanguage("en", "__", "__")));
   return {};
 }
@@ -226,30 +302,43 @@ Status buildMarian(PieceFolderBuilder &builder) {
   HEDDLE_TRY(builder.numberAs(separate && builder.written ? "target_vocab.json" : "vocab.json"));
   const std::string end = builder.special("eos_token", "</s>");
   builder.cutOutLanguages();
-  cutOutKnown(builder, {"<pad>", "<unk>"});
-  builder.cutOut(end);
+  for (const auto &[key, usual] :
+       {std::pair("eos_token", "</s>"), {"pad_token", "<pad>"}, {"unk_token", "<unk>"}})
+    builder.cutOutNamed(key, usual);
   builder.surround("$A " + end, "$A $B " + end);
   return {};
 }
 
+constexpr PieceSplitter components = PieceSplitter::Components, python = PieceSplitter::Python;
+
 const PieceFamily families[] = {
-    {"T5", {"t5", "mt5", "umt5", "longt5"}, {"spiece.model"}, buildT5, nullptr, true},
-    {"MT5", {}, {"spiece.model"}, buildT5, nullptr, true},
+    {"T5", {"t5", "mt5", "umt5", "longt5"}, {"spiece.model"}, buildT5, nullptr, components},
+    {"MT5", {}, {"spiece.model"}, buildT5, nullptr, components},
     {"XLMRoberta",
      {"xlm-roberta", "xlm-roberta-xl"},
      {"sentencepiece.bpe.model"},
      buildXlmRoberta,
      nullptr,
-     true},
-    {"DebertaV2", {"deberta-v2"}, {"spm.model"}, buildDebertaV2, nullptr, true},
-    {"Albert", {"albert"}, {"spiece.model"}, buildAlbert, nullptr, true},
-    {"Camembert", {"camembert"}, {"sentencepiece.bpe.model"}, buildCamembert, nullptr, true},
+     components},
+    {"DebertaV2", {"deberta-v2"}, {"spm.model"}, buildDebertaV2, nullptr, components},
+    {"Albert", {"albert"}, {"spiece.model"}, buildAlbert, nullptr, components},
+    {"Camembert", {"camembert"}, {"sentencepiece.bpe.model"}, buildCamembert, nullptr, components},
     {"MBart", {"mbart"}, {"sentencepiece.bpe.model"}, buildMbart},
-    {"MBart50", {}, {"sentencepiece.bpe.model"}, buildMbart50, nullptr, true},
-    {"Nllb", {"nllb-moe"}, {"sentencepiece.bpe.model"}, buildNllb, nullptr, true},
-    {"Pegasus", {"pegasus"}, {"spiece.model"}, buildPegasus, nullptr, true},
-    {"M2M100", {"m2m_100"}, {"sentencepiece.bpe.model", "vocab.json"}, buildM2m100},
-    {"Marian", {"marian"}, {"source.spm", "target.spm", "vocab.json"}, buildMarian, "target.spm"},
+    {"MBart50", {}, {"sentencepiece.bpe.model"}, buildMbart50, nullptr, components},
+    {"Nllb", {"nllb-moe"}, {"sentencepiece.bpe.model"}, buildNllb, nullptr, components},
+    {"Pegasus", {"pegasus"}, {"spiece.model"}, buildPegasus, nullptr, components},
+    {"M2M100",
+     {"m2m_100"},
+     {"sentencepiece.bpe.model", "vocab.json"},
+     buildM2m100,
+     nullptr,
+     python},
+    {"Marian",
+     {"marian"},
+     {"source.spm", "target.spm", "vocab.json"},
+     buildMarian,
+     "target.spm",
+     python},
 };
 
 } // namespace
@@ -271,7 +360,12 @@ bool holdsFamily(const PieceFamily &family, const std::string &folder) {
 
 Expected<TokenizerFile> readPieceFolder(const PieceFamily &family,
                                         const TokenizerSettings &settings, bool written) {
-  PieceFolderBuilder builder(settings, written);
+  const std::string name = family.className == std::string_view("MT5")
+                               ? "T5Tokenizer"
+                               : std::string(family.className) + "Tokenizer";
+  const bool isClass = family.splitter == PieceSplitter::Components;
+  PieceFolderBuilder builder(settings, written, family.splitter,
+                             isClass ? classTokens(name) : DefaultTokens());
   for (const char *file : family.files)
     if (!isThere(builder.path(file)))
       return inputError(builder.path(file) + ": expected a file of a folder of " +
@@ -279,10 +373,10 @@ Expected<TokenizerFile> readPieceFolder(const PieceFamily &family,
   HEDDLE_TRY(builder.open(written && family.cutsWritten ? family.cutsWritten : family.files[0]));
   HEDDLE_TRY(family.build(builder));
   builder.addOwnTokens();
-  if (family.makesComponents)
+  if (family.splitter != PieceSplitter::SentencePiece)
     builder.addNamedTokens();
   std::vector<std::string> warnings = builder.warnings();
-  Json json = HEDDLE_TRY(builder.take(family.makesComponents ? family.className : ""));
+  Json json = HEDDLE_TRY(builder.take(isClass ? name : ""));
   HEDDLE_TRY(applyOwnKeys(settings, json));
   return TokenizerFile{
       .json = json.dump(), .name = builder.file(), .warnings = std::move(warnings)};

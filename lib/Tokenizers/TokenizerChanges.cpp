@@ -32,12 +32,13 @@ std::vector<std::string> knownTokens(const Json &tokenizer) {
 /// Ids of tokens. A token that the model lacks gets the next free id.
 class Numbers {
 public:
-  explicit Numbers(const Json &tokenizer) {
+  /// `known`: added tokens, numbered first.
+  Numbers(const Json &tokenizer, const std::vector<std::string> &known) {
     const Json &model = tokenizer["model"];
     if (auto vocab = model.find("vocab"); vocab != model.end())
       readVocabulary(*vocab);
     next = static_cast<int64_t>(ids.size());
-    for (const std::string &text : knownTokens(tokenizer))
+    for (const std::string &text : known)
       of(text);
   }
   int64_t of(const std::string &text) {
@@ -94,6 +95,7 @@ public:
   }
 
 private:
+  bool hasFile() const { return isThere(settings.folder() / "tokenizer.json"); }
   void warn(const std::string &text) { warnings.push_back(settings.path() + ": " + text); }
 
   void set(Json &place, Json value) {
@@ -105,9 +107,12 @@ private:
 
   /// Replaces the components that the folder's class of Transformers 5 makes itself.
   Status writeClass() {
-    if (!isThere(settings.folder() / "tokenizer.json"))
-      return {};
     const std::string name = classOfFile(settings, tokenizer);
+    if (!hasFile()) {
+      if (name == "Qwen2Tokenizer")
+        plainTokens();
+      return {};
+    }
     const ClassComponents made = HEDDLE_TRY(componentsOf(name, settings, tokenizer));
     if (!made.otherModel.empty() && !settings.className().empty())
       warn("tokenizer_class: expected a class with a model of the type " +
@@ -129,7 +134,8 @@ private:
     Json &processor = tokenizer["post_processor"];
     if (made.postProcessor && !sameAround(*made.postProcessor, processor)) {
       set(processor, *made.postProcessor);
-      others.push_back("post_processor");
+      if (name != "GPTNeoXTokenizer") // Transformers 4 did not read it either
+        others.push_back("post_processor");
     }
     for (const auto &[key, value] : made.model)
       if (Json &place = tokenizer["model"][key]; place != value) {
@@ -249,7 +255,7 @@ private:
   /// Transformers 5 takes the post-processor of tokenizer.json.
   Status warnOfStartAndEnd() {
     constexpr std::string_view asked[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer",
-                                          "CohereTokenizer"};
+                                          "CohereTokenizer", "GPTNeoXTokenizer"};
     if (std::ranges::find(asked, settings.className()) == std::end(asked))
       return {};
     for (const auto &[key, token, first] :
@@ -283,13 +289,49 @@ private:
                                             "LlamaTokenizer",
                                             "PreTrainedTokenizerFast",
                                             "PreTrainedTokenizer",
-                                            "TokenizersBackend"};
+                                            "TokenizersBackend",
+                                            "WhisperTokenizer"};
     const Json padding = tokenizer.value("padding", Json());
     const Json token = padding.is_object() ? padding.value("pad_token", Json()) : Json();
     if (!token.is_string() || token == "" || settings.field().value().contains("pad_token") ||
         std::ranges::find(without, name) == std::end(without))
       return std::nullopt;
     return token.get<std::string>();
+  }
+
+  /// Applies added_tokens_decoder to the added tokens of tokenizer.json. Its flags rule. A class that
+  /// Transformers 5 builds anew has no other added tokens than `wanted`, numbered in this order.
+  void followDecoder(const std::vector<FolderToken> &wanted) {
+    Json &list = tokenizer["added_tokens"];
+    Numbers numbers(tokenizer, {});
+    TextMap<int64_t> anew;
+    for (const FolderToken &token : wanted)
+      anew.emplace(token.content, numbers.of(token.content));
+    std::vector<std::string> others;
+    for (Json &entry : list) {
+      const std::string *text = tokenText(entry);
+      if (!text)
+        continue;
+      if (const auto at = anew.find(*text);
+          at == anew.end() || entry.value("id", Json()) != at->second)
+        others.push_back(*text);
+      const auto own = std::ranges::find(settings.addedTokens(), *text, &FolderToken::content);
+      if (own == settings.addedTokens().end())
+        continue;
+      const bool wasSpecial = entry.value("special", Json()) == true;
+      const Json flags = own->toJson();
+      for (const auto &[key, value] : flags.items())
+        if (key != "special" || !wasSpecial)
+          set(entry[key], value);
+    }
+    if (others.empty() || classTokens(classOfFile(settings, tokenizer), tokenizer).empty())
+      return;
+    warn("added_tokens_decoder: expected the added tokens of tokenizer.json with their numbers, "
+         "found others for " +
+         firstText(others, 5, [](const std::string &text) { return quotedText(text); }) +
+         "; Transformers 5 reads added_tokens_decoder alone and numbers its tokens anew, and so "
+         "does Heddle; Transformers 4 kept the tokens of tokenizer.json");
+    set(list, Json::array());
   }
 
   /// Adds the tokens that the folder's other files name and tokenizer.json lacks, and the default
@@ -301,11 +343,13 @@ private:
     wanted.insert(wanted.end(), special.begin(), special.end());
     if (auto padding = paddingToken())
       wanted.push_back({.content = *padding});
-    std::vector<std::string> known = knownTokens(tokenizer);
-    Numbers numbers(tokenizer);
     Json &list = tokenizer["added_tokens"];
     if (!list.is_array())
       list = Json::array();
+    if (hasFile() && field.find("added_tokens_decoder"))
+      followDecoder(wanted);
+    std::vector<std::string> known = knownTokens(tokenizer);
+    Numbers numbers(tokenizer, known);
     for (const FolderToken &token : wanted) {
       if (std::ranges::find(known, token.content) != known.end())
         continue;

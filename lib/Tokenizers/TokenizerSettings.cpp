@@ -201,6 +201,17 @@ std::vector<std::string> TokenizerSettings::passedOverTokens() const {
   return texts;
 }
 
+bool TokenizerSettings::listsTokens(const Json &config) {
+  const auto extra = config.find(extraKeys[1]);
+  if (extra != config.end() && !extra->is_object())
+    return true;
+  return config.contains(extraKeys[0]) && (extra == config.end() || extra->empty());
+}
+
+bool TokenizerSettings::isListedInMap(const std::string &content) const {
+  return contains(listedInMap, content) && !isNamedSpecial(content);
+}
+
 std::vector<FolderToken> TokenizerSettings::specialTokens(const DefaultTokens &defaults) const {
   std::vector<FolderToken> tokens;
   auto isNew = [&](const std::string &text) {
@@ -226,6 +237,9 @@ std::vector<FolderToken> TokenizerSettings::specialTokens(const DefaultTokens &d
     if (auto at = config.find(key); at != config.end() && !isPassedOver(key))
       for (const Json *token : listed(*at))
         add(*token);
+  for (const auto &[key, token] : defaults)
+    if (key == std::string_view(extraKeys[0]) && !listsTokens(config) && isNew(token.content))
+      tokens.push_back(token);
   return tokens;
 }
 
@@ -266,9 +280,11 @@ Status TokenizerSettings::mergeSpecialTokens() {
   const std::string path = (root / "special_tokens_map.json").string();
   const Json map = HEDDLE_TRY(readObject(path));
   listedFirst = gatherFiles(config, file);
-  gatherFiles(map, path);
+  listsFirst = listsTokens(config);
+  const std::vector<std::string> mapped = gatherFiles(map, path);
   if (config.contains(addedTokensKey))
     return {};
+  listedInMap = mapped;
   for (const auto &[key, value] : map.items()) {
     Json &place = config[key];
     if (!contains(extraKeys, key) || !place.is_array() || !value.is_array()) {

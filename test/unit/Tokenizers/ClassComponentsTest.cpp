@@ -175,6 +175,72 @@ TEST_F(ComponentFolder, FlagsOfQwen) {
   EXPECT_THAT(ids("a<p> a").size(), 3);
 }
 
+/// Qwen2's class makes the tokens of all lists special, those of added_tokens.json too.
+TEST_F(ComponentFolder, SpecialTokensOfQwen) {
+  write("vocab.json", R"({"a": 0, "b": 1, "<|endoftext|>": 2})");
+  write("merges.txt", "#version: 0.2\n");
+  settings(R"({"tokenizer_class": "Qwen2Tokenizer"})");
+  write("added_tokens.json", R"({"[E1]": 3, "[E2]": 4})");
+  write("special_tokens_map.json", R"({"additional_special_tokens": ["[E1]"]})");
+  EXPECT_EQ(*open().decode(std::vector<int32_t>{0, 3, 4, 1}, true), "a[E2]b");
+}
+
+/// The flags of added_tokens_decoder rule. A class drops the tokens that it lacks and numbers the
+/// others anew, of which Transformers 4 did neither.
+TEST_F(ComponentFolder, AddedTokensDecoderRules) {
+  write("tokenizer.json", R"({"added_tokens": [
+      {"id": 2, "content": "<p>", "special": true, "lstrip": false, "normalized": false},
+      {"id": 3, "content": "<q>", "special": true, "normalized": false}],
+    "model": {"type": "BPE", "vocab": {"a": 0, "Ġ": 1}, "merges": []}})");
+  const std::string decoder = R"(", "added_tokens_decoder": {"3":
+      {"content": "<q>", "special": true, "lstrip": true, "normalized": false}}})";
+  settings(R"({"tokenizer_class": "PreTrainedTokenizerFast)" + decoder);
+  EXPECT_THAT(ids("a<p> <q>"), testing::SizeIs(3)); // <q> takes the blank
+  EXPECT_EQ(open().tokenToId("<q>"), 3);
+  EXPECT_THAT(warnings, IsEmpty());
+  settings(R"({"tokenizer_class": "GPT2Tokenizer)" + decoder);
+  EXPECT_EQ(open().tokenToId("<q>"), 2);
+  EXPECT_EQ(open().tokenToId("<p>"), std::nullopt);
+  EXPECT_THAT(warnings, testing::Contains(HasSubstr("added_tokens_decoder: expected the added "
+                                                    "tokens of tokenizer.json with their numbers, "
+                                                    "found others for '<p>', '<q>'")));
+}
+
+/// The token of the section `padding` becomes Whisper's.
+TEST_F(ComponentFolder, PaddingOfWhisper) {
+  write("tokenizer.json", R"({"padding": {"strategy": "BatchLongest", "direction": "Right",
+      "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"},
+    "model": {"type": "BPE", "vocab": {"a": 0, "<|endoftext|>": 1}, "merges": []}})");
+  settings(R"({"tokenizer_class": "WhisperTokenizer"})");
+  EXPECT_THAT(ids("a[PAD]"), ElementsAre(0, 2));
+}
+
+/// GPT-NeoX's class never reads the post-processor; the flags of Transformers 4 are a warning.
+TEST_F(ComponentFolder, StartOfGptNeoX) {
+  write("tokenizer.json", R"({"post_processor": {"type": "TemplateProcessing",
+      "single": [{"SpecialToken": {"id": "e", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+      "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+      "special_tokens": {"e": {"id": "e", "ids": [1], "tokens": ["e"]}}},
+    "normalizer": {"type": "NFC"}, "decoder": {"type": "ByteLevel"},
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+    "model": {"type": "BPE", "vocab": {"a": 0, "e": 1}, "merges": []}})");
+  settings(R"({"tokenizer_class": "GPTNeoXTokenizer"})");
+  EXPECT_THAT(ids("a"), ElementsAre(0));
+  EXPECT_THAT(warnings, IsEmpty());
+  settings(R"({"tokenizer_class": "GPTNeoXTokenizer", "add_bos_token": true})");
+  EXPECT_THAT(ids("a"), ElementsAre(0));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("add_bos_token: Transformers 5")));
+}
+
+/// Pegasus needs its unknown token in the vocabulary.
+TEST_F(ComponentFolder, UnknownTokenOfPegasus) {
+  write("tokenizer.json", pieces);
+  settings(R"({"tokenizer_class": "PegasusTokenizer", "unk_token": "[E9]"})");
+  EXPECT_THAT(error(), HasSubstr("tokenizer_config.json: unk_token: expected a token of the "
+                                 "vocabulary with the score 0, which PegasusTokenizer needs, found "
+                                 "'[E9]'"));
+}
+
 /// additional_special_tokens is not read next to a list extra_special_tokens.
 TEST_F(ComponentFolder, OneListOfTokens) {
   write("tokenizer.json", R"({"pre_tokenizer": {"type": "WhitespaceSplit"},

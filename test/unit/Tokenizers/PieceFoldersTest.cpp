@@ -183,25 +183,111 @@ TEST_F(FamilyFolder, SettingsAreChecked) {
               HasSubstr("tokenizer_config.json: legacy: expected true, or tokenizer.json"));
 }
 
-/// A special token without an id gets the next one, except in classes that run in Python.
+/// A special token without an id gets the next one. M2M-100 counts its languages only if the folder
+/// names them.
 TEST_F(FamilyFolder, SpecialTokensWithoutNumbers) {
+  for (const auto &[family, name, id] : {std::tuple("t5", "T5Tokenizer", 600),
+                                         {"marian", "MarianTokenizer", 548},
+                                         {"m2m-100", "M2M100Tokenizer", 481}}) {
+    take(family);
+    write("tokenizer_config.json", std::string(R"({"tokenizer_class": ")") + name +
+                                       R"(", "additional_special_tokens": ["<here>", "<there>"]})");
+    EXPECT_THAT(readTokenizerFile(folder.string())->warnings, testing::IsEmpty());
+    const Tokenizer tokenizer = *openTokenizer(folder.string());
+    EXPECT_EQ(tokenizer.tokenToId("<here>"), id) << family;
+    EXPECT_EQ(tokenizer.tokenToId("<there>"), id + 1) << family;
+    EXPECT_EQ(*tokenizer.decode(std::vector<int32_t>{id, id + 1}, true), "") << family;
+  }
+}
+
+/// Only classes that run in Python read the list of special_tokens_map.json. 4.57: all read it.
+TEST_F(FamilyFolder, SpecialTokensOfTheMap) {
   auto named = [&] {
-    write("special_tokens_map.json",
-          R"({"additional_special_tokens": ["<here>", {"content": "<there>"}]})");
+    write("special_tokens_map.json", R"({"additional_special_tokens": ["<here>"]})");
     return readTokenizerFile(folder.string())->warnings;
   };
   take("t5");
-  const int32_t last = *openTokenizer(folder.string())->tokenToId("<extra_id_0>");
-  EXPECT_THAT(named(), testing::IsEmpty());
-  const Tokenizer tokenizer = *openTokenizer(folder.string());
-  EXPECT_EQ(tokenizer.tokenToId("<here>"), last + 1);
-  EXPECT_EQ(tokenizer.tokenToId("<there>"), last + 2);
-  take("marian");
   EXPECT_THAT(named(), testing::ElementsAre(
                            (folder / "special_tokens_map.json").string() +
-                               ": expected special tokens with numbers, found '<here>' without "
-                               "one, which stays text",
-                           testing::HasSubstr("found '<there>' without one")));
+                           ": expected special tokens with numbers, found '<here>' without one, "
+                           "which stays text"));
+  take("marian");
+  EXPECT_THAT(named(), testing::IsEmpty());
+  EXPECT_EQ(openTokenizer(folder.string())->tokenToId("<here>"), 548);
+}
+
+/// The special tokens of a class are pieces, which text may contain. An unknown character next to
+/// the unknown piece belongs to it.
+TEST_F(FamilyFolder, SpecialTokensArePieces) {
+  take("xlm-roberta");
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "XLMRobertaTokenizer", "split_special_tokens": true})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(idsOf(tokenizer, "<mask> x"), (std::vector<int32_t>{0, 4, 501, 145, 2}));
+  EXPECT_EQ(idsOf(tokenizer, "<unk>NOTUSED"), (std::vector<int32_t>{0, 4, 3, 434, 344, 437, 2}));
+}
+
+/// A folder may name other tokens for those that surround a text.
+TEST_F(FamilyFolder, NamedTokensSurroundTexts) {
+  take("xlm-roberta");
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "XLMRobertaTokenizer", "bos_token": "[E9]"})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(idsOf(tokenizer, "[E9]a"), (std::vector<int32_t>{0, 0, 136, 2}));
+  EXPECT_EQ(idsOf(tokenizer, "<s>a</s>"), (std::vector<int32_t>{0, 502, 136, 2, 2}));
+}
+
+/// A list of special tokens replaces the class's, whose tokens become pieces.
+TEST_F(FamilyFolder, ListsReplaceTheTokensOfTheClass) {
+  take("t5");
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "T5Tokenizer", "extra_special_tokens": ["[E9]"]})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(idsOf(tokenizer, "x <extra_id_3> y"), (std::vector<int32_t>{144, 3, 596, 3, 101, 1}));
+  EXPECT_EQ(*tokenizer.decode(std::vector<int32_t>{596, 600}, true), "<extra_id_3>");
+}
+
+/// A class that runs in Python takes the tokens that are left out of decoded text from their names,
+/// not from added_tokens_decoder.
+TEST_F(FamilyFolder, DecodedTokensOfPython) {
+  take("marian");
+  write("tokenizer_config.json", R"({"tokenizer_class": "MarianTokenizer", "added_tokens_decoder":
+      {"548": {"content": "[E1]", "special": true}, "0": {"content": "</s>", "special": false}}})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(*tokenizer.decode(std::vector<int32_t>{548, 0}, true), "[E1]");
+  const int32_t german = *tokenizer.tokenToId(">>deu<<");
+  EXPECT_EQ(*tokenizer.decode(std::vector<int32_t>{german}, true), ">>deu<<");
+}
+
+/// Tokens of CamemBERT that its model does not use have numbers.
+TEST_F(BuiltModel, CamembertNumbersUnusedTokens) {
+  constexpr BuiltPiece pieces[] = {
+      {"<unk>", 0, 2}, {"<s>", 0, 3}, {"</s>", 0, 3}, {"▁", -2, 1}, {"a", -3, 1}};
+  write("sentencepiece.bpe.model", modelOf(pieces, 1, true));
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "CamembertTokenizer", "extra_special_tokens": ["[E9]"]})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string());
+  EXPECT_EQ(idsOf(tokenizer, "a<mask>[E9]"), (std::vector<int32_t>{5, 7, 8, 9, 10, 6}));
+  EXPECT_EQ(tokenizer.tokenToId("<unk>NOTUSED"), 4);
+}
+
+/// ALBERT follows add_bos_token and add_eos_token, and finds normalized tokens in normalized text.
+TEST_F(BuiltModel, SettingsOfAlbert) {
+  constexpr BuiltPiece pieces[] = {{"<pad>", 0, 3}, {"<unk>", 0, 2}, {"[CLS]", 0, 3},
+                                   {"[SEP]", 0, 3}, {"▁", -2, 1},    {"a", -3, 1},
+                                   {"[MASK]", 0, 3}};
+  write("spiece.model", modelOf(pieces, 1, true));
+  write("tokenizer_config.json", R"({"tokenizer_class": "AlbertTokenizer", "added_tokens_decoder":
+      {"7": {"content": "Loom", "normalized": true}}})");
+  EXPECT_EQ(idsOf(*openTokenizer(folder.string()), "a loom"),
+            (std::vector<int32_t>{2, 4, 5, 7, 3}));
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "AlbertTokenizer", "add_bos_token": true})");
+  std::vector<std::string> warnings;
+  const Tokenizer tokenizer = *openTokenizer(folder.string(), &warnings);
+  EXPECT_EQ(idsOf(tokenizer, "a"), (std::vector<int32_t>{2, 4, 5}));
+  EXPECT_EQ(tokenizer.encode("a", "a")->ids, (std::vector<int32_t>{2, 4, 5, 2, 4, 5}));
+  EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("add_bos_token: Transformers 5 puts")));
 }
 
 /// Classes that split at white space read U+0085 as a blank.
@@ -256,6 +342,20 @@ TEST_F(FamilyFolder, MasksOfPegasusMayBeNone) {
   const Tokenizer tokenizer = *openTokenizer(folder.string());
   EXPECT_FALSE(tokenizer.tokenToId("<mask_1>"));
   EXPECT_EQ(tokenizer.tokenToId("<unk_2>"), 4);
+}
+
+/// Transformers 5 gives the mask the first number. Heddle keeps the numbers of the model.
+TEST_F(FamilyFolder, MasksOfPegasus) {
+  take("pegasus");
+  std::vector<std::string> warnings;
+  EXPECT_TRUE(openTokenizer(folder.string(), &warnings));
+  EXPECT_THAT(warnings, testing::IsEmpty());
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "PegasusTokenizer", "mask_token": "<mask_2>"})");
+  const Tokenizer tokenizer = *openTokenizer(folder.string(), &warnings);
+  EXPECT_EQ(idsOf(tokenizer, "<unk_7>"), (std::vector<int32_t>{9, 1}));
+  EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("mask_token: Transformers 5 gives other "
+                                                       "numbers to all pieces")));
 }
 
 /// Marian's language token is the first token of a text and occurs nowhere else.

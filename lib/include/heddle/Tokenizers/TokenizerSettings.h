@@ -61,6 +61,11 @@ public:
   /// Tokens of additional_special_tokens that Transformers 5 does not read, because
   /// extra_special_tokens is a list.
   std::vector<std::string> passedOverTokens() const;
+  /// True if tokenizer_config.json lists special tokens, which replace those that the class lists.
+  bool listsTokens() const { return listsFirst; }
+  /// True if only a list of special_tokens_map.json has the token. Transformers 5 does not read this
+  /// list for a model of SentencePiece.
+  bool isListedInMap(const std::string &content) const;
   /// The token of a key such as bos_token; none where the key is missing or null.
   std::optional<FolderToken> special(const std::string &key) const;
   /// The text of this token, or `otherwise` without one.
@@ -79,6 +84,7 @@ private:
   Status mergeSpecialTokens();
   Status nameClass();
   std::vector<std::string> gatherFiles(const Json &json, const std::string &path);
+  static bool listsTokens(const Json &config);
   bool isPassedOver(const std::string &key) const;
   FolderToken tokenOf(const Json &value) const;
   bool isNamedSpecial(const std::string &content) const;
@@ -88,6 +94,8 @@ private:
   Json config = Json::object();
   std::vector<FolderToken> added;
   std::vector<std::string> listedFirst; ///< additional special tokens of tokenizer_config.json
+  std::vector<std::string> listedInMap; ///< additional special tokens of special_tokens_map.json
+  bool listsFirst = false;
   std::map<std::string, std::string> namedIn;
 };
 
