@@ -23,7 +23,9 @@ ADDED = [tokenizers.AddedToken("[E1]", special=True, normalized=False), tokenize
          tokenizers.AddedToken("<gap>", lstrip=True, rstrip=True, normalized=False), tokenizers.AddedToken("knot", single_word=True, normalized=False)]
 TEXTS = ["", " ", "the River runs", " two  blanks", "The [E1] river<gap> knot knots Loomish loomish", "a[E1]b", "<|im_start|>user hi<|im_end|>",
          "Don't they're it's 12345 coins!", "naïve CAFÉ déjà vu — Straße", "神奈川県 日本語 中文字符", "I love 😀 and 👨‍👩‍👧‍👦", "<s>a</s>", "[CLS] a [SEP]",
-         "</s>", "<mask> x", " [MASK] x", "<unk> y", "<|endoftext|>z", "ﬁ ﬃ ① ½ e\u0301", "\ttab\r", "x\u3000y\u00a0z", "A B C", "[E9]a"]
+         "</s>", "<mask> x", " [MASK] x", "<unk> y", "<|endoftext|>z", "ﬁ ﬃ ① ½ e\u0301", "\ttab\r", "x\u3000y\u00a0z", "A B C", "[E9]a",
+         "a <mask> b", "a [MASK] b", "a <pad> [PAD] b", "x <extra_id_3> y", "a <mask_1> <mask_2> <unk_7> b", "<s>NOTUSED a <unk>NOTUSED",
+         "en_XX a __fr__ b", ">>fra<< a >>fra<< b", "<unk> [UNK]", "a [e1] loomish"]
 TEXTS += [text for text in source.hard_texts(420)[60:] if "\n" not in text and len(text) < 300][::9]
 PAIRS = 2
 
