@@ -85,13 +85,11 @@ def write_models(scratch, writer, family, done):
         if form in done:
             continue
         for place, folder, prefix, config, head, by_authors in bases[number % len(bases):] + bases[:number % len(bases)] if bases else []:
-            if by_authors and not same:  # no version reads the folder, so nothing gives its results
-                continue
             draft = models.Draft(folder, prefix, json.loads(json.dumps(config)))
             if change(draft):
                 changed = os.path.join(place, form)
                 draft.write(changed)
-                yield dict(kind="model", family=family, head=head, form=form, writer=writer, folder=changed,
+                yield dict(kind="model", family=family, head=head, form=form, writer="its authors" if by_authors else writer, folder=changed,
                            same=folder if same else None, place=place)
                 break
 
