@@ -2,24 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Philox4x32-10 as Salmon et al. describe it in Parallel Random Numbers: As
-// Easy as 1, 2, 3 (2011), and the factors of dropout.
+// Factors of dropout.
 
 #include "ReferenceDropout.h"
+
+#include "heddle/Support/Philox.h"
 
 #include <cmath>
 
 namespace heddle::reference {
-
-std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t first = uint64_t{0xD2511F53} * c[0], second = uint64_t{0xCD9E8D57} * c[2];
-    c = {static_cast<uint32_t>(second >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(second),
-         static_cast<uint32_t>(first >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(first)};
-    k = {k[0] + 0x9E3779B9, k[1] + 0xBB67AE85};
-  }
-  return c;
-}
 
 static uint32_t wordOf(double number) {
   return static_cast<uint32_t>(static_cast<int64_t>(number));

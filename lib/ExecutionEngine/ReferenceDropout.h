@@ -12,9 +12,6 @@
 
 namespace heddle::reference {
 
-/// Philox4x32-10: four words for a counter and a key.
-std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
-
 /// Factors of numbers at one site.
 class Dropout {
 public:
