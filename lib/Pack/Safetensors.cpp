@@ -107,10 +107,11 @@ std::optional<uint64_t> asSize(const Json &json) {
   return json.get<uint64_t>();
 }
 
-Status Safetensors::readHeader() {
-  std::span<const std::byte> bytes = file.bytes();
+/// The JSON header of a file. Errors begin with `path`.
+Expected<std::string_view> headerOf(std::span<const std::byte> bytes, const std::string &path) {
   if (bytes.size() < prefixSize)
-    return fail("expected a safetensors file, found " + std::to_string(bytes.size()) + " bytes");
+    return inputError(path + ": expected a safetensors file, found " +
+                      std::to_string(bytes.size()) + " bytes");
   // The length is little-endian on every machine.
   uint64_t length = 0;
   for (size_t i = 0; i < prefixSize; ++i)
@@ -121,14 +122,21 @@ Status Safetensors::readHeader() {
   std::string_view text = fits ? whole.substr(prefixSize, length) : std::string_view();
   // The first bytes of another format may be a plausible length, but no header follows them.
   if (std::string_view kind = foreignFile(whole); !text.starts_with('{') && !kind.empty())
-    return fail("expected a safetensors file, found " + std::string(kind));
+    return inputError(path + ": expected a safetensors file, found " + std::string(kind));
   if (!fits)
-    return fail("expected a header of at most " + std::to_string(std::min(rest, largestHeader)) +
-                " bytes, found a length of " + std::to_string(length));
+    return inputError(path + ": expected a header of at most " +
+                      std::to_string(std::min(rest, largestHeader)) + " bytes, found a length of " +
+                      std::to_string(length));
   if (!text.starts_with('{'))
-    return fail("expected a header that begins with '{', found another file");
+    return inputError(path + ": expected a header that begins with '{', found another file");
+  return text;
+}
+
+Status Safetensors::readHeader() {
+  std::span<const std::byte> bytes = file.bytes();
+  const std::string_view text = HEDDLE_TRY(headerOf(bytes, path));
   auto json = HEDDLE_TRY(parseJson(text, path + ": header"));
-  contents = bytes.subspan(prefixSize + length);
+  contents = bytes.subspan(prefixSize + text.size());
   for (const auto &[tensor, entry] : json.items())
     if (tensor != "__metadata__")
       HEDDLE_TRY(readTensor(tensor, entry));
@@ -249,6 +257,18 @@ Expected<std::unique_ptr<WeightSource>> openSafetensors(const std::string &path)
   auto source = std::make_unique<Safetensors>(std::move(file), path);
   HEDDLE_TRY(source->readHeader());
   return std::unique_ptr<WeightSource>(std::move(source));
+}
+
+Expected<std::map<std::string, std::string>> readMetadata(const std::string &path) {
+  const auto file = HEDDLE_TRY(MappedBytes::openFile(path));
+  const std::string_view text = HEDDLE_TRY(headerOf(file.bytes(), path));
+  const Json json = HEDDLE_TRY(parseJson(text, path + ": header"));
+  std::map<std::string, std::string> metadata;
+  if (const auto found = json.find("__metadata__"); found != json.end())
+    for (const auto &[key, value] : found->items())
+      if (value.is_string())
+        metadata[key] = value.get<std::string>();
+  return metadata;
 }
 
 } // namespace heddle
