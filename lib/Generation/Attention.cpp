@@ -6,7 +6,7 @@
 // without the caches of a decoding.
 #include "heddle/Generation/Attention.h"
 
-#include "TextInputs.h"
+#include "heddle/Generation/TextInputs.h"
 
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Try.h"

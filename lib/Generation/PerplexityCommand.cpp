@@ -7,7 +7,7 @@
 // before them in the window are their context.
 #include "RowScores.h"
 #include "TextBatches.h"
-#include "TextInputs.h"
+#include "heddle/Generation/TextInputs.h"
 
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"

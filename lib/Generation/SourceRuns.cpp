@@ -6,7 +6,7 @@
 // copied to their padded places, which costs little compared with a layer.
 #include "heddle/Generation/SourceRuns.h"
 
-#include "TextInputs.h"
+#include "heddle/Generation/TextInputs.h"
 
 #include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"

@@ -9,7 +9,7 @@
 // batch nor on how its prompt is split, and neither does a translation.
 #include "heddle/Generation/TextDecoder.h"
 
-#include "TextInputs.h"
+#include "heddle/Generation/TextInputs.h"
 
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Try.h"

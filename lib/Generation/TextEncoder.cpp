@@ -8,7 +8,7 @@
 #include "heddle/Generation/TextEncoder.h"
 
 #include "TextBatches.h"
-#include "TextInputs.h"
+#include "heddle/Generation/TextInputs.h"
 
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Program.h"

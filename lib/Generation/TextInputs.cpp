@@ -4,7 +4,7 @@
 //
 // Rows are padded on the right. The length of a text does not include padding,
 // not even the padding to `source.length`.
-#include "TextInputs.h"
+#include "heddle/Generation/TextInputs.h"
 
 #include "heddle/Support/Try.h"
 

@@ -6,7 +6,7 @@
 
 #include "ProgramJson.h"
 
-#include "FieldsJson.h"
+#include "heddle/Support/FieldsJson.h"
 
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Try.h"

@@ -4,7 +4,7 @@
 
 #include "heddle/Support/TextFacts.h"
 
-#include "FieldsJson.h"
+#include "heddle/Support/FieldsJson.h"
 
 #include "heddle/Support/Json.h"
 #include "heddle/Support/SettingsJson.h"

@@ -66,6 +66,11 @@ public:
   static Json encode(T value) {
     return spelled<style>(wordOf(value));
   }
+  template <typename T>
+    requires(T::isWordOrCount)
+  static Json encode(const T &value) {
+    return value.count ? encode(*value.count) : encode(value.word);
+  }
   static Json encode(const std::string &value) { return value; }
   static Json encode(const SizeExpr &value) { return value.str(); }
   template <typename T>
@@ -180,6 +185,12 @@ public:
           return;
         }
     mismatch("one of " + listText(enumWords<T>(), spelled<style>), json);
+  }
+  template <typename T>
+    requires(T::isWordOrCount)
+  void decode(const Json &json, T &value) {
+    value = {};
+    json.is_number() ? decode(json, value.count.emplace()) : decode(json, value.word);
   }
   void decode(const Json &json, SizeExpr &value) {
     if (!json.is_string())
