@@ -1,5 +1,5 @@
-# The installed package: find_package(Heddle COMPONENTS Compiler Runtime Generation). Each component
-# has its own export file, so that a machine without LLVM can use Runtime and Generation of a
+# The installed package: find_package(Heddle COMPONENTS Compiler Runtime Generation Training). Each
+# component has its own export file, so that a machine without LLVM can use all others of a
 # runtime-only build.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -7,6 +7,7 @@ set(HEDDLE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Heddle)
 
 set(HEDDLE_Runtime_LIBRARIES HeddleSupport HeddlePack HeddleRuntime)
 set(HEDDLE_Generation_LIBRARIES HeddleTokenizers HeddleTemplates HeddleImages HeddleAudio HeddleGeneration)
+set(HEDDLE_Training_LIBRARIES HeddleTraining)
 get_property(HEDDLE_Compiler_LIBRARIES GLOBAL PROPERTY HEDDLE_Compiler_LIBRARIES)
 
 # heddle_install_component(NAME folders...): installs the libraries of the component NAME, their
@@ -29,7 +30,8 @@ endfunction()
 
 heddle_install_component(Runtime Support Runtime)
 heddle_install_component(Generation Audio Generation Images Tokenizers)
-set(HEDDLE_INSTALLED_COMPONENTS Runtime Generation)
+heddle_install_component(Training Training)
+set(HEDDLE_INSTALLED_COMPONENTS Runtime Generation Training)
 install(FILES ${CMAKE_SOURCE_DIR}/include/heddle/Version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle COMPONENT Runtime)
 install(TARGETS heddle-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Runtime)
 

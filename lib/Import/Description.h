@@ -10,6 +10,7 @@
 #include "Schema.h"
 
 #include "heddle/Support/TextFacts.h"
+#include "heddle/Training/Recipe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -192,13 +193,14 @@ struct ClassifierDescription {
   std::string labels = in.get<std::string>("labels"); ///< file name, or empty
 };
 
-/// The loss of training.
+/// Training. The loss of the model is built from keys, its other parts are the recipe.
 struct TrainingDescription {
   Keys in;
   Keys loss = in.object("loss");
   double smoothing = loss.get<double>("smoothing");
   std::string over = loss.get<std::string>("over");
   Keys dropout = in.object("dropout"); ///< probabilities by place
+  Recipe recipe;
 };
 
 struct Description {

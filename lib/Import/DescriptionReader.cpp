@@ -7,6 +7,7 @@
 
 #include "Description.h"
 #include "StackReader.h"
+#include "TrainingReader.h"
 
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/SettingsJson.h"
@@ -443,9 +444,6 @@ void Reader::classifier() {
   model.classifier = c;
   if (c.loss)
     checkLoss(c);
-  if (!model.decoder && model.training.over == "others-but-padding")
-    errors.expected(model.training.loss.path("over"), "all or others for classes of texts",
-                    "others-but-padding");
 }
 
 //===- Everything --------------------------------------------------------===//
@@ -471,6 +469,8 @@ Status Reader::run() {
     checkShared();
   if (!errors.failed())
     classifier();
+  if (!errors.failed())
+    readTraining(model, errors);
   if (errors.failed())
     return errors.take();
   return masks.allUsed("the key path of a mask of this model");

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-MOST = 30
+MOST = 40
 NAMES = re.compile(r"\b(mlir|llvm|nlohmann)::|#include [<\"](mlir|llvm|nlohmann)/")
 
 
