@@ -19,7 +19,8 @@ void addCompile(CLI::App &app, Status &outcome);
 void addRun(CLI::App &app, Status &outcome);
 void addBench(CLI::App &app, Status &outcome);
 void addText(CLI::App &app, Status &outcome);
-void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, cache, devices, schema
+void addTraining(CLI::App &app, Status &outcome); ///< vocabulary
+void addQueries(CLI::App &app, Status &outcome);  ///< explain, inspect, cache, devices, schema
 
 /// Adds the argument MODEL.
 void addModel(CLI::App &command, std::string &model);

@@ -45,6 +45,7 @@ static Status run(int argc, char **argv) {
   addCompile(app, outcome);
   addRun(app, outcome);
   addText(app, outcome);
+  addTraining(app, outcome);
   addBench(app, outcome);
   addQueries(app, outcome);
   HEDDLE_TRY(parse(app, argc, argv));

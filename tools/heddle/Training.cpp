@@ -1,0 +1,36 @@
+//===- Training.cpp - The commands of training ----------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Driver.h"
+
+#include "heddle/Training/Commands.h"
+
+#include <iostream>
+#include <memory>
+
+namespace heddle::driver {
+
+void addTraining(CLI::App &app, Status &outcome) {
+  auto flags = std::make_shared<VocabularyCommand>();
+  CLI::App *command = app.add_subcommand(
+      "vocabulary", "list the words of texts by frequency, as the vocabulary of a description");
+  command->add_option("FILE", flags->files, "files with one text per line, or columns between tabs")
+      ->required();
+  addNumber(*command, "--column", flags->column, 1, "column of the texts (default: 1)");
+  command->add_option("--split", flags->split, "split texts by space (default) or character")
+      ->type_name("space|character");
+  addNumber(*command, "--least", flags->least, 1,
+            "leave out words with fewer occurrences (default: 1)");
+  addNumber(*command, "--most", flags->most, 1,
+            "maximum number of lines, special words included (default: no maximum)");
+  addOutput(*command, flags->output, "FILE.txt", "file to write (default: standard output)");
+  command->footer("The first lines are <pad>, <unk>, <s> and <e>, with the ids that a description "
+                  "has by default.\nExamples:\n"
+                  "  heddle vocabulary train.tsv --column=1 --least=20 -o source.txt\n"
+                  "  heddle vocabulary couplets.tsv --split=character --most=9000 -o "
+                  "characters.txt");
+  command->callback([&outcome, flags] { outcome = vocabularyCommand(*flags, std::cerr); });
+}
+
+} // namespace heddle::driver
