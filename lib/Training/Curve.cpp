@@ -78,7 +78,8 @@ public:
                          "text-anchor=\"end\" class=\"mark\"");
     }
     const double step = std::max(tickDistance(steps, 8), 1.0);
-    for (double at = 0; labelsSteps && at <= steps * 1.0001; at += step) {
+    for (int i = 0; labelsSteps && i * step <= steps * 1.0001; ++i) {
+      const double at = i * step;
       drawn += svg::line(x(at), top + height, x(at), top + height + 5, svg::grey);
       drawn += svg::text(x(at), top + height + 19, formatted("%.0f", at),
                          "text-anchor=\"middle\" class=\"mark\"");
@@ -95,9 +96,10 @@ public:
     std::string path, marks;
     for (const CurvePoint &point : points) {
       const std::string px = svg::number(x(point.step)), py = svg::number(y(point.value));
-      path += (path.empty() ? "M" : "L") + px + " " + py;
+      path.append(path.empty() ? "M" : "L").append(px).append(" ").append(py);
       if (marksPoints)
-        marks += "<circle cx=\"" + px + "\" cy=\"" + py + "\" r=\"3\" fill=\"" + color + "\"/>\n";
+        marks += formatted("<circle cx=\"%s\" cy=\"%s\" r=\"3\" fill=\"%s\"/>\n", px.c_str(),
+                           py.c_str(), color);
     }
     if (path.empty())
       return "";

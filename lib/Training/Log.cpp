@@ -147,10 +147,10 @@ std::string heddle::progressLine(const RunProgress &progress, size_t columns) {
   parts.push_back("rate " + formatted("%.2e", progress.rate));
   std::string line;
   for (const std::string &part : parts) {
-    const std::string longer = line.empty() ? part : line + ", " + part;
-    if (longer.size() > columns)
+    const std::string_view before = line.empty() ? "" : ", ";
+    if (line.size() + before.size() + part.size() > columns)
       break;
-    line = longer;
+    line.append(before).append(part);
   }
   return line;
 }
