@@ -142,6 +142,31 @@ TEST(Rate, ScalarsOfAdam) {
   EXPECT_EQ(rate->scalars(3, 100, 2).c1, first.c1);
 }
 
+/// Five updates of one weight by the formula of StepScalars, compared with PyTorch in f64.
+TEST(Rate, ScalarsGiveTheUpdatesOfPyTorch) {
+  const double gradients[] = {0.5, -1.25, 0.125, 2, -0.75};
+  const double adam[] = {0.99000000002, 0.9944068658440033, 0.9972232483821046, 0.993724750895645,
+                         0.9925035951314478};
+  const double adamw[] = {0.9890000002, 0.9924331527911896, 0.9942534834412422, 0.9897327458059266,
+                          0.9875163328365114};
+  using Kind = OptimizerRecipe::Kind;
+  for (const Kind kind : {Kind::Adam, Kind::Adamw}) {
+    Recipe recipe = recipeWith({.kind = RateKind::Constant, .peak = 0.01});
+    if (kind == Kind::Adamw)
+      recipe.optimizer = {.kind = kind, .betas = {0.9, 0.999}, .epsilon = 1e-8, .weightDecay = 0.1};
+    const auto rate = Rate::create(recipe, 512, 100, "training");
+    double p = 1, m = 0, v = 0;
+    for (int64_t t = 1; t <= 5; ++t) {
+      const StepScalars s = rate->scalars(t, 1);
+      const double g = gradients[t - 1];
+      m += s.rest1 * (g - m);
+      v = std::fma(s.rest2, g * g, s.beta2 * v);
+      p -= s.rate * (m * s.c1 / (std::sqrt(v) * s.c2 + s.epsilon) + s.decay * p);
+      EXPECT_NEAR(p, (kind == Kind::Adam ? adam : adamw)[t - 1], 1e-8) << t;
+    }
+  }
+}
+
 TEST(Rate, ScalarsOfSums) {
   Recipe recipe = recipeWith({.kind = RateKind::Constant, .peak = 0.5});
   recipe.optimizer = {.kind = OptimizerRecipe::Kind::Sgd, .momentum = 0.9};
