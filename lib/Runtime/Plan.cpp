@@ -171,13 +171,13 @@ Status Plan::measure(const FunctionLayout &layout, bool share) {
 }
 
 Status Plan::resolve(const FunctionLayout &layout, const Program &program,
-                     std::span<const int64_t> places) {
+                     std::span<const int64_t> places, std::optional<int64_t> liveWeights) {
   size_t count = layout.launches.size();
   calls.resize(count);
   addresses.resize(count);
   scalars.resize(count);
   for (size_t i = 0; i < count; ++i)
-    HEDDLE_TRY(resolveLaunch(layout, program, places, i));
+    HEDDLE_TRY(resolveLaunch(layout, program, places, liveWeights, i));
   return {};
 }
 
@@ -190,7 +190,8 @@ static int64_t extentOf(const GridAxis &axis, std::span<const int64_t> scalars) 
 }
 
 Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
-                           std::span<const int64_t> places, size_t launch) {
+                           std::span<const int64_t> places, std::optional<int64_t> liveWeights,
+                           size_t launch) {
   const FunctionLayout::LaunchLayout &form = layout.launches[launch];
   const Launch &source = layout.function->launches[launch];
   addresses[launch].clear();
@@ -206,8 +207,8 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
                         source.kernel + ": argument " + std::to_string(i) +
                         ": expected an offset inside its " + std::to_string(size) +
                         " bytes, found " + std::to_string(offset));
-    int64_t base = weight ? program.weights[index].offset : places[index];
-    addresses[launch].push_back({weight, base + offset, size - offset});
+    int64_t base = weight ? program.weights[index].offset + liveWeights.value_or(0) : places[index];
+    addresses[launch].push_back({weight && !liveWeights, base + offset, size - offset});
   }
   for (int scalar : form.scalars)
     scalars[launch].push_back(value(scalar));

@@ -86,14 +86,16 @@ public:
   int64_t scratchOffset(int buffer) const { return scratch.offsets[buffer]; }
 
   /// Turns arguments into addresses; `places` holds each buffer's offset in planned memory.
+  /// `liveWeights` is the offset of the weights if they are in planned memory too.
   Status resolve(const FunctionLayout &layout, const Program &program,
-                 std::span<const int64_t> places);
+                 std::span<const int64_t> places, std::optional<int64_t> liveWeights);
   std::span<const LaunchCall> launches() const { return calls; }
 
 private:
   Status measure(const FunctionLayout &layout, bool share);
   Status resolveLaunch(const FunctionLayout &layout, const Program &program,
-                       std::span<const int64_t> places, size_t launch);
+                       std::span<const int64_t> places, std::optional<int64_t> liveWeights,
+                       size_t launch);
 
   std::vector<int64_t> key, values, bytes;
   bool valid = false; ///< a failed update leaves a plan that matches nothing

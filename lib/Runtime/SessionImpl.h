@@ -44,6 +44,15 @@ public:
   Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs,
              CallWitness witness = {});
 
+  /// A twin of the program, with its place in planned memory.
+  struct Twin {
+    std::string name;
+    MemoryRange range;
+  };
+  const Twin *findTwin(std::string_view name) const;
+  Status read(MemoryRange range, std::span<std::byte> to);
+  Status write(MemoryRange range, std::span<const std::byte> from);
+
   const std::shared_ptr<const Model> model;
   const SessionOptions options;
   Dimensions sessionDims;
@@ -119,6 +128,7 @@ private:
   void finishStates(const CallData &call);               ///< commits states of a successful call
   void forgetSizes();
 
+  Status createTwins();
   Status placeStates(CallData &call);
   Status placeState(CallData &call, const StateUse &use);
   Status explainMismatch(CallData &call, const StateUse &use, int64_t held);
@@ -139,6 +149,7 @@ private:
 
   std::unique_ptr<Device> device;
   SessionMemory memory;
+  std::vector<Twin> twins; ///< at the front of planned memory; empty unless the program trains
   /// The last few plans of each function, most recent first.
   std::vector<std::vector<std::unique_ptr<Plan>>> plans;
   std::vector<std::unique_ptr<CallData>> calls; ///< for each function that was called

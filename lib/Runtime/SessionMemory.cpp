@@ -49,7 +49,7 @@ void SessionMemory::forget(std::string_view prefix) {
   if (!holes)
     return;
   blocks.clear(); // tables too: the next call fills them again
-  used = 0;
+  used = reserved;
   holes = false;
 }
 

@@ -37,6 +37,8 @@ public:
     bool live = false; ///< holds contents that must survive a move
   };
 
+  /// Reserves the first `bytes` of planned memory, which belong to no block.
+  void reserve(int64_t bytes) { used = reserved = bytes; }
   const Block *find(const std::string &name) const;
   /// The block with this name and at least `bytes`, made or grown if needed. A live block keeps its
   /// contents; only its `filled` part (default: all) need be copied. The reference is valid until
@@ -57,7 +59,7 @@ public:
 private:
   std::vector<Block> blocks;
   std::vector<Move> moves;
-  int64_t used = 0;
+  int64_t used = 0, reserved = 0;
   bool holes = false;
 };
 

@@ -57,7 +57,9 @@ Expected<std::unique_ptr<Session::Impl>> Session::Impl::create(std::shared_ptr<c
                       std::to_string(options.threads));
   auto device = HEDDLE_TRY(model->code->createDevice(options.threads));
   device->observe(options.progress);
-  return std::make_unique<Impl>(std::move(model), options, std::move(device));
+  auto impl = std::make_unique<Impl>(std::move(model), options, std::move(device));
+  HEDDLE_TRY(impl->createTwins());
+  return impl;
 }
 
 Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, NamedTensors &outputs,
@@ -160,8 +162,12 @@ Status Session::Impl::placeBuffers(CallData &call) {
         buffers[i].kind == Buffer::Kind::Temporary || buffers[i].kind == Buffer::Kind::Argument;
     if (scratch)
       call.places[i] = call.scratch + call.plan->scratchOffset(static_cast<int>(i));
+    else if (buffers[i].kind == Buffer::Kind::Twin)
+      call.places[i] = findTwin(buffers[i].name)->range.offset;
   }
-  return call.plan->resolve(call.layout, model->program(), call.places);
+  const Twin *weights = findTwin(weightTwin);
+  return call.plan->resolve(call.layout, model->program(), call.places,
+                            weights ? std::optional(weights->range.offset) : std::nullopt);
 }
 
 Status Session::Impl::upload(CallData &call) {

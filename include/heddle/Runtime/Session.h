@@ -124,6 +124,14 @@ public:
   /// another number of sequences or fewer tokens of a sequence.
   Expected<std::vector<int64_t>> keepRows(std::span<const int64_t> rows);
 
+  /// Size in bytes of a twin (Support/Program.h): "weights", "gradients", "moments.1" or
+  /// "moments.2". 0 if the model was not compiled for training.
+  int64_t twinBytes(std::string_view name) const;
+  /// Copies bytes of a twin, from `offset` on. Weights are in the layout of the artifact
+  /// (PackEntry). Input error if the model has no twins, or if the part exceeds the twin.
+  Status readTwin(std::string_view name, int64_t offset, std::span<std::byte> to);
+  Status writeTwin(std::string_view name, int64_t offset, std::span<const std::byte> from);
+
 private:
   class Impl;
   explicit Session(std::unique_ptr<Impl> impl);

@@ -41,8 +41,9 @@ constexpr bool padsHeads(int64_t heads, int64_t size) { return heads > 1 && size
 struct Buffer {
   /// Temporary: lives from launch `first` to launch `last` and may share memory. Argument: an input
   /// or a result of the function. State: belongs to the session and keeps its contents between
-  /// calls. Table: filled by the host whenever it grows (see `generator`).
-  HEDDLE_ENUM(friend, Kind, Temporary, Argument, State, Table)
+  /// calls. Table: filled by the host whenever it grows (see `generator`). Twin: belongs to a
+  /// session that trains, and has the size and layout of all weights.
+  HEDDLE_ENUM(friend, Kind, Temporary, Argument, State, Table, Twin)
   std::string name;
   Kind kind = Kind::Temporary;
   /// Elements of 4 bytes, padding included. Kernels read whole tiles past the end; the runtime adds
@@ -59,6 +60,11 @@ struct Buffer {
   int64_t rows = 0;
   HEDDLE_FIELDS(3, name, kind, elements, first, last, generator, matrices, rows)
 };
+
+/// Names of twins: the live weights, which begin as the member `weights.bin`; their gradients, which
+/// hold further accumulators after the last weight; and the moments of the optimizer.
+inline constexpr std::string_view weightTwin = "weights", gradientTwin = "gradients",
+                                  firstMomentTwin = "moments.1", secondMomentTwin = "moments.2";
 
 /// Default of an input that the caller omits.
 struct DefaultInput {

@@ -130,7 +130,11 @@ public:
 
 private:
   const LaunchCall *prefetched(const LaunchCall &call, std::span<const LaunchCall> then) const;
-  const std::byte *beginning(const LaunchCall &call, int used, int thread) const;
+  const std::byte *beginning(const LaunchCall &call, int used, int thread);
+  std::byte *addressOf(const LaunchAddress &argument) {
+    return argument.weight ? const_cast<std::byte *>(code.weight(argument.offset))
+                           : at(argument.offset);
+  }
   void layArguments(const LaunchCall &call, const LaunchCall *next, int pieces);
   std::byte *at(int64_t offset) { return memory.writable().data() + offset; }
 
@@ -162,7 +166,7 @@ const LaunchCall *CpuDevice::prefetched(const LaunchCall &call,
 
 /// First address that thread `thread` of `used` reads in the panels of a launch. Assumes that tiles
 /// divide the panels evenly; the error is the last tile's padding, harmless for a prefetch.
-const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thread) const {
+const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thread) {
   const int64_t across = call.grid[2] > 1 ? call.grid[2] : call.grid[1];
   int64_t bytes = 0;
   for (size_t argument : code.panels(call.kernel))
@@ -171,7 +175,7 @@ const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thre
   for (size_t argument : code.panels(call.kernel)) {
     const LaunchAddress &panels = call.arguments[argument];
     if (at < panels.bytes)
-      return code.weight(panels.offset + at / lineBytes * lineBytes);
+      return addressOf(panels) + at / lineBytes * lineBytes;
     at -= panels.bytes;
   }
   return nullptr;
@@ -185,8 +189,7 @@ void CpuDevice::layArguments(const LaunchCall &call, const LaunchCall *next, int
   pointers.clear();
   for (int thread = -1; thread < pieces; ++thread) {
     for (const LaunchAddress &argument : call.arguments)
-      pointers.push_back(argument.weight ? const_cast<std::byte *>(code.weight(argument.offset))
-                                         : at(argument.offset));
+      pointers.push_back(addressOf(argument));
     const bool reads = thread >= 0 && thread < usedNext;
     pointers.push_back(reads ? const_cast<std::byte *>(beginning(*next, usedNext, thread))
                              : nullptr);

@@ -20,7 +20,7 @@ kernel.program @program_known_fields {sizes = []} {
 // -----
 
 kernel.program @buffer_kind {} {
-  // expected-error @+1 {{expected one of temporary, argument, state, table, found heap}}
+  // expected-error @+1 {{expected one of temporary, argument, state, table, twin, found heap}}
   %x = kernel.buffer "x" heap "16"
 }
 
