@@ -115,6 +115,37 @@ static void splitMultiplyAdds(FuncOp kernel) {
   });
 }
 
+/// Computes extended products of vectors as products of their even and of their odd elements, which
+/// x86 multiplies to 64 bits by one instruction. LLVM would widen all elements and narrow both
+/// halves of the results.
+static void splitExtendedProducts(func::FuncOp function) {
+  function.walk([](arith::MulUIExtendedOp op) {
+    auto type = dyn_cast<VectorType>(op.getType(0));
+    if (!type || type.getNumElements() % 2 != 0)
+      return;
+    OpBuilder b(op);
+    Location loc = op.getLoc();
+    auto wide = VectorType::get({type.getNumElements() / 2}, b.getI64Type());
+    auto splat = [&](uint64_t value) -> Value {
+      return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(wide, APInt(64, value)));
+    };
+    const Value low = splat(0xffffffff), high = splat(0xffffffff00000000), half = splat(32);
+    Value x = vector::BitCastOp::create(b, loc, wide, op.getLhs()),
+          y = vector::BitCastOp::create(b, loc, wide, op.getRhs());
+    auto all = [&](Value a, Value mask) -> Value { return arith::AndIOp::create(b, loc, a, mask); };
+    auto up = [&](Value a) -> Value { return arith::ShRUIOp::create(b, loc, a, half); };
+    auto down = [&](Value a) -> Value { return arith::ShLIOp::create(b, loc, a, half); };
+    auto narrow = [&](Value a, Value c) -> Value {
+      return vector::BitCastOp::create(b, loc, type, arith::OrIOp::create(b, loc, a, c));
+    };
+    Value even = arith::MulIOp::create(b, loc, all(x, low), all(y, low)),
+          odd = arith::MulIOp::create(b, loc, up(x), up(y));
+    op.replaceAllUsesWith(
+        ValueRange{narrow(all(even, low), down(odd)), narrow(up(even), all(odd, high))});
+    op.erase();
+  });
+}
+
 /// Rejects ops that LLVM would lower to library calls; kernels are linked against no library.
 static LogicalResult checkMath(FuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
@@ -134,9 +165,14 @@ static PlanAttr planOf(FuncOp kernel) {
   return plan ? plan : PlanAttr::get(kernel.getContext(), Mapping::CpuTiles);
 }
 
+static bool computesRandom(FuncOp kernel) {
+  return kernel.walk([](arith::MulUIExtendedOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 CpuEmitter::CpuEmitter(OpBuilder &builder, FuncOp kernel, const CpuTarget &target)
     : BodyEmitter(builder, builder.getI64Type(), target.lanes), kernel(kernel),
-      plan(planOf(kernel)), target(target) {}
+      plan(planOf(kernel)), target(target), isRandom(computesRandom(kernel)) {}
 CpuEmitter::~CpuEmitter() = default;
 
 LogicalResult CpuEmitter::run() {
@@ -159,6 +195,7 @@ LogicalResult CpuEmitter::run() {
   bindArguments();
   if (failed(kernel.hasParts() ? emitParts() : emitBody(kernel.getBody().front())))
     return failure();
+  splitExtendedProducts(function);
   if (scratch.bytes > maxStackBytes)
     return kernel.emitOpError() << "expected at most " << maxStackBytes
                                 << " bytes of scratch, found " << scratch.bytes;

@@ -48,7 +48,12 @@ LogicalResult CpuEmitter::emitContract(ProductOpInterface op) {
   Fragment result = shapeOf(op.getType());
   if (!result.vectors)
     return op.emitOpError("expected a result of at least 16 columns");
-  if (op.isOverRows()) {
+  if (auto common = dyn_cast<ContractCommonOp>(*op)) {
+    FailureOr<Fragment> init = use(common.getInit());
+    if (failed(init))
+      return failure();
+    result.registers = product(op).overCommonRows(result, std::move(init->registers));
+  } else if (op.isOverRows()) {
     FailureOr<TileMemory> left = leftTile(op);
     if (failed(left))
       return failure(); // leftTile has reported the error

@@ -17,7 +17,14 @@ using namespace heddle::kernel;
 
 //===- Kept and recomputed tiles -----------------------------------------===//
 
-/// Predicates and rounding are cheaper to recompute than to keep in scratch.
+/// Whether a value is a row of i32, such as numbers of columns.
+static bool isRowOfIntegers(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getDimSize(0) == 1 && type.getElementType().isInteger(32);
+}
+
+/// Predicates and rounding are cheaper to recompute than to keep in scratch. In bodies with random
+/// numbers, counters are recomputed too, so that equal counters are one value for LLVM.
 bool CpuEmitter::recomputes(Operation &op) const {
   if (BodyEmitter::recomputes(op))
     return true;
@@ -25,6 +32,8 @@ bool CpuEmitter::recomputes(Operation &op) const {
       columnsOf(op.getResult(0).getType()) == 1)
     return false;
   if (isa<math::RoundEvenOp>(op))
+    return true;
+  if (isRandom && isa<arith::ArithDialect>(op.getDialect()) && isRowOfIntegers(op.getResult(0)))
     return true;
   return getElementTypeOrSelf(op.getResult(0).getType()).isInteger(1) &&
          isa<arith::ArithDialect>(op.getDialect());
@@ -197,8 +206,12 @@ LogicalResult LoopNest::emit() {
           e.builder, e.loc, DenseElementsAttr::get(vector, neutral(reduce.getKind())));
       sums.append(e.shapeOf(reduce.getType()).rows * e.laneGroups(), start);
     }
-  bool alone = llvm::none_of(ops, [](Operation *op) { return isa<ProductOpInterface>(op); });
-  if (failed(e.loops.overColumns(columns, range, alone, sums, [&] { return emitStep(sums); })))
+  const bool alone = llvm::none_of(ops, llvm::IsaPred<ProductOpInterface>),
+             isRandom = llvm::any_of(ops, llvm::IsaPred<arith::MulUIExtendedOp>);
+  constexpr int64_t sharedColumns = 64; // that share the blocks of Philox
+  if (failed(e.loops.overColumns(
+          columns, range, alone, sums, [&] { return emitStep(sums); },
+          isRandom ? sharedColumns : 0)))
     return failure();
   ArrayRef<Value> rest = sums;
   for (ReduceOp reduce : reductions) {

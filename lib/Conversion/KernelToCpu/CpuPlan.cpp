@@ -96,7 +96,7 @@ static bool mayClip(Operation &op, int64_t &columns) {
     return false;
   columns = contract.getType().getDimSize(1);
   if (contract.isOverRows())
-    return reachesPast(Value(), columns, lastDim(contract.getRhs()));
+    return reachesPast(contract.getRhsColumn(), columns, lastDim(contract.getRhs()));
   return contract.getRange().to ||
          reachesPast(contract.getRhsIndex(), columns,
                      cast<ViewType>(contract.getRhs().getType()).getDim(0).extent);

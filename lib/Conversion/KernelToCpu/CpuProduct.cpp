@@ -27,8 +27,8 @@ const ProductStrategy &heddle::kernel::chooseStrategy(ProductOpInterface op,
                                                       const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
   static const ProductStrategy *const strategies[] = {
-      &int8Matrices, &bf16Matrices, &int8Pairs, &int8Dot4,      &int4,    &groupBytes,
-      &keptAsBf16,   &bf16Widened,  &bf16Dot2,  &f16Accumulate, &widened, &f32};
+      &commonRows, &int8Matrices, &bf16Matrices, &int8Pairs,     &int8Dot4, &int4, &groupBytes,
+      &keptAsBf16, &bf16Widened,  &bf16Dot2,     &f16Accumulate, &widened,  &f32};
   for (const ProductStrategy *strategy : strategies)
     if (strategy->accepts(op, target))
       return *strategy;
@@ -378,6 +378,8 @@ void CpuProduct::pack(Value from, Value to) {
 void CpuProduct::releasePacked() {
   if (packed)
     e.scratch.release(packed->memory);
+  if (packedLeft)
+    e.scratch.release(*packedLeft);
 }
 
 void CpuProduct::release() {

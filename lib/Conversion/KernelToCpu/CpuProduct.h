@@ -6,7 +6,8 @@
 // of its sides and by the target (CpuProduct.cpp). There are two kinds of products:
 //
 //   over features   rows of a view by panels; the next panels are prefetched
-//   over rows       a tile in scratch by rows of a view, optionally guarded
+//   over rows       a tile in scratch by rows of a view, optionally guarded; or the rows that two
+//                   views have in common
 //
 // To add a strategy, add a file to Products/, declare the strategy at the end of this header, and
 // add it to the list.
@@ -60,6 +61,10 @@ public:
   Registers overFeatures(const Fragment &shape, Registers sums, mlir::Value from, mlir::Value to);
   /// Multiplies a tile in scratch by the op's rows.
   Registers overRows(const Fragment &shape, const TileMemory &left);
+  /// Adds the products of the rows that the op's views have in common to `sums`.
+  virtual Registers overCommonRows(const Fragment &shape, Registers sums) {
+    llvm_unreachable("only a product over common rows has them");
+  }
 
   /// Partial sums over all blocks of features but the last.
   std::optional<TileMemory> partialSums;
@@ -166,6 +171,7 @@ protected:
     return packed && !loops.at.isUnpacked && loops.at.rows == loops.plan.fragment.rows;
   }
   Operand loadPacked(const Fragment &shape);
+  const TileMemory &packedMemory() const { return packed->memory; }
   /// Whether few rows read B once, as keys or values.
   bool readsOnce(const Fragment &shape);
   /// Prefetch distance in bytes if few rows read narrow keys or values; 0: no prefetch.
@@ -186,7 +192,8 @@ protected:
   mlir::Location loc;
   int64_t width;
   ProductOpInterface op;
-  std::optional<TileMemory> prepared; ///< rows of the register tile, one element per step of k
+  std::optional<TileMemory> packedLeft; ///< packed rows of A; only products over common rows
+  std::optional<TileMemory> prepared;   ///< rows of the register tile, one element per step of k
 
 private:
   bool readsByPanel(const Fragment &shape);
@@ -261,8 +268,8 @@ constexpr ProductStrategy strategyOf() {
           }};
 }
 
-extern const ProductStrategy bf16Dot2, bf16Matrices, bf16Widened, f16Accumulate, groupBytes, int4,
-    int8Dot4, int8Matrices, int8Pairs, keptAsBf16, widened;
+extern const ProductStrategy bf16Dot2, bf16Matrices, bf16Widened, commonRows, f16Accumulate,
+    groupBytes, int4, int8Dot4, int8Matrices, int8Pairs, keptAsBf16, widened;
 
 /// Returns the first strategy of the list that accepts the op's formats.
 const ProductStrategy &chooseStrategy(ProductOpInterface op, const CpuTarget &target);

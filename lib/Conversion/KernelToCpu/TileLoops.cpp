@@ -155,7 +155,7 @@ Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
   if (!contract)
     return {};
   if (contract.isOverRows())
-    return left({}, storedColumns(contract.getRhs()));
+    return left(contract.getRhsColumn(), storedColumns(contract.getRhs()));
   if (Value columns = contract.getRange().to)
     return e.scalar(columns);
   const Size &extent = e.view(contract.getRhs()).type.getDim(0).extent;
@@ -181,7 +181,7 @@ int64_t TileLoops::stepColumns(int64_t columns, bool alone) const {
 
 /// Emits whole fragments, then fragments of 16. `range.from` is a multiple of a fragment.
 LogicalResult TileLoops::overColumns(int64_t columns, ColumnRange range, bool alone,
-                                     Registers &sums, Callback body) {
+                                     Registers &sums, Callback body, int64_t step) {
   auto loop = [&](Value from, Value to, int64_t step) {
     LogicalResult result = success();
     e.loopOver(from, to, step, sums, [&](Value column) {
@@ -190,7 +190,8 @@ LogicalResult TileLoops::overColumns(int64_t columns, ColumnRange range, bool al
     });
     return result;
   };
-  int64_t step = stepColumns(columns, alone);
+  if (!step || columns % step != 0 || plan.visitTile < step)
+    step = stepColumns(columns, alone);
   Value bound = range.to ? range.to : e.constant(columns);
   Value zero = range.from ? range.from : e.constant(0);
   if (std::optional<int64_t> known = e.constantOf(bound); known && !range.from) {

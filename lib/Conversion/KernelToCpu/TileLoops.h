@@ -75,9 +75,10 @@ public:
   mlir::LogicalResult overSeveralRows(Callback body);
   /// Whether the body is being emitted for a single row.
   bool isOneRow() const { return plan.oneRow && at.rows == 1; }
-  /// Loops over the columns of a tile, carrying `sums`; `alone`: the body has no product.
+  /// Loops over the columns of a tile, carrying `sums`; `alone`: the body has no product. `step` is
+  /// the number of columns of a step, or 0 for the best number for the body's registers.
   mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, bool alone, Registers &sums,
-                                  Callback body);
+                                  Callback body, int64_t step = 0);
   /// Number of rows of the tiles that run.
   mlir::Value rows() const { return rowCount; }
   /// Emits the condition that the large register tile reads packed panels.

@@ -37,11 +37,13 @@ bool GpuEmitter::isWide(RankedTensorType type) const {
 
 /// Where registers hold no wide tiles, loops over columns recompute the tiles that they need.
 bool GpuEmitter::recomputes(Operation &op) const {
-  if (op.getNumResults() != 1 || op.getNumRegions())
+  if (op.getNumResults() == 0 || op.getNumRegions())
     return false;
   auto tile = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (tile && isWide(tile))
     return isMemoryEffectFree(&op);
+  if (op.getNumResults() > 1)
+    return false;
   if (tile && (at.byElement ? elements.holds(op.getResult(0)) : elements.serves(op)))
     return true;
   return BodyEmitter::recomputes(op);

@@ -32,8 +32,8 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
     return shapeOfTile(store.getTile().getType()) == shape && producer &&
            run.members.contains(producer);
   }
-  if (op.getNumResults() != 1 || op.getNumRegions() ||
-      shapeOfTile(op.getResult(0).getType()) != shape)
+  if (op.getNumResults() == 0 || op.getNumRegions() ||
+      !llvm::all_of(op.getResultTypes(), [&](Type type) { return shapeOfTile(type) == shape; }))
     return false;
   if (isa<LoadOp>(op))
     return !e.elements.takes(op);
@@ -52,7 +52,7 @@ bool GpuRuns::isMember(Operation &op, ArrayRef<int64_t> shape, const Run &run) c
 GpuRuns::Run GpuRuns::collect(ArrayRef<Operation *> ops) const {
   Run run;
   ArrayRef<int64_t> shape;
-  if (ops.front()->getNumResults() == 1)
+  if (ops.front()->getNumResults() > 0)
     shape = shapeOfTile(ops.front()->getResult(0).getType());
   if (shape.empty() || shape[1] == 1)
     return run;
@@ -136,19 +136,29 @@ LogicalResult GpuRuns::loadSharedRows(Operation &op) {
   return success();
 }
 
+/// Tiles that ops compute, in order; an extended product computes two.
+static SmallVector<Value> tilesOf(ArrayRef<Operation *> ops) {
+  SmallVector<Value> tiles;
+  for (Operation *op : ops)
+    llvm::append_range(tiles, op->getResults());
+  return tiles;
+}
+
 /// Emits the run for some rows and appends the registers that it computes to `results`.
 LogicalResult GpuRuns::emitRows(const Run &run, const Fragment &shape, int64_t first, int64_t rows,
                                 Fragments &results) {
-  SmallVector<Fragment> parts(run.compute.size(), Fragment{{}, rows, shape.vectors});
+  const SmallVector<Value> tiles = tilesOf(run.compute);
+  SmallVector<Fragment> parts(tiles.size(), Fragment{{}, rows, shape.vectors});
   for (Fragment &part : parts)
     part.registers.resize(part.size());
   for (int64_t j = 0; j < shape.vectors; j += run.vectors) {
     const int64_t vectors = std::min(run.vectors, shape.vectors - j);
     LogicalResult emitted = inSlice({first, rows, j, vectors}, [&]() -> LogicalResult {
-      for (auto [op, part] : llvm::zip(run.compute, parts)) {
+      for (Operation *op : run.compute)
         if (failed(e.emitOp(*op)))
           return failure();
-        const Fragment &made = e.fragments[op->getResult(0)];
+      for (auto [tile, part] : llvm::zip(tiles, parts)) {
+        const Fragment &made = e.fragments[tile];
         for (int64_t row = 0; row < rows; ++row)
           for (int64_t v = 0; v < vectors; ++v)
             part.registers[row * shape.vectors + j + v] = made.at(row, v);
@@ -158,11 +168,11 @@ LogicalResult GpuRuns::emitRows(const Run &run, const Fragment &shape, int64_t f
     if (failed(emitted))
       return failure();
   }
-  for (auto [op, part] : llvm::zip(run.compute, parts))
-    llvm::append_range(results[op->getResult(0)].registers, part.registers);
+  for (auto [tile, part] : llvm::zip(tiles, parts))
+    llvm::append_range(results[tile].registers, part.registers);
   return inSlice({first, rows, -1}, [&]() -> LogicalResult {
-    for (auto [op, part] : llvm::zip(run.compute, parts))
-      e.fragments[op->getResult(0)] = std::move(part);
+    for (auto [tile, part] : llvm::zip(tiles, parts))
+      e.fragments[tile] = std::move(part);
     for (Operation *store : run.stores)
       if (failed(e.emitOp(*store)))
         return failure();
@@ -189,8 +199,8 @@ LogicalResult GpuRuns::emitRun(const Run &run) {
   });
   int64_t rows = panels && shape.rows % kPanelRows == 0 ? kPanelRows : 1;
   Fragments results;
-  for (Operation *op : run.compute)
-    results[op->getResult(0)] = shape;
+  for (Value tile : tilesOf(run.compute))
+    results[tile] = shape;
   for (int64_t first = 0; first < shape.rows; first += rows)
     if (failed(emitRows(run, shape, first, rows, results)))
       return failure();

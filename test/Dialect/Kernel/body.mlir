@@ -99,3 +99,14 @@ kernel.func @stores(%t: !kernel.view<[d0, 48], f32>, %r: !kernel.view<[d0], i32>
   // CHECK: kernel.store_columns %[[X]], %{{.*}}[%{{.*}}, %{{.*}}] columns(24) rows(%{{.*}}) :
   kernel.store_columns %x, %y[%i, %z] columns(24) rows(%i) : tensor<32x48xf32>, !kernel.view<[d0, 48], f32>
 }
+
+// CHECK-LABEL: kernel.func @weight_gradient
+// CHECK-SAME: !kernel.view<[512, 2048], f32, strip = 16>
+kernel.func @weight_gradient(%x: !kernel.view<[d0, 512], f32>, %dy: !kernel.view<[d0, 2048], f32>, %g: !kernel.view<[512, 2048], f32, strip = 16>) scalars(d0) grid(%k = 512 by 96, %n = 2048 by 64) {
+  %rows = kernel.scalar "d0" : index
+  %zero = arith.constant 0 : index
+  %before = kernel.load %g[%k, %n] : !kernel.view<[512, 2048], f32, strip = 16> -> tensor<96x64xf32>
+  // CHECK: kernel.contract_common %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}] rows(%{{.*}}) onto(%{{.*}}) : !kernel.view<[d0, 512], f32>, !kernel.view<[d0, 2048], f32> -> tensor<96x64xf32>
+  %sum = kernel.contract_common %x[%zero, %k], %dy[%zero, %n] rows(%rows) onto(%before) : !kernel.view<[d0, 512], f32>, !kernel.view<[d0, 2048], f32> -> tensor<96x64xf32>
+  kernel.store %sum, %g[%k, %n] : tensor<96x64xf32>, !kernel.view<[512, 2048], f32, strip = 16>
+}

@@ -155,3 +155,19 @@ kernel.func @contract_groups_c4(%x: !kernel.view<[4, 40], i8>, %w: !kernel.view<
   // expected-error @+1 {{C4: expected elements of 'f32', found 'i32'}}
   %t = kernel.contract_groups %x[%i], %w[%i] scales(%s : !kernel.view<[4, 4], f32>) : !kernel.view<[4, 40], i8>, !kernel.view<[16, 40], i4, panel = 16> -> tensor<4x16xi32>
 }
+
+// -----
+
+kernel.func @contract_common_c1(%x: !kernel.view<[16, 16], f32, panel = 16>, %y: !kernel.view<[16, 16], f32>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  // expected-error @+1 {{C1: expected row-major views of rank 2 and f32, found '!kernel.view<[16, 16], f32, panel = 16>'}}
+  %c = kernel.contract_common %x[%i, %i], %y[%i, %i] rows(%i) onto(%t) : !kernel.view<[16, 16], f32, panel = 16>, !kernel.view<[16, 16], f32> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @contract_common_c2(%x: !kernel.view<[16, 16], f32>) scalars() grid(%i = 4 by 4) {
+  %t = arith.constant dense<0.0> : tensor<4x16xbf16>
+  // expected-error @+1 {{C2: expected elements of 'f32', found 'bf16'}}
+  %c = kernel.contract_common %x[%i, %i], %x[%i, %i] rows(%i) onto(%t) : !kernel.view<[16, 16], f32>, !kernel.view<[16, 16], f32> -> tensor<4x16xbf16>
+}

@@ -163,6 +163,12 @@ kernel.func @view_panel(%x: !kernel.view<[16, 4], f32, panel = 8>) scalars() gri
 
 // -----
 
+// expected-error @+1 {{expected strips of 16 columns in static matrices of f32}}
+kernel.func @view_strip(%x: !kernel.view<[d0, 32], f32, strip = 16>) scalars(d0) grid(%i = 4 by 1) {
+}
+
+// -----
+
 // expected-error @+1 {{expected 'i4' only in panels of a view of rank 2}}
 kernel.func @view_of_nibbles(%x: !kernel.view<[4, 64], i4>) scalars() grid(%i = 4 by 1) {
 }

@@ -109,6 +109,13 @@ LogicalResult ContractRowsOp::verify() {
   return verifyRange(*this, "C6", getLhs().getType());
 }
 
+LogicalResult ContractCommonOp::verify() {
+  for (ViewType view : {getLhs().getType(), getRhs().getType()})
+    if (view.getRank() != 2 || view.getPanel() || view.getStrip() || !view.getElementType().isF32())
+      return emitOpError() << "C1: expected row-major views of rank 2 and f32, found " << view;
+  return verifySums(*this, "C2");
+}
+
 LogicalResult ContractGroupsOp::verify() {
   auto suits = [](const NumberFormat &format) { return format.sumsGroups(); };
   if (failed(verifyFeatures(*this, "C1")) ||

@@ -101,19 +101,22 @@ static ParseResult parseDim(AsmParser &parser, ViewDim &dim) {
 Type ViewType::parse(AsmParser &parser) {
   SmallVector<ViewDim> dims;
   Type element;
-  int64_t panel = 0;
+  int64_t panel = 0, strip = 0;
   llvm::SMLoc loc = parser.getCurrentLocation();
   auto one = [&] { return parseDim(parser, dims.emplace_back()); };
   if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, one) ||
       parser.parseComma() || parser.parseType(element))
     return {};
-  if (succeeded(parser.parseOptionalComma()))
-    if (parser.parseKeyword("panel") || parser.parseEqual() || parser.parseInteger(panel))
+  if (succeeded(parser.parseOptionalComma())) {
+    const bool isStrip = succeeded(parser.parseOptionalKeyword("strip"));
+    if ((!isStrip && parser.parseKeyword("panel")) || parser.parseEqual() ||
+        parser.parseInteger(isStrip ? strip : panel))
       return {};
+  }
   if (parser.parseGreater())
     return {};
   return ViewType::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), dims,
-                              element, panel);
+                              element, panel, strip);
 }
 
 void ViewType::print(AsmPrinter &printer) const {
@@ -126,11 +129,13 @@ void ViewType::print(AsmPrinter &printer) const {
   printer << "], " << getElementType();
   if (getPanel())
     printer << ", panel = " << getPanel();
+  if (getStrip())
+    printer << ", strip = " << getStrip();
   printer << ">";
 }
 
 LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ViewDim> dims,
-                               Type elementType, int64_t panel) {
+                               Type elementType, int64_t panel, int64_t strip) {
   if (dims.empty())
     return emitError() << "expected at least one dimension, found none";
   for (const ViewDim &dim : dims)
@@ -144,6 +149,9 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
   const ElementFormat &format = formatOf(*type);
   if (panel != 0 && panel != 16)
     return emitError() << "expected panels of 16, found " << panel;
+  if (strip && (strip != 16 || panel || dims.size() != 2 || !dims.front().isStatic() ||
+                !dims.back().isStatic() || !elementType.isF32()))
+    return emitError() << "expected strips of 16 columns in static matrices of f32";
   if (format.holdsScales() && (!panel || dims.size() != 2))
     return emitError() << "expected " << elementType << " only in panels of a view of rank 2";
   if (format.isNarrow() && (dims.size() < 2 || !dims.back().isStatic()))
@@ -156,13 +164,17 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
 }
 
 ViewType ViewType::dropLeading(int64_t count) const {
-  return get(getContext(), getDims().drop_front(count), getElementType(), getPanel());
+  return get(getContext(), getDims().drop_front(count), getElementType(), getPanel(), getStrip());
+}
+
+ViewType ViewType::transposed() const {
+  return get(getContext(), {getDim(1), getDim(0)}, getElementType(), getStrip(), getPanel());
 }
 
 /// Rows with a static pitch are padded to 16 elements.
 std::optional<int64_t> ViewType::getRowPitch() const {
   const Size &pitch = getDims().back().pitch;
-  if (!pitch.isStatic() || getRank() < 2)
+  if (!pitch.isStatic() || getRank() < 2 || getStrip())
     return std::nullopt;
   return padded(pitch.value);
 }

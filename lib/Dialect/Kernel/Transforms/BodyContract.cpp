@@ -25,6 +25,8 @@ SmallVector<Address> BodyEmitter::rightPlaces(ProductOpInterface op, const Fragm
   SmallVector<Address> result;
   if (op.isOverRows()) {
     stepElements = stored;
+    if (Value column = op.getRhsColumn())
+      base = add(scalar(column), base);
     Address start = moved(moved({right.offset, 0}, mul(index, stored)), base);
     for (int64_t j = 0; j < shape.vectors; ++j)
       result.push_back(moved(start, Value(), vectorColumn(j, columns)));

@@ -61,6 +61,15 @@ bool BodyEmitter::dependsOn(Operation &op, const OpSet &ops) const {
       .wasInterrupted();
 }
 
+/// Whether a nest of `run` ends before `op` because only one of them is part of a random number. The
+/// vectors of 64 columns share work of random numbers, and these are more columns than a register
+/// tile has.
+static bool separatesRandom(ArrayRef<Operation *> run, Operation *op) {
+  auto isRandom = llvm::IsaPred<arith::MulUIExtendedOp>;
+  bool random = llvm::any_of(run, isRandom);
+  return random ? isa<ProductOpInterface>(op) : !run.empty() && isRandom(op);
+}
+
 /// Collects into `run` the ops that share the column loop of the first op of `ops`, and into
 /// `before` the independent ops between them. Returns the number of ops taken.
 size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operation *> &run,
@@ -80,7 +89,7 @@ size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operat
       // The left tile of a contraction must be complete before the nest.
       auto contract = dyn_cast<ProductOpInterface>(op);
       Operation *left = contract ? contract.getLhs().getDefiningOp() : nullptr;
-      if (left && members.contains(left))
+      if ((left && members.contains(left)) || separatesRandom(run, op))
         break;
       run.push_back(op);
       members.insert(op);

@@ -315,13 +315,14 @@ LogicalResult BodyEmitter::emitScalarOp(Operation &op) {
 
 //===- Elementwise ops, broadcast, iota ----------------------------------===//
 
-/// Clones the op once for each register.
+/// Clones the op once for each register. An extended product has two results.
 LogicalResult BodyEmitter::emitElementwise(Operation &op) {
-  if (op.getNumResults() != 1 || op.getNumRegions() || !isTile(op.getResult(0).getType()) ||
+  if (op.getNumResults() == 0 || op.getNumRegions() || !llvm::all_of(op.getResultTypes(), isTile) ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect()))
     return op.emitOpError("expected an elementwise op of arith or math on tiles");
-  Fragment result = shapeOf(op.getResult(0).getType());
-  Type type = registerType(getElementTypeOrSelf(op.getResult(0).getType()), result.vectors);
+  SmallVector<Fragment> results;
+  for (Type type : op.getResultTypes())
+    results.push_back(shapeOf(type));
   SmallVector<Fragment> operands;
   for (Value operand : op.getOperands()) {
     FailureOr<Fragment> fragment = isTile(operand.getType())
@@ -331,15 +332,18 @@ LogicalResult BodyEmitter::emitElementwise(Operation &op) {
       return failure();
     operands.push_back(std::move(*fragment));
   }
-  for (int64_t i = 0; i < result.size(); ++i) {
+  for (int64_t i = 0; i < results.front().size(); ++i) {
     IRMapping mapping;
     for (auto [operand, fragment] : llvm::zip(op.getOperands(), operands))
       mapping.map(operand, fragment.registers[isTile(operand.getType()) ? i : 0]);
     Operation *clone = builder.clone(op, mapping);
-    clone->getResult(0).setType(type);
-    result.registers.push_back(clone->getResult(0));
+    for (auto [result, made] : llvm::zip(results, clone->getResults())) {
+      made.setType(registerType(getElementTypeOrSelf(made.getType()), result.vectors));
+      result.registers.push_back(made);
+    }
   }
-  fragments[op.getResult(0)] = std::move(result);
+  for (auto [value, result] : llvm::zip(op.getResults(), results))
+    fragments[value] = std::move(result);
   return success();
 }
 

@@ -67,8 +67,26 @@ LogicalResult BodyEmitter::emitSlice(SliceOp op) {
 
 //===- Fragments of row-major memory -------------------------------------===//
 
+/// Addresses in a matrix of strips. `column` is a multiple of 16, so the strips before it hold
+/// `column` times the number of rows.
+SmallVector<Address> BodyEmitter::placesInStrips(const BoundView &view, Value offset, Value row,
+                                                 Value column, const Fragment &shape,
+                                                 int64_t tileColumns) {
+  const int64_t strip = view.type.getStrip(), rows = padded(view.type.getDim(0).extent.value);
+  Address base = moved(moved({offset, 0}, mul(row, strip)), mul(column, rows));
+  SmallVector<Address> result;
+  for (int64_t r = 0; r < shape.rows; ++r)
+    for (int64_t j = 0; j < shape.columns(); ++j) {
+      const int64_t c = shape.vectors ? vectorColumn(j, tileColumns) : 0;
+      result.push_back(moved(base, Value(), r * strip + c / strip * strip * rows + c % strip));
+    }
+  return result;
+}
+
 SmallVector<Address> BodyEmitter::places(const BoundView &view, Value offset, Value row,
                                          Value column, const Fragment &shape, int64_t tileColumns) {
+  if (view.type.getStrip())
+    return placesInStrips(view, offset, row, column, shape, tileColumns);
   int64_t rank = view.type.getRank();
   Value pitch = rank > 1 ? stride(view, rank - 2) : constant(1);
   std::optional<int64_t> known = constantOf(pitch);

@@ -112,6 +112,31 @@ def Kernel_ContractRowsOp : Kernel_ProductOp<"contract_rows", [AttrSizedOperandS
   }];
 }
 
+def Kernel_ContractCommonOp : Kernel_ProductOp<"contract_common", [AllTypesMatch<["init", "result"]>]> {
+  let summary = "product over the rows that two views have in common";
+  let description = [{
+    `result[r, c] = init[r, c] + sum over s < n of lhs[m + s, i + r] * rhs[m + s, j + c]`, with s
+    ascending. Each element continues the chain of fused multiply-adds that `init` begins.
+
+    C1: both views are row-major, of rank 2 and of f32. C2: the result is of f32.
+
+    Example:
+    ```mlir
+    %g = kernel.contract_common %x[%m, %i], %dy[%m, %j] rows(%n) onto(%init) : !kernel.view<[d0, 512], f32>, !kernel.view<[d0, 2048], f32> -> tensor<96x64xf32>
+    ```
+  }];
+  let arguments = (ins Kernel_View:$lhs, Index:$lhs_index, Index:$lhs_column, Kernel_View:$rhs, Index:$rhs_index, Index:$rhs_column,
+                       Index:$rows, Kernel_Tile:$init);
+  let extraClassDeclaration = [{
+    bool isOverRows() { return true; }
+    RowRange getRange() { return {{}, getRows(), {}, 0}; }
+  }];
+  let assemblyFormat = [{
+    $lhs `[` $lhs_index `,` $lhs_column `]` `,` $rhs `[` $rhs_index `,` $rhs_column `]` `rows` `(` $rows `)` `onto` `(` $init `)` attr-dict
+    `:` custom<View>(type($lhs)) `,` custom<View>(type($rhs)) `->` type($result)
+  }];
+}
+
 def Kernel_ContractGroupsOp : Kernel_ProductOp<"contract_groups"> {
   let summary = "product over groups of features, whose integer sums are scaled";
   let description = [{

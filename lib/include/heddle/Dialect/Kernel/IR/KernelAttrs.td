@@ -24,7 +24,14 @@ def Kernel_Root : I32EnumAttr<"Root", "the op around which a kernel is made", [
     I32EnumAttrCase<"Quantize", 6, "quantize">, I32EnumAttrCase<"Softmax", 7, "softmax">, I32EnumAttrCase<"Loss", 8, "loss">,
     I32EnumAttrCase<"LossMean", 9, "loss_mean">, I32EnumAttrCase<"Shift", 10, "shift">, I32EnumAttrCase<"Embedding", 11, "embedding">,
     I32EnumAttrCase<"Elementwise", 12, "elementwise">, I32EnumAttrCase<"Relayout", 13, "relayout">,
-    I32EnumAttrCase<"HeadProducts", 14, "head_products">]> {
+    I32EnumAttrCase<"HeadProducts", 14, "head_products">, I32EnumAttrCase<"Transpose", 15, "transpose">,
+    I32EnumAttrCase<"GradientProduct", 16, "gradient_product">, I32EnumAttrCase<"GradientColumns", 17, "gradient_columns">,
+    I32EnumAttrCase<"GradientRows", 18, "gradient_rows">, I32EnumAttrCase<"NormGradient", 19, "norm_gradient">,
+    I32EnumAttrCase<"PoolGradient", 20, "pool_gradient">, I32EnumAttrCase<"LossGradient", 21, "loss_gradient">,
+    I32EnumAttrCase<"LossSum", 22, "loss_sum">, I32EnumAttrCase<"RowNumbers", 23, "row_numbers">,
+    I32EnumAttrCase<"QueryGradient", 24, "query_gradient">, I32EnumAttrCase<"KeyGradient", 25, "key_gradient">,
+    I32EnumAttrCase<"Update", 26, "update">, I32EnumAttrCase<"GradientJoin", 27, "gradient_join">,
+    I32EnumAttrCase<"GradientNorm", 28, "gradient_norm">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::kernel";
 }

@@ -21,6 +21,8 @@ def ProductOpInterface : OpInterface<"ProductOpInterface"> {
       "::mlir::Value", "getLhsIndex", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"The right operand.", "::mlir::TypedValue<::heddle::kernel::ViewType>", "getRhs">,
     InterfaceMethod<"The first row of the right operand.", "::mlir::Value", "getRhsIndex">,
+    InterfaceMethod<"The first column of the right operand in a product over rows; null: column 0.",
+      "::mlir::Value", "getRhsColumn", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"Whether the sum runs over rows of the right operand, not over features.",
       "bool", "isOverRows", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
     InterfaceMethod<"The rows of the right operand that are read, counted from its first row.",

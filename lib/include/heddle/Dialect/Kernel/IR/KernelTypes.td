@@ -24,15 +24,20 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
     are codes, never ids or flags. Elements with scales (i4) occur only in panels of rank 2, in the
     blocks that `Support/Formats.h` defines.
 
+    With `strip = 16`, the last two dimensions `[r, c]` are stored as `[c/16][padded r][16]`: 16
+    columns of all rows are adjacent. A matrix in panels is its transposed matrix in strips.
+
     ```mlir
     !kernel.view<[d0, 8, d1|d2, 64], f32>
     !kernel.view<[2048, 512], f32, panel = 16>
     !kernel.view<[2048, 512], bf16, panel = 16>
     !kernel.view<[2048, 512], i8, panel = 16>
+    !kernel.view<[512, 2048], f32, strip = 16>
     !kernel.view<[d0], i32>
     ```
   }];
-  let parameters = (ins ArrayRefParameter<"ViewDim">:$dims, "::mlir::Type":$elementType, DefaultValuedParameter<"int64_t", "0">:$panel);
+  let parameters = (ins ArrayRefParameter<"ViewDim">:$dims, "::mlir::Type":$elementType, DefaultValuedParameter<"int64_t", "0">:$panel,
+                        DefaultValuedParameter<"int64_t", "0">:$strip);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -42,6 +47,8 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
     bool holdsIndices() const { return getElementType().isInteger(32); }
     /// The view without its first `count` dimensions, which is the result of kernel.slice.
     ViewType dropLeading(int64_t count) const;
+    /// The transposed matrix of a matrix of f32 in panels, which is in strips.
+    ViewType transposed() const;
     /// Number of elements from one row to the next in a row-major view, if static.
     std::optional<int64_t> getRowPitch() const;
   }];

@@ -69,6 +69,22 @@ def Kernel_WeightOp : Kernel_Op<"weight", [Pure]> {
   let assemblyFormat = "custom<Bare>($info) attr-dict-with-keyword";
 }
 
+def Kernel_GradientOp : Kernel_Op<"gradient", [Pure]> {
+  let summary = "an accumulator of the gradient of a packed weight";
+  let description = [{
+    Accumulator 0 has the place of the weight in the state `gradients`. Accumulators of further uses
+    follow the last weight.
+
+    Example:
+    ```mlir
+    %g = kernel.gradient "encoder.0.ffn.in.weight" [2048, 512] panels use 0
+    ```
+  }];
+  let arguments = (ins Kernel_PackAttr:$info, I64Attr:$use);
+  let results = (outs Kernel_BufferType:$result);
+  let assemblyFormat = "custom<Bare>($info) `use` $use attr-dict-with-keyword";
+}
+
 class Kernel_PortOp<string mnemonic> : Kernel_Op<mnemonic> {
   let arguments = (ins Kernel_PortAttr:$info, Kernel_BufferType:$buffer);
   let assemblyFormat = "custom<Bare>($info) `in` $buffer attr-dict-with-keyword";

@@ -212,6 +212,9 @@ public:
   /// for vectors.
   llvm::SmallVector<Address> places(const BoundView &view, mlir::Value offset, mlir::Value row,
                                     mlir::Value column, const Fragment &shape, int64_t tileColumns);
+  llvm::SmallVector<Address> placesInStrips(const BoundView &view, mlir::Value offset,
+                                            mlir::Value row, mlir::Value column,
+                                            const Fragment &shape, int64_t tileColumns);
   /// The row that a store writes for `row`: reduced by the size of the ring if it reaches that
   /// size. `row` must be below twice the size.
   mlir::Value inRing(StoreOpInterface op, mlir::Value row);
