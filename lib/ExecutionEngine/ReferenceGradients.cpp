@@ -137,10 +137,10 @@ static RefTensor meaning(DropoutOp op, const Lookup &get) {
 static RefTensor meaning(RowNumbersOp op, const Lookup &get) {
   const RefTensor &examples = get(op.getExamples());
   const RefTensor *starts = op.getDocuments() ? &get(op.getDocuments()) : nullptr;
-  RefTensor result = make(get(op.getLike()).shape, DType::I32);
-  result.shape.back() = 2;
-  int64_t rows = result.shape.size() == 3 ? result.shape[1] : 1, all = rowCount(result);
-  result.values.assign(2 * all, 0);
+  std::vector<int64_t> shape = get(op.getLike()).shape;
+  shape.back() = 2;
+  RefTensor result = make(shape, DType::I32);
+  int64_t rows = shape.size() == 3 ? shape[1] : 1, all = rowCount(result);
   for (int64_t row = 0; row < all; ++row) {
     int64_t number = row / rows, first = number * rows;
     for (int64_t d = 0; starts && d + 1 < starts->size(); ++d)

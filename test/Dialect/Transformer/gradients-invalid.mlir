@@ -237,6 +237,15 @@ func.func @attention_c3(%q: tensor<?x3x?x4xf32>, %k: tensor<?x2x?x4xf32>, %s: te
 
 // -----
 
+func.func @attention_c4(%q: tensor<?x2x?x4xf32>, %s: tensor<?x2x?xf32>) {
+  // expected-error@+1 {{C4: expected rows of}}
+  %dk, %dv = transformer.attention.key_gradient %q, %q, %q, %q, %s, %s, %s rows(%q : tensor<?x2x?x4xf32>) {scale = 1.0 : f32}
+    : (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?xf32>, tensor<?x2x?xf32>) -> (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>)
+  return
+}
+
+// -----
+
 func.func @dropout_c1(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   // expected-error@+1 {{C1: expected a probability of at least 0 and below 1, found 1.000000e+00 : f32}}
   %y = transformer.dropout %x {probability = 1.0 : f32} : tensor<?x4xf32>
@@ -313,4 +322,28 @@ func.func @attention_c21_weights(%q: tensor<?x2x?x4xf32>, %key: tensor<3xi32>, %
   // expected-error@+1 {{C21: expected no result weights with key, found one}}
   %o, %w = transformer.attention %q, %q, %q key(%key : tensor<3xi32>) examples(%e : tensor<?xi32>) site(%s) {dropout = 0.5 : f32, scale = 1.0 : f32} : (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32> weights tensor<?x2x?x?xf32>
   return %o : tensor<?x2x?x4xf32>
+}
+
+// -----
+
+func.func @transpose_c1(%w: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-error@+1 {{C1: dimension 0 of the result: expected 4 in [4, 8], found [8, 4]}}
+  %t = transformer.transpose %w : tensor<8x4xf32> -> tensor<8x4xf32>
+  return %t : tensor<8x4xf32>
+}
+
+// -----
+
+func.func @join_c1() {
+  // expected-error@+1 {{C1: expected the name of a tensor and a positive use, found "w" and 0}}
+  transformer.gradient.join "w" {use = 0 : i64}
+  return
+}
+
+// -----
+
+func.func @norm_c1() -> tensor<2xf32> {
+  // expected-error@+1 {{C1: dimension 0 of the result: expected 1 in [1], found [2]}}
+  %n = transformer.gradient.norm : tensor<2xf32>
+  return %n : tensor<2xf32>
 }

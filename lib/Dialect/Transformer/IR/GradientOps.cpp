@@ -104,6 +104,25 @@ void GradientPositionsOp::limitValues(OpOperand &operand, ValueLimits &limits) {
 
 Value GradientPositionsOp::documentStarts() { return getDocuments(); }
 
+//===- The update --------------------------------------------------------===//
+
+void OptimizerOp::inferShapes(SymbolicShapes &) {}
+
+void GradientJoinOp::inferShapes(SymbolicShapes &) {}
+
+LogicalResult GradientJoinOp::verify() {
+  if (!getName().empty() && static_cast<int64_t>(getUse()) > 0)
+    return success();
+  return emitOpError("C1: expected the name of a tensor and a positive use, found \"")
+         << getName() << "\" and " << static_cast<int64_t>(getUse());
+}
+
+void GradientNormOp::inferShapes(SymbolicShapes &shapes) { shapes.set(getResult(), {1}); }
+
+LogicalResult GradientNormOp::verify() {
+  return verifyShape(*this, "C1", "the result", getResult(), {1});
+}
+
 //===- dropout, row_numbers ----------------------------------------------===//
 
 LogicalResult DropoutOp::verify() {
@@ -159,6 +178,20 @@ LogicalResult LinearTransposedOp::verify() {
                            {type.getRank() - 1});
       });
 }
+
+LogicalResult TransposeOp::verify() {
+  return verifyShape(*this, "C1", "the result", getResult(),
+                     {dim(getWeight(), 1), dim(getWeight(), 0)});
+}
+
+void TransposeOp::inferShapes(SymbolicShapes &shapes) {
+  const Shape weight = shapes.of(getWeight());
+  shapes.set(getResult(), {weight[1], weight[0]});
+}
+
+bool TransposeOp::takesWeight(OpOperand &) { return true; }
+
+OperandStorage TransposeOp::storageOf(OpOperand &) { return OperandStorage::Panels; }
 
 OperandStorage LinearTransposedOp::storageOf(OpOperand &operand) {
   return &operand == &getWeightMutable() ? OperandStorage::Panels : storageByRank(operand);
@@ -249,22 +282,27 @@ void AttentionQueryGradientOp::build(OpBuilder &builder, OperationState &state, 
   build(builder, state, op.getQuery().getType(), statistics.getMaximum().getType(), op.getQuery(),
         op.getKey(), op.getValue(), gradient, op.getOutput(), statistics.getMaximum(),
         statistics.getSum(), op.getMask(), op.getBias(), op.getDropoutKey(), op.getExamples(),
-        op.getSite(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(),
-        op.getDropoutAttr());
+        op.getSite(), /*rows=*/ValueRange(), op.getScaleAttr(), op.getSoftcapAttr(),
+        op.getHiddenScoreAttr(), op.getDropoutAttr());
 }
 
 void AttentionKeyGradientOp::build(OpBuilder &builder, OperationState &state, AttentionOp op,
                                    Value gradient, AttentionStatisticsOp statistics, Value delta) {
   build(builder, state, op.getKey().getType(), op.getValue().getType(), op.getQuery(), op.getKey(),
         op.getValue(), gradient, statistics.getMaximum(), statistics.getSum(), delta, op.getMask(),
-        op.getBias(), op.getDropoutKey(), op.getExamples(), op.getSite(), op.getScaleAttr(),
-        op.getSoftcapAttr(), op.getHiddenScoreAttr(), op.getDropoutAttr());
+        op.getBias(), op.getDropoutKey(), op.getExamples(), op.getSite(), /*rows=*/ValueRange(),
+        op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(), op.getDropoutAttr());
 }
 
-/// Checks the operands that both gradients of an attention have.
+void AttentionQueryGradientOp::addRows() { getRowsMutable().assign(getKey()); }
+
+void AttentionKeyGradientOp::addRows() { getRowsMutable().assign({getQuery(), getGradient()}); }
+
+/// Checks the operands that both gradients of an attention have. `repeated` are the values of the
+/// operands `rows`.
 template <typename Op>
 static LogicalResult verifyGradient(Op op, std::initializer_list<Value> rows,
-                                    std::initializer_list<Value> outputs) {
+                                    std::initializer_list<Value> outputs, ValueRange repeated) {
   RankedTensorType query = typeOf(op.getQuery()), key = typeOf(op.getKey());
   if (failed(verifyDropout(op)))
     return failure();
@@ -284,17 +322,22 @@ static LogicalResult verifyGradient(Op op, std::initializer_list<Value> rows,
   value.back() = features(op.getValue());
   if (failed(verifyShape(op, "C3", "value", op.getValue(), value)))
     return failure();
+  if (!op.getRows().empty() && op.getRows().getTypes() != repeated.getTypes())
+    return op.emitOpError("C4: expected rows of ")
+           << repeated.getTypes() << ", found " << op.getRows().getTypes();
   return verifyRules(
       op, {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), key.getDimSize(2)},
       op.getMask(), op.getRules());
 }
 
 LogicalResult AttentionQueryGradientOp::verify() {
-  return verifyGradient(*this, {getMaximum(), getSum(), getDelta()}, {getGradient(), getOutput()});
+  return verifyGradient(*this, {getMaximum(), getSum(), getDelta()}, {getGradient(), getOutput()},
+                        {getKey()});
 }
 
 LogicalResult AttentionKeyGradientOp::verify() {
-  return verifyGradient(*this, {getMaximum(), getSum(), getDelta()}, {getGradient()});
+  return verifyGradient(*this, {getMaximum(), getSum(), getDelta()}, {getGradient()},
+                        {getQuery(), getGradient()});
 }
 
 void AttentionQueryGradientOp::inferShapes(SymbolicShapes &shapes) {

@@ -137,7 +137,7 @@ SmallVector<TransformerOpInterface> heddle::transformer::readersOfTables(Block &
   return readers;
 }
 
-bool heddle::transformer::readAsKeys(OpOperand &use) {
+bool heddle::transformer::readInPanels(OpOperand &use) {
   auto op = dyn_cast<ScoresOpInterface>(use.getOwner());
-  return op && op.readsAsKeys(use);
+  return op && op.readsInPanels(use);
 }

@@ -12,6 +12,7 @@
 //   ops are visited from the last to the first, and extend the adjoints
 
 #include "heddle/Dialect/Transformer/IR/Differentiation.h"
+#include "heddle/Dialect/Transformer/IR/MergedHeads.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -177,6 +178,57 @@ static void evaluate(func::FuncOp loss) {
   });
 }
 
+//===- The update --------------------------------------------------------===//
+
+/// Creates an empty function after `previous`, with the given argument and result.
+static func::FuncOp functionAfter(Operation *previous, StringRef name, Type argument, Type result) {
+  OpBuilder b(previous->getContext());
+  b.setInsertionPointAfter(previous);
+  SmallVector<Type> arguments, results;
+  if (argument)
+    arguments.push_back(argument);
+  if (result)
+    results.push_back(result);
+  auto function =
+      func::FuncOp::create(b, previous->getLoc(), name, b.getFunctionType(arguments, results));
+  function.addEntryBlock();
+  return function;
+}
+
+/// Emits the sum of the accumulators of each weight that the function of gradients uses twice.
+static void joinAccumulators(OpBuilder &b, func::FuncOp gradients) {
+  gradients.walk([&](WeightGradientOpInterface op) {
+    if (op.getUse() > 0)
+      GradientJoinOp::create(b, op->getLoc(), op.getName(), op.getUse());
+  });
+}
+
+static DictionaryAttr named(Builder b, StringRef name, int64_t size) {
+  return b.getDictionaryAttr(
+      {b.getNamedAttr(TransformerDialect::nameAttr, b.getStringAttr(name)),
+       b.getNamedAttr(TransformerDialect::dimsAttr, b.getArrayAttr(b.getI64IntegerAttr(size)))});
+}
+
+/// Adds the functions `gradient_norm` and `update`, which read the gradients of all weights.
+static void addUpdate(func::FuncOp gradients) {
+  Builder types(gradients.getContext());
+  auto one = RankedTensorType::get({1}, types.getF32Type()),
+       scalars = RankedTensorType::get({16}, types.getF32Type());
+  func::FuncOp norm = functionAfter(gradients, "gradient_norm", {}, one);
+  auto b = OpBuilder::atBlockEnd(&norm.getBody().front());
+  joinAccumulators(b, gradients);
+  Value sum = GradientNormOp::create(b, norm.getLoc(), one);
+  func::ReturnOp::create(b, norm.getLoc(), sum);
+  norm.setResAttrsAttr(types.getArrayAttr(named(types, "squares", 1)));
+  func::FuncOp update = functionAfter(norm, "update", scalars, {});
+  b = OpBuilder::atBlockEnd(&update.getBody().front());
+  joinAccumulators(b, gradients);
+  for (WeightRange range : {WeightRange::Matrices, WeightRange::Vectors})
+    OptimizerOp::create(b, update.getLoc(), update.getArgument(0), range);
+  func::ReturnOp::create(b, update.getLoc());
+  update.setArgAttrsAttr(types.getArrayAttr(named(types, "scalars", 16)));
+}
+
 static void eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -235,6 +287,8 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     if (failed(differentiate(gradients)))
       return signalPassFailure();
     evaluate(loss);
+    module->setAttr(unpaddedHeads, UnitAttr::get(&getContext()));
+    addUpdate(gradients);
   }
 };
 } // namespace

@@ -21,7 +21,7 @@ class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> ans
   }];
   let extraClassDefinition = [{
     ::heddle::transformer::OperandStorage $cppClass::storageOf(::mlir::OpOperand &operand) {
-      return readAsKeys(operand) ? OperandStorage::Panels : storageByRank(operand);
+      return readInPanels(operand) ? OperandStorage::Panels : storageByRank(operand);
     }
     bool $cppClass::takesWeight(::mlir::OpOperand &operand) { return getSinks() == operand.get(); }
     void $cppClass::limitValues(::mlir::OpOperand &operand, ValueLimits &limits) {
@@ -30,7 +30,7 @@ class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> ans
     }
     ::mlir::Value $cppClass::documentStarts() {
       MaskDocumentsOp documents = packedDocumentsOf(getMask());
-      return documents ? documents.getQueries() : ::mlir::Value();
+      return !documents ? ::mlir::Value() : rowsAreKeys() ? documents.getKeys() : documents.getQueries();
     }
   }];
   let hasVerifier = 1;

@@ -2,132 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops of the backward pass, which the pass `differentiate` creates. Ops with a
-// name add to the gradient of a weight; the others compute the gradient of an
-// op's input.
+// Ops of the backward pass, which the pass `differentiate` creates. They compute
+// the gradient of an op's input. Ops that add to the gradient of a weight are in
+// WeightGradientOps.td.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_GRADIENTOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_GRADIENTOPS_TD
 
 include "heddle/Dialect/Transformer/IR/AttentionOps.td"
 include "heddle/Dialect/Transformer/IR/LossOps.td"
-
-//===- Gradients of weights ----------------------------------------------===//
-
-def Transformer_GradientResource : Resource<"::heddle::transformer::GradientResource">;
-
-/// Base of the ops that add to the gradient of a weight.
-class Transformer_WeightGradient<string mnemonic, list<string> answers = []>
-    : Transformer_Op<mnemonic, [Transformer_WeightGradientOpInterface, Transformer_ReducesRows,
-                                MemoryEffects<[MemRead<Transformer_GradientResource>, MemWrite<Transformer_GradientResource>]>],
-                     !listconcat(["takesWeight"], answers)> {
-  let extraClassDefinition = [{
-    bool $cppClass::takesWeight(::mlir::OpOperand &) { return false; }
-  }];
-  let hasVerifier = 1;
-}
-
-def Transformer_GradientProductOp : Transformer_WeightGradient<"gradient.product", ["countFlops"]> {
-  let summary = "adds a product over rows to the gradient of a matrix";
-  let description = [{
-    Adds `sum_m gradient[m, n] * input[m, k]` to element `[n, k]` of the gradient of the weight
-    `name`, where m counts the rows of all sequences. This is the gradient of the matrix of a
-    `transformer.linear`. The products are added to the present value one by one, m ascending, so a
-    batch has the same gradient if it is cut into several calls.
-
-    A weight with several uses has one accumulator for each of them; `use` is the number of the
-    accumulator. The gradient of the weight is the sum of its accumulators in this order.
-
-    Constraints:
-    * C1: `name` is not empty.
-    * C2: the rows of `gradient` and `input` are equal.
-
-    Example:
-    ```mlir
-    func.func @add(%dy: tensor<?x?x32xf32>, %x: tensor<?x?x8xf32>) {
-      transformer.gradient.product "encoder.0.ffn.in.weight", %dy, %x : tensor<?x?x32xf32>, tensor<?x?x8xf32>
-      return
-    }
-    ```
-  }];
-  let arguments = (ins StrAttr:$name, Transformer_Activations:$gradient, Transformer_Activations:$input, DefaultValuedAttr<I64Attr, "0">:$use);
-  let assemblyFormat = "$name `,` $gradient `,` $input attr-dict `:` type($gradient) `,` type($input)";
-}
-
-def Transformer_GradientColumnsOp : Transformer_WeightGradient<"gradient.columns"> {
-  let summary = "adds the sums of columns to the gradient of a vector";
-  let description = [{
-    Adds `sum_m gradient[m, n]` to element `[n]` of the gradient of the weight `name`, m ascending
-    as in `transformer.gradient.product`. This is the gradient of a bias, and of the beta of a
-    norm. With `of_heads`, `gradient` is `[B, H, T, E]` and the gradient of the weight is `[H, E]`.
-
-    Constraints:
-    * C1: `name` is not empty.
-    * C2: `of_heads` requires a `gradient` of rank 4.
-
-    Example:
-    ```mlir
-    func.func @add(%dy: tensor<?x?x32xf32>) {
-      transformer.gradient.columns "encoder.0.ffn.in.bias", %dy : tensor<?x?x32xf32>
-      return
-    }
-    ```
-  }];
-  let arguments = (ins StrAttr:$name, Transformer_Activations:$gradient, UnitAttr:$of_heads, DefaultValuedAttr<I64Attr, "0">:$use);
-  let assemblyFormat = "$name `,` $gradient attr-dict `:` type($gradient)";
-}
-
-def Transformer_GradientRowsOp : Transformer_WeightGradient<"gradient.rows", ["inferShapes", "limitValues"]> {
-  let summary = "adds rows to the gradient of a table";
-  let description = [{
-    Adds `scale * gradient[m, e]` to element `[ids[m], e]` of the gradient of the weight `name`, m
-    ascending as in `transformer.gradient.product`. This is the gradient of the table of a
-    `transformer.embedding`, which has `size` rows. The row `padding_id` is unchanged.
-
-    Constraints:
-    * C1: `name` is not empty.
-    * C2: `ids` has the shape of `gradient` without the last dimension.
-    * C3: `size` is positive, and `padding_id` is below `size`.
-
-    Example:
-    ```mlir
-    func.func @add(%dy: tensor<?x?x8xf32>, %ids: tensor<?x?xi32>) {
-      transformer.gradient.rows "source.embedding.weight", %dy, %ids {padding_id = 0 : i64, scale = 2.0 : f32, size = 1000 : i64}
-        : tensor<?x?x8xf32>, tensor<?x?xi32>
-      return
-    }
-    ```
-  }];
-  let arguments = (ins StrAttr:$name, Transformer_Activations:$gradient, Transformer_Index:$ids, I64Attr:$size, Transformer_Scale:$scale,
-                       OptionalAttr<I64Attr>:$padding_id, DefaultValuedAttr<I64Attr, "0">:$use);
-  let assemblyFormat = "$name `,` $gradient `,` $ids attr-dict `:` type($gradient) `,` type($ids)";
-}
-
-def Transformer_GradientPositionsOp : Transformer_WeightGradient<"gradient.positions", ["inferShapes", "limitValues", "documentStarts"]> {
-  let summary = "adds rows to the gradient of a table of positions";
-  let description = [{
-    Adds `scale * gradient[b, t, e]` to element `[t, e]` of the gradient of the weight `name`, b
-    ascending. This is the gradient of the table of a `transformer.position.learned`, which has
-    `size` rows. With `documents`, t counts the rows of each packed document, and documents ascend.
-
-    Constraints:
-    * C1: `name` is not empty.
-    * C2: `gradient` has rank 3.
-    * C3: `size` is positive, and at least the number of rows if that is static and there are no
-      `documents`.
-
-    Example:
-    ```mlir
-    func.func @add(%dy: tensor<?x?x8xf32>) {
-      transformer.gradient.positions "source.position.weight", %dy {size = 128 : i64} : tensor<?x?x8xf32>
-      return
-    }
-    ```
-  }];
-  let arguments = (ins StrAttr:$name, Transformer_Activations:$gradient, Optional<TensorOf<[I32]>>:$documents, I64Attr:$size,
-                       Transformer_Scale:$scale, DefaultValuedAttr<I64Attr, "0">:$use);
-  let assemblyFormat = "$name `,` $gradient (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($gradient)";
-}
 
 //===- Dropout -----------------------------------------------------------===//
 
@@ -184,6 +67,29 @@ def Transformer_LinearTransposedOp : Transformer_InferredOp<"linear.transposed",
   let results = (outs Transformer_Activations:$result);
   let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 1))";
   let assemblyFormat = "$input `,` $weight attr-dict `:` functional-type(operands, results)";
+}
+
+def Transformer_TransposeOp : Transformer_InferredOp<"transpose", [], ["inferShapes", "storageOf", "takesWeight"]> {
+  let summary = "the transposed matrix of a weight";
+  let description = [{
+    `result[k, n] = weight[n, k]`. The pass `split-linear-transposed` computes
+    `transformer.linear.transposed` as a `transformer.linear` with the transposed matrix.
+
+    Constraints:
+    * C1: the result has the shape of `weight`, exchanged.
+
+    Example:
+    ```mlir
+    func.func @transpose(%w: tensor<32x8xf32>) -> tensor<8x32xf32> {
+      %t = transformer.transpose %w : tensor<32x8xf32> -> tensor<8x32xf32>
+      return %t : tensor<8x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Matrix:$weight);
+  let results = (outs Transformer_Matrix:$result);
+  let resultType = "typeOf(adaptor.getWeight()).clone({dim(adaptor.getWeight(), 1), dim(adaptor.getWeight(), 0)})";
+  let assemblyFormat = "$weight attr-dict `:` type($weight) `->` type($result)";
 }
 
 def Transformer_ActivationOp : Transformer_Op<"activate", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike,
@@ -398,9 +304,11 @@ def Transformer_CrossEntropySumOp : Transformer_Op<"cross_entropy.sum", [Pure, T
 
 //===- Attention ---------------------------------------------------------===//
 
-/// Base of the gradients of attention, without sinks, counts of keys and codes.
-class Transformer_AttentionGradient<string mnemonic> : Transformer_ScoresOp<mnemonic, [], ["inferShapes", "countFlops"]> {
-  let extraClassDeclaration = [{
+/// Base of the gradients of attention, without sinks, counts of keys and codes. The operands `rows`
+/// repeat the operands that kernels read both in panels and as rows; `group-kernels` adds them.
+class Transformer_AttentionGradient<string mnemonic, string roles> : Transformer_ScoresOp<mnemonic, [], ["inferShapes", "countFlops"]> {
+  let extraClassDeclaration = roles # [{
+    void addRows();
     // Attentions with these rules have no derivative.
     ::mlir::Value getSinks() { return {}; }
     ::mlir::Value getKeyCounts() { return {}; }
@@ -410,7 +318,9 @@ class Transformer_AttentionGradient<string mnemonic> : Transformer_ScoresOp<mnem
   }];
 }
 
-def Transformer_AttentionQueryGradientOp : Transformer_AttentionGradient<"attention.query_gradient"> {
+def Transformer_AttentionQueryGradientOp : Transformer_AttentionGradient<"attention.query_gradient", [{
+    bool readsInPanels(::mlir::OpOperand &operand) { return &operand == &getKeyMutable() || &operand == &getValueMutable(); }
+  }]> {
   let summary = "the gradient of the queries of an attention";
   let description = [{
     With p the weights of the attention, which are computed from `maximum` and `sum` as in
@@ -432,6 +342,7 @@ def Transformer_AttentionQueryGradientOp : Transformer_AttentionGradient<"attent
     * C1: `gradient` and `output` are `[B, H, Tq, Dv]`.
     * C2: `maximum`, `sum` and `delta` are `[B, H, Tq]`.
     * C3: query, key, value, the mask and the rules fit, as in `attention` (C3, C10 to C17).
+    * C4: `rows`, which `group-kernels` adds, repeat `key`.
 
     Example:
     ```mlir
@@ -447,12 +358,13 @@ def Transformer_AttentionQueryGradientOp : Transformer_AttentionGradient<"attent
   let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Transformer_Heads:$value, Transformer_Heads:$gradient,
                        Transformer_Heads:$output, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_DropoutKey>:$dropout_key,
-                       Optional<Transformer_PerSequence>:$examples, Optional<I32>:$site, F32Attr:$scale,
+                       Optional<Transformer_PerSequence>:$examples, Optional<I32>:$site, Variadic<Transformer_Heads>:$rows, F32Attr:$scale,
                        OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, OptionalAttr<F32Attr>:$dropout);
   let results = (outs Transformer_Heads:$result, 3DTensorOf<[F32]>:$delta);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $gradient `,` $output `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)?
-    (`key` `(` $dropout_key^ `:` type($dropout_key) `)`)? (`examples` `(` $examples^ `:` type($examples) `)`)? (`site` `(` $site^ `)`)? attr-dict
+    (`key` `(` $dropout_key^ `:` type($dropout_key) `)`)? (`examples` `(` $examples^ `:` type($examples) `)`)? (`site` `(` $site^ `)`)?
+    (`rows` `(` $rows^ `:` type($rows) `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($value) `,` type($gradient) `,` type($output) `,` custom<SameTypes>(type($maximum), type($sum)) `)`
     `->` `(` type($result) `,` type($delta) `)`
   }];
@@ -460,7 +372,10 @@ def Transformer_AttentionQueryGradientOp : Transformer_AttentionGradient<"attent
     OpBuilder<(ins "::heddle::transformer::AttentionOp":$attention, "::mlir::Value":$gradient, "::heddle::transformer::AttentionStatisticsOp":$statistics)>];
 }
 
-def Transformer_AttentionKeyGradientOp : Transformer_AttentionGradient<"attention.key_gradient"> {
+def Transformer_AttentionKeyGradientOp : Transformer_AttentionGradient<"attention.key_gradient", [{
+    bool rowsAreKeys() { return true; }
+    bool readsInPanels(::mlir::OpOperand &operand) { return &operand == &getQueryMutable() || &operand == &getGradientMutable(); }
+  }]> {
   let summary = "the gradients of the keys and values of an attention";
   let description = [{
     With p and dS as in `attention.query_gradient`, and the sums over the queries i of all heads h
@@ -477,6 +392,7 @@ def Transformer_AttentionKeyGradientOp : Transformer_AttentionGradient<"attentio
     * C1: `gradient` is `[B, H, Tq, Dv]`.
     * C2: `maximum`, `sum` and `delta` are `[B, H, Tq]`.
     * C3: query, key, value, the mask and the rules fit, as in `attention` (C3, C10 to C17).
+    * C4: `rows`, which `group-kernels` adds, repeat `query` and `gradient`.
 
     Example:
     ```mlir
@@ -490,12 +406,13 @@ def Transformer_AttentionKeyGradientOp : Transformer_AttentionGradient<"attentio
   let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Transformer_Heads:$value, Transformer_Heads:$gradient,
                        3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum, 3DTensorOf<[F32]>:$delta,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_DropoutKey>:$dropout_key,
-                       Optional<Transformer_PerSequence>:$examples, Optional<I32>:$site, F32Attr:$scale,
+                       Optional<Transformer_PerSequence>:$examples, Optional<I32>:$site, Variadic<Transformer_Heads>:$rows, F32Attr:$scale,
                        OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, OptionalAttr<F32Attr>:$dropout);
   let results = (outs Transformer_Heads:$key_gradient, Transformer_Heads:$value_gradient);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $gradient `,` $maximum `,` $sum `,` $delta (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)?
-    (`key` `(` $dropout_key^ `:` type($dropout_key) `)`)? (`examples` `(` $examples^ `:` type($examples) `)`)? (`site` `(` $site^ `)`)? attr-dict
+    (`key` `(` $dropout_key^ `:` type($dropout_key) `)`)? (`examples` `(` $examples^ `:` type($examples) `)`)? (`site` `(` $site^ `)`)?
+    (`rows` `(` $rows^ `:` type($rows) `)`)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($value) `,` type($gradient) `,` custom<SameTypes>(type($maximum), type($sum)) `,` type($delta) `)`
     `->` `(` type($key_gradient) `,` type($value_gradient) `)`
   }];

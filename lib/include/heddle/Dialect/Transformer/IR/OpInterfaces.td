@@ -54,8 +54,9 @@ def Transformer_OpInterface : OpInterface<"TransformerOpInterface"> {
 def Transformer_ScoresOpInterface : OpInterface<"ScoresOpInterface"> {
   let cppNamespace = "::heddle::transformer";
   let description = [{
-    An op that computes the scores of queries and keys: attention, its statistics or its weights.
-    Keys are read in panels.
+    An op that computes the scores of queries and keys: attention, its statistics, its weights or its
+    gradients. Rows of a tile are queries, and keys are read in panels, unless the op declares other
+    roles.
   }];
   let methods = [
     InterfaceMethod<"Queries, `[B, H, Tq, D]`.", "::mlir::Value", "getQuery">,
@@ -65,11 +66,13 @@ def Transformer_ScoresOpInterface : OpInterface<"ScoresOpInterface"> {
     InterfaceMethod<"The factor of each product of a query and a key.", "::mlir::FloatAttr", "getScaleAttr">,
     InterfaceMethod<"Rules that change the scores, and sinks that join them.", "::heddle::transformer::ScoreRules", "getRules", (ins),
       /*methodBody=*/"return {$_op.getBias(), $_op.getSinks(), $_op.getKeyCounts(), $_op.getKeyScales(), $_op.getSoftcapAttr(), $_op.getHiddenScoreAttr()};">,
+    InterfaceMethod<"Whether rows of a tile are keys and columns are queries.", "bool", "rowsAreKeys", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<"Whether the kernel reads `operand` in panels; by default the keys.", "bool", "readsInPanels",
+      (ins "::mlir::OpOperand &":$operand), /*methodBody=*/"", /*defaultImplementation=*/"return &operand == &$_op.getKeyMutable();">,
+    InterfaceMethod<"Adds an operand for each value that the kernel reads both in panels and as rows.", "void", "addRows", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/"return;">,
   ];
-  let extraSharedClassDeclaration = [{
-    /// Whether `operand` is the operand of the keys.
-    bool readsAsKeys(::mlir::OpOperand &operand) { return &operand == &$_op.getKeyMutable(); }
-  }];
 }
 
 def Transformer_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {

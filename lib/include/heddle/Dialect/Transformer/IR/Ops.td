@@ -9,5 +9,6 @@
 
 include "heddle/Dialect/Transformer/IR/GradientOps.td"
 include "heddle/Dialect/Transformer/IR/TransformerOps.td"
+include "heddle/Dialect/Transformer/IR/WeightGradientOps.td"
 
 #endif // HEDDLE_DIALECT_TRANSFORMER_IR_OPS_TD

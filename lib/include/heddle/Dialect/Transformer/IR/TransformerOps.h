@@ -91,8 +91,8 @@ public:
 namespace heddle::transformer {
 /// The conjunct `documents starts` of a mask, or null. `mask` may be null.
 MaskDocumentsOp packedDocumentsOf(mlir::Value mask);
-/// Whether an op reads `value` as the keys of scores.
-bool readAsKeys(mlir::OpOperand &use);
+/// Whether a kernel reads an operand of scores in panels.
+bool readInPanels(mlir::OpOperand &use);
 /// The name of the state whose content `value` is, stored or just appended; null for other values.
 mlir::StringAttr stateOf(mlir::Value value);
 /// The states of a module by name. A pass calls this once, because `lookupState` of an op searches
