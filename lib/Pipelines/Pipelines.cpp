@@ -48,6 +48,8 @@ void buildFusedPipeline(OpPassManager &pm) {
   function.addPass(transformer::createDecomposeFfn());
   function.addPass(createSplitAttentionWeights());
   function.addPass(createSplitCrossEntropy());
+  function.addPass(createSplitLinearTransposed());
+  function.addPass(createSimplifyDropout());
   function.addPass(createCSEPass());
   function.addPass(transformer::createSinkFormulaConstants());
   pm.addPass(createGroupKernels());

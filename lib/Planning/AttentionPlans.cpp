@@ -84,8 +84,9 @@ static int64_t sharingHeads(const AttentionQuestion &q) {
   };
   ArrayRef<int64_t> query = op.getQuery().getType().getShape(),
                     key = op.getKey().getType().getShape();
-  if (!q.hasOneQuery() || query[1] == key[1] || op.getSinks() || op.getRules().bias ||
-      !isOfAllHeads(op.getMask()) || !llvm::all_of(yieldedValues(q.def()), isOutput))
+  if (!q.hasOneQuery() || query[1] == key[1] || op.getSinks() || op.getDropoutKey() ||
+      op.getRules().bias || !isOfAllHeads(op.getMask()) ||
+      !llvm::all_of(yieldedValues(q.def()), isOutput))
     return 0;
   return query[1] / key[1];
 }
@@ -194,6 +195,9 @@ FailureOr<KernelPlan> planning::planAttention(const Question &question) {
   AttentionQuestion q(question, op);
   if (q.isCpu())
     return planCpuAttention(q);
+  if (op.getDropoutKey())
+    return op.emitOpError(
+        "expected a CPU as the target of training, found a GPU, which is not supported yet");
   if (!usesMatrices(q))
     return planGpuAttention(q);
   return planMatrixAttention({{q.views, q.gpu, *q.gpu->matrixTiles}, op});
@@ -212,4 +216,26 @@ KernelPlan planning::planWeights(const Question &q) {
   const NumberFormat *format = q.views.productOf(op.getQuery(), op.getKey());
   return planBlocked(q, {format, rows, columns, 0, sumsOfRow(*format, columns), false},
                      {rows, columns});
+}
+
+//===- Gradients ---------------------------------------------------------===//
+
+FailureOr<KernelPlan> planning::planAttentionGradient(const Question &q) {
+  auto ops = q.def().getBody().front().getOps<ScoresOpInterface>();
+  if (ops.empty())
+    return q.def().emitOpError("expected a gradient of attention");
+  ScoresOpInterface op = *ops.begin();
+  if (!q.isCpu())
+    return op.emitOpError(
+        "expected a CPU as the target of training, found a GPU, which is not supported yet");
+  int64_t columns = 0; // of the sums in a tile
+  for (Value result : op->getResults())
+    if (auto type = cast<RankedTensorType>(result.getType()); type.getRank() == 4)
+      columns += padded(type.getShape().back());
+  auto fits = [&](int64_t rows) { return columns <= q.sizes.mostValues / rows; };
+  const auto found = llvm::find_if(q.sizes.attentionRows, fits);
+  const int64_t rows = found == q.sizes.attentionRows.end() ? q.sizes.attentionRows.back() : *found;
+  return KernelPlan{
+      PlanAttr::get(q.context(), Mapping::CpuStrips, {rows, q.sizes.chunk}, {}, 0, 0, 0),
+      "the scores and their gradients of a chunk are strips on the stack"};
 }

@@ -32,8 +32,10 @@ DefinitionViews::Argument DefinitionViews::describe(kernel::LayoutAttr layout) {
 
 void DefinitionViews::setDims(unsigned view, ArrayRef<kernel::ViewDim> dims) {
   types[view] = kernel::ViewType::get(types[view].getContext(), dims, types[view].getElementType(),
-                                      types[view].getPanel());
+                                      types[view].getPanel(), types[view].getStrip());
 }
+
+void DefinitionViews::transpose(unsigned view) { types[view] = types[view].transposed(); }
 
 const DefinitionViews::Argument &DefinitionViews::argumentOf(Value argument) const {
   return arguments[cast<BlockArgument>(argument).getArgNumber()];

@@ -111,6 +111,12 @@ static int64_t commonTile(const LinearQuestion &q) {
   return 16;
 }
 
+/// Whether a value before rounding is computed by a dropout, directly or through later ops.
+static bool drops(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && !isa<LinearOp>(op) && (isa<DropoutOp>(op) || llvm::any_of(op->getOperands(), drops));
+}
+
 /// The tile for most columns of a part, given the tile that divides all of them. A narrow tile
 /// loads each element of the rows for few multiplications, and bf16 rows may be widened again for
 /// each tile. A wide tile that leaves a tail costs a second loop, so few columns are split only if
@@ -122,6 +128,8 @@ static int64_t tileOfMost(const LinearQuestion &q, const LinearPart &part, int64
   const NumberFormat &format = linear.getFormat();
   if (!q.sizes.cutsColumns)
     return tile;
+  if (drops(part.yielded) && columns >= dropoutColumns)
+    return dropoutColumns;
   if (!format.scaleGroup && columns >= many)
     return format.rows == DType::BF16 && columns >= 4 * many ? 2 * widest : widest;
   return tile == q.sizes.linearColumns.back() ? widest : tile;
@@ -235,15 +243,17 @@ static FailureOr<std::pair<SmallVector<int64_t>, Products>> tileOf(const LinearQ
   return std::pair(tile, products);
 }
 
-/// CPU plan of a product of `input` with `weight`. A weight in panels is prefetched.
+/// CPU plan of a product of `input` with `weight`. A weight in panels is prefetched; a matrix that
+/// another kernel computes is in a cache already.
 static KernelPlan planCpuProduct(const Question &q, Value input, Value weight,
                                  ArrayRef<int64_t> tile) {
-  if (!q.views.isWeight(q.views.viewOf(weight)))
+  const unsigned view = q.views.viewOf(weight);
+  if (!q.views.isWeight(view) && !q.views.viewType(view).getPanel())
     return {PlanAttr::get(q.context(), Mapping::CpuTiles, tile),
             "the other side of the product is not a weight in panels"};
   const int64_t block =
       cpuFeatureBlock(*q.views.productOf(input, weight), q.views.featuresOf(input));
-  return {PlanAttr::get(q.context(), Mapping::CpuTiles, tile, {}, block, 1),
+  return {PlanAttr::get(q.context(), Mapping::CpuTiles, tile, {}, block, q.views.isWeight(view)),
           block ? "blocks of features keep a tile of weights in a cache of 1 MiB"
                 : "the features of a tile of weights fit a cache of 1 MiB"};
 }

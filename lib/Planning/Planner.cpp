@@ -32,6 +32,17 @@ FailureOr<KernelPlans> heddle::planKernel(kernel::DefOp def, const GpuTarget *gp
     return single(planAttention(question));
   case Root::Weights:
     return single(planWeights(question));
+  case Root::QueryGradient:
+  case Root::KeyGradient:
+    return single(planAttentionGradient(question));
+  case Root::Transpose:
+  case Root::GradientProduct:
+  case Root::GradientColumns:
+  case Root::GradientRows:
+  case Root::GradientJoin:
+  case Root::GradientNorm:
+  case Root::Update:
+    return single(planGradient(question, *root));
   default:
     return single(planRows(question, *root));
   }

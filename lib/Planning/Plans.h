@@ -32,6 +32,10 @@ struct Products {
   bool isWide = true;                   ///< all products have multiples of 32 columns
 };
 
+/// Columns that share blocks of random numbers (TileDropout.h). A tile that begins at a multiple of
+/// them computes each block once.
+inline constexpr int64_t dropoutColumns = 64;
+
 /// Number of sums that a row of a product holds. A product with codes holds the sums of a group of
 /// features in addition to the totals.
 int64_t sumsOfRow(const NumberFormat &format, int64_t columns);
@@ -45,6 +49,11 @@ mlir::FailureOr<KernelPlans> planLinear(const Question &q);
 KernelPlan planHeadProducts(const Question &q);
 mlir::FailureOr<KernelPlan> planAttention(const Question &q);
 KernelPlan planWeights(const Question &q);
+/// Plan of a gradient of attention.
+mlir::FailureOr<KernelPlan> planAttentionGradient(const Question &q);
+/// Plan of a kernel that adds to the gradient of a weight, or that transposes a weight for the
+/// gradient of its input.
+mlir::FailureOr<KernelPlan> planGradient(const Question &q, kernel::Root root);
 /// Plan of a body without products, by its root.
 KernelPlan planRows(const Question &q, kernel::Root root);
 

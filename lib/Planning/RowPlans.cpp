@@ -71,7 +71,7 @@ static RowTile tileOfRelayout(const Question &q) {
     return {q.sizes.copyRows, 1};
   const int64_t size = heads.getDims().back().extent.value, stored = padded(size);
   if (merges && size != stored && heads.getRank() == 4 && heads.getDim(1).extent.value > 1)
-    return {q.sizes.copyRows, laneColumns};
+    return {q.sizes.copyRows, q.isCpu() && size % 4 == 0 ? stored : laneColumns};
   RotaryOp rotary = value.getDefiningOp<RotaryOp>();
   if (rotary && rotatesTiles(rotary)) { // halves of the rotated features, and the rest
     const int64_t rotated = rotary.getRotatedSize();
@@ -90,18 +90,27 @@ static RowTile tileOf(const Question &q, Root root) {
     return tileOfQuantize(q);
   case Root::Softmax:
   case Root::Loss:
+  case Root::LossGradient:
+  case Root::NormGradient:
     return walked(q.sizes.softmaxRows);
   case Root::LossMean:
+  case Root::LossSum:
     return walked(1);
+  case Root::RowNumbers: // an example and a position
+    return {2, 1};
   case Root::Shift:
     return {1, 1};
   case Root::Pool:
+  case Root::PoolGradient:
     return {1, firstDividing(q.sizes.poolColumns, stored)};
   case Root::Patches:
     return {q.sizes.copyRows, laneColumns};
   case Root::Relayout:
     return tileOfRelayout(q);
   default:
+    if (q.isCpu() && stored > dropoutColumns &&
+        llvm::any_of(q.def().getBody().front(), llvm::IsaPred<DropoutOp>))
+      return {q.sizes.copyRows, dropoutColumns};
     return {q.sizes.copyRows, firstDividing(q.sizes.copyColumns, stored)};
   }
 }

@@ -10,6 +10,8 @@
 
 #include "AttentionScores.h"
 
+#include "TileMaskSite.h"
+
 #include "heddle/Dialect/ElementFormats.h"
 
 #include "heddle/Analysis/TileClasses.h"
@@ -19,177 +21,13 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::Size;
 
-//===- The mask site of a tile ------------------------------------------===//
-
-namespace {
-class TileMaskSite : public MaskSite {
-public:
-  /// `oneQuery`: all rows belong to query i.
-  TileMaskSite(KernelBuilder &f, const Sequence &s, Value h, Value i, Value j,
-               RankedTensorType tile, int64_t heads, bool oneQuery)
-      : f(f), t(f.t), s(s), h(h), i(i), j(j), tile(tile), heads(heads), oneQuery(oneQuery) {}
-
-  Location loc() const override { return t.loc; }
-  Value rowIndices(OpBuilder &b) override {
-    return oneQuery ? splat(b, t.i32(i)) : t.iota(true, i, of(t.b.getI32Type()));
-  }
-  Value columnIndices(OpBuilder &) override { return t.iota(false, j, of(t.b.getI32Type())); }
-  Value splat(OpBuilder &, Value scalar) override {
-    return t.broadcast(scalar, of(scalar.getType()));
-  }
-  Value keyCount(OpBuilder &) override { return t.i32(s.keys); }
-  Value queryCount(OpBuilder &) override { return t.i32(s.queries); }
-  Value batch(OpBuilder &) override { return t.i32(s.number); }
-  Value head(OpBuilder &) override { return t.i32(h); }
-  int64_t headCount() const override { return heads; }
-  Value defaultOffset(OpBuilder &) override { return t.sub(t.i32(s.keys), t.i32(s.queries)); }
-  Value scalar(OpBuilder &, Value operand) override { return f.scalar(operand); }
-  Value perBatch(OpBuilder &, Value table) override {
-    return read(f.view(f.viewOf(table)), {s.number});
-  }
-  Value perHead(OpBuilder &, Value table, Value x) override {
-    return read(f.view(f.viewOf(table)), {t.toIndex(x), h});
-  }
-
-  /// Dimensions of size 1 are broadcast.
-  Value dense(OpBuilder &, Value table) override {
-    Value view = f.view(f.viewOf(table));
-    auto type = cast<kernel::ViewType>(view.getType());
-    auto size = [&](int64_t dim, int64_t full) { return isOne(type, dim) ? 1 : full; };
-    Value matrix = sharedSlice(view);
-    RankedTensorType part =
-        t.type(size(2, tile.getDimSize(0)), size(3, tile.getDimSize(1)), type.getElementType());
-    Value loaded = kernel::LoadOp::create(t.b, t.loc, part, matrix,
-                                          ValueRange{at(type, 2, i), at(type, 3, j)}, UnitAttr());
-    if (type.getElementType().isF32())
-      return t.broadcast(loaded, tile);
-    return t.broadcast(isSet(loaded), of(t.b.getI1Type()));
-  }
-
-  Value lookup(OpBuilder &, Value table, Value indices) override {
-    return lookupIn(rowOf(table), indices);
-  }
-  Value lookupRow(OpBuilder &, Value table, Value offset) override {
-    RankedTensorType rows = t.type(tile.getDimSize(0), 1, t.b.getI32Type());
-    Value indices = t.iota(true, i, rows);
-    if (offset)
-      indices = t.add(indices, t.broadcast(offset, rows));
-    Value found = lookupIn(rowOf(table), indices);
-    return t.broadcast(found, of(getElementTypeOrSelf(found.getType())));
-  }
-  Value lookupColumn(OpBuilder &, Value table) override {
-    Value indices = t.iota(false, j, t.type(1, tile.getDimSize(1), t.b.getI32Type()));
-    Value found = lookupIn(rowOf(table), indices);
-    return t.broadcast(found, of(getElementTypeOrSelf(found.getType())));
-  }
-
-  Value lookupScalar(OpBuilder &, Value table, Value x) override {
-    Value row = rowOf(table), count = extent(row, 0);
-    Value place = t.toIndex(x), zero = t.index(0);
-    Value inside = arith::AndIOp::create(t.b, t.loc, notLess(place, zero), t.less(place, count));
-    Value found = read(row, {t.select(inside, place, zero)});
-    Value none =
-        arith::ConstantOp::create(t.b, t.loc, cast<TypedAttr>(t.b.getZeroAttr(found.getType())));
-    return t.select(inside, found, none);
-  }
-
-  std::pair<Value, Value> tableRange(OpBuilder &, Value table, Value from, Value to) override {
-    auto range = kernel::TableRangeOp::create(t.b, t.loc, t.b.getI32Type(), t.b.getI32Type(),
-                                              rowOf(table), t.toIndex(from), t.toIndex(to));
-    return {range.getMin(), range.getMax()};
-  }
-
-  /// Rows of packed documents are contiguous.
-  Value ofRow(OpBuilder &b, Value table, bool keys, Value indices) override {
-    Value rows = keys ? columnIndices(b) : rowIndices(b);
-    if (Value first = keys ? s.firstKey : s.firstQuery)
-      rows = t.add(rows, t.broadcast(t.i32(first), of(t.b.getI32Type())));
-    Value matrix = f.slice(f.view(f.viewOf(table)), {s.batch, h});
-    return kernel::LookupOp::create(t.b, t.loc, of(t.b.getF32Type()), matrix,
-                                    ValueRange{rows, indices});
-  }
-
-  Value block(OpBuilder &, Value table, Value y, Value x) override {
-    Value view = f.view(f.viewOf(table));
-    Value matrix = sharedSlice(view);
-    if (isa<RankedTensorType>(y.getType()))
-      return isSet(kernel::LookupOp::create(t.b, t.loc, y.getType(), matrix, ValueRange{y, x}));
-    Value zero = t.index(0), row = t.toIndex(y), column = t.toIndex(x), inside;
-    for (auto [dim, place] : {std::pair(0, row), std::pair(1, column)}) {
-      Value count = extent(matrix, dim);
-      Value fits = arith::AndIOp::create(t.b, t.loc, notLess(place, zero), t.less(place, count));
-      inside = inside ? arith::AndIOp::create(t.b, t.loc, inside, fits) : fits;
-    }
-    Value found = read(matrix, {t.select(inside, row, zero), t.select(inside, column, zero)});
-    return arith::AndIOp::create(t.b, t.loc, inside, isSet(found));
-  }
-
-private:
-  RankedTensorType of(Type element) {
-    return t.type(tile.getDimSize(0), tile.getDimSize(1), element);
-  }
-  static bool isOne(kernel::ViewType type, int64_t dim) {
-    return type.getDim(dim).extent == Size(1);
-  }
-  Value at(kernel::ViewType type, int64_t dim, Value index) {
-    return isOne(type, dim) ? t.index(0) : index;
-  }
-  /// Returns the matrix of this sequence and head. The number of matrices may be known only at run
-  /// time, so the index is clamped, which lets a single matrix serve all.
-  Value sharedSlice(Value view) {
-    auto type = cast<kernel::ViewType>(view.getType());
-    auto point = [&](int64_t dim, Value index) -> Value {
-      Size count = type.getDim(dim).extent;
-      if (count.isStatic())
-        return at(type, dim, index);
-      return t.min(index, t.sub(f.sizeValue(count), t.index(1)));
-    };
-    return kernel::SliceOp::create(t.b, t.loc, view, ValueRange{point(0, s.batch), point(1, h)});
-  }
-  Value extent(Value view, int64_t dim) {
-    return kernel::ExtentOp::create(t.b, t.loc, t.b.getIndexType(), view,
-                                    t.b.getI64IntegerAttr(dim));
-  }
-  Value read(Value view, ValueRange indices) {
-    return kernel::ReadOp::create(t.b, t.loc, view, indices);
-  }
-  Value notLess(Value x, Value y) {
-    return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, x, y);
-  }
-  Value isSet(Value flags) {
-    return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, flags,
-                                 t.constantI(0, flags));
-  }
-  /// Returns a vector, or the row of a table for this sequence.
-  Value rowOf(Value table) {
-    Value view = f.view(f.viewOf(table));
-    if (cast<kernel::ViewType>(view.getType()).getRank() == 1)
-      return view;
-    return kernel::SliceOp::create(t.b, t.loc, view, ValueRange{s.number});
-  }
-  Value lookupIn(Value vector, Value indices) {
-    auto shape = cast<RankedTensorType>(indices.getType());
-    Type element = cast<kernel::ViewType>(vector.getType()).getElementType();
-    return kernel::LookupOp::create(t.b, t.loc, shape.clone(element), vector, ValueRange{indices});
-  }
-
-  KernelBuilder &f;
-  TileBuilder &t;
-  const Sequence &s;
-  Value h, i, j;
-  RankedTensorType tile;
-  int64_t heads;
-  bool oneQuery;
-};
-} // namespace
-
 //===- Heads and sequences -----------------------------------------------===//
 
 Scores::Scores(KernelBuilder &f, Value query, Value key, Value mask, double scale, ScoreRules rules,
-               bool oneQuery)
+               ScoreRows rows)
     : queryView(f.viewOf(query)), keyView(f.viewOf(key)), key(key),
       visitTile(visitTileColumns(mask, f.plan.getColumns()[0])), f(f), t(f.t), mask(mask),
-      scale(scale), rules(rules), oneQuery(oneQuery) {
+      scale(scale), rules(rules), tileRows(rows) {
   kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
   accuracy = TileBuilder::accuracyBeside(dtypeOf(q.getElementType()));
   queries = q.getDim(2).extent;
@@ -202,7 +40,7 @@ Scores::Scores(KernelBuilder &f, Value query, Value key, Value mask, double scal
 Sequence Scores::batchElement(Value batch) {
   Sequence s;
   s.batch = s.number = batch;
-  s.queries = oneQuery ? t.index(1) : f.sizeValue(queries);
+  s.queries = tileRows == ScoreRows::OneQuery ? t.index(1) : f.sizeValue(queries);
   s.keys = f.sizeValue(keys);
   if (rules.keyCounts)
     s.keys =
@@ -216,7 +54,7 @@ std::pair<Sequence, Value> Scores::document(Value batch, Value slot, int64_t row
   Value one = t.index(1), zero = t.index(0);
   Value count = t.sub(f.sizeValue(cast<kernel::ViewType>(starts.getType()).getDim(0).extent), one);
   Value number = t.div(slot, t.index(rows));
-  DocumentTile found = findDocument(t, starts, count, number, rows);
+  DocumentTile found = findDocument(t, rowsAreKeys() ? keyStarts : starts, count, number, rows);
   Value i = t.mul(t.sub(number, found.first), t.index(rows));
   auto start = [&](Value view, Value d) {
     return t.toIndex(kernel::ReadOp::create(t.b, t.loc, view, ValueRange{d}));
@@ -228,10 +66,12 @@ std::pair<Sequence, Value> Scores::document(Value batch, Value slot, int64_t row
   s.firstQuery = start(starts, found.document);
   s.queries = t.sub(start(starts, next), s.firstQuery);
   s.firstKey = start(keyStarts, found.document);
-  // A tile past the document's end has no keys.
-  s.keys = t.select(t.less(i, s.queries), t.sub(start(keyStarts, next), s.firstKey), zero);
-  Value panel = t.index(16);
-  s.firstPanelRow = t.mul(t.add(t.div(s.firstKey, panel), found.document), panel);
+  s.keys = t.sub(start(keyStarts, next), s.firstKey);
+  // A tile past the document's end has no columns.
+  Value &columns = rowsAreKeys() ? s.queries : s.keys;
+  columns = t.select(t.less(i, rowsAreKeys() ? s.keys : s.queries), columns, zero);
+  Value panel = t.index(16), first = rowsAreKeys() ? s.firstQuery : s.firstKey;
+  s.firstPanelRow = t.mul(t.add(t.div(first, panel), found.document), panel);
   return {s, i};
 }
 
@@ -248,17 +88,36 @@ void Scores::enter(const Sequence &entered, Value enteredHead) {
 
 //===- Ranges and visited tiles -------------------------------------------===//
 
-Value Scores::rowCount() { return oneQuery ? f.sizeValue(queries) : sequence.queries; }
+Value Scores::rowCount() {
+  if (tileRows == ScoreRows::OneQuery)
+    return f.sizeValue(queries);
+  return rowsAreKeys() ? sequence.keys : sequence.queries;
+}
+
+/// End of the rows [i, i + rows) of the sequence.
+Value Scores::rowEnd(Value i, int64_t rows) {
+  return t.min(t.add(i, t.index(rows)), rowsAreKeys() ? sequence.keys : sequence.queries);
+}
 
 Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   i = queryOf(i);
   Value zero = t.index(0);
-  if (!mask || rules.hiddenScore) // hidden scores are replaced, so every key counts
-    return {zero, zero, sequence.keys};
-  TileMaskSite site(f, sequence, head, i, i, t.type(rows, chunk), heads, oneQuery);
-  Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
+  if (!mask || rules.hiddenScore) // hidden scores are replaced, so every pair counts
+    return {zero, zero, columnCount()};
+  TileMaskSite site(f, sequence, head, i, i, t.type(rows, chunk), heads, tileRows);
+  Value end = rowEnd(i, rows);
   KeyBand band = bandOf(mask, t.b, site);
-  Value low = zero, high = sequence.keys;
+  Range range = rowsAreKeys() ? rangeOfQueries(band, i, end) : rangeOfBand(band, i, end);
+  // A band may end before it begins.
+  range.high = t.select(t.less(range.low, range.high), range.high, zero);
+  Value size = t.index(chunk);
+  range.start = t.mul(t.div(range.low, size), size);
+  return range;
+}
+
+/// Keys in the band of queries [i, end).
+Scores::Range Scores::rangeOfBand(const KeyBand &band, Value i, Value end) {
+  Value zero = t.index(0), low = zero, high = sequence.keys;
   if (band.low)
     low = t.max(t.toIndex(band.low), low);
   if (band.relativeLow)
@@ -271,9 +130,27 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
     Value empty = t.less(band.relativeHigh, band.relativeLow);
     high = t.select(empty, zero, high);
   }
-  high = t.select(t.less(low, high), high, zero); // a band may end before it begins
-  Value size = t.index(chunk);
-  return {t.mul(t.div(low, size), size), low, high};
+  return {{}, low, high};
+}
+
+/// Queries whose band contains one of the keys [j, end): j - relativeHigh to end - 1 - relativeLow.
+Scores::Range Scores::rangeOfQueries(const KeyBand &band, Value j, Value end) {
+  Value zero = t.index(0), low = zero, high = sequence.queries;
+  if (band.low)
+    j = t.max(t.toIndex(band.low), j);
+  if (band.high)
+    end = t.min(t.toIndex(band.high), end);
+  if (band.relativeHigh)
+    low = t.max(t.sub(j, t.toIndex(band.relativeHigh)), zero);
+  if (band.relativeLow)
+    high = t.min(t.sub(end, t.toIndex(band.relativeLow)), high);
+  if (band.low || band.high)
+    high = t.select(t.less(j, end), high, zero);
+  if (band.relativeLow && band.relativeHigh) { // no query has a key
+    Value empty = t.less(band.relativeHigh, band.relativeLow);
+    high = t.select(empty, zero, high);
+  }
+  return {{}, low, high};
 }
 
 /// Visits every tile of a chunk. All tiles are full, except one that the end cuts. A mask with
@@ -295,9 +172,12 @@ SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, V
   Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32),
         one = arith::ConstantIntOp::create(t.b, t.loc, 1, 32);
   Value columnEnd = t.add(column, width), first = t.add(chunk.first, column);
-  TileMaskSite site(f, sequence, head, i, first, type, heads, oneQuery);
+  TileMaskSite site(f, sequence, head, rowsAreKeys() ? first : i, rowsAreKeys() ? i : first, type,
+                    heads, tileRows);
   TileCorners corners{t.i32(i), t.i32(end), t.i32(first),
                       t.i32(t.add(chunk.first, t.min(columnEnd, chunk.count)))};
+  if (rowsAreKeys())
+    corners = {corners.j0, corners.j1, corners.i0, corners.i1};
   TileTruth truth = boundOf(mask, t.b, site, corners);
   // A tile with keys past the end is never full.
   Value whole =
@@ -332,11 +212,11 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   }
   // Tiles between visited tiles may be empty if the mask is not a plain band.
   RankedTensorType type = t.type(rows, columns);
-  TileMaskSite place(f, sequence, head, i, c, type, heads, oneQuery);
+  TileMaskSite place(f, sequence, head, i, c, type, heads, tileRows);
   chunk.skips = !isBand(mask, t.b, place);
   Value before = t.max(t.sub(range.low, c), zero);
   chunk.from = t.mul(t.div(before, width), width);
-  Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
+  Value end = rowEnd(i, rows);
   Value none = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
   SmallVector<Value> init{none};
   if (chunk.skips)
@@ -372,19 +252,67 @@ KeyChunk Scores::unalignedChunk(Value column, int64_t columns) {
   return chunk;
 }
 
-//===- Scores ------------------------------------------------------------===//
+SmallVector<Value> Scores::fold(const Range &range, Value i, int64_t rows, int64_t columns,
+                                ValueRange initial, Next next) {
+  auto loop = scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(columns), initial);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(loop.getBody());
+  KeyChunk chunk = this->chunk(range, i, rows, loop.getInductionVar(), columns);
+  scf::YieldOp::create(t.b, t.loc, visit(chunk, loop.getRegionIterArgs(), next));
+  return SmallVector<Value>(loop.getResults());
+}
 
-Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
+/// Processes a chunk, or skips it if the mask hides all of its tiles.
+SmallVector<Value> Scores::visit(const KeyChunk &chunk, ValueRange before, Next next) {
+  if (!chunk.skips || kernel::splitsKeys(f.plan.getMapping())) // no invocation may skip a barrier
+    return next(chunk, before);
+  Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
+  Value any = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, chunk.visited, zero);
+  auto branch = scf::IfOp::create(t.b, t.loc, before.getTypes(), any, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(t.b, t.loc, before);
+  t.b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(t.b, t.loc, next(chunk, before));
+  return SmallVector<Value>(branch.getResults());
+}
+
+//===- Products ----------------------------------------------------------===//
+
+Value Scores::product(Value left, Value panels, Value i, const KeyChunk &chunk,
+                      RankedTensorType type) {
   auto visit =
       chunk.skips ? t.b.getI64IntegerAttr(std::min(visitTile, type.getDimSize(1))) : IntegerAttr();
-  Value row = sequence.firstQuery ? t.add(i, sequence.firstQuery) : i;
-  Value column = f.inRing(key, chunk.first);
+  Value first = rowsAreKeys() ? sequence.firstKey : sequence.firstQuery;
+  Value row = first ? t.add(i, first) : i;
+  Value column = rowsAreKeys() ? chunk.first : f.inRing(key, chunk.first);
   if (sequence.firstPanelRow)
     column = t.add(column, sequence.firstPanelRow);
   bool starts = mask && !rules.hiddenScore;
-  return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, keyScales, chunk.count,
-                                    starts ? chunk.from : Value(),
+  return kernel::ContractOp::create(t.b, t.loc, type, left, row, panels, column, keyScales,
+                                    chunk.count, starts ? chunk.from : Value(),
                                     chunk.skips ? chunk.visited : Value(), visit);
+}
+
+Value Scores::overRows(Value tile, Value argument, Value right, const KeyChunk &chunk,
+                       int64_t columns, Value scales) {
+  bool starts = mask && !rules.hiddenScore;
+  auto visit = chunk.skips ? t.b.getI64IntegerAttr(visitTile) : IntegerAttr();
+  Value row = f.inRing(argument, chunk.first);
+  if (Value first = rowsAreKeys() ? sequence.firstQuery : sequence.firstKey)
+    row = t.add(row, first);
+  Value factors = t.narrow(tile, f.viewType(queryView).getElementType());
+  const int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
+  return kernel::ContractRowsOp::create(t.b, t.loc, t.type(rows, columns), factors, right, row,
+                                        scales, chunk.count, starts ? chunk.from : Value(),
+                                        chunk.skips ? chunk.visited : Value(), visit,
+                                        t.b.getUnitAttr());
+}
+
+//===- Scores ------------------------------------------------------------===//
+
+Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
+  return rowsAreKeys() ? product(k, q, i, chunk, type) : product(q, k, i, chunk, type);
 }
 
 Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, double value,
@@ -400,8 +328,9 @@ Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, doubl
 
 Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
   int64_t visit = std::min(visitTile, type.getDimSize(1));
-  TileMaskSite site(f, sequence, head, queryOf(i), chunk.first, type, heads, oneQuery);
-  Value score = hideNegativeInfinity(withRules(rawScores(i, chunk, type), site, i, chunk.first));
+  TileMaskSite site(f, sequence, head, queryOf(i, chunk), keyOf(i, chunk), type, heads, tileRows);
+  Value raw = rawScores(i, chunk, type);
+  Value score = hideNegativeInfinity(withRules(raw, site, queryOf(i, chunk), keyOf(i, chunk)));
   bool replaces = mask && rules.hiddenScore;
   if (replaces) {
     double value = std::max(
@@ -418,7 +347,7 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
   }
   Value end = chunk.unaligned ? sequence.keys : t.add(chunk.first, chunk.count);
   return masked(score, chunk.visited, chunk.full, visit, maskedScore, [&] {
-    Value column = site.columnIndices(t.b);
+    Value column = rowsAreKeys() ? site.rowIndices(t.b) : site.columnIndices(t.b);
     Value allowed = t.less(column, site.splat(t.b, t.i32(end)));
     if (chunk.unaligned)
       allowed = arith::AndIOp::create(t.b, t.loc, allowed, t.less(t.constantI(-1, column), column));
@@ -430,4 +359,24 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
 
 Value Scores::power(Value score, Value rounded, Value maximum) {
   return t.scaleb(t.exp2Fraction(t.sub(score, rounded), accuracy), t.sub(rounded, maximum));
+}
+
+Value Scores::timesSlope(Value gradient, Value i, const KeyChunk &chunk) {
+  if (capTile)
+    gradient = t.mul(gradient, t.sub(t.constant(1, capTile), t.mul(capTile, capTile)));
+  if (!mask || !rules.hiddenScore)
+    return gradient;
+  auto type = cast<RankedTensorType>(gradient.getType());
+  TileMaskSite site(f, sequence, head, queryOf(i, chunk), keyOf(i, chunk), type, heads, tileRows);
+  Value none = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
+  Value all = arith::ConstantIntOp::create(t.b, t.loc, -1, 32);
+  return masked(gradient, all, none, std::min(visitTile, type.getDimSize(1)), 0,
+                [&] { return site.predicateOf(t.b, mask); });
+}
+
+Value Scores::numbers(bool ofKeys, Value i, const KeyChunk &chunk, RankedTensorType type) {
+  bool ofRows = ofKeys == rowsAreKeys();
+  return t.iota(
+      ofRows, ofKeys ? keyOf(i, chunk) : queryOf(i, chunk),
+      t.type(ofRows ? type.getDimSize(0) : 1, ofRows ? 1 : type.getDimSize(1), t.b.getI32Type()));
 }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code that attention and its returned weights share: views of a head's queries and keys, the tiles
-// that the mask visits, and the base-2 scores of a tile with all rules applied.
+// Code that attention, its returned weights and its gradients share: views of a head's queries and
+// keys, the tiles that the mask visits, and the base-2 scores of a tile with all rules applied.
 #pragma once
 
 #include "Tiling.h"
@@ -16,15 +16,20 @@ constexpr double maskedScore = -0x1p+127, lowestMaximum = -0x1p+120;
 
 /// Queries and keys of a workgroup, and their positions in memory. All values have type index.
 struct Sequence {
-  mlir::Value batch;                   ///< batch element of the tensors in memory
-  mlir::Value number;                  ///< index for masks: the batch element, or the document
-  mlir::Value queries, keys;           ///< number of queries and of keys
-  mlir::Value firstQuery;              ///< row of query 0; null is 0
-  mlir::Value firstKey, firstPanelRow; ///< row of key 0 in values and in panels of keys; null is 0
+  mlir::Value batch;         ///< batch element of the tensors in memory
+  mlir::Value number;        ///< index for masks: the batch element, or the document
+  mlir::Value queries, keys; ///< number of queries and of keys
+  mlir::Value firstQuery;    ///< row of query 0; null is 0
+  mlir::Value firstKey;      ///< row of key 0; null is 0
+  mlir::Value firstPanelRow; ///< row of column 0 of the scores in panels; null is 0
 };
 
-/// Keys [first, first + count) of a chunk, and the column tiles that the mask visits. Keys before
-/// `from` need not be computed.
+/// The rows of a tile of scores. The columns are keys, or queries if the rows are keys. With
+/// `OneQuery`, rows are heads of a single query that share a key head.
+enum class ScoreRows { Queries, OneQuery, Keys };
+
+/// Columns [first, first + count) of a chunk, and the column tiles that the mask visits. Columns
+/// before `from` need not be computed. Columns are keys, unless rows are keys.
 struct KeyChunk {
   mlir::Value first, from, count;
   mlir::Value visited, full; ///< i32, one bit per column tile
@@ -35,9 +40,8 @@ struct KeyChunk {
 /// Scores of an attention, for one head at a time.
 class Scores {
 public:
-  /// `oneQuery`: the rows of the query's view are heads of a single query that share a key head.
   Scores(KernelBuilder &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale,
-         transformer::ScoreRules rules, bool oneQuery = false);
+         transformer::ScoreRules rules, ScoreRows rows = ScoreRows::Queries);
 
   /// Packed documents of the mask, each of which needs its own panels; null if there are none.
   transformer::MaskDocumentsOp packed() const { return documents; }
@@ -49,34 +53,70 @@ public:
   /// Returns a whole batch element, without packed documents.
   Sequence batchElement(mlir::Value batch);
 
-  /// Keys that rows [i, i + rows) need: start of the first chunk, first key, end.
+  /// Columns that rows [i, i + rows) need: start of the first chunk, first column, end.
   struct Range {
     mlir::Value start, low, high;
   };
   Range range(mlir::Value i, int64_t rows, int64_t chunk);
   /// Number of rows in a head of the sequence.
   mlir::Value rowCount();
-  /// Returns the part of a chunk of `columns` keys, starting at `c`, that is in the range.
+  /// Returns the part of a chunk of `columns` columns, starting at `c`, that is in the range.
   KeyChunk chunk(const Range &range, mlir::Value i, int64_t rows, mlir::Value c, int64_t columns);
   /// Returns `columns` keys starting at `column`, counted over all packed documents. The keys may
   /// belong to any document, and their panels continue from the first document.
   KeyChunk unalignedChunk(mlir::Value column, int64_t columns);
-  /// Base-2 scores of rows starting at i and the keys of a chunk; hidden pairs have `maskedScore`.
+  /// Folds the chunks of a range, in ascending order. `next` returns the values after a chunk from
+  /// the values before it; chunks whose tiles the mask hides are skipped.
+  using Next =
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(const KeyChunk &, mlir::ValueRange)>;
+  llvm::SmallVector<mlir::Value> fold(const Range &range, mlir::Value i, int64_t rows,
+                                      int64_t columns, mlir::ValueRange initial, Next next);
+  /// Base-2 scores of rows starting at i and the columns of a chunk; hidden pairs have
+  /// `maskedScore`.
   mlir::Value tile(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
   /// 2^(score - maximum), or 0 if it is below 2^-125; `rounded` is the rounded score.
   mlir::Value power(mlir::Value score, mlir::Value rounded, mlir::Value maximum);
+  /// Multiplies by the derivative of the scores of the last tile with respect to the scaled
+  /// products. Scores that `hidden_score` has replaced have derivative 0.
+  mlir::Value timesSlope(mlir::Value gradient, mlir::Value i, const KeyChunk &chunk);
+
+  /// Products of rows of `left`, starting at i, and the columns of a chunk in `panels`. Columns
+  /// that the mask hides need not be computed.
+  mlir::Value product(mlir::Value left, mlir::Value panels, mlir::Value i, const KeyChunk &chunk,
+                      mlir::RankedTensorType type);
+  /// Products of a tile of the chunk and its rows of `right`, a matrix of `columns` columns.
+  /// `argument` is the argument with this matrix; `scales` is null unless it holds codes.
+  mlir::Value overRows(mlir::Value tile, mlir::Value argument, mlir::Value right,
+                       const KeyChunk &chunk, int64_t columns, mlir::Value scales = {});
+  /// First query and first key of the tile of the rows starting at i and the columns of a chunk.
+  mlir::Value queryOf(mlir::Value i, const KeyChunk &chunk) {
+    return rowsAreKeys() ? chunk.first : queryOf(i);
+  }
+  mlir::Value keyOf(mlir::Value i, const KeyChunk &chunk) {
+    return rowsAreKeys() ? i : chunk.first;
+  }
+  bool rowsAreKeys() const { return tileRows == ScoreRows::Keys; }
+  /// Numbers of the keys or queries of a tile, as an i32 tile that can be broadcast to `type`.
+  mlir::Value numbers(bool ofKeys, mlir::Value i, const KeyChunk &chunk,
+                      mlir::RankedTensorType type);
 
   unsigned queryView, keyView;
   mlir::Value key;
   kernel::Size queries, keys;
   mlir::Value batch, keyHead, head;
+  int64_t heads, group; ///< number of query heads, and of query heads per key head
   Sequence sequence;
   /// Width of the column tiles, determined by the mask and the device's chunk.
   int64_t visitTile;
 
 private:
-  /// Query of row i.
-  mlir::Value queryOf(mlir::Value i) { return oneQuery ? t.index(0) : i; }
+  /// Query of row i, or the row itself if rows are keys.
+  mlir::Value queryOf(mlir::Value i) { return tileRows == ScoreRows::OneQuery ? t.index(0) : i; }
+  mlir::Value columnCount() { return rowsAreKeys() ? sequence.queries : sequence.keys; }
+  mlir::Value rowEnd(mlir::Value i, int64_t rows);
+  Range rangeOfBand(const transformer::KeyBand &band, mlir::Value i, mlir::Value end);
+  Range rangeOfQueries(const transformer::KeyBand &band, mlir::Value i, mlir::Value end);
+  llvm::SmallVector<mlir::Value> visit(const KeyChunk &chunk, mlir::ValueRange before, Next next);
   mlir::Value rawScores(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
   mlir::Value withRules(mlir::Value raw, transformer::MaskSite &site, mlir::Value i, mlir::Value j);
   mlir::Value ruleTile(mlir::Value bias, transformer::MaskSite &site, mlir::Value i, mlir::Value j,
@@ -99,11 +139,11 @@ private:
   TileBuilder::Accuracy accuracy = TileBuilder::Accuracy::F32;
   transformer::ScoreRules rules;
   transformer::MaskDocumentsOp documents;
-  bool oneQuery;
-  int64_t heads, group; ///< number of query heads, and of query heads per key head
+  ScoreRows tileRows;
   mlir::Value q, k;
   mlir::Value keyScales; ///< scales of this head; null unless keys are codes
   mlir::Value biasTile;  ///< bias of the last tile; null without a bias
+  mlir::Value capTile;   ///< scores of the last tile divided by the soft-cap; null without one
 };
 
 } // namespace heddle

@@ -170,7 +170,7 @@ static LogicalResult checkReadersOfKeys(ModuleOp module) {
   WalkResult result = module.walk([&](Operation *reader) {
     for (OpOperand &use : reader->getOpOperands()) {
       StringAttr state = stateOf(use.get());
-      if (!state || !keys.contains(state) || readAsKeys(use))
+      if (!state || !keys.contains(state) || readInPanels(use))
         continue;
       reader->emitOpError("operand ")
           << use.getOperandNumber() << ": expected another value than the content of @"

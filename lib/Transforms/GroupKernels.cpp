@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds the groups that KernelClusters.h finds. First, keys that are not computed in panels get a
-// group that copies them. Then every cluster is moved to the place of its last op and wrapped in a
-// kernel.group.
+// Builds the groups that KernelClusters.h finds. First, operands that kernels read in panels and
+// that are not computed in panels get a group that copies them. Then every cluster is moved to the
+// place of its last op and wrapped in a kernel.group.
 
 #include "KernelClusters.h"
 
@@ -47,23 +47,23 @@ static void hoistOperands(func::FuncOp func) {
 
 //===- Panels ------------------------------------------------------------===//
 
-/// Whether the value is computed in the storage that attention's keys need.
-static bool canBeStoredInPanels(Value key) {
-  if (stateOf(key))
+/// Whether the value is computed in panels.
+static bool canBeStoredInPanels(Value value) {
+  if (stateOf(value))
     return true;
-  Value made = beforeRounding(key);
-  bool isRounded = made != key;
+  Value made = beforeRounding(value);
+  bool isRounded = made != value;
   Operation *op = made.getDefiningOp();
   bool isStored = op ? rootOf(op) == kernel::Root::Relayout : isRounded;
-  return isStored && llvm::all_of(key.getUses(), readAsKeys);
+  return isStored && llvm::all_of(value.getUses(), readInPanels);
 }
 
-/// Creates a copy of keys in panels. With `starts`, panels restart at each document.
-static Value relayout(OpBuilder &builder, Value key, Value starts, Location loc) {
-  SmallVector<Value> operands{key};
+/// Creates a copy of a value in panels. With `starts`, panels restart at each document.
+static Value relayout(OpBuilder &builder, Value value, Value starts, Location loc) {
+  SmallVector<Value> operands{value};
   if (starts)
     operands.push_back(starts);
-  auto group = GroupOp::create(builder, loc, TypeRange(key.getType()), operands,
+  auto group = GroupOp::create(builder, loc, TypeRange(value.getType()), operands,
                                kernel::Root::Relayout, "pack_keys");
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Location> locs(operands.size(), loc);
@@ -72,39 +72,33 @@ static Value relayout(OpBuilder &builder, Value key, Value starts, Location loc)
   return group.getResult(0);
 }
 
-/// Copies keys that are not computed in panels; a group that yields its first argument is a
-/// relayout. Packed documents need panels that restart at each document, given by the starts in the
-/// group's second argument. Returned weights cover all pairs, so their keys are packed without
-/// regard to documents.
+/// Returns the starts of the documents at which the panels that `op` reads restart, or null. Returned
+/// weights cover all pairs, so their keys are packed without regard to documents.
+static Value startsOfPanels(ScoresOpInterface op) {
+  MaskDocumentsOp documents = packedDocumentsOf(op.getMask());
+  if (!documents || rootOf(op) == kernel::Root::Weights)
+    return {};
+  return op.rowsAreKeys() ? documents.getQueries() : documents.getKeys();
+}
+
+/// Copies the operands that kernels read in panels and that are not computed in panels; a group
+/// that yields its first argument is a relayout. Packed documents need panels that restart at each
+/// document, given by the starts in the group's second argument.
 static void addPanelRelayouts(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   DenseMap<std::pair<Value, Value>, Value> copies;
+  func.walk([&](ScoresOpInterface op) { op.addRows(); });
   func.walk([&](ScoresOpInterface op) {
-    if (rootOf(op) != kernel::Root::Attention)
-      return;
-    Value key = op.getKey();
-    MaskDocumentsOp documents = packedDocumentsOf(op.getMask());
-    if (!documents && canBeStoredInPanels(key))
-      return;
-    builder.setInsertionPoint(op);
-    auto copied = [&](Value starts) {
-      Value &copy = copies[{key, starts}];
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get(), starts = startsOfPanels(op);
+      if (!op.readsInPanels(operand) || (!starts && canBeStoredInPanels(value)))
+        continue;
+      Value &copy = copies[{value, starts}];
+      builder.setInsertionPoint(op);
       if (!copy)
-        copy = relayout(builder, key, starts, op.getLoc());
-      return copy;
-    };
-    auto replace = [&](Value copy, bool onlyWeights) {
-      key.replaceUsesWithIf(copy, [&](OpOperand &use) {
-        auto reader = dyn_cast<ScoresOpInterface>(use.getOwner());
-        return reader && reader.getMask() == op.getMask() && reader.readsAsKeys(use) &&
-               (!onlyWeights || rootOf(reader) == kernel::Root::Weights);
-      });
-    };
-    bool weights = llvm::any_of(
-        key.getUsers(), [](Operation *user) { return rootOf(user) == kernel::Root::Weights; });
-    if (documents && weights)
-      replace(copied(Value()), /*onlyWeights=*/true);
-    replace(copied(documents ? documents.getKeys() : Value()), /*onlyWeights=*/false);
+        copy = relayout(builder, value, starts, op.getLoc());
+      operand.set(copy);
+    }
   });
 }
 

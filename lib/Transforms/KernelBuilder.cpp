@@ -83,26 +83,38 @@ static Value firstTile(TileBuilder &t, Value starts, Value d, int64_t tile) {
   return t.add(t.div(start, t.index(tile)), d);
 }
 
-DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Value number,
-                                  int64_t tile) {
-  // Bisection of [low, high) in at most 31 steps, because counts are i32.
+/// Emits a bisection of [0, count) in at most 31 steps, because counts are i32. Returns the last n
+/// for which first(n) is at most `number`.
+static Value lastAtMost(TileBuilder &t, Value count, Value number,
+                        llvm::function_ref<Value(Value)> first) {
   Value zero = t.index(0), one = t.index(1);
   auto loop = scf::ForOp::create(t.b, t.loc, zero, t.index(31), one, ValueRange{zero, count});
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(loop.getBody());
   Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
   Value middle = t.div(t.add(low, high), t.index(2));
-  Value beyond = t.less(number, firstTile(t, starts, middle, tile));
-  // Once one document is left, both bounds are kept.
+  Value beyond = t.less(number, first(middle));
+  // Once one is left, both bounds are kept.
   Value open = t.less(t.add(low, one), high);
   Value down = arith::AndIOp::create(t.b, t.loc, open, beyond);
   Value nextHigh = t.select(down, middle, high);
   Value nextLow = t.select(beyond, low, middle);
   nextLow = t.select(open, nextLow, low);
   scf::YieldOp::create(t.b, t.loc, ValueRange{nextLow, nextHigh});
-  t.b.setInsertionPointAfter(loop);
-  Value document = loop.getResult(0);
+  return loop.getResult(0);
+}
+
+DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Value number,
+                                  int64_t tile) {
+  Value document =
+      lastAtMost(t, count, number, [&](Value d) { return firstTile(t, starts, d, tile); });
   return {document, firstTile(t, starts, document, tile)};
+}
+
+Value heddle::documentOf(TileBuilder &t, Value starts, Value count, Value row) {
+  return lastAtMost(t, count, row, [&](Value d) {
+    return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d}));
+  });
 }
 
 Value KernelBuilder::scalar(Value argument) {

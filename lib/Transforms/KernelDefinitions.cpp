@@ -27,8 +27,10 @@ class ScalarNames {
 public:
   explicit ScalarNames(Builder b) : b(b) {}
   kernel::Size name(const SizeExpr &e) {
-    if (e.isConstant())
-      return e.constantValue();
+    return e.isConstant() ? kernel::Size(e.constantValue()) : nameOf(e);
+  }
+  /// Names an expression even if it is constant.
+  kernel::Size nameOf(const SizeExpr &e) {
     auto it = llvm::find(list, e);
     size_t index = it - list.begin();
     if (it == list.end())
@@ -49,10 +51,16 @@ KernelDefinitions::KernelDefinitions(ModuleOp module)
     names.insert(symbol.getName());
 }
 
-/// Whether a norm has weights per head, so that rows of different heads differ.
+/// Whether weights of an op, or their gradients, belong to heads, so that rows of different heads
+/// differ.
 static bool weighsHeads(Operation &op) {
-  return isa<LayerNormOp, RmsNormOp>(op) &&
-         cast<ShapedType>(op.getOperand(1).getType()).getRank() == 2;
+  if (auto columns = dyn_cast<GradientColumnsOp>(op))
+    return columns.getOfHeads();
+  auto gradient = dyn_cast<NormGradientOp>(op);
+  Value gamma = isa<LayerNormOp, RmsNormOp>(op) ? op.getOperand(1)
+                : gradient                      ? gradient.getGamma()
+                                                : Value();
+  return gamma && cast<ShapedType>(gamma.getType()).getRank() == 2;
 }
 
 /// Whether a kernel treats all rows alike, so that its leading dimensions can be merged.
@@ -83,8 +91,9 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
                                    ScalarNames &names) {
   MLIRContext *context = type.getContext();
   if (place.scalar)
-    return kernel::LayoutAttr::get(context, kernel::ViewType(), kernel::Storage::Memory,
-                                   names.name(*place.scalar), {}, {}, -1, -1, 0);
+    return kernel::LayoutAttr::get(
+        context, kernel::ViewType(), kernel::Storage::Memory,
+        place.isSite ? names.nameOf(*place.scalar) : names.name(*place.scalar), {}, {}, -1, -1, 0);
   Shape sizes = flat ? flattened(place, ids) : place.dims;
   SmallVector<kernel::ViewDim> dims;
   for (const SizeExpr &size : sizes)
@@ -102,8 +111,36 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
   };
   kernel::Size at = optional(place.at), slots = optional(place.slots);
   return kernel::LayoutAttr::get(
-      context, kernel::ViewType::get(context, dims, element, place.panel ? 16 : 0), place.storage(),
-      {}, at, slots, place.places, place.counts, place.ring);
+      context, kernel::ViewType::get(context, dims, element, place.panel ? 16 : 0, 0),
+      place.storage(), {}, at, slots, place.places, place.counts, place.ring);
+}
+
+/// Number of arguments for the memory that an op of training writes in addition to its results
+/// (ProgramPlanner::addWritten). Zeros of `memoryType` represent each of them in a definition.
+static int64_t memoriesOf(Operation &op) {
+  return isa<WeightGradientOpInterface, GradientNormOp>(op) ? 1
+         : isa<GradientJoinOp>(op)                          ? 2
+         : isa<OptimizerOp>(op)                             ? 4
+                                                            : 0;
+}
+
+static RankedTensorType memoryType(Builder b) { return RankedTensorType::get({1}, b.getF32Type()); }
+
+/// Whether an argument has the numbers of rows, a matrix of integers.
+static bool isRowNumbers(Value argument) {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    auto dropout = dyn_cast<DropoutOp>(user);
+    return dropout && dropout.getRows() == argument;
+  });
+}
+
+/// Removes the name of a weight, because a definition does not know whose memory it writes.
+static void forgetWeight(Operation &op) {
+  if (!isa<WeightGradientOpInterface, GradientJoinOp>(op))
+    return;
+  Builder b(op.getContext());
+  op.setAttr("name", b.getStringAttr("weight"));
+  op.setAttr("use", b.getI64IntegerAttr(isa<GradientJoinOp>(op)));
 }
 
 /// Turns stores to states into results, because a definition does not know whose memory it writes.
@@ -119,6 +156,11 @@ static void yieldStores(Block &body) {
         values.push_back(append.getRows());
       append.getResult().replaceAllUsesWith(append.getRows());
       append.erase();
+    } else if (const int64_t count = memoriesOf(op)) {
+      OpBuilder b(&op);
+      forgetWeight(op);
+      values.append(count, arith::ConstantOp::create(b, op.getLoc(),
+                                                     DenseElementsAttr::get(memoryType(b), 0.0F)));
     }
   }
   llvm::append_range(values, yield->getOperands());
@@ -133,6 +175,8 @@ static SmallVector<Type> resultTypes(Block &body) {
       types.push_back(set.getValue().getType());
     else if (auto append = dyn_cast<CacheAppendOp>(op); append && append.getResult().use_empty())
       types.push_back(append.getRows().getType());
+    else
+      types.append(memoriesOf(op), memoryType(Builder(op.getContext())));
   }
   for (Value yielded : body.getTerminator()->getOperands()) {
     auto append = yielded.getDefiningOp<CacheAppendOp>();
@@ -173,6 +217,10 @@ private:
     NamedAttrList attributes(op.getAttrDictionary());
     if (isa<StateSetOp, CacheAppendOp>(op))
       attributes.erase("state");
+    if (isa<WeightGradientOpInterface, GradientJoinOp>(op)) {
+      attributes.erase("name");
+      attributes.erase("use");
+    }
     add(attributes.getDictionary(op.getContext()).getAsOpaquePointer());
     words.push_back(op.getNumOperands());
     for (Value operand : op.getOperands())
@@ -313,7 +361,8 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
   };
   for (auto [i, place] : llvm::enumerate(operands)) {
     Type type = group->getOperand(i).getType();
-    bool ids = isa<ShapedType>(type) && formatOf(type).kind == ElementFormat::Kind::Index;
+    bool ids = isa<ShapedType>(type) && formatOf(type).kind == ElementFormat::Kind::Index &&
+               !isRowNumbers(group.getBody().getArgument(i));
     argument(place, type, ids, bytesRead(group, i, place, shapes));
   }
   SmallVector<Type> tableTypes;

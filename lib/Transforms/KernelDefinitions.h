@@ -46,7 +46,8 @@ struct PlannedTensor {
   std::optional<SizeExpr> scalar = std::nullopt;
   /// For starts of documents: rows of the grid that has a tile for each part of each document.
   std::optional<SizeExpr> slots = std::nullopt;
-  bool table = false; ///< argument without an operand
+  bool table = false;  ///< argument without an operand
+  bool isSite = false; ///< a scalar that differs in equal layers, which share a definition
 
   /// Returns this storage without an offset for stores, as readers of all rows see it.
   PlannedTensor whole() const {

@@ -59,8 +59,9 @@ struct OutlineKernels : heddle::impl::OutlineKernelsBase<OutlineKernels> {
     ModuleOp module = getOperation();
     KernelDefinitions definitions(module);
     llvm::StringSet<> keyStates = statesOfKeys(module), matrices = matricesOf(module);
+    WeightPacks packs;
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      if (failed(ProgramPlanner(func, definitions, keyStates, matrices).run()))
+      if (failed(ProgramPlanner(func, definitions, keyStates, matrices, packs).run()))
         return signalPassFailure();
       func.erase();
     }

@@ -6,6 +6,8 @@
 
 #include "heddle/Transforms/ProgramBuilder.h"
 
+#include "ProgramPlanner.h"
+
 #include "heddle/Dialect/Kernel/IR/KernelWindow.h"
 #include "heddle/Planning/DefinitionViews.h"
 #include "heddle/Support/Artifact.h"
@@ -106,30 +108,68 @@ namespace {
 /// Converts functions. Weights are numbered across the whole program.
 class ProgramBuilder {
 public:
+  explicit ProgramBuilder(ModuleOp module);
   void addFunction(kernel::ProgramOp op);
   Program program;
 
 private:
   LaunchArgument addBuffer(Function &f, const Buffer &buffer);
-  LaunchArgument addWeight(kernel::PackAttr attribute);
+  int numberOf(kernel::PackAttr attribute);
+  LaunchArgument addGradient(Function &f, kernel::GradientOp op);
+  SizeExpr sized(const SizeExpr &size) const;
   Launch launch(kernel::LaunchOp op);
   Port port(kernel::PortAttr info, Value buffer);
 
   DenseMap<Attribute, int> weightIndex;
+  /// Offsets of accumulators of gradients after those of all weights, in bytes.
+  DenseMap<std::pair<Attribute, uint64_t>, int64_t> accumulators;
+  int64_t gradientBytes = 0, matrixBytes = 0;
   DenseMap<Value, LaunchArgument> handles;
 };
 } // namespace
 
 LaunchArgument ProgramBuilder::addBuffer(Function &f, const Buffer &buffer) {
+  const bool isTwin = buffer.kind == Buffer::Kind::Twin;
+  for (auto [known, other] : llvm::enumerate(f.buffers))
+    if (isTwin && other.kind == Buffer::Kind::Twin && other.name == buffer.name)
+      return {LaunchArgument::Kind::Buffer, static_cast<int>(known), 0};
   int index = f.buffers.size();
   if (buffer.kind == Buffer::Kind::State)
     f.states.push_back({buffer.name, index});
   f.buffers.push_back(buffer);
+  if (isTwin)
+    f.buffers.back().elements =
+        (buffer.name == gradientTwin ? gradientBytes : program.weightBytes) / 4;
   return {LaunchArgument::Kind::Buffer, index, 0};
 }
 
-/// Adds a weight. Equal weights of all functions are stored once.
-LaunchArgument ProgramBuilder::addWeight(kernel::PackAttr attribute) {
+/// Numbers all weights before any function is built: accumulators of gradients follow the last
+/// weight. In programs that train, matrices precede vectors, so that each of both is one range.
+ProgramBuilder::ProgramBuilder(ModuleOp module) {
+  bool trains = false;
+  module.walk([&](kernel::GradientOp) { trains = true; });
+  auto number = [&](bool vectors) {
+    module.walk([&](kernel::WeightOp op) {
+      const bool isVector = op.getInfo().getValue().layout == PackEntry::Layout::Vector;
+      if (!trains || isVector == vectors)
+        numberOf(op.getInfo());
+    });
+  };
+  number(/*vectors=*/false);
+  matrixBytes = program.weightBytes;
+  number(/*vectors=*/true);
+  gradientBytes = program.weightBytes;
+  module.walk([&](kernel::GradientOp op) {
+    if (op.getUse() == 0)
+      return;
+    auto [it, isNew] = accumulators.try_emplace({op.getInfo(), op.getUse()}, gradientBytes);
+    if (isNew)
+      gradientBytes += llvm::alignTo(program.weights[numberOf(op.getInfo())].elements * 4, 256);
+  });
+}
+
+/// Number of a weight. Equal weights of all functions are stored once.
+int ProgramBuilder::numberOf(kernel::PackAttr attribute) {
   auto [it, isNew] = weightIndex.try_emplace(attribute, static_cast<int>(program.weights.size()));
   if (isNew) {
     PackEntry &entry = program.pack.emplace_back(attribute.getValue());
@@ -138,7 +178,21 @@ LaunchArgument ProgramBuilder::addWeight(kernel::PackAttr attribute) {
     program.weights.push_back({entry.tensor, program.weightBytes, elements});
     program.weightBytes += (elements * 4 + 255) / 256 * 256;
   }
-  return {LaunchArgument::Kind::Weight, it->second, 0};
+  return it->second;
+}
+
+LaunchArgument ProgramBuilder::addGradient(Function &f, kernel::GradientOp op) {
+  const Weight &weight = program.weights[numberOf(op.getInfo())];
+  const int64_t offset = op.getUse() ? accumulators.at({op.getInfo(), op.getUse()}) : weight.offset;
+  LaunchArgument twin = addBuffer(f, {std::string(gradientTwin), Buffer::Kind::Twin, 0});
+  twin.offset = offset / 4;
+  return twin;
+}
+
+/// Replaces the numbers of rows of twins.
+SizeExpr ProgramBuilder::sized(const SizeExpr &size) const {
+  return size.substitute({{twinMatrices, matrixBytes / 256},
+                          {twinVectors, (program.weightBytes - matrixBytes) / 256}});
 }
 
 Port ProgramBuilder::port(kernel::PortAttr info, Value buffer) {
@@ -150,12 +204,14 @@ Port ProgramBuilder::port(kernel::PortAttr info, Value buffer) {
 Launch ProgramBuilder::launch(kernel::LaunchOp op) {
   Launch launch{op.getKernel().str(),
                 {},
-                op.getScalars().getValue(),
-                op.getFlops().getValue(),
-                op.getBytes().getValue()};
+                {},
+                sized(op.getFlops().getValue()),
+                sized(op.getBytes().getValue())};
+  for (const SizeExpr &scalar : op.getScalars().getValue())
+    launch.scalars.push_back(sized(scalar));
   for (auto [value, offset] : llvm::zip(op.getArguments(), op.getOffsets().getValue())) {
     launch.arguments.push_back(handles.lookup(value));
-    launch.arguments.back().offset = offset;
+    launch.arguments.back().offset = launch.arguments.back().offset + sized(offset);
   }
   return launch;
 }
@@ -168,7 +224,10 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
         .Case([&](kernel::BufferOp buffer) {
           handles[buffer] = addBuffer(f, buffer.getInfo().getValue());
         })
-        .Case([&](kernel::WeightOp weight) { handles[weight] = addWeight(weight.getInfo()); })
+        .Case([&](kernel::WeightOp weight) {
+          handles[weight] = {LaunchArgument::Kind::Weight, numberOf(weight.getInfo()), 0};
+        })
+        .Case([&](kernel::GradientOp gradient) { handles[gradient] = addGradient(f, gradient); })
         .Case([&](kernel::InputOp input) {
           f.inputs.push_back(port(input.getInfo(), input.getBuffer()));
         })
@@ -181,7 +240,7 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
 }
 
 Expected<Program> heddle::buildProgram(ModuleOp outlined, ArrayRef<TiledModule> tiled) {
-  ProgramBuilder builder;
+  ProgramBuilder builder(outlined);
   std::vector<Kernel> &kernels = builder.program.kernels;
   for (auto function : outlined.getOps<kernel::ProgramOp>())
     builder.addFunction(function);

@@ -13,6 +13,7 @@
 #include "heddle/Transforms/TileableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -109,6 +110,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   place.rows = rowsOf(place.dims);
   place.element = entry.type;
   place.panel = isPanel;
+  packs[weight.getName()].insert({pack, place});
   return place;
 }
 
@@ -192,6 +194,16 @@ PlannedTensor ProgramPlanner::tablePlace(TransformerOpInterface op, GroupOp grou
   return place;
 }
 
+/// Whether an argument of a group is the site of a dropout.
+static bool isSite(Value argument) {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    return llvm::TypeSwitch<Operation *, bool>(user)
+        .Case<DropoutOp, AttentionOp, AttentionQueryGradientOp, AttentionKeyGradientOp>(
+            [&](auto op) { return op.getSite() == argument; })
+        .Default(false);
+  });
+}
+
 FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned index) {
   Value operand = group->getOperand(index);
   Operation *def = operand.getDefiningOp();
@@ -208,6 +220,7 @@ FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned in
     if (auto value = dyn_cast<IntegerAttr>(constant.getValue())) {
       PlannedTensor place;
       place.scalar = value.getInt();
+      place.isSite = isSite(group.getBody().getArgument(index));
       return place;
     }
   if (const PlannedTensor *place = places.lookup(operand))
@@ -253,7 +266,8 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   place.panel = llvm::any_of(result.getUses(), [](OpOperand &use) {
     auto reader = dyn_cast<GroupOp>(use.getOwner());
     return reader &&
-           llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(), readAsKeys);
+           llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(),
+                        [](OpOperand &read) { return storageOf(read) == OperandStorage::Panels; });
   });
   place.rows = place.panel ? SizeExpr::roundUp(rowsOf(place.dims), 16) : rowsOf(place.dims);
   if (group.packsDocuments()) // one more panel for each
@@ -373,9 +387,12 @@ LogicalResult ProgramPlanner::planGroups() {
 /// Sets the rows of the grid over packed documents. Each document may end in a partial tile, and
 /// the largest tile of any device is assumed.
 void ProgramPlanner::addSlots(TransformerOpInterface op, SmallVectorImpl<PlannedTensor> &operands) {
-  if (Value starts = op.documentStarts())
+  Value starts = op.documentStarts(), rows = starts ? op->getOperand(0) : Value();
+  if (auto scores = dyn_cast<ScoresOpInterface>(*op); scores && scores.rowsAreKeys())
+    rows = scores.getKey();
+  if (starts)
     operands[cast<BlockArgument>(starts).getArgNumber()].slots =
-        rowsOf(shapes.of(op->getOperand(0))) + (shapes.of(starts)[0] - 1) * largestAttentionRows;
+        rowsOf(shapes.of(rows)) + (shapes.of(starts)[0] - 1) * largestAttentionRows;
 }
 
 LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
@@ -399,6 +416,8 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
       addSlots(known, operands);
     if (isa<StateSetOp>(op) || (isa<CacheAppendOp>(op) && op.use_empty()))
       results.push_back(statePlaceOf(&op));
+    if (failed(addWritten(&op, results)))
+      return failure();
   }
   for (unsigned i = 0; i < group->getNumResults(); ++i) {
     FailureOr<PlannedTensor> place = resultPlace(group, i, index);

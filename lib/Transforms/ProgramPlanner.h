@@ -13,6 +13,7 @@
 #include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <deque>
@@ -36,13 +37,22 @@ int64_t ringOf(transformer::StateOp state);
 /// Returns the value of the function that a block argument of a group refers to.
 mlir::Value outside(mlir::Value value);
 
+/// Storage of each weight that a group has read, by its name.
+using WeightPacks = llvm::StringMap<llvm::MapVector<mlir::Attribute, PlannedTensor>>;
+
+/// Names of dimensions that stand for rows of twins until the program is built: rows of 64 elements
+/// of all matrices, and of all vectors.
+inline constexpr const char *twinMatrices = "twin_matrices", *twinVectors = "twin_vectors";
+
 /// Plans one function.
 class ProgramPlanner {
 public:
   ProgramPlanner(mlir::func::FuncOp func, KernelDefinitions &definitions,
-                 const llvm::StringSet<> &keyStates, const llvm::StringSet<> &matrices)
+                 const llvm::StringSet<> &keyStates, const llvm::StringSet<> &matrices,
+                 WeightPacks &packs)
       : func(func), definitions(definitions), keyStates(keyStates), matrices(matrices),
-        shapes(func), stateOps(transformer::statesOf(func->getParentOfType<mlir::ModuleOp>())),
+        packs(packs), shapes(func),
+        stateOps(transformer::statesOf(func->getParentOfType<mlir::ModuleOp>())),
         b(func.getContext()) {
     for (auto state : func->getParentOfType<mlir::ModuleOp>().getOps<transformer::StateOp>())
       if (state.getCapacity() && state.getDims().size() > 2)
@@ -72,6 +82,13 @@ private:
                              transformer::OperandStorage storage) const;
   mlir::FailureOr<PlannedTensor> weightPlace(kernel::GroupOp group, unsigned index,
                                              transformer::WeightOp weight);
+  mlir::FailureOr<std::pair<kernel::PackAttr, PlannedTensor>> packedWeight(mlir::Operation *op,
+                                                                           llvm::StringRef name);
+  mlir::Value accumulator(kernel::PackAttr weight, uint64_t use);
+  PlannedTensor twinPlace(llvm::StringRef name, transformer::WeightRange range);
+  /// Adds the storage that an op of training writes in addition to its results.
+  mlir::LogicalResult addWritten(mlir::Operation *op,
+                                 llvm::SmallVectorImpl<PlannedTensor> &results);
   PlannedTensor statePlace(llvm::StringRef symbol, const Shape &content);
   mlir::FailureOr<PlannedTensor> resultPlace(kernel::GroupOp group, unsigned index, int launch);
   PlannedTensor tablePlace(transformer::TransformerOpInterface op, kernel::GroupOp group);
@@ -84,6 +101,7 @@ private:
   mlir::func::FuncOp func;
   KernelDefinitions &definitions;
   const llvm::StringSet<> &keyStates, &matrices;
+  WeightPacks &packs;
   ShapeExpressions shapes;
   llvm::DenseMap<mlir::StringAttr, transformer::StateOp> stateOps;
   llvm::StringMap<int64_t> capacities; ///< capacities of caches, by the length that counts their
@@ -94,7 +112,7 @@ private:
   llvm::DenseMap<mlir::Value, const PlannedTensor *> places; ///< pointers into `planned`
   llvm::DenseMap<kernel::BufferOp, int> lastReaders; ///< last launch that reads each temporary
   llvm::DenseMap<mlir::Attribute, mlir::Value> weights;
-  llvm::StringMap<mlir::Value> states, tables;
+  llvm::StringMap<mlir::Value> states, tables, twins;
   llvm::SmallVector<ShapeEquality> limitChecks; ///< limits of arguments that several ops read
 };
 

@@ -33,6 +33,23 @@ Value RowWalk::reduced(kernel::ReduceKind kind, double start,
   return t.reduce(kind, loop.getResult(0));
 }
 
+std::pair<Value, Value>
+RowWalk::sums(llvm::function_ref<std::pair<Value, Value>(Value column)> next) {
+  Value none = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));
+  Value zero = t.index(0), end = t.index(padded(size)), step = t.index(16);
+  auto loop = scf::ForOp::create(t.b, t.loc, zero, end, step, ValueRange{none, none});
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(loop.getBody());
+    auto [x, y] = next(loop.getInductionVar());
+    scf::YieldOp::create(
+        t.b, t.loc,
+        ValueRange{t.add(loop.getRegionIterArg(0), x), t.add(loop.getRegionIterArg(1), y)});
+  }
+  return {t.reduce(kernel::ReduceKind::Add, loop.getResult(0)),
+          t.reduce(kernel::ReduceKind::Add, loop.getResult(1))};
+}
+
 scf::ForOp RowWalk::overColumns(Value first, llvm::function_ref<Value(Value, Value)> next) {
   Value zero = t.index(0), end = t.index(padded(size)), step = t.index(16);
   auto loop =

@@ -29,6 +29,9 @@ public:
   /// Reduces all columns of a row lane by lane, starting with `start`; then reduces the lanes.
   mlir::Value reduced(kernel::ReduceKind kind, double start,
                       llvm::function_ref<mlir::Value(mlir::Value lanes, mlir::Value column)> next);
+  /// Sums the columns of two tiles in one loop, each lane by lane; then the lanes.
+  std::pair<mlir::Value, mlir::Value>
+  sums(llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::Value column)> next);
   /// Creates a loop over columns that carries `first`, or nothing. There must be more than one
   /// step.
   mlir::scf::ForOp overColumns(mlir::Value first,

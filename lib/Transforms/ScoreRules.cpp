@@ -38,9 +38,10 @@ static Value bucketEntry(TileBuilder &t, BiasRelativeOp rule, MaskSite &site, in
   return site.splat(t.b, site.perHead(t.b, rule.getTable(), bucket));
 }
 
-/// j - (i + offset) for the last row and first key of a tile, and for the first row and last key.
+/// j - (i + offset) for the last query and first key of a tile, and for the first query and last
+/// key.
 static std::pair<Value, Value> distances(TileBuilder &t, BiasRelativeOp rule, MaskSite &site,
-                                         Value i, Value j, RankedTensorType type) {
+                                         Value i, Value j, int64_t queries, int64_t keys) {
   Value offset = rule.getOffset();
   offset = !offset                             ? site.defaultOffset(t.b)
            : isa<ShapedType>(offset.getType()) ? site.perBatch(t.b, offset)
@@ -51,8 +52,7 @@ static std::pair<Value, Value> distances(TileBuilder &t, BiasRelativeOp rule, Ma
   constexpr int64_t most = int64_t(1) << 30; // the rule's own limit
   offset = t.max(t.min(offset, number(most - 1)), number(-most));
   Value corner = t.sub(t.sub(t.i32(j), t.i32(i)), offset);
-  return {t.sub(corner, number(type.getDimSize(0) - 1)),
-          t.add(corner, number(type.getDimSize(1) - 1))};
+  return {t.sub(corner, number(queries - 1)), t.add(corner, number(keys - 1))};
 }
 
 /// Relative bias of a tile. If all keys are far before or far after the queries, one bucket
@@ -66,7 +66,10 @@ Value Scores::relativeTile(BiasRelativeOp rule, MaskSite &site, Value i, Value j
     return arith::ConstantIntOp::create(t.b, t.loc, value, 32);
   };
   int64_t far = bucketStarts(each, rule.getMaxDistance()).back();
-  auto [nearest, farthest] = distances(t, rule, site, i, j, type);
+  int64_t queries = type.getDimSize(0), keys = type.getDimSize(1);
+  if (rowsAreKeys())
+    std::swap(queries, keys);
+  auto [nearest, farthest] = distances(t, rule, site, i, j, queries, keys);
   Value behind = t.less(farthest, number(1 - far)),
         ahead = t.less(number(two ? far - 1 : -1), nearest);
   auto choice = [&](Value condition, function_ref<Value()> yes, function_ref<Value()> no) {
@@ -88,7 +91,7 @@ Value Scores::relativeTile(BiasRelativeOp rule, MaskSite &site, Value i, Value j
       [&] { return rule.emitScore(t.b, site); });
 }
 
-/// Applies the score rule to a tile that starts at row i and key j.
+/// Applies the score rule to a tile that starts at query i and key j.
 Value Scores::ruleTile(Value bias, MaskSite &site, Value i, Value j, RankedTensorType type) {
   if (auto sum = bias.getDefiningOp<BiasAddOp>())
     return t.add(ruleTile(sum.getLhs(), site, i, j, type),
@@ -106,7 +109,8 @@ Value Scores::withRules(Value raw, MaskSite &site, Value i, Value j) {
   Value score = t.mul(raw, scale);
   if (rules.softcap) {
     double cap = rules.softcap.getValueAsDouble();
-    score = t.mul(t.tanh(t.mul(score, 1 / cap)), cap);
+    capTile = t.tanh(t.mul(score, 1 / cap));
+    score = t.mul(capTile, cap);
   }
   if (rules.bias) {
     biasTile = ruleTile(rules.bias, site, i, j, cast<RankedTensorType>(raw.getType()));

@@ -8,6 +8,7 @@
 // completely are skipped.
 
 #include "AttentionScores.h"
+#include "TileDropout.h"
 
 #include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/IR/WithoutMatrices.h"
@@ -37,7 +38,7 @@ public:
   AttentionTiler(KernelBuilder &f, AttentionOp op)
       : f(f), t(f.t), op(op), sharing(f.plan.getHeads()), chunk(f.plan.getColumns()[0]),
         scores(f, op.getQuery(), op.getKey(), op.getMask(), op.getScale().convertToDouble(),
-               op.getRules(), sharing > 0) {}
+               op.getRules(), sharing > 0 ? ScoreRows::OneQuery : ScoreRows::Queries) {}
 
   void run() {
     int64_t rows = f.plan.getRows();
@@ -51,6 +52,8 @@ public:
     if (documents)
       std::tie(sequence, i) = scores.document(b, i, rows);
     scores.enter(sequence, h);
+    if (op.getDropoutKey())
+      dropout.emplace(f, op, scores);
     value = f.slice(f.view(f.viewOf(op.getValue())), {b, scores.keyHead});
     if (op.getValueScales())
       scales = f.slice(f.view(f.viewOf(op.getValueScales())), {b, scores.keyHead});
@@ -79,30 +82,10 @@ private:
                                        DenseElementsAttr::get(type, static_cast<float>(value)));
     };
     SoftmaxState none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0)};
-    auto loop =
-        scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(chunk), none.values());
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(loop.getBody());
-    KeyChunk keys = scores.chunk(range, i, rows, loop.getInductionVar(), chunk);
-    SoftmaxState before = SoftmaxState::of(loop.getRegionIterArgs());
-    scf::YieldOp::create(t.b, t.loc, visit(i, keys, before, rows).values());
-    return SoftmaxState::of(loop.getResults());
-  }
-
-  /// Processes a chunk, or skips it if the mask hides all of its tiles.
-  SoftmaxState visit(Value i, const KeyChunk &keys, const SoftmaxState &before, int64_t rows) {
-    if (!keys.skips || kernel::splitsKeys(f.plan.getMapping())) // no invocation may skip a barrier
-      return merged(before, alone(i, keys, rows));
-    Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
-    Value any = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, keys.visited, zero);
-    auto branch = scf::IfOp::create(t.b, t.loc, ValueRange(before.values()).getTypes(), any,
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(t.b, t.loc, before.values());
-    t.b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(t.b, t.loc, merged(before, alone(i, keys, rows)).values());
-    return SoftmaxState::of(branch.getResults());
+    return SoftmaxState::of(scores.fold(
+        range, i, rows, chunk, none.values(), [&](const KeyChunk &keys, ValueRange before) {
+          return merged(SoftmaxState::of(before), alone(i, keys, rows)).values();
+        }));
   }
 
   /// Computes the softmax of one chunk.
@@ -115,17 +98,9 @@ private:
     top = t.max(top, t.constant(lowestMaximum, top));
     Value p = scores.power(score, rounded, top);
     Value sum = t.reduce(ReduceKind::Add, p);
-    bool starts = op.getMask() && !op.getHiddenScoreAttr();
-    auto visitTile = keys.skips ? t.b.getI64IntegerAttr(scores.visitTile) : IntegerAttr();
-    Value row = f.inRing(op.getValue(), keys.first);
-    if (scores.sequence.firstKey)
-      row = t.add(row, scores.sequence.firstKey);
-    Value factors = t.narrow(p, f.viewType(scores.queryView).getElementType());
-    Value weighted = kernel::ContractRowsOp::create(
-        t.b, t.loc, t.type(rows, valueColumns), factors, value, row, scales, keys.count,
-        starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), visitTile,
-        t.b.getUnitAttr());
-    return {weighted, top, sum};
+    if (dropout)
+      p = t.mul(p, dropout->ofWeights(scores, i, keys, t.type(rows, chunk)));
+    return {scores.overRows(p, op.getValue(), value, keys, valueColumns, scales), top, sum};
   }
 
   /// Merges a chunk into the state: a left fold, by separate products and sums instead of fused
@@ -204,6 +179,7 @@ private:
   const int64_t sharing; ///< heads of one query that are the rows of a tile; 0: rows are queries
   const int64_t chunk;   ///< keys of a step
   Scores scores;
+  std::optional<WeightDropout> dropout;
   Value value, scales; ///< value and scales of this head; scales: null unless values are codes
   int64_t valueColumns = 0;
 };

@@ -21,6 +21,7 @@
 
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Dialect/Transformer/IR/MergedHeads.h"
 #include "heddle/Planning/LinearColumns.h"
 
 using namespace mlir;
@@ -149,7 +150,7 @@ LogicalResult LinearTiler::rotate(const ColumnLoop &loop, Value j, Value column)
   if (failed(back))
     return failure();
   Halves table = tableOf(rotary, loop, column);
-  Halves y = rotated(t, {*front, *back}, table.front, table.back);
+  Halves y = rotated(t, {*front, *back}, table.front, table.back, rotary.getInverse());
   store(*loop.part, y.front, j);
   store(*loop.part, y.back, behind);
   return success();
@@ -216,7 +217,10 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
 struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, tileRelayout> {
   /// Padded heads leave gaps between the product's columns, and an addend has no gaps, so it cannot
   /// be fused. The exception, an addend from the same kernel, is not implemented.
-  bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
+  bool canFollow(Operation *op, Root root, ArrayRef<Operation *> before) const {
+    if (root == Root::Linear && hasUnpaddedHeads(op) &&
+        paddedHeadsOfProduct(before.front()->getResult(0)))
+      return false;
     auto readsOthers = [](Operation *op) { return op->getNumOperands() > 1; };
     return root == Root::Linear && (llvm::none_of(before.drop_front(), readsOthers) ||
                                     !paddedHeadsOfProduct(before.front()->getResult(0)));

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Body of pooling. A grid point sums the rows of one sequence or document in order, for a strip of
-// columns, so the bits of a result do not depend on other sequences. Several poolings are adjacent
-// without padding: a strip may cross the end of one, so its columns are gathered.
+// Bodies of pooling and of its gradient. A grid point sums the rows of one sequence or document in
+// order, for a strip of columns, so the bits of a result do not depend on other sequences. Several
+// poolings are adjacent without padding: a strip may cross the end of one, so its columns are
+// gathered. In the gradient, a grid point stores the rows of one sequence, for a strip of columns.
 
 #include "Tiling.h"
 
@@ -20,7 +21,8 @@ struct RowRange {
 } // namespace
 
 /// Rows of sequence or document n that count.
-static RowRange rowsOf(KernelBuilder &f, PoolOp pool, Value n) {
+template <typename Op>
+static RowRange rowsOf(KernelBuilder &f, Op pool, Value n) {
   TileBuilder &t = f.t;
   Value zero = t.index(0), input = f.view(f.viewOf(pool.getInput()));
   auto read = [&](Value vector, Value at) {
@@ -127,5 +129,153 @@ LogicalResult heddle::tilePool(KernelBuilder &f) {
     return kernel::LoadOp::create(t.b, t.loc, type, range.rows, ValueRange{row, j}, UnitAttr());
   };
   storeResults(f, pooled(t, kinds.front(), range, type, load), {n, j}, one);
+  return success();
+}
+
+//===- The gradient ------------------------------------------------------===//
+
+namespace {
+/// Gradients of the rows of one sequence or document, for a strip of columns.
+class PoolGradient {
+public:
+  PoolGradient(KernelBuilder &f, PoolGradientOp op, Value n, Value j, RankedTensorType type)
+      : f(f), t(f.t), op(op), n(n), j(j), type(type), range(rowsOf(f, op, n)),
+        count(t.max(t.sub(range.end, range.first), t.index(0))) {}
+  void store();
+
+private:
+  /// The gradient of a row, from its number within the sequence.
+  using OfRow = std::function<Value(Value)>;
+  OfRow gradientOf(size_t number, Pooling kind);
+  OfRow atRow(Value chosen, Value gradient);
+  OfRow atLargest(Value gradient);
+  Value pooledGradient(size_t number);
+  Value over(Value gradient, Value divisor);
+  void forEachRow(Value first, Value end, llvm::function_ref<Value(Value)> gradient);
+
+  Value asFloats(Value number) {
+    Value floats = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), t.i32(number));
+    return t.broadcast(floats, type);
+  }
+
+  KernelBuilder &f;
+  TileBuilder &t;
+  PoolGradientOp op;
+  Value n, j;
+  RankedTensorType type;
+  RowRange range;
+  Value count; ///< number of rows
+};
+} // namespace
+
+/// The gradient of pooling `number` of the sequence.
+Value PoolGradient::pooledGradient(size_t number) {
+  Value view = f.view(f.viewOf(op.getGradient()));
+  int64_t features = op.getInput().getType().getShape().back();
+  Value column = t.add(j, t.index(static_cast<int64_t>(number) * features));
+  if (op.getKinds().size() == 1 || features % 16 == 0)
+    return kernel::LoadOp::create(t.b, t.loc, type, view, ValueRange{n, column}, UnitAttr());
+  auto indices = type.clone(t.b.getI32Type());
+  return kernel::LookupOp::create(
+      t.b, t.loc, type, view,
+      ValueRange{t.broadcast(t.i32(n), indices), t.iota(/*rows=*/false, column, indices)});
+}
+
+/// Divides by a number of rows, which is at least 1 because the gradient of an empty sequence is
+/// not stored.
+Value PoolGradient::over(Value gradient, Value divisor) {
+  return t.div(gradient, asFloats(t.max(divisor, t.index(1))));
+}
+
+PoolGradient::OfRow PoolGradient::atRow(Value chosen, Value gradient) {
+  return [this, chosen, gradient](Value row) -> Value {
+    Value same = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, row, chosen);
+    return t.select(t.broadcast(same, type.clone(t.b.getI1Type())), gradient,
+                    constantTile(t, type, 0));
+  };
+}
+
+/// Row numbers are compared as f32, which is exact up to 2^24 rows.
+PoolGradient::OfRow PoolGradient::atLargest(Value gradient) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  auto load = [&](Value row) -> Value {
+    return kernel::LoadOp::create(t.b, t.loc, type, range.rows, ValueRange{row, j}, UnitAttr());
+  };
+  auto equal = [this](Value x, Value y) -> Value {
+    return arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, x, y);
+  };
+  Value most = t.foldMany(
+      range.first, range.end, constantTile(t, type, -infinity),
+      [&](Value x, Value y) { return t.max(x, y); }, load);
+  Value none = constantTile(t, type, infinity);
+  Value chosen = t.foldMany(
+      range.first, range.end, none, [&](Value x, Value y) { return t.min(x, y); },
+      [&](Value row) {
+        return t.select(equal(load(row), most), asFloats(t.sub(row, range.first)), none);
+      });
+  return [this, equal, chosen, gradient](Value row) -> Value {
+    return t.select(equal(chosen, asFloats(row)), gradient, constantTile(t, type, 0));
+  };
+}
+
+PoolGradient::OfRow PoolGradient::gradientOf(size_t number, Pooling kind) {
+  Value gradient = pooledGradient(number), one = t.index(1);
+  auto alike = [](Value tile) { return [tile](Value) { return tile; }; };
+  switch (kind) {
+  case Pooling::Cls:
+    return atRow(t.index(0), gradient);
+  case Pooling::Last:
+    return atRow(t.sub(count, one), gradient);
+  case Pooling::Max:
+    return atLargest(gradient);
+  case Pooling::Sum:
+    return alike(gradient);
+  case Pooling::Mean:
+    return alike(over(gradient, count));
+  case Pooling::MeanSqrt: {
+    Value root = math::SqrtOp::create(t.b, t.loc, asFloats(t.max(count, one)));
+    return alike(t.div(gradient, root));
+  }
+  case Pooling::WeightedMean: {
+    Value shared = over(gradient, t.div(t.mul(count, t.add(count, one)), t.index(2)));
+    return [this, shared, one](Value row) { return t.mul(shared, asFloats(t.add(row, one))); };
+  }
+  }
+  llvm_unreachable("all poolings are handled");
+}
+
+/// Stores `gradient` of each row in [first, end).
+void PoolGradient::forEachRow(Value first, Value end, llvm::function_ref<Value(Value)> gradient) {
+  auto loop = scf::ForOp::create(t.b, t.loc, first, end, t.index(1));
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(loop.getBody());
+  Value row = loop.getInductionVar();
+  storeResults(f, gradient(row), {op.getDocuments() ? t.index(0) : n, row, j}, t.index(1));
+}
+
+void PoolGradient::store() {
+  SmallVector<OfRow> gradients;
+  for (auto [number, kind] : llvm::enumerate(op.getKinds().getAsRange<PoolingAttr>()))
+    gradients.push_back(gradientOf(number, kind.getValue()));
+  forEachRow(range.first, range.end, [&](Value row) {
+    Value inSequence = t.sub(row, range.first), sum = gradients.front()(inSequence);
+    for (const OfRow &next : ArrayRef(gradients).drop_front())
+      sum = t.add(sum, next(inSequence));
+    return sum;
+  });
+  if (op.getLengths()) // rows that do not count
+    forEachRow(range.end, f.sizeValue(f.viewTypeOf(op.getInput()).getDim(1).extent),
+               [&](Value) { return constantTile(t, type, 0); });
+}
+
+LogicalResult heddle::tilePoolGradient(KernelBuilder &f) {
+  auto op = yielded(f).getDefiningOp<PoolGradientOp>();
+  if (!op)
+    return f.def.emitOpError("expected a pool.gradient that is yielded");
+  kernel::ViewType of = f.viewTypeOf(op.getGradient()), out = f.viewType(f.firstResult());
+  int64_t stored = padded(out.getDims().back().extent.value), columns = f.plan.getColumns()[0];
+  f.createFunc({of.getDim(0).extent, stored}, {1, columns});
+  Value n = f.func.getGridIndex(0), j = f.func.getGridIndex(1);
+  PoolGradient(f, op, n, j, f.t.type(1, columns)).store();
   return success();
 }

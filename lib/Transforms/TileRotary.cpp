@@ -18,7 +18,10 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::Root;
 
-Halves heddle::rotated(TileBuilder &t, Halves x, Value cos, Value sin) {
+Halves heddle::rotated(TileBuilder &t, Halves x, Value cos, Value sin, bool isInverse) {
+  if (isInverse)
+    return {t.add(t.mul(x.front, cos), t.mul(x.back, sin)),
+            t.sub(t.mul(x.back, cos), t.mul(x.front, sin))};
   return {t.sub(t.mul(x.front, cos), t.mul(x.back, sin)),
           t.add(t.mul(x.back, cos), t.mul(x.front, sin))};
 }
@@ -76,7 +79,8 @@ void RotaryTiler::byTiles(const ValueTiles &tiles, Value head) {
   Value zero = t.index(0);
   Value first = firstPosition(f, op.getOffset(), tiles.points[0], tiles.position);
   Halves table = loadHalves(t, type, f.tableOf(op), first, zero, half);
-  Halves y = rotated(t, loadHalves(t, type, head, tiles.i, zero, half), table.front, table.back);
+  Halves y = rotated(t, loadHalves(t, type, head, tiles.i, zero, half), table.front, table.back,
+                     op.getInverse());
   store(tiles, y.front, 0);
   store(tiles, y.back, half);
   if (size == stored)
@@ -103,7 +107,9 @@ void RotaryTiler::byElements(const ValueTiles &tiles, Value head) {
   Value table = f.tableOf(op);
   Value kept = t.mul(x, lookUp(table, position, pair)),
         added = t.mul(other, lookUp(table, position, t.add(pair, half)));
-  Value y = t.select(isFront, t.sub(kept, added), t.add(kept, added));
+  Value difference = t.sub(kept, added), sum = t.add(kept, added);
+  Value y =
+      op.getInverse() ? t.select(isFront, sum, difference) : t.select(isFront, difference, sum);
   store(tiles, t.select(t.less(column, t.constantI(size, column)), y, x), 0);
 }
 

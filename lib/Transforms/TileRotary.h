@@ -15,8 +15,9 @@ struct Halves {
   mlir::Value front, back;
 };
 
-/// front * cos - back * sin and back * cos + front * sin, each operation rounded.
-Halves rotated(TileBuilder &t, Halves x, mlir::Value cos, mlir::Value sin);
+/// front * cos - back * sin and back * cos + front * sin, each operation rounded. The inverse
+/// negates the sines.
+Halves rotated(TileBuilder &t, Halves x, mlir::Value cos, mlir::Value sin, bool isInverse);
 /// Loads both halves at `row` and `column`, of a table of cosines and sines, or of heads.
 Halves loadHalves(TileBuilder &t, mlir::RankedTensorType tile, mlir::Value view, mlir::Value row,
                   mlir::Value column, int64_t half);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies without a contraction: norms, embeddings with positions, sums, concatenation, and copies
-// to heads or panels. Each body loads, computes and stores tiles of rows.
+// Bodies without a contraction: norms, embeddings with positions, sums and concatenation. Each body
+// loads, computes and stores tiles of rows.
 
 #include "Tilers.h"
 
@@ -18,15 +18,26 @@ using kernel::Size;
 
 Value heddle::yielded(KernelBuilder &f) { return yieldedValues(f.def).front(); }
 
-void heddle::storeResults(KernelBuilder &f, Value tile, ValueRange indices, Value left) {
-  for (unsigned i = f.firstResult(); i < f.firstResult() + f.def.getNumResults(); ++i)
-    kernel::StoreOp::create(f.t.b, f.t.loc, f.t.narrow(tile, f.viewType(i).getElementType()),
-                            f.view(i), indices, left);
+static void storeResult(KernelBuilder &f, unsigned number, Value tile, ValueRange indices,
+                        Value left) {
+  unsigned i = f.firstResult() + number;
+  kernel::StoreOp::create(f.t.b, f.t.loc, f.t.narrow(tile, f.viewType(i).getElementType()),
+                          f.view(i), indices, left);
 }
 
-/// Creates the kernel. Its grid has one point per leading index, and rows and columns in tiles.
-static void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64_t columns,
-                    int64_t storedColumns, Size rowExtent) {
+void heddle::storeResults(KernelBuilder &f, Value tile, ValueRange indices, Value left) {
+  for (unsigned number = 0; number < f.def.getNumResults(); ++number)
+    storeResult(f, number, tile, indices, left);
+}
+
+void heddle::storeValue(KernelBuilder &f, Value value, Value tile, ValueRange indices, Value left) {
+  for (auto [number, yielded] : llvm::enumerate(yieldedValues(f.def)))
+    if (yielded == value)
+      storeResult(f, number, tile, indices, left);
+}
+
+void heddle::rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64_t columns,
+                     int64_t storedColumns, Size rowExtent) {
   SmallVector<Size> sizes;
   SmallVector<int64_t> tiles;
   for (int64_t d = 0; d + 1 < view.getRank(); ++d) {
@@ -114,6 +125,8 @@ LogicalResult heddle::tileNorm(KernelBuilder &f) {
 //===- Sums, embeddings, positions ---------------------------------------===//
 
 FailureOr<Value> ValueTiles::of(Value value) {
+  if (Value tile = known.lookup(value))
+    return tile;
   if (isa<BlockArgument>(value))
     return load(matrix(value), i);
   if (auto op = value.getDefiningOp<TileableOpInterface>())
@@ -181,11 +194,29 @@ Value heddle::firstPosition(KernelBuilder &f, Value offset, Value sequence, Valu
   return f.t.add(row, f.entryOf(f.viewOf(offset), sequence));
 }
 
-namespace {
-/// Model of an op that is computed row by row.
-template <typename Model, typename Op, Root root = Root::Elementwise>
-using RowModel = Tiler<Model, Op, root, tileElementwise>;
+bool heddle::canFollowRows(Root root, ArrayRef<Operation *> before) {
+  if (root == Root::Linear)
+    return !has<SplitHeadsOp>(before);
+  // A kernel's results cannot depend on each other.
+  auto norm = dyn_cast<NormGradientOp>(before.front());
+  if (root == Root::NormGradient)
+    return norm && llvm::all_of(norm.getScaled().getUsers(),
+                                [](Operation *user) { return user->getNumResults() == 0; });
+  return root == Root::Elementwise;
+}
 
+FailureOr<std::pair<Value, Value>> heddle::tilesOfOperands(Operation *op, ValueTiles &tiles) {
+  Value first = op->getOperand(0), second = op->getOperand(1);
+  const bool isSwapped = isa<BlockArgument>(first) && !isa<BlockArgument>(second);
+  if (isSwapped)
+    std::swap(first, second);
+  FailureOr<Value> x = tiles.of(first), y = failed(x) ? x : tiles.of(second);
+  if (failed(y))
+    return failure();
+  return isSwapped ? std::pair(*y, *x) : std::pair(*x, *y);
+}
+
+namespace {
 bool followsRows(Root root) { return root == Root::Embedding || root == Root::Elementwise; }
 
 /// Model of an op that adds positions to rows.
@@ -228,7 +259,7 @@ struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
 template <typename Op>
 struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
-    return root == Root::Elementwise || (root == Root::Linear && !has<SplitHeadsOp>(before));
+    return canFollowRows(root, before);
   }
   LogicalResult checkSupported(Operation *op) const {
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -238,27 +269,17 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
     return op->emitOpError("expected tensors of f32 and rank 2 or more, found ")
            << op->getResult(0).getType() << ", which is not supported yet";
   }
-  /// Computes the operand that is not an argument first, so that the other operand's loaded tile
-  /// occupies no registers meanwhile.
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
-    Value first = op->getOperand(0), second = op->getOperand(1);
-    if (isa<BlockArgument>(first) && !isa<BlockArgument>(second))
-      std::swap(first, second);
-    FailureOr<Value> x = tiles.of(first), y = failed(x) ? x : tiles.of(second);
-    if (failed(y))
+    FailureOr<std::pair<Value, Value>> both = tilesOfOperands(op, tiles);
+    if (failed(both))
       return failure();
-    return std::is_same_v<Op, arith::AddFOp> ? tiles.t.add(*x, *y) : tiles.t.mul(*x, *y);
+    auto [x, y] = *both;
+    if (isa<BlockArgument>(op->getOperand(0)) && !isa<BlockArgument>(op->getOperand(1)))
+      std::swap(x, y); // the computed tile is in registers, and the other is loaded next to it
+    return std::is_same_v<Op, arith::AddFOp> ? tiles.t.add(x, y) : tiles.t.mul(x, y);
   }
   StringRef getNameWord(Operation *) const {
     return std::is_same_v<Op, arith::AddFOp> ? "add" : "mul";
-  }
-};
-
-/// An elementwise op, which follows a linear or sums.
-template <typename Model, typename Op>
-struct ElementModel : RowModel<Model, Op> {
-  bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
-    return root == Root::Elementwise || (root == Root::Linear && !has<SplitHeadsOp>(before));
   }
 };
 
@@ -347,123 +368,4 @@ void heddle::attachRowTilers(MLIRContext *context) {
 void heddle::attachSumTilers(MLIRContext *context) {
   arith::AddFOp::attachInterface<BinaryModel<arith::AddFOp>>(*context);
   arith::MulFOp::attachInterface<BinaryModel<arith::MulFOp>>(*context);
-}
-
-//===- Copies ------------------------------------------------------------===//
-
-/// Copies a vector, a tile of elements per workgroup: lengths that a session keeps.
-static LogicalResult copyVector(KernelBuilder &f) {
-  TileBuilder &t = f.t;
-  kernel::ViewType type = f.viewType(0);
-  const int64_t rows = f.plan.getRows();
-  f.createFunc({type.getDim(0).extent}, {rows});
-  Value i = f.func.getGridIndex(0);
-  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, 1, type.getElementType()), f.view(0),
-                              ValueRange{i}, t.b.getUnitAttr());
-  kernel::StoreVectorOp::create(t.b, t.loc, tile, f.view(f.firstResult()), i,
-                                t.sub(f.sizeValue(type.getDim(0).extent), i));
-  return success();
-}
-
-/// Packs the keys of packed documents into panels that restart at each document.
-static LogicalResult packDocuments(KernelBuilder &f) {
-  TileBuilder &t = f.t;
-  const int64_t rows = f.plan.getRows(); // a panel
-  kernel::ViewType out = f.viewType(f.firstResult());
-  int64_t stored = padded(out.getDims().back().extent.value);
-  f.createFunc({out.getDim(0).extent, out.getDim(1).extent, out.getDim(2).pitch}, {1, 1, rows});
-  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), panelRow = f.func.getGridIndex(2),
-        starts = f.view(1);
-  Value one = t.index(1), zero = t.index(0), size = t.index(rows);
-  Value count = t.sub(f.sizeValue(f.viewType(1).getDim(0).extent), one),
-        panel = t.div(panelRow, size);
-  DocumentTile found = findDocument(t, starts, count, panel, rows);
-  auto start = [&](Value d) {
-    return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d}));
-  };
-  Value row = t.add(start(found.document), t.mul(t.sub(panel, found.first), size));
-  Value left = t.sub(start(t.add(found.document, one)), row);
-  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored, out.getElementType()),
-                              f.slice(f.view(0), {b, h}), ValueRange{row, zero}, UnitAttr());
-  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()),
-                          ValueRange{b, h, panelRow, zero}, left);
-  return success();
-}
-
-/// Loads a head that begins inside a vector, element by element. Its padding is looked up out of
-/// bounds, which returns 0.
-static Value unalignedHead(TileBuilder &t, Value rows, Value row, Value column, int64_t size,
-                           RankedTensorType type) {
-  RankedTensorType indices = t.type(type.getDimSize(0), type.getDimSize(1), t.b.getI32Type());
-  Value inHead = t.iota(/*rows=*/false, t.index(0), indices);
-  Value x = t.select(t.less(inHead, t.constantI(size, inHead)),
-                     t.iota(/*rows=*/false, column, indices), t.constantI(-1, inHead));
-  return kernel::LookupOp::create(t.b, t.loc, type, rows,
-                                  ValueRange{t.iota(/*rows=*/true, row, indices), x});
-}
-
-/// Merges heads that begin inside vectors, 16 columns at a time: each element is looked up in its
-/// head.
-static LogicalResult mergeUnalignedHeads(KernelBuilder &f) {
-  TileBuilder &t = f.t;
-  kernel::ViewType in = f.viewType(0);
-  int64_t size = in.getDims().back().extent.value, heads = in.getDim(1).extent.value,
-          rows = f.plan.getRows(), columns = f.plan.getColumns()[0];
-  f.createFunc({in.getDim(0).extent, in.getDim(2).extent, padded(heads * size)},
-               {1, rows, columns});
-  Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
-  RankedTensorType indices = t.type(rows, columns, t.b.getI32Type());
-  Value y = t.iota(/*rows=*/true, i, indices);
-  Value one = t.index(1), first = t.div(j, t.index(size)),
-        end =
-            t.min(t.add(t.div(t.add(j, t.index(columns - 1)), t.index(size)), one), t.index(heads));
-  RankedTensorType type = t.type(rows, columns);
-  Value tile = t.sum(first, end, type, [&](Value head) -> Value {
-    // Columns of other heads are out of bounds in this head, and result in 0.
-    Value inHead = t.iota(/*rows=*/false, t.sub(j, t.mul(head, t.index(size))), indices);
-    return kernel::LookupOp::create(t.b, t.loc, type, f.slice(f.view(0), {b, head}),
-                                    ValueRange{y, inHead});
-  });
-  storeResults(f, tile, {b, i, j}, t.sub(f.sizeValue(in.getDim(2).extent), i));
-  return success();
-}
-
-/// Copies `[B, H, T, D]` by (b, h, rows): splits or merges heads, or packs keys in panels.
-LogicalResult heddle::tileRelayout(KernelBuilder &f) {
-  TileBuilder &t = f.t;
-  Value value = yielded(f);
-  Operation *op = value.getDefiningOp();
-  if (f.def.packsDocuments())
-    return packDocuments(f);
-  bool split = isa_and_nonnull<SplitHeadsOp>(op), merge = isa_and_nonnull<MergeHeadsOp>(op);
-  kernel::ViewType in = f.viewType(0), out = f.viewType(f.firstResult()), heads = merge ? in : out;
-  if (heads.getRank() == 1)
-    return copyVector(f);
-  if (heads.getRank() != 4)
-    return f.def.emitOpError() << "expected heads of rank 4, found rank " << heads.getRank();
-  int64_t size = heads.getDims().back().extent.value, stored = padded(size),
-          rows = f.plan.getRows();
-  if (merge && size != stored && in.getDim(1).extent.value > 1)
-    return mergeUnalignedHeads(f);
-  Size extent = split ? in.getDim(1).extent : in.getDim(2).extent;
-  f.createFunc({heads.getDim(0).extent, heads.getDim(1).extent, extent}, {1, 1, rows});
-  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2),
-        zero = t.index(0);
-  Value column = t.mul(h, t.index(stored));
-  Value source = split ? f.slice(f.view(0), {b}) : f.slice(f.view(0), {b, h});
-  RankedTensorType type = t.type(rows, stored, in.getElementType());
-  Value tile = split && size != stored
-                   ? unalignedHead(t, source, i, t.mul(h, t.index(size)), size, type)
-                   : LoadOp::create(t.b, t.loc, type, source, ValueRange{i, split ? column : zero},
-                                    UnitAttr());
-  for (unsigned result = 0; result < f.def.getNumResults(); ++result) {
-    Value view = f.view(f.firstResult() + result), left = t.sub(f.sizeValue(extent), i);
-    Value row = f.placeOf(result, b, i, left);
-    SmallVector<Value> indices =
-        merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
-    Type element = cast<kernel::ViewType>(view.getType()).getElementType();
-    kernel::StoreOp::create(t.b, t.loc, t.narrow(tile, element), view, indices, left,
-                            f.ringOf(result));
-  }
-  return success();
 }

@@ -32,10 +32,6 @@ namespace {
 
 //===- Ops with separate kernels ------------------------------------------===//
 
-/// A model with only a root and a writer.
-template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
-struct Plain : Tiler<Plain<Op, root, write>, Op, root, write> {};
-
 /// Limits the last dimension of `value`, which must fit in one tile.
 LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t most) {
   int64_t size = cast<RankedTensorType>(value.getType()).getShape().back();
@@ -59,6 +55,23 @@ struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tile
   }
 };
 
+/// Model of a gradient of attention. A tile holds sums of both keys and values.
+template <typename Model, typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
+struct GradientModel : Tiler<Model, Op, root, write> {
+  LogicalResult checkSupported(Operation *operation) const {
+    auto op = cast<Op>(operation);
+    if (failed(checkFeatures(op, op.getKey(), "heads of keys", mostValueFeatures / 2)))
+      return failure();
+    return checkFeatures(op, op.getValue(), "heads of values", mostValueFeatures / 2);
+  }
+};
+
+struct QueryGradientModel : GradientModel<QueryGradientModel, AttentionQueryGradientOp,
+                                          Root::QueryGradient, tileQueryGradient> {};
+struct KeyGradientModel
+    : GradientModel<KeyGradientModel, AttentionKeyGradientOp, Root::KeyGradient, tileKeyGradient> {
+};
+
 //===- Ops on heads -----------------------------------------------------===//
 
 struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, tileRelayout> {
@@ -69,6 +82,8 @@ struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, ti
       return false;
     if (!transformer::padsHeads(cast<MergeHeadsOp>(merge)))
       return true;
+    if (hasUnpaddedHeads(merge))
+      return false;
     auto takesHeads = [](OpOperand &use) {
       return isa<func::ReturnOp>(use.getOwner()) ||
              (rootOf(use.getOwner()) == Root::Linear && use.getOperandNumber() == 0);
@@ -103,8 +118,9 @@ struct RoundingModel : TileableOpInterface::ExternalModel<RoundingModel, arith::
   }
   /// Kernels with these roots store only unrounded values.
   bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const {
-    return !llvm::is_contained(
-        {Root::Weights, Root::Quantize, Root::Loss, Root::LossMean, Root::Shift}, root);
+    return !llvm::is_contained({Root::Weights, Root::Quantize, Root::Loss, Root::LossMean,
+                                Root::LossSum, Root::Shift, Root::RowNumbers},
+                               root);
   }
   LogicalResult tile(Operation *op, KernelBuilder &frame) const {
     return *getRoot(op) == Root::Relayout ? tileRelayout(frame) : tileElementwise(frame);
@@ -173,17 +189,19 @@ struct ClearModel : OutsideModel<ClearModel, CacheClearOp> {
   }
 };
 
-template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
-void attach(MLIRContext *context) {
-  Op::template attachInterface<Plain<Op, root, write>>(*context);
-}
 } // namespace
 
 void heddle::registerTilers(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *c, TransformerDialect *) {
     attachLinearTilers(c);
     attachRowTilers(c);
+    attachActivationTilers(c);
+    attachDropoutTilers(c);
+    attachWeightGradientTilers(c);
+    attachUpdateTilers(c);
     AttentionOp::attachInterface<AttentionModel>(*c);
+    AttentionQueryGradientOp::attachInterface<QueryGradientModel>(*c);
+    AttentionKeyGradientOp::attachInterface<KeyGradientModel>(*c);
     LayerNormOp::attachInterface<NormModel<LayerNormOp>>(*c);
     RmsNormOp::attachInterface<NormModel<RmsNormOp>>(*c);
     NormalizeOp::attachInterface<NormModel<NormalizeOp>>(*c);
@@ -192,11 +210,15 @@ void heddle::registerTilers(DialectRegistry &registry) {
     attach<PatchesOp, Root::Patches, tilePatches>(c);
     attach<UnfoldOp, Root::Patches, tileUnfold>(c);
     attach<PoolOp, Root::Pool, tilePool>(c);
+    attach<NormGradientOp, Root::NormGradient, tileNormGradient>(c);
+    attach<PoolGradientOp, Root::PoolGradient, tilePoolGradient>(c);
     attach<QuantizeOp, Root::Quantize, tileQuantize>(c);
     attach<CacheQuantizeOp, Root::Relayout, tileCacheQuantize>(c);
     attach<SoftmaxOp, Root::Softmax, tileSoftmax>(c);
     attach<CrossEntropyRowsOp, Root::Loss, tileLoss>(c);
     attach<CrossEntropyMeanOp, Root::LossMean, tileLossMean>(c);
+    attach<CrossEntropyGradientOp, Root::LossGradient, tileLossGradient>(c);
+    attach<CrossEntropySumOp, Root::LossSum, tileLossSum>(c);
     attach<ShiftRightOp, Root::Shift, tileShift>(c);
     MergeHeadsOp::attachInterface<MergeHeadsModel>(*c);
     CacheAppendOp::attachInterface<AppendModel>(*c);

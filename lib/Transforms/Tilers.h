@@ -20,6 +20,15 @@ struct Tiler : TileableOpInterface::ExternalModel<Model, Op> {
   mlir::LogicalResult tile(mlir::Operation *, KernelBuilder &frame) const { return write(frame); }
 };
 
+/// A model with only a root and a writer.
+template <typename Op, kernel::Root root, mlir::LogicalResult (*write)(KernelBuilder &)>
+struct PlainTiler : Tiler<PlainTiler<Op, root, write>, Op, root, write> {};
+
+template <typename Op, kernel::Root root, mlir::LogicalResult (*write)(KernelBuilder &)>
+void attach(mlir::MLIRContext *context) {
+  Op::template attachInterface<PlainTiler<Op, root, write>>(*context);
+}
+
 /// Whether `ops` contains an `Op`.
 template <typename Op>
 bool has(llvm::ArrayRef<mlir::Operation *> ops) {
@@ -31,10 +40,39 @@ bool has(llvm::ArrayRef<mlir::Operation *> ops) {
 mlir::Value firstPosition(KernelBuilder &f, mlir::Value offset, mlir::Value sequence,
                           mlir::Value row);
 
+/// Model of an op that is computed row by row.
+template <typename Model, typename Op, kernel::Root root = kernel::Root::Elementwise>
+using RowModel = Tiler<Model, Op, root, tileElementwise>;
+
+/// Whether an elementwise op can follow `before`: a linear, sums, or the gradient of a norm.
+bool canFollowRows(kernel::Root root, llvm::ArrayRef<mlir::Operation *> before);
+
+/// An elementwise op.
+template <typename Model, typename Op>
+struct ElementModel : RowModel<Model, Op> {
+  bool canFollow(mlir::Operation *, kernel::Root root,
+                 llvm::ArrayRef<mlir::Operation *> before) const {
+    return canFollowRows(root, before);
+  }
+};
+
+/// Tiles of the first two operands of `op`. Computes an operand that is not an argument first, so
+/// that the other operand's loaded tile occupies no registers meanwhile.
+mlir::FailureOr<std::pair<mlir::Value, mlir::Value>> tilesOfOperands(mlir::Operation *op,
+                                                                     ValueTiles &tiles);
+
 /// Linears, and the heads that they are split into (TileLinear.cpp).
 void attachLinearTilers(mlir::MLIRContext *context);
 /// Ops that are computed row by row (TileRows.cpp): embeddings and positions; ops of `arith`.
 void attachRowTilers(mlir::MLIRContext *context);
 void attachSumTilers(mlir::MLIRContext *context);
+/// Activations and gradients of elementwise functions (TileActivations.cpp).
+void attachActivationTilers(mlir::MLIRContext *context);
+/// Dropout, and the numbers of its rows (TileRowNumbers.cpp).
+void attachDropoutTilers(mlir::MLIRContext *context);
+/// Ops that add to the gradients of weights (TileWeightGradients.cpp).
+void attachWeightGradientTilers(mlir::MLIRContext *context);
+/// Ops of an optimizer (TileUpdate.cpp).
+void attachUpdateTilers(mlir::MLIRContext *context);
 
 } // namespace heddle

@@ -65,6 +65,9 @@ public:
   /// the 65,535 iterations after which Mesa's CPU driver exits them.
   mlir::Value foldMany(mlir::Value first, mlir::Value end, mlir::Value initial, Combine combine,
                        Next next);
+  /// Like sumOfMany, but adds next(n) one by one, in ascending order from 0.
+  mlir::Value chainOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
+                          Next next);
   /// Sums next(n) for every n in [first, end), in ascending order from 0; tiles of f32.
   mlir::Value sum(mlir::Value first, mlir::Value end, mlir::RankedTensorType type, Next next);
   mlir::Value sumOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type, Next next);
@@ -91,9 +94,9 @@ public:
   /// e^x, and the natural logarithm with its limits: minus infinity at 0, NaN below.
   mlir::Value exp(mlir::Value x);
   mlir::Value log(mlir::Value x);
+  mlir::Value erf(mlir::Value x);
 
 private:
-  mlir::Value erf(mlir::Value x);
   mlir::Value coarseGelu(mlir::Value x);
 };
 
@@ -162,6 +165,7 @@ public:
   llvm::SmallVector<mlir::Value> points;
   mlir::Value i, j;
   mlir::Value position; ///< position of row i: the row itself, or its position in a document
+  llvm::SmallDenseMap<mlir::Value, mlir::Value> known; ///< tiles of values that are computed
 };
 
 /// A document found by the number of a tile, in a grid over the tiles of all documents. The tiles
@@ -175,6 +179,9 @@ struct DocumentTile {
 DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number,
                           int64_t tile);
 
+/// Emits a search among `count` documents for the last one that starts at or before `row`.
+mlir::Value documentOf(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value row);
+
 /// Returns the starts of the documents that define the positions, or null.
 mlir::Value packedDocuments(KernelBuilder &f);
 /// Moves tiles, numbered through all documents, to the document of this tile. Returns the row after
@@ -187,25 +194,39 @@ mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
 mlir::Value yielded(KernelBuilder &f);
 /// Stores a tile as each of the results, rounded if the result is narrower.
 void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, mlir::Value left);
+/// Stores a tile of `value` as each result that yields it. Other results are unchanged.
+void storeValue(KernelBuilder &f, mlir::Value value, mlir::Value tile, mlir::ValueRange indices,
+                mlir::Value left);
+/// Creates the kernel. Its grid has one point per leading index of `view`, and `rowExtent` rows in
+/// tiles of `rows`. If `columns` is not 0, it has `storedColumns` in tiles of `columns`.
+void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64_t columns,
+             int64_t storedColumns, kernel::Size rowExtent);
 
 // Functions that write bodies, one per root; errors are reported at the definition.
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
+mlir::LogicalResult tileQueryGradient(KernelBuilder &frame);
+mlir::LogicalResult tileKeyGradient(KernelBuilder &frame);
 /// Hoists scalars out of loops.
 void hoistScalars(kernel::FuncOp func);
 /// Expands the functions of `math` in a score rule's formula.
 void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileHeadProducts(KernelBuilder &frame);
 mlir::LogicalResult tileNorm(KernelBuilder &frame);
+mlir::LogicalResult tileNormGradient(KernelBuilder &frame);
 mlir::LogicalResult tilePatches(KernelBuilder &frame);
 mlir::LogicalResult tileUnfold(KernelBuilder &frame);
 mlir::LogicalResult tilePool(KernelBuilder &frame);
+mlir::LogicalResult tilePoolGradient(KernelBuilder &frame);
 mlir::LogicalResult tileQuantize(KernelBuilder &frame);
 mlir::LogicalResult tileCacheQuantize(KernelBuilder &frame);
 mlir::LogicalResult tileSoftmax(KernelBuilder &frame);
 mlir::LogicalResult tileLoss(KernelBuilder &frame);
+mlir::LogicalResult tileLossGradient(KernelBuilder &frame);
 mlir::LogicalResult tileLossMean(KernelBuilder &frame);
+mlir::LogicalResult tileLossSum(KernelBuilder &frame);
+mlir::LogicalResult tileRowNumbers(KernelBuilder &frame);
 mlir::LogicalResult tileShift(KernelBuilder &frame);
 mlir::LogicalResult tileElementwise(KernelBuilder &frame);
 mlir::LogicalResult tileRelayout(KernelBuilder &frame);

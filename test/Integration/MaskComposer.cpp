@@ -296,28 +296,33 @@ std::string Composer::sinks() {
 
 //===- Functions ---------------------------------------------------------===//
 
+/// Adds an argument of heads.
+void Composer::addRows(const char *which, int64_t count, int64_t width, bool keys) {
+  int64_t Sizes::*extent = keys ? &Sizes::keys : &Sizes::queries;
+  arguments.push_back({which, rank4(count, keys ? keysInType() : queriesInType(), width),
+                       "\"B\", " + text(count) + ", " + (keys ? keysInDims() : queriesInDims()) +
+                           ", " + text(width),
+                       [=](const Sizes &s, Random &r) {
+                         return filled(DType::F32, {s.batch, count, s.*extent, width},
+                                       [&] { return 1.5 * r.unit(); });
+                       }});
+}
+
+std::string Composer::signature() const {
+  std::string all;
+  for (const Argument &a : arguments)
+    all += (all.empty() ? "%" : ",\n    %") + a.name + ": " + a.type + " {transformer.name = \"" +
+           a.name + "\"" + (a.dims.empty() ? "" : ", transformer.dims = [" + a.dims + "]") + "}";
+  return all;
+}
+
 Composition Composer::finish(const std::string &name, const std::string &clauses,
                              const std::string &attributes, bool lse, bool weights) {
   std::string h = text(heads.queries);
   std::string T = queriesInType(), S = keysInType();
-  auto add = [&](const char *which, int64_t count, int64_t width, bool keys) {
-    int64_t Sizes::*extent = keys ? &Sizes::keys : &Sizes::queries;
-    arguments.push_back({which, rank4(count, keys ? S : T, width),
-                         "\"B\", " + text(count) + ", " + (keys ? keysInDims() : queriesInDims()) +
-                             ", " + text(width),
-                         [=](const Sizes &s, Random &r) {
-                           return filled(DType::F32, {s.batch, count, s.*extent, width},
-                                         [&] { return 1.5 * r.unit(); });
-                         }});
-  };
-  add("q", heads.queries, heads.features, false);
-  add("k", heads.keys, heads.features, true);
-  add("v", heads.keys, heads.values, true);
-  std::string signature;
-  for (const Argument &a : arguments)
-    signature += (signature.empty() ? "%" : ",\n    %") + a.name + ": " + a.type +
-                 " {transformer.name = \"" + a.name + "\"" +
-                 (a.dims.empty() ? "" : ", transformer.dims = [" + a.dims + "]") + "}";
+  addRows("q", heads.queries, heads.features, false);
+  addRows("k", heads.keys, heads.features, true);
+  addRows("v", heads.keys, heads.values, true);
   std::string q = rank4(heads.queries, T, heads.features), k = rank4(heads.keys, S, heads.features),
               v = rank4(heads.keys, S, heads.values), o = rank4(heads.queries, T, heads.values);
   std::string types = o + " {transformer.name = \"o\"}", values = "%o", plain = o, results = o;
@@ -335,10 +340,60 @@ Composition Composer::finish(const std::string &name, const std::string &clauses
                ? "tensor<?x" + h + "x" + T + "x" + S + "xf32>"
                : "tensor<?x" + T + "x" + S + "xf32>");
   Composition made{name, "", heads, arguments};
-  made.text = "func.func @" + name + "(" + signature + ")\n    -> (" + types + ") {\n" + body +
+  made.text = "func.func @" + name + "(" + signature() + ")\n    -> (" + types + ") {\n" + body +
               "  " + values + " = transformer.attention %q, %k, %v" + clauses + " {" + attributes +
               "scale = 0.25 : f32}\n     : (" + q + ", " + k + ", " + v + ") -> " + results +
               "\n  return " + values + " : " + plain + "\n}\n";
+  return made;
+}
+
+/// Clauses of a dropout whose key enables it.
+std::string Composer::dropout() {
+  std::string key = argument("tensor<3xi32>", "3",
+                             [](const Sizes &, Random &r) {
+                               return RefTensor{DType::I32,
+                                                {3},
+                                                {static_cast<double>(r.whole(smallest, largest)),
+                                                 static_cast<double>(r.whole(0, 100000)), 1}};
+                             }),
+              examples = argument("tensor<?xi32>", sequences(), [](const Sizes &s, Random &r) {
+                return filled(DType::I32, {s.sequences()},
+                              [&] { return static_cast<double>(r.whole(0, 1 << 20)); });
+              });
+  std::string site = define("arith.constant " + text(random.whole(0, 40)) + " : i32");
+  return " key(" + key + " : tensor<3xi32>) examples(" + examples + " : tensor<?xi32>) site(" +
+         site + ")";
+}
+
+Composition Composer::finishGradients(const std::string &name, const std::string &clauses,
+                                      const std::string &attributes, bool drops) {
+  std::string T = queriesInType(), S = keysInType();
+  std::string dropped = drops ? dropout() : "", probability = drops ? "dropout = 0.3 : f32, " : "";
+  addRows("q", heads.queries, heads.features, false);
+  addRows("k", heads.keys, heads.features, true);
+  addRows("v", heads.keys, heads.values, true);
+  addRows("g", heads.queries, heads.values, false);
+  std::string q = rank4(heads.queries, T, heads.features), k = rank4(heads.keys, S, heads.features),
+              v = rank4(heads.keys, S, heads.values), o = rank4(heads.queries, T, heads.values),
+              n = "tensor<?x" + text(heads.queries) + "x" + T + "xf32>";
+  std::string scale = attributes + "scale = 0.25 : f32}\n     : (", all = probability + scale;
+  auto named = [](const std::string &type, const char *result) {
+    return type + " {transformer.name = \"" + result + "\"}";
+  };
+  Composition made{name, "", heads, arguments};
+  made.text = "func.func @" + name + "(" + signature() + ")\n    -> (" + named(o, "o") + ", " +
+              named(q, "dq") + ", " + named(k, "dk") + ", " + named(v, "dv") + ") {\n" + body +
+              "  %o = transformer.attention %q, %k, %v" + clauses + dropped + " {" + all + q +
+              ", " + k + ", " + v + ") -> " + o +
+              "\n  %x, %s = transformer.attention.statistics %q, %k" + clauses + " {" + scale + q +
+              ", " + k + ") -> " + n +
+              "\n  %dq, %d = transformer.attention.query_gradient %q, %k, %v, %g, %o, %x, %s" +
+              clauses + dropped + " {" + all + q + ", " + k + ", " + v + ", " + o + ", " + o +
+              ", " + n + ") -> (" + q + ", " + n +
+              ")\n  %dk, %dv = transformer.attention.key_gradient %q, %k, %v, %g, %x, %s, %d" +
+              clauses + dropped + " {" + all + q + ", " + k + ", " + v + ", " + o + ", " + n +
+              ", " + n + ") -> (" + k + ", " + v + ")\n  return %o, %dq, %dk, %dv : " + o + ", " +
+              q + ", " + k + ", " + v + "\n}\n";
   return made;
 }
 
@@ -359,6 +414,10 @@ Composition heddle::test::compose(uint64_t seed, const std::string &name, const 
   heads.keys = keys;
   heads.features = random.of<int64_t>({4, 8, 16, 20, 33});
   heads.values = random.of<int64_t>({5, 16, 24});
+  if (kinds.gradients) {
+    heads.features = random.of<int64_t>({4, 6, 16, 20, 64, 80});
+    heads.values = random.of<int64_t>({5, 16, 24, 64});
+  }
   Composer composer(random, heads, kinds.fixed);
   std::string documents = kinds.documents ? composer.packedDocuments() : "";
   std::string mask = kinds.onlyRanges ? composer.ranges(static_cast<int>(random.whole(1, 4)))
@@ -370,13 +429,15 @@ Composition heddle::test::compose(uint64_t seed, const std::string &name, const 
     return composer.finish(name, clauses, attributes, false, kinds.weights);
   if (random.chance(35))
     clauses += " bias(" + composer.bias(3) + ")";
-  if (random.chance(20))
+  if (!kinds.gradients && random.chance(20))
     clauses += composer.sinks();
   if (random.chance(15))
     attributes += "softcap = 5.0 : f32, ";
   if (random.chance(15) && !kinds.documents)
     attributes +=
         "hidden_score = " + random.of<std::string>({"-1.0e9", "-3.0", "0.5"}) + " : f32, ";
+  if (kinds.gradients)
+    return composer.finishGradients(name, clauses, attributes, kinds.dropout);
   bool weights = random.chance(15);
   if (weights && random.chance(40))
     attributes += "average_weights, ";

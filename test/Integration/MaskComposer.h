@@ -82,7 +82,9 @@ struct Kinds {
   bool documents = false; ///< packed
   /// Only masks whose tiles are derived exactly: key-range masks and their conjunctions.
   bool onlyRanges = false;
-  bool weights = false; ///< the result `weights` even without rules
+  bool weights = false;   ///< the result `weights` even without rules
+  bool gradients = false; ///< the gradients of the attention, without sinks
+  bool dropout = false;   ///< dropout of weights
   FixedSizes fixed = {};
 };
 
@@ -107,6 +109,9 @@ public:
   /// Completes the function; `clauses` and `attributes` belong to the attention.
   Composition finish(const std::string &name, const std::string &clauses,
                      const std::string &attributes, bool lse = false, bool weights = false);
+  /// Completes the function with the gradients of the attention for the gradient `g` of its output.
+  Composition finishGradients(const std::string &name, const std::string &clauses,
+                              const std::string &attributes, bool dropout);
 
   /// Adds an argument and returns "%name".
   std::string argument(const std::string &type, const std::string &dims,
@@ -114,6 +119,9 @@ public:
   std::string define(const std::string &op);
 
 private:
+  void addRows(const char *which, int64_t count, int64_t width, bool keys);
+  std::string signature() const;
+  std::string dropout();
   std::string leaf();
   std::string rangeLeaf(int kind);
   std::string blocks();

@@ -120,3 +120,29 @@ func.func @linear(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
   }
   return %0 : tensor<?x16xf32>
 }
+
+// -----
+
+// The site of a dropout is a number of the launch, so that layers share a definition.
+// CHECK-LABEL: kernel.program @sites
+// CHECK: kernel.launch @elementwise({{.*}}) at {{.*}} scalars ["B", "4"]
+// CHECK: kernel.launch @elementwise({{.*}}) at {{.*}} scalars ["B", "5"]
+// SHARED: kernel.def @elementwise(
+// SHARED-SAME: kernel.layout = #kernel.layout<scalar = d1>
+// SHARED-NOT: kernel.def
+func.func @sites(%x: tensor<?x16xf32> {transformer.name = "x", transformer.dims = ["B", 16]}, %key: tensor<3xi32> {transformer.name = "key"},
+                 %rows: tensor<?x2xi32> {transformer.name = "rows", transformer.dims = ["B", 2]}) -> (tensor<?x16xf32> {transformer.name = "y"}) {
+  %a = arith.constant 4 : i32
+  %b = arith.constant 5 : i32
+  %0 = kernel.group(%x, %key, %rows, %a) "elementwise" {root = #kernel.root<elementwise>} : (tensor<?x16xf32>, tensor<3xi32>, tensor<?x2xi32>, i32) -> tensor<?x16xf32> {
+  ^bb0(%i: tensor<?x16xf32>, %k: tensor<3xi32>, %r: tensor<?x2xi32>, %s: i32):
+    %d = transformer.dropout %i key(%k : tensor<3xi32>) rows(%r : tensor<?x2xi32>) site(%s) {probability = 0.1 : f32} : tensor<?x16xf32>
+    kernel.yield %d : tensor<?x16xf32>
+  }
+  %1 = kernel.group(%0, %key, %rows, %b) "elementwise" {root = #kernel.root<elementwise>} : (tensor<?x16xf32>, tensor<3xi32>, tensor<?x2xi32>, i32) -> tensor<?x16xf32> {
+  ^bb0(%i: tensor<?x16xf32>, %k: tensor<3xi32>, %r: tensor<?x2xi32>, %s: i32):
+    %d = transformer.dropout %i key(%k : tensor<3xi32>) rows(%r : tensor<?x2xi32>) site(%s) {probability = 0.1 : f32} : tensor<?x16xf32>
+    kernel.yield %d : tensor<?x16xf32>
+  }
+  return %1 : tensor<?x16xf32>
+}

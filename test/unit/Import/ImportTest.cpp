@@ -173,7 +173,7 @@ TEST_F(ModelTest, DialectText) {
   EXPECT_EQ(fileProblem(write("x.mlir", "func.func @f() {\n  transformer.nonsense\n}")),
             "x.mlir:2:3: custom op 'transformer.nonsense' is not supported yet or misspelt, the "
             "nearest op is "
-            "'transformer.bias.dense'");
+            "'transformer.transpose'");
   EXPECT_EQ(fileProblem(write("x.mlir", "")), "x.mlir: expected a function, found none");
   EXPECT_THAT(fileProblem(write("x.mlir", std::string("\xff\0\1", 3))), HasSubstr("x.mlir:1:1: "));
   EXPECT_EQ(fileProblem(write("x.mlir", "func.func private @f()")),

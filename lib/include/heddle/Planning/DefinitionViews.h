@@ -26,6 +26,8 @@ public:
   kernel::ViewType viewTypeOf(mlir::Value argument) const { return types[viewOf(argument)]; }
   /// Replaces the dimensions of a view of the same memory.
   void setDims(unsigned view, llvm::ArrayRef<kernel::ViewDim> dims);
+  /// Replaces a view of a matrix in panels by the view of the transposed matrix.
+  void transpose(unsigned view);
   /// Index of the view of an argument; -1 for scalars.
   int64_t viewOf(mlir::Value argument) const { return argumentOf(argument).view; }
   /// Index of the first result's view.

@@ -57,6 +57,39 @@ def SplitCrossEntropy : Pass<"split-cross-entropy", "mlir::func::FuncOp"> {
   let dependentDialects = ["heddle::transformer::TransformerDialect"];
 }
 
+def SimplifyDropout : Pass<"simplify-dropout", "mlir::func::FuncOp"> {
+  let summary = "remove dropout without a key, and compute the numbers of rows once";
+  let description = [{
+    Replaces a `transformer.dropout` without `key` by its input. Replaces each `transformer.row_numbers` by the first one with the same examples, documents and shape. Other ops are left alone. No precondition.
+
+    ```mlir
+    %r = transformer.row_numbers %examples, %x : …
+    %d = transformer.dropout %x key(%key) rows(%r) site(%a) {probability = 0.1 : f32} : …
+    %s = transformer.row_numbers %examples, %y : …
+    %e = transformer.dropout %y key(%key) rows(%s) site(%b) {probability = 0.1 : f32} : …
+    // becomes
+    %r = transformer.row_numbers %examples, %x : …
+    %d = transformer.dropout %x key(%key) rows(%r) site(%a) {probability = 0.1 : f32} : …
+    %e = transformer.dropout %y key(%key) rows(%r) site(%b) {probability = 0.1 : f32} : …
+    ```
+  }];
+}
+
+def SplitLinearTransposed : Pass<"split-linear-transposed", "mlir::func::FuncOp"> {
+  let summary = "compute products over the rows of a weight with its transposed matrix";
+  let description = [{
+    Replaces `transformer.linear.transposed` by `transformer.transpose` and `transformer.linear`. Other ops are left alone. No precondition.
+
+    ```mlir
+    %dx = transformer.linear.transposed %dy, %w : …
+    // becomes
+    %t = transformer.transpose %w : …
+    %dx = transformer.linear %dy, %t : …
+    ```
+  }];
+  let dependentDialects = ["heddle::transformer::TransformerDialect"];
+}
+
 def GroupKernels : Pass<"group-kernels", "mlir::ModuleOp"> {
   let summary = "group ops into kernels";
   let description = [{
