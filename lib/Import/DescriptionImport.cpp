@@ -14,6 +14,7 @@
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace heddle;
 
@@ -62,6 +63,31 @@ static void returnWeights(Description &d) {
         a->returnWeights = ReturnWeights::Heads;
 }
 
+/// The description with the files that a compiled file carries, for a folder of trained weights.
+static std::string portableText(const Description &d) {
+  Json document = *d.document;
+  document["weights"] = "model.safetensors";
+  for (const auto &[name, side] : {std::pair("source", &d.source), {"target", &d.target}}) {
+    if (!*side || !document[name]["vocabulary"].is_string())
+      continue;
+    const std::string &tokenizer = (*side)->tokenizerFile;
+    document[name]["vocabulary"] = tokenizer.empty() ? std::string(name) + ".txt" : tokenizer;
+  }
+  if (d.classifier && document["classifier"].contains("labels") &&
+      document["classifier"]["labels"].is_string())
+    document["classifier"]["labels"] =
+        d.texts.contains("labels.json") ? "labels.json" : "labels.txt";
+  return document.dump(2) + "\n";
+}
+
+/// Adds what a run of training needs: the recipe, and the description.
+static void addTraining(const Description &d, ModelFacts &facts, ImportedModel &model) {
+  facts.text.training = toJson(d.training.recipe);
+  facts.text.size = d.size;
+  if (d.document)
+    model.texts["model.json"] = portableText(d);
+}
+
 Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
                                                      const ImportOptions &options,
                                                      mlir::MLIRContext &context) {
@@ -82,12 +108,15 @@ Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
   }
   ImportedModel model;
   model.module = HEDDLE_TRY(buildModel(description, context, model.tensors));
-  model.facts = toJson(factsOf(description));
+  ModelFacts facts = factsOf(description);
+  if (options.training)
+    addTraining(description, facts, model);
+  model.facts = toJson(facts);
   model.warnings = std::move(description.warnings);
   for (const std::string &warning : {hiddenKeysAhead(description), keysAhead(description)})
     if (!warning.empty())
       model.warnings.push_back(warning);
-  model.texts = std::move(description.texts);
+  model.texts.merge(description.texts);
   model.files = std::move(description.files);
   return model;
 }
@@ -100,9 +129,11 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
                       ", which says itself where its weights are");
   auto description = HEDDLE_TRY(readDescription(path, options.mask));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
-  if (!description.seed)
+  const bool hasWeights =
+      !description.seed && !(options.training && !llvm::sys::fs::exists(description.weightsFile));
+  if (hasWeights)
     model.files.push_back(description.weightsFile);
-  if (options.needsWeights && !description.seed) {
+  if (options.needsWeights && hasWeights) {
     HEDDLE_TRY(openWeights(description.weightsFile, model));
     return model;
   }

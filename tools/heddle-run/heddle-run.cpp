@@ -5,6 +5,7 @@
 // The command line of heddle-run, which needs no LLVM; the libraries implement the commands.
 #include "../Progress.h"
 #include "../TextCommandLine.h"
+#include "../TrainCommandLine.h"
 
 #include "heddle/Version.h"
 
@@ -18,6 +19,7 @@ struct Flags {
   RunCommand run;
   TranslateCommand translate;
   BenchCommand bench;
+  TrainCommand train;
   std::vector<std::string> dims;
   bool verify = false;
 };
@@ -80,6 +82,23 @@ void addBench(CLI::App &app, Flags &flags, Status &outcome) {
   command->callback([&] { outcome = bench(flags); });
 }
 
+void addTrain(CLI::App &app, Flags &flags, Status &outcome) {
+  CLI::App *command =
+      app.add_subcommand("train", "train the weights of a model that was compiled with --training");
+  addSessionFlags(*command, flags);
+  driver::addTrainFlags(*command, flags.train);
+  command->footer(
+      "An interrupt ends the run after its step; --resume goes on.\n"
+      "Examples:\n"
+      "  heddle-run train model.heddle --data=train.tsv --valid=held-out.tsv -o trained");
+  command->callback([&] {
+    auto session = openSession(flags);
+    flags.train.inputs = {flags.file};
+    outcome =
+        session ? driver::train(std::move(*session), flags.train) : Status(session.takeError());
+  });
+}
+
 /// Parses the command line and runs the chosen command.
 Status runTool(int argc, char **argv) {
   CLI::App app("Runs compiled models.", "heddle-run");
@@ -98,6 +117,7 @@ Status runTool(int argc, char **argv) {
                           outcome);
   driver::addTokenize(app, "heddle-run", outcome);
   addBench(app, flags, outcome);
+  addTrain(app, flags, outcome);
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
   devices->footer("Examples:\n  heddle-run devices\n  heddle-run devices --json");
   auto json = std::make_shared<bool>(false);

@@ -77,17 +77,9 @@ Status checkVulkan(const CompileOptions &options) {
   return usageError("--vulkan-level: expected --target=vulkan with it, found none");
 }
 
-/// Usage error for --training with a stage for which gradients are not lowered yet.
-Status checkTraining(const CompileFlags &flags) {
-  if (!flags.options.training || flags.emit == toString(Stage::Transformer))
-    return {};
-  return usageError("--training: expected --emit=transformer with it, since gradients have no "
-                    "kernels yet, found " +
-                    (flags.emit.empty() ? "none" : "--emit=" + flags.emit));
-}
-
 Status compile(CompileFlags &flags) {
-  HEDDLE_TRY(checkTraining(flags));
+  if (flags.options.training && flags.options.targets == CompileOptions().targets)
+    flags.options.targets = {"cpu"}; // the only target of training so far
   HEDDLE_TRY(checkCpus(flags.options));
   HEDDLE_TRY(checkVulkan(flags.options));
   Progress progress;

@@ -8,7 +8,9 @@
 
 #include "heddle/ExecutionEngine/Verify.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Training/TrainingSession.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -21,10 +23,35 @@ struct RunFlags {
   JitOptions jit;
   RunCommand run;
   bool verify = false;
+  std::optional<int64_t> seed, step; ///< of dropout
 };
+
+/// Runs functions of a model that trains. The function `gradients` drops numbers only with a seed and
+/// a step, and writes the gradients of all weights.
+Status runTraining(RunFlags &flags) {
+  auto training = HEDDLE_TRY(TrainingSession::from(HEDDLE_TRY(openModel(flags.model, flags.jit))));
+  training.setDropout({flags.seed.value_or(0), flags.step.value_or(0),
+                       flags.seed.has_value() || flags.step.has_value()});
+  HEDDLE_TRY(runFunctions(
+      training.session().program(), flags.run,
+      [&](const std::string &function, const NamedInputs &inputs) {
+        return training.run(function, inputs);
+      },
+      std::cout));
+  if (!flags.run.outputDir)
+    return {};
+  const std::filesystem::path folder(*flags.run.outputDir);
+  return training.saveGradients((folder / "gradients.safetensors").string());
+}
 
 Status run(RunFlags &flags) {
   HEDDLE_TRY(checkOutputDir(flags.run.outputDir));
+  if (flags.jit.training && flags.verify)
+    return usageError("--verify: expected a function without --training, found both");
+  if (!flags.jit.training && (flags.seed || flags.step))
+    return usageError("--seed, --step: expected --training with them, found none");
+  if (flags.jit.training)
+    return runTraining(flags);
   Session session = HEDDLE_TRY(openModel(flags.model, flags.jit));
   return flags.verify ? verifyCommand(session, flags.run, std::cout)
                       : runCommand(session, flags.run, std::cout);
@@ -68,7 +95,13 @@ void addRun(CLI::App &app, Status &outcome) {
   addRunFlags(*command, flags->run);
   command->add_flag("--verify", flags->verify, "compare the device with the reference interpreter");
   addModelFlags(*command, flags->jit);
+  command->add_flag(choiceFlag("training"), flags->jit.training, choiceHelp("training"))
+      ->group(modelOptions);
+  addNumber(*command, "--seed", flags->seed, 0, "with --training: seed of dropout (default: none)");
+  addNumber(*command, "--step", flags->step, 0, "with --training: step of dropout (default: none)");
   command->footer(
+      "With --training and --output-dir, the function gradients writes gradients.safetensors: the "
+      "gradients of the sum of the losses.\n"
       "Examples:\n"
       "  heddle run model.json --function=encode --input source=ids.npy --output-dir out\n"
       "  heddle run model.heddle --device=vulkan --input source=ids.npy --verify\n"

@@ -4,14 +4,51 @@
 
 #include "Driver.h"
 
-#include "heddle/Training/Commands.h"
+#include "../TrainCommandLine.h"
 
-#include <iostream>
+#include <filesystem>
 #include <memory>
 
 namespace heddle::driver {
 
+namespace {
+
+struct TrainFlags {
+  std::string model;
+  JitOptions jit;
+  TrainCommand train;
+};
+
+Status run(TrainFlags &flags) {
+  flags.jit.training = true;
+  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit));
+  flags.train.inputs = {flags.model};
+  for (const char *file : {"model.json", "model.safetensors"})
+    flags.train.inputs.push_back((std::filesystem::path(flags.model) / file).string());
+  return train(std::move(session), flags.train);
+}
+
+void addTrain(CLI::App &app, Status &outcome) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App *command =
+      app.add_subcommand("train", "train the weights of a model on files of examples");
+  addModel(*command, flags->model);
+  addTrainFlags(*command, flags->train);
+  addDeviceFlags(*command, flags->jit);
+  command->footer(
+      "Options replace values of the section training of the description. An interrupt ends the "
+      "run after its step; --resume goes on.\n"
+      "Examples:\n"
+      "  heddle train examples/translate --data=train.tsv --valid=held-out.tsv -o trained\n"
+      "  heddle train examples/translate --data=train.tsv --valid=held-out.tsv -o trained "
+      "--resume");
+  command->callback([flags, &outcome] { outcome = run(*flags); });
+}
+
+} // namespace
+
 void addTraining(CLI::App &app, Status &outcome) {
+  addTrain(app, outcome);
   auto flags = std::make_shared<VocabularyCommand>();
   CLI::App *command = app.add_subcommand(
       "vocabulary", "list the words of texts by frequency, as the vocabulary of a description");

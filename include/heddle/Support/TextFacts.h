@@ -206,9 +206,12 @@ struct TextFacts {
   Languages languages;
   std::vector<TextTask> tasks;
   std::optional<SpeechFacts> speech; ///< set in a speech model
+  /// JSON of the recipe of training (Training/Recipe.h); empty: compiled without `--training`.
+  std::string training;
+  int64_t size = 0; ///< with `training`: features of a row
   HEDDLE_FIELDS(0, kind, sequenceFirst, padded, packed, poolsParts, unitLength, classes, labelsFile,
                 problem, sigmoidScores, head, maskToken, prompts, defaultPrompt, promptIsPooled,
-                dimensions, similarity, languages, tasks, speech)
+                dimensions, similarity, languages, tasks, speech, training, size)
 };
 
 /// All that a compiled file says of the texts of its model.

@@ -1,0 +1,174 @@
+//===- TrainCommand.cpp - The command train ---------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads the data, prepares the folder and reports the steps of a run.
+#include "heddle/Training/Commands.h"
+
+#include "heddle/Support/Artifact.h"
+#include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <nlohmann/json.hpp>
+
+namespace fs = std::filesystem;
+
+namespace heddle {
+
+/// The recipe of the model with the values of the command line.
+static Expected<Recipe> recipeOf(const TextModel &model, const TrainCommand &command) {
+  Recipe recipe = HEDDLE_TRY(recipeFromJson(model.training, "training"));
+  if (command.epochs && command.steps)
+    return usageError("--epochs, --steps: expected one of them, found both");
+  if (command.epochs) {
+    recipe.epochs = command.epochs;
+    recipe.steps.reset();
+  }
+  if (command.steps) {
+    recipe.steps = command.steps;
+    recipe.epochs.reset();
+  }
+  if (command.batch) {
+    recipe.batch.rows = command.batch;
+    recipe.batch.tokens.reset();
+  }
+  if (command.seed)
+    recipe.seed = *command.seed;
+  if (command.rate)
+    (recipe.rate.kind == RateRecipe::Kind::Noam ? recipe.rate.factor : recipe.rate.peak) =
+        command.rate;
+  if (auto problem = problemOf(recipe))
+    return usageError("training." + problem->key + ": expected " + problem->expected + ", found " +
+                      problem->found);
+  return recipe;
+}
+
+static Expected<Data> readData(const std::vector<std::string> &names, const TextModel &model,
+                               const std::string &option) {
+  std::vector<DataFile> files;
+  for (const std::string &name : names)
+    files.push_back(HEDDLE_TRY(parseDataFile(name)));
+  return Data::read(files, model, option);
+}
+
+/// Writes the description and its vocabularies, unless the run goes on in the folder.
+static Status prepareFolder(const Artifact &artifact, const TrainCommand &command) {
+  const fs::path folder = command.output, state = folder / "training" / "last.safetensors";
+  std::error_code failure;
+  const bool hasState = fs::exists(state, failure);
+  if (command.resume)
+    return hasState ? Status()
+                    : inputError(command.output +
+                                 ": --resume: expected a folder with training/last.safetensors, "
+                                 "found none");
+  if (hasState)
+    return usageError(command.output + ": expected a folder without a run, or --resume, found "
+                                       "training/last.safetensors");
+  fs::create_directories(folder / "training", failure);
+  if (failure)
+    return inputError(command.output +
+                      ": expected a folder that can be made, found: " + failure.message());
+  if (!artifact.text("model.json"))
+    return inputError(artifact.name() + ": expected a model with its description, found none");
+  for (const TextMember &member : artifact.texts()) {
+    const std::string path = (folder / member.name).string();
+    HEDDLE_TRY(checkNotAnInput(path, command.inputs));
+    HEDDLE_TRY(replaceFile(path, member.text));
+  }
+  return checkNotAnInput((folder / "model.safetensors").string(), command.inputs);
+}
+
+/// Hash of the description without its weights and its recipe, which the state of a run has.
+static std::string hashOfModel(const Artifact &artifact) {
+  auto document = nlohmann::ordered_json::parse(artifact.text("model.json").value_or("{}"),
+                                                /*callback=*/nullptr, /*allow_exceptions=*/false);
+  if (document.is_object())
+    for (const char *key : {"weights", "training"})
+      document.erase(key);
+  return hashText(
+      hashOfBytes(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
+}
+
+static void noteData(const Data &data, const std::string &name, std::ostream &notes) {
+  const DataCounts &counts = data.counts();
+  notes << name << ": " << data.size() << " examples, " << counts.tokens << " tokens";
+  if (counts.unknown)
+    notes << ", " << counts.unknown << " unknown words";
+  if (counts.cut)
+    notes << ", " << counts.cut << " tokens cut";
+  notes << '\n';
+}
+
+namespace {
+/// Writes the log, its picture, and the progress.
+class RunReport {
+public:
+  RunReport(TrainingLog log, const TrainCommand &command, const Recipe &recipe, std::ostream &notes,
+            bool isTerminal)
+      : log(std::move(log)), folder(fs::path(command.output) / "training"),
+        measure(wordOf(recipe.measure.kind)), notes(notes), isTerminal(isTerminal) {}
+
+  Status add(const RunProgress &progress, const LogRow *row) {
+    constexpr size_t columns = 110;
+    if (isTerminal)
+      notes << '\r' << progressLine(progress, columns) << "\x1b[K" << std::flush;
+    if (!row)
+      return {};
+    if (!isTerminal)
+      notes << progressLine(progress, columns) << '\n' << std::flush;
+    HEDDLE_TRY(log.add(*row));
+    return replaceFile((folder / "curve.svg").string(), curveOf(log.rows(), measure));
+  }
+  void end() {
+    if (isTerminal)
+      notes << '\n';
+  }
+
+private:
+  TrainingLog log;
+  fs::path folder;
+  std::string measure;
+  std::ostream &notes;
+  bool isTerminal;
+};
+} // namespace
+
+Expected<RunEnd> trainCommand(Session session, const TrainCommand &command, std::ostream &notes,
+                              bool isTerminal, const std::function<bool()> &isInterrupted) {
+  auto training = HEDDLE_TRY(TrainingSession::from(std::move(session)));
+  const TextModel model = HEDDLE_TRY(textModelOf(training.session()));
+  const Recipe recipe = HEDDLE_TRY(recipeOf(model, command));
+  const Data data = HEDDLE_TRY(readData(command.data, model, "--data"));
+  noteData(data, "data", notes);
+  std::optional<Data> validation;
+  if (!command.validation.empty()) {
+    validation = HEDDLE_TRY(readData(command.validation, model, "--valid"));
+    noteData(*validation, "validation", notes);
+  }
+  const Artifact &artifact = training.session().artifact();
+  HEDDLE_TRY(prepareFolder(artifact, command));
+  RunOptions options{.recipe = recipe,
+                     .folder = command.output,
+                     .microRows = command.microBatch,
+                     .saveEvery = command.saveEvery,
+                     .resume = command.resume,
+                     .model = hashOfModel(artifact),
+                     .progress = {},
+                     .isInterrupted = isInterrupted};
+  std::optional<RunReport> report;
+  options.progress = [&](const RunProgress &progress, const LogRow *row) {
+    return report->add(progress, row);
+  };
+  auto trainer = HEDDLE_TRY(Trainer::create(
+      training, model, data, validation ? &*validation : nullptr, std::move(options)));
+  HEDDLE_TRY(trainer.begin());
+  const fs::path log = fs::path(command.output) / "training" / "log.tsv";
+  report.emplace(HEDDLE_TRY(TrainingLog::open(log.string(), trainer.state().step)), command, recipe,
+                 notes, isTerminal);
+  Expected<RunEnd> end = trainer.run();
+  report->end();
+  return end;
+}
+
+} // namespace heddle
