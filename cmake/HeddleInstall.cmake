@@ -70,7 +70,7 @@ if(HEDDLE_BUILD_TESTS)
     set(heddle_other_compiler g++)
   endif()
   find_program(HEDDLE_OTHER_COMPILER ${heddle_other_compiler})
-  set(heddle_examples "chat\;sentence-embedding\;transcribe\;translate")
+  set(heddle_examples "chat\;sentence-embedding\;train\;transcribe\;translate")
   if(NOT HEDDLE_RUNTIME_ONLY)
     string(APPEND heddle_examples "\;embed")
   endif()
@@ -110,6 +110,10 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   heddle_installed_example(sentence-embedding ${CMAKE_BINARY_DIR}/sentences.heddle "blue and red" "red and blue")
   # The similarity that the guide shows for `heddle similarity`.
   set_tests_properties(install/sentence-embedding PROPERTIES PASS_REGULAR_EXPRESSION "\n0\\.97729[0-9]\n")
+  add_test(NAME install/train-model
+    COMMAND heddle compile ${CMAKE_SOURCE_DIR}/examples/classify --training -o ${CMAKE_BINARY_DIR}/train.heddle --cpu=native)
+  set_tests_properties(install/train-model PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
+  heddle_installed_example(train ${CMAKE_BINARY_DIR}/train.heddle ${CMAKE_BINARY_DIR}/train.safetensors)
   # A decoder with random weights, a tokenizer and a chat template. Its text has no meaning, but is
   # always the same.
   set(heddle_chat_folder ${CMAKE_BINARY_DIR}/chat-folder)
