@@ -16,6 +16,24 @@ namespace fs = std::filesystem;
 
 namespace heddle {
 
+/// Rejects keys of a recipe that a run does not follow yet, and measures that the model lacks.
+static Status checkSupported(const Recipe &recipe, const TextModel &model) {
+  auto refuse = [](const std::string &key, const std::string &expected, const std::string &found) {
+    return inputError("training." + key + ": expected " + expected + ", found " + found);
+  };
+  if (!recipe.frozen.empty())
+    return refuse("frozen", "no weights",
+                  quotedText(recipe.frozen.front()) + "; frozen weights are not supported yet");
+  if (recipe.keep.count || recipe.keep.word != Recipe::Keep::All)
+    return refuse("keep", "all", "another value, which is not supported yet");
+  if (recipe.measure.kind == MeasureRecipe::Kind::Accuracy && (model.target || model.classes == 0))
+    return refuse("measure.kind", "loss or exact for a model that writes text", "accuracy");
+  if (recipe.measure.kind == MeasureRecipe::Kind::Exact && !(model.source && model.target))
+    return refuse("measure.kind", "loss or accuracy for a model without a source and a target",
+                  "exact");
+  return {};
+}
+
 /// The recipe of the model with the values of the command line.
 static Expected<Recipe> recipeOf(const TextModel &model, const TrainCommand &command) {
   Recipe recipe = HEDDLE_TRY(recipeFromJson(model.training, "training"));
@@ -41,6 +59,7 @@ static Expected<Recipe> recipeOf(const TextModel &model, const TrainCommand &com
   if (auto problem = problemOf(recipe))
     return usageError("training." + problem->key + ": expected " + problem->expected + ", found " +
                       problem->found);
+  HEDDLE_TRY(checkSupported(recipe, model));
   return recipe;
 }
 
