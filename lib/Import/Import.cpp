@@ -32,6 +32,15 @@ static bool isOfFolder(const fs::path &path) {
   return json && json->is_object() && json->contains("model_type");
 }
 
+/// Imports a Hugging Face folder or a GGUF file.
+static Expected<ImportedModel> importForeign(const std::string &path, const ImportOptions &options,
+                                             mlir::MLIRContext &context) {
+  if (options.training)
+    return usageError("--training: expected a description, found " + path +
+                      ": training of a Hugging Face folder or a GGUF file is not supported yet");
+  return importFolder(path, options, context);
+}
+
 Expected<ImportedModel> heddle::importModel(const std::string &model, const ImportOptions &options,
                                             mlir::MLIRContext &context) {
   if (model.empty())
@@ -50,13 +59,13 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
     if (isThere(description))
       return importDescription(description.string(), options, context);
     if (isThere(fs::path(path) / "config.json") || isThere(fs::path(path) / "modules.json"))
-      return importFolder(path, options, context);
+      return importForeign(path, options, context);
     return inputError(path +
                       ": expected a folder with model.json, config.json or a GGUF file, found "
                       "none");
   }
   if (isGguf(path) && fs::is_regular_file(status))
-    return importFolder(path, options, context);
+    return importForeign(path, options, context);
   if (!fs::is_regular_file(status))
     return inputError(path + ": expected a file or a folder, found a device or a pipe");
   std::string extension = fs::path(path).extension().string();

@@ -38,12 +38,17 @@ constexpr LogColumn logColumns[] = {
     {"measure", &LogRow::measure},
 };
 
+/// The text of a number. NaN has no sign.
+std::string numberText(const char *format, double value) {
+  return std::isnan(value) ? "nan" : formatted(format, value);
+}
+
 std::string headerLine() {
   return listText(logColumns, [](const LogColumn &column) { return column.name; }, "\t");
 }
 
 std::string lineOf(const LogRow &row) {
-  auto number = [](double value) { return formatted("%.6g", value); };
+  auto number = [](double value) { return numberText("%.6g", value); };
   return listText(
       logColumns,
       [&](const LogColumn &column) {
@@ -139,11 +144,11 @@ std::string heddle::progressLine(const RunProgress &progress, size_t columns) {
   std::vector<std::string> parts = {
       "epoch " + std::to_string(progress.epoch) + of,
       "step " + std::to_string(progress.step) + "/" + std::to_string(progress.steps),
-      "loss " + formatted("%.4f", progress.loss), durationText(progress.secondsLeft) + " left"};
+      "loss " + numberText("%.4f", progress.loss), durationText(progress.secondsLeft) + " left"};
   if (progress.measure)
     parts.push_back("measure " + formatted("%.3f", *progress.measure));
   parts.push_back(formatted("%.0f tokens/s", progress.tokensPerSecond));
-  parts.push_back("norm " + formatted("%.2f", progress.norm));
+  parts.push_back("norm " + numberText("%.2f", progress.norm));
   parts.push_back("rate " + formatted("%.2e", progress.rate));
   std::string line;
   for (const std::string &part : parts) {

@@ -84,15 +84,15 @@ static Status prepareFolder(const Artifact &artifact, const TrainCommand &comman
   if (hasState)
     return usageError(command.output + ": expected a folder without a run, or --resume, found "
                                        "training/last.safetensors");
+  if (!artifact.text("model.json"))
+    return inputError(artifact.name() + ": expected a model with its description, found none");
+  HEDDLE_TRY(checkNotAnInput((folder / "model.safetensors").string(), command.inputs));
   for (const TextMember &member : artifact.texts())
     HEDDLE_TRY(checkNotAnInput((folder / member.name).string(), command.inputs));
-  HEDDLE_TRY(checkNotAnInput((folder / "model.safetensors").string(), command.inputs));
   fs::create_directories(folder / "training", failure);
   if (failure)
     return inputError(command.output +
                       ": expected a folder that can be made, found: " + failure.message());
-  if (!artifact.text("model.json"))
-    return inputError(artifact.name() + ": expected a model with its description, found none");
   for (const TextMember &member : artifact.texts())
     HEDDLE_TRY(replaceFile((folder / member.name).string(), member.text));
   return {};

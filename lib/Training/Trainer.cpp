@@ -107,9 +107,12 @@ Status Trainer::countSkipped(const StepResult &result) {
   ++at.skipped;
   if (++skippedInARow < mostSkipped)
     return {};
+  std::error_code ignored;
+  const bool isSaved = std::filesystem::exists(weightsFile(), ignored);
   return inputError("step " + std::to_string(at.step) +
                     ": expected a finite gradient, found none in " + std::to_string(mostSkipped) +
-                    " steps in a row; the last good weights are in " + weightsFile().string());
+                    " steps in a row" +
+                    (isSaved ? "; the last saved weights are in " + weightsFile().string() : ""));
 }
 
 Expected<RunEnd> Trainer::run() {
@@ -196,6 +199,8 @@ Status Trainer::save() {
 //===- Measures ------------------------------------------------------------===//
 
 bool Trainer::isBetter(double measured) const {
+  if (!std::isfinite(measured))
+    return false;
   if (!at.best)
     return true;
   return options.recipe.measure.kind == MeasureRecipe::Kind::Loss ? measured < *at.best
