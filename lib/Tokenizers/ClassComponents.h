@@ -38,7 +38,7 @@ bool makesOtherComponents(std::string_view name);
 /// The default special tokens of the class `name`; empty if the model of `tokenizer` has another
 /// type, or if Heddle does not have the class.
 DefaultTokens classTokens(std::string_view name, const Json &tokenizer);
-/// The same for a vocabulary without tokenizer.json.
+/// The default special tokens of the class `name` for a vocabulary without tokenizer.json.
 DefaultTokens classTokens(std::string_view name);
 
 /// Builds the components of the class `name` from the settings and the vocabulary of `tokenizer`.

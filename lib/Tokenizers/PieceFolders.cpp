@@ -38,7 +38,7 @@ namespace {
 
 //===- Families ------------------------------------------------------------===//
 
-/// Warns if a list of special tokens replaces those of the class, such as `token`.
+/// Warns if a list of special tokens replaces the class's, which `token` is one of.
 void warnOfList(PieceFolderBuilder &builder, const std::string &token) {
   if (!builder.isSpecial(token))
     builder.warn("extra_special_tokens",

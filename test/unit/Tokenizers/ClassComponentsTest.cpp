@@ -175,7 +175,7 @@ TEST_F(ComponentFolder, FlagsOfQwen) {
   EXPECT_THAT(ids("a<p> a").size(), 3);
 }
 
-/// Qwen2's class makes the tokens of all lists special, those of added_tokens.json too.
+/// Qwen2's class makes the tokens of all lists special, even if added_tokens.json numbers them.
 TEST_F(ComponentFolder, SpecialTokensOfQwen) {
   write("vocab.json", R"({"a": 0, "b": 1, "<|endoftext|>": 2})");
   write("merges.txt", "#version: 0.2\n");
