@@ -86,9 +86,9 @@ static Status prepareFolder(const Artifact &artifact, const TrainCommand &comman
                                        "training/last.safetensors");
   if (!artifact.text("model.json"))
     return inputError(artifact.name() + ": expected a model with its description, found none");
-  HEDDLE_TRY(checkNotAnInput((folder / "model.safetensors").string(), command.inputs));
   for (const TextMember &member : artifact.texts())
     HEDDLE_TRY(checkNotAnInput((folder / member.name).string(), command.inputs));
+  HEDDLE_TRY(checkNotAnInput((folder / "model.safetensors").string(), command.inputs));
   fs::create_directories(folder / "training", failure);
   if (failure)
     return inputError(command.output +

@@ -78,8 +78,6 @@ Status checkVulkan(const CompileOptions &options) {
 }
 
 Status compile(CompileFlags &flags) {
-  if (flags.options.training && flags.options.targets == CompileOptions().targets)
-    flags.options.targets = {"cpu"}; // the only target of training so far
   HEDDLE_TRY(checkCpus(flags.options));
   HEDDLE_TRY(checkVulkan(flags.options));
   Progress progress;
@@ -139,11 +137,13 @@ void addCompile(CLI::App &app, Status &outcome) {
   CLI::App *command = app.add_subcommand("compile", "compile a model into one file");
   addModel(*command, flags->model);
   addOutput(*command, flags->output, "FILE", "compiled file, or the text of a stage");
-  command
-      ->add_option("--target", flags->options.targets,
-                   "targets, separated by commas: cpu, vulkan (default: both)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  CLI::Option *targets =
+      command
+          ->add_option(
+              "--target", flags->options.targets,
+              "targets, separated by commas: cpu, vulkan (default: both; cpu for training)")
+          ->delimiter(',')
+          ->allow_extra_args(false);
   command
       ->add_option(
           "--cpu", flags->options.cpus,
@@ -175,7 +175,11 @@ void addCompile(CLI::App &app, Status &outcome) {
       "  heddle compile examples/self-attention/self-attention.mlir --emit=fused\n"
       "  heddle compile examples/translate --training --emit=transformer\n"
       "  heddle compile model.json --emit=tiled --target=vulkan");
-  command->callback([flags, &outcome] { outcome = compile(*flags); });
+  command->callback([flags, targets, &outcome] {
+    if (flags->options.training && !targets->count())
+      flags->options.targets = {"cpu"};
+    outcome = compile(*flags);
+  });
 }
 
 } // namespace heddle::driver
