@@ -183,10 +183,13 @@ Expected<RunEnd> trainCommand(Session session, const TrainCommand &command, std:
       training, model, data, validation ? &*validation : nullptr, std::move(options)));
   HEDDLE_TRY(trainer.begin());
   const fs::path log = fs::path(command.output) / "training" / "log.tsv";
-  report.emplace(HEDDLE_TRY(TrainingLog::open(log.string(), trainer.state().step)), command, recipe,
-                 notes, isTerminal);
+  const int64_t first = trainer.state().step;
+  report.emplace(HEDDLE_TRY(TrainingLog::open(log.string(), first)), command, recipe, notes,
+                 isTerminal);
   Expected<RunEnd> end = trainer.run();
   report->end();
+  if (end && *end == RunEnd::Finished && trainer.state().step == first)
+    notes << command.output << ": the run ended before, in step " << first << '\n';
   return end;
 }
 
