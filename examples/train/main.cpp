@@ -5,6 +5,7 @@
 // usage: train MODEL.heddle OUTPUT.safetensors      MODEL.heddle: compiled with --training
 #include <heddle/Training/TrainingSession.h>
 
+#include <array>
 #include <cstdio>
 
 static int fail(const heddle::Error &error) {
@@ -22,9 +23,11 @@ int main(int argc, char **argv) {
   const auto rate = heddle::Rate::create(recipe, /*size=*/48, /*steps=*/20, "recipe");
   if (!training || !rate)
     return fail(training ? rate.error() : training.error());
-  const int32_t words[] = {2, 3, 4, 5, 6}, label[] = {1};
-  const heddle::NamedInputs batch = {{"source", heddle::Tensor::i32({1, 5}, words)},
-                                     {"labels", heddle::Tensor::i32({1}, label)}};
+  const std::array<int32_t, 5> words = {2, 3, 4, 5, 6};
+  const std::array<int32_t, 1> label = {1};
+  const heddle::Tensor source = heddle::Tensor::i32({1, 5}, words),
+                       labels = heddle::Tensor::i32({1}, label);
+  const heddle::NamedInputs batch = {{"source", source}, {"labels", labels}}; // refer to them
   for (int64_t step = 1; step <= rate->steps(); ++step) {
     training->setDropout({.seed = 0, .step = step});
     auto result = training->step(batch, rate->scalars(step, /*tokens=*/1));

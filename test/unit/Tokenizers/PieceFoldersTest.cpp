@@ -192,7 +192,8 @@ TEST_F(FamilyFolder, SpecialTokensWithoutNumbers) {
     take(family);
     write("tokenizer_config.json", std::string(R"({"tokenizer_class": ")") + name +
                                        R"(", "additional_special_tokens": ["<here>", "<there>"]})");
-    EXPECT_THAT(readTokenizerFile(folder.string())->warnings, testing::IsEmpty());
+    const bool replaces = family == std::string("t5"); // a list replaces the sentinels of T5
+    EXPECT_EQ(readTokenizerFile(folder.string())->warnings.size(), replaces) << family;
     const Tokenizer tokenizer = *openTokenizer(folder.string());
     EXPECT_EQ(tokenizer.tokenToId("<here>"), id) << family;
     EXPECT_EQ(tokenizer.tokenToId("<there>"), id + 1) << family;
