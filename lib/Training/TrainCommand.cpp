@@ -71,7 +71,7 @@ static Expected<Data> readData(const std::vector<std::string> &names, const Text
   return Data::read(files, model, option);
 }
 
-/// Writes the description and its vocabularies, unless the run goes on in the folder.
+/// Writes the description and its vocabularies. A resumed run has them already.
 static Status prepareFolder(const Artifact &artifact, const TrainCommand &command) {
   const fs::path folder = command.output, state = folder / "training" / "last.safetensors";
   std::error_code failure;

@@ -121,7 +121,7 @@ private:
   Port port(kernel::PortAttr info, Value buffer);
 
   DenseMap<Attribute, int> weightIndex;
-  /// Offsets of accumulators of gradients after those of all weights, in bytes.
+  /// Offsets of the accumulators of gradients, in bytes. They follow the weights.
   DenseMap<std::pair<Attribute, uint64_t>, int64_t> accumulators;
   int64_t gradientBytes = 0, matrixBytes = 0;
   DenseMap<Value, LaunchArgument> handles;

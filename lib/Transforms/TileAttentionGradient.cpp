@@ -50,7 +50,7 @@ struct TileGradient {
   Value weight, score;
 };
 
-/// What the gradients of queries and keys share.
+/// State and steps that the gradients of queries and keys share.
 template <typename Op>
 class GradientTiler {
 public:
