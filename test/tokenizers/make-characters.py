@@ -1,6 +1,6 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes lib/Tokenizers/Characters.inc: the classes of all code points as the package `tokenizers` has them.
+"""Writes lib/Text/Tokenizers/Characters.inc: the classes of all code points as the package `tokenizers` has them.
 
 The package is built from several libraries with Unicode tables of different years (punctuation is that of Unicode 8, letters
 of a regular expression are those of 16), and none agrees with Debian's ICU. Models were trained with these tables, so they are
@@ -107,7 +107,7 @@ def main():
     out = ["// Written by test/tokenizers/make-characters.py."]
     out += lines("classRuns", "ClassRun", class_rows())
     out += lines("lowerRuns", "LowerRun", lower_rows())
-    target = pathlib.Path(__file__).parents[2] / "lib/Tokenizers/Characters.inc"
+    target = pathlib.Path(__file__).parents[2] / "lib/Text/Tokenizers/Characters.inc"
     target.write_text("\n".join(out) + "\n")
 
 
