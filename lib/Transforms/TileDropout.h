@@ -8,14 +8,7 @@
 
 #include "AttentionScores.h"
 
-#include <array>
-
 namespace heddle {
-
-/// Returns the four words of Philox4x32-10 for each element of the counter, tiles of i32 of equal
-/// shape. The key consists of i32 scalars.
-std::array<mlir::Value, 4> philoxWords(TileBuilder &t, std::array<mlir::Value, 2> key,
-                                       std::array<mlir::Value, 4> counter);
 
 /// Dropout of the numbers of a tile.
 class TileDropout {

@@ -165,14 +165,9 @@ static PlanAttr planOf(FuncOp kernel) {
   return plan ? plan : PlanAttr::get(kernel.getContext(), Mapping::CpuTiles);
 }
 
-static bool computesRandom(FuncOp kernel) {
-  return kernel.walk([](arith::MulUIExtendedOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 CpuEmitter::CpuEmitter(OpBuilder &builder, FuncOp kernel, const CpuTarget &target)
     : BodyEmitter(builder, builder.getI64Type(), target.lanes), kernel(kernel),
-      plan(planOf(kernel)), target(target), isRandom(computesRandom(kernel)) {}
+      plan(planOf(kernel)), target(target) {}
 CpuEmitter::~CpuEmitter() = default;
 
 LogicalResult CpuEmitter::run() {

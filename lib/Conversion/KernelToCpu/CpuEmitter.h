@@ -164,7 +164,6 @@ public:
   FuncOp kernel;
   const PlanAttr plan;
   const CpuTarget &target;
-  const bool isRandom; ///< the body computes random numbers (arith.mului_extended)
   llvm::SmallVector<mlir::Value> pointers;
   mlir::Value readNext; ///< panels that the thread reads after this grid point; null: the adjacent
                         ///< ones

@@ -17,14 +17,7 @@ using namespace heddle::kernel;
 
 //===- Kept and recomputed tiles -----------------------------------------===//
 
-/// Whether a value is a row of i32, such as numbers of columns.
-static bool isRowOfIntegers(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getDimSize(0) == 1 && type.getElementType().isInteger(32);
-}
-
-/// Predicates and rounding are cheaper to recompute than to keep in scratch. In bodies with random
-/// numbers, counters are recomputed too, so that equal counters are one value for LLVM.
+/// Predicates and rounding are cheaper to recompute than to keep in scratch.
 bool CpuEmitter::recomputes(Operation &op) const {
   if (BodyEmitter::recomputes(op))
     return true;
@@ -32,8 +25,6 @@ bool CpuEmitter::recomputes(Operation &op) const {
       columnsOf(op.getResult(0).getType()) == 1)
     return false;
   if (isa<math::RoundEvenOp>(op))
-    return true;
-  if (isRandom && isa<arith::ArithDialect>(op.getDialect()) && isRowOfIntegers(op.getResult(0)))
     return true;
   return getElementTypeOrSelf(op.getResult(0).getType()).isInteger(1) &&
          isa<arith::ArithDialect>(op.getDialect());
@@ -207,7 +198,7 @@ LogicalResult LoopNest::emit() {
       sums.append(e.shapeOf(reduce.getType()).rows * e.laneGroups(), start);
     }
   const bool alone = llvm::none_of(ops, llvm::IsaPred<ProductOpInterface>),
-             isRandom = llvm::any_of(ops, llvm::IsaPred<arith::MulUIExtendedOp>);
+             isRandom = llvm::any_of(ops, llvm::IsaPred<RandomWordsOp>);
   constexpr int64_t sharedColumns = 64; // that share the blocks of Philox
   if (failed(e.loops.overColumns(
           columns, range, alone, sums, [&] { return emitStep(sums); },

@@ -38,6 +38,9 @@ kernel.func @attend(%q: !kernel.view<[d0, 8, d1|d2, 64], f32>, %k: !kernel.view<
   %i0 = kernel.iota rows from %i : tensor<96x1xi32>
   // CHECK: kernel.iota columns from %[[I]]
   %i1 = kernel.iota columns from %i : tensor<1x64xi32>
+  // CHECK: kernel.random_words(%{{.*}}, %{{.*}}, %[[N:.*]], %[[N]]) key(%[[N]], %[[N]]) : (tensor<1x64xi32>, tensor<96x1xi32>, i32) -> tensor<96x64xi32>
+  %site = arith.constant 3 : i32
+  %words = kernel.random_words (%i1, %i0, %site, %site) key(%site, %site) : (tensor<1x64xi32>, tensor<96x1xi32>, i32) -> tensor<96x64xi32>
   // CHECK: %[[ONE:.*]] = arith.constant dense<1.0
   // CHECK: kernel.scaleb %[[ONE]] by %[[ONE]] : tensor<96x64xf32>
   %one = arith.constant dense<1.0> : tensor<96x64xf32>

@@ -157,6 +157,24 @@ kernel.func @iota_c1() scalars() grid(%i = 4 by 1) {
 
 // -----
 
+kernel.func @random_words_c1() scalars() grid(%i = 4 by 1) {
+  %n = arith.constant 1 : i32
+  %f = arith.constant 1.0 : f32
+  // expected-error @+1 {{C1: expected counters of i32, found 'f32'}}
+  %t = kernel.random_words (%f, %n, %n, %n) key(%n, %n) : (f32, i32, i32) -> tensor<4x16xi32>
+}
+
+// -----
+
+kernel.func @random_words_c2() scalars() grid(%i = 4 by 1) {
+  %n = arith.constant 1 : i32
+  %r = kernel.iota rows from %i : tensor<2x1xi32>
+  // expected-error @+1 {{C2: expected dimension 0 to be 1 or 4, found 2}}
+  %t = kernel.random_words (%n, %r, %n, %n) key(%n, %n) : (i32, tensor<2x1xi32>, i32) -> tensor<4x16xi32>
+}
+
+// -----
+
 // expected-error @+1 {{expected panels of 16, found 8}}
 kernel.func @view_panel(%x: !kernel.view<[16, 4], f32, panel = 8>) scalars() grid(%i = 4 by 1) {
 }

@@ -122,16 +122,22 @@ LogicalResult TableRangeOp::verify() {
   return success();
 }
 
+/// Verifies that each dimension of a tile is 1 or that of `result`.
+static LogicalResult verifyBroadcast(Operation *op, StringRef constraint, Type operand,
+                                     RankedTensorType result) {
+  auto from = dyn_cast<RankedTensorType>(operand);
+  for (int dim : {0, 1})
+    if (from && from.getDimSize(dim) != 1 && from.getDimSize(dim) != result.getDimSize(dim))
+      return op->emitOpError() << constraint << ": expected dimension " << dim << " to be 1 or "
+                               << result.getDimSize(dim) << ", found " << from.getDimSize(dim);
+  return success();
+}
+
 LogicalResult BroadcastOp::verify() {
   Type element = getElementTypeOrSelf(getOperand().getType());
   if (failed(verifyElement(*this, "C2", getType(), element)))
     return failure();
-  auto from = dyn_cast<RankedTensorType>(getOperand().getType());
-  for (int dim : {0, 1})
-    if (from && from.getDimSize(dim) != 1 && from.getDimSize(dim) != getType().getDimSize(dim))
-      return emitOpError() << "C1: expected dimension " << dim << " to be 1 or "
-                           << getType().getDimSize(dim) << ", found " << from.getDimSize(dim);
-  return success();
+  return verifyBroadcast(*this, "C1", getOperand().getType(), getType());
 }
 
 LogicalResult ReduceOp::verify() {
@@ -150,6 +156,19 @@ LogicalResult ScalebOp::verify() {
 
 LogicalResult IotaOp::verify() {
   return verifyElement(*this, "C1", getType(), IntegerType::get(getContext(), 32));
+}
+
+LogicalResult RandomWordsOp::verify() {
+  const Type i32 = IntegerType::get(getContext(), 32);
+  if (failed(verifyElement(*this, "C1", getType(), i32)))
+    return failure();
+  for (Type type : {getColumn().getType(), getPosition().getType(), getExample().getType()}) {
+    if (getElementTypeOrSelf(type) != i32)
+      return emitOpError() << "C1: expected counters of i32, found " << type;
+    if (failed(verifyBroadcast(*this, "C2", type, getType())))
+      return failure();
+  }
+  return success();
 }
 
 #include "heddle/Dialect/Kernel/IR/KernelInterfaces.cpp.inc"

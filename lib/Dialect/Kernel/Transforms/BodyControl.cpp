@@ -65,7 +65,7 @@ bool BodyEmitter::dependsOn(Operation &op, const OpSet &ops) const {
 /// vectors of 64 columns share work of random numbers, and these are more columns than a register
 /// tile has.
 static bool separatesRandom(ArrayRef<Operation *> run, Operation *op) {
-  auto isRandom = llvm::IsaPred<arith::MulUIExtendedOp>;
+  auto isRandom = llvm::IsaPred<RandomWordsOp>;
   bool random = llvm::any_of(run, isRandom);
   return random ? isa<ProductOpInterface>(op) : !run.empty() && isRandom(op);
 }

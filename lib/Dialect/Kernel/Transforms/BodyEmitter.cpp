@@ -232,6 +232,7 @@ LogicalResult BodyEmitter::emitOp(Operation &op) {
       .Case<BroadcastOp>([&](auto o) { return emitBroadcast(o); })
       .Case<ScalebOp>([&](auto o) { return emitScaleb(o); })
       .Case<IotaOp>([&](auto o) { return emitIota(o); })
+      .Case<RandomWordsOp>([&](auto o) { return emitRandomWords(o); })
       .Case<ReadOp>([&](auto o) { return emitRead(o); })
       .Case<MaskOp>([&](auto o) { return emitMask(o); })
       .Case<LookupOp>([&](auto o) { return emitLookup(o); })

@@ -293,6 +293,30 @@ def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Kernel_RandomWordsOp : Kernel_Op<"random_words", [Pure]> {
+  let summary = "a random word for each element of the tile";
+  let description = [{
+    `result[r, c]` is the word `(column / 16) mod 4` of Philox4x32-10 (Salmon et al., Parallel Random
+    Numbers: As Easy as 1, 2, 3, 2011) with the counter `(16 * (column / 64) + column mod 16,
+    position, example, site)` and the key `(seed, step)`. The columns c, c + 16, c + 32 and c + 48 of
+    64 share one block of four words, so that a lowering computes it once for four vectors.
+
+    C1: tiles hold i32. C2: each dimension of a tile of counters is 1 or the size of that dimension
+    in the result.
+
+    Example:
+    ```mlir
+    %j = kernel.iota columns from %c : tensor<1x64xi32>
+    %i = kernel.iota rows from %r : tensor<96x1xi32>
+    %w = kernel.random_words (%j, %i, %example, %site) key(%seed, %step) : (tensor<1x64xi32>, tensor<96x1xi32>, i32) -> tensor<96x64xi32>
+    ```
+  }];
+  let arguments = (ins Kernel_TileOrScalar:$column, Kernel_TileOrScalar:$position, Kernel_TileOrScalar:$example, I32:$site, I32:$seed, I32:$step);
+  let results = (outs Kernel_Tile:$result);
+  let assemblyFormat = "`(` $column `,` $position `,` $example `,` $site `)` `key` `(` $seed `,` $step `)` attr-dict `:` `(` type($column) `,` type($position) `,` type($example) `)` `->` type($result)";
+  let hasVerifier = 1;
+}
+
 include "heddle/Dialect/Kernel/IR/ContractOps.td"
 include "heddle/Dialect/Kernel/IR/StoreOps.td"
 include "heddle/Dialect/Kernel/IR/TileMaskOps.td"

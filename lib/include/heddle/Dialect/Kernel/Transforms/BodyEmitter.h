@@ -120,6 +120,7 @@ protected:
   virtual mlir::LogicalResult emitReduce(ReduceOp op);
   virtual mlir::LogicalResult emitBroadcast(BroadcastOp op);
   virtual mlir::LogicalResult emitIota(IotaOp op);
+  mlir::LogicalResult emitRandomWords(RandomWordsOp op); ///< BodyRandom.cpp
   virtual mlir::LogicalResult emitRead(ReadOp op);
   virtual mlir::LogicalResult emitMask(MaskOp op);
   /// Emits one i1 value for each register of the mask's tile, at the insertion point.
@@ -327,6 +328,8 @@ private:
                     llvm::SmallVectorImpl<mlir::Operation *> &run,
                     llvm::SmallVectorImpl<mlir::Operation *> &before) const;
   mlir::LogicalResult emitArm(mlir::Region &from, mlir::Block *to);
+  /// Whether the rows of the fragment have whole groups of columns that share random blocks.
+  bool sharesBlocks(RandomWordsOp op, const Fragment &shape);
 };
 
 } // namespace heddle::kernel
