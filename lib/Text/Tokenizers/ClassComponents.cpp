@@ -432,6 +432,9 @@ const PieceMaker *pieceMakerOf(std::string_view name) {
   return found == std::end(pieceMakers) ? nullptr : found;
 }
 
+/// Classes whose Precompiled normalizer is missing in Transformers 5.
+constexpr std::string_view withoutTable[] = {"DebertaV2Tokenizer", "MBartTokenizer"};
+
 /// The type of a class's model; empty: Heddle does not have the class.
 std::string_view modelOf(std::string_view name) {
   if (const TokenizerClass *type = tokenizerClassOf(name))
@@ -441,6 +444,15 @@ std::string_view modelOf(std::string_view name) {
 }
 
 } // namespace
+
+bool losesTable(std::string_view name) {
+  return std::ranges::find(withoutTable, name) != std::end(withoutTable);
+}
+
+std::string lostTableText(const std::string &name, const std::string &file) {
+  return name + " of Transformers 5 loses the table of characters of " + file +
+         ", which Heddle keeps, as Transformers 4 does";
+}
 
 DefaultTokens classTokens(std::string_view name, const Json &tokenizer) {
   const Json model = tokenizer["model"].value("type", Json());

@@ -31,6 +31,8 @@ public:
   std::string path(const char *file) const { return (facts.folder() / file).string(); }
   JsonField settings() const { return facts.field(); }
   int64_t size() const { return static_cast<int64_t>(model.pieces.size()); }
+  /// True if the model has a table of characters.
+  bool hasTable() const { return !model.charsMap.empty(); }
   /// True if the settings give null, which differs from a missing key.
   bool isNull(const char *key) const { return facts.isNull(key); }
   /// The text of a special token by its key, or `otherwise`.

@@ -291,6 +291,20 @@ TEST_F(BuiltModel, SettingsOfAlbert) {
   EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("add_bos_token: Transformers 5 puts")));
 }
 
+/// The classes of mBART and DeBERTa lose the table of characters of the file, which a warning says
+/// once. A file without a table loses nothing.
+TEST_F(FamilyFolder, TablesThatClassesLose) {
+  take("mbart");
+  auto warned = [&] { return readTokenizerFile(folder.string())->warnings; };
+  EXPECT_THAT(warned(), testing::ElementsAre(
+                            (folder / "tokenizer_config.json").string() +
+                            ": tokenizer_class: MBartTokenizer of Transformers 5 loses the table "
+                            "of characters of sentencepiece.bpe.model, which Heddle keeps, as "
+                            "Transformers 4 does"));
+  take("mbart50");
+  EXPECT_THAT(warned(), testing::IsEmpty());
+}
+
 /// Classes that split at white space read U+0085 as a blank.
 TEST_F(FamilyFolder, NextLineIsABlank) {
   for (const char *family : {"t5", "xlm-roberta"}) {
