@@ -138,14 +138,15 @@ public:
   /// The class drops the table of characters, which Heddle keeps.
   Status debertaV2() {
     Json steps = Json::array(), cuts = Json::array();
-    if (HEDDLE_TRY(flag("do_lower_case", false)))
+    const bool lowers = HEDDLE_TRY(flag("do_lower_case", false));
+    if (lowers)
       steps.push_back(step("Lowercase"));
     steps.insert(steps.end(),
                  {replaceJson("Regex", R"(\s{2,}|[\n\r\t])", " "), step("NFC"),
                   Json{{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}}});
     made.losesTable = !table.is_null();
-    if (!made.losesTable)
-      made.normalizer = sequenceOf("normalizers", std::move(steps));
+    made.normalizer =
+        made.losesTable ? lowered(lowers) : sequenceOf("normalizers", std::move(steps));
     if (HEDDLE_TRY(flag("split_by_punct", false)))
       cuts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
     const char *scheme = HEDDLE_TRY(prefixes()) ? "always" : "first";
@@ -292,6 +293,15 @@ private:
   }
 
   static Json runs() { return replaceJson("Regex", " {2,}", " "); }
+  /// The normalizer of the file, with or without Lowercase in front.
+  Json lowered(bool lowers) const {
+    Json steps = lowers ? Json::array({step("Lowercase")}) : Json::array();
+    const Json &own = tokenizer["normalizer"];
+    for (const Json &one : own.value("normalizers", Json::array({own})))
+      if (one != step("Lowercase"))
+        steps.push_back(one);
+    return sequenceOf("normalizers", std::move(steps));
+  }
   Json withoutRuns() const {
     return table.is_null() ? runs() : sequenceOf("normalizers", {table, runs()});
   }

@@ -39,6 +39,8 @@ public:
   std::string special(const char *key, const char *otherwise) const {
     return facts.specialText(key, otherwise);
   }
+  /// The text of the unknown token. Without a key it is the class's if the model has such a piece.
+  std::string unknownToken() const;
   /// True if the settings list special tokens, which replace those that the class lists.
   bool listsTokens() const { return facts.listsTokens(); }
   /// True if the folder names the token as a special one.

@@ -305,6 +305,25 @@ TEST_F(FamilyFolder, TablesThatClassesLose) {
   EXPECT_THAT(warned(), testing::IsEmpty());
 }
 
+/// The unknown piece of DeBERTa is [UNK], which its folders do not name.
+TEST_F(BuiltModel, UnknownPieceOfDeberta) {
+  constexpr BuiltPiece pieces[] = {{"[PAD]", 0, 3}, {"[CLS]", 0, 3}, {"[SEP]", 0, 3},
+                                   {"[UNK]", 0, 2}, {"▁", -2, 1},    {"a", -3, 1}};
+  write("spm.model", modelOf(pieces, 1, true));
+  write("config.json", R"({"model_type": "deberta-v2"})");
+  std::vector<std::string> warnings;
+  const Tokenizer tokenizer = *openTokenizer(folder.string(), &warnings);
+  EXPECT_EQ(idsOf(tokenizer, "a k"), (std::vector<int32_t>{1, 4, 5, 4, 3, 2}));
+  EXPECT_EQ(tokenizer.tokenToId("[MASK]"), 6);
+  EXPECT_THAT(warnings, testing::IsEmpty()); // no table
+  write("spm.model", modelOf(pieces, 1, true) + fieldOf(3, fieldOf(2, std::string(4, '\0'))));
+  EXPECT_TRUE(openTokenizer(folder.string(), &warnings));
+  EXPECT_THAT(warnings, testing::ElementsAre(
+                            (folder / "config.json").string() +
+                            ": model_type: DebertaV2Tokenizer of Transformers 5 loses the table of "
+                            "characters of spm.model, which Heddle keeps, as Transformers 4 does"));
+}
+
 /// Classes that split at white space read U+0085 as a blank.
 TEST_F(FamilyFolder, NextLineIsABlank) {
   for (const char *family : {"t5", "xlm-roberta"}) {
