@@ -169,12 +169,16 @@ public:
     if (!made.losesTable)
       made.normalizer = Json();
     unknownAt(3);
+    around({text, {"eos_token", "</s>"}, language()},
+           {text, text, {"eos_token", "</s>"}, language()});
     setBlanks("always", true);
     return {};
   }
   Status mbart50() {
     made.normalizer = withoutRuns();
     unknownAt(3);
+    around({language(), text, {"eos_token", "</s>"}},
+           {language(), text, text, {"eos_token", "</s>"}});
     setBlanks("always", false);
     return {};
   }
@@ -258,6 +262,9 @@ private:
     return field.flagAt(key, otherwise);
   }
   Expected<bool> prefixes() const { return flag("add_prefix_space", true); }
+
+  /// The language of the input in mBART. Null counts as missing.
+  Item language() const { return {settings.isNull("src_lang") ? "" : "src_lang", "en_XX"}; }
 
   static Json fallbackDecoder(bool strips) {
     Json steps =

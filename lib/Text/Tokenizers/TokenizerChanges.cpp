@@ -133,7 +133,9 @@ private:
     Json &processor = tokenizer["post_processor"];
     if (made.postProcessor && !sameAround(*made.postProcessor, processor)) {
       set(processor, *made.postProcessor);
-      if (name != "GPTNeoXTokenizer") // Transformers 4 did not read it either
+      constexpr std::string_view unread[] = {"GPTNeoXTokenizer", "MBartTokenizer",
+                                             "MBart50Tokenizer"};
+      if (std::ranges::find(unread, name) == std::end(unread)) // nor does Transformers 4 read it
         others.push_back("post_processor");
     }
     for (const auto &[key, value] : made.model)

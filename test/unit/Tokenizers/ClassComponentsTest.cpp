@@ -144,6 +144,22 @@ TEST_F(ComponentFolder, TablesAreKept) {
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("MBartTokenizer of Transformers 5 loses the table")));
 }
 
+/// src_lang names the language next to a text, whatever the file says. Null is no name.
+TEST_F(ComponentFolder, LanguageOfMbart) {
+  std::string file = pieces;
+  const std::string last = R"(["▁a", -2])";
+  file.replace(file.find(last), last.size(), last + R"(, ["en_XX", 0], ["fr_XX", 0])");
+  write("tokenizer.json", file);
+  settings(R"({"tokenizer_class": "MBartTokenizer", "src_lang": "fr_XX"})");
+  EXPECT_THAT(ids("a"), ElementsAre(7, 2, 9));
+  EXPECT_THAT(open().encode("a", "a")->ids, ElementsAre(7, 7, 2, 9));
+  EXPECT_THAT(warnings, IsEmpty());
+  settings(R"({"tokenizer_class": "MBartTokenizer", "src_lang": null})");
+  EXPECT_THAT(ids("a"), ElementsAre(7, 2, 8));
+  settings(R"({"tokenizer_class": "MBart50Tokenizer"})");
+  EXPECT_THAT(ids("a"), ElementsAre(8, 7, 2));
+}
+
 /// The class of DeBERTa lowers letters next to a table of characters too.
 TEST_F(ComponentFolder, LettersNextToATable) {
   std::string file = pieces;
