@@ -95,7 +95,7 @@ VOCABULARIES = {
     "word pieces": word_pieces, "mpnet": lambda folder: word_pieces(folder, ("<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>")),
     "roberta": bytes_of(*ROBERTA), "gpt2": bytes_of("<|endoftext|>"), "qwen": bytes_of("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
     "clip": clip_bytes, "albert": pieces("spiece.model", pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, control_symbols="[CLS],[SEP],[MASK]"),
-    "deberta": pieces("spm.model", pad_id=0, bos_id=1, eos_id=2, unk_id=3, user_defined_symbols="[CLS],[SEP]"),
+    "deberta": pieces("spm.model", pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]"),
     "llama": pieces("tokenizer.model", **LLAMA), "gemma": pieces("tokenizer.model", **GEMMA),
     "camembert": pieces("sentencepiece.bpe.model", vocab_size=400),
 } | {name: kept(name) for name in ("t5", "mt5", "xlm-roberta", "mbart", "pegasus", "marian", "m2m-100")}

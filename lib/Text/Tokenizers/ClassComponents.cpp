@@ -138,14 +138,15 @@ public:
   /// The class drops the table of characters, which Heddle keeps.
   Status debertaV2() {
     Json steps = Json::array(), cuts = Json::array();
-    if (HEDDLE_TRY(flag("do_lower_case", false)))
+    const bool lowers = HEDDLE_TRY(flag("do_lower_case", false));
+    if (lowers)
       steps.push_back(step("Lowercase"));
     steps.insert(steps.end(),
                  {replaceJson("Regex", R"(\s{2,}|[\n\r\t])", " "), step("NFC"),
                   Json{{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}}});
     made.losesTable = !table.is_null();
-    if (!made.losesTable)
-      made.normalizer = sequenceOf("normalizers", std::move(steps));
+    made.normalizer =
+        made.losesTable ? lowered(lowers) : sequenceOf("normalizers", std::move(steps));
     if (HEDDLE_TRY(flag("split_by_punct", false)))
       cuts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
     const char *scheme = HEDDLE_TRY(prefixes()) ? "always" : "first";
@@ -168,12 +169,16 @@ public:
     if (!made.losesTable)
       made.normalizer = Json();
     unknownAt(3);
+    around({text, {"eos_token", "</s>"}, language()},
+           {text, text, {"eos_token", "</s>"}, language()});
     setBlanks("always", true);
     return {};
   }
   Status mbart50() {
     made.normalizer = withoutRuns();
     unknownAt(3);
+    around({language(), text, {"eos_token", "</s>"}},
+           {language(), text, text, {"eos_token", "</s>"}});
     setBlanks("always", false);
     return {};
   }
@@ -258,6 +263,9 @@ private:
   }
   Expected<bool> prefixes() const { return flag("add_prefix_space", true); }
 
+  /// The language of the input in mBART. Null counts as missing.
+  Item language() const { return {settings.isNull("src_lang") ? "" : "src_lang", "en_XX"}; }
+
   static Json fallbackDecoder(bool strips) {
     Json steps =
         Json::array({replaceJson("String", mark, " "), step("ByteFallback"), step("Fuse")});
@@ -292,6 +300,15 @@ private:
   }
 
   static Json runs() { return replaceJson("Regex", " {2,}", " "); }
+  /// The normalizer of the file, with or without Lowercase in front.
+  Json lowered(bool lowers) const {
+    Json steps = lowers ? Json::array({step("Lowercase")}) : Json::array();
+    const Json &own = tokenizer["normalizer"];
+    for (const Json &one : own.value("normalizers", Json::array({own})))
+      if (one != step("Lowercase"))
+        steps.push_back(one);
+    return sequenceOf("normalizers", std::move(steps));
+  }
   Json withoutRuns() const {
     return table.is_null() ? runs() : sequenceOf("normalizers", {table, runs()});
   }
@@ -432,6 +449,9 @@ const PieceMaker *pieceMakerOf(std::string_view name) {
   return found == std::end(pieceMakers) ? nullptr : found;
 }
 
+/// Classes whose Precompiled normalizer is missing in Transformers 5.
+constexpr std::string_view withoutTable[] = {"DebertaV2Tokenizer", "MBartTokenizer"};
+
 /// The type of a class's model; empty: Heddle does not have the class.
 std::string_view modelOf(std::string_view name) {
   if (const TokenizerClass *type = tokenizerClassOf(name))
@@ -441,6 +461,15 @@ std::string_view modelOf(std::string_view name) {
 }
 
 } // namespace
+
+bool losesTable(std::string_view name) {
+  return std::ranges::find(withoutTable, name) != std::end(withoutTable);
+}
+
+std::string lostTableText(const std::string &name, const std::string &file) {
+  return name + " of Transformers 5 loses the table of characters of " + file +
+         ", which Heddle keeps, as Transformers 4 does";
+}
 
 DefaultTokens classTokens(std::string_view name, const Json &tokenizer) {
   const Json model = tokenizer["model"].value("type", Json());

@@ -35,6 +35,12 @@ bool runsInPython(const TokenizerSettings &settings);
 /// True if the class `name` of Transformers 5 makes components that Heddle does not have.
 bool makesOtherComponents(std::string_view name);
 
+/// True if the class `name` of Transformers 5 drops the table of characters of a file.
+bool losesTable(std::string_view name);
+
+/// The warning that the class `name` drops the table of characters of `file`.
+std::string lostTableText(const std::string &name, const std::string &file);
+
 /// The default special tokens of the class `name`; empty if the model of `tokenizer` has another
 /// type, or if Heddle does not have the class.
 DefaultTokens classTokens(std::string_view name, const Json &tokenizer);

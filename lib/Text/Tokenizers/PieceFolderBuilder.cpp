@@ -25,6 +25,15 @@ bool PieceFolderBuilder::isSpecial(const std::string &token) const {
   return std::ranges::find(named, token, &FolderToken::content) != named.end();
 }
 
+std::string PieceFolderBuilder::unknownToken() const {
+  const auto own =
+      std::ranges::find(usual, std::string_view("unk_token"), &DefaultTokens::value_type::first);
+  const bool isPiece = own != usual.end() && std::ranges::any_of(model.pieces, [&](auto &piece) {
+                         return piece.text == own->second.content;
+                       });
+  return special("unk_token", isPiece ? own->second.content.c_str() : "<unk>");
+}
+
 void PieceFolderBuilder::number(const std::string &token, int64_t id) {
   if (known.emplace(token, id).second)
     vocab.get_ref<Json::object_t &>().push_back({token, id});
@@ -113,7 +122,7 @@ void PieceFolderBuilder::addOwnTokens() {
 }
 
 void PieceFolderBuilder::addNamedTokens() {
-  const std::string unknown = special("unk_token", "<unk>");
+  const std::string unknown = unknownToken();
   int64_t next = count() - languages;
   for (const FolderToken &token : facts.specialTokens(usual)) {
     if (token.content == unknown ||
@@ -134,7 +143,7 @@ void PieceFolderBuilder::addNamedTokens() {
 /// drops pieces at the beginning of the file and adds pieces of its own.
 void PieceFolderBuilder::spellOwnPieces(Json &unigram) const {
   Json &scores = unigram["vocab"];
-  const std::string unknown = special("unk_token", "<unk>");
+  const std::string unknown = unknownToken();
   for (size_t id = 0; id < model.pieces.size(); ++id)
     scores[id][1] = static_cast<int64_t>(id) < firstPiece ? Json() : Json(model.pieces[id].score);
   for (const auto &[text, score] : ownPieces) {
@@ -171,7 +180,7 @@ Expected<Json> PieceFolderBuilder::inComponents(const std::string &family) {
 Expected<Json> PieceFolderBuilder::take(const std::string &family) {
   const bool isClass = !family.empty() && model.isUnigram == (family != "NllbTokenizer");
   Json json = HEDDLE_TRY(isClass ? inComponents(family) : sentencePieceJson(model, name));
-  const std::string unknown = special("unk_token", "<unk>");
+  const std::string unknown = unknownToken();
   if (!known.contains(unknown))
     return inputError(name + ": expected a vocabulary with the token " + quotedText(unknown) +
                       ", found none");

@@ -31,12 +31,16 @@ public:
   std::string path(const char *file) const { return (facts.folder() / file).string(); }
   JsonField settings() const { return facts.field(); }
   int64_t size() const { return static_cast<int64_t>(model.pieces.size()); }
+  /// True if the model has a table of characters.
+  bool hasTable() const { return !model.charsMap.empty(); }
   /// True if the settings give null, which differs from a missing key.
   bool isNull(const char *key) const { return facts.isNull(key); }
   /// The text of a special token by its key, or `otherwise`.
   std::string special(const char *key, const char *otherwise) const {
     return facts.specialText(key, otherwise);
   }
+  /// The text of the unknown token. Without a key it is the class's if the model has such a piece.
+  std::string unknownToken() const;
   /// True if the settings list special tokens, which replace those that the class lists.
   bool listsTokens() const { return facts.listsTokens(); }
   /// True if the folder names the token as a special one.

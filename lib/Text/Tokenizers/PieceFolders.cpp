@@ -376,6 +376,8 @@ Expected<TokenizerFile> readPieceFolder(const PieceFamily &family,
   if (family.splitter != PieceSplitter::SentencePiece)
     builder.addNamedTokens();
   std::vector<std::string> warnings = builder.warnings();
+  if (losesTable(name) && builder.hasTable())
+    warnings.push_back(settings.classPlace() + ": " + lostTableText(name, family.files[0]));
   Json json = HEDDLE_TRY(builder.take(isClass ? name : ""));
   HEDDLE_TRY(applyOwnKeys(settings, json));
   return TokenizerFile{

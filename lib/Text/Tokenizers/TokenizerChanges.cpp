@@ -123,8 +123,7 @@ private:
            " of Transformers 5 makes components that Heddle does not " +
            "have; tokenizer.json is read as it is, as Transformers 4 does");
     if (made.losesTable)
-      warn("tokenizer_class: " + name + " of Transformers 5 loses the table of characters of " +
-           "tokenizer.json, which Heddle keeps, as Transformers 4 does");
+      warn("tokenizer_class: " + lostTableText(name, "tokenizer.json"));
     std::vector<std::string> others;
     if (name == "Qwen2Tokenizer" && made.otherModel.empty() && plainTokens())
       others.push_back("added_tokens");
@@ -134,7 +133,9 @@ private:
     Json &processor = tokenizer["post_processor"];
     if (made.postProcessor && !sameAround(*made.postProcessor, processor)) {
       set(processor, *made.postProcessor);
-      if (name != "GPTNeoXTokenizer") // Transformers 4 did not read it either
+      constexpr std::string_view unread[] = {"GPTNeoXTokenizer", "MBartTokenizer",
+                                             "MBart50Tokenizer"};
+      if (std::ranges::find(unread, name) == std::end(unread)) // nor does Transformers 4 read it
         others.push_back("post_processor");
     }
     for (const auto &[key, value] : made.model)

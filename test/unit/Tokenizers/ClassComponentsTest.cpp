@@ -144,6 +144,41 @@ TEST_F(ComponentFolder, TablesAreKept) {
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("MBartTokenizer of Transformers 5 loses the table")));
 }
 
+/// src_lang names the language next to a text, whatever the file says. Null is no name.
+TEST_F(ComponentFolder, LanguageOfMbart) {
+  std::string file = pieces;
+  const std::string last = R"(["▁a", -2])";
+  file.replace(file.find(last), last.size(), last + R"(, ["en_XX", 0], ["fr_XX", 0])");
+  write("tokenizer.json", file);
+  settings(R"({"tokenizer_class": "MBartTokenizer", "src_lang": "fr_XX"})");
+  EXPECT_THAT(ids("a"), ElementsAre(7, 2, 9));
+  EXPECT_THAT(open().encode("a", "a")->ids, ElementsAre(7, 7, 2, 9));
+  EXPECT_THAT(warnings, IsEmpty());
+  settings(R"({"tokenizer_class": "MBartTokenizer", "src_lang": null})");
+  EXPECT_THAT(ids("a"), ElementsAre(7, 2, 8));
+  settings(R"({"tokenizer_class": "MBart50Tokenizer"})");
+  EXPECT_THAT(ids("a"), ElementsAre(8, 7, 2));
+}
+
+/// The class of DeBERTa lowers letters next to a table of characters too.
+TEST_F(ComponentFolder, LettersNextToATable) {
+  std::string file = pieces;
+  const std::string none = R"("normalizer": null)";
+  file.replace(file.find(none), none.size(), R"("normalizer": {"type": "Sequence", "normalizers": [
+      {"type": "Precompiled", "precompiled_charsmap": "AAAAAA=="}]})");
+  write("tokenizer.json", file);
+  const std::string tokens = R"({"tokenizer_class": "DebertaV2Tokenizer", "unk_token": "<unk>",
+      "cls_token": "<s>", "sep_token": "</s>", "do_lower_case": )";
+  settings(tokens + "true}");
+  EXPECT_THAT(ids("A"), ElementsAre(0, 7, 2));
+  EXPECT_THAT(warnings, testing::Contains(HasSubstr("makes normalizer, ")));
+  EXPECT_THAT(warnings,
+              testing::Contains(HasSubstr("Tokenizer of Transformers 5 loses the table")));
+  settings(tokens + "false}");
+  EXPECT_THAT(ids("A"), ElementsAre(0, 5, 3, 2));
+  EXPECT_THAT(warnings, testing::Not(testing::Contains(HasSubstr("makes normalizer"))));
+}
+
 TEST_F(ComponentFolder, TokensAroundOfClip) {
   write("tokenizer.json", R"({"added_tokens": [], "model": {"type": "BPE",
       "end_of_word_suffix": "</w>", "unk_token": "<e>",

@@ -291,6 +291,39 @@ TEST_F(BuiltModel, SettingsOfAlbert) {
   EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("add_bos_token: Transformers 5 puts")));
 }
 
+/// The classes of mBART and DeBERTa lose the table of characters of the file, which a warning says
+/// once. A file without a table loses nothing.
+TEST_F(FamilyFolder, TablesThatClassesLose) {
+  take("mbart");
+  auto warned = [&] { return readTokenizerFile(folder.string())->warnings; };
+  EXPECT_THAT(warned(), testing::ElementsAre(
+                            (folder / "tokenizer_config.json").string() +
+                            ": tokenizer_class: MBartTokenizer of Transformers 5 loses the table "
+                            "of characters of sentencepiece.bpe.model, which Heddle keeps, as "
+                            "Transformers 4 does"));
+  take("mbart50");
+  EXPECT_THAT(warned(), testing::IsEmpty());
+}
+
+/// The unknown piece of DeBERTa is [UNK], which its folders do not name.
+TEST_F(BuiltModel, UnknownPieceOfDeberta) {
+  constexpr BuiltPiece pieces[] = {{"[PAD]", 0, 3}, {"[CLS]", 0, 3}, {"[SEP]", 0, 3},
+                                   {"[UNK]", 0, 2}, {"▁", -2, 1},    {"a", -3, 1}};
+  write("spm.model", modelOf(pieces, 1, true));
+  write("config.json", R"({"model_type": "deberta-v2"})");
+  std::vector<std::string> warnings;
+  const Tokenizer tokenizer = *openTokenizer(folder.string(), &warnings);
+  EXPECT_EQ(idsOf(tokenizer, "a k"), (std::vector<int32_t>{1, 4, 5, 4, 3, 2}));
+  EXPECT_EQ(tokenizer.tokenToId("[MASK]"), 6);
+  EXPECT_THAT(warnings, testing::IsEmpty()); // no table
+  write("spm.model", modelOf(pieces, 1, true) + fieldOf(3, fieldOf(2, std::string(4, '\0'))));
+  EXPECT_TRUE(openTokenizer(folder.string(), &warnings));
+  EXPECT_THAT(warnings, testing::ElementsAre(
+                            (folder / "config.json").string() +
+                            ": model_type: DebertaV2Tokenizer of Transformers 5 loses the table of "
+                            "characters of spm.model, which Heddle keeps, as Transformers 4 does"));
+}
+
 /// Classes that split at white space read U+0085 as a blank.
 TEST_F(FamilyFolder, NextLineIsABlank) {
   for (const char *family : {"t5", "xlm-roberta"}) {
