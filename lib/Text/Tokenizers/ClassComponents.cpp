@@ -57,9 +57,12 @@ constexpr Item text{};
 /// Builds the components of one class.
 class Maker {
 public:
-  Maker(const TokenizerSettings &settings, const Json &tokenizer)
+  /// `losesTable`: the class drops the table of characters.
+  Maker(const TokenizerSettings &settings, const Json &tokenizer, bool losesTable)
       : settings(settings), field(settings.field()), tokenizer(tokenizer),
-        table(precompiledOf(tokenizer.value("normalizer", Json()))) {}
+        table(precompiledOf(tokenizer.value("normalizer", Json()))) {
+    made.losesTable = losesTable && !table.is_null();
+  }
 
   Status llama() {
     const bool prefix = HEDDLE_TRY(field.flagAt("add_prefix_space", true)),
@@ -144,7 +147,6 @@ public:
     steps.insert(steps.end(),
                  {replaceJson("Regex", R"(\s{2,}|[\n\r\t])", " "), step("NFC"),
                   Json{{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}}});
-    made.losesTable = !table.is_null();
     made.normalizer =
         made.losesTable ? lowered(lowers) : sequenceOf("normalizers", std::move(steps));
     if (HEDDLE_TRY(flag("split_by_punct", false)))
@@ -165,7 +167,6 @@ public:
   }
   /// The class drops the table of characters, which Heddle keeps.
   Status mbart() {
-    made.losesTable = !table.is_null();
     if (!made.losesTable)
       made.normalizer = Json();
     unknownAt(3);
@@ -505,12 +506,12 @@ DefaultTokens classTokens(std::string_view name) {
 
 Expected<ClassComponents> componentsOf(const std::string &name, const TokenizerSettings &settings,
                                        const Json &tokenizer) {
-  Maker maker(settings, tokenizer);
-  if (name == "BertJapaneseTokenizer") // written in Python
-    return maker.take();
   const Json model = tokenizer["model"].value("type", Json());
   const std::string_view expected = modelOf(name);
   const bool isOther = !expected.empty() && !model.is_null() && model != expected;
+  Maker maker(settings, tokenizer, !isOther && losesTable(name));
+  if (name == "BertJapaneseTokenizer") // written in Python
+    return maker.take();
   if (const TokenizerClass *type = isOther ? nullptr : tokenizerClassOf(name))
     HEDDLE_TRY(maker.vocabularyClass(*type));
   else if (const PieceMaker *piece = isOther ? nullptr : pieceMakerOf(name))
