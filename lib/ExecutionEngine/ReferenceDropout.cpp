@@ -24,10 +24,12 @@ Dropout::Dropout(const RefTensor &key, const RefTensor &site, double probability
 double Dropout::factor(int64_t column, int64_t position, int64_t example) const {
   if (!enabled)
     return 1;
-  auto block = static_cast<uint32_t>(column / 64 * 16 + column % 16);
+  using Blocks = DropoutBlocks;
+  auto block = static_cast<uint32_t>(column / Blocks::columns * Blocks::neighbors +
+                                     column % Blocks::neighbors);
   const auto words =
       philox({block, static_cast<uint32_t>(position), static_cast<uint32_t>(example), site}, key);
-  return words[column / 16 % 4] < threshold ? 0 : kept;
+  return words[column / Blocks::neighbors % 4] < threshold ? 0 : kept;
 }
 
 } // namespace heddle::reference

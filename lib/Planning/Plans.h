@@ -8,6 +8,7 @@
 
 #include "heddle/Planning/DefinitionViews.h"
 #include "heddle/Planning/Planner.h"
+#include "heddle/Support/Philox.h"
 #include "heddle/Target/GpuTarget.h"
 
 namespace heddle::planning {
@@ -32,9 +33,9 @@ struct Products {
   bool isWide = true;                   ///< all products have multiples of 32 columns
 };
 
-/// Columns that share blocks of random numbers (TileDropout.h). A tile that begins at a multiple of
-/// them computes each block once.
-inline constexpr int64_t dropoutColumns = 64;
+/// Columns that share blocks of random words. A tile that begins at a multiple of them computes each
+/// block once.
+inline constexpr int64_t dropoutColumns = DropoutBlocks::columns;
 
 /// Number of sums that a row of a product holds. A product with codes holds the sums of a group of
 /// features in addition to the totals.

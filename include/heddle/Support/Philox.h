@@ -12,16 +12,28 @@
 
 namespace heddle {
 
+inline constexpr int philoxRounds = 10;
+/// Factors of the words 0 and 2 of the counter, and what a round adds to the words of the key.
+inline constexpr std::array<uint32_t, 2> philoxFactors = {0xD2511F53, 0xCD9E8D57},
+                                         philoxKeySteps = {0x9E3779B9, 0xBB67AE85};
+
 /// Four random words for a counter and a key.
 constexpr std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t first = uint64_t{0xD2511F53} * c[0], second = uint64_t{0xCD9E8D57} * c[2];
+  for (int round = 0; round < philoxRounds; ++round) {
+    const uint64_t first = uint64_t{philoxFactors[0]} * c[0],
+                   second = uint64_t{philoxFactors[1]} * c[2];
     c = {static_cast<uint32_t>(second >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(second),
          static_cast<uint32_t>(first >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(first)};
-    k = {k[0] + 0x9E3779B9, k[1] + 0xBB67AE85};
+    k = {k[0] + philoxKeySteps[0], k[1] + philoxKeySteps[1]};
   }
   return c;
 }
+
+/// Dropout takes the word `column / neighbors % 4` of the block `column / columns * neighbors +
+/// column % neighbors`, so that a vector of neighbors takes one word of all its blocks.
+struct DropoutBlocks {
+  static constexpr int64_t neighbors = 16, columns = 4 * neighbors;
+};
 
 /// Last word of the counter in each use outside of dropout. Sites of dropout are small numbers, so
 /// no two uses share a word.

@@ -8,6 +8,8 @@
 
 #include "CpuEmitter.h"
 
+#include "heddle/Support/Philox.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -199,10 +201,9 @@ LogicalResult LoopNest::emit() {
     }
   const bool alone = llvm::none_of(ops, llvm::IsaPred<ProductOpInterface>),
              isRandom = llvm::any_of(ops, llvm::IsaPred<RandomWordsOp>);
-  constexpr int64_t sharedColumns = 64; // that share the blocks of Philox
   if (failed(e.loops.overColumns(
           columns, range, alone, sums, [&] { return emitStep(sums); },
-          isRandom ? sharedColumns : 0)))
+          isRandom ? DropoutBlocks::columns : 0)))
     return failure();
   ArrayRef<Value> rest = sums;
   for (ReduceOp reduce : reductions) {

@@ -173,6 +173,10 @@ FailureOr<Fragment> BodyEmitter::use(Value tile) {
   return materialize(tile);
 }
 
+FailureOr<Fragment> BodyEmitter::operand(Value value) {
+  return isTile(value.getType()) ? use(value) : Fragment{{scalar(value)}, 1, 0};
+}
+
 bool BodyEmitter::recomputes(Operation &op) const {
   if (isa<arith::ConstantOp, BroadcastOp, IotaOp>(op))
     return op.getNumResults() == 1 && isTile(op.getResult(0).getType());
@@ -316,35 +320,28 @@ LogicalResult BodyEmitter::emitScalarOp(Operation &op) {
 
 //===- Elementwise ops, broadcast, iota ----------------------------------===//
 
-/// Clones the op once for each register. An extended product has two results.
+/// Clones the op once for each register.
 LogicalResult BodyEmitter::emitElementwise(Operation &op) {
-  if (op.getNumResults() == 0 || op.getNumRegions() || !llvm::all_of(op.getResultTypes(), isTile) ||
+  if (op.getNumResults() != 1 || op.getNumRegions() || !isTile(op.getResult(0).getType()) ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect()))
     return op.emitOpError("expected an elementwise op of arith or math on tiles");
-  SmallVector<Fragment> results;
-  for (Type type : op.getResultTypes())
-    results.push_back(shapeOf(type));
+  Fragment result = shapeOf(op.getResult(0).getType());
   SmallVector<Fragment> operands;
   for (Value operand : op.getOperands()) {
-    FailureOr<Fragment> fragment = isTile(operand.getType())
-                                       ? use(operand)
-                                       : FailureOr<Fragment>(Fragment{{scalar(operand)}, 1, 0});
+    FailureOr<Fragment> fragment = this->operand(operand);
     if (failed(fragment))
       return failure();
     operands.push_back(std::move(*fragment));
   }
-  for (int64_t i = 0; i < results.front().size(); ++i) {
+  for (int64_t i = 0; i < result.size(); ++i) {
     IRMapping mapping;
     for (auto [operand, fragment] : llvm::zip(op.getOperands(), operands))
       mapping.map(operand, fragment.registers[isTile(operand.getType()) ? i : 0]);
-    Operation *clone = builder.clone(op, mapping);
-    for (auto [result, made] : llvm::zip(results, clone->getResults())) {
-      made.setType(registerType(getElementTypeOrSelf(made.getType()), result.vectors));
-      result.registers.push_back(made);
-    }
+    Value made = builder.clone(op, mapping)->getResult(0);
+    made.setType(registerType(getElementTypeOrSelf(made.getType()), result.vectors));
+    result.registers.push_back(made);
   }
-  for (auto [value, result] : llvm::zip(op.getResults(), results))
-    fragments[value] = std::move(result);
+  fragments[op.getResult(0)] = std::move(result);
   return success();
 }
 

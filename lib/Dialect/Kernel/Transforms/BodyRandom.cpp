@@ -9,23 +9,22 @@
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
-#include <array>
+#include "heddle/Support/Philox.h"
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::kernel;
 
 namespace {
-constexpr int64_t groupColumns = 64; ///< columns that share blocks
-constexpr int64_t wordColumns = 16;  ///< neighbors with the same word of their blocks
-constexpr int64_t wordsPerBlock = 4;
+constexpr int64_t neighbors = DropoutBlocks::neighbors;
+constexpr int64_t wordsPerBlock = DropoutBlocks::columns / neighbors;
 constexpr int64_t blocksTogether = 2; ///< independent blocks of a loop, which hide latencies
 
-/// A block of four words, and the registers that take a word of it.
+/// A block of four words, for one register or for one register a word.
 struct RandomBlock {
-  std::array<Value, wordsPerBlock> words;       ///< the counter, later the result
-  std::array<int64_t, wordsPerBlock> registers; ///< of a shared block, by word
-  Value number; ///< number of the word of the only register; null: the block is shared
-  int64_t only = 0;
+  std::array<Value, wordsPerBlock> words; ///< the counter, later the result
+  Value column;                           ///< column of the first register
+  int64_t first;                          ///< the first register
 };
 } // namespace
 
@@ -55,21 +54,20 @@ static bool isMultiple(Value value, int64_t factor) {
 
 bool BodyEmitter::sharesBlocks(RandomWordsOp op, const Fragment &shape) {
   auto iota = op.getColumn().getDefiningOp<IotaOp>();
-  if (!iota || iota.getOfRows() || !shape.vectors || width > wordColumns ||
-      shape.vectors * width % groupColumns != 0)
+  if (!iota || iota.getOfRows() || !shape.vectors || width > neighbors ||
+      shape.vectors * width % DropoutBlocks::columns != 0)
     return false;
   const int64_t tileColumns = columnsOf(op.getType());
   for (int64_t j = 0; j < shape.vectors; ++j)
     if (vectorColumn(j, tileColumns) != j * width)
       return false;
-  return isMultiple(scalar(iota.getStart()), groupColumns) &&
-         isMultiple(columnBase(tileColumns), groupColumns);
+  return isMultiple(scalar(iota.getStart()), DropoutBlocks::columns) &&
+         isMultiple(columnBase(tileColumns), DropoutBlocks::columns);
 }
 
 /// Computes the rounds of `blocks`, whose words are the counters.
 static void emitRounds(BodyEmitter &e, MutableArrayRef<RandomBlock> blocks, Value seed,
                        Value step) {
-  constexpr int64_t rounds = 10;
   OpBuilder &b = e.builder;
   Location loc = e.loc;
   const Type type = blocks.front().words[0].getType();
@@ -84,18 +82,19 @@ static void emitRounds(BodyEmitter &e, MutableArrayRef<RandomBlock> blocks, Valu
   for (RandomBlock &block : blocks)
     llvm::append_range(carried, block.words);
   carried.append({seed, step});
-  e.loopOver(e.constant(0), e.constant(rounds), 1, carried, [&](Value) {
+  e.loopOver(e.constant(0), e.constant(philoxRounds), 1, carried, [&](Value) {
     MutableArrayRef<Value> key = MutableArrayRef(carried).take_back(2), counter = carried;
     for (size_t n = 0; n < blocks.size(); ++n, counter = counter.drop_front(wordsPerBlock)) {
-      auto first = product(counter[0], 0xD2511F53), second = product(counter[2], 0xCD9E8D57);
+      auto first = product(counter[0], philoxFactors[0]),
+           second = product(counter[2], philoxFactors[1]);
       counter[0] = differ(differ(second.getHigh(), counter[1]), e.splat(key[0], type));
       counter[2] = differ(differ(first.getHigh(), counter[3]), e.splat(key[1], type));
       counter[1] = second.getLow();
       counter[3] = first.getLow();
     }
     const Type word = key[0].getType();
-    key[0] = arith::AddIOp::create(b, loc, key[0], number(0x9E3779B9, word));
-    key[1] = arith::AddIOp::create(b, loc, key[1], number(0xBB67AE85, word));
+    key[0] = arith::AddIOp::create(b, loc, key[0], number(philoxKeySteps[0], word));
+    key[1] = arith::AddIOp::create(b, loc, key[1], number(philoxKeySteps[1], word));
   });
   ArrayRef<Value> results = carried;
   for (RandomBlock &block : blocks) {
@@ -104,55 +103,65 @@ static void emitRounds(BodyEmitter &e, MutableArrayRef<RandomBlock> blocks, Valu
   }
 }
 
+namespace {
+/// Emits integer arithmetic on the numbers of columns.
+struct ColumnArithmetic {
+  BodyEmitter &e;
+
+  Value shifted(Value x, int32_t by) const {
+    return arith::ShRUIOp::create(e.builder, e.loc, x, e.wordConstant(by, x.getType()));
+  }
+  Value lowBits(Value x, int32_t mask) const {
+    return arith::AndIOp::create(e.builder, e.loc, x, e.wordConstant(mask, x.getType()));
+  }
+  /// The number of the block of a column.
+  Value block(Value column) const {
+    Value group = shifted(column, llvm::Log2_64(DropoutBlocks::columns));
+    Value first =
+        arith::MulIOp::create(e.builder, e.loc, group, e.wordConstant(neighbors, group.getType()));
+    return arith::AddIOp::create(e.builder, e.loc, first, lowBits(column, neighbors - 1));
+  }
+  /// The word of a block that belongs to a column.
+  Value word(const RandomBlock &block) const {
+    Value number = lowBits(shifted(block.column, llvm::Log2_64(neighbors)), wordsPerBlock - 1);
+    Value word = block.words.back();
+    for (int32_t n = 0; n < wordsPerBlock - 1; ++n) {
+      Value isWord =
+          e.compare(arith::CmpIPredicate::eq, number, e.wordConstant(n, number.getType()));
+      word = e.select(isWord, block.words[n], word);
+    }
+    return word;
+  }
+};
+} // namespace
+
 LogicalResult BodyEmitter::emitRandomWords(RandomWordsOp op) {
   Fragment result = shapeOf(op.getType());
   const Type type = registerType(builder.getI32Type(), result.vectors);
   SmallVector<Fragment> counters;
   for (Value counter : {op.getColumn(), op.getPosition(), op.getExample(), Value(op.getSite())}) {
-    FailureOr<Fragment> fragment = isTile(counter.getType())
-                                       ? use(counter)
-                                       : FailureOr<Fragment>(Fragment{{scalar(counter)}, 1, 0});
+    FailureOr<Fragment> fragment = operand(counter);
     if (failed(fragment))
       return failure();
     counters.push_back(std::move(*fragment));
   }
-  auto counterAt = [&](int64_t which, int64_t row, int64_t column) {
-    const Fragment &from = counters[which];
-    return from.at(from.rows == 1 ? 0 : row, from.vectors ? column : 0);
-  };
-  auto shifted = [&](Value x, int32_t by) -> Value {
-    return arith::ShRUIOp::create(builder, loc, x, wordConstant(by, x.getType()));
-  };
-  auto lowBits = [&](Value x, int32_t mask) -> Value {
-    return arith::AndIOp::create(builder, loc, x, wordConstant(mask, x.getType()));
-  };
-  /// The block that has the word of a register.
-  auto blockAt = [&](int64_t row, int64_t column) {
-    Value at = counterAt(0, row, column);
-    Value group = shifted(at, 6);
-    Value number =
-        arith::MulIOp::create(builder, loc, group, wordConstant(wordColumns, group.getType()));
-    number = arith::AddIOp::create(builder, loc, number, lowBits(at, wordColumns - 1));
-    RandomBlock block;
-    block.words = {splat(number, type), splat(counterAt(1, row, column), type),
-                   splat(counterAt(2, row, column), type), splat(counterAt(3, 0, 0), type)};
-    return block;
-  };
-
-  SmallVector<RandomBlock> blocks;
+  const ColumnArithmetic columns{*this};
   const bool shares = sharesBlocks(op, result);
-  const int64_t perRow = result.columns(), perWord = wordColumns / width;
+  const int64_t perRow = result.columns(), perWord = neighbors / width;
+  SmallVector<RandomBlock> blocks;
   for (int64_t row = 0; row < result.rows; ++row)
     for (int64_t column = 0; column < perRow; ++column) {
       if (shares && column % (wordsPerBlock * perWord) >= perWord)
         continue; // the block of an earlier register
-      RandomBlock block = blockAt(row, column);
-      block.only = row * perRow + column;
-      for (int64_t n = 0; n < wordsPerBlock; ++n)
-        block.registers[n] = block.only + n * perWord;
-      if (!shares)
-        block.number = lowBits(shifted(counterAt(0, row, column), 4), wordsPerBlock - 1);
-      blocks.push_back(block);
+      auto counterAt = [&](int64_t which) {
+        const Fragment &from = counters[which];
+        return from.at(from.rows == 1 ? 0 : row, from.vectors ? column : 0);
+      };
+      Value at = counterAt(0);
+      blocks.push_back({{splat(columns.block(at), type), splat(counterAt(1), type),
+                         splat(counterAt(2), type), splat(counterAt(3), type)},
+                        at,
+                        row * perRow + column});
     }
 
   result.registers.resize(result.size());
@@ -161,19 +170,11 @@ LogicalResult BodyEmitter::emitRandomWords(RandomWordsOp op) {
     auto together = rest.take_front(blocksTogether);
     rest = rest.drop_front(together.size());
     emitRounds(*this, together, seed, step);
-    for (RandomBlock &block : together) {
-      if (shares) {
-        for (auto [at, word] : llvm::zip(block.registers, block.words))
-          result.registers[at] = word;
-        continue;
-      }
-      Value word = block.words.back();
-      for (int32_t n = 0; n < wordsPerBlock - 1; ++n) {
-        Value isWord = compare(arith::CmpIPredicate::eq, block.number,
-                               wordConstant(n, block.number.getType()));
-        word = select(isWord, block.words[n], word);
-      }
-      result.registers[block.only] = word;
+    for (const RandomBlock &block : together) {
+      if (!shares)
+        result.registers[block.first] = columns.word(block);
+      for (int64_t n = 0; shares && n < wordsPerBlock; ++n)
+        result.registers[block.first + n * perWord] = block.words[n];
     }
   }
   fragments[op.getResult()] = std::move(result);

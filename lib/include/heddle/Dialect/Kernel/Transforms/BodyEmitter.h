@@ -183,6 +183,8 @@ protected:
 public:
   /// The fragment of a tile: its registers if it has any, otherwise the result of materialize().
   mlir::FailureOr<Fragment> use(mlir::Value tile);
+  /// The fragment of a tile, or a scalar as a fragment of one register.
+  mlir::FailureOr<Fragment> operand(mlir::Value value);
   /// A scalar operand in the target's types.
   mlir::Value scalar(mlir::Value value);
   /// The binding of a view, which precedes all uses.
