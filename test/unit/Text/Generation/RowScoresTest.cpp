@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../../../lib/Text/Generation/RowScores.h"
+#include "../../../../lib/Text/Generation/RowScores.h"
 
 #include <algorithm>
 #include <cmath>
