@@ -115,7 +115,8 @@ std::string targetText(const Unit &unit) {
 std::string kernelText(kernel::FuncOp kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  kernel->print(stream, OpPrintingFlags().printGenericOpForm());
+  // Without the local scope, the printer first numbers the values of the whole module.
+  kernel->print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
   return text;
 }
 

@@ -130,9 +130,10 @@ private:
 
 LaunchArgument ProgramBuilder::addBuffer(Function &f, const Buffer &buffer) {
   const bool isTwin = buffer.kind == Buffer::Kind::Twin;
-  for (auto [known, other] : llvm::enumerate(f.buffers))
-    if (isTwin && other.kind == Buffer::Kind::Twin && other.name == buffer.name)
-      return {LaunchArgument::Kind::Buffer, static_cast<int>(known), 0};
+  if (isTwin)
+    for (auto [known, other] : llvm::enumerate(f.buffers))
+      if (other.kind == Buffer::Kind::Twin && other.name == buffer.name)
+        return {LaunchArgument::Kind::Buffer, static_cast<int>(known), 0};
   int index = f.buffers.size();
   if (buffer.kind == Buffer::Kind::State)
     f.states.push_back({buffer.name, index});

@@ -43,9 +43,12 @@ public:
     if constexpr (requires { T::isList; })
       return std::apply([](const auto &...field) { return Json::array({encode(field)...}); },
                         value.fields());
+    // An object that grows would copy its members, because their keys are constant.
     Json object = Json::object();
+    auto &members = object.template get_ref<Json::object_t &>();
+    members.reserve(fieldWords<T>().size());
     visitFields(value, [&](const std::string &name, const auto &field) {
-      object.push_back({spelled<style>(name), encode(field)});
+      members.emplace_back(spelled<style>(name), encode(field));
     });
     if (style == JsonStyle::Facts) {
       const T standard;
@@ -101,16 +104,18 @@ public:
 private:
   template <typename List>
   static Json encodeList(const List &list) {
-    Json array = Json::array();
+    Json::array_t array;
+    array.reserve(std::size(list));
     for (const auto &element : list)
       array.push_back(encode(element));
     return array;
   }
   template <typename Map>
   static Json encodeNamed(const Map &map) {
-    Json object = Json::object();
+    Json::object_t object;
+    object.reserve(std::size(map));
     for (const auto &[name, value] : map)
-      object[name] = encode(value);
+      object.emplace(name, encode(value));
     return object;
   }
 };
