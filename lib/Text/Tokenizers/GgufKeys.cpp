@@ -25,24 +25,25 @@ struct KnownKey {
   std::string_view name;
   unsigned any, ifFalse = 0, ifTrue = 0;
 };
-constexpr KnownKey knownKeys[] = {{"model", all},
-                                  {"pre", all},
-                                  {"tokens", all},
-                                  {"token_type", all},
-                                  {"token_type_count", all},
-                                  {"scores", all},
-                                  {"merges", all},
-                                  {"add_bos_token", all},
-                                  {"add_eos_token", all},
-                                  {"add_sep_token", all},
-                                  {"suppress_tokens", all},
-                                  {"precompiled_charsmap", t5},
-                                  {"add_space_prefix", gpt2 | llama | t5, all},
-                                  {"remove_extra_whitespaces", llama | t5, all},
-                                  {"escape_whitespaces", 0, gpt2 | bert, llama | t5},
-                                  {"treat_whitespace_as_suffix", 0, all},
-                                  {"normalizer.lowercase", bert, all},
-                                  {"normalizer.strip_accents", bert, all}};
+constexpr KnownKey knownKeys[] = {
+    {"model", all},
+    {"pre", all},
+    {"tokens", all},
+    {"token_type", all},
+    {"token_type_count", all},
+    {"scores", all},
+    {"merges", all},
+    {"add_bos_token", all},
+    {"add_eos_token", all},
+    {"add_sep_token", all},
+    {"suppress_tokens", all},
+    {"precompiled_charsmap", t5},
+    {"add_space_prefix", gpt2 | llama | t5, all},
+    {"remove_extra_whitespaces", llama | t5, all}, // llama.cpp reads it for t5
+    {"escape_whitespaces", 0, gpt2 | bert, llama | t5},
+    {"treat_whitespace_as_suffix", 0, all},
+    {"normalizer.lowercase", bert, all},
+    {"normalizer.strip_accents", bert, all}};
 constexpr std::string_view tokenWords[] = {"bos",       "eos",     "eot",     "eom",     "unknown",
                                            "seperator", "padding", "cls",     "mask",    "fim_pre",
                                            "fim_suf",   "fim_mid", "fim_pad", "fim_rep", "fim_sep",

@@ -239,15 +239,10 @@ Expected<Json> pieceJson(const Gguf &file, PieceVocabulary vocabulary) {
   const bool hasBytes = std::ranges::find(vocabulary.pieces, PieceKind::Byte, &ScoredPiece::kind) !=
                         vocabulary.pieces.end();
   const bool prefix = HEDDLE_TRY(file.flag("tokenizer.ggml.add_space_prefix", true));
-  const bool cleans = HEDDLE_TRY(file.flag("tokenizer.ggml.remove_extra_whitespaces", false));
   Json normalizers = Json::array(), decoders = Json::array();
   auto replace = [](Json pattern, const char *content) {
     return Json{{"type", "Replace"}, {"pattern", std::move(pattern)}, {"content", content}};
   };
-  if (cleans) {
-    normalizers.push_back(replace({{"Regex", "\\A +| +\\z"}}, ""));
-    normalizers.push_back(replace({{"Regex", " {2,}"}}, " "));
-  }
   if (prefix)
     normalizers.push_back({{"type", "Prepend"}, {"prepend", "▁"}});
   normalizers.push_back(replace({{"String", " "}}, "▁"));

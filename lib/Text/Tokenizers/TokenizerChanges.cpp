@@ -97,6 +97,9 @@ public:
 private:
   bool hasFile() const { return isThere(settings.folder() / "tokenizer.json"); }
   void warn(const std::string &text) { warnings.push_back(settings.path() + ": " + text); }
+  void warnOfClass(const std::string &text) {
+    warnings.push_back(settings.classPlace() + ": " + text);
+  }
 
   void set(Json &place, Json value) {
     if (place == value)
@@ -115,15 +118,14 @@ private:
     }
     const ClassComponents made = HEDDLE_TRY(componentsOf(name, settings, tokenizer));
     if (!made.otherModel.empty() && !settings.className().empty())
-      warn("tokenizer_class: expected a class with a model of the type " +
-           foundText(tokenizer["model"]["type"]) + ", found " + name + ", whose model is " +
-           std::string(made.otherModel) + "; tokenizer.json is read as it is");
+      warnOfClass("expected a class with a model of the type " +
+                  foundText(tokenizer["model"]["type"]) + ", found " + name + ", whose model is " +
+                  std::string(made.otherModel) + "; tokenizer.json is read as it is");
     if (makesOtherComponents(name))
-      warn("tokenizer_class: " + name +
-           " of Transformers 5 makes components that Heddle does not " +
-           "have; tokenizer.json is read as it is, as Transformers 4 does");
+      warnOfClass(name + " of Transformers 5 makes components that Heddle does not " +
+                  "have; tokenizer.json is read as it is, as Transformers 4 does");
     if (made.losesTable)
-      warn("tokenizer_class: " + lostTableText(name, "tokenizer.json"));
+      warnOfClass(lostTableText(name, "tokenizer.json"));
     std::vector<std::string> others;
     if (name == "Qwen2Tokenizer" && made.otherModel.empty() && plainTokens())
       others.push_back("added_tokens");
@@ -145,9 +147,10 @@ private:
         set(place, value);
       }
     if (!others.empty())
-      warn("tokenizer_class: " + name + " of Transformers 5 makes " + listOf(others) +
-           " itself, and Heddle follows it; Transformers 4 took what tokenizer.json says, which "
-           "differs");
+      warnOfClass(
+          name + " of Transformers 5 makes " + listOf(others) +
+          " itself, and Heddle follows it; Transformers 4 took what tokenizer.json says, which "
+          "differs");
     return warnOfStartAndEnd();
   }
 

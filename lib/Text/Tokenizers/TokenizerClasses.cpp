@@ -119,9 +119,12 @@ Expected<std::vector<std::string>> readLines(const std::string &path) {
   return lines;
 }
 
-/// Reads the tokens of vocab.txt, one per line. The last of equal tokens counts.
+/// Reads the tokens of vocab.txt, one per line, without blanks at their ends, as Transformers 5
+/// does. The last of equal tokens counts.
 Expected<Json> readTokenLines(const std::string &path) {
-  const auto lines = HEDDLE_TRY(readLines(path));
+  auto lines = HEDDLE_TRY(readLines(path));
+  for (std::string &line : lines)
+    line.erase(line.find_last_not_of(" \t") + 1);
   TextMap<size_t> last;
   for (size_t id = 0; id < lines.size(); ++id)
     last.insert_or_assign(lines[id], id);
@@ -246,7 +249,7 @@ public:
 
   Json decoder() const {
     if (usesWordPiece(type))
-      return {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}};
+      return {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", type.cut != Cut::Japanese}};
     if (type.cut != Cut::Clip)
       return {{"type", "ByteLevel"}};
     return clipDecoder();
@@ -432,9 +435,13 @@ DefaultTokens defaultTokens(const TokenizerClass &type) {
 
 Expected<Json> classJson(const TokenizerClass &type, const TokenizerSettings &settings) {
   Json json = HEDDLE_TRY(ClassBuilder(type, settings).build());
-  for (const auto &[key, token] : defaultTokens(type))
+  const std::vector<FolderToken> &added = settings.addedTokens();
+  for (const auto &[key, token] : defaultTokens(type)) {
+    if (std::ranges::find(added, token.content, &FolderToken::content) != added.end())
+      continue; // the flags of added_tokens_decoder rule
     if (!settings.field().value().contains(key) && json["model"]["vocab"].contains(token.content))
       json["added_tokens"].push_back(token.toJson());
+  }
   return json;
 }
 

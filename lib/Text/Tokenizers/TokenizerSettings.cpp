@@ -233,7 +233,13 @@ std::vector<FolderToken> TokenizerSettings::specialTokens(const DefaultTokens &d
   for (const auto &[key, value] : config.items())
     if (namesToken(key) && !contains(namedTokens, key))
       add(value);
-  for (const char *key : {extraKeys[0], extraKeys[1], "model_specific_special_tokens"})
+  // Transformers 5 takes the tokens of an object before those of a list.
+  std::vector<const char *> lists = {extraKeys[0], extraKeys[1], "model_specific_special_tokens"};
+  std::ranges::stable_partition(lists, [&](const char *key) {
+    const auto at = config.find(key);
+    return at != config.end() && at->is_object();
+  });
+  for (const char *key : lists)
     if (auto at = config.find(key); at != config.end() && !isPassedOver(key))
       for (const Json *token : listed(*at))
         add(*token);

@@ -336,6 +336,17 @@ TEST(GgufTokenizer, EveryKindAddsItsOwn) {
   EXPECT_EQ(idsOf(plain, "a"), (Ids{1, 3, 2}));
 }
 
+/// llama.cpp removes blanks for the kind t5 alone.
+TEST(GgufTokenizer, SentencePieceKeepsBlanks) {
+  const std::vector<std::string> tokens{"<unk>", "<s>", "</s>", "a", "▁"};
+  GgufFile file;
+  file.add("tokenizer.ggml.model", "llama").add("tokenizer.ggml.tokens", tokens);
+  file.addNumbers<float>("tokenizer.ggml.scores", GgufType::F32, {0, 0, 0, -1, -1});
+  file.add("tokenizer.ggml.add_space_prefix", false);
+  file.add("tokenizer.ggml.remove_extra_whitespaces", true);
+  EXPECT_EQ(idsOf(file, " a  a"), (std::vector<int32_t>{1, 4, 3, 4, 4, 3}));
+}
+
 /// Whitespace after the tokens of Phi-3, which only the model's name determines.
 TEST(GgufTokenizer, NamesGiveTokensTheirBlanks) {
   using Ids = std::vector<int32_t>;

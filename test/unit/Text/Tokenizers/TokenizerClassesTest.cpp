@@ -66,6 +66,14 @@ TEST_F(ClassFolder, TheModelsTypeNamesTheClass) {
   EXPECT_THAT(ids("a <mask>"), ElementsAre(0, 69, 99, 4, 2)); // 4.57: without the space
 }
 
+/// added_tokens_decoder also changes the flags of tokens that only the class names.
+TEST_F(ClassFolder, FlagsOfTheClassesTokens) {
+  writeBytes();
+  write("tokenizer_config.json", R"({"tokenizer_class": "RobertaTokenizer", "added_tokens_decoder":
+    {"4": {"content": "<mask>", "lstrip": true, "special": true}}})");
+  EXPECT_THAT(ids("a <mask>"), ElementsAre(0, 69, 4, 2));
+}
+
 /// Tests NFC, a separate pre-tokenizer, and the requested end token.
 TEST_F(ClassFolder, Qwen) {
   writeBytes();
@@ -109,6 +117,21 @@ TEST_F(ClassFolder, AddedTokensAreWhole) {
         R"({"tokenizer_class": "BertTokenizer", "additional_special_tokens": ["[E1]"]})");
   EXPECT_THAT(ids("the [E1] mill"), ElementsAre(2, 5, 17, 8, 3));
   EXPECT_THAT(ids("the [e1]"), ElementsAre(2, 5, 1, 1, 1, 3));
+}
+
+/// Transformers 5 numbers an object of extra tokens before a list; Transformers 4 does not.
+TEST_F(ClassFolder, ExtraTokensOfAnObjectAreFirst) {
+  write("vocab.txt", words);
+  write("tokenizer_config.json",
+        R"({"tokenizer_class": "BertTokenizer", "additional_special_tokens": ["[E1]"],
+            "extra_special_tokens": {"image_token": "[E2]"}})");
+  EXPECT_THAT(ids("[E2] [E1]"), ElementsAre(2, 17, 18, 3));
+}
+
+TEST_F(ClassFolder, BlanksAtTheEndOfALineAreNoPartOfAToken) {
+  write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe \nmill\t\n");
+  write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer"})");
+  EXPECT_THAT(ids("the mill"), ElementsAre(2, 5, 6, 3));
 }
 
 TEST_F(ClassFolder, KinOfBert) {
@@ -192,6 +215,15 @@ TEST_F(ClassFolder, DecodedTextIsCleanedUp) {
   EXPECT_EQ(*open().decode(std::vector<int32_t>{1, 2, 0, 3}), "we 've ? .");
   write("tokenizer_config.json", R"({"clean_up_tokenization_spaces": true})");
   EXPECT_EQ(*open().decode(std::vector<int32_t>{1, 2, 0, 3}), "we've?.");
+}
+
+/// BERT's class cleans up, its Japanese kin does not.
+TEST_F(ClassFolder, DecodedJapaneseKeepsItsBlanks) {
+  write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nrun\n,\n");
+  write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer"})");
+  EXPECT_EQ(*open().decode(std::vector<int32_t>{5, 6, 5}), "run, run");
+  write("tokenizer_config.json", R"({"tokenizer_class": "BertJapaneseTokenizer"})");
+  EXPECT_EQ(*open().decode(std::vector<int32_t>{5, 6, 5}), "run , run");
 }
 
 } // namespace
