@@ -52,7 +52,7 @@ struct ChatTemplate::Parts {
 
 namespace {
 
-/// Templates of a folder; the first one with a name is used.
+/// Templates of a folder. A name is unique.
 Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &config) {
   std::vector<Named> found;
   if (const fs::path path = folder / "chat_template.jinja"; isThere(path))
@@ -82,11 +82,18 @@ Expected<std::vector<Named>> templatesOf(const fs::path &folder, const Json &con
     found.push_back({"default", HEDDLE_TRY(field->text()), place});
     return found;
   }
-  auto list = HEDDLE_TRY(field->list());
-  for (const JsonField &entry : list) {
-    const std::string name = HEDDLE_TRY(entry.textAt("name"));
-    found.push_back({name, HEDDLE_TRY(entry.textAt("template")), place + " " + printable(name)});
+  auto add = [&](const std::string &name, std::string text) {
+    std::erase_if(found, [&](const Named &each) { return each.name == name; });
+    found.push_back({name, std::move(text), place + " " + printable(name)});
+  };
+  if (field->value().is_object()) {
+    for (const auto &[name, text] : field->value().items())
+      add(name, HEDDLE_TRY(field->textAt(name)));
+    return found;
   }
+  auto list = HEDDLE_TRY(field->list());
+  for (const JsonField &entry : list) // the last one with a name counts
+    add(HEDDLE_TRY(entry.textAt("name")), HEDDLE_TRY(entry.textAt("template")));
   return found;
 }
 

@@ -83,6 +83,14 @@ TEST_F(ChatTemplateTest, ConfigMayHoldSeveral) {
       R"({"chat_template": [{"name": "default", "template": "a"}, {"name": "rag", "template": "b"}]})");
   EXPECT_EQ(render(), "a");
   EXPECT_EQ(render("rag"), "b");
+  // The last one with a name counts. Transformers 5 also reads an object.
+  write(
+      "tokenizer_config.json",
+      R"({"chat_template": [{"name": "default", "template": "a"}, {"name": "default", "template": "b"}]})");
+  EXPECT_EQ(render(), "b");
+  write("tokenizer_config.json", R"({"chat_template": {"default": "c", "rag": "d"}})");
+  EXPECT_EQ(render(), "c");
+  EXPECT_EQ(render("rag"), "d");
 }
 
 /// Selects templates like Transformers: tool_use if there are tools, even an empty list, otherwise
