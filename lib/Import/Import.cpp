@@ -32,6 +32,16 @@ static bool isOfFolder(const fs::path &path) {
   return json && json->is_object() && json->contains("model_type");
 }
 
+/// A hint if `path` has the form of a name on the Hugging Face Hub: OWNER/NAME.
+static std::string hubHint(llvm::StringRef path) {
+  auto [owner, name] = path.split('/');
+  const bool isFile =
+      llvm::is_contained({".heddle", ".json", ".gguf", ".mlir"}, fs::path(path.str()).extension());
+  if (owner.empty() || name.empty() || name.contains('/') || isFile || isThere(owner.str()))
+    return "";
+  return "; Heddle downloads no models: `hf download " + path.str() + " --local-dir FOLDER` does";
+}
+
 /// Imports a Hugging Face folder or a GGUF file.
 static Expected<ImportedModel> importForeign(const std::string &path, const ImportOptions &options,
                                              mlir::MLIRContext &context) {
@@ -49,7 +59,7 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
   std::error_code error;
   fs::file_status status = fs::status(path, error);
   if (!isThere(path))
-    return inputError(path + ": expected a model, found no such file or folder");
+    return inputError(path + ": expected a model, found no such file or folder" + hubHint(path));
   if (error)
     return systemError(path, "a model that can be read", error.value());
   if (fs::is_directory(status)) {
@@ -61,8 +71,10 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
     if (isThere(fs::path(path) / "config.json") || isThere(fs::path(path) / "modules.json"))
       return importForeign(path, options, context);
     return inputError(path +
-                      ": expected a folder with model.json, config.json or a GGUF file, found "
-                      "none");
+                      ": expected a folder with model.json, config.json or a GGUF file, found " +
+                      (isThere(fs::path(path) / "adapter_config.json")
+                           ? "an adapter, which peft merges into its model"
+                           : "none"));
   }
   if (isGguf(path) && fs::is_regular_file(status))
     return importForeign(path, options, context);

@@ -79,7 +79,12 @@ static Expected<std::vector<std::string>> poolingsOf(const Json &config, const s
   std::vector<std::string> words;
   if (Json modes = config.value("pooling_mode", Json()); !modes.is_null())
     words = HEDDLE_TRY(namedPoolings(modes, path));
-  else
+  else {
+    for (const auto &[key, value] : config.items())
+      if (llvm::StringRef(key).starts_with("pooling_mode_") && value == true &&
+          llvm::none_of(poolings, [&](const PoolingMode &known) { return key == known.key; }))
+        return inputError(path + ": " + printable(key) +
+                          ": expected a pooling that Heddle has, found another one");
     for (const PoolingMode &pooling : poolings) {
       const Json chosen = config.value(pooling.key, Json(false));
       if (!chosen.is_boolean() && !chosen.is_null())
@@ -88,6 +93,7 @@ static Expected<std::vector<std::string>> poolingsOf(const Json &config, const s
       if (chosen == true)
         words.push_back(pooling.word);
     }
+  }
   if (words.empty())
     words.push_back("mean");
   return words;
@@ -120,7 +126,7 @@ static Expected<Json> denseOf(const Json &config, const std::string &path) {
   if (!bias.is_boolean())
     return inputError(path + ": bias: expected true or false, found " + shown(bias));
   Json dense = {{"size", size}, {"bias", bias}};
-  Json name = config.value("activation_function", Json("Tanh"));
+  Json name = config.value("activation_function", Json("torch.nn.modules.activation.Tanh"));
   const llvm::StringRef type =
       name.is_string() ? llvm::StringRef(name.get_ref<const std::string &>()) : llvm::StringRef();
   const llvm::StringRef last = type.starts_with("torch.") ? type.rsplit('.').second : "";

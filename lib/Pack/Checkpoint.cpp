@@ -89,6 +89,10 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
 /// How to write model.safetensors without losing the model's head, which conversion with a class
 /// that the folder does not name would drop.
 static std::string conversionHint(const std::string &className, std::string_view file) {
+  if (!className.empty() && !file.starts_with("pytorch"))
+    return "Transformers 4 with the framework of that file converts it: " + className +
+           ".from_pretrained(FOLDER, " + (file.starts_with("tf") ? "from_tf" : "from_flax") +
+           "=True).save_pretrained(FOLDER)";
   if (!className.empty())
     return "Transformers converts it: " + className +
            ".from_pretrained(FOLDER).save_pretrained(FOLDER)";
@@ -113,8 +117,13 @@ Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder
       if (isThere(fs::path(folder) / other))
         return inputError(folder + ": expected model.safetensors, found " + other + " only; " +
                           conversionHint(className, other));
-    return inputError(folder + ": expected model.safetensors or model.safetensors.index.json, "
-                               "found neither");
+    const bool isAdapter = isThere(fs::path(folder) / "adapter_config.json");
+    return inputError(folder +
+                      ": expected model.safetensors or model.safetensors.index.json, "
+                      "found " +
+                      (isAdapter ? "an adapter, which peft merges into its model: "
+                                   "merge_and_unload().save_pretrained(FOLDER)"
+                                 : "neither"));
   }
   std::string text = HEDDLE_TRY(readTextFile(index.string(), int64_t(1) << 28));
   auto json = HEDDLE_TRY(parseJson(text, index.string()));

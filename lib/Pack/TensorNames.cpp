@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::string_view parallelPrefix = "module.";
 
-/// Removes the parts that wrappers add, and replaces old names of norms.
-std::string modelName(std::string_view name, bool isParallel) {
+/// Removes the parts that torch.compile adds, and replaces old names of norms.
+std::string modelName(std::string_view name) {
   constexpr std::string_view compiled = "_orig_mod.";
-  std::string made(isParallel ? name.substr(parallelPrefix.size()) : name);
+  std::string made(name);
   for (size_t at = 0; (at = made.find(compiled, at)) != std::string::npos;)
     if (at == 0 || made[at - 1] == '.')
       made.erase(at, compiled.size());
@@ -61,15 +61,16 @@ private:
 } // namespace
 
 std::vector<std::string> modelNames(const std::vector<TensorInfo> &tensors) {
-  const bool isParallel = std::ranges::all_of(tensors, [](const TensorInfo &tensor) {
-    return tensor.name.starts_with(parallelPrefix) && tensor.name.size() > parallelPrefix.size();
-  });
   std::vector<std::string> names;
-  std::multiset<std::string> all;
-  for (const TensorInfo &tensor : tensors) {
-    names.push_back(modelName(tensor.name, isParallel));
-    all.insert(names.back());
-  }
+  for (const TensorInfo &tensor : tensors)
+    names.push_back(modelName(tensor.name));
+  // DataParallel wraps all tensors or none.
+  if (std::ranges::all_of(names, [](const std::string &name) {
+        return name.starts_with(parallelPrefix) && name.size() > parallelPrefix.size();
+      }))
+    for (std::string &name : names)
+      name.erase(0, parallelPrefix.size());
+  const std::multiset<std::string> all(names.begin(), names.end());
   for (size_t i = 0; i < names.size(); ++i)
     if (all.count(names[i]) > 1)
       names[i] = tensors[i].name;

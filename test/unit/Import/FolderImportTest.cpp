@@ -168,6 +168,20 @@ TEST_F(FolderImportTest, SettingsOfModulesThatAreLeftOutAreWarnings) {
                             "'layers'")));
 }
 
+TEST_F(FolderImportTest, APoolingThatHeddleLacksIsRefused) {
+  ASSERT_TRUE(importFolder(tensors));
+  std::filesystem::create_directory(folder + "/1_Pooling");
+  write("modules.json", R"([{"type": "sentence_transformers.models.Transformer", "path": ""},
+                            {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}])");
+  write("1_Pooling/config.json",
+        R"({"pooling_mode_mean_tokens": true, "pooling_mode_median": true})");
+  auto model = import(folder);
+  ASSERT_FALSE(model);
+  EXPECT_THAT(model.error().message,
+              HasSubstr("1_Pooling/config.json: pooling_mode_median: expected a pooling that "
+                        "Heddle has, found another one"));
+}
+
 TEST_F(FolderImportTest, LabelsThatAreNoObject) {
   config["architectures"] = {"MineForSequenceClassification"};
   config["id2label"] = {"a", "b"};

@@ -9,6 +9,7 @@
 #include "heddle/Pack/NanWatch.h"
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Pack/SeededWeights.h"
+#include "heddle/Pack/TensorNames.h"
 
 #include <cstring>
 #include <gmock/gmock.h>
@@ -177,6 +178,24 @@ TEST(Safetensors, NoDamageCrashes) {
 }
 
 //===- Seeded weights ----------------------------------------------------===//
+
+/// DataParallel and torch.compile add parts to names, in any order.
+TEST(TensorNames, AreThoseOfTheModel) {
+  auto namesOf = [](std::initializer_list<const char *> names) {
+    std::vector<TensorInfo> tensors;
+    for (const char *name : names)
+      tensors.push_back({name, {1}});
+    return modelNames(tensors);
+  };
+  for (const char *prefix :
+       {"module.", "_orig_mod.", "module._orig_mod.", "_orig_mod.module.", "_orig_mod.module.a."}) {
+    const std::string given = prefix, kept = given.ends_with("a.") ? "a." : "";
+    EXPECT_THAT(namesOf({(given + "b.weight").c_str(), (given + "c.LayerNorm.gamma").c_str()}),
+                ElementsAre(kept + "b.weight", kept + "c.LayerNorm.weight"))
+        << prefix;
+  }
+  EXPECT_THAT(namesOf({"module.b", "c"}), ElementsAre("module.b", "c"));
+}
 
 TEST(SeededWeights, FollowTheFormula) {
   auto source = makeSeededWeights(7, {{"encoder.0.attention.query.weight", "", {3, 48}},
