@@ -7,6 +7,7 @@
 
 #include "heddle/Support/MappedBytes.h"
 
+#include "heddle/Support/OutputFile.h"
 #include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
 
@@ -121,6 +122,7 @@ Status MappedBytes::grow(int64_t size) {
 
 Expected<MappedBytes> MappedBytes::mapForWriting(int descriptor, int64_t size,
                                                  const std::string &path) {
+  const FileSizeSignalBlock block;
   const std::string space = "space for " + std::to_string(size) + " bytes";
   if (int code = ::posix_fallocate(descriptor, 0, size))
     return systemError(path, space, code);

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -109,6 +110,32 @@ static std::string makeTemporary(const std::string &target,
   return "";
 }
 
+//===- FileSizeSignalBlock -----------------------------------------------===//
+
+static sigset_t fileSizeSignal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGXFSZ);
+  return signals;
+}
+
+FileSizeSignalBlock::FileSizeSignalBlock() {
+  const sigset_t signals = fileSizeSignal();
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
+}
+
+FileSizeSignalBlock::~FileSizeSignalBlock() {
+  if (sigismember(&before, SIGXFSZ) == 1)
+    return;
+  const int code = errno;
+  const sigset_t signals = fileSizeSignal();
+  constexpr timespec noTime = {};
+  while (sigtimedwait(&signals, nullptr, &noTime) > 0) // removes the pending signal
+    ;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = code;
+}
+
 //===- AtomicFile --------------------------------------------------------===//
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
@@ -165,6 +192,7 @@ Status AtomicFile::open(FileAccess access) {
 }
 
 Status AtomicFile::write(std::string_view bytes) {
+  const FileSizeSignalBlock block;
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno != EINTR)
@@ -183,6 +211,7 @@ Status AtomicFile::commit() {
 /// Creates the file `name` with the content of `from`, on the disk. Returns its descriptor, or -1
 /// with errno.
 static int copyTo(const char *name, int from) {
+  const FileSizeSignalBlock block;
   struct stat facts = {};
   int to = -1;
   if (::fstat(from, &facts) == 0)

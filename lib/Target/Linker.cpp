@@ -164,6 +164,7 @@ static Expected<std::optional<std::vector<char>>> linkInMemory(llvm::StringRef a
   const Descriptor file(memfd_create("heddle", MFD_CLOEXEC));
   if (file.get() < 0 || ::access(file.path().c_str(), F_OK) != 0)
     return std::optional<std::vector<char>>();
+  const FileSizeSignalBlock block;
   for (llvm::StringRef left = archive; !left.empty();) {
     const ssize_t written = ::write(file.get(), left.data(), left.size());
     if (written < 0 && errno != EINTR)

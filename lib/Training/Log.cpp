@@ -119,6 +119,7 @@ Expected<TrainingLog> TrainingLog::open(const std::string &path, int64_t step) {
 Status TrainingLog::add(const LogRow &row) {
   all.push_back(row);
   const std::string line = lineOf(row) + "\n";
+  const FileSizeSignalBlock block;
   if (std::fwrite(line.data(), 1, line.size(), file.get()) != line.size() ||
       std::fflush(file.get()) != 0)
     return systemError(path, "a path that can be written");

@@ -9,12 +9,26 @@
 
 #include "heddle/Support/Error.h"
 
+#include <csignal>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 namespace heddle {
+
+/// Blocks SIGXFSZ in this thread during its life, so that a write beyond the limit of a file's size
+/// is an error (EFBIG) and does not end the process. A program that embeds Heddle keeps its handler.
+class FileSizeSignalBlock {
+public:
+  FileSizeSignalBlock();
+  ~FileSizeSignalBlock();
+  FileSizeSignalBlock(const FileSizeSignalBlock &) = delete;
+  FileSizeSignalBlock &operator=(const FileSizeSignalBlock &) = delete;
+
+private:
+  sigset_t before = {};
+};
 
 /// Access to a new file: determined by the umask, or only for its owner.
 enum class FileAccess { Umask, Owner };
