@@ -143,9 +143,11 @@ Status Texts::takeJson(std::string &line) {
   }
   const auto text = value.is_object() ? value.find("text") : value.end();
   const bool hasText = value.is_object() && text != value.end() && text->is_string();
+  const bool isConversation = value.is_array() || (value.is_object() && value.contains("messages"));
   if (!value.is_string() && !hasText)
     return inputError(place() + ": expected a JSON text or an object with text, found " +
-                      quotedText(line));
+                      quotedText(line) +
+                      (isConversation ? "; --messages reads conversations" : ""));
   line = hasText ? text->get<std::string>() : value.get<std::string>();
   return {};
 }

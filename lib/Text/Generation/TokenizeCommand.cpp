@@ -7,6 +7,8 @@
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
+#include "heddle/Support/JsonField.h"
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
@@ -57,6 +59,34 @@ Expected<Source> compiledSource(const std::string &path) {
   return inputError(path + ": expected a compiled model with a tokenizer, found one without");
 }
 
+constexpr int64_t mostDescription = int64_t(64) << 20; // bytes
+
+/// The tokenizer of a description, which is a vocabulary in JSON: its source's, or else its target's.
+Expected<std::string> tokenizerOfDescription(const std::filesystem::path &description) {
+  const std::string place = description.string();
+  const auto json = HEDDLE_TRY(parseJson(HEDDLE_TRY(readTextFile(place, mostDescription)), place));
+  HEDDLE_TRY(JsonField(json, place).checkObject());
+  for (const char *side : {"source", "target"}) {
+    if (!json.contains(side) || !json[side].is_object())
+      continue;
+    const auto vocabulary = json[side].value("vocabulary", nlohmann::ordered_json());
+    const std::string file = vocabulary.is_string() ? vocabulary.get<std::string>() : "";
+    if (file.ends_with(".json") && staysInFolder(file))
+      return (description.parent_path() / file).string();
+  }
+  return inputError(place + ": expected a tokenizer.json as the vocabulary of source or target, "
+                            "found none; a list of words has no tokenizer");
+}
+
+/// The description that `path` is or, if it is a folder, contains; none for other models.
+std::optional<std::filesystem::path> descriptionOf(const std::filesystem::path &path) {
+  if (std::filesystem::is_directory(path) && isThere(path / "model.json"))
+    return path / "model.json";
+  if (path.filename() == "model.json" && isThere(path))
+    return path;
+  return std::nullopt;
+}
+
 Expected<Source> folderSource(const std::string &path, std::ostream &notes) {
   const TokenizerFile file = HEDDLE_TRY(readTokenizerFile(path));
   Source source{HEDDLE_TRY(Tokenizer::fromJson(file.json, file.name)), nullptr};
@@ -69,8 +99,11 @@ Expected<Source> openSource(const TokenizeCommand &command, std::ostream &notes)
   const bool isFolder = std::filesystem::is_directory(command.model);
   const bool isCompiled =
       !isFolder && std::filesystem::path(command.model).extension() == ".heddle";
+  std::string model = command.model;
+  if (const auto description = descriptionOf(command.model))
+    model = HEDDLE_TRY(tokenizerOfDescription(*description));
   Source source =
-      HEDDLE_TRY(isCompiled ? compiledSource(command.model) : folderSource(command.model, notes));
+      HEDDLE_TRY(isCompiled ? compiledSource(command.model) : folderSource(model, notes));
   if (command.chat && (isFolder || isGguf(command.model)))
     source.chat =
         std::make_shared<const ChatTemplate>(HEDDLE_TRY(ChatTemplate::open(command.model)));
