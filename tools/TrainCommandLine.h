@@ -17,12 +17,12 @@
 
 namespace heddle::driver {
 
-/// Whether an interrupt asked the run to stop.
-inline volatile std::sig_atomic_t stopIsAsked = 0;
+/// The signal that asked the run to stop; 0 if none did.
+inline volatile std::sig_atomic_t stoppedBy = 0;
 
 /// Asks the run to stop after its step. The next signal ends the process.
 inline void askToStop(int signal) {
-  stopIsAsked = 1;
+  stoppedBy = signal;
   std::signal(signal, endBySignal);
 }
 
@@ -52,17 +52,19 @@ inline void addTrainFlags(CLI::App &command, TrainCommand &train) {
             "steps between saved states (default: an epoch)");
 }
 
-/// Trains the weights of `session`. An interrupted run ends the process with status 130.
+/// Trains the weights of `session`. An interrupted run ends the process with 128 and the signal's
+/// number as its status.
 inline Status train(Session session, const TrainCommand &command) {
-  for (int signal : {SIGINT, SIGTERM})
-    std::signal(signal, askToStop);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(signal, askToStop) == SIG_IGN)
+      std::signal(signal, SIG_IGN); // the caller ignores it
   const RunEnd end =
       HEDDLE_TRY(trainCommand(std::move(session), command, std::cerr, isatty(STDERR_FILENO) != 0,
-                              [] { return stopIsAsked != 0; }));
+                              [] { return stoppedBy != 0; }));
   if (end == RunEnd::Finished)
     return {};
   std::cerr << "interrupted; the same command with --resume goes on\n";
-  std::exit(128 + SIGINT);
+  std::exit(128 + stoppedBy);
 }
 
 } // namespace heddle::driver

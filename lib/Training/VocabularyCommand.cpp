@@ -48,6 +48,8 @@ public:
     return words;
   }
   int64_t total() const { return all; }
+  /// Whether texts of characters have blanks, which no word stands for.
+  bool leavesBlanks() const { return hasBlanks && !command.blank; }
 
 private:
   Status readLine(std::string_view line, const std::string &place) {
@@ -57,7 +59,8 @@ private:
                         " columns, found " + std::to_string(columns.size()));
     const Split split = command.split == "character" ? Split::Character : Split::Space;
     const auto text = columns[static_cast<size_t>(command.column - 1)];
-    for (std::string &word : HEDDLE_TRY(splitText(text, split, place))) {
+    hasBlanks |= split == Split::Character && text.find(' ') != text.npos;
+    for (std::string &word : HEDDLE_TRY(splitText(text, split, place, command.blank))) {
       const auto [at, isNew] = order.try_emplace(std::move(word), counts.size());
       if (isNew)
         counts.push_back(0);
@@ -71,11 +74,14 @@ private:
   std::unordered_map<std::string, size_t> order; ///< words by first occurrence
   std::vector<int64_t> counts;
   int64_t all = 0;
+  bool hasBlanks = false;
 };
 
 Status checkFlags(const VocabularyCommand &command) {
   if (command.split != "space" && command.split != "character")
     return usageError("--split: expected space or character, found " + quotedText(command.split));
+  if (command.blank && command.split != "character")
+    return usageError("--blank: expected --split=character with it, found " + command.split);
   if (command.column < 1)
     return usageError("--column: expected a number of at least 1, found " +
                       std::to_string(command.column));
@@ -120,5 +126,7 @@ Status heddle::vocabularyCommand(const VocabularyCommand &command, std::ostream 
         << formatted("%.2f",
                      100.0 * static_cast<double>(covered) / static_cast<double>(counts.total()))
         << " % of the text\n";
+  if (counts.leavesBlanks())
+    notes << "note: white space is not a word; --blank adds it\n";
   return {};
 }

@@ -57,6 +57,7 @@ void addTraining(CLI::App &app, Status &outcome) {
   addNumber(*command, "--column", flags->column, 1, "column of the texts (default: 1)");
   command->add_option("--split", flags->split, "split texts by space (default) or character")
       ->type_name("space|character");
+  command->add_flag("--blank", flags->blank, "with --split=character: white space is a word too");
   addNumber(*command, "--least", flags->least, 1,
             "leave out words with fewer occurrences (default: 1)");
   addNumber(*command, "--most", flags->most, 1,

@@ -22,6 +22,7 @@ struct VocabularyCommand {
   std::vector<std::string> files;
   int64_t column = 1;          ///< column of each line between tabs, from 1
   std::string split = "space"; ///< or "character"
+  bool blank = false;          ///< with "character": the blank is a word
   int64_t least = 1;           ///< occurrences of a word
   std::optional<int64_t> most; ///< lines of the file, special words included
   std::string output;          ///< empty or "-": standard output
