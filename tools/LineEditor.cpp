@@ -128,6 +128,13 @@ std::string sequence(EditLine *edit) {
   const std::optional<char> first = readByte(edit, &pause);
   if (!first)
     return ""; // the Escape key alone
+  if (std::string_view("]PX^_").find(*first) !=
+      std::string_view::npos) { // a string, which BEL or ESC \ ends
+    for (std::optional<char> last = first, next; (next = readByte(edit, &pause)); last = next)
+      if (*next == '\a' || (*last == '\033' && *next == '\\'))
+        break;
+    return "";
+  }
   if (*first != '[' && *first != 'O')
     return std::isalpha(static_cast<unsigned char>(*first)) ? std::string(1, *first) : "";
   std::string rest(1, *first);

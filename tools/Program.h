@@ -205,6 +205,8 @@ inline Status parse(CLI::App &app, int count, const char *const *given) {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError &error) {
     return extraArgumentError(app, error);
+  } catch (const CLI::RequiredError &error) {
+    return extraArgumentError(app, error); // an unknown option may be the reason
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0)
       return parseError(error);
@@ -239,11 +241,22 @@ inline void printError(const Error &error) {
   }
 }
 
+/// Removes a value of OMP_NUM_THREADS with which the OpenMP runtime aborts: an empty text, or a number
+/// of threads beyond its limits.
+inline void checkOpenMpSettings() {
+  constexpr const char *name = "OMP_NUM_THREADS";
+  constexpr long most = 32767;
+  const char *text = std::getenv(name);
+  if (text && (*text == '\0' || std::strtol(text, nullptr, 10) > most))
+    unsetenv(name);
+}
+
 /// Main function of a tool: calls `run`, which returns a Status, checks the standard streams,
 /// prints an error and returns the exit status.
 template <typename Run>
 int runProgram(const Run &run) {
   limitHeaps();
+  checkOpenMpSettings();
   handleSignals();
   occupyStandardStreams();
   std::ios::sync_with_stdio(false); // std::cin buffers and knows how much input is available

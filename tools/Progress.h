@@ -5,6 +5,8 @@
 // Shows progress on one line of standard error, which is erased at the end.
 #pragma once
 
+#include "heddle/Support/Error.h"
+
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -26,7 +28,7 @@ public:
       return clear();
     if (!terminal)
       return;
-    std::cerr << "\r\033[K" << phase << " …" << std::flush;
+    std::cerr << "\r\033[K" << printable(phase) << " …" << std::flush;
     shown = true;
   }
   void clear() {

@@ -9,6 +9,7 @@
 #include "heddle/Support/OutputFile.h"
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -87,8 +88,12 @@ inline std::string_view mappedFile(uintptr_t address, std::span<char> line) {
   return {};
 }
 
-/// Handles SIGBUS: a mapped file was truncated, or its disk failed.
+/// Handles SIGBUS: a mapped file was truncated, or its disk failed. Several threads may read the
+/// file; the first one ends the process.
 inline void endByBus(int, siginfo_t *facts, void *) {
+  static std::atomic_flag isEnding; // lock-free
+  while (isEnding.test_and_set())
+    pause();
   std::array<char, 4096> line;
   const auto address = reinterpret_cast<uintptr_t>(facts->si_addr);
   if (std::string_view path = mappedFile(address, line); !path.empty())
@@ -96,6 +101,7 @@ inline void endByBus(int, siginfo_t *facts, void *) {
              ": expected a file that stays as it is while it is read, found one that was cut or "
              "cannot be read\n"});
   std::signal(SIGBUS, SIG_DFL); // the access is retried
+  isEnding.clear();
 }
 
 /// Cleans up, then lets the signal end the process as without a handler.
@@ -156,7 +162,7 @@ inline void endByFault(int signal) {
 inline void handleSignals() {
   struct sigaction action = {};
   action.sa_handler = endBySignal;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction before = {};
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
       sigaction(signal, &action, nullptr);

@@ -124,6 +124,8 @@ private:
                : source + "; of the target " + target;
   }
   static std::string tokenizer(const SideFacts &side) {
+    if (side.tokenizerFile.empty() && !side.vocabularyFile.empty())
+      return "a list of " + std::to_string(side.vocabularySize) + " words";
     if (side.tokenizerFile.empty() || side.vocabularySize == 0)
       return side.tokenizerFile;
     return side.tokenizerFile + ", " + std::to_string(side.vocabularySize) + " tokens";
