@@ -46,6 +46,8 @@ inline void addTrainFlags(CLI::App &command, TrainCommand &train) {
   addNumber(command, "--batch", train.batch, 1, "maximum examples of a step");
   command.add_option("--rate", train.rate, "peak of the learning rate; factor of noam");
   addNumber(command, "--seed", train.seed, 0, "seed of weights, order and dropout");
+  command.add_flag("--from-weights", train.fromWeights,
+                   "train the weights of the model further (default for a folder of Transformers)");
   addNumber(command, "--micro-batch", train.microBatch, 1,
             "maximum examples that are computed at once, which saves memory and changes no result");
   addNumber(command, "--save-every", train.saveEvery, 1,

@@ -194,15 +194,15 @@ Status Architecture::check() const {
     return error("", "expected an object, found " + shown(document));
   if (std::string wrong =
           unknownKey(document, {"heddle-architecture", "extends", "names", "config", "config-at",
-                                "require", "model", "generation", "tensors", "ignore", "heads",
-                                "head", "same-heads", "ties", "gguf"});
+                                "require", "model", "generation", "dropout", "tensors", "ignore",
+                                "heads", "head", "same-heads", "ties", "gguf"});
       !wrong.empty())
     return error("", wrong);
   if (document.value("heddle-architecture", Json()) != 1)
     return error("heddle-architecture", "expected version 1, found " +
                                             shown(document.value("heddle-architecture", Json())));
-  for (const char *key : {"names", "config", "require", "model", "generation", "tensors", "heads",
-                          "same-heads", "gguf"})
+  for (const char *key : {"names", "config", "require", "model", "generation", "dropout", "tensors",
+                          "heads", "same-heads", "gguf"})
     HEDDLE_TRY(object(document, key));
   for (const char *key : {"model", "tensors"})
     if (!document.contains(key))

@@ -67,6 +67,13 @@ public:
   Expected<std::string> headOf(const WeightSource &checkpoint);
   /// View of the checkpoint that gives tensor `name` of the description.
   Expected<TensorViewRef> tensor(const TensorInfo &wanted, const WeightSource &checkpoint);
+  /// The name under which Transformers' class saves a tensor of the checkpoint that was read: with
+  /// the prefix of a base model, which the checkpoint may lack.
+  std::string writtenName(const std::string &stored) const;
+  /// The same for the tensor that a recipe of plain names gives `wanted`.
+  Expected<std::string> nameToWrite(const std::string &wanted);
+  /// Probabilities of dropout by place, as the section `training.dropout` of a description.
+  Expected<Json> dropout();
   /// Returns whether a tensor of the checkpoint is known to be unneeded.
   bool ignores(std::string_view tensor);
   /// Configuration keys that nothing reads and that are not known to be harmless.
@@ -132,6 +139,7 @@ private:
   Expected<Made> computed(Expected<Made> (*compute)(std::string_view, const ConfigNames &),
                           std::string_view text, const std::string &key);
   Expected<std::string> expanded(const std::string &text, const std::string &key);
+  Expected<std::string> expandedToWrite(const std::string &text, const std::string &key);
   Expected<int64_t> integer(const Json &value, const std::string &key);
   Expected<TensorViewRef> recipe(const Json &json, const std::string &key,
                                  std::span<const int64_t> wanted, const WeightSource &checkpoint);
@@ -167,6 +175,7 @@ private:
   std::map<std::string, Json, std::less<>> known; ///< computed values of configuration keys
   std::set<std::string, std::less<>> computing;   ///< keys in evaluation, to detect cycles
   std::set<std::string, std::less<>> read;
+  std::map<std::string, std::string, std::less<>> written; ///< `writtenName` of tensors in `read`
   /// Recipes of heddle.json itself that no tensor has used yet, each with the recipe that took
   /// precedence.
   std::map<std::string, std::string, std::less<>> unreadOwn;

@@ -215,6 +215,12 @@ Expected<Json> Architecture::generation() {
   return evaluated(section(document, "generation"), "generation");
 }
 
+Expected<Json> Architecture::dropout() {
+  if (!document.contains("dropout"))
+    return error("dropout", "expected the places of dropout, which training needs, found none");
+  return evaluated(section(document, "dropout"), "dropout");
+}
+
 Error Architecture::ofDescription(Error problem, const std::string &path) const {
   llvm::StringRef message = problem.message;
   if (!message.consume_front(path + ": "))

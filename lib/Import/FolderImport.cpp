@@ -17,6 +17,7 @@
 #include "FolderSpeech.h"
 #include "FolderTask.h"
 #include "FolderTexts.h"
+#include "FolderTraining.h"
 #include "GenerationConfig.h"
 #include "SentenceModules.h"
 #include "TokenScores.h"
@@ -76,10 +77,16 @@ private:
   std::map<std::string, std::unique_ptr<WeightSource>> sources;
 };
 
+/// Whether a tensor belongs to the head of a classifier.
+static bool isOfHead(const TensorInfo &tensor) {
+  return llvm::StringRef(tensor.name).starts_with("classifier.");
+}
+
 /// Binds each expected tensor to a view and warns of unread tensors in the checkpoint.
 static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSource> checkpoint,
                           ModuleTensors modules, std::optional<TokenScores> &scores,
-                          ImportedModel &model) {
+                          const ImportOptions &options, ImportedModel &model) {
+  StoredTensorsBuilder stored(architecture);
   std::vector<std::pair<std::string, TensorViewRef>> views;
   std::map<std::string, std::string> firstOf; // by recipe
   llvm::StringMap<std::string> renamed;
@@ -88,6 +95,18 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
     TensorViewRef view = HEDDLE_TRY(modules.find(tensor));
     if (!view && scores)
       view = HEDDLE_TRY(scores->find(tensor, *checkpoint));
+    if (!view && !options.labels.empty() && isOfHead(tensor)) {
+      Expected<TensorViewRef> found = architecture.tensor(tensor, *checkpoint);
+      if (found)
+        view = std::move(*found);
+      else { // a base model, or a head for other classes
+        view = filled(tensor.shape, 0);
+        HEDDLE_TRY(stored.addFresh(tensor));
+        views.emplace_back(tensor.name, std::move(view));
+        kept.push_back(tensor);
+        continue;
+      }
+    }
     if (!view)
       view = HEDDLE_TRY(architecture.tensor(tensor, *checkpoint));
     auto [first, isNew] = firstOf.try_emplace(view->recipe(), tensor.name);
@@ -95,9 +114,13 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
       renamed[tensor.name] = first->second;
       continue;
     }
+    if (options.training)
+      HEDDLE_TRY(stored.add(tensor, *view, checkpoint->name()));
     views.emplace_back(tensor.name, std::move(view));
     kept.push_back(tensor);
   }
+  if (options.training)
+    model.texts[storedTensorsMember] = toJson(HEDDLE_TRY(stored.take(checkpoint->name())));
   model.module->walk([&](transformer::WeightOp weight) {
     if (auto found = renamed.find(weight.getName()); found != renamed.end())
       weight.setName(found->second);
@@ -113,7 +136,7 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
     if (!architecture.tensorsRead().contains(tensor.name) && !architecture.ignores(tensor.name) &&
         !(scores && scores->tensorsRead().contains(tensor.name)))
       extra.push_back(tensor.name);
-  if (!extra.empty())
+  if (!extra.empty() && options.labels.empty())
     model.warnings.push_back(checkpoint->name() +
                              ": expected only tensors that the model reads, found " +
                              listed(extra));
@@ -291,6 +314,8 @@ static Error ofFolder(Error problem, const std::string &path, const ImportOption
   llvm::StringRef message = problem.message;
   if (!options.pool.empty() && message.consume_front(path + ": encoder.pool: "))
     return usageError("--pool: " + message.str());
+  if (!options.recipe.empty() && message.consume_front(path + ": training."))
+    return inputError(options.recipe + ": " + message.str());
   return architecture.ofDescription(std::move(problem), path);
 }
 
@@ -366,6 +391,11 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   std::optional<TokenScores> scores;
   if (modules && modules->score)
     scores = HEDDLE_TRY(TokenScores::load(folder, source.config, *modules->score));
+  if (options.training)
+    HEDDLE_TRY(prepareTraining(options, source));
+  else if (!options.labels.empty() || !options.recipe.empty())
+    return usageError(std::string(options.labels.empty() ? "--recipe" : "--labels") +
+                      ": expected --training with it, found none");
   if (source.hasStages()) // the stages give vectors, whatever head was trained
     source.config.erase("architectures");
   std::vector<std::string> warnings;
@@ -392,6 +422,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
     limitFactors(options, source, json, warnings);
   }
   json["weights"] = {{"seed", 0}}; // placeholder for the checkpoint
+  if (options.training)
+    json["training"] = HEDDLE_TRY(recipeOf(architecture, options));
   auto read = readDescription(std::move(json), path, options.mask);
   if (!read)
     return ofFolder(read.takeError(), path, options, architecture);
@@ -401,6 +433,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
                         givesVectors || isCrossEncoder(source, architecture.head(), description),
                         description));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
+  if (options.training)
+    HEDDLE_TRY(addFolderFiles(source, model));
   source.files.push_back((fs::path(folder) / architectureFile).string()); // protected from outputs
   model.files.insert(model.files.end(), source.files.begin(), source.files.end());
   model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
@@ -409,8 +443,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
     if (!checkpoint)
       return checkpoint.takeError();
     auto tensors = HEDDLE_TRY(ModuleTensors::open(modules, model.files));
-    HEDDLE_TRY(
-        bindTensors(architecture, std::move(*checkpoint), std::move(tensors), scores, model));
+    HEDDLE_TRY(bindTensors(architecture, std::move(*checkpoint), std::move(tensors), scores,
+                           options, model));
   } else {
     model.weights = HEDDLE_TRY(makeSeededWeights(0, {}));
   }

@@ -42,13 +42,15 @@ static std::string hubHint(llvm::StringRef path) {
   return "; Heddle downloads no models: `hf download " + path.str() + " --local-dir FOLDER` does";
 }
 
-/// Imports a Hugging Face folder or a GGUF file.
-static Expected<ImportedModel> importForeign(const std::string &path, const ImportOptions &options,
-                                             mlir::MLIRContext &context) {
-  if (options.training)
-    return usageError("--training: expected a description, found " + path +
-                      ": training of a Hugging Face folder or a GGUF file is not supported yet");
-  return importFolder(path, options, context);
+/// Usage error for an option that only a Hugging Face folder has.
+static Status checkNoFolderOptions(const ImportOptions &options, const std::string &path) {
+  for (const auto &[flag, isGiven] : {std::pair("--pool", !options.pool.empty()),
+                                      {"--labels", !options.labels.empty()},
+                                      {"--recipe", !options.recipe.empty()}})
+    if (isGiven)
+      return usageError(std::string(flag) + ": expected a Hugging Face folder with it, found " +
+                        path);
+  return {};
 }
 
 Expected<ImportedModel> heddle::importModel(const std::string &model, const ImportOptions &options,
@@ -64,12 +66,12 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
     return systemError(path, "a model that can be read", error.value());
   if (fs::is_directory(status)) {
     fs::path description = fs::path(path) / "model.json";
-    if (isThere(description) && !options.pool.empty())
-      return usageError("--pool: expected a Hugging Face folder with it, found " + path);
+    if (isThere(description))
+      HEDDLE_TRY(checkNoFolderOptions(options, path));
     if (isThere(description))
       return importDescription(description.string(), options, context);
     if (isThere(fs::path(path) / "config.json") || isThere(fs::path(path) / "modules.json"))
-      return importForeign(path, options, context);
+      return importFolder(path, options, context);
     return inputError(path +
                       ": expected a folder with model.json, config.json or a GGUF file, found " +
                       (isThere(fs::path(path) / "adapter_config.json")
@@ -77,14 +79,13 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
                            : "none"));
   }
   if (isGguf(path) && fs::is_regular_file(status))
-    return importForeign(path, options, context);
+    return importFolder(path, options, context);
   if (!fs::is_regular_file(status))
     return inputError(path + ": expected a file or a folder, found a device or a pipe");
   std::string extension = fs::path(path).extension().string();
   if (!options.part.empty())
     return usageError("--part: expected a Hugging Face folder with it, found " + path);
-  if (!options.pool.empty())
-    return usageError("--pool: expected a Hugging Face folder with it, found " + path);
+  HEDDLE_TRY(checkNoFolderOptions(options, path));
   if (isOfFolder(path))
     return inputError(
         path + ": expected a model, found a file of a Hugging Face folder: the folder " +

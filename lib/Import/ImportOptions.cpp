@@ -38,6 +38,11 @@ std::string heddle::choiceHelp(const std::string &field) {
     return "safetensors file with the weights of a .mlir model";
   if (field == "training")
     return "add the functions of training: loss and gradients";
+  if (field == "labels")
+    return "classes for which a folder is trained, separated by commas (default: the folder's)";
+  if (field == "recipe")
+    return "JSON file with keys of the section training, for a folder (default: settings of "
+           "Transformers' Trainer)";
   return "";
 }
 

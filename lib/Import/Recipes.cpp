@@ -115,6 +115,40 @@ Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
   return error("tensors", "expected a recipe for " + quotedText(wanted.name) + ", found none");
 }
 
+/// Expands a name with the first prefix that is not empty, which a class with a head writes.
+Expected<std::string> Architecture::expandedToWrite(const std::string &text,
+                                                    const std::string &key) {
+  const auto before = bound;
+  for (const auto &[prefix, alternatives] : section(document, "names").items())
+    for (const Json &one : alternatives)
+      if (one != "") {
+        bound[prefix] = one;
+        break;
+      }
+  Expected<std::string> name = expanded(text, key);
+  bound = before;
+  return name;
+}
+
+std::string Architecture::writtenName(const std::string &stored) const {
+  auto found = written.find(stored);
+  return found == written.end() ? stored : found->second;
+}
+
+Expected<std::string> Architecture::nameToWrite(const std::string &wanted) {
+  for (const auto &[pattern, json] : document["tensors"].items()) {
+    std::string leaf;
+    bound.erase("layer");
+    if (!bindNames(pattern, wanted, bound, leaf))
+      continue;
+    const Json made = withLeaf(json, leaf), name = made.is_array() ? made.front() : made;
+    if (name.is_string())
+      return expandedToWrite(name, "tensors." + pattern);
+  }
+  return error("tensors", "expected the name of a tensor for " + quotedText(wanted) +
+                              ", which is trained, found none");
+}
+
 /// View of the first tensor in a list of names that the checkpoint has.
 Expected<TensorViewRef> Architecture::stored(const Json &names, const std::string &key,
                                              const WeightSource &checkpoint) {
@@ -128,6 +162,7 @@ Expected<TensorViewRef> Architecture::stored(const Json &names, const std::strin
       continue;
     HEDDLE_TRY(checkpoint.checkReadable(index));
     read.insert(checkpoint.tensors()[index].name);
+    written[checkpoint.tensors()[index].name] = HEDDLE_TRY(expandedToWrite(name, key));
     return viewOf(checkpoint, index);
   }
   return missingTensor(tried, key, checkpoint);

@@ -38,6 +38,9 @@ public:
   std::optional<GroupCodes> codes(int64_t first) const override {
     return source.codes(tensor, first);
   }
+  std::optional<std::vector<ViewRange>> ranges() const override {
+    return std::vector<ViewRange>{{&source, tensor, 0, elements(), 0}};
+  }
 
 private:
   const WeightSource &source;
@@ -87,6 +90,7 @@ public:
   std::string fileType() const override { return from->fileType(); }
   std::optional<DType> codeType() const override { return from->codeType(); }
   std::optional<GroupCodes> codes(int64_t first) const override { return from->codes(first); }
+  std::optional<std::vector<ViewRange>> ranges() const override { return from->ranges(); }
 
 private:
   TensorViewRef from;
@@ -137,6 +141,21 @@ public:
       first -= part->elements();
     }
     return {};
+  }
+  std::optional<std::vector<ViewRange>> ranges() const override {
+    std::vector<ViewRange> all;
+    int64_t first = 0;
+    for (const TensorViewRef &part : parts) {
+      auto own = part->ranges();
+      if (!own || std::ranges::any_of(*own, &ViewRange::transposed))
+        return {};
+      for (ViewRange range : *own) {
+        range.first += first;
+        all.push_back(range);
+      }
+      first += part->elements();
+    }
+    return all;
   }
 
 private:
@@ -189,6 +208,14 @@ public:
   explicit Transposed(TensorViewRef from)
       : ByRows({from->shape()[1], from->shape()[0]}, "transpose(" + from->recipe() + ")"),
         from(std::move(from)) {}
+  std::optional<std::vector<ViewRange>> ranges() const override {
+    auto own = from->ranges();
+    if (!own || own->size() != 1 || own->front().transposed ||
+        own->front().count != own->front().source->tensors()[own->front().tensor].elements())
+      return {};
+    own->front().transposed = true;
+    return own;
+  }
 
 protected:
   /// Rows of the transpose are adjacent columns of the source matrix, which is read row by row.
@@ -218,6 +245,21 @@ public:
     if (!codeType() || column + formatOf(*codeType()).group > width)
       return {};
     return from->codes(taken[first / width] * width + column);
+  }
+  std::optional<std::vector<ViewRange>> ranges() const override {
+    const auto own = from->ranges();
+    if (!own || own->size() != 1 || own->front().transposed)
+      return {};
+    std::vector<ViewRange> all;
+    for (size_t r = 0; r < taken.size(); ++r) {
+      const int64_t at = own->front().at + taken[r] * columns();
+      if (!all.empty() && all.back().at + all.back().count == at)
+        all.back().count += columns();
+      else
+        all.push_back({own->front().source, own->front().tensor,
+                       static_cast<int64_t>(r) * columns(), columns(), at});
+    }
+    return all;
   }
 
 protected:
@@ -257,8 +299,18 @@ public:
   Adjusted(TensorViewRef from, const TensorViewRef &numbers, bool scales)
       : ByRows(from->shape(),
                (scales ? "times(" : "plus(") + from->recipe() + "," + numbers->recipe() + ")"),
-        from(std::move(from)), numbers(numbers->elements()), scales(scales) {
+        from(std::move(from)), numbers(numbers->elements()), scales(scales),
+        ranged(numbers->ranges()) {
     numbers->read(0, this->numbers);
+  }
+  /// A sum may be stored as its first term and zeros.
+  std::optional<std::vector<ViewRange>> ranges() const override {
+    auto all = scales || !ranged ? std::nullopt : from->ranges();
+    for (ViewRange zeros : all ? *ranged : std::vector<ViewRange>()) {
+      zeros.count = 0;
+      all->push_back(zeros);
+    }
+    return all;
   }
 
 protected:
@@ -282,6 +334,7 @@ private:
   TensorViewRef from;
   std::vector<float> numbers;
   bool scales;
+  std::optional<std::vector<ViewRange>> ranged; ///< of the numbers
 };
 
 std::vector<float> allOf(const TensorView &view) {

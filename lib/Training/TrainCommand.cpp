@@ -53,6 +53,8 @@ static Expected<Recipe> recipeOf(const TextModel &model, const TrainCommand &com
   }
   if (command.seed)
     recipe.seed = *command.seed;
+  if (command.fromWeights)
+    recipe.initial.from = InitialRecipe::From::Weights;
   if (command.rate)
     (recipe.rate.kind == RateRecipe::Kind::Noam ? recipe.rate.factor : recipe.rate.peak) =
         command.rate;
@@ -71,7 +73,24 @@ static Expected<Data> readData(const std::vector<std::string> &names, const Text
   return Data::read(files, model, option);
 }
 
-/// Writes the description and its vocabularies. A resumed run has them already.
+/// Files of the trained folder, apart from weights: those of a Hugging Face folder, or a description
+/// with its vocabularies.
+static std::vector<TextMember> filesOf(const Artifact &artifact) {
+  std::vector<TextMember> files;
+  const std::string prefix = folderMember("");
+  for (const TextMember &member : artifact.texts())
+    if (member.name.starts_with(prefix))
+      files.push_back({member.name.substr(prefix.size()), member.text});
+  return files.empty() ? artifact.texts() : files;
+}
+
+/// The configuration of a Hugging Face folder, or a description; empty if there is neither.
+static std::string_view modelText(const Artifact &artifact) {
+  const auto config = artifact.text(folderMember("config.json"));
+  return config ? *config : artifact.text("model.json").value_or("");
+}
+
+/// Writes the files apart from weights. A resumed run has them already.
 static Status prepareFolder(const Artifact &artifact, const TrainCommand &command) {
   const fs::path folder = command.output, state = folder / "training" / "last.safetensors";
   std::error_code failure;
@@ -84,23 +103,23 @@ static Status prepareFolder(const Artifact &artifact, const TrainCommand &comman
   if (hasState)
     return usageError(command.output + ": expected a folder without a run, or --resume, found "
                                        "training/last.safetensors");
-  if (!artifact.text("model.json"))
+  if (modelText(artifact).empty())
     return inputError(artifact.name() + ": expected a model with its description, found none");
-  for (const TextMember &member : artifact.texts())
+  for (const TextMember &member : filesOf(artifact))
     HEDDLE_TRY(checkNotAnInput((folder / member.name).string(), command.inputs));
   HEDDLE_TRY(checkNotAnInput((folder / "model.safetensors").string(), command.inputs));
   fs::create_directories(folder / "training", failure);
   if (failure)
     return inputError(command.output +
                       ": expected a folder that can be made, found: " + failure.message());
-  for (const TextMember &member : artifact.texts())
+  for (const TextMember &member : filesOf(artifact))
     HEDDLE_TRY(replaceFile((folder / member.name).string(), member.text));
   return {};
 }
 
 /// Hash of the description without its weights and its recipe, which the state of a run has.
 static std::string hashOfModel(const Artifact &artifact) {
-  auto document = nlohmann::ordered_json::parse(artifact.text("model.json").value_or("{}"),
+  auto document = nlohmann::ordered_json::parse(modelText(artifact),
                                                 /*callback=*/nullptr, /*allow_exceptions=*/false);
   if (document.is_object())
     for (const char *key : {"weights", "training"})

@@ -45,9 +45,13 @@ Status Trainer::begin() {
   return training.loadState(file);
 }
 
+/// Fills the tensors that the run does not take from the model.
 Status Trainer::fillInitial() {
+  const bool keepsWeights = options.recipe.initial.from == InitialRecipe::From::Weights;
   std::vector<float> numbers;
   for (size_t tensor = 0; tensor < training.tensors().size(); ++tensor) {
+    if (keepsWeights && !training.isFresh(tensor))
+      continue;
     const NamedShape &shape = training.tensors()[tensor];
     int64_t all = 1;
     for (int64_t size : shape.shape)

@@ -10,6 +10,7 @@
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Training/StoredTensors.h"
 
 #include <algorithm>
 #include <array>
@@ -58,7 +59,16 @@ Status TrainingSession::findTensors() {
     shapes.push_back({pack[i].tensor, pack[i].shape});
     entries.push_back(i);
   }
+  if (const auto text = live.artifact().text(storedTensorsMember)) {
+    const std::string place = live.artifact().name() + ": " + storedTensorsMember;
+    stored = std::make_shared<const StoredTensors>(
+        HEDDLE_TRY(storedTensorsFromJson(*text, place, shapes)));
+  }
   return {};
+}
+
+bool TrainingSession::isFresh(size_t tensor) const {
+  return stored && std::ranges::find(stored->fresh, shapes[tensor].name) != stored->fresh.end();
 }
 
 //===- The step ------------------------------------------------------------===//
@@ -206,9 +216,11 @@ Status TrainingSession::write(Twin twin, size_t tensor, int64_t first, std::span
 
 Status TrainingSession::save(const std::string &path) {
   HEDDLE_TRY(flush());
-  return saveWeights(path, shapes, [&](int, size_t tensor, int64_t first, std::span<float> out) {
+  auto readWeights = [&](int, size_t tensor, int64_t first, std::span<float> out) {
     return read(Twin::Weights, tensor, first, out);
-  });
+  };
+  return stored ? saveStored(path, *stored, shapes, readWeights)
+                : saveWeights(path, shapes, readWeights);
 }
 
 static Twin momentOf(int moment) {
@@ -234,10 +246,11 @@ Status TrainingSession::loadState(const std::string &path) {
 }
 
 Status TrainingSession::load(const std::string &path) {
-  HEDDLE_TRY(loadRun(path, shapes, /*moments=*/0,
-                     [&](int, size_t tensor, int64_t first, std::span<const float> in) {
-                       return write(Twin::Weights, tensor, first, in);
-                     }));
+  auto writeWeights = [&](int, size_t tensor, int64_t first, std::span<const float> in) {
+    return write(Twin::Weights, tensor, first, in);
+  };
+  HEDDLE_TRY(stored ? loadStored(path, *stored, shapes, writeWeights)
+                    : loadRun(path, shapes, /*moments=*/0, writeWeights));
   return flush();
 }
 

@@ -4,29 +4,13 @@
 """gradients.py MODEL KIND OUT [OPTION …]: runs the gradients of MODEL, a folder of test/goldens/training, into the folder OUT, with the
 options, and compares them with the files of MODEL/KIND, which PyTorch computed in f64. The greatest difference of a gradient is
 1e-5 of the greatest gradient of the tensor; a bias of keys, whose exact gradient is 0, has the limit of its weight."""
-import array
 import glob
-import json
 import os
-import struct
 import subprocess
 import sys
 
 import npy
-
-
-def tensors(path):
-    with open(path, "rb") as file:
-        size = struct.unpack("<Q", file.read(8))[0]
-        header, data = json.loads(file.read(size)), file.read()
-    header.pop("__metadata__", None)
-    assert all(entry["dtype"] == "F32" for entry in header.values()), path
-    return {name: array.array("f", data[slice(*entry["data_offsets"])]) for name, entry in header.items()}
-
-
-def greatest(values):
-    return max(map(abs, values), default=0.0)
-
+from checkpoint import greatest, tensors
 
 model, kind, out, options = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 inputs = [f"--input={os.path.basename(path)[:-4]}={path}" for path in sorted(glob.glob(f"{model}/inputs/*.npy"))]

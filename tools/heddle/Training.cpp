@@ -23,7 +23,7 @@ Status run(TrainFlags &flags) {
   flags.jit.training = true;
   Session session = HEDDLE_TRY(openModel(flags.model, flags.jit));
   flags.train.inputs = {flags.model};
-  for (const char *file : {"model.json", "model.safetensors"})
+  for (const char *file : {"model.json", "config.json", "model.safetensors"})
     flags.train.inputs.push_back((std::filesystem::path(flags.model) / file).string());
   return train(std::move(session), flags.train);
 }
@@ -34,6 +34,7 @@ void addTrain(CLI::App &app, Status &outcome) {
       app.add_subcommand("train", "train the weights of a model on files of examples");
   addModel(*command, flags->model);
   addTrainFlags(*command, flags->train);
+  addFolderTraining(*command, flags->jit);
   addDeviceFlags(*command, flags->jit);
   command->footer(
       "Options replace values of the section training of the description. An interrupt ends the "

@@ -40,7 +40,11 @@ struct ModelChoices {
   std::string weights;
   /// Adds the functions of training: `loss` and `gradients`.
   bool training = false;
-  HEDDLE_FIELDS(0, dtype, cacheDtype, mask, part, pool, context, weights, training)
+  /// Classes of texts for which a Hugging Face folder is trained; empty: the folder's own.
+  std::vector<std::string> labels;
+  /// JSON file with keys of the section `training` for a folder; empty: none.
+  std::string recipe;
+  HEDDLE_FIELDS(0, dtype, cacheDtype, mask, part, pool, context, weights, training, labels, recipe)
 };
 
 /// Flag of a field of ModelChoices: "--cache-dtype" of "cache_dtype".

@@ -88,10 +88,14 @@ struct DropoutRecipe {
 
 /// Initial weights (Initial.h).
 struct InitialRecipe {
+  HEDDLE_ENUM(friend, From,
+              Seed,    ///< random weights of the recipe's seed
+              Weights) ///< the weights of the model
   HEDDLE_ENUM(friend, Kind, XavierUniform, XavierNormal, Normal)
+  From from = From::Seed;
   Kind matrices = Kind::XavierUniform, tables = Kind::XavierUniform;
   double gain = 1;
-  HEDDLE_FIELDS(0, matrices, tables, gain)
+  HEDDLE_FIELDS(0, from, matrices, tables, gain)
 };
 
 /// The measure of the validation data, by which the best weights are chosen.

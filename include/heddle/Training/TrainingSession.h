@@ -18,7 +18,11 @@
 #include "heddle/Training/Checkpoint.h"
 #include "heddle/Training/Rate.h"
 
+#include <memory>
+
 namespace heddle {
+
+struct StoredTensors;
 
 /// Sum of the losses of a batch.
 struct LossSum {
@@ -67,11 +71,14 @@ public:
 
   /// Tensors of the checkpoint, in the order of their memory.
   std::span<const NamedShape> tensors() const { return shapes; }
+  /// Whether the model was made from a checkpoint that lacks the tensor, such as a new head.
+  bool isFresh(size_t tensor) const;
   /// Copies elements of a tensor, from `first` on, in row-major order.
   Status read(Twin twin, size_t tensor, int64_t first, std::span<float> out);
   Status write(Twin twin, size_t tensor, int64_t first, std::span<const float> in);
 
-  /// Writes the weights as a safetensors file, which every command reads.
+  /// Writes the weights as a safetensors file, which every command reads. The weights of a Hugging
+  /// Face folder have the names and shapes of its checkpoint.
   Status save(const std::string &path);
   /// Reads the weights from a safetensors file with these tensors.
   Status load(const std::string &path);
@@ -91,6 +98,8 @@ private:
   Session live;
   std::vector<NamedShape> shapes;
   std::vector<size_t> entries; ///< by tensor: index of its PackEntry
+  /// Form of the checkpoint if the model was made from a folder; or null.
+  std::shared_ptr<const StoredTensors> stored;
   Dropout dropout;
   int64_t examples = 0; ///< of the step so far
   LossSum sum;          ///< likewise

@@ -17,6 +17,16 @@ namespace heddle {
 class TensorView;
 using TensorViewRef = std::shared_ptr<const TensorView>;
 
+/// A range of elements of a view that a tensor of a checkpoint stores unchanged. A range without
+/// elements: the view holds if the whole tensor is zeros.
+struct ViewRange {
+  const WeightSource *source;
+  int tensor;              ///< of the source
+  int64_t first, count;    ///< elements of the view
+  int64_t at;              ///< the first one's place in the stored tensor
+  bool transposed = false; ///< the view is the transpose of the whole stored matrix
+};
+
 /// An f32 tensor that is read in pieces, from any thread.
 class TensorView {
 public:
@@ -40,6 +50,9 @@ public:
   /// rows keep codes; views that compute elements have none.
   virtual std::optional<DType> codeType() const { return {}; }
   virtual std::optional<GroupCodes> codes(int64_t first) const { return {}; }
+  /// Where a checkpoint stores all elements of the view, in the order of the view; none for views
+  /// that compute elements.
+  virtual std::optional<std::vector<ViewRange>> ranges() const { return {}; }
 
 private:
   std::vector<int64_t> dims;

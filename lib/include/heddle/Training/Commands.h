@@ -40,10 +40,14 @@ struct TrainCommand {
   /// Values of the recipe that the command line replaces.
   std::optional<int64_t> epochs, steps, batch, seed;
   std::optional<double> rate;
+  bool fromWeights = false;          ///< trains the model's weights further
   std::optional<int64_t> microBatch; ///< maximum examples of a call; changes no result
   std::optional<int64_t> saveEvery;  ///< steps between saved states; none: an epoch
   std::vector<std::string> inputs;   ///< files of the model, which the folder must not replace
 };
+
+/// Name of a text member that a run on a Hugging Face folder writes as the file `name`.
+inline std::string folderMember(const std::string &name) { return "folder/" + name; }
 
 /// Trains the weights of a session and writes the folder: the description, its vocabularies, the
 /// best weights, and a folder `training` with the state, the log and a picture of it. Notes and
