@@ -9,7 +9,6 @@
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
-#include "heddle/Training/Commands.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"

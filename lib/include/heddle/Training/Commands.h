@@ -46,9 +46,6 @@ struct TrainCommand {
   std::vector<std::string> inputs;   ///< files of the model, which the folder must not replace
 };
 
-/// Name of a text member that a run on a Hugging Face folder writes as the file `name`.
-inline std::string folderMember(const std::string &name) { return "folder/" + name; }
-
 /// Trains the weights of a session and writes the folder: the description, its vocabularies, the
 /// best weights, and a folder `training` with the state, the log and a picture of it. Notes and
 /// progress go to `notes`; on a terminal, the last line is rewritten. Ends after the step in which

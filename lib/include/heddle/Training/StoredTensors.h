@@ -50,6 +50,9 @@ struct StoredTensors {
 /// Text member of a compiled file that contains them.
 inline constexpr const char *storedTensorsMember = "stored-tensors.json";
 
+/// Name of a text member that a run on a Hugging Face folder writes as the file `name`.
+inline std::string folderMember(const std::string &name) { return "folder/" + name; }
+
 std::string toJson(const StoredTensors &tensors);
 /// Reads the result of toJson and checks that the ranges fit the model's tensors. Errors begin with
 /// `place`.
