@@ -15,6 +15,7 @@
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <filesystem>

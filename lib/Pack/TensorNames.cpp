@@ -62,6 +62,7 @@ private:
 
 std::vector<std::string> modelNames(const std::vector<TensorInfo> &tensors) {
   std::vector<std::string> names;
+  names.reserve(tensors.size());
   for (const TensorInfo &tensor : tensors)
     names.push_back(modelName(tensor.name));
   // DataParallel wraps all tensors or none.

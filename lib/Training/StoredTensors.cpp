@@ -100,8 +100,9 @@ static Status writeRange(SafetensorsWriter &writer, const StoredRange &range,
   for (int64_t done = 0; done < range.count; done += piece) {
     values.resize(static_cast<size_t>(std::min(piece, range.count - done)));
     HEDDLE_TRY(read(0, index, range.first + done, values));
-    HEDDLE_TRY(writer.write(range.transposed ? transposeOf(values, model[index].shape[1])
-                                             : std::move(values)));
+    if (range.transposed)
+      values = transposeOf(values, model[index].shape[1]);
+    HEDDLE_TRY(writer.write(values));
   }
   return {};
 }
@@ -109,6 +110,7 @@ static Status writeRange(SafetensorsWriter &writer, const StoredRange &range,
 Status heddle::saveStored(const std::string &path, const StoredTensors &stored,
                           std::span<const NamedShape> model, const ReadElements &read) {
   std::vector<TensorInfo> infos;
+  infos.reserve(stored.tensors.size());
   for (const StoredTensor &tensor : stored.tensors)
     infos.push_back({tensor.name, "f32", tensor.shape});
   SafetensorsWriter writer = HEDDLE_TRY(SafetensorsWriter::create(path, infos, {}));

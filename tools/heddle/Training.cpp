@@ -43,7 +43,8 @@ void addTrain(CLI::App &app, Status &outcome) {
       "  heddle train examples/translate --data=train.tsv --valid=held-out.tsv -o trained\n"
       "  heddle train examples/translate --data=train.tsv --valid=held-out.tsv -o trained "
       "--resume\n"
-      "  heddle train bert-folder --labels=good,bad --data=train.tsv --valid=held-out.tsv -o tuned");
+      "  heddle train bert-folder --labels=good,bad --data=train.tsv --valid=held-out.tsv -o "
+      "tuned");
   command->callback([flags, &outcome] { outcome = run(*flags); });
 }
 

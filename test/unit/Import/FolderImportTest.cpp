@@ -231,11 +231,11 @@ TEST_F(FolderImportTest, TensorsMissingOrOfAnotherShape) {
 }
 
 TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
-  EXPECT_EQ(
-      problemWithKey("/modle", Json::object()),
-      "heddle.json: expected one of heddle-architecture, extends, names, config, config-at, "
-      "require, model, generation, tensors, ignore, heads, head, same-heads, ties, gguf, found "
-      "'modle'");
+  EXPECT_EQ(problemWithKey("/modle", Json::object()),
+            "heddle.json: expected one of heddle-architecture, extends, names, config, config-at, "
+            "require, model, generation, dropout, tensors, ignore, heads, head, same-heads, ties, "
+            "gguf, found "
+            "'modle'");
   EXPECT_EQ(problemWithKey("/heddle-architecture", 2),
             "heddle.json: heddle-architecture: expected version 1, found 2");
   EXPECT_EQ(problemWithKey("/config/width", {{"defualt", 1}}),
