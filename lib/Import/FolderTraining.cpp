@@ -13,6 +13,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <algorithm>
+
 using namespace heddle;
 namespace fs = std::filesystem;
 
@@ -38,6 +40,28 @@ static Status checkLabels(const std::vector<std::string> &labels) {
   return {};
 }
 
+/// Names of the configuration's classes, ordered by their numbers.
+static std::vector<std::string> labelsOf(const Json &config) {
+  std::vector<std::string> labels;
+  const Json names = config.value("id2label", Json::object());
+  for (size_t id = 0; names.is_object() && id < names.size(); ++id)
+    if (const Json name = names.value(std::to_string(id), Json()); name.is_string())
+      labels.push_back(name.get<std::string>());
+  return labels;
+}
+
+/// Error if the head has no classes of which a text has one.
+static Status checkProblem(const Json &config, const std::string &path) {
+  constexpr const char *oneClass = "single_label_classification";
+  const Json problem = config.value("problem_type", Json());
+  const bool isOneNumber = problem.is_null() && labelsOf(config).size() == 1;
+  if (!isOneNumber && (problem.is_null() || problem == oneClass))
+    return {};
+  return inputError(path + ": problem_type: expected " + oneClass + ", found " +
+                    (isOneNumber ? "one label, which is a regression" : shown(problem)) +
+                    "; --labels gives the model new classes");
+}
+
 Status heddle::prepareTraining(const ImportOptions &options, FolderModel &model) {
   const std::string path = configPath(model.folder);
   if (isGguf(model.folder))
@@ -54,13 +78,21 @@ Status heddle::prepareTraining(const ImportOptions &options, FolderModel &model)
     if (!llvm::StringRef(name).ends_with(classifies))
       return usageError("--labels: expected the classes of " + model.root +
                         ", which is no classifier of texts, found none");
+    HEDDLE_TRY(checkProblem(config, path));
   } else {
     HEDDLE_TRY(checkLabels(options.labels));
     if (!isNamed)
       return inputError(path + ": architectures: expected the class of the model, found none");
     config["architectures"] = Json::array({classifierOf(name)});
+    // The rows of a head keep their meaning: its classes may be given in another order.
+    std::vector<std::string> labels = labelsOf(config);
+    const bool hasThem = llvm::StringRef(name).ends_with(classifies) &&
+                         labels.size() == options.labels.size() &&
+                         std::ranges::is_permutation(labels, options.labels);
+    if (!hasThem)
+      labels = options.labels;
     config["id2label"] = config["label2id"] = Json::object();
-    for (const auto &[id, label] : llvm::enumerate(options.labels)) {
+    for (const auto &[id, label] : llvm::enumerate(labels)) {
       config["id2label"][std::to_string(id)] = label;
       config["label2id"][label] = id;
     }

@@ -305,6 +305,9 @@ public:
   }
   /// A sum may be stored as its first term and zeros.
   std::optional<std::vector<ViewRange>> ranges() const override {
+    const float neutral = scales ? 1 : 0;
+    if (std::ranges::all_of(numbers, [&](float number) { return number == neutral; }))
+      return from->ranges();
     auto all = scales || !ranged ? std::nullopt : from->ranges();
     for (ViewRange zeros : all ? *ranged : std::vector<ViewRange>()) {
       zeros.count = 0;

@@ -102,6 +102,33 @@ TEST_F(TensorViews, ScaledByRowsAndShiftedByColumns) {
   EXPECT_THAT(all(scaled(numbers, numbers)), ElementsAre(1, 25, 81));
 }
 
+/// Ranges as "first+count at place", with "t" for a transpose; "none" if elements are computed.
+std::string rangesOf(const TensorViewRef &view) {
+  const auto ranges = view->ranges();
+  std::string text = ranges ? "" : "none";
+  for (const ViewRange &range : ranges.value_or(std::vector<ViewRange>()))
+    text += std::to_string(range.first) + "+" + std::to_string(range.count) + " at " +
+            std::to_string(range.at) + (range.transposed ? "t" : "") + ";";
+  return text;
+}
+
+TEST_F(TensorViews, RangesAreWhereTheCheckpointStoresThem) {
+  EXPECT_EQ(rangesOf(t), "0+12 at 0;");
+  EXPECT_EQ(rangesOf(reshaped(t, {12})), "0+12 at 0;");
+  EXPECT_EQ(rangesOf(transposed(t)), "0+12 at 0t;");
+  EXPECT_EQ(rangesOf(gathered(t, {1, 2, 0})), "0+8 at 4;8+4 at 0;");
+  EXPECT_EQ(rangesOf(concatenated({gathered(t, {2}), t})), "0+4 at 8;4+12 at 0;");
+  EXPECT_EQ(rangesOf(gathered(gathered(t, {1, 2}), {1})), "0+4 at 8;");
+  EXPECT_EQ(rangesOf(shifted(t, gathered(t, {1}))), "0+12 at 0;0+0 at 4;");
+  EXPECT_EQ(rangesOf(shifted(t, filled({1}, 0))), "0+12 at 0;");
+  EXPECT_EQ(rangesOf(scaled(t, filled({1}, 1))), "0+12 at 0;");
+  EXPECT_EQ(rangesOf(scaled(t, filled({1}, 2))), "none");
+  EXPECT_EQ(rangesOf(shifted(t, filled({1}, 1))), "none");
+  EXPECT_EQ(rangesOf(filled({3}, 1)), "none");
+  EXPECT_EQ(rangesOf(concatenated({t, filled({1, 4}, 5)})), "none");
+  EXPECT_EQ(rangesOf(gathered(gathered(t, {2, 0}), {1})), "none"); // several ranges
+}
+
 /// Equal recipes are stored once, so recipes of different views must differ.
 TEST_F(TensorViews, RecipesNameWhatIsRead) {
   EXPECT_EQ(gathered(t, {0, 1})->recipe(), gathered(viewOf(source, 0), {0, 1})->recipe());
