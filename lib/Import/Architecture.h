@@ -70,7 +70,7 @@ public:
   /// The name under which Transformers' class saves a tensor of the checkpoint that was read: with
   /// the prefix of a base model, which the checkpoint may lack.
   std::string writtenName(const std::string &stored) const;
-  /// The same for the tensor that a recipe of plain names gives `wanted`.
+  /// The name under which the class saves tensor `wanted`. Its recipe must be a name.
   Expected<std::string> nameToWrite(const std::string &wanted);
   /// Probabilities of dropout by place, as the section `training.dropout` of a description.
   Expected<Json> dropout();

@@ -92,10 +92,14 @@ Expected<FolderModel> FolderModel::open(const std::string &root) {
   return model;
 }
 
-Expected<std::unique_ptr<WeightSource>> FolderModel::openWeights() {
+std::string FolderModel::className() const {
   const Json classes = config.value("architectures", Json());
   const bool isNamed = classes.is_array() && !classes.empty() && classes[0].is_string();
-  return openTensors(folder, files, isNamed ? classes[0].get<std::string>() : std::string());
+  return isNamed ? classes[0].get<std::string>() : "";
+}
+
+Expected<std::unique_ptr<WeightSource>> FolderModel::openWeights() {
+  return openTensors(folder, files, className());
 }
 
 Status heddle::limitTexts(const FolderModel &model, bool givesVectors, Description &description) {

@@ -20,6 +20,8 @@ struct FolderModel {
   std::vector<std::string> files; ///< files that were read
 
   static Expected<FolderModel> open(const std::string &root);
+  /// Class of Transformers that the configuration names; empty: none.
+  std::string className() const;
   /// Opens the checkpoint. If there is none, the error names the class of the configuration.
   Expected<std::unique_ptr<WeightSource>> openWeights();
   /// Returns whether modules replace the model's head.

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 //===- The head ------------------------------------------------------------===//
 
 static constexpr llvm::StringLiteral classifies = "ForSequenceClassification";
+static constexpr const char *oneClass = "single_label_classification";
 
 /// The class with the head of texts: BertForSequenceClassification of BertModel or BertForMaskedLM.
 static std::string classifierOf(llvm::StringRef className) {
@@ -50,9 +51,8 @@ static std::vector<std::string> labelsOf(const Json &config) {
   return labels;
 }
 
-/// Error if the head has no classes of which a text has one.
+/// Error for regressions and for texts with several classes.
 static Status checkProblem(const Json &config, const std::string &path) {
-  constexpr const char *oneClass = "single_label_classification";
   const Json problem = config.value("problem_type", Json());
   const bool isOneNumber = problem.is_null() && labelsOf(config).size() == 1;
   if (!isOneNumber && (problem.is_null() || problem == oneClass))
@@ -71,9 +71,7 @@ Status heddle::prepareTraining(const ImportOptions &options, FolderModel &model)
     return usageError("--training: expected a folder with a classifier of texts, found " +
                       model.root + ", whose modules.json makes vectors");
   Json &config = model.config;
-  const Json classes = config.value("architectures", Json());
-  const bool isNamed = classes.is_array() && !classes.empty() && classes[0].is_string();
-  const std::string name = isNamed ? classes[0].get<std::string>() : "";
+  const std::string name = model.className();
   if (options.labels.empty()) {
     if (!llvm::StringRef(name).ends_with(classifies))
       return usageError("--labels: expected the classes of " + model.root +
@@ -81,7 +79,7 @@ Status heddle::prepareTraining(const ImportOptions &options, FolderModel &model)
     HEDDLE_TRY(checkProblem(config, path));
   } else {
     HEDDLE_TRY(checkLabels(options.labels));
-    if (!isNamed)
+    if (name.empty())
       return inputError(path + ": architectures: expected the class of the model, found none");
     config["architectures"] = Json::array({classifierOf(name)});
     // The rows of a head keep their meaning: its classes may be given in another order.
@@ -98,7 +96,7 @@ Status heddle::prepareTraining(const ImportOptions &options, FolderModel &model)
     }
     for (const char *key : {"num_labels", "_num_labels"})
       config.erase(key);
-    config["problem_type"] = "single_label_classification";
+    config["problem_type"] = oneClass;
   }
   return {};
 }

@@ -14,8 +14,8 @@
 
 namespace heddle {
 
-/// Makes the configuration that of a classifier of texts with the classes of `--labels`. Without
-/// labels, checks that it is one.
+/// Writes the classes of `--labels` and the class of their head to the configuration. Without labels,
+/// checks that the model classifies texts.
 Status prepareTraining(const ImportOptions &options, FolderModel &model);
 
 /// The section `training` of a description: the settings of Transformers' Trainer with the dropout

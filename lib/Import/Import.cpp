@@ -66,10 +66,10 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
     return systemError(path, "a model that can be read", error.value());
   if (fs::is_directory(status)) {
     fs::path description = fs::path(path) / "model.json";
-    if (isThere(description))
+    if (isThere(description)) {
       HEDDLE_TRY(checkNoFolderOptions(options, path));
-    if (isThere(description))
       return importDescription(description.string(), options, context);
+    }
     if (isThere(fs::path(path) / "config.json") || isThere(fs::path(path) / "modules.json"))
       return importFolder(path, options, context);
     return inputError(path +

@@ -13,16 +13,6 @@
 using namespace heddle;
 using Json = nlohmann::ordered_json;
 
-template <typename T>
-static Expected<T> factsFrom(const Json &json, const std::string &place) {
-  T value;
-  FieldDecoder<JsonStyle::Facts> decoder(place);
-  decoder.decode(json, value);
-  if (decoder.failure)
-    return std::move(*decoder.failure);
-  return value;
-}
-
 std::string heddle::toJson(const ModelFacts &facts) {
   return FieldEncoder<JsonStyle::Facts>::encode(facts).dump(-1, ' ', false,
                                                             Json::error_handler_t::replace);

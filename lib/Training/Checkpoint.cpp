@@ -127,13 +127,7 @@ Expected<RunState> heddle::readRunState(const std::string &path) {
   if (found == metadata.end())
     return inputError(path + ": expected a checkpoint of a run, found weights alone");
   const std::string place = path + ": " + stateKey;
-  const Json json = HEDDLE_TRY(parseJson(found->second, place));
-  RunState state;
-  FieldDecoder<JsonStyle::Facts> decoder(place);
-  decoder.decode(json, state);
-  if (decoder.failure)
-    return std::move(*decoder.failure);
-  return state;
+  return factsFrom<RunState>(HEDDLE_TRY(parseJson(found->second, place)), place);
 }
 
 Status heddle::loadRun(const std::string &path, std::span<const NamedShape> tensors, int moments,

@@ -22,13 +22,7 @@ std::string heddle::toJson(const Recipe &recipe) {
 }
 
 Expected<Recipe> heddle::recipeFromJson(std::string_view json, const std::string &place) {
-  const Json parsed = HEDDLE_TRY(parseJson(json, place));
-  Recipe recipe;
-  FieldDecoder<JsonStyle::Facts> decoder(place);
-  decoder.decode(parsed, recipe);
-  if (decoder.failure)
-    return std::move(*decoder.failure);
-  return recipe;
+  return factsFrom<Recipe>(HEDDLE_TRY(parseJson(json, place)), place);
 }
 
 bool heddle::isFrozen(const Recipe &recipe, std::string_view tensor) {

@@ -49,12 +49,7 @@ static bool fits(const StoredRange &range, const StoredTensor &stored, const Nam
 Expected<StoredTensors> heddle::storedTensorsFromJson(std::string_view json,
                                                       const std::string &place,
                                                       std::span<const NamedShape> model) {
-  const Json parsed = HEDDLE_TRY(parseJson(json, place));
-  StoredTensors stored;
-  FieldDecoder<JsonStyle::Facts> decoder(place);
-  decoder.decode(parsed, stored);
-  if (decoder.failure)
-    return std::move(*decoder.failure);
+  auto stored = HEDDLE_TRY(factsFrom<StoredTensors>(HEDDLE_TRY(parseJson(json, place)), place));
   for (const StoredTensor &tensor : stored.tensors) {
     int64_t end = 0;
     for (const StoredRange &range : tensor.ranges) {

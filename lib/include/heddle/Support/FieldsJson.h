@@ -308,4 +308,15 @@ private:
   std::string path;
 };
 
+/// Decodes a structure; errors begin with `place`.
+template <Structure T>
+Expected<T> factsFrom(const nlohmann::ordered_json &json, const std::string &place) {
+  T value;
+  FieldDecoder<JsonStyle::Facts> decoder(place);
+  decoder.decode(json, value);
+  if (decoder.failure)
+    return std::move(*decoder.failure);
+  return value;
+}
+
 } // namespace heddle
