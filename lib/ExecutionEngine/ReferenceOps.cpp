@@ -158,10 +158,26 @@ static RefTensor meaning(RotaryOp op, const Lookup &get) {
 
 //===- Products ----------------------------------------------------------===//
 
+/// Keeps the columns of each row's group: `rows` are the products with the matrices of all groups.
+static RefTensor ofGroups(LinearOp op, const RefTensor &rows, const Lookup &get) {
+  const RefTensor &starts = get(op.getStarts()), &numbers = get(op.getNumbers());
+  const int64_t columns = rows.shape[1] / op.getGroups();
+  RefTensor result = make({rows.shape[0], columns});
+  for (int64_t c = 0; c < numbers.size(); ++c) {
+    const auto group = static_cast<int64_t>(numbers.values[c]);
+    for (auto row = static_cast<int64_t>(starts.values[c]); row < starts.values[c + 1]; ++row)
+      std::copy_n(rows.values.begin() + row * rows.shape[1] + group * columns, columns,
+                  result.values.begin() + row * columns);
+  }
+  return result;
+}
+
 static RefTensor meaning(LinearOp op, const Lookup &get) {
-  return linear(decodedRows(op.getFormat(), get(op.getInput()), optional(op.getInputScales(), get)),
-                decodedMatrix(get(op.getWeight()), optional(op.getWeightScales(), get)),
-                optional(op.getBias(), get), op.getActivation());
+  RefTensor rows =
+      linear(decodedRows(op.getFormat(), get(op.getInput()), optional(op.getInputScales(), get)),
+             decodedMatrix(get(op.getWeight()), optional(op.getWeightScales(), get)),
+             optional(op.getBias(), get), op.getActivation());
+  return op.getStarts() ? ofGroups(op, rows, get) : rows;
 }
 
 static RefTensor meaning(HeadProductsOp op, const Lookup &get) {
@@ -475,6 +491,8 @@ static Results asResults(Expected<RefTensor> result) {
 
 Results resultsOf(Operation *op, const Lookup &get) {
   if (std::optional<Results> results = gradientsOf(op, get))
+    return std::move(*results);
+  if (std::optional<Results> results = expertsOf(op, get))
     return std::move(*results);
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, UnfoldOp,

@@ -88,6 +88,12 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
 Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op,
                                                   const Lookup &lookup);
 
+// ReferenceExperts.cpp
+/// Results of a router, of experts or of an op of their decomposition; none if the op is another
+/// one.
+std::optional<Expected<std::vector<RefTensor>>> expertsOf(mlir::Operation *op,
+                                                          const Lookup &lookup);
+
 // ReferenceGradients.cpp
 /// Results of an op of the backward pass; none if the op is another one.
 std::optional<Expected<std::vector<RefTensor>>> gradientsOf(mlir::Operation *op,

@@ -50,7 +50,7 @@ FailureOr<SmallVector<LinearPart>> heddle::linearParts(const DefinitionViews &vi
 }
 
 int64_t heddle::storedColumns(const DefinitionViews &views, LinearOp linear) {
-  return padded(views.viewTypeOf(linear.getWeight()).getDim(0).extent.value);
+  return padded(views.viewTypeOf(linear.getWeight()).getDim(0).extent.value / linear.getGroups());
 }
 
 int64_t heddle::headColumns(const DefinitionViews &views, const LinearPart &part) {

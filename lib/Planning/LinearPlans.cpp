@@ -57,7 +57,9 @@ struct LinearQuestion : Question {
     return *views.productOf(first().getInput(), first().getWeight());
   }
   /// Columns of the first layer.
-  int64_t columns() const { return views.viewTypeOf(first().getWeight()).getDim(0).extent.value; }
+  int64_t columns() const {
+    return views.viewTypeOf(first().getWeight()).getDim(0).extent.value / first().getGroups();
+  }
   /// Whether one value is computed from two products.
   bool isGated() const { return llvm::range_size(linears()) == 2 && parts.size() == 1; }
 };
@@ -273,8 +275,10 @@ FailureOr<KernelPlans> planning::planLinear(const Question &question) {
     return KernelPlans{planCpuProduct(q, q.first().getInput(), q.first().getWeight(), tile), {}};
   KernelPlans plans;
   plans.kernel = sizes.stagedSteps ? planStaged(q, products, tile) : planBlocked(q, products, tile);
-  if (!sizes.fewRows || rowsOfLinear(q.views).isStatic())
-    return plans; // a static number of rows leaves no choice at launch
+  // A static number of rows leaves no choice at launch. The grid over groups has more rows than a
+  // form for few rows serves.
+  if (!sizes.fewRows || rowsOfLinear(q.views).isStatic() || q.first().getStarts())
+    return plans;
   TileSizes few = sizes;
   few.linearRows = sizes.fewRows;
   few.linearColumns = sizes.fewRowColumns;

@@ -96,6 +96,16 @@ static RowTile tileOf(const Question &q, Root root) {
   case Root::LossMean:
   case Root::LossSum:
     return walked(1);
+  case Root::Route:
+    return walked(q.sizes.softmaxRows);
+  case Root::ExpertCounts:
+    return walked(1);
+  case Root::ExpertPlaces:
+    return walked(laneColumns);
+  case Root::ExpertStarts:
+    return {1, 1};
+  case Root::ExpertRows:
+    return {1, q.isCpu() ? stored : firstDividing(q.sizes.copyColumns, stored)};
   case Root::RowNumbers: // an example and a position
     return {2, 1};
   case Root::Shift:

@@ -50,8 +50,8 @@ private:
   Builder builder;
   SmallVector<Cluster> clusters;
   llvm::SmallPtrSet<Operation *, 32> claimed;
-  llvm::DenseMap<Value, std::vector<Operation *>> products; ///< products that read the rows, in
-                                                            ///< block order
+  /// Products that read rows, by the rows and their groups, in block order.
+  llvm::DenseMap<std::pair<Value, Value>, std::vector<Operation *>> products;
 };
 
 } // namespace
@@ -147,17 +147,24 @@ void ClusterFinder::addScales(Cluster &cluster, CacheQuantizeOp op) {
       cluster.ops.push_back(user);
 }
 
+/// The starts of the groups of a linear's rows, or null.
+static Value groupsOf(Operation *op) {
+  auto linear = dyn_cast<LinearOp>(op);
+  return linear ? linear.getStarts() : Value();
+}
+
 /// Returns the unclaimed linears after `op` that read the same rows, in order. Only the nearest are
 /// considered: each layer of a decoder reads an encoder's rows, and comparing all pairs would take
 /// quadratic time.
 SmallVector<Operation *> ClusterFinder::nextProducts(Operation *op) {
   constexpr size_t most = 64;
-  auto [readers, isNew] = products.try_emplace(op->getOperand(0));
+  auto [readers, isNew] = products.try_emplace({op->getOperand(0), groupsOf(op)});
   std::vector<Operation *> &all = readers->second;
   const auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
   if (isNew) {
     for (Operation *user : op->getOperand(0).getUsers())
-      if (rootOf(user) == kernel::Root::Linear && user->getBlock() == op->getBlock())
+      if (rootOf(user) == kernel::Root::Linear && user->getBlock() == op->getBlock() &&
+          groupsOf(user) == groupsOf(op))
         all.push_back(user);
     llvm::sort(all, isBefore);
     all.erase(llvm::unique(all), all.end());

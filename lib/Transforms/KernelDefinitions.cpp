@@ -248,17 +248,27 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
   return total;
 }
 
-/// Bytes of an operand that a launch reads. An id reads one row of a looked-up table.
-static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &place,
-                          const ShapeExpressions &shapes) {
+/// Bytes of a launch's reads of a whole operand.
+static SizeExpr bytesOf(const PlannedTensor &place) {
   if (formatOf(place.element).holdsScales())
     return SizeExpr::floorDiv(SizeExpr::roundUp(place.dims.front(), 16), 16) *
            panelBytes(place.element, place.dims.back().constantValue());
-  Value argument = group.getBody().getArgument(operand);
-  for (OpOperand &use : argument.getUses())
+  return product(place.dims) * place.elementBytes();
+}
+
+/// Bytes of an operand that a launch reads. An id reads one row of a looked-up table. Rows in
+/// groups read at most one group of the weight each.
+static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &place,
+                          const ShapeExpressions &shapes) {
+  for (OpOperand &use : group.getBody().getArgument(operand).getUses()) {
     if (storageOf(use) == OperandStorage::Table)
       return product(shapes.of(use.getOwner()->getResult(0))) * place.elementBytes();
-  return product(place.dims) * place.elementBytes();
+    auto linear = dyn_cast<LinearOp>(use.getOwner());
+    if (linear && linear.getStarts() && use.get() == linear.getWeight())
+      return SizeExpr::floorDiv(bytesOf(place), linear.getGroups()) *
+             SizeExpr::min(linear.getGroups(), shapes.of(linear.getInput())[0]);
+  }
+  return bytesOf(place);
 }
 
 /// Bytes of a table of positions that a launch reads. Each row of the first operand reads one row.

@@ -387,6 +387,13 @@ LogicalResult ProgramPlanner::planGroups() {
 /// Sets the rows of the grid over packed documents. Each document may end in a partial tile, and
 /// the largest tile of any device is assumed.
 void ProgramPlanner::addSlots(TransformerOpInterface op, SmallVectorImpl<PlannedTensor> &operands) {
+  if (auto linear = dyn_cast<LinearOp>(*op); linear && linear.getStarts()) {
+    // Groups without rows follow the others and have no tiles.
+    const SizeExpr rows = rowsOf(shapes.of(linear.getInput()));
+    operands[cast<BlockArgument>(linear.getStarts()).getArgNumber()].slots =
+        rows + SizeExpr::min(rows, linear.getGroups()) * largestLinearRows;
+    return;
+  }
   Value starts = op.documentStarts(), rows = starts ? op->getOperand(0) : Value();
   if (auto scores = dyn_cast<ScoresOpInterface>(*op); scores && scores.rowsAreKeys())
     rows = scores.getKey();

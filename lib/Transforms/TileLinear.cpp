@@ -39,6 +39,7 @@ public:
 
 private:
   void takeRowsOfSequences();
+  void enterRows();
   LogicalResult body(const ColumnLoop &loop, Value at);
   LogicalResult rotate(const ColumnLoop &loop, Value j, Value column);
   Halves tableOf(RotaryOp rotary, const ColumnLoop &loop, Value column);
@@ -51,6 +52,8 @@ private:
   SmallVector<LinearPart> parts;
   SmallVector<Value> points; ///< leading grid indices
   Value i;
+  Value end;   ///< row after the last one of the tile's group; null: there are no groups
+  Value group; ///< number of the group whose matrix the tile multiplies; null: the only matrix
   bool acrossSequences = false; ///< rows of a tile are sequences
 };
 
@@ -64,6 +67,22 @@ void LinearTiler::takeRowsOfSequences() {
   acrossSequences = !views.empty();
 }
 
+/// Finds the rows of the tile. A tile that is numbered through all groups is moved to the rows of
+/// its group; a spare tile stores nothing.
+void LinearTiler::enterRows() {
+  LinearOp linear = parts[0].linear;
+  kernel::ViewType input = f.viewType(f.viewOf(linear.getInput()));
+  const int64_t rowAxis = input.getRank() - 2;
+  i = f.func.getGridIndex(rowAxis);
+  if (!linear.getStarts())
+    return;
+  end = f.sizeValue(input.getDim(rowAxis).extent);
+  ValueTiles tiles(f, rowsOfTile, 1, points, i, Value());
+  end = enterDocument(tiles, f.view(f.viewOf(linear.getStarts())), end);
+  i = tiles.i;
+  group = f.entryOf(f.viewOf(linear.getNumbers()), tiles.document);
+}
+
 LogicalResult LinearTiler::run() {
   FailureOr<SmallVector<LinearPart>> found = linearParts(f);
   if (failed(found))
@@ -73,11 +92,13 @@ LogicalResult LinearTiler::run() {
   FailureOr<SmallVector<ColumnLoop>> loops = columnLoops(f, parts, f.plan.getColumns());
   if (failed(loops))
     return failure();
-  kernel::ViewType input = f.viewType(f.viewOf(parts[0].linear.getInput()));
+  LinearOp linear = parts[0].linear;
+  Value starts = linear.getStarts();
+  kernel::ViewType input = f.viewType(f.viewOf(linear.getInput()));
   SmallVector<Size> sizes;
   SmallVector<int64_t> tiles;
   for (int64_t d = 0; d + 1 < input.getRank(); ++d) {
-    sizes.push_back(input.getDim(d).extent);
+    sizes.push_back(starts ? f.slots(starts) : input.getDim(d).extent);
     tiles.push_back(d + 2 < input.getRank() ? 1 : rowsOfTile);
   }
   const ColumnLoop *single = loops->size() == 1 ? &loops->front() : nullptr;
@@ -89,7 +110,6 @@ LogicalResult LinearTiler::run() {
   int64_t rowAxis = input.getRank() - 2;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     points.push_back(f.func.getGridIndex(axis));
-  i = f.func.getGridIndex(rowAxis);
   if (single)
     return body(*single, f.func.getGridIndex(rowAxis + 1));
   for (const ColumnLoop &loop : *loops) {
@@ -103,11 +123,14 @@ LogicalResult LinearTiler::run() {
 }
 
 FailureOr<Value> LinearTiler::tileAt(Value value, const ColumnLoop &loop, Value j) {
-  return ValueTiles(f, rowsOfTile, loop.tile, points, i, j).of(value);
+  ValueTiles tiles(f, rowsOfTile, loop.tile, points, i, j);
+  tiles.group = group;
+  return tiles.of(value);
 }
 
 /// Computes the tile at column `at` of the loop.
 LogicalResult LinearTiler::body(const ColumnLoop &loop, Value at) {
+  enterRows();
   Value j = loop.inHead || !loop.first ? at : t.add(at, t.index(loop.first)), column;
   if (loop.inHead) { // counted in tiles, so that bounds are exact
     Value number = t.div(at, t.index(loop.tile)), inHead = t.index(loop.inHead / loop.tile);
@@ -159,7 +182,7 @@ LogicalResult LinearTiler::rotate(const ColumnLoop &loop, Value j, Value column)
 void LinearTiler::store(const LinearPart &part, Value tile, Value j) {
   LinearOp linear = part.linear;
   kernel::ViewType input = f.viewType(f.viewOf(linear.getInput()));
-  Value left = t.sub(f.sizeValue(input.getDim(input.getRank() - 2).extent), i);
+  Value left = t.sub(end ? end : f.sizeValue(input.getDim(input.getRank() - 2).extent), i);
   for (unsigned number : part.results) {
     unsigned result = f.firstResult() + number;
     SmallVector<Value> indices(points);
@@ -201,11 +224,21 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
     TileBuilder &t = tiles.t;
     Value tile = tileProduct(tiles, linear);
     if (Value bias = linear.getBias())
-      tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, tiles.columns),
-                                                tiles.f.view(tiles.f.viewOf(bias)),
-                                                ValueRange{tiles.j}, UnitAttr()));
+      tile = t.add(tile,
+                   kernel::LoadOp::create(t.b, t.loc, t.type(1, tiles.columns),
+                                          tiles.f.view(tiles.f.viewOf(bias)),
+                                          ValueRange{columnOfWeight(tiles, linear)}, UnitAttr()));
     return t.activation(linear.getActivation(), tile,
                         TileBuilder::accuracyBeside(linear.getFormat().rows));
+  }
+  /// Numbers of groups are not checked when a kernel runs, so they must be computed.
+  LogicalResult checkSupported(Operation *op) const {
+    Value starts = cast<LinearOp>(op).getStarts(), numbers = cast<LinearOp>(op).getNumbers();
+    auto made = starts ? starts.getDefiningOp<ExpertStartsOp>() : ExpertStartsOp();
+    if (!starts || (made && starts == made.getStarts() && numbers == made.getNumbers()))
+      return success();
+    return op->emitOpError("expected groups that are the results of one "
+                           "transformer.experts.starts, found other values");
   }
   StringRef getNameWord(Operation *op) const {
     Activation activation = cast<LinearOp>(op).getActivation();
@@ -218,6 +251,9 @@ struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, ti
   /// Padded heads leave gaps between the product's columns, and an addend has no gaps, so it cannot
   /// be fused. The exception, an addend from the same kernel, is not implemented.
   bool canFollow(Operation *op, Root root, ArrayRef<Operation *> before) const {
+    auto linear = dyn_cast<LinearOp>(before.front());
+    if (linear && linear.getStarts())
+      return false; // rows of a group belong to several sequences
     if (root == Root::Linear && hasUnpaddedHeads(op) &&
         paddedHeadsOfProduct(before.front()->getResult(0)))
       return false;

@@ -279,8 +279,16 @@ LogicalResult heddle::tileCacheQuantize(KernelBuilder &f) {
   return success();
 }
 
+Value heddle::columnOfWeight(ValueTiles &tiles, LinearOp linear) {
+  if (!tiles.group)
+    return tiles.j;
+  const int64_t rows = linear.getWeight().getType().getDimSize(0) / linear.getGroups();
+  return tiles.t.add(tiles.j, tiles.t.mul(tiles.group, tiles.t.index(rows)));
+}
+
 Value heddle::tileProduct(ValueTiles &tiles, LinearOp linear) {
   TileBuilder &t = tiles.t;
+  Value column = columnOfWeight(tiles, linear);
   RankedTensorType tile = t.type(tiles.rows, tiles.columns);
   int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
   const NumberFormat &format = linear.getFormat();
@@ -288,11 +296,11 @@ Value heddle::tileProduct(ValueTiles &tiles, LinearOp linear) {
   Value weight = tiles.f.view(tiles.f.viewOf(linear.getWeight()));
   if (format.sumsGroups()) {
     Value scales = tiles.matrix(linear.getInputScales()), input = tiles.matrix(linear.getInput());
-    return kernel::ContractGroupsOp::create(t.b, t.loc, type, input, tiles.i, weight, tiles.j,
+    return kernel::ContractGroupsOp::create(t.b, t.loc, type, input, tiles.i, weight, column,
                                             scales);
   }
   Value sums = kernel::ContractOp::create(t.b, t.loc, type, tiles.matrix(linear.getInput()),
-                                          tiles.i, weight, tiles.j);
+                                          tiles.i, weight, column);
   if (format.scales == 0)
     return sums;
   auto ofRow = [&]() -> Value {
@@ -303,7 +311,7 @@ Value heddle::tileProduct(ValueTiles &tiles, LinearOp linear) {
     return t.mul(sums, ofRow());
   Value known = tiles.f.view(tiles.f.viewOf(linear.getWeightScales()));
   auto ofWeight = [&](int64_t row) -> Value {
-    return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), tiles.j},
+    return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), column},
                           UnitAttr());
   };
   Value codes = ofWeight(1);

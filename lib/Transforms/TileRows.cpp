@@ -156,6 +156,7 @@ Value heddle::enterDocument(ValueTiles &tiles, Value starts, Value total) {
   auto start = [&](Value d) {
     return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d}));
   };
+  tiles.document = found.document;
   Value first = start(found.document), end = start(t.add(found.document, one));
   Value row = t.add(first, t.mul(t.sub(number, found.first), size));
   Value spare = t.less(t.sub(end, one), row);
@@ -292,6 +293,24 @@ struct ScaleModel : ElementModel<ScaleModel, ScaleOp> {
   StringRef getNameWord(Operation *) const { return "scale"; }
 };
 
+struct ScaleRowsModel : ElementModel<ScaleRowsModel, ScaleRowsOp> {
+  bool canFollow(Operation *op, Root root, ArrayRef<Operation *> before) const {
+    return op->getOperand(0) == before.back()->getResult(0) &&
+           op->getOperand(1) != op->getOperand(0) && ElementModel::canFollow(op, root, before);
+  }
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto op = cast<ScaleRowsOp>(operation);
+    FailureOr<Value> x = tiles.of(op.getInput());
+    if (failed(x))
+      return failure();
+    TileBuilder &t = tiles.t;
+    Value factor = LoadOp::create(t.b, t.loc, t.type(tiles.rows, 1), tiles.matrix(op.getFactors()),
+                                  ValueRange{tiles.i, t.index(0)}, UnitAttr());
+    return t.mul(*x, factor);
+  }
+  StringRef getNameWord(Operation *) const { return "scale_rows"; }
+};
+
 /// cap * tanh(x / cap).
 struct SoftcapModel : ElementModel<SoftcapModel, SoftcapOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
@@ -362,6 +381,7 @@ void heddle::attachRowTilers(MLIRContext *context) {
   PositionLearnedOp::attachInterface<LearnedModel>(*context);
   ConcatOp::attachInterface<ConcatModel>(*context);
   ScaleOp::attachInterface<ScaleModel>(*context);
+  ScaleRowsOp::attachInterface<ScaleRowsModel>(*context);
   SoftcapOp::attachInterface<SoftcapModel>(*context);
 }
 

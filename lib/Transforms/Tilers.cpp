@@ -197,6 +197,7 @@ void heddle::registerTilers(DialectRegistry &registry) {
     attachRowTilers(c);
     attachActivationTilers(c);
     attachDropoutTilers(c);
+    attachExpertTilers(c);
     attachWeightGradientTilers(c);
     attachUpdateTilers(c);
     AttentionOp::attachInterface<AttentionModel>(*c);

@@ -70,6 +70,8 @@ void attachSumTilers(mlir::MLIRContext *context);
 void attachActivationTilers(mlir::MLIRContext *context);
 /// Dropout, and the numbers of its rows (TileRowNumbers.cpp).
 void attachDropoutTilers(mlir::MLIRContext *context);
+/// Routers and mixtures of experts (TileExperts.cpp).
+void attachExpertTilers(mlir::MLIRContext *context);
 /// Ops that add to the gradients of weights (TileWeightGradients.cpp).
 void attachWeightGradientTilers(mlir::MLIRContext *context);
 /// Ops of an optimizer (TileUpdate.cpp).

@@ -165,6 +165,8 @@ public:
   llvm::SmallVector<mlir::Value> points;
   mlir::Value i, j;
   mlir::Value position; ///< position of row i: the row itself, or its position in a document
+  mlir::Value document; ///< index of the document that holds the rows; null: they are in none
+  mlir::Value group;    ///< number of the matrix that multiplies the rows; null: the only one
   llvm::SmallDenseMap<mlir::Value, mlir::Value> known; ///< tiles of values that are computed
 };
 
@@ -188,6 +190,8 @@ mlir::Value packedDocuments(KernelBuilder &f);
 /// the document's last. Spare tiles stay at the last row of all and store nothing.
 mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
 
+/// Returns the row of a linear's weight that yields the first column of the tile.
+mlir::Value columnOfWeight(ValueTiles &tiles, transformer::LinearOp linear);
 /// Returns the tile of a linear's product, multiplied and scaled as its format requires.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
 /// Returns the first value that a definition yields.
@@ -227,6 +231,11 @@ mlir::LogicalResult tileLossGradient(KernelBuilder &frame);
 mlir::LogicalResult tileLossMean(KernelBuilder &frame);
 mlir::LogicalResult tileLossSum(KernelBuilder &frame);
 mlir::LogicalResult tileRowNumbers(KernelBuilder &frame);
+mlir::LogicalResult tileRoute(KernelBuilder &frame);
+mlir::LogicalResult tileExpertCounts(KernelBuilder &frame);
+mlir::LogicalResult tileExpertStarts(KernelBuilder &frame);
+mlir::LogicalResult tileExpertPlaces(KernelBuilder &frame);
+mlir::LogicalResult tileExpertRows(KernelBuilder &frame);
 mlir::LogicalResult tileShift(KernelBuilder &frame);
 mlir::LogicalResult tileElementwise(KernelBuilder &frame);
 mlir::LogicalResult tileRelayout(KernelBuilder &frame);

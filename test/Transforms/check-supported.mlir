@@ -302,3 +302,13 @@ func.func @convolution_argument(%x: tensor<?x?x4xf32>, %w: tensor<4x4x1xf32>) ->
   %y = transformer.conv1x1 %x, %w : (tensor<?x?x4xf32>, tensor<4x4x1xf32>) -> tensor<?x?x4xf32>
   return %y : tensor<?x?x4xf32>
 }
+
+// -----
+
+// Numbers of groups are not checked when a kernel runs, so callers cannot give them.
+func.func @groups(%x: tensor<?x16xf32>, %s: tensor<3xi32>, %n: tensor<2xi32>) -> tensor<?x16xf32> {
+  %w = transformer.weight "w" : tensor<32x16xf32>
+  // expected-error @+1 {{expected groups that are the results of one transformer.experts.starts, found other values}}
+  %y = transformer.linear %x, %w groups(%s, %n) {group_count = 2 : i64} : (tensor<?x16xf32>, tensor<32x16xf32>, tensor<3xi32>, tensor<2xi32>) -> tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}

@@ -176,9 +176,9 @@ func.func @mask_where_c1_returned() -> !transformer.mask {
 
 // -----
 
-func.func @not_built_moe(%x: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.moe' is not supported yet or misspelt, the nearest op is 'transformer.pool'}}
-  %m = transformer.moe %x : tensor<?x2x?x4xf32>
+func.func @not_built_scan(%x: tensor<?x2x?x4xf32>) {
+  // expected-error @+1 {{'transformer.scan' is not supported yet or misspelt, the nearest op is 'transformer.scale'}}
+  %m = transformer.scan %x : tensor<?x2x?x4xf32>
   return
 }
 

@@ -70,6 +70,8 @@ LogicalResult LinearOp::differentiate(Adjoints &a) {
   if (!getScales().empty() || !typeOf(getInput()).getElementType().isF32() ||
       !typeOf(getWeight()).getElementType().isF32())
     return Adjoints::refuse(*this, "with operands narrower than f32");
+  if (getStarts())
+    return Adjoints::refuse(*this, "with groups");
   if (getActivation() != Activation::None)
     gradient = ActivationGradientOp::create(a.b, getLoc(), gradient, getResult(), getActivation(),
                                             /*of_result=*/true);

@@ -17,10 +17,36 @@ using namespace heddle;
 using namespace heddle::transformer;
 using namespace heddle::transformer::detail;
 
+/// C7 and C8 of a product whose rows are divided into groups.
+static LogicalResult verifyGroups(LinearOp op) {
+  const bool hasGroups = static_cast<bool>(op.getStarts());
+  if (hasGroups != op.getGroupCount().has_value())
+    return op.emitOpError("C7: expected group_count with groups alone, found ")
+           << (hasGroups ? "groups without it" : "no groups");
+  if (!hasGroups)
+    return success();
+  const int64_t groups = op.getGroups(), rows = dim(op.getWeight(), 0);
+  if (groups < 1 || rows % (16 * groups) != 0)
+    return op.emitOpError("C7: expected a multiple of 16 rows of weight for each of ")
+           << groups << " groups, found " << rows;
+  if (int64_t rank = typeOf(op.getInput()).getRank(); rank != 2)
+    return op.emitOpError("C7: expected input of rank 2 with groups, found rank ") << rank;
+  return inOrder(
+      [&] {
+        return verifyEqual(op, "C8", "size of starts", dim(op.getStarts(), 0), "groups + 1",
+                           groups + 1);
+      },
+      [&] {
+        return verifyEqual(op, "C8", "size of numbers", dim(op.getNumbers(), 0), "groups", groups);
+      });
+}
+
 LogicalResult LinearOp::verify() {
   Operation *op = *this;
+  if (failed(verifyGroups(*this)))
+    return failure();
   int64_t rows = dim(getWeight(), 0);
-  RankedTensorType type = withFeatures(getInput(), rows);
+  RankedTensorType type = withFeatures(getInput(), rows / getGroups());
   return inOrder(
       [&] {
         return verifyColumns(op, "C1", "weight", getWeight(), "features of input",
@@ -141,6 +167,13 @@ LogicalResult Conv1x1Op::verify() {
   if (succeeded(shapes) && kernel != 1)
     return emitOpError("C4: expected a kernel of size 1, found ") << kernel;
   return shapes;
+}
+
+void LinearOp::setGroups(Value starts, Value numbers, int64_t count) {
+  getStartsMutable().assign(starts);
+  getNumbersMutable().assign(numbers);
+  setGroupCount(static_cast<uint64_t>(count));
+  getResult().setType(withFeatures(getInput(), rowsOfGroup(getWeight(), count)));
 }
 
 /// Storage of a product's operand: matrices are packed in panels, others are stored by rank.

@@ -86,6 +86,13 @@ LogicalResult SoftcapOp::verify() {
 
 //===- scale -------------------------------------------------------------===//
 
+LogicalResult ScaleRowsOp::verify() {
+  RankedTensorType type = withFeatures(getInput(), 1);
+  return verifyShape(*this, "C1", "factors", getFactors(), type.getShape(), {type.getRank() - 1});
+}
+
+bool ScaleRowsOp::takesWeight(OpOperand &) { return false; }
+
 LogicalResult ScaleOp::verify() {
   if (getFactor().isFinite())
     return success();

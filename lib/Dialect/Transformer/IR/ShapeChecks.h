@@ -86,6 +86,12 @@ inline RankedTensorType withFeatures(Value value, int64_t count) {
   return RankedTensorType::get(shape, Float32Type::get(value.getContext()));
 }
 
+/// Rows of the matrix of each of `groups` groups that a weight stacks.
+inline int64_t rowsOfGroup(Value weight, std::optional<uint64_t> groups) {
+  const auto count = static_cast<int64_t>(groups.value_or(1));
+  return count > 0 ? dim(weight, 0) / count : 0;
+}
+
 //===- Shapes of results -------------------------------------------------===//
 
 inline SmallVector<int64_t> embeddedShape(Value ids, Value table) {

@@ -18,6 +18,7 @@ namespace heddle::transformer {
 namespace {
 struct DecomposeFfn : impl::DecomposeFfnBase<DecomposeFfn> {
   void runOnOperation() override {
+    getOperation()->walk([](ExpertsOp op) { op.decompose(); });
     getOperation()->walk([](FfnOp op) { op.decompose(); });
   }
 };

@@ -27,6 +27,12 @@ inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op
   return matrices;
 }
 
+/// Whether a product computes the logits of a router. Its operands are not narrowed, because a
+/// rounded logit may choose another expert.
+inline bool scoresExperts(LinearOp op) {
+  return !op->use_empty() && llvm::all_of(op->getUsers(), llvm::IsaPred<RouteOp>);
+}
+
 /// Gives every f32 `linear` and `ffn` whose matrices are tensors of the checkpoint the operands of
 /// `format`. Other products are unchanged.
 void quantizeProducts(mlir::ModuleOp module, const NumberFormat &format);

@@ -89,7 +89,7 @@ private:
   }
 
   void quantizeIfPlain(LinearOp op) {
-    if (!isF32(op.getInput()) || !isF32Weight(op.getWeight()))
+    if (!isF32(op.getInput()) || !isF32Weight(op.getWeight()) || scoresExperts(op))
       return;
     const NumberFormat *chosen = formatOf(op.getWeight().getDefiningOp<WeightOp>());
     if (chosen &&

@@ -45,7 +45,10 @@ public:
         roundsRows(format.rows == format.weights) {}
 
   void run() {
-    module.walk([&](LinearOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
+    module.walk([&](LinearOp op) {
+      if (!scoresExperts(op))
+        narrow(op.getInputMutable(), matricesOf(op));
+    });
     module.walk([&](HeadProductsOp op) { narrow(op.getInputMutable(), {&op.getWeightMutable()}); });
     module.walk([&](FfnOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
     module.walk([&](AttentionOp op) {
@@ -133,6 +136,7 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
                                  << ", found " << cacheDtype;
       return signalPassFailure();
     }
+    getOperation().walk([](ExpertsOp op) { op.decompose(); });
     if (format->hasOwnProducts())
       quantizeProducts(getOperation(), *format);
     FailureOr<KeptValues> kept = keepRows(getOperation(), *cache, !cacheDtype.empty());

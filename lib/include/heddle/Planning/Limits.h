@@ -20,6 +20,9 @@ inline constexpr int64_t mostValueFeatures = cpuTiles.mostValues / cpuTiles.atte
 /// Largest number of rows of an attention tile on any device. Grids over packed documents have room
 /// for the tiles of every device.
 inline constexpr int64_t largestAttentionRows = cpuTiles.attentionRows.front();
+/// Largest number of rows in a tile of a product.
+inline constexpr int64_t largestLinearRows =
+    std::max({cpuTiles.linearRows, gpuTiles.linearRows, teamTiles.linearRows});
 static_assert(largestAttentionRows >= gpuTiles.attentionRows.front());
 
 /// A number of keys that the chunks of every device divide.

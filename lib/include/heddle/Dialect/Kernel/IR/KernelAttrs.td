@@ -31,7 +31,9 @@ def Kernel_Root : I32EnumAttr<"Root", "the op around which a kernel is made", [
     I32EnumAttrCase<"LossSum", 22, "loss_sum">, I32EnumAttrCase<"RowNumbers", 23, "row_numbers">,
     I32EnumAttrCase<"QueryGradient", 24, "query_gradient">, I32EnumAttrCase<"KeyGradient", 25, "key_gradient">,
     I32EnumAttrCase<"Update", 26, "update">, I32EnumAttrCase<"GradientJoin", 27, "gradient_join">,
-    I32EnumAttrCase<"GradientNorm", 28, "gradient_norm">]> {
+    I32EnumAttrCase<"GradientNorm", 28, "gradient_norm">, I32EnumAttrCase<"Route", 29, "route">,
+    I32EnumAttrCase<"ExpertCounts", 30, "expert_counts">, I32EnumAttrCase<"ExpertStarts", 31, "expert_starts">,
+    I32EnumAttrCase<"ExpertPlaces", 32, "expert_places">, I32EnumAttrCase<"ExpertRows", 33, "expert_rows">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::kernel";
 }

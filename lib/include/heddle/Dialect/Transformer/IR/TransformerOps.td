@@ -14,6 +14,7 @@
 include "heddle/Dialect/Transformer/IR/AttentionOps.td"
 include "heddle/Dialect/Transformer/IR/DropoutOps.td"
 include "heddle/Dialect/Transformer/IR/EmbeddingOps.td"
+include "heddle/Dialect/Transformer/IR/ExpertOps.td"
 include "heddle/Dialect/Transformer/IR/LossOps.td"
 include "heddle/Dialect/Transformer/IR/QuantizeOps.td"
 include "heddle/Dialect/Transformer/IR/StateOps.td"
@@ -98,6 +99,11 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     With `classes`, the result scores classes, for example the tokens of a vocabulary. A number
     format may use more bits for these products: `int4` treats them like `int8`.
 
+    With `groups`, the rows are divided into groups, each of which has a matrix of its own. `weight`
+    and `bias` stack the matrices and vectors of `group_count` groups, `[G * N, K]` and `[G * N]`.
+    The operands of `groups` are the results of `transformer.experts.starts`: the rows from
+    `starts[c]` to `starts[c + 1]` are multiplied by matrix `numbers[c]`.
+
     Constraints:
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
@@ -108,6 +114,9 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     * C5: operands have the number of `scales` of their format. The first are the scales of `input`,
       with one feature for each scale of a row; the second are `[2, N]`.
     * C6: operands whose sum is an i32 have at most 2^17 features.
+    * C7: `group_count` is present with `groups` alone. It divides the rows of `weight` into
+      multiples of 16. `input` has rank 2.
+    * C8: for G groups, `starts` are `[G + 1]` and `numbers` are `[G]`.
 
     Example:
     ```mlir
@@ -119,6 +128,11 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
       %y = transformer.linear %q, %w scales(%sq, %sw) : (tensor<?x?x512xi8>, tensor<2048x512xi8>, tensor<?x?x1xf32>, tensor<2x2048xf32>) -> tensor<?x?x2048xf32>
       return %y : tensor<?x?x2048xf32>
     }
+    func.func @groups(%x: tensor<?x512xf32>, %w: tensor<16384x512xf32>, %counts: tensor<8xi32>) -> tensor<?x2048xf32> {
+      %s, %n = transformer.experts.starts %counts : tensor<8xi32> -> tensor<9xi32>, tensor<8xi32>
+      %y = transformer.linear %x, %w groups(%s, %n) {group_count = 8 : i64} : (tensor<?x512xf32>, tensor<16384x512xf32>, tensor<9xi32>, tensor<8xi32>) -> tensor<?x2048xf32>
+      return %y : tensor<?x2048xf32>
+    }
     func.func @halves(%h: tensor<?x?x512xf16>, %sh: tensor<?x?x1xf32>, %w: tensor<2048x512xf16>) -> tensor<?x?x2048xf32> {
       %y = transformer.linear %h, %w scales(%sh) : (tensor<?x?x512xf16>, tensor<2048x512xf16>, tensor<?x?x1xf32>) -> tensor<?x?x2048xf32>
       return %y : tensor<?x?x2048xf32>
@@ -126,17 +140,23 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     ```
   }];
   let arguments = (ins Transformer_LinearRows:$input, Transformer_LinearMatrix:$weight, Optional<Transformer_Vector>:$bias,
-                       Variadic<Transformer_Activations>:$scales, Transformer_OptionalActivation:$activation, UnitAttr:$classes);
+                       Variadic<Transformer_Activations>:$scales, Optional<Transformer_PerSequence>:$starts, Optional<Transformer_PerSequence>:$numbers,
+                       Transformer_OptionalActivation:$activation, UnitAttr:$classes, OptionalAttr<I64Attr>:$group_count);
   let results = (outs Transformer_Activations:$result);
-  let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0))";
-  let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)";
+  let resultType = "withFeatures(adaptor.getInput(), rowsOfGroup(adaptor.getWeight(), adaptor.getGroupCount()))";
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? (`groups` `(` $starts^ `,` $numbers `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
   // Builders for operands without scales.
   let builders = [
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "Activation":$activation), [{
-      build($_builder, $_state, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation, /*classes=*/false);
+      build($_builder, $_state, input, weight, bias, /*scales=*/::mlir::ValueRange(), /*starts=*/::mlir::Value(), /*numbers=*/::mlir::Value(),
+            activation, /*classes=*/false, /*group_count=*/::mlir::IntegerAttr());
     }]>,
     OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "Activation":$activation), [{
-      build($_builder, $_state, result, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation, /*classes=*/false);
+      build($_builder, $_state, result, input, weight, bias, /*scales=*/::mlir::ValueRange(), /*starts=*/::mlir::Value(),
+            /*numbers=*/::mlir::Value(), activation, /*classes=*/false, /*group_count=*/::mlir::IntegerAttr());
     }]>];
   let extraClassDeclaration = [{
     /// The number format of the product.
@@ -144,6 +164,10 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     /// Scales of the rows of the input, and of the weight; null if the format has none.
     ::mlir::Value getInputScales() { return getScales().empty() ? ::mlir::Value() : getScales().front(); }
     ::mlir::Value getWeightScales() { return getScales().size() < 2 ? ::mlir::Value() : getScales().back(); }
+    /// Number of matrices that `weight` stacks.
+    int64_t getGroups() { return static_cast<int64_t>(getGroupCount().value_or(1)); }
+    /// Divides the rows into groups with matrices of their own.
+    void setGroups(::mlir::Value starts, ::mlir::Value numbers, int64_t count);
   }];
 }
 
@@ -353,6 +377,28 @@ def Transformer_ScaleOp : Transformer_Op<"scale", [Pure, AllTypesMatch<["input",
   let arguments = (ins Transformer_Activations:$input, F32Attr:$factor);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Transformer_ScaleRowsOp : Transformer_Op<"scale_rows", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike], ["takesWeight"]> {
+  let summary = "multiplies each row by a number of its own";
+  let description = [{
+    `result[..., e] = factors[..., 0] * input[..., e]`.
+
+    Constraints:
+    * C1: `factors` have the shape of `input` with 1 feature.
+
+    Example:
+    ```mlir
+    func.func @gated(%x: tensor<?x?x512xf32>, %g: tensor<?x?x1xf32>) -> tensor<?x?x512xf32> {
+      %y = transformer.scale_rows %x, %g : tensor<?x?x512xf32>, tensor<?x?x1xf32>
+      return %y : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Activations:$factors);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input `,` $factors attr-dict `:` type($input) `,` type($factors)";
   let hasVerifier = 1;
 }
 
