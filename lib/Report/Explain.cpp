@@ -81,7 +81,7 @@ void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &exp
     for (; index < end; ++index)
       if (!llvm::is_contained(decision.missed, missed[index]))
         decision.missed.push_back(missed[index]);
-    explanation.push_back(std::move(decision));
+    explanation.decisions.push_back(std::move(decision));
   }
 }
 
@@ -130,7 +130,9 @@ Expected<Explanation> explainModel(const std::string &model, const CompileOption
   for (const Function &function : opened.program().functions)
     for (const Launch &launch : function.launches)
       launches[function.name].push_back(launch.kernel);
-  return explainGroups(opened.module(), launches);
+  Explanation explanation = explainGroups(opened.module(), launches);
+  explanation.reads = weightReads(opened.module(), opened.program());
+  return explanation;
 }
 
 /// Whether two ops have equal decisions and equal locations relative to their layers.
@@ -146,11 +148,12 @@ static std::string eachLayerOnce(const Explanation &explanation, bool all,
                                  llvm::function_ref<std::string(const OpDecision &)> text,
                                  llvm::function_ref<std::string(const std::string &)> repeat) {
   std::vector<std::string> layers;
-  for (const OpDecision &decision : explanation)
+  const std::vector<OpDecision> &decisions = explanation.decisions;
+  for (const OpDecision &decision : decisions)
     layers.push_back(decision.layer);
   return eachLayerOnce(
-      layers, [&](size_t a, size_t b) { return !all && alike(explanation[a], explanation[b]); },
-      [&](size_t item) { return text(explanation[item]); }, repeat);
+      layers, [&](size_t a, size_t b) { return !all && alike(decisions[a], decisions[b]); },
+      [&](size_t item) { return text(decisions[item]); }, repeat);
 }
 
 std::string explanationText(const Explanation &explanation, bool all) {
@@ -168,8 +171,9 @@ std::string explanationText(const Explanation &explanation, bool all) {
       text += "    not fused: " + missedText(missed) + "\n    remedy: " + missed.remedy + "\n";
     return text;
   };
-  return eachLayerOnce(explanation, all, opText,
-                       [](const std::string &layers) { return "  " + layers + "\n"; });
+  std::string decisions = eachLayerOnce(
+      explanation, all, opText, [](const std::string &layers) { return "  " + layers + "\n"; });
+  return decisions + (explanation.reads.empty() ? "" : "\n") + weightReadsText(explanation.reads);
 }
 
 std::string explanationHtml(const Explanation &explanation, const std::string &title, bool all) {

@@ -49,21 +49,21 @@ struct Explained : testing::Test {
 } // namespace
 
 TEST_F(Explained, NamesKernelAndPartnersOfEveryOp) {
-  ASSERT_EQ(explanation.size(), 2u);
-  EXPECT_EQ(explanation[0].op, "transformer.linear");
-  EXPECT_EQ(explanation[0].kernel, "linear_add_2");
-  EXPECT_EQ(explanation[0].partners, std::vector<std::string>{"arith.addf"});
-  EXPECT_EQ(explanation[1].op, "arith.addf");
-  EXPECT_TRUE(explanation[1].missed.empty());
+  ASSERT_EQ(explanation.decisions.size(), 2u);
+  EXPECT_EQ(explanation.decisions[0].op, "transformer.linear");
+  EXPECT_EQ(explanation.decisions[0].kernel, "linear_add_2");
+  EXPECT_EQ(explanation.decisions[0].partners, std::vector<std::string>{"arith.addf"});
+  EXPECT_EQ(explanation.decisions[1].op, "arith.addf");
+  EXPECT_TRUE(explanation.decisions[1].missed.empty());
 }
 
 TEST_F(Explained, GivesReasonAndRemedy) {
-  ASSERT_EQ(explanation[0].missed.size(), 1u);
-  EXPECT_EQ(explanation[0].missed[0].reason, "several-uses");
-  EXPECT_FALSE(explanation[0].missed[0].remedy.empty());
+  ASSERT_EQ(explanation.decisions[0].missed.size(), 1u);
+  EXPECT_EQ(explanation.decisions[0].missed[0].reason, "several-uses");
+  EXPECT_FALSE(explanation.decisions[0].missed[0].remedy.empty());
   std::string text = explanationText(explanation);
   EXPECT_NE(text.find("not fused: several-uses"), std::string::npos);
-  EXPECT_NE(text.find("remedy: " + explanation[0].missed[0].remedy), std::string::npos);
+  EXPECT_NE(text.find("remedy: " + explanation.decisions[0].missed[0].remedy), std::string::npos);
 }
 
 TEST_F(Explained, ThePageEscapes) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
+#include "heddle/Report/WeightReads.h"
 
 #include <map>
 
@@ -29,9 +30,13 @@ struct OpDecision {
   };
   std::vector<Missed> missed;
 };
-using Explanation = std::vector<OpDecision>;
+/// The decisions about all ops of a model, in their order, and the weights that a row reads in
+/// functions with experts.
+struct Explanation {
+  std::vector<OpDecision> decisions;
+  std::vector<WeightReads> reads = {};
+};
 
-/// Decisions about all ops of a model, in their order.
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options = {});
 
 /// Names of the kernels of each function's launches, in order: one per group.
