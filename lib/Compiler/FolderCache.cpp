@@ -151,6 +151,17 @@ static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &fold
   return files;
 }
 
+/// Hash of a file's content.
+static Expected<std::string> contentOf(const fs::path &folder, const std::string &name) {
+  const MappedBytes mapped = HEDDLE_TRY(MappedBytes::openFile((folder / name).string()));
+  std::span<const std::byte> bytes = mapped.bytes();
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+  return name + formatted(" %zu %016llx%016llx", bytes.size(),
+                          static_cast<unsigned long long>(hash.high64),
+                          static_cast<unsigned long long>(hash.low64));
+}
+
 /// Inputs of the compiled file other than the folder; none for options that no tool has.
 static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
                                                       const CompileOptions &options) {
@@ -162,6 +173,9 @@ static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
                                     std::to_string(choices.size())};
   for (const auto &[flag, value] : choices)
     parts.insert(parts.end(), {flag, value});
+  if (!options.adapter.empty())
+    for (const char *name : {"adapter_config.json", "adapter_model.safetensors"})
+      parts.push_back(HEDDLE_TRY(contentOf(options.adapter, name)));
   parts.insert(parts.end(), options.targets.begin(), options.targets.end());
   for (const std::string &name : HEDDLE_TRY(checkedCpus(options)))
     parts.push_back(targetText(HEDDLE_TRY(findCpuTarget(name))));
@@ -190,17 +204,6 @@ static std::optional<std::string> factsOf(const fs::path &folder, const std::str
                           static_cast<long long>(facts.st_mtim.tv_sec), facts.st_mtim.tv_nsec,
                           static_cast<unsigned long long>(facts.st_ino),
                           static_cast<unsigned long long>(facts.st_dev));
-}
-
-/// Hash of a file's content.
-static Expected<std::string> contentOf(const fs::path &folder, const std::string &name) {
-  const MappedBytes mapped = HEDDLE_TRY(MappedBytes::openFile((folder / name).string()));
-  std::span<const std::byte> bytes = mapped.bytes();
-  llvm::XXH128_hash_t hash =
-      llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
-  return name + formatted(" %zu %016llx%016llx", bytes.size(),
-                          static_cast<unsigned long long>(hash.high64),
-                          static_cast<unsigned long long>(hash.low64));
 }
 
 /// The options of a kept folder, as `heddle cache` lists them.

@@ -127,6 +127,8 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
   if (!options.weights.empty())
     return usageError("--weights: expected a .mlir model with it, found " + path +
                       ", which says itself where its weights are");
+  if (!options.adapter.empty())
+    return usageError("--adapter: expected a Hugging Face folder with it, found " + path);
   auto description = HEDDLE_TRY(readDescription(path, options.mask));
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
   const bool hasWeights =

@@ -157,6 +157,8 @@ Expected<ImportedModel> heddle::importDialectText(const std::string &path,
     status = withMasks(*module, options.mask, path);
   if (!status)
     return status.takeError();
+  if (!options.adapter.empty())
+    return usageError("--adapter: expected a Hugging Face folder with it, found " + path);
   ImportedModel model;
   model.module = std::move(module);
   model.files.push_back(path);

@@ -9,6 +9,7 @@
 
 #include "FolderImport.h"
 
+#include "Adapter.h"
 #include "Architecture.h"
 #include "Description.h"
 #include "DescriptionImport.h"
@@ -374,6 +375,8 @@ static Expected<FolderModel> openModel(const std::string &root, const ImportOpti
     return usageError("--weights: expected a .mlir model with it, found " + root +
                       ", which has weights of its own");
   FolderModel source = HEDDLE_TRY(FolderModel::open(root));
+  if (isGguf(root) && !options.adapter.empty())
+    return usageError("--adapter: expected a Hugging Face folder with it, found " + root);
   if (source.hasStages() && !options.pool.empty())
     return usageError("--pool: expected " +
                       std::string(isGguf(root) ? "a file without pooling_type"
@@ -403,6 +406,9 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   auto checkpoint = source.openWeights(); // the configuration's errors are reported first
   if (checkpoint)
     HEDDLE_TRY(takeHead(source, **checkpoint, options, architecture, warnings));
+  if (checkpoint && !options.adapter.empty())
+    checkpoint = mergeAdapter(options.adapter, source.config, std::move(*checkpoint), source.files,
+                              warnings);
   source.config.update(HEDDLE_TRY(architecture.generation()));
   Json json = HEDDLE_TRY(architecture.description());
   bool givesVectors = source.hasStages() && !scores;

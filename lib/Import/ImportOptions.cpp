@@ -36,6 +36,8 @@ std::string heddle::choiceHelp(const std::string &field) {
            "4096 for a folder)";
   if (field == "weights")
     return "safetensors file with the weights of a .mlir model";
+  if (field == "adapter")
+    return "folder of a LoRA adapter of peft that is merged into a Hugging Face folder";
   if (field == "training")
     return "add the functions of training: loss and gradients";
   if (field == "labels")

@@ -38,13 +38,17 @@ struct ModelChoices {
   std::optional<int64_t> context;
   /// Safetensors file with the weights of dialect text; empty: none.
   std::string weights;
+  /// Folder of a LoRA adapter of peft, which is merged into the weights of a Hugging Face folder;
+  /// empty: none.
+  std::string adapter;
   /// Adds the functions of training: `loss` and `gradients`.
   bool training = false;
   /// Classes of texts for which a Hugging Face folder is trained; empty: the folder's own.
   std::vector<std::string> labels;
   /// JSON file with keys of the section `training` for a folder; empty: none.
   std::string recipe;
-  HEDDLE_FIELDS(0, dtype, cacheDtype, mask, part, pool, context, weights, training, labels, recipe)
+  HEDDLE_FIELDS(0, dtype, cacheDtype, mask, part, pool, context, weights, adapter, training, labels,
+                recipe)
 };
 
 /// Flag of a field of ModelChoices: "--cache-dtype" of "cache_dtype".
