@@ -164,6 +164,7 @@ private:
                                      std::span<const int64_t> wanted);
   Expected<TensorViewRef> changed(TensorViewRef view, const Json &json, const std::string &key,
                                   bool scales, const WeightSource &checkpoint);
+  Expected<TensorViewRef> asExtents(TensorViewRef view, const Json &json, const std::string &key);
   Expected<TensorViewRef> numbers(const Json &json, const std::string &key,
                                   const WeightSource &checkpoint);
 

@@ -98,12 +98,30 @@ struct AttentionDescription {
   std::optional<NormDescription> projectionNorm; ///< of queries and keys
 };
 
+/// Experts, of which each row uses a few, and the router that chooses them.
+struct ExpertsDescription {
+  Keys in;
+  int64_t count = in.get<int64_t>("count"), perToken = in.get<int64_t>("per-token");
+  int64_t size = in.get<int64_t>("size");     ///< hidden features of an expert
+  int64_t shared = in.get<int64_t>("shared"); ///< experts that every row uses
+  bool sharedGate = in.get<bool>("shared-gate");
+  Keys router = in.object("router");
+  bool sigmoid = router.is("score", "sigmoid");
+  /// A softmax over the chosen logits alone is a normalised softmax.
+  bool normalise =
+      router.get<bool>("normalise") || (!sigmoid && router.is("order", "choose-first"));
+  bool bias = router.get<bool>("bias"), correction = router.get<bool>("correction");
+  double scale = router.get<double>("scale");
+};
+
 struct FfnDescription {
   Keys in;
   int64_t size = in.get<int64_t>("size");
   std::string activation = in.get<std::string>("activation");
   bool bias = in.get<bool>("bias");
+  bool gated = in.get<bool>("gated");
   bool convolution = in.is("as", "conv1x1"); ///< weights are stored as 1x1 convolutions
+  std::optional<ExpertsDescription> experts = {};
 };
 
 /// Placement of a sub-layer's norm: norm(x + f(x)), x + f(norm(x)), x + norm(f(norm(x))), or

@@ -176,6 +176,12 @@ Value FunctionBuilder::matrix(const std::string &name, llvm::ArrayRef<int64_t> s
                           b.getDenseI64ArrayAttr(stored));
 }
 
+Value FunctionBuilder::vector(const std::string &name, llvm::ArrayRef<int64_t> stored) {
+  names.add(name, stored);
+  return WeightOp::create(b, loc, tensor({ShapedType::getNumElements(stored)}), name,
+                          b.getDenseI64ArrayAttr(stored));
+}
+
 Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, int64_t in,
                               bool bias, Activation activation) {
   Value w = weight(prefix + ".weight", {out, in});

@@ -75,6 +75,8 @@ public:
   mlir::Value weight(const std::string &name, llvm::ArrayRef<int64_t> shape);
   /// A tensor that the checkpoint stores with shape `stored`, as a matrix of `rows` rows.
   mlir::Value matrix(const std::string &name, llvm::ArrayRef<int64_t> stored, int64_t rows);
+  /// A tensor that the checkpoint stores with shape `stored`, as a vector.
+  mlir::Value vector(const std::string &name, llvm::ArrayRef<int64_t> stored);
   mlir::Value linear(mlir::Value x, mlir::Value weight, mlir::Value bias = {},
                      transformer::Activation activation = transformer::Activation::None);
   /// As above, for scores of classes.

@@ -187,6 +187,8 @@ private:
       return numbers(entry["numbers"].get<std::string>());
     if (entry.contains("rows"))
       return rows(entry["rows"].get<std::string>(), otherwise);
+    if (entry.contains("layers"))
+      return layers(entry["layers"].get<std::string>());
     if (entry.contains("value"))
       return entry["value"];
     if (entry.contains("if")) {
@@ -287,6 +289,18 @@ private:
       return defaultOf(*otherwise);
     return inputError(file.name() + ": expected a tensor " + name + ", found none");
   }
+  /// Numbers of the layers that have a tensor of this name, ascending.
+  Json layers(const std::string &name) const {
+    std::set<int64_t> numbers;
+    for (const GgufTensor &tensor : file.tensors()) {
+      llvm::StringRef given(tensor.name);
+      int64_t layer = 0;
+      if (given.consume_front("blk.") && !given.consumeInteger(10, layer) && layer >= 0 &&
+          given.consume_front(".") && given == name)
+        numbers.insert(layer);
+    }
+    return numbers;
+  }
 
   const Gguf &file;
   const Json &section;
@@ -298,24 +312,34 @@ private:
 };
 } // namespace
 
+/// Whether the metadata has a key, with another number than 0.
+static bool hasNumber(const Gguf &file, const std::string &key) {
+  const GgufValue *value = file.find(key);
+  return value && value->number().value_or(0) != 0;
+}
+
 Expected<Json> Architecture::ggufConfig(const Gguf &file) {
   const std::string arch(HEDDLE_TRY(file.text("general.architecture")));
   std::vector<std::string> all;
+  std::string chosen;
   for (const BuiltInArchitecture &known : builtInArchitectures()) {
-    Json document = HEDDLE_TRY(parseJson(known.text, std::string(known.name)));
-    const Json name = section(document, "gguf").value("architecture", Json());
-    if (!name.is_string())
+    const Json document = HEDDLE_TRY(parseJson(known.text, std::string(known.name)));
+    const Json own = section(document, "gguf");
+    if (!own.contains("architecture"))
       continue;
-    all.push_back(name.get<std::string>());
-    if (all.back() != arch)
-      continue;
-    Architecture reader(file.name(), Json::object());
-    reader.file = std::string(builtInWord) + std::string(known.name);
-    document = HEDDLE_TRY(reader.readFile(std::string(known.name)));
-    const Json own = HEDDLE_TRY(reader.ggufSection(section(document, "gguf")));
-    Json config = HEDDLE_TRY(GgufValues(file, own, arch).config());
-    config["model_type"] = known.name;
-    return config;
+    all.push_back(own["architecture"].get<std::string>());
+    // Several families may share a name. A key of the metadata then tells one of them.
+    const std::string key = own.value("with", std::string());
+    if (all.back() == arch && (key.empty() ? chosen.empty() : hasNumber(file, arch + "." + key)))
+      chosen = known.name;
   }
-  return file.mistaken("general.architecture", "one of " + listText(all));
+  if (chosen.empty())
+    return file.mistaken("general.architecture", "one of " + listText(all));
+  Architecture reader(file.name(), Json::object());
+  reader.file = std::string(builtInWord) + chosen;
+  const Json document = HEDDLE_TRY(reader.readFile(chosen));
+  const Json own = HEDDLE_TRY(reader.ggufSection(section(document, "gguf")));
+  Json config = HEDDLE_TRY(GgufValues(file, own, arch).config());
+  config["model_type"] = chosen;
+  return config;
 }

@@ -71,6 +71,12 @@ private:
                      mlir::Value v);
   mlir::Value selfAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
   mlir::Value crossAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
+  mlir::Value projectionNorm(FunctionBuilder &f, mlir::Value heads, const AttentionDescription &a,
+                             const std::string &prefix, llvm::StringRef which);
+  mlir::Value block(FunctionBuilder &f, mlir::Value x, const FfnDescription &ffn,
+                    const std::string &prefix, int64_t hidden);
+  mlir::Value experts(FunctionBuilder &f, mlir::Value x, const FfnDescription &ffn,
+                      const std::string &prefix);
   mlir::Value feedForward(FunctionBuilder &f, mlir::Value x, mlir::Value onto, size_t index,
                           Call call);
   mlir::Value sublayer(FunctionBuilder &f, mlir::Value x, mlir::Value onto, NormPlace place,

@@ -72,12 +72,19 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
   auto split = [&](Value rows) -> Value {
     return SplitHeadsOp::create(f.b, f.loc, rows, f.b.getI64IntegerAttr(count));
   };
-  if (!a.projectionNorm || value)
+  if (!a.projectionNorm || value || a.projectionNorm->in.get<bool>("after-rotary"))
     return split(y);
+  if (a.projectionNorm->in.is("over", "row"))
+    return split(f.norm(y, name + ".norm", count * size, *a.projectionNorm));
+  return projectionNorm(f, split(y), a, prefix, which);
+}
+
+/// The norm of query or key heads.
+Value ModelBuilder::projectionNorm(FunctionBuilder &f, Value heads, const AttentionDescription &a,
+                                   const std::string &prefix, StringRef which) {
   const NormDescription &norm = *a.projectionNorm;
-  if (norm.in.is("over", "row"))
-    return split(f.norm(y, name + ".norm", count * size, norm));
-  return f.norm(split(y), name + ".norm", size, norm, norm.in.is("over", "heads") ? count : 1);
+  return f.norm(heads, prefix + "." + which.str() + ".norm", a.headSize, norm,
+                norm.in.is("over", "heads") ? cast<ShapedType>(heads.getType()).getDimSize(1) : 1);
 }
 
 /// Number of valid keys of each sequence in the cache; null if the mask already hides the rest. In
@@ -170,6 +177,10 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
                                     f.b.getF64FloatAttr(position.magnitude), length,
                                     /*inverse=*/UnitAttr());
     }
+    if (a.projectionNorm && a.projectionNorm->in.get<bool>("after-rotary")) {
+      q = projectionNorm(f, q, a, prefix, "query");
+      k = projectionNorm(f, k, a, prefix, "key");
+    }
     if (call.cached()) {
       Value counts = call.prompt ? addedTokens(f) : Value();
       k = f.append(name + ".self.key", k, counts);
@@ -198,6 +209,57 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   });
 }
 
+/// Experts that a router chooses for each row, and shared experts, which are added last.
+Value ModelBuilder::experts(FunctionBuilder &f, Value x, const FfnDescription &ffn,
+                            const std::string &prefix) {
+  const ExpertsDescription &e = *ffn.experts;
+  const Activation activation = activationOf(ffn.activation);
+  Value logits = f.linear(x, prefix + ".router", e.count, d.size, e.bias, Activation::None);
+  Value correction = e.correction ? f.weight(prefix + ".router.correction", {e.count}) : Value();
+  auto score = e.sigmoid ? RouterScore::Sigmoid : RouterScore::Softmax;
+  auto chosen = [&](Type element) {
+    return RankedTensorType::get({e.perToken, ShapedType::kDynamic}, element);
+  };
+  auto route = RouteOp::create(f.b, f.loc, chosen(f.b.getI32Type()), chosen(f.b.getF32Type()),
+                               logits, correction, e.perToken, score, e.normalise,
+                               llvm::APFloat(static_cast<float>(e.scale)));
+  auto matrix = [&](const char *part, int64_t out, int64_t in) {
+    return f.matrix(prefix + ".experts" + part + ".weight", {e.count, out, in}, e.count * out);
+  };
+  auto bias = [&](const char *part, int64_t size) {
+    return ffn.bias ? f.vector(prefix + ".experts" + part + ".bias", {e.count, size}) : Value();
+  };
+  Value w1 = matrix(".in", e.size, d.size), b1 = bias(".in", e.size);
+  Value gate = ffn.gated ? matrix(".gate", e.size, d.size) : Value(),
+        gateBias = gate ? bias(".gate", e.size) : Value();
+  Value w2 = matrix(".out", d.size, e.size), b2 = bias(".out", d.size);
+  Value sum = ExpertsOp::create(f.b, f.loc, x.getType(), x, route.getExperts(), route.getWeights(),
+                                w1, b1, w2, b2, gate, gateBias, e.count, activation);
+  if (!e.shared)
+    return sum;
+  Value shared = block(f, x, ffn, prefix + ".shared", e.shared * e.size);
+  if (e.sharedGate)
+    shared = ScaleRowsOp::create(
+        f.b, f.loc, shared,
+        f.linear(x, prefix + ".shared.router", 1, d.size, /*bias=*/false, Activation::Sigmoid));
+  return f.add(sum, shared);
+}
+
+/// A feed-forward block with `hidden` features.
+Value ModelBuilder::block(FunctionBuilder &f, Value x, const FfnDescription &ffn,
+                          const std::string &prefix, int64_t hidden) {
+  auto bias = [&](const char *part, int64_t size) {
+    return ffn.bias ? f.weight(prefix + part + ".bias", {size}) : Value();
+  };
+  Value w1 = f.weight(prefix + ".in.weight", {hidden, d.size}), b1 = bias(".in", hidden), w3, b3;
+  if (ffn.gated) {
+    w3 = f.weight(prefix + ".gate.weight", {hidden, d.size});
+    b3 = bias(".gate", hidden);
+  }
+  Value w2 = f.weight(prefix + ".out.weight", {d.size, hidden}), b2 = bias(".out", d.size);
+  return FfnOp::create(f.b, f.loc, x, w1, b1, w2, b2, w3, b3, activationOf(ffn.activation));
+}
+
 Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t index, Call call) {
   const LayerDescription &layer = stack(call).layers[index];
   const FfnDescription &ffn = layer.ffn;
@@ -210,17 +272,19 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t 
     return f.weight(prefix + part + ".weight", shape);
   };
   return sublayer(f, x, onto, layer.place, layer.ffnNorm, prefix, call, [&](Value in) -> Value {
+    const bool drops = call.loss && d.training.dropout.get<double>("ffn") > 0;
+    if (ffn.experts)
+      return experts(f, in, ffn, prefix);
+    if (!ffn.convolution && !drops)
+      return block(f, in, ffn, prefix, ffn.size);
     Value w1 = weight(".in", ffn.size, d.size), w3, b3;
     Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
-    if (ffn.in.get<bool>("gated")) {
+    if (ffn.gated) {
       w3 = weight(".gate", ffn.size, d.size);
       b3 = ffn.bias ? f.weight(prefix + ".gate.bias", {ffn.size}) : Value();
     }
     Value w2 = weight(".out", d.size, ffn.size);
     Value b2 = ffn.bias ? f.weight(prefix + ".out.bias", {d.size}) : Value();
-    bool drops = call.loss && d.training.dropout.get<double>("ffn") > 0;
-    if (!ffn.convolution && !drops)
-      return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, w3, b3, activation);
     auto product = [&](Value x, Value w, Value b, Activation function) -> Value {
       if (ffn.convolution)
         return Conv1x1Op::create(f.b, f.loc, x, w, b, function);

@@ -82,6 +82,16 @@ void Architecture::noteTaken(const std::string &pattern, const std::string &name
   }
 }
 
+/// Whether the rows of a view are those of several matrices, which `wanted` counts in its first
+/// dimension.
+static bool stacksMatrices(const TensorView &view, std::span<const int64_t> wanted) {
+  if (wanted.size() < 3)
+    return false;
+  std::vector<int64_t> rows{wanted[0] * wanted[1]};
+  rows.insert(rows.end(), wanted.begin() + 2, wanted.end());
+  return view.shape() == rows;
+}
+
 /// Describes how a view was made, for a message. It is cut, because rows may be picked one by one.
 static std::string shownRecipe(const TensorView &view, const WeightSource &checkpoint) {
   constexpr size_t most = 80;
@@ -105,7 +115,8 @@ Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
       std::erase(shape, 1);
       return shape;
     };
-    if (withoutOnes(view->shape()) != withoutOnes(wanted.shape))
+    if (withoutOnes(view->shape()) != withoutOnes(wanted.shape) &&
+        !stacksMatrices(*view, wanted.shape))
       return inputError(checkpoint.name() + ": " +
                         printable(shownRecipe(*view, checkpoint) + ": expected " +
                                   shapeText(wanted.shape) + " for " + wanted.name + ", found " +
@@ -260,6 +271,22 @@ Expected<TensorViewRef> Architecture::origin(const Json &json, const std::string
                        " columns, found " + std::to_string(parts.back()->columns()));
   }
   return concatenated(std::move(parts));
+}
+
+/// `as`: the same elements with other extents.
+Expected<TensorViewRef> Architecture::asExtents(TensorViewRef view, const Json &json,
+                                                const std::string &key) {
+  std::vector<int64_t> extents;
+  int64_t count = 1;
+  for (const Json &extent : json.is_array() ? json : Json::array({json})) {
+    extents.push_back(HEDDLE_TRY(integer(extent, key)));
+    if (extents.back() < 1 || __builtin_mul_overflow(count, extents.back(), &count))
+      return error(key, "expected extents above 0, found " + shapeText(extents));
+  }
+  if (count != view->elements())
+    return error(key, "expected extents of " + std::to_string(view->elements()) +
+                          " elements, found " + shapeText(extents));
+  return reshaped(std::move(view), std::move(extents));
 }
 
 /// `view` and `at`: selects rows, indexed by the extents of `view`. Each entry of `at` is null (the
@@ -432,8 +459,8 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
   if (json.contains("if"))
     return recipe(HEDDLE_TRY(branch(json, key)), key, wanted, checkpoint);
   if (std::string wrong = unknownKey(json, {"of", "concat", "stack", "fill", "sinusoids", "flat",
-                                            "transpose", "view", "at", "rows", "halves", "norm",
-                                            "linear", "distances", "plus", "times"});
+                                            "as", "transpose", "view", "at", "rows", "halves",
+                                            "norm", "linear", "distances", "plus", "times"});
       !wrong.empty())
     return error(key, wrong);
   TensorViewRef view = HEDDLE_TRY(origin(json, key, wanted, checkpoint));
@@ -442,6 +469,8 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
       return error(key + "." + word, "expected true or false, found " + shown(asked));
   if (json.value("flat", false))
     view = reshaped(view, {view->elements()});
+  if (json.contains("as"))
+    view = HEDDLE_TRY(asExtents(view, json["as"], key + ".as"));
   if (json.value("transpose", false))
     view = transposed(view);
   if (json.contains("view"))

@@ -100,6 +100,9 @@ AttentionDescription StackReader::attention(const Keys &in, const Keys &own) {
                     "false and " + std::to_string(a.heads * a.valueSize));
   if (in.gives("projection-norm"))
     a.projectionNorm = norm(in.object("projection-norm"));
+  if (a.projectionNorm && a.projectionNorm->in.get<bool>("after-rotary") &&
+      a.projectionNorm->in.is("over", "row"))
+    errors.expected(a.projectionNorm->in.path("over"), "head or heads with after-rotary", "row");
   if (auto text = own.maybe<std::string>("score-bias")) {
     Expected<MaskExpression> rule = parseScoreRule(*text);
     if (rule)
@@ -220,6 +223,30 @@ void StackReader::documents(StackDescription &stack) {
     }
 }
 
+/// Experts of a feed-forward block. Each has whole panels of its matrices.
+ExpertsDescription StackReader::experts(const Keys &ffn) {
+  ExpertsDescription e{ffn.object("experts")};
+  constexpr int64_t panel = 16;
+  for (const char *key : {"count", "per-token", "size"})
+    e.in.require(key, errors);
+  if (errors.failed())
+    return e;
+  if (e.perToken > e.count)
+    errors.expected(e.in.path("per-token"),
+                    "at most count, " + std::to_string(e.count) + ", experts",
+                    std::to_string(e.perToken));
+  if (e.size % panel != 0)
+    errors.expected(e.in.path("size"), "a multiple of 16", std::to_string(e.size));
+  if (model.size % panel != 0)
+    errors.expected(model.in.path("size"), "a multiple of 16 with experts",
+                    std::to_string(model.size));
+  if (e.sharedGate && e.shared == 0)
+    errors.expected(e.in.path("shared-gate"), "false without shared experts", "true");
+  if (ffn.is("as", "conv1x1"))
+    errors.expected(ffn.path("as"), "linear with experts", "conv1x1");
+  return e;
+}
+
 /// The norm of a sub-layer: the stack's, which a sub-layer may override or disable.
 std::optional<NormDescription> StackReader::sublayerNorm(const Keys &norms, const Keys &in) {
   if (in.isNull("norm"))
@@ -233,8 +260,12 @@ LayerDescription StackReader::layer(const StackDescription &stack, const Keys &o
   LayerDescription layer;
   layer.self = attention(attends, attends);
   Keys ffn = in.object("ffn");
-  if (!errors.failed() && ffn.require("size", errors))
+  if (!errors.failed() && ffn.gives("experts")) {
     layer.ffn = {ffn};
+    layer.ffn.experts = experts(ffn);
+  } else if (!errors.failed() && ffn.require("size", errors)) {
+    layer.ffn = {ffn};
+  }
   Keys norms = in.object("norm");
   layer.place = norms.is("place", "pre")      ? NormPlace::Pre
                 : norms.is("place", "both")   ? NormPlace::Both

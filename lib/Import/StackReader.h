@@ -54,6 +54,7 @@ private:
   void distances(const AttentionDescription &a, const std::string &path);
   NormDescription norm(const Keys &in) { return readNorm(in, errors); }
   std::optional<NormDescription> sublayerNorm(const Keys &norms, const Keys &in);
+  ExpertsDescription experts(const Keys &ffn);
   LayerDescription layer(const StackDescription &stack, const Keys &override, size_t index);
   std::optional<MaskExpression> mask(const std::string &key, const Keys &override, size_t index);
   void documents(StackDescription &stack);

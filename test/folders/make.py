@@ -108,7 +108,7 @@ def results_of(model, inputs):
             return text_results(model, inputs)
         target, mask = ids_of(inputs, "target")
         if "source" not in inputs:
-            return {"logits": model(input_ids=target).logits.numpy() * mask[:, :, None]}
+            return {"logits": model(input_ids=target).logits.float().numpy() * mask[:, :, None]}
         if inputs["source"].ndim == 3:
             made = model(input_features=torch.tensor(inputs["source"]), decoder_input_ids=target)
             return {"memory": made.encoder_last_hidden_state.numpy(), "logits": made.logits.numpy() * mask[:, :, None]}
@@ -158,6 +158,18 @@ def decoder_case(model, padding=0, seed=1, words=None):
     inputs = {name.replace("source", "target"): value
               for name, value in text_inputs(words or model.config.vocab_size, padding, seed).items()}
     return model, inputs, results_of(model, inputs)
+
+
+def mixture_case(model):
+    """A model with experts, with weights for which rounding to bf16 chooses no other expert: its logits remain near."""
+    for seed in range(1, 100):
+        inputs = {name.replace("source", "target"): value for name, value in text_inputs(model.config.vocab_size, 0, seed).items()}
+        exact = results_of(randomised(model, seed), inputs)["logits"]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            rounded = results_of(model, inputs)["logits"]
+        if abs(rounded - exact).max() < 0.02 * abs(exact).max():
+            return decoder_case(model, seed=seed)
+    sys.exit("expected weights whose choices are clear, found none")
 
 
 def translating_case(model, padding, seed=1):
@@ -565,6 +577,44 @@ GPT2 = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=80, bos_t
 SIGLIP = dict(hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12, image_size=8, patch_size=4)
 
 
+EXPERTS = dict(vocab_size=61, hidden_size=32, num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=80, pad_token_id=0,
+               bos_token_id=1, eos_token_id=2, attn_implementation="eager")
+
+
+def corrected(model):
+    """The model, with corrections of its routers that matter."""
+    generator = torch.Generator().manual_seed(9)
+    for name, value in model.state_dict().items():
+        if "correction" in name:
+            value.copy_(torch.randn(value.shape, generator=generator) * 0.2)
+    return model
+
+
+def mixtures():
+    """A folder of each family of decoders with experts, by name. The first layer of some has none."""
+    c, all_layers = mixture_case, dict(EXPERTS, num_hidden_layers=1, intermediate_size=16)
+    whole, mixed = dict(all_layers, num_experts_per_tok=2), dict(EXPERTS, num_hidden_layers=2, intermediate_size=44, moe_intermediate_size=16)
+    return {
+        "mixtral": lambda: on_cpu(c(hf.MixtralForCausalLM(hf.MixtralConfig(**whole, num_local_experts=5, sliding_window=4)))),
+        "qwen2_moe": lambda: c(hf.Qwen2MoeForCausalLM(hf.Qwen2MoeConfig(
+            **mixed, num_experts_per_tok=2, mlp_only_layers=[0], num_experts=5, shared_expert_intermediate_size=32))),
+        "qwen3_moe": lambda: on_cpu(c(hf.Qwen3MoeForCausalLM(hf.Qwen3MoeConfig(
+            **mixed, num_experts_per_tok=2, decoder_sparse_step=2, num_experts=5, norm_topk_prob=True, head_dim=12)))),
+        "olmoe": lambda: on_cpu(c(hf.OlmoeForCausalLM(hf.OlmoeConfig(**whole, num_experts=5)))),
+        "flex_olmo": lambda: on_cpu(c(hf.FlexOlmoForCausalLM(hf.FlexOlmoConfig(**whole, num_experts=5)))),
+        "granitemoe": lambda: on_cpu(c(hf.GraniteMoeForCausalLM(hf.GraniteMoeConfig(
+            **whole, num_local_experts=5, residual_multiplier=0.6, logits_scaling=4.0)))),
+        "granitemoeshared": lambda: on_cpu(c(hf.GraniteMoeSharedForCausalLM(hf.GraniteMoeSharedConfig(
+            **whole, num_local_experts=5, residual_multiplier=0.6, shared_intermediate_size=32)))),
+        "ernie4_5_moe": lambda: on_cpu(c(corrected(hf.Ernie4_5_MoeForCausalLM(hf.Ernie4_5_MoeConfig(
+            **mixed, moe_k=2, moe_num_experts=5, moe_layer_start_index=1))))),
+        "glm4_moe": lambda: c(corrected(hf.Glm4MoeForCausalLM(hf.Glm4MoeConfig(
+            **mixed, num_experts_per_tok=2, head_dim=12, n_routed_experts=5, routed_scaling_factor=1.5, use_qk_norm=True)))),
+        "hunyuan_v1_moe": lambda: c(hf.HunYuanMoEV1ForCausalLM(hf.HunYuanMoEV1Config(
+            **all_layers, num_experts=5, moe_topk=2, head_dim=12))),
+    }
+
+
 def decoders():
     """A folder of each family of decoders, by name."""
     c = decoder_case
@@ -756,7 +806,7 @@ CASES = {
         **dict(VIT, num_hidden_layers=1, mlp_ratio=2), use_swiglu_ffn=True, **LABELS))),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
 }
-CASES.update({name + "-decoder": case for name, case in decoders().items()} | translators())
+CASES.update({name + "-decoder": case for name, case in (decoders() | mixtures()).items()} | translators())
 CASES.update({name: lambda name=name: plain_case(name) for name in plain.CASES})
 
 

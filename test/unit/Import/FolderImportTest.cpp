@@ -254,7 +254,7 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"of", "x"}, {"turn", 1}}),
       "heddle.json: tensors.encoder.{layer}.ffn.out.weight: expected one of of, concat, stack, "
-      "fill, sinusoids, flat, "
+      "fill, sinusoids, flat, as, "
       "transpose, view, at, rows, halves, norm, linear, distances, plus, times, found 'turn'");
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"sinusoids", {{"divisor", 0}}}}),
@@ -336,13 +336,15 @@ TEST_F(FolderImportTest, StacksAndVectors) {
 }
 
 TEST_F(FolderImportTest, ModelsThatNoDescriptionSays) {
-  write("config.json", R"({"model_type": "mixtral"})");
+  write("config.json", R"({"model_type": "gpt_oss"})");
   write("model.safetensors", safetensors(tensors));
   auto model = import(folder);
   ASSERT_FALSE(model);
-  EXPECT_THAT(model.error().message,
-              HasSubstr("config.json: model_type: expected a model without experts, which are not "
-                        "supported yet, found 'mixtral'"));
+  EXPECT_THAT(
+      model.error().message,
+      HasSubstr(
+          "config.json: model_type: expected a model without experts with clamped gates, which "
+          "are not supported yet, found 'gpt_oss'"));
 }
 
 TEST_F(FolderImportTest, Heads) {

@@ -61,6 +61,17 @@ const std::map<std::string, std::string> &usualNames() {
       {"mlp.gate_proj", "ffn_gate"},
       {"mlp.up_proj", "ffn_up"},
       {"mlp.down_proj", "ffn_down"},
+      {"mlp.gate", "ffn_gate_inp"},
+      {"mlp.experts.gate_proj", "ffn_gate_exps"},
+      {"mlp.experts.up_proj", "ffn_up_exps"},
+      {"mlp.experts.down_proj", "ffn_down_exps"},
+      {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+      {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+      {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
   };
   return names;
 }
@@ -253,6 +264,73 @@ std::vector<Family> families() {
                  {"ffn.up_proj", "ffn_up"},
                  {"ffn.down_proj", "ffn_down"},
                  {"norm_f", "output_norm"}}},
+      {.folder = "mixtral",
+       .arch = "llama",
+       .config = {{"sliding_window", nullptr}},
+       .keys = {{"expert_count", 5}, {"expert_used_count", 2}},
+       .names = {{"block_sparse_moe.gate", "ffn_gate_inp"},
+                 {"block_sparse_moe.experts.w1", "ffn_gate_exps"},
+                 {"block_sparse_moe.experts.w2", "ffn_down_exps"},
+                 {"block_sparse_moe.experts.w3", "ffn_up_exps"}},
+       .rows = Rows::InPairs},
+      {.folder = "qwen2_moe",
+       .arch = "qwen2moe",
+       .keys = {{"expert_count", 5},
+                {"expert_used_count", 2},
+                {"expert_feed_forward_length", 16},
+                {"expert_shared_feed_forward_length", 32}}},
+      {.folder = "qwen3_moe",
+       .arch = "qwen3moe",
+       .keys = {{"expert_count", 5}, {"expert_used_count", 2}, {"expert_feed_forward_length", 16}}},
+      {.folder = "olmoe", .arch = "olmoe", .keys = {{"expert_count", 5}, {"expert_used_count", 2}}},
+      {.folder = "ernie4_5_moe",
+       .arch = "ernie4_5-moe",
+       .keys = {{"expert_count", 5},
+                {"expert_used_count", 2},
+                {"expert_feed_forward_length", 16},
+                {"expert_shared_count", 2},
+                {"expert_shared_feed_forward_length", 32},
+                {"leading_dense_block_count", 1},
+                {"interleave_moe_layer_step", 1}},
+       .names = {{"mlp.moe_statics", "exp_probs_b"}}},
+      {.folder = "glm4_moe",
+       .arch = "glm4moe",
+       .keys = {{"expert_count", 5},
+                {"expert_used_count", 2},
+                {"expert_feed_forward_length", 16},
+                {"expert_shared_count", 1},
+                {"expert_gating_func", 2},
+                {"expert_weights_norm", true},
+                {"expert_weights_scale", 1.5},
+                {"leading_dense_block_count", 1},
+                {"rope.dimension_count", 6},
+                {"nextn_predict_layers", 0}},
+       .names = {{"post_attention_layernorm", "post_attention_norm"},
+                 {"mlp.gate.correction", "exp_probs_b"}}},
+      {.folder = "hunyuan_v1_moe",
+       .arch = "hunyuan-moe",
+       .keys = {{"expert_count", 5},
+                {"expert_used_count", 2},
+                {"expert_shared_feed_forward_length", 16}},
+       .names = {{"mlp.gate.wg", "ffn_gate_inp"},
+                 {"mlp.shared_mlp.gate_proj", "ffn_gate_shexp"},
+                 {"mlp.shared_mlp.up_proj", "ffn_up_shexp"},
+                 {"mlp.shared_mlp.down_proj", "ffn_down_shexp"},
+                 {"self_attn.query_layernorm", "attn_q_norm"},
+                 {"self_attn.key_layernorm", "attn_k_norm"}}},
+      {.folder = "granitemoeshared",
+       .arch = "granitemoe",
+       .keys = {{"expert_count", 5},
+                {"expert_used_count", 2},
+                {"expert_shared_feed_forward_length", 32},
+                {"attention.scale", 1.0},
+                {"residual_scale", 0.6}},
+       .names = {{"block_sparse_moe.router.layer", "ffn_gate_inp"},
+                 {"block_sparse_moe.input_linear", "ffn_gate_up_exps"},
+                 {"block_sparse_moe.output_linear", "ffn_down_exps"},
+                 {"shared_mlp.input_linear", "ffn_gate_up_shexp"},
+                 {"shared_mlp.output_linear", "ffn_down_shexp"}},
+       .rows = Rows::InPairs},
       {.folder = "falcon",
        .arch = "falcon",
        .keys = {{"tensor_data_layout", "jploski"}},
@@ -394,6 +472,43 @@ protected:
     std::swap(tensor.shape[0], tensor.shape[1]);
   }
 
+  /// The name of the tensor that stacks the norms of all heads or the matrices of all experts, and
+  /// of a correction, whose last word is not usual.
+  static std::string stackOf(llvm::StringRef name) {
+    if (auto [stem, number] = name.rsplit(".norms."); !number.empty())
+      return stem.str() + ".weight";
+    if (auto [stem, rest] = name.split(".experts."); !rest.empty())
+      return stem.str() + ".experts." + rest.split('.').second.str();
+    if (name.consume_back("moe_statics.e_score_correction_bias"))
+      return name.str() + "moe_statics.bias";
+    if (name.consume_back("e_score_correction_bias"))
+      return name.str() + "correction.bias";
+    return name.str();
+  }
+  /// Splits matrices that hold the rows of gate and input of an expert.
+  static void splitGates(const std::string &kind, std::map<std::string, Tensor> &made) {
+    std::vector<std::string> joined;
+    for (const auto &[name, tensor] : made)
+      if (name.find("ffn_gate_up_" + kind) != std::string::npos)
+        joined.push_back(name);
+    for (const std::string &name : joined) {
+      const Tensor both = made[name];
+      Tensor half = both;
+      uint64_t &rows = half.shape[half.shape.size() - 2];
+      rows /= 2;
+      const size_t size = rows * half.shape.back();
+      for (const size_t part : {0, 1}) {
+        half.values.clear();
+        for (size_t first = part * size; first < both.values.size(); first += 2 * size)
+          half.values.insert(half.values.end(), both.values.begin() + static_cast<ptrdiff_t>(first),
+                             both.values.begin() + static_cast<ptrdiff_t>(first + size));
+        std::string stem = name;
+        made[stem.replace(stem.find("gate_up"), 7, part == 0 ? "gate" : "up")] = half;
+      }
+      made.erase(name);
+    }
+  }
+
   std::map<std::string, Tensor> tensors() const {
     std::map<std::string, Tensor> made;
     std::vector<std::string> files;
@@ -402,22 +517,22 @@ protected:
     for (const TensorInfo &info : (*checkpoint)->tensors()) {
       Tensor read{{info.shape.begin(), info.shape.end()}, std::vector<float>(info.elements())};
       (*checkpoint)->read((*checkpoint)->find(info.name), 0, read.values);
-      // The norms of all heads are rows of one tensor.
-      auto [stem, number] = llvm::StringRef(info.name).rsplit(".norms.");
-      const std::string name = nameOf(number.empty() ? info.name : stem.str() + ".weight");
+      const std::string stacked = stackOf(info.name), name = nameOf(stacked);
       if (name.empty())
         continue;
       reorder(name, read);
       Tensor &tensor = made[name];
       if (tensor.values.empty()) {
         tensor = std::move(read);
-        if (!number.empty())
+        if (stacked != info.name && !stacked.ends_with(".bias"))
           tensor.shape.insert(tensor.shape.begin(), 1);
         continue;
       }
       tensor.values.insert(tensor.values.end(), read.values.begin(), read.values.end());
       ++tensor.shape[0];
     }
+    for (const char *kind : {"exps", "shexp"})
+      splitGates(kind, made);
     for (const auto &[name, values] : family.extra)
       made[name + ".weight"] = {{values.size()}, values};
     return made;
