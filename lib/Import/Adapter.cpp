@@ -79,14 +79,31 @@ private:
 };
 
 /// The kinds of keys of adapter_config.json.
-constexpr std::array<StringRef, 21> harmlessKeys{
-    "auto_mapping", "base_model_name_or_path", "corda_config", "ensure_weight_tying", "eva_config",
-    "exclude_modules", "inference_mode", "layers_pattern", "layers_to_transform", "loftq_config",
-    "lora_dropout", "megatron_config", "megatron_core", "modules_to_save", "peft_version",
-    "qalora_group_size", "revision", "runtime_config", "target_modules", "task_type", "rank_pattern"};
+constexpr std::array<StringRef, 21> harmlessKeys{"auto_mapping",
+                                                 "base_model_name_or_path",
+                                                 "corda_config",
+                                                 "ensure_weight_tying",
+                                                 "eva_config",
+                                                 "exclude_modules",
+                                                 "inference_mode",
+                                                 "layers_pattern",
+                                                 "layers_to_transform",
+                                                 "loftq_config",
+                                                 "lora_dropout",
+                                                 "megatron_config",
+                                                 "megatron_core",
+                                                 "modules_to_save",
+                                                 "peft_version",
+                                                 "qalora_group_size",
+                                                 "revision",
+                                                 "runtime_config",
+                                                 "target_modules",
+                                                 "task_type",
+                                                 "rank_pattern"};
 constexpr std::array<StringRef, 10> readKeys{
-    "peft_type", "r", "lora_alpha", "use_rslora", "fan_in_fan_out",
-    "bias", "alpha_pattern", "init_lora_weights", "lora_bias", "use_dora"};
+    "peft_type",      "r",       "lora_alpha",    "use_rslora",
+    "fan_in_fan_out", "bias",    "alpha_pattern", "init_lora_weights",
+    "lora_bias",      "use_dora"};
 /// Initialisations that leave the weights of the model as they are.
 constexpr std::array<StringRef, 3> plainInitialisations{"gaussian", "eva", "orthogonal"};
 
@@ -197,7 +214,8 @@ Expected<float> AdapterReader::scaleOf(StringRef module, int64_t rank) const {
     std::string problem;
     llvm::Regex regex("^(.*\\.)?(" + pattern + ")$");
     if (!regex.isValid(problem) || StringRef(pattern).contains('\\') || !value.is_number())
-      return inputError(configFile + ": alpha_pattern: expected names of modules and numbers, found " +
+      return inputError(configFile +
+                        ": alpha_pattern: expected names of modules and numbers, found " +
                         shown(patterns));
     if (regex.match(module)) {
       alpha = value.get<double>();
@@ -229,8 +247,7 @@ Status AdapterReader::replace(const TensorInfo &tensor, int index) {
 /// Adds the product of a module's two matrices. A table of embeddings has a row for each column of
 /// A.
 Status AdapterReader::adapt(StringRef module, const TensorInfo &tensor, bool isTable) {
-  const std::string stem = (prefix + module).str(),
-                    inner = isTable ? ".lora_embedding_" : ".lora_",
+  const std::string stem = (prefix + module).str(), inner = isTable ? ".lora_embedding_" : ".lora_",
                     end = isTable ? "" : ".weight", nameOfB = stem + inner + "B" + end;
   const Matrix a = HEDDLE_TRY(matrix(tensor.name)), b = HEDDLE_TRY(matrix(nameOfB));
   const int base = HEDDLE_TRY(changedBy(tensor, (module + ".weight").str()));

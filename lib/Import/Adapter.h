@@ -18,9 +18,9 @@ namespace heddle {
 /// tensors that the adapter stores whole replace those of the checkpoint. `config` is the
 /// configuration of the model. Appends the files that are read to `files`, and a warning for each
 /// key that nothing follows to `warnings`.
-Expected<std::unique_ptr<WeightSource>>
-mergeAdapter(const std::string &folder, const Json &config,
-             std::unique_ptr<WeightSource> checkpoint, std::vector<std::string> &files,
-             std::vector<std::string> &warnings);
+Expected<std::unique_ptr<WeightSource>> mergeAdapter(const std::string &folder, const Json &config,
+                                                     std::unique_ptr<WeightSource> checkpoint,
+                                                     std::vector<std::string> &files,
+                                                     std::vector<std::string> &warnings);
 
 } // namespace heddle

@@ -93,10 +93,10 @@ std::vector<WeightReads> heddle::weightReads(ModuleOp fused, const Program &prog
 std::string heddle::weightReadsText(const std::vector<WeightReads> &list) {
   std::string text;
   for (const WeightReads &reads : list)
-    text += reads.function + ": a row uses " + std::to_string(reads.chosen) + " of " +
-            std::to_string(reads.experts) +
-            formatted(" experts and reads %.2f of %.2f MB of weights\n",
-                      static_cast<double>(reads.bytes) / 1e6,
-                      static_cast<double>(reads.stored) / 1e6);
+    text +=
+        reads.function + ": a row uses " + std::to_string(reads.chosen) + " of " +
+        std::to_string(reads.experts) +
+        formatted(" experts and reads %.2f of %.2f MB of weights\n",
+                  static_cast<double>(reads.bytes) / 1e6, static_cast<double>(reads.stored) / 1e6);
   return text;
 }

@@ -30,9 +30,8 @@ static Value i32Of(TileBuilder &t, Value counts) {
 
 /// Counts the elements of the vector for which `isCounted(elements, their indices)` holds, in rows
 /// of the type `rows` x 16. Both tiles are repeated along the rows.
-static Value
-countOf(KernelBuilder &f, Value experts, int64_t rows,
-        llvm::function_ref<Value(Value elements, Value indices)> isCounted) {
+static Value countOf(KernelBuilder &f, Value experts, int64_t rows,
+                     llvm::function_ref<Value(Value elements, Value indices)> isCounted) {
   TileBuilder &t = f.t;
   const unsigned view = f.viewOf(experts);
   Value size = f.sizeValue(f.viewType(view).getDim(0).extent), step = t.index(lanes);
@@ -95,7 +94,8 @@ LogicalResult heddle::tileExpertStarts(KernelBuilder &f) {
     SmallVector<Value> sums;
     const std::array<Value, 4> terms{count, hasRows, count, hasRows};
     for (auto [n, term] : llvm::enumerate(terms))
-      sums.push_back(t.add(loop.getRegionIterArg(n), n < 2 ? t.select(isBefore, term, zero) : term));
+      sums.push_back(
+          t.add(loop.getRegionIterArg(n), n < 2 ? t.select(isBefore, term, zero) : term));
     scf::YieldOp::create(t.b, t.loc, sums);
   }
   Value rowsBefore = loop.getResult(0), usedBefore = loop.getResult(1), rows = loop.getResult(2),
@@ -155,11 +155,9 @@ LogicalResult heddle::tileExpertRows(KernelBuilder &f) {
   if (!op)
     return f.def.emitOpError("expected experts.rows that are yielded");
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
-  const int64_t experts = op.getPlaces().getType().getDimSize(0),
-                columns = f.plan.getColumns()[0],
+  const int64_t experts = op.getPlaces().getType().getDimSize(0), columns = f.plan.getColumns()[0],
                 stored = padded(in.getDims().back().extent.value);
-  f.createFunc({kernel::Size(experts), in.getDim(0).extent, kernel::Size(stored)},
-               {1, 1, columns});
+  f.createFunc({kernel::Size(experts), in.getDim(0).extent, kernel::Size(stored)}, {1, 1, columns});
   Value j = f.func.getGridIndex(0), n = f.func.getGridIndex(1), c = f.func.getGridIndex(2);
   Value element = elementOf(t, j, n, f.sizeValue(in.getDim(0).extent));
   Value place = f.entryOf(f.viewOf(op.getPlaces()), element);
@@ -184,9 +182,8 @@ struct ExpertSumModel : RowModel<ExpertSumModel, ExpertSumOp> {
     Value sum = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));
     for (int64_t expert = 0; expert < op.getPlaces().getType().getDimSize(0); ++expert) {
       Value j = t.index(expert);
-      Value place =
-          LoadOp::create(t.b, t.loc, t.type(tiles.rows, 1, t.b.getI32Type()), places,
-                         ValueRange{elementOf(t, j, tiles.i, rows)}, t.b.getUnitAttr());
+      Value place = LoadOp::create(t.b, t.loc, t.type(tiles.rows, 1, t.b.getI32Type()), places,
+                                   ValueRange{elementOf(t, j, tiles.i, rows)}, t.b.getUnitAttr());
       Value weight = LoadOp::create(t.b, t.loc, t.type(tiles.rows, 1), f.slice(weights, j),
                                     ValueRange{tiles.i}, t.b.getUnitAttr());
       Value term = kernel::GatherOp::create(t.b, t.loc, type, input, place, tiles.j);

@@ -119,8 +119,8 @@ Choice Router::next(const Choice &last) {
   Value negated = walk.reduced(ReduceKind::Max, -afterAll, [&](Value lanes, Value c) {
     Value number = t.mul(numbers(c), -1);
     Value isBest = is(arith::CmpFPredicate::OEQ, order(c), best);
-    return t.max(lanes, ifAfter(c, t.select(isBest, number, t.constant(-afterAll, number)),
-                                -afterAll));
+    return t.max(lanes,
+                 ifAfter(c, t.select(isBest, number, t.constant(-afterAll, number)), -afterAll));
   });
   return {best, t.mul(negated, -1)};
 }
@@ -128,9 +128,9 @@ Choice Router::next(const Choice &last) {
 /// The last expert of each row that is chosen.
 Choice Router::lastChosen() {
   Value first = column(aboveAll), none = column(-1);
-  auto loop = scf::ForOp::create(t.b, t.loc, t.index(0),
-                                 t.index(static_cast<int64_t>(op.getCount())), t.index(1),
-                                 ValueRange{first, none});
+  auto loop =
+      scf::ForOp::create(t.b, t.loc, t.index(0), t.index(static_cast<int64_t>(op.getCount())),
+                         t.index(1), ValueRange{first, none});
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(loop.getBody());
   Choice found = next({loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
@@ -181,9 +181,9 @@ void Router::store(const Choice &last) {
   Value expert = arith::FPToSIOp::create(t.b, t.loc, t.type(rows, 1, t.b.getI32Type()), number);
   Value left = t.sub(f.sizeValue(f.func.getGridSize(0)), i);
   for (auto [place, value] : llvm::enumerate(yieldedValues(f.def)))
-    kernel::StoreVectorOp::create(
-        t.b, t.loc, value == op.getExperts() ? expert : weight,
-        f.slice(f.view(f.firstResult() + place), loop.getInductionVar()), i, left);
+    kernel::StoreVectorOp::create(t.b, t.loc, value == op.getExperts() ? expert : weight,
+                                  f.slice(f.view(f.firstResult() + place), loop.getInductionVar()),
+                                  i, left);
   scf::YieldOp::create(t.b, t.loc, number);
 }
 

@@ -37,12 +37,10 @@ struct Rule {
   }
 };
 
-constexpr Rule rules[] = {{"one", 1, false, false, false, 1},
-                          {"softmax", 5, false, false, false, 1},
-                          {"normalised", 4, false, false, true, 1},
-                          {"corrected", 3, false, true, true, 0.5},
-                          {"sigmoid", 6, true, true, true, 2.5},
-                          {"all", experts, true, false, false, 1}};
+constexpr Rule rules[] = {
+    {"one", 1, false, false, false, 1},       {"softmax", 5, false, false, false, 1},
+    {"normalised", 4, false, false, true, 1}, {"corrected", 3, false, true, true, 0.5},
+    {"sigmoid", 6, true, true, true, 2.5},    {"all", experts, true, false, false, 1}};
 
 class RouteTest : public testing::TestWithParam<std::tuple<const char *, Rule>> {};
 
@@ -54,8 +52,7 @@ std::string functionOf(const Rule &rule) {
   const std::string logits = typeOf("?x" + std::to_string(experts), "f32"),
                     chosen = std::to_string(rule.count) + "x?",
                     correction = typeOf(std::to_string(experts), "f32");
-  return "func.func @route(%l: " + logits +
-         " {transformer.name = \"logits\"}, %c: " + correction +
+  return "func.func @route(%l: " + logits + " {transformer.name = \"logits\"}, %c: " + correction +
          " {transformer.name = \"correction\"}) -> (" + typeOf(chosen, "i32") +
          " {transformer.name = \"experts\"}, " + typeOf(chosen, "f32") +
          " {transformer.name = \"weights\"}) {\n  %e, %w = transformer.route %l " +
@@ -182,9 +179,8 @@ TEST_P(ExpertRowsTest, AreAlone) {
   for (const auto &[first, sequences] : {std::pair<int64_t, int64_t>{0, 1}, {149, 1}, {40, 9}}) {
     HEDDLE_ASSERT(few, run(single, first, sequences));
     std::span<const float> found = few.begin()->second.values<float>();
-    EXPECT_TRUE(std::ranges::equal(
-        found, rowsFound.subspan(static_cast<size_t>(first * size),
-                                 static_cast<size_t>(sequences * size))))
+    EXPECT_TRUE(std::ranges::equal(found, rowsFound.subspan(static_cast<size_t>(first * size),
+                                                            static_cast<size_t>(sequences * size))))
         << sequences << " rows from " << first;
   }
 }

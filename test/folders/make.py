@@ -615,6 +615,47 @@ def mixtures():
     }
 
 
+# Without a start token of its own, a folder would have one that no row of the tables is.
+ENDS = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
+SLIDING = dict(sliding_window=4, layer_types=["sliding_attention", "full_attention"])
+GPT = dict(vocab_size=61, n_embd=24, n_layer=2, n_head=3, n_positions=80, **ENDS)
+
+
+def kin():
+    """A folder of each family of decoders that differs from another in names and small choices, by name."""
+    c = decoder_case
+    made = {
+        "seed_oss": lambda: c(hf.SeedOssForCausalLM(hf.SeedOssConfig(**HEAD))),
+        "arcee": lambda: c(hf.ArceeForCausalLM(hf.ArceeConfig(**GROUPED))),
+        "helium": lambda: c(hf.HeliumForCausalLM(hf.HeliumConfig(**dict(HEAD, head_dim=8)))),
+        "olmo": lambda: c(hf.OlmoForCausalLM(hf.OlmoConfig(**GROUPED)), seed=2),
+        "olmo3": lambda: c(hf.Olmo3ForCausalLM(hf.Olmo3Config(**GROUPED, **SLIDING))),
+        "glm": lambda: c(hf.GlmForCausalLM(hf.GlmConfig(**HEAD))),
+        "cohere2": lambda: c(hf.Cohere2ForCausalLM(hf.Cohere2Config(**GROUPED, **SLIDING))),
+        "hunyuan_v1_dense": lambda: c(hf.HunYuanDenseV1ForCausalLM(hf.HunYuanDenseV1Config(**HEAD))),
+        "vaultgemma": lambda: c(hf.VaultGemmaForCausalLM(hf.VaultGemmaConfig(**HEAD, **SLIDING, query_pre_attn_scalar=12))),
+        "gptj": lambda: c(hf.GPTJForCausalLM(hf.GPTJConfig(**GPT, rotary_dim=4))),
+        "codegen": lambda: c(hf.CodeGenForCausalLM(hf.CodeGenConfig(**dict(GPT, n_head=4), rotary_dim=4))),
+        "gpt_neo": lambda: c(hf.GPTNeoForCausalLM(hf.GPTNeoConfig(
+            vocab_size=61, hidden_size=24, num_layers=2, num_heads=3, max_position_embeddings=80, window_size=4,
+            attention_types=[[["global", "local"], 1]], **ENDS))),
+        "gpt_bigcode": lambda: c(hf.GPTBigCodeForCausalLM(hf.GPTBigCodeConfig(**GPT))),
+        "xglm": lambda: c(hf.XGLMForCausalLM(hf.XGLMConfig(
+            vocab_size=61, d_model=24, ffn_dim=44, num_layers=2, attention_heads=3, max_position_embeddings=80, **ENDS))),
+        "biogpt": lambda: c(hf.BioGptForCausalLM(hf.BioGptConfig(
+            vocab_size=61, hidden_size=24, intermediate_size=44, num_hidden_layers=2, num_attention_heads=3, max_position_embeddings=80,
+            pad_token_id=1, bos_token_id=0, eos_token_id=2)), padding=1),
+        "persimmon": lambda: c(hf.PersimmonForCausalLM(hf.PersimmonConfig(
+            vocab_size=61, hidden_size=24, intermediate_size=44, num_hidden_layers=2, num_attention_heads=2, max_position_embeddings=80,
+            **ENDS))),
+        # Of Transformers 5.
+        "cwm": lambda: c(hf.CwmForCausalLM(hf.CwmConfig(**HEAD, **SLIDING, rope_parameters=dict(rope_type="default", rope_theta=1e4)))),
+        "ministral": lambda: c(hf.MinistralForCausalLM(hf.MinistralConfig(**HEAD, **SLIDING))),
+        "jais2": lambda: c(hf.Jais2ForCausalLM(hf.Jais2Config(**HEAD))),
+    }
+    return {name: lambda case=case: on_cpu(case()) for name, case in made.items()}
+
+
 def decoders():
     """A folder of each family of decoders, by name."""
     c = decoder_case
@@ -726,6 +767,16 @@ CASES = {
     "roberta-prelayernorm-classes": lambda: text_case(
         hf.RobertaPreLayerNormForSequenceClassification(hf.RobertaPreLayerNormConfig(
             **dict(SMALL, max_position_embeddings=22, type_vocab_size=1, pad_token_id=1), **LABELS)), padding=1),
+    "data2vec-masked": lambda: on_cpu(text_case(hf.Data2VecTextForMaskedLM(hf.Data2VecTextConfig(
+        **dict(SMALL, max_position_embeddings=22), pad_token_id=1)), padding=1)),
+    "xlm-roberta-xl-classes": lambda: on_cpu(text_case(hf.XLMRobertaXLForSequenceClassification(hf.XLMRobertaXLConfig(
+        **dict(SMALL, max_position_embeddings=22), pad_token_id=1, **LABELS)), padding=1)),
+    "rembert-classes": lambda: on_cpu(text_case(hf.RemBertForSequenceClassification(hf.RemBertConfig(
+        **SMALL, input_embedding_size=20, output_embedding_size=28, **LABELS)), types=2)),
+    "bert-generation": lambda: on_cpu(text_case(hf.BertGenerationEncoder(hf.BertGenerationConfig(**SMALL)))),
+    "roformer-classes": lambda: on_cpu(text_case(hf.RoFormerForSequenceClassification(hf.RoFormerConfig(
+        **SMALL, embedding_size=20, **LABELS)), types=2)),
+    "roformer-masked": lambda: on_cpu(text_case(hf.RoFormerForMaskedLM(hf.RoFormerConfig(**SMALL, embedding_size=24)), types=2)),
     "deberta": lambda: text_case(hf.DebertaV2Model(hf.DebertaV2Config(**DEBERTA))),
     # v2: no buckets, projections of their own, one of both kinds of terms, positions at the input too.
     "deberta-tokens": lambda: text_case(hf.DebertaV2ForTokenClassification(hf.DebertaV2Config(
@@ -806,7 +857,7 @@ CASES = {
         **dict(VIT, num_hidden_layers=1, mlp_ratio=2), use_swiglu_ffn=True, **LABELS))),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
 }
-CASES.update({name + "-decoder": case for name, case in (decoders() | mixtures()).items()} | translators())
+CASES.update({name + "-decoder": case for name, case in (decoders() | kin() | mixtures()).items()} | translators())
 CASES.update({name: lambda name=name: plain_case(name) for name in plain.CASES})
 
 

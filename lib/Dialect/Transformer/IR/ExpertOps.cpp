@@ -96,7 +96,8 @@ LogicalResult ExpertsOp::verify() {
 
 OperandStorage ExpertsOp::storageOf(OpOperand &operand) {
   const Value value = operand.get();
-  const bool isMatrix = value == getInWeight() || value == getOutWeight() || value == getGateWeight();
+  const bool isMatrix =
+      value == getInWeight() || value == getOutWeight() || value == getGateWeight();
   return isMatrix ? OperandStorage::Panels : storageByRank(operand);
 }
 
@@ -113,8 +114,8 @@ void ExpertsOp::decompose() {
   Value counts = ExpertCountsOp::create(b, loc, vector(count), getExperts());
   auto starts = ExpertStartsOp::create(b, loc, vector(count + 1), vector(count), counts);
   Value places = ExpertPlacesOp::create(b, loc, getExperts().getType(), getExperts());
-  auto rowsType = RankedTensorType::get({ShapedType::kDynamic, features(getInput())},
-                                        b.getF32Type());
+  auto rowsType =
+      RankedTensorType::get({ShapedType::kDynamic, features(getInput())}, b.getF32Type());
   Value rows = ExpertRowsOp::create(b, loc, rowsType, getInput(), places);
   auto product = [&](Value x, Value weight, Value bias, Activation activation) -> Value {
     auto op = LinearOp::create(b, loc, x, weight, bias, activation);
