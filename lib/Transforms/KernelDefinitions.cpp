@@ -248,27 +248,34 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
   return total;
 }
 
-/// Bytes of a launch's reads of a whole operand.
-static SizeExpr bytesOf(const PlannedTensor &place) {
-  if (formatOf(place.element).holdsScales())
-    return SizeExpr::floorDiv(SizeExpr::roundUp(place.dims.front(), 16), 16) *
-           panelBytes(place.element, place.dims.back().constantValue());
-  return product(place.dims) * place.elementBytes();
+/// Bytes of `rows` rows of a matrix. Sixteen rows of codes with scales are stored together.
+static SizeExpr bytesOfRows(const PlannedTensor &place, const SizeExpr &rows) {
+  const SizeExpr &columns = place.dims.back();
+  if (!formatOf(place.element).holdsScales())
+    return rows * columns * place.elementBytes();
+  return SizeExpr::floorDiv(rows * panelBytes(place.element, columns.constantValue()) + 15, 16);
 }
 
 /// Bytes of an operand that a launch reads. An id reads one row of a looked-up table. Rows in
 /// groups read at most one group of the weight each.
 static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &place,
                           const ShapeExpressions &shapes) {
+  const bool holdsScales = formatOf(place.element).holdsScales();
   for (OpOperand &use : group.getBody().getArgument(operand).getUses()) {
-    if (storageOf(use) == OperandStorage::Table)
-      return product(shapes.of(use.getOwner()->getResult(0))) * place.elementBytes();
+    if (storageOf(use) == OperandStorage::Table) {
+      const Shape read = shapes.of(use.getOwner()->getResult(0));
+      return holdsScales ? bytesOfRows(place, product(ArrayRef(read).drop_back()))
+                         : product(read) * place.elementBytes();
+    }
     auto linear = dyn_cast<LinearOp>(use.getOwner());
     if (linear && linear.getStarts() && use.get() == linear.getWeight())
-      return SizeExpr::floorDiv(bytesOf(place), linear.getGroups()) *
+      return bytesOfRows(place, SizeExpr::floorDiv(place.dims.front(), linear.getGroups())) *
              SizeExpr::min(linear.getGroups(), shapes.of(linear.getInput())[0]);
   }
-  return bytesOf(place);
+  if (holdsScales)
+    return SizeExpr::floorDiv(SizeExpr::roundUp(place.dims.front(), 16), 16) *
+           panelBytes(place.element, place.dims.back().constantValue());
+  return product(place.dims) * place.elementBytes();
 }
 
 /// Bytes of a table of positions that a launch reads. Each row of the first operand reads one row.

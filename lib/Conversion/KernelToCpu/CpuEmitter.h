@@ -92,6 +92,7 @@ public:
   void storeScalar(mlir::Value value, const BoundView &view, Address place) override;
   /// Loads one word of 4 bytes, or a vector of words, from `place` in a view.
   mlir::Value loadWord(const BoundView &view, Address place) override;
+  mlir::Value loadPanelWord(const BoundView &view, Address place) override;
   mlir::Value loadWords(const BoundView &view, Address place);
   mlir::Type memoryElement(mlir::Type element) const;
   /// Returns a pointer to `place`, which counts elements of type `element`.

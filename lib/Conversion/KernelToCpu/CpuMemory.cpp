@@ -55,6 +55,12 @@ Value CpuEmitter::loadWord(const BoundView &view, Address place) {
                 memoryElement(view.type.getElementType()));
 }
 
+Value CpuEmitter::loadPanelWord(const BoundView &view, Address place) {
+  assert(!view.offset && "a matrix in panels is a whole argument");
+  const Type word = builder.getI32Type();
+  return loadAt(pointers[view.argument], place, word, word);
+}
+
 Value CpuEmitter::loadWords(const BoundView &view, Address place) {
   return loadAt(pointers[view.argument], place, VectorType::get({width}, builder.getI32Type()),
                 memoryElement(view.type.getElementType()));

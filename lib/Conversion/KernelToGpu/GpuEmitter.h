@@ -85,6 +85,11 @@ public:
   mlir::Value loadWord(const kernel::BoundView &view, kernel::Address place) override {
     return asWords(memory.loadWord(view, place));
   }
+  mlir::Value loadPanelWord(const kernel::BoundView &view, kernel::Address place) override {
+    const int64_t inWord = perWord(view);
+    return loadWord(view,
+                    moved({view.offset, place.constant * inWord}, mul(place.dynamic, inWord)));
+  }
   void storeVector(mlir::Value value, const kernel::BoundView &view,
                    kernel::Address place) override;
   void storeScalar(mlir::Value value, const kernel::BoundView &view,

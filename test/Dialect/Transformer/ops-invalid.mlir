@@ -318,6 +318,14 @@ func.func @embedding_c3_some(%ids: tensor<?xi32>, %table: tensor<10x8xbf16>, %s:
 
 // -----
 
+func.func @embedding_c3_groups(%ids: tensor<?xi32>, %table: tensor<10x8xsi6>, %s: tensor<2x10xf32>) {
+  // expected-error @+1 {{'transformer.embedding' op C3: expected no scales of a table of 'si6', found some}}
+  %e = transformer.embedding %ids, %table scales(%s) : (tensor<?xi32>, tensor<10x8xsi6>, tensor<2x10xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
 func.func @embedding_c3_shape(%ids: tensor<?xi32>, %table: tensor<10x8xi8>, %s: tensor<1x10xf32>) {
   // expected-error @+1 {{'transformer.embedding' op C3: dimension 0 of scales: expected 2 in [2, 10], found [1, 10]}}
   %e = transformer.embedding %ids, %table scales(%s) : (tensor<?xi32>, tensor<10x8xi8>, tensor<1x10xf32>) -> tensor<?x8xf32>
@@ -326,10 +334,9 @@ func.func @embedding_c3_shape(%ids: tensor<?xi32>, %table: tensor<10x8xi8>, %s: 
 
 // -----
 
-func.func @embedding_of_four_bits(%ids: tensor<?xi32>) {
-  %table = transformer.weight "table" : tensor<10x8xi4>
-  // expected-error @+1 {{'transformer.embedding' op operand #1 must be}}
-  %e = transformer.embedding %ids, %table : (tensor<?xi32>, tensor<10x8xi4>) -> tensor<?x8xf32>
+func.func @embedding_of_indices(%ids: tensor<?xi32>, %table: tensor<10x8xi32>) {
+  // expected-error @+1 {{'transformer.embedding' op operand #1 must be static matrix of f32, bf16, f16, i8, i4, si8 or si6}}
+  %e = transformer.embedding %ids, %table : (tensor<?xi32>, tensor<10x8xi32>) -> tensor<?x8xf32>
   return
 }
 

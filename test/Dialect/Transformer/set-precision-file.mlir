@@ -30,3 +30,19 @@ func.func @kinds(%x: tensor<?x64xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>, t
   %yd = transformer.linear %x, %d : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
   return %ya, %yb, %yc, %yd : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>
 }
+
+// A table keeps its codes too, and a classifier reads the same weight.
+// CHECK-LABEL: @table
+// CHECK-DAG: transformer.weight "t" : tensor<32x64xsi6>
+// CHECK-DAG: transformer.weight "u" : tensor<32x64xbf16>
+// CHECK-DAG: transformer.embedding %{{.*}}, %t{{.*}} : (tensor<?xi32>, tensor<32x64xsi6>)
+// CHECK-DAG: transformer.embedding %{{.*}}, %u{{.*}} : (tensor<?xi32>, tensor<32x64xbf16>)
+// CHECK-DAG: transformer.linear %{{.*}}, %t{{.*}} scales(%{{.*}}) : (tensor<?x64xi8>, tensor<32x64xsi6>, tensor<?x8xf32>)
+func.func @table(%ids: tensor<?xi32>) -> (tensor<?x32xf32>, tensor<?x64xf32>) {
+  %t = transformer.weight "t" {transformer.codes = si6} : tensor<32x64xf32>
+  %u = transformer.weight "u" : tensor<32x64xf32>
+  %x = transformer.embedding %ids, %t {scale = 1.0 : f32} : (tensor<?xi32>, tensor<32x64xf32>) -> tensor<?x64xf32>
+  %y = transformer.embedding %ids, %u {scale = 1.0 : f32} : (tensor<?xi32>, tensor<32x64xf32>) -> tensor<?x64xf32>
+  %logits = transformer.linear %x, %t : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  return %logits, %y : tensor<?x32xf32>, tensor<?x64xf32>
+}

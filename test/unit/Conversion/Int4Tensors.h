@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands of products with i4, si8 and si6: random codes of rows and of matrices with their scales,
-// in the layout of Support/Formats.h. Also a kernel that multiplies them, and a product in plain loops, as
-// `transformer.quantize` defines it.
+// in the layout of Support/Formats.h. Also a kernel that multiplies them, one that gathers rows of a
+// matrix, and both in plain loops, as `transformer.quantize` defines them.
 #pragma once
 
 #include "heddle/Support/Float.h"
@@ -82,6 +82,12 @@ struct NibbleMatrix {
       }
   }
 
+  /// The number that a code represents.
+  float at(int64_t row, int64_t column) const {
+    const int64_t number = row * groups + column / group;
+    return std::fma(d[number], static_cast<float>(codes[row * k + column]), m[number]);
+  }
+
   int64_t n, k, group, groups;
   DType type;
   std::vector<int16_t> codes;
@@ -153,6 +159,25 @@ inline std::string nibbleBody(int64_t features, int64_t outputs, int64_t rows, i
          "  %c = kernel.contract_groups %x[%i], %w[%j] scales(%s : " + s + ") : " + x + ", " + w +
          " -> " + tile + "\n  kernel.store %c, %y[%i, %j] rows(%left) : " + tile + ", " + y +
          "\n}\n";
+}
+
+/// A kernel that gathers rows of a matrix, with tiles of `rows` rows.
+inline std::string nibbleGather(const NibbleMatrix &w, int64_t rows, const std::string &plan) {
+  const std::string k = std::to_string(w.k), tileRows = std::to_string(rows),
+                    table = "!kernel.view<[" + std::to_string(w.n) + ", " + k + "], " +
+                            toString(w.type) + ", panel = 16>",
+                    tile = "tensor<" + tileRows + "x" + std::to_string(padded(w.k)) + "xf32>",
+                    ids = "tensor<" + tileRows + "x1xi32>",
+                    y = "!kernel.view<[d0, " + k + "], f32>";
+  return "kernel.func @gather(%ids: !kernel.view<[d0], i32>, %w: " + table + ", %y: " + y +
+         ") scalars(d0) grid(%i = d0 by " + tileRows + ") attributes {plan = #kernel.plan<" + plan +
+         ">, storage = [#kernel.storage<memory>, #kernel.storage<weight>, "
+         "#kernel.storage<memory>]} "
+         "{\n  %zero = arith.constant 0 : index\n  %d0 = kernel.scalar \"d0\" : index\n"
+         "  %left = arith.subi %d0, %i : index\n"
+         "  %id = kernel.load %ids[%i] as rows : !kernel.view<[d0], i32> -> " +
+         ids + "\n  %e = kernel.gather %w[%id], %zero : " + table + ", " + ids + " -> " + tile +
+         "\n  kernel.store %e, %y[%i, %zero] rows(%left) : " + tile + ", " + y + "\n}\n";
 }
 
 } // namespace heddle::test

@@ -146,6 +146,28 @@ TEST_P(Int4, BytesDoNotSaturate) {
   }
 }
 
+/// Rows of a table. Each product of a scale and a code is exact, so all instruction sets agree.
+TEST_P(Int4, GatheredRowsAreTheDefinition) {
+  for (DType type : {DType::I4, DType::SI8, DType::SI6})
+    for (int64_t k : {16, 32, 71, 224}) {
+      const int64_t n = 176, m = 37, pitch = padded(k);
+      NibbleMatrix w(n, k, 1, type);
+      CompiledKernel kernel = compileKernel(nibbleGather(w, 32, "mapping = cpu_tiles"), isa());
+      Floats ids(m), y(m * pitch, -1);
+      for (int32_t i = 0; i < m; ++i) {
+        const int32_t id = i * 31 % static_cast<int32_t>(n);
+        std::memcpy(&ids[i], &id, 4);
+      }
+      FlushDenormals mode;
+      kernel.run({ids.bytes(), std::as_writable_bytes(std::span(w.words)), y.bytes()}, {m});
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t c = 0; c < k; ++c)
+          ASSERT_TRUE(sameBits(y[i * pitch + c], w.at(i * 31 % n, c)))
+              << toString(type) << ", " << k << " columns: row " << i << ", column " << c
+              << ": expected " << w.at(i * 31 % n, c) << ", found " << y[i * pitch + c];
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Int4,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
                                          "x86-64-v4-vnni", "x86-64-v4-amx", "aarch64"),

@@ -90,6 +90,30 @@ TEST_F(KernelToGpuInt4, BytesAreTheDefinition) {
   }
 }
 
+TEST_F(KernelToGpuInt4, GatheredRowsAreTheDefinition) {
+  for (DType type : {DType::I4, DType::SI8, DType::SI6})
+    for (int64_t k : {16, 32, 71, 224}) {
+      const int64_t m = 37;
+      const NibbleMatrix w(176, k, 1, type);
+      Arena memory(m + m * stored(k) + 256, false), weights(w.words.size() + 64, true);
+      const size_t ids = memory.take(m), ys = memory.take(m * stored(k)),
+                   ws = weights.take(w.words.size());
+      for (int32_t i = 0; i < m; ++i) {
+        const int32_t id = i * 31 % 176;
+        std::memcpy(memory.at(ids) + i, &id, 4);
+      }
+      std::memcpy(weights.at(ws), w.words.data(), w.words.size() * 4);
+      Shader shader = compile(nibbleGather(w, 16, "mapping = strided, threads = [16, 4]"));
+      ASSERT_FALSE(shader.empty());
+      run(shader, memory, weights, {m},
+          {memory.argument(ids), weights.argument(ws), memory.argument(ys)}, {tiles(m, 16), 1, 1});
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t c = 0; c < k; ++c)
+          ASSERT_EQ(memory.at(ys)[i * stored(k) + c], w.at(i * 31 % 176, c))
+              << toString(type) << ", " << k << " columns: row " << i << ", column " << c;
+    }
+}
+
 TEST_F(KernelToGpuInt4, NaNIsNotLost) {
   NibbleRows x(9, 70, 4);
   NibbleMatrix w(64, 70, 1);

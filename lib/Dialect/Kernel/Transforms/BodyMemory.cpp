@@ -210,6 +210,12 @@ LogicalResult BodyEmitter::emitGather(GatherOp op) {
     if (index.getType() != indexType)
       index = arith::ExtSIOp::create(builder, loc, indexType, index);
     index = maximum(minimum(index, last), first);
+    if (formatOf(from.type.getElementType()).holdsScales()) {
+      for (int64_t j = 0; j < result.vectors; ++j)
+        result.registers.push_back(
+            loadFromGroups(from, index, add(column, constant(vectorColumn(j, columns)))));
+      continue;
+    }
     if (!panel) {
       for (Address place : places(from, from.offset, index, column, oneRow, columns))
         result.registers.push_back(loadVector(from, place));

@@ -87,13 +87,16 @@ LogicalResult EmbeddingOp::verify() {
       id && *id >= static_cast<uint64_t>(dim(getTable(), 0)))
     return emitOpError("C2: expected padding_id below the ")
            << dim(getTable(), 0) << " rows of the table, found " << static_cast<int64_t>(*id);
-  const bool hasCodes = formatOf(getTable().getType()).isCode();
-  if (hasCodes != static_cast<bool>(getScales()))
+  const ElementFormat &format = formatOf(getTable().getType());
+  const bool needsScales = format.isCode() && !format.holdsScales();
+  if (needsScales != static_cast<bool>(getScales()))
     return emitOpError("C3: expected ")
-           << (hasCodes ? "scales of a table of " : "no scales of a table of ")
-           << getTable().getType().getElementType() << ", found " << (hasCodes ? "none" : "some");
-  return hasCodes ? verifyShape(*this, "C3", "scales", getScales(), {2, dim(getTable(), 0)}, {0, 1})
-                  : success();
+           << (needsScales ? "scales of a table of " : "no scales of a table of ")
+           << getTable().getType().getElementType() << ", found "
+           << (needsScales ? "none" : "some");
+  return needsScales
+             ? verifyShape(*this, "C3", "scales", getScales(), {2, dim(getTable(), 0)}, {0, 1})
+             : success();
 }
 
 void EmbeddingOp::inferShapes(SymbolicShapes &shapes) {

@@ -8,7 +8,7 @@
 //   linear(x, w)       ──▶  q, s = quantize(x), if the format scales rows
 //                           linear(q, w in the format's type) scales(s, scales of w)
 //   embedding(ids, w)  ──▶  embedding(ids, w as codes) scales(scales of w), if the
-//                           format scales weights
+//                           format scales weights; without `scales` if it keeps codes
 //
 // A value is quantized directly after the op that computes it, once for all
 // readers. Codes of weights are computed when the checkpoint is packed; f16
@@ -58,14 +58,16 @@ public:
   }
 
   void runOnTables() {
-    if (format.scales < 2)
+    if (format.scales < 2 && !format.keepsCodes)
       return;
     module.walk([&](EmbeddingOp op) {
-      if (!isF32Weight(op.getTable()))
+      auto weight = op.getTable().getDefiningOp<WeightOp>();
+      if (!isF32Weight(op.getTable()) || !formatOf(weight))
         return;
-      Quantized table = matrixOf(op.getTable().getDefiningOp<WeightOp>());
+      Quantized table = matrixOf(weight);
       op.getTableMutable().assign(table.codes);
-      op.getScalesMutable().assign(table.scales);
+      if (table.scales)
+        op.getScalesMutable().assign(table.scales);
     });
   }
 

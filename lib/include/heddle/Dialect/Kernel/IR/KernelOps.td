@@ -200,7 +200,8 @@ def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
   let summary = "loads a table row for each row of the tile";
   let description = [{
     `result[r, c] = view[rows[r], column + c]`, as f32: narrower elements are widened, and codes are
-    converted to numbers. Rows past the extent of the tile may hold any index; the lowering clamps
+    converted to numbers. Codes that are stored with scales and minimums are multiplied and added
+    to them. Rows past the extent of the tile may hold any index; the lowering clamps
     it to the table.
 
     C1: the view is a table of rank 2, in panels if its elements are narrower than 4 bytes. C2:

@@ -228,6 +228,11 @@ public:
                                           mlir::Value column, const Fragment &shape);
   /// Loads a vector of elements of a row in panels, starting at `place`, as f32.
   mlir::Value loadFromPanels(const BoundView &view, Address place);
+  /// Loads word `place` of a matrix in panels, as i32; the address counts words.
+  virtual mlir::Value loadPanelWord(const BoundView &view, Address place) = 0;
+  /// Loads a vector of elements of a row in panels whose groups have scales, as f32. The first
+  /// column is a multiple of the vector's width.
+  mlir::Value loadFromGroups(const BoundView &view, mlir::Value row, mlir::Value column);
   /// Addresses of the registers of a load from row-major memory.
   llvm::SmallVector<Address> loadPlaces(LoadOp op);
   /// Binds an argument of the kernel; `size` gives the values of extents and pitches.

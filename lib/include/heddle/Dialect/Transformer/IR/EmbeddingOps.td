@@ -16,8 +16,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 //===- Embeddings and positions ------------------------------------------===//
 
 /// Tables with rows that ids select: f32, or narrowed by `set-precision`.
-def Transformer_Table : ConfinedType<2DTensorOf<[F32, BF16, F16, I8]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
-    "static matrix of f32, bf16, f16 or i8, not empty", "::mlir::RankedTensorType">;
+def Transformer_Table : ConfinedType<2DTensorOf<[F32, BF16, F16, I8, I<4>, SI8, SI<6>]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
+    "static matrix of f32, bf16, f16, i8, i4, si8 or si6, not empty", "::mlir::RankedTensorType">;
 
 def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_RowsAlike, Transformer_Differentiable], ["inferShapes", "storageOf", "limitValues"]> {
   let summary = "rows of a table, selected by ids";
@@ -28,8 +28,10 @@ def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_R
 
     The table may have a narrower type. Elements of bf16 and f16 are widened. Elements of i8 are
     codes, each multiplied by the scale of its row. `scales` is `[2, V]`, the same
-    `transformer.weight` with `scales` that a `transformer.linear` of this matrix uses. The result
-    is f32 in any case.
+    `transformer.weight` with `scales` that a `transformer.linear` of this matrix uses. Elements of
+    i4, si8 and si6 are codes q in groups of columns with their scale d and minimum m, as in a
+    weight of `transformer.quantize`; they represent `f32(d) * q + f32(m)`. The result is f32 in any
+    case.
 
     Constraints:
     * C1: the result has the shape of `ids` followed by the columns of `table`.
