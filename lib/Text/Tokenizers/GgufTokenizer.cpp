@@ -159,7 +159,8 @@ Expected<std::optional<int64_t>> addedToken(const Gguf &file, const char *key, c
 /// The defaults of the keys that add tokens around a text.
 struct UsualSurroundings {
   bool start = false, end = false;
-  bool separates = false; ///< a separator precedes the second text, as in RoBERTa
+  bool separates = false;    ///< a separator precedes the second text, as in RoBERTa
+  bool endSeparates = false; ///< the end of the first text separates it, as in ModernBERT
 };
 
 /// The tokens that the keys add. After a separator, the second text has no start token.
@@ -175,7 +176,7 @@ Expected<Surroundings> surroundingsOf(const Gguf &file, const PieceVocabulary &v
   const auto separator = vocabulary.separator ? vocabulary.separator : vocabulary.end;
   around.second = HEDDLE_TRY(addedToken(file, "tokenizer.ggml.add_sep_token", endKey, separator,
                                         usual.separates && around.start && around.end));
-  if (around.second)
+  if (around.second || (usual.endSeparates && around.end))
     around.secondType = 0;
   else
     around.second = around.start;
@@ -194,8 +195,9 @@ Expected<Json> byteLevelTokenizer(const Gguf &file, const PieceVocabulary &vocab
     HEDDLE_TRY(checkUtf8(line, file.name() + ": tokenizer.ggml.merges"));
     merges.push_back(std::string(line));
   }
-  const Surroundings around = HEDDLE_TRY(surroundingsOf(
-      file, vocabulary, {.start = cut.has(starts), .separates = cut.has(separates)}));
+  const UsualSurroundings usual{
+      .start = cut.has(starts), .separates = cut.has(separates), .endSeparates = true};
+  const Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, usual));
   Json vocab = HEDDLE_TRY(vocabJson(file, vocabulary.pieces));
   return Json{{"added_tokens", addedJson(file, vocabulary)},
               {"normalizer", cut.has(composes) ? Json{{"type", "NFC"}} : Json()},

@@ -215,22 +215,21 @@ TEST_P(GgufTokenizers, GiveTheIdsOfTokenizerJson) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GgufTokenizers,
-                         testing::Values(Case{"bert", "bert", ""}, Case{"bert-cased", "bert", ""},
-                                         Case{"gpt2", "gpt2", "gpt-2"},
-                                         Case{"starcoder", "gpt2", "starcoder"},
-                                         Case{"qwen", "gpt2", "qwen2"},
-                                         Case{"llama3", "gpt2", "llama-bpe", "<|endoftext|>"},
-                                         Case{"llama", "llama", "", "<s>"},
-                                         Case{"gemma", "llama", "", "<bos>", nullptr, false},
-                                         Case{"roberta", "gpt2", "roberta-bpe", "<s>", "</s>"},
-                                         Case{"t5", "t5", "", nullptr, "</s>"},
-                                         Case{"xlm-roberta", "t5", "", "<s>", "</s>"}),
-                         [](const auto &info) {
-                           std::string name = info.param.name;
-                           std::erase(name, '-');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, GgufTokenizers,
+    testing::Values(
+        Case{"bert", "bert", ""}, Case{"bert-cased", "bert", ""}, Case{"gpt2", "gpt2", "gpt-2"},
+        Case{"starcoder", "gpt2", "starcoder"}, Case{"qwen", "gpt2", "qwen2"},
+        Case{"llama3", "gpt2", "llama-bpe", "<|endoftext|>"}, Case{"llama", "llama", "", "<s>"},
+        Case{"gemma", "llama", "", "<bos>", nullptr, false},
+        Case{"roberta", "gpt2", "roberta-bpe", "<s>", "</s>"},
+        Case{"modernbert", "gpt2", "modern-bert", "[CLS]", "[SEP]"},
+        Case{"t5", "t5", "", nullptr, "</s>"}, Case{"xlm-roberta", "t5", "", "<s>", "</s>"}),
+    [](const auto &info) {
+      std::string name = info.param.name;
+      std::erase(name, '-');
+      return name;
+    });
 
 /// The parts into which a tokenizer splits a text before its merges.
 std::vector<std::string> wordsOf(const Tokenizer &tokenizer, const std::string &text) {
