@@ -240,10 +240,11 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
     return usageError("--pool: expected a model with an encoder, found " + folder);
   json["encoder"]["pool"] = isAsked ? options.pool : "mean";
   if (!isAsked)
-    warnings.push_back(
-        (fs::path(folder) / "modules.json").string() +
-        ": expected a pooling, found no such file: vectors are the mean of the rows "
-        "of a text's tokens, as Sentence-Transformers takes it; --pool says another");
+    warnings.push_back((isGguf(folder) ? folder + ": pooling_type: expected a pooling, found none"
+                                       : (fs::path(folder) / "modules.json").string() +
+                                             ": expected a pooling, found no such file") +
+                       ": vectors are the mean of the rows of a text's tokens, as "
+                       "Sentence-Transformers takes it; --pool says another");
   return true;
 }
 

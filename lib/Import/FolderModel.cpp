@@ -31,7 +31,22 @@ static Expected<Json> readConfig(const std::string &path) {
   return config;
 }
 
-/// The pooling of a GGUF file, which has no modules.json.
+/// The linear layers after the pooling of a GGUF file, in the order of their numbers.
+static Expected<Json> ggufStages(const Gguf &file) {
+  Json stages = Json::array();
+  for (const char *name : {"dense_2.weight", "dense_3.weight"}) {
+    const auto tensor = std::ranges::find(file.tensors(), name, &GgufTensor::name);
+    if (tensor == file.tensors().end())
+      continue;
+    if (tensor->shape.size() != 2)
+      return inputError(file.name() + ": " + name + ": expected a matrix, found " +
+                        shapeText(tensor->shape));
+    stages.push_back({{"dense", {{"size", tensor->shape[0]}, {"bias", false}}}});
+  }
+  return stages;
+}
+
+/// The pooling of a GGUF file, which has no modules.json, and the layers after it.
 static Expected<std::optional<SentenceModules>> ggufModules(const std::string &path) {
   const Gguf file = HEDDLE_TRY(Gguf::open(path));
   const std::string key =
@@ -45,6 +60,7 @@ static Expected<std::optional<SentenceModules>> ggufModules(const std::string &p
     return std::optional<SentenceModules>();
   SentenceModules modules;
   modules.pool = {poolings[*kind]};
+  modules.output = HEDDLE_TRY(ggufStages(file));
   return std::optional(std::move(modules));
 }
 

@@ -10,6 +10,7 @@
 #include "PreprocessorFile.h"
 
 #include "heddle/Images/Image.h"
+#include "heddle/Support/Gguf.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
@@ -156,6 +157,8 @@ Status heddle::addChatTemplate(const std::string &folder, Description &descripti
   auto &[name, side] = *texts;
   side->chatTemplateFile = name + ".chat-template.json";
   description.texts[side->chatTemplateFile] = chat->toJson();
+  if (isGguf(folder) && description.classifier && chat->hasPairs())
+    side->pairMessages = true;
   return {};
 }
 

@@ -183,6 +183,8 @@ private:
       return metadata(entry["key"].get<std::string>(), otherwise);
     if (entry.contains("list"))
       return list(entry["list"].get<std::string>(), otherwise);
+    if (entry.contains("labels"))
+      return labels(entry["labels"].get<std::string>());
     if (entry.contains("numbers"))
       return numbers(entry["numbers"].get<std::string>());
     if (entry.contains("rows"))
@@ -249,6 +251,17 @@ private:
     if (value->elements == GgufType::F32 || value->elements == GgufType::F64)
       return Json(*given);
     return Json(std::vector<int64_t>(given->begin(), given->end()));
+  }
+  /// Reads a list of texts as an object with their numbers as keys; discarded without the key.
+  Expected<Json> labels(const std::string &name) {
+    const std::string key = expanded(name);
+    read.insert(key);
+    if (!file.find(key))
+      return Json(Json::value_t::discarded);
+    Json object = Json::object();
+    for (std::string_view text : HEDDLE_TRY(file.texts(key)))
+      object[std::to_string(object.size())] = printable(text);
+    return object;
   }
   /// Reads the end tokens below the vocabulary's size: null, one token or a list.
   Expected<Json> ends() {

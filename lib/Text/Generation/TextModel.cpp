@@ -56,9 +56,12 @@ Expected<TextSide> readSide(SideFacts facts, const std::string &name,
   } else if (const std::string &file = side.tokenizerFile; !file.empty()) {
     side.tokenizer =
         shared ? *shared : HEDDLE_TRY(Tokenizer::fromJson(HEDDLE_TRY(readMember(file)), file));
-    if (!side.chatTemplateFile.empty())
-      side.chat = std::make_shared<const ChatTemplate>(HEDDLE_TRY(
-          ChatTemplate::fromJson(HEDDLE_TRY(readMember(side.chatTemplateFile)), "chat template")));
+    if (!side.chatTemplateFile.empty()) {
+      const ChatTemplate chat = HEDDLE_TRY(
+          ChatTemplate::fromJson(HEDDLE_TRY(readMember(side.chatTemplateFile)), "chat template"));
+      side.chat = std::make_shared<const ChatTemplate>(
+          side.pairMessages ? HEDDLE_TRY(chat.forPairs()) : chat);
+    }
   } else if (!side.vocabularyFile.empty()) {
     side.vocabulary = HEDDLE_TRY(readTokens(side.vocabularyFile, readMember));
     HEDDLE_TRY(checkIds(side));

@@ -37,7 +37,7 @@ struct ReadTemplate {
   Expected<Template> read;
 };
 
-constexpr const char *usual = "default", *ofTools = "tool_use";
+constexpr const char *usual = "default", *ofTools = "tool_use", *ofPairs = "rerank";
 
 } // namespace
 
@@ -120,6 +120,29 @@ Json tokensOf(std::initializer_list<const Json *> files) {
 
 constexpr std::string_view ggufKey = "tokenizer.chat_template";
 
+/// The template in Jinja for llama.cpp's template of pairs, which is a text with the words {query}
+/// and {document} in the places of both texts.
+std::string pairTemplate(std::string_view text) {
+  std::string made;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.size();
+    std::string_view role;
+    for (std::string_view word : {"{query}", "{document}"})
+      if (const size_t found = text.find(word, at); found < end) {
+        end = found;
+        role = word.substr(1, word.size() - 2);
+      }
+    if (end > at)
+      made += "{{ " + Json(text.substr(at, end - at)).dump() + " }}";
+    if (!role.empty())
+      made += formatted("{{ messages | selectattr('role', 'equalto', '%s') | "
+                        "map(attribute='content') | join }}",
+                        std::string(role).c_str());
+    at = role.empty() ? end : end + role.size() + 2;
+  }
+  return made;
+}
+
 /// Templates of a GGUF file's metadata.
 Expected<std::vector<Named>> templatesOf(const Gguf &file) {
   std::vector<Named> found;
@@ -128,8 +151,12 @@ Expected<std::vector<Named>> templatesOf(const Gguf &file) {
     if (key != ggufKey && !isOther)
       continue;
     const std::string name(isOther ? key.substr(ggufKey.size() + 1) : "default");
-    found.push_back(
-        {name, std::string(HEDDLE_TRY(file.text(key))), file.name() + ": " + printable(key)});
+    std::string text(HEDDLE_TRY(file.text(key)));
+    if (name == ofPairs && text.find("{{") == text.npos && text.find("{%") == text.npos) {
+      HEDDLE_TRY(checkUtf8(text, file.name() + ": " + printable(key)));
+      text = pairTemplate(text);
+    }
+    found.push_back({name, std::move(text), file.name() + ": " + printable(key)});
   }
   return found;
 }
@@ -207,6 +234,15 @@ Expected<ChatTemplate> ChatTemplate::named(const std::string &name) const {
   ChatTemplate other = *this;
   other.chosen = name;
   return other;
+}
+
+bool ChatTemplate::hasPairs() const {
+  return std::ranges::any_of(parts->templates,
+                             [](const ReadTemplate &one) { return one.source.name == ofPairs; });
+}
+
+Expected<ChatTemplate> ChatTemplate::forPairs() const {
+  return hasPairs() ? named(ofPairs) : Expected<ChatTemplate>(*this);
 }
 
 bool ChatTemplate::isIn(const std::string &folder) {

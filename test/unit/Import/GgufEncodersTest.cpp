@@ -59,6 +59,13 @@ const std::vector<std::pair<const char *, const char *>> modernNames = {
     {"mlp\\.Wi", "ffn_up"},
     {"mlp\\.Wo", "ffn_down"},
     {"mlp_norm", "ffn_norm"}};
+/// Names of a reranker that is a language model.
+const std::vector<std::pair<const char *, const char *>> qwenNames = [] {
+  std::vector<std::pair<const char *, const char *>> names = llamaNames;
+  names.insert(names.begin(), {{"^model\\.", ""}, {"^score", "cls.output"}});
+  names.emplace_back("post_attention_layernorm", "ffn_norm");
+  return names;
+}();
 const std::vector<std::pair<const char *, const char *>> bertNames = {
     {"^bert\\.", ""},
     {"^embeddings\\.word_embeddings", "token_embd"},
@@ -126,6 +133,11 @@ std::vector<Encoder> encoders() {
   gemma.insert(gemma.end(), {{"post_attention_layernorm", "post_attention_norm"},
                              {"pre_feedforward_layernorm", "ffn_norm"},
                              {"post_feedforward_layernorm", "post_ffw_norm"}});
+  const Json labels = {{"classifier.output_labels", {"a", "b", "c", "d", "e"}}};
+  Json converted = with(modern, with(labels, {{"attention.layer_norm_rms_epsilon", 1e-5},
+                                              {"classifier.pooling_type", 1},
+                                              {"hidden_activation", "gelu"}}));
+  converted.erase("attention.layer_norm_epsilon");
   std::vector<std::pair<const char *, const char *>> euro = llamaNames;
   euro.emplace_back("post_attention_layernorm", "ffn_norm");
   return {
@@ -145,6 +157,28 @@ std::vector<Encoder> encoders() {
        .arch = "modern-bert",
        .keys = with(with(sizes(36, 2, 3, 48, 20), modern), {{"pooling_type", 4}}),
        .names = modernNames},
+      {.folder = "modernbert-classes",
+       .arch = "modern-bert",
+       .keys = with(sizes(36, 2, 3, 48, 20), converted),
+       .names = modernNames,
+       .title = "modernbert_classes_without_pooling_type"},
+      {.folder = "qwen3-classes",
+       .arch = "qwen3",
+       .keys = with(sizes(36, 1, 4, 52, 20), {{"attention.head_count_kv", 2},
+                                              {"attention.key_length", 16},
+                                              {"attention.value_length", 16},
+                                              {"attention.layer_norm_rms_epsilon", 1e-6},
+                                              {"pooling_type", 4}}),
+       .names = qwenNames,
+       .config = {{"use_sliding_window", false},
+                  {"sliding_window", nullptr},
+                  {"layer_types", {"full_attention"}}}},
+      {.folder = "bert-classes",
+       .arch = "bert",
+       .keys =
+           with(sizes(36, 1, 3, 52, 20), with(labels, {{"attention.layer_norm_epsilon", 1e-12}})),
+       .names = bertNames,
+       .title = "bert_classes_without_pooling_type"},
       {.folder = "bert-classes",
        .arch = "bert",
        .keys = with(sizes(36, 1, 3, 52, 20),
@@ -177,6 +211,38 @@ std::vector<Encoder> encoders() {
   };
 }
 
+void addValue(GgufFile &file, const std::string &key, const Json &value) {
+  if (value.is_boolean())
+    file.add(key, value.get<bool>());
+  else if (value.is_number_integer())
+    file.add(key, value.get<uint32_t>());
+  else if (value.is_number())
+    file.add(key, value.get<float>());
+  else if (value.is_array())
+    file.add(key, value.get<std::vector<std::string>>());
+  else
+    file.add(key, std::string_view(value.get_ref<const std::string &>()));
+}
+
+/// Adds the tensors of a folder, as a converter writes them.
+void addTensors(GgufFile &file, const Encoder &encoder, const std::filesystem::path &folder) {
+  std::vector<std::string> files;
+  auto checkpoint = openCheckpoint(folder.string(), files);
+  ASSERT_TRUE(checkpoint) << checkpoint.error().message;
+  for (const TensorInfo &info : (*checkpoint)->tensors()) {
+    std::vector<float> values(info.elements());
+    (*checkpoint)->read((*checkpoint)->find(info.name), 0, values);
+    std::string name = info.name;
+    for (const auto &[pattern, replacement] : encoder.names)
+      name = std::regex_replace(name, std::regex(pattern), replacement);
+    if (encoder.normsPlusOne && name.ends_with("norm.weight"))
+      for (float &value : values)
+        value += 1;
+    if (!name.empty())
+      file.tensor(name, {info.shape.begin(), info.shape.end()}, values);
+  }
+}
+
 class GgufEncodersTest : public ImportTest, public testing::WithParamInterface<Encoder> {
 protected:
   void SetUp() override {
@@ -185,41 +251,14 @@ protected:
     config = Json::parse(file);
     config.merge_patch(encoder.config);
   }
-  static void add(GgufFile &file, const std::string &key, const Json &value) {
-    if (value.is_boolean())
-      file.add(key, value.get<bool>());
-    else if (value.is_number_integer())
-      file.add(key, value.get<uint32_t>());
-    else if (value.is_number())
-      file.add(key, value.get<float>());
-    else
-      file.add(key, std::string_view(value.get_ref<const std::string &>()));
-  }
-  std::string nameOf(std::string name) const {
-    for (const auto &[pattern, replacement] : encoder.names)
-      name = std::regex_replace(name, std::regex(pattern), replacement);
-    return name;
-  }
   std::string ggufPath() {
     GgufFile file;
     file.add("general.architecture", std::string_view(encoder.arch));
     for (const auto &[key, value] : encoder.keys.items())
-      add(file, encoder.arch + "." + key, value);
+      addValue(file, encoder.arch + "." + key, value);
     for (const auto &[key, value] : encoder.tokens.items())
-      add(file, "tokenizer.ggml." + key, value);
-    std::vector<std::string> files;
-    auto checkpoint = openCheckpoint(original.string(), files);
-    EXPECT_TRUE(checkpoint) << checkpoint.error().message;
-    for (const TensorInfo &info : (*checkpoint)->tensors()) {
-      std::vector<float> values(info.elements());
-      (*checkpoint)->read((*checkpoint)->find(info.name), 0, values);
-      const std::string name = nameOf(info.name);
-      if (encoder.normsPlusOne && name.ends_with("norm.weight"))
-        for (float &value : values)
-          value += 1;
-      if (!name.empty())
-        file.tensor(name, {info.shape.begin(), info.shape.end()}, values);
-    }
+      addValue(file, "tokenizer.ggml." + key, value);
+    addTensors(file, encoder, original);
     return write("m.gguf", file.bytes());
   }
   std::string folderPath() {
@@ -241,6 +280,36 @@ TEST_P(GgufEncodersTest, IsTheModelOfItsFolder) {
   ASSERT_TRUE(model) << model.error().message;
   ASSERT_TRUE(twin) << twin.error().message;
   expectSameModel(*twin, *model);
+}
+
+/// The linear layers of EmbeddingGemma after the pooling are in the file.
+TEST_F(ImportTest, DenseLayersOfAGgufFileFollowThePooling) {
+  const std::filesystem::path original =
+      std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/folders/gemma3-both-ways";
+  std::vector<Encoder> all = encoders();
+  const Encoder &gemma = *std::ranges::find(all, std::string("gemma-embedding"), &Encoder::arch);
+  GgufFile file;
+  file.add("general.architecture", "gemma-embedding").add("gemma-embedding.pooling_type", 1u);
+  for (const auto &[key, value] : gemma.keys.items())
+    addValue(file, "gemma-embedding." + key, value);
+  addTensors(file, gemma, original);
+  file.tensor("dense_2.weight", {12, 28}, std::vector<float>(12 * 28, 0.5f))
+      .tensor("dense_3.weight", {20, 12}, std::vector<float>(20 * 12, 0.25f));
+  ImportOptions options;
+  options.needsTexts = false;
+  auto model = import(write("m.gguf", file.bytes()), options);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->warnings, std::vector<std::string>());
+  for (auto [name, shape, value] :
+       {std::tuple("output.0.weight", std::vector<int64_t>{12, 28}, 0.5f),
+        {"output.1.weight", std::vector<int64_t>{20, 12}, 0.25f}}) {
+    const int tensor = model->weights->find(name);
+    ASSERT_GE(tensor, 0) << name;
+    EXPECT_EQ(model->weights->tensors()[static_cast<size_t>(tensor)].shape, shape);
+    std::vector<float> numbers(static_cast<size_t>(shape[0] * shape[1]));
+    model->weights->read(tensor, 0, numbers);
+    EXPECT_EQ(numbers, std::vector<float>(numbers.size(), value));
+  }
 }
 
 std::string titleOfEncoder(const testing::TestParamInfo<Encoder> &info) {

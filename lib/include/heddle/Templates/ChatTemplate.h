@@ -25,6 +25,10 @@ public:
   static Expected<ChatTemplate> open(const std::string &folder);
   /// Copy that always renders the template named `name`. Input error if there is none.
   Expected<ChatTemplate> named(const std::string &name) const;
+  /// Whether there is a template `rerank`, which formats a query and a document, as in .gguf files.
+  bool hasPairs() const;
+  /// Copy for pairs: it renders the template `rerank` if there is one.
+  Expected<ChatTemplate> forPairs() const;
   /// Reads the result of `toJson`, as a compiled model contains it. Input errors begin with `name`.
   static Expected<ChatTemplate> fromJson(std::string_view json, const std::string &name);
   std::string toJson() const;

@@ -201,4 +201,25 @@ TEST_F(ChatTemplateTest, GgufFilesNameTokensByTheirIds) {
             ": tokenizer.ggml.padding_token_id: expected an id below 2, found 2");
 }
 
+/// A template `rerank` of a GGUF file is no Jinja: both texts replace words in braces.
+TEST_F(ChatTemplateTest, GgufFilesHaveTemplatesOfPairs) {
+  test::GgufFile file;
+  file.add("tokenizer.chat_template", "{{ messages[0].content }}")
+      .add("tokenizer.chat_template.rerank", "<|a|>\n\"{query}\" \\n {x}<D>{document}\n\n");
+  write("m.gguf", file.bytes());
+  auto chat = ChatTemplate::open((folder / "m.gguf").string());
+  ASSERT_TRUE(chat) << chat.error().message;
+  ASSERT_TRUE(chat->hasPairs());
+  auto read = ChatTemplate::fromJson(chat->toJson(), "m");
+  ASSERT_TRUE(read) << read.error().message;
+  auto pairs = read->forPairs();
+  ASSERT_TRUE(pairs) << pairs.error().message;
+  const Json messages = Json::array({{{"role", "query"}, {"content", "who {document}"}},
+                                     {{"role", "document"}, {"content", "é"}}});
+  auto text = pairs->render(messages, false, Json::object());
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(*text, "<|a|>\n\"who {document}\" \\n {x}<D>é\n\n");
+  EXPECT_TRUE(pairs->marks("<D>"));
+}
+
 } // namespace
