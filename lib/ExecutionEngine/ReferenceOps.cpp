@@ -494,6 +494,8 @@ Results resultsOf(Operation *op, const Lookup &get) {
     return std::move(*results);
   if (std::optional<Results> results = expertsOf(op, get))
     return std::move(*results);
+  if (std::optional<RefTensor> result = mapsOf(op, get))
+    return std::vector<RefTensor>{std::move(*result)};
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, UnfoldOp,
             ConcatOp, LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp,

@@ -104,6 +104,10 @@ std::vector<int64_t> shapeOf(transformer::WeightGradientOpInterface op, const Lo
 void addGradient(transformer::WeightGradientOpInterface op, const Lookup &lookup,
                  RefTensor &gradient);
 
+// ReferenceMaps.cpp
+/// Result of an op over a feature map; none if the op is another one.
+std::optional<RefTensor> mapsOf(mlir::Operation *op, const Lookup &lookup);
+
 // ReferenceArith.cpp: constants and elementwise ops; error for an unknown op.
 Expected<RefTensor> arithmetic(mlir::Operation *op, const Lookup &lookup);
 

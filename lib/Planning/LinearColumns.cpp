@@ -25,10 +25,15 @@ static LinearOp linearBefore(Value value) {
   return {};
 }
 
-static LinearPart partOf(Value value, LinearOp linear) {
+/// Whether a result is heads. The places of a map are rows, as its layout says.
+static bool isHeads(const DefinitionViews &views, size_t result) {
+  return views.viewType(views.firstResult() + result).getRank() == 4;
+}
+
+static LinearPart partOf(Value value, LinearOp linear, bool heads) {
   ArrayRef<int64_t> shape = cast<ShapedType>(value.getType()).getShape();
-  const bool heads = shape.size() == 4, overHeads = heads && shape[1] > 1 && shape[3] % 16 != 0 &&
-                                                    !paddedHeadsOfProduct(linear.getResult());
+  const bool overHeads =
+      heads && shape[1] > 1 && shape[3] % 16 != 0 && !paddedHeadsOfProduct(linear.getResult());
   return {value, linear, {}, heads, overHeads, value.getDefiningOp<RotaryOp>()};
 }
 
@@ -41,7 +46,7 @@ FailureOr<SmallVector<LinearPart>> heddle::linearParts(const DefinitionViews &vi
       LinearOp linear = linearBefore(value);
       if (!linear)
         return def.emitOpError() << "expected a linear before result " << result << ", found none";
-      parts.push_back(partOf(value, linear));
+      parts.push_back(partOf(value, linear, isHeads(views, result)));
       part = &parts.back();
     }
     part->results.push_back(result);
@@ -134,8 +139,8 @@ bool heddle::rotatesTiles(RotaryOp op) { return op.getRotatedSize() % 32 == 0; }
 
 SmallVector<unsigned> heddle::rowsOfSequences(const DefinitionViews &views) {
   kernel::DefOp def = views.def;
-  for (Value result : yieldedValues(def))
-    if (cast<ShapedType>(result.getType()).getRank() != 4)
+  for (size_t result = 0; result < def.getNumResults(); ++result)
+    if (!isHeads(views, result))
       return {};
   SmallVector<unsigned> rows;
   for (Value argument : def.getBody().getArguments()) {

@@ -25,8 +25,8 @@ namespace {
 
 /// Whether an op adds a shape to a line.
 bool isTraced(Operation *op) {
-  return isa<EmbeddingOp, PatchesOp, UnfoldOp, ConcatOp, PoolOp, LinearOp, SplitHeadsOp,
-             AttentionOp, MergeHeadsOp, CacheAppendOp>(op);
+  return isa<EmbeddingOp, PatchesOp, UnfoldOp, WindowsOp, MaxPoolOp, MapRowsOp, ConcatOp, PoolOp,
+             LinearOp, SplitHeadsOp, AttentionOp, MergeHeadsOp, CacheAppendOp>(op);
 }
 
 /// Follows values from op to op, in program order. A line is a part of the model as named by

@@ -196,6 +196,7 @@ void heddle::registerTilers(DialectRegistry &registry) {
     attachLinearTilers(c);
     attachRowTilers(c);
     attachActivationTilers(c);
+    attachMapTilers(c);
     attachDropoutTilers(c);
     attachExpertTilers(c);
     attachWeightGradientTilers(c);

@@ -68,6 +68,8 @@ void attachRowTilers(mlir::MLIRContext *context);
 void attachSumTilers(mlir::MLIRContext *context);
 /// Activations and gradients of elementwise functions (TileActivations.cpp).
 void attachActivationTilers(mlir::MLIRContext *context);
+/// Feature maps and their places (TileMaps.cpp).
+void attachMapTilers(mlir::MLIRContext *context);
 /// Dropout, and the numbers of its rows (TileRowNumbers.cpp).
 void attachDropoutTilers(mlir::MLIRContext *context);
 /// Routers and mixtures of experts (TileExperts.cpp).

@@ -132,6 +132,43 @@ inline SmallVector<int64_t> unfoldedShape(Value input, uint64_t size, uint64_t s
           channels * static_cast<int64_t>(size)};
 }
 
+/// Windows of a map: `size` by `size` places, at every `stride`th place of a map with `padding`
+/// places around it.
+struct WindowGrid {
+  WindowGrid(uint64_t size, uint64_t stride, uint64_t padding)
+      : size(static_cast<int64_t>(size)), stride(static_cast<int64_t>(stride)),
+        padding(static_cast<int64_t>(padding)) {}
+  int64_t size, stride, padding;
+  /// Number of windows along an extent.
+  int64_t count(int64_t extent) const {
+    const int64_t room = extent + 2 * padding - size;
+    return ShapedType::isDynamic(extent) || stride <= 0 ? ShapedType::kDynamic
+           : room < 0                                   ? 0
+                                                        : room / stride + 1;
+  }
+};
+
+/// Shape of the windows of a map, or with `folds` of one number for each window and feature.
+/// Meaningless if C1 or C2 of windows does not hold.
+inline SmallVector<int64_t> windowsShape(Value map, WindowGrid grid, bool channelsFirst,
+                                         bool folds) {
+  ArrayRef<int64_t> shape = typeOf(map).getShape();
+  if (shape.size() != 4)
+    return SmallVector<int64_t>(shape);
+  int64_t first = channelsFirst ? 2 : 1, channels = shape[channelsFirst ? 1 : 3];
+  return {shape[0], grid.count(shape[first]), grid.count(shape[first + 1]),
+          folds || ShapedType::isDynamic(channels) ? channels : grid.size * grid.size * channels};
+}
+
+/// Shape of one row of `features` for each place of a map.
+inline SmallVector<int64_t> placesShape(Value map, int64_t features) {
+  ArrayRef<int64_t> shape = typeOf(map).getShape();
+  if (shape.size() != 4)
+    return SmallVector<int64_t>(shape);
+  bool isDynamic = ShapedType::isDynamic(shape[1]) || ShapedType::isDynamic(shape[2]);
+  return {shape[0], isDynamic ? ShapedType::kDynamic : shape[1] * shape[2], features};
+}
+
 inline SmallVector<int64_t> concatShape(Value first, Value rows) {
   int64_t behind = typeOf(rows).getRank() == 3 ? dim(rows, 1) : 0;
   return {dim(rows, 0),

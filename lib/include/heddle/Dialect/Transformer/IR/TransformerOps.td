@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Weights, projections, normalization and heads. Embeddings and images are in
-// EmbeddingOps.td, attention in AttentionOps.td, masks and score rules in
+// EmbeddingOps.td, feature maps in MapOps.td, attention in AttentionOps.td, masks and score rules in
 // MaskOps.td, BiasOps.td and WhereOps.td, states and caches in StateOps.td,
 // quantization in QuantizeOps.td, losses in LossOps.td. Ops.td adds
 // the backward pass.
@@ -16,6 +16,7 @@ include "heddle/Dialect/Transformer/IR/DropoutOps.td"
 include "heddle/Dialect/Transformer/IR/EmbeddingOps.td"
 include "heddle/Dialect/Transformer/IR/ExpertOps.td"
 include "heddle/Dialect/Transformer/IR/LossOps.td"
+include "heddle/Dialect/Transformer/IR/MapOps.td"
 include "heddle/Dialect/Transformer/IR/QuantizeOps.td"
 include "heddle/Dialect/Transformer/IR/StateOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
