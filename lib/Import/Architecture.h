@@ -162,9 +162,12 @@ private:
                                     const WeightSource &checkpoint);
   Expected<TensorViewRef> byDistance(TensorViewRef view, const Json &json, const std::string &key,
                                      std::span<const int64_t> wanted);
+  Expected<TensorViewRef> asExtents(TensorViewRef view, const Json &json, const std::string &key);
+  Expected<TensorViewRef> lastChannels(TensorViewRef view, const std::string &key);
+  Expected<TensorViewRef> throughNorm(TensorViewRef view, const Json &json, const std::string &key,
+                                      const WeightSource &checkpoint);
   Expected<TensorViewRef> changed(TensorViewRef view, const Json &json, const std::string &key,
                                   bool scales, const WeightSource &checkpoint);
-  Expected<TensorViewRef> asExtents(TensorViewRef view, const Json &json, const std::string &key);
   Expected<TensorViewRef> numbers(const Json &json, const std::string &key,
                                   const WeightSource &checkpoint);
 

@@ -458,13 +458,14 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
     return error(key, "expected a recipe, found " + shown(json));
   if (json.contains("if"))
     return recipe(HEDDLE_TRY(branch(json, key)), key, wanted, checkpoint);
-  if (std::string wrong = unknownKey(json, {"of", "concat", "stack", "fill", "sinusoids", "flat",
-                                            "as", "transpose", "view", "at", "rows", "halves",
-                                            "norm", "linear", "distances", "plus", "times"});
+  if (std::string wrong =
+          unknownKey(json, {"of", "concat", "stack", "fill", "sinusoids", "flat", "as", "transpose",
+                            "view", "at", "rows", "halves", "norm", "linear", "distances",
+                            "frozen-norm", "channels-last", "plus", "times"});
       !wrong.empty())
     return error(key, wrong);
   TensorViewRef view = HEDDLE_TRY(origin(json, key, wanted, checkpoint));
-  for (const char *word : {"flat", "transpose"})
+  for (const char *word : {"flat", "transpose", "channels-last"})
     if (const Json asked = json.value(word, Json(false)); !asked.is_boolean())
       return error(key + "." + word, "expected true or false, found " + shown(asked));
   if (json.value("flat", false))
@@ -486,6 +487,10 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
     view = HEDDLE_TRY(projected(view, json["linear"], key + ".linear", checkpoint));
   if (json.contains("distances"))
     view = HEDDLE_TRY(byDistance(view, json["distances"], key + ".distances", wanted));
+  if (json.contains("frozen-norm"))
+    view = HEDDLE_TRY(throughNorm(view, json["frozen-norm"], key + ".frozen-norm", checkpoint));
+  if (json.value("channels-last", false))
+    view = HEDDLE_TRY(lastChannels(view, key + ".channels-last"));
   if (json.contains("plus"))
     view = HEDDLE_TRY(changed(view, json["plus"], key + ".plus", false, checkpoint));
   if (json.contains("times"))

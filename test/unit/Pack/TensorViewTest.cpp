@@ -102,6 +102,21 @@ TEST_F(TensorViews, ScaledByRowsAndShiftedByColumns) {
   EXPECT_THAT(all(scaled(numbers, numbers)), ElementsAre(1, 25, 81));
 }
 
+TEST_F(TensorViews, ConvolutionsHaveChannelsLast) {
+  TensorViewRef kernels = channelsLast(reshaped(t, {2, 3, 1, 2})); // [out, in, 1, 2]
+  EXPECT_EQ(kernels->shape(), (std::vector<int64_t>{2, 1, 2, 3}));
+  EXPECT_THAT(all(kernels), ElementsAre(0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11));
+}
+
+TEST_F(TensorViews, FrozenNormsAreFolded) {
+  TensorViewRef rows = reshaped(gathered(t, {0}), {4});
+  TensorViewRef numbers = reshaped(rows, {2, 2}), two = gathered(rows, {2, 3});
+  const FrozenNorm norm{two, gathered(rows, {0, 1}), gathered(rows, {1, 2}), filled({2}, 3), 1};
+  // Factors 2 / sqrt(4) and 3 / sqrt(4).
+  EXPECT_THAT(all(frozen(numbers, norm)), ElementsAre(0, 1, 3, 4.5));
+  EXPECT_THAT(all(frozen(two, norm)), ElementsAre((2 - 1) * 1 + 0, (3 - 2) * 1.5 + 1));
+}
+
 /// Ranges as "first+count at place", with "t" for a transpose; "none" if elements are computed.
 std::string rangesOf(const TensorViewRef &view) {
   const auto ranges = view->ranges();

@@ -88,6 +88,18 @@ TensorViewRef normalized(TensorViewRef from, const TensorViewRef &weight, const 
 /// linear layer. The only view that keeps its elements; the first read computes them.
 TensorViewRef multiplied(TensorViewRef from, TensorViewRef weight, TensorViewRef bias);
 
+/// Kernels of a convolution, [out, in, height, width], with the channels last.
+TensorViewRef channelsLast(TensorViewRef from);
+/// A batch norm with fixed statistics. Each part has a number for each channel.
+struct FrozenNorm {
+  TensorViewRef weight, bias, mean, variance;
+  double epsilon;
+};
+/// A convolution with the norm behind it: its kernels, whose rows are multiplied by
+/// weight / sqrt(variance + epsilon), or its biases, a vector, from which the mean is subtracted
+/// before and to which the bias is added after.
+TensorViewRef frozen(TensorViewRef from, const FrozenNorm &norm);
+
 /// Source of weights with named views. It owns the checkpoints `owned` that the views read.
 std::unique_ptr<WeightSource>
 makeViewSource(std::string name, std::vector<std::pair<std::string, TensorViewRef>> views,
