@@ -100,6 +100,12 @@ ModelFacts heddle::factsOf(const Description &d) {
     facts.source = sideFacts(*d.source, "source");
   if (d.target)
     facts.target = sideFacts(*d.target, "target");
+  if (d.detector) {
+    text.kind = "detector";
+    text.classes = d.detector->classes - 1; // the last is no object
+    text.labelsFile = d.detector->labels;
+    facts.target.reset(); // learned rows, not texts
+  }
   if (!d.classifier)
     return facts;
   text.classes = d.classifier->size;

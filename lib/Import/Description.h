@@ -26,6 +26,27 @@ struct ImageDescription {
   int64_t rows() const { return height / patch * (width / patch) + classTokens; }
 };
 
+/// Convolutions of a residual network, which make the map of an image.
+struct StemDescription {
+  Keys in;
+  std::vector<int64_t> blocks = in.numbers("blocks"); ///< blocks of each stage
+  std::vector<int64_t> widths = in.numbers("widths"); ///< features of each stage
+  int64_t first = in.get<int64_t>("first");           ///< features of the first convolution
+  /// Three convolutions in a block, of 1, 3 and 1 places, the first two with fewer features.
+  bool bottleneck = in.get<bool>("bottleneck");
+  int64_t reduction = in.get<int64_t>("reduction"); ///< divisor of these features
+  std::string activation = in.get<std::string>("activation");
+};
+
+/// Images of any size as the source: each place of their map is a row.
+struct ImagesDescription {
+  Keys in;
+  int64_t channels = in.get<int64_t>("channels");
+  int64_t patch = in.get<int64_t>("patch");          ///< pixels of a place's side, without a stem
+  int64_t firstRows = in.get<int64_t>("first-rows"); ///< learned rows that precede the places
+  std::optional<StemDescription> stem;
+};
+
 /// Audio frames as the source: a chain of convolutions gives the rows.
 struct FramesDescription {
   struct Convolution {
@@ -51,6 +72,8 @@ struct SideDescription : SideFacts {
   bool vectors = in.isNull("vocabulary"); ///< the input is vectors or an image, not ids
   std::optional<ImageDescription> image;
   std::optional<FramesDescription> frames;
+  std::optional<ImagesDescription> images;
+  std::optional<int64_t> queries = in.maybe<int64_t>("queries"); ///< learned rows as the target
   /// Vocabulary file as the description names it; empty if only a size is given.
   std::string file = in.get<std::string>("vocabulary");
   int64_t size = in.get<int64_t>("vocabulary"); ///< number of tokens
@@ -140,6 +163,11 @@ struct PositionDescription {
   double magnitude = 1;
   int64_t rotatedRows = 0; ///< longest sequence for which the frequencies are valid; 0: unlimited
   bool learned() const { return kind == "learned"; }
+  /// Returns whether sines of both coordinates are added to queries and keys.
+  bool plane() const { return kind == "plane"; }
+  /// Returns whether positions are a table that is resized to the map of an image.
+  bool grid() const { return kind == "grid"; }
+  std::vector<int64_t> gridSizes = in.numbers("grid"); ///< rows and columns of this table
   /// Returns whether queries and keys are rotated, instead of adding positions to rows.
   bool rotary() const { return kind == "rotary"; }
 };
@@ -211,6 +239,15 @@ struct ClassifierDescription {
   std::string labels = in.get<std::string>("labels"); ///< file name, or empty
 };
 
+/// The heads of a detector.
+struct DetectorDescription {
+  Keys in;
+  int64_t classes = in.get<int64_t>("classes"); ///< the last one is no object
+  int64_t classLayers = in.get<int64_t>("class-layers"), boxLayers = in.get<int64_t>("box-layers");
+  std::vector<int64_t> rows = in.numbers("rows"); ///< first and count of an encoder's rows
+  std::string labels;                             ///< file name, or empty
+};
+
 /// Training. The loss of the model is built from keys, its other parts are the recipe.
 struct TrainingDescription {
   Keys in;
@@ -233,6 +270,7 @@ struct Description {
   std::optional<SideDescription> source, target;
   std::optional<StackDescription> encoder, decoder;
   std::optional<ClassifierDescription> classifier;
+  std::optional<DetectorDescription> detector;
   TrainingDescription training{in.object("training")};
   /// Text of vocabularies and labels by member: "source.txt", "target.txt", "labels.txt".
   std::map<std::string, std::string> texts;

@@ -6,6 +6,7 @@
 // the model, its sides, classifier and weights; StackReader reads the stacks.
 
 #include "Description.h"
+#include "DetectorReader.h"
 #include "StackReader.h"
 #include "TrainingReader.h"
 
@@ -324,16 +325,30 @@ std::optional<SideDescription> Reader::side(const std::string &name) {
   bool isImage = in.has("image");
   for (const auto &[key, value] : root.find(name)->items()) {
     bool ofImage = key == "image" || key == "patch" || key == "class-token";
+    if (key == "images" || key == "queries")
+      continue;
     if (ofImage != isImage)
       errors.expected(in.path(key), isImage ? "no such key with an image" : "an image with it",
                       isImage ? "it" : "none");
   }
-  for (const char *key : {"image", "frames", "convolutions"})
+  for (const char *key : {"image", "frames", "convolutions", "images"})
     if (in.has(key) && name == "target")
       errors.expected(in.path(key), "no such key of the target", "it");
   if (in.has("convolutions") && !in.has("frames"))
     errors.expected(in.path("convolutions"), "frames with it", "none");
-  if (isImage)
+  if (in.has("queries") && name == "source")
+    errors.expected(in.path("queries"), "no such key of the source", "it");
+  const bool isAlone = in.has("images") || in.has("queries");
+  for (const auto &[key, value] : root.find(name)->items())
+    if (isAlone && key != "images" && key != "queries")
+      errors.expected(in.path(key),
+                      std::string("no such key with ") + (in.has("images") ? "images" : "queries"),
+                      "it");
+  if (in.has("images"))
+    readImages(side, errors);
+  else if (in.has("queries"))
+    side.vectors = true;
+  else if (isImage)
     image(side);
   else
     text(side, name);
@@ -469,6 +484,8 @@ Status Reader::run() {
     checkShared();
   if (!errors.failed())
     classifier();
+  if (!errors.failed())
+    readDetector(model, errors);
   if (!errors.failed())
     readTraining(model, errors);
   if (errors.failed())

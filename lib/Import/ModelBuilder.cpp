@@ -5,6 +5,7 @@
 // Each method builds one function or one sub-layer:
 //
 //   encode: embed, layers of (self-attention, feed-forward), final norm, pooling, classifier
+//   encode of a detector: encode, decode learned queries if it has a decoder, classes and boxes
 //   encode_packed: as encode, over texts packed into a single row without padding
 //   decode: embed, layers of (self-attention, cross-attention, feed-forward), final norm,
 //           classifier
@@ -93,6 +94,11 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   std::string name = call.side();
   FunctionBuilder::Part part(f, name + ".embedding");
   Value x;
+  if (side.images)
+    return imagesRows(f, *side.images);
+  if (side.queries)
+    return RepeatRowsOp::create(f.b, f.loc, map,
+                                f.weight("target.query.weight", {*side.queries, d.size}));
   if (side.image) {
     x = imageRows(f, *side.image);
   } else if (side.frames) {
@@ -229,6 +235,7 @@ Value ModelBuilder::encoderRows(FunctionBuilder &f, Call call) {
     Value attended = selfAttention(f, x, index, call);
     bool parallel = d.encoder->layers[index].parallel;
     x = feedForward(f, parallel ? x : attended, attended, index, call);
+    x = betweenLayers(f, x, index);
   }
   return finalNorm(f, x, call);
 }
@@ -390,6 +397,10 @@ void ModelBuilder::declareStates() {
 
 Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
   module = ModuleOp::create(UnknownLoc::get(&context));
+  if (d.detector) {
+    HEDDLE_TRY(detect());
+    return std::move(module);
+  }
   if (d.encoder)
     HEDDLE_TRY(encode(/*packed=*/false));
   if (d.sourceMayBePacked())

@@ -23,7 +23,7 @@ std::string dialectWord(std::string word);
 transformer::Activation activationOf(const std::string &word);
 
 /// Builds the functions of one description, with one method per function and per sub-layer.
-/// ModelLayers.cpp has the layers, ModelBuilder.cpp the rest.
+/// ModelLayers.cpp has the layers, ModelImages.cpp the parts of detectors, ModelBuilder.cpp the rest.
 class ModelBuilder {
 public:
   ModelBuilder(const Description &d, mlir::MLIRContext &context, std::vector<TensorInfo> &tensors)
@@ -41,6 +41,7 @@ private:
     Call call;
   };
 
+  Status detect();
   Status encode(bool packed);
   Status decode(Call call);
   Status loss();
@@ -60,6 +61,12 @@ private:
   mlir::Value addedTokens(FunctionBuilder &f);
   mlir::Value embed(FunctionBuilder &f, Call call);
   mlir::Value imageRows(FunctionBuilder &f, const ImageDescription &image);
+  mlir::Value imagesRows(FunctionBuilder &f, const ImagesDescription &images);
+  mlir::Value stemMap(FunctionBuilder &f, mlir::Value pixels, const ImagesDescription &images);
+  mlir::Value gridPlaces(FunctionBuilder &f, const std::string &name);
+  mlir::Value placed(FunctionBuilder &f, mlir::Value x, bool ofDecoder);
+  mlir::Value betweenLayers(FunctionBuilder &f, mlir::Value x, size_t index);
+  void detections(FunctionBuilder &f, mlir::Value x);
   mlir::Value frameRows(FunctionBuilder &f, const FramesDescription &frames);
   mlir::Value typeRows(FunctionBuilder &f, int64_t types, Call call);
   mlir::Value addPositions(FunctionBuilder &f, mlir::Value x, Call call);
@@ -116,6 +123,8 @@ private:
   TensorNames names;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::Value encoded; ///< the memory, if the function also encodes
+  mlir::Value map;     ///< the map of images of any size
+  mlir::Value places;  ///< the positions of its places, if attention adds them
 };
 
 /// Builds the functions of docs/model-description.md. `tensors` receives the tensors that they

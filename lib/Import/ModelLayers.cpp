@@ -26,7 +26,7 @@ Activation heddle::activationOf(const std::string &word) {
 
 Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   const PositionDescription &position = stack(call).position;
-  if (position.kind.empty() || position.rotary())
+  if (position.kind.empty() || position.rotary() || position.plane() || position.grid())
     return x;
   Value offset = call.cached() ? f.rowsBefore() : Value();
   Value starts = documents(call).empty() ? Value() : masks.starts(f, documents(call));
@@ -135,7 +135,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   // Marks keys and values that steps read from caches; packed documents have no session.
   if (double dropout = d.training.dropout.get<double>("attention"); call.loss && dropout > 0)
     attention.setDropoutAttr(real(dropout));
-  attention.setKept(call.decoder && !call.cached() && d.decoder->documents.empty());
+  attention.setKept(call.decoder && !call.cached() && d.decoder->documents.empty() && !d.detector);
   if (sums)
     f.result(site.result + "log-sum-exp", attention.getLse(),
              {"B", std::to_string(a.heads), site.call.rows()});
@@ -157,8 +157,9 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
   std::string name = layerName(call.decoder, index), prefix = name + ".attention";
   const AttentionDescription &a = layer.self;
   return sublayer(f, x, x, layer.place, layer.selfNorm, prefix, call, [&](Value in) {
-    Value q = heads(f, in, a, prefix, "query");
-    Value k = heads(f, in, a, prefix, "key");
+    Value at = placed(f, in, call.decoder);
+    Value q = heads(f, at, a, prefix, "query");
+    Value k = heads(f, at, a, prefix, "key");
     Value v = heads(f, in, a, prefix, "value");
     if (const PositionDescription &position = layer.position; position.rotary()) {
       Value offset = call.cached() ? f.rowsBefore() : Value();
@@ -196,12 +197,12 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   std::string name = layerName(true, index), prefix = name + ".cross";
   const AttentionDescription &a = layer.cross;
   return sublayer(f, x, x, layer.place, layer.crossNorm, prefix, call, [&](Value in) {
-    Value q = heads(f, in, a, prefix, "query"), k, v;
+    Value q = heads(f, placed(f, in, /*ofDecoder=*/true), a, prefix, "query"), k, v;
     if (call.cached()) {
       k = f.state(prefix + ".key", f.tensor({-1, a.keyValueHeads, -1, a.headSize}));
       v = f.state(prefix + ".value", f.tensor({-1, a.keyValueHeads, -1, a.valueSize}));
     } else {
-      k = heads(f, memory(f), a, prefix, "key");
+      k = heads(f, placed(f, memory(f), /*ofDecoder=*/false), a, prefix, "key");
       v = heads(f, memory(f), a, prefix, "value");
     }
     Site site{a, layer.crossMask, prefix, name + ".cross-", /*cross=*/true, call};
