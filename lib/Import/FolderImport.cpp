@@ -175,9 +175,11 @@ static Expected<std::vector<std::string>> labelsOf(const Json &config, const std
 /// JSON.
 static Status addLabels(const Json &config, const std::string &path, const std::string &head,
                         Description &description) {
-  if (head.find("Classification") == std::string::npos || !description.classifier)
+  const bool detects = description.detector.has_value();
+  if (!detects && (head.find("Classification") == std::string::npos || !description.classifier))
     return {};
-  const int64_t size = description.classifier->size;
+  // The last class of a detector is no object, and has no name.
+  const int64_t size = detects ? description.detector->classes - 1 : description.classifier->size;
   const std::vector<std::string> labels = HEDDLE_TRY(labelsOf(config, path, size));
   if (std::ssize(labels) != size)
     return {}; // the configuration has another number of names
@@ -185,7 +187,7 @@ static Status addLabels(const Json &config, const std::string &path, const std::
       labels, [](const std::string &label) { return label.find_first_of("\r\n") != label.npos; });
   const std::string name = isJson ? "labels.json" : "labels.txt";
   description.texts[name] = isJson ? Json(labels).dump() : llvm::join(labels, "\n") + "\n";
-  description.classifier->labels = name;
+  (detects ? description.detector->labels : description.classifier->labels) = name;
   return {};
 }
 
@@ -424,7 +426,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   else
     givesVectors =
         HEDDLE_TRY(poolRows(folder, source.config, options, architecture, json, warnings));
-  if (json.contains("target") && json["target"].is_object()) {
+  const Json target = json.value("target", Json());
+  if (target.is_object() && !target.contains("queries")) { // it holds texts
     HEDDLE_TRY(addGenerationConfig(folder, source.config, json, source.files, warnings));
     limitFactors(options, source, json, warnings);
   }
