@@ -90,6 +90,23 @@ inline void addClassifyFlags(CLI::App &app, ClassifyCommand &command) {
                "with --labels: score each label by itself, so that several can apply");
 }
 
+inline void addDetectFlags(CLI::App &app, DetectCommand &command) {
+  app.add_option("IMAGE", command.images.texts,
+                 "PNG or JPEG files (default: lines of --input with their paths)");
+  app.add_option("--input", command.images.input,
+                 "file with one path per line; - is standard input (default)")
+      ->type_name("FILE");
+  app.add_option("--threshold", command.threshold,
+                 "print objects with a score above X (default: 0.5)")
+      ->type_name("X");
+  app.add_option("--draw", command.draw, "write a copy of the image with the boxes of its objects")
+      ->type_name("FILE.png");
+  app.add_flag("--json", command.images.json, "write one JSON object per image, each in a line");
+  app.add_option("--on-error", command.images.onError,
+                 "stop (default) at an image that cannot be read, or skip it")
+      ->type_name("stop|skip");
+}
+
 inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
   addEncoderFlags(app, command.run);
   app.add_option("--query", command.query, "query that the texts are compared with")
@@ -386,6 +403,11 @@ inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome)
              start + "classify model.heddle \"a text\"\n" + start +
                  "classify bart-large-mnli --labels=sports,politics \"a text\"\n" + start +
                  "classify model.heddle --all --device=vulkan < texts.txt");
+  addEncoder("detect", "find objects in images, and their boxes", DetectCommand(), addDetectFlags,
+             checkDetect, detectCommand,
+             start + "detect detr.heddle street.jpg\n" + start +
+                 "detect detr.heddle street.jpg --threshold=0.9 --draw=boxes.png\n" + start +
+                 "detect detr.heddle --json *.jpg");
   addEncoder("fill-mask", "predict the mask tokens of texts" + lines, FillMaskCommand(),
              addFillMaskFlags, checkRun, fillMaskCommand,
              start + "fill-mask model.heddle --top=3 \"a text with a [MASK] in it\"");

@@ -86,8 +86,8 @@ void DetectorCheck::positions() const {
 void DetectorCheck::masks(const StackDescription &stack, const std::string &name) const {
   for (size_t i = 0; i < stack.layers.size(); ++i)
     if (const LayerDescription &layer = stack.layers[i]; layer.mask || layer.crossMask)
-      errors.expected(name + "." + std::to_string(i) + ".mask",
-                      "no mask over images of any size", "one");
+      errors.expected(name + "." + std::to_string(i) + ".mask", "no mask over images of any size",
+                      "one");
   for (const char *key : {"pool", "output"})
     if (stack.in.gives(key))
       errors.expected(stack.in.path(key), "null in a detector", shown(*stack.in.find(key)));

@@ -32,8 +32,8 @@ static Value convolve(FunctionBuilder &f, Value map, const std::string &name,
   Value windows = map;
   if (c.size > 1 || c.stride > 1 || c.channelsFirst)
     windows = WindowsOp::create(f.b, f.loc, map, static_cast<uint64_t>(c.size),
-                                static_cast<uint64_t>(c.stride),
-                                static_cast<uint64_t>(c.size / 2), c.channelsFirst);
+                                static_cast<uint64_t>(c.stride), static_cast<uint64_t>(c.size / 2),
+                                c.channelsFirst);
   SmallVector<int64_t> stored{c.out, c.size, c.size, c.in};
   if (c.channelsFirst)
     stored = {c.out, c.in, c.size, c.size};

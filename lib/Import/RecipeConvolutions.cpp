@@ -42,6 +42,5 @@ Expected<TensorViewRef> Architecture::throughNorm(TensorViewRef view, const Json
       return error(key + ".of", "expected " + std::to_string(view->rows()) + " numbers in " +
                                     (part + 1) + ", found " + shapeText(parts.back()->shape()));
   }
-  return frozen(std::move(view),
-                {parts[0], parts[1], parts[2], parts[3], epsilon.get<double>()});
+  return frozen(std::move(view), {parts[0], parts[1], parts[2], parts[3], epsilon.get<double>()});
 }

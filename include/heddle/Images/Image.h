@@ -41,6 +41,20 @@ struct ImagePlanes {
   std::vector<float> values;
 };
 
+/// Sizes of a resized image.
+struct ResizeRule {
+  int64_t width = 0, height = 0;  ///< 0: determined by `shortest`
+  int64_t shortest = 0;           ///< length of the shorter edge, proportions kept
+  std::optional<int64_t> longest; ///< upper bound of the longer edge
+  bool within = false;            ///< width and height are bounds, proportions kept
+  /// Edges are rounded as the processors of detectors do it.
+  bool detects = false;
+  int64_t multiple = 1; ///< edges are rounded down to multiples of it
+
+  /// Width and height; 0 for an edge of which no pixel is left.
+  std::pair<int64_t, int64_t> sizesOf(const Image &image) const;
+};
+
 /// The steps of a preprocessor_config.json: resize, center crop, rescale, normalize.
 class ImageProcessor {
 public:
@@ -54,13 +68,8 @@ public:
   int64_t pixels() const;
 
 private:
-  /// Sizes of the resized image.
-  std::pair<int64_t, int64_t> sizesOf(const Image &image) const;
-
   bool resizes = true;
-  int64_t width = 0, height = 0;  ///< 0: determined by `shortest`
-  int64_t shortest = 0;           ///< length of the shorter edge, proportions kept
-  std::optional<int64_t> longest; ///< upper bound of the longer edge
+  ResizeRule rule;
   ImageFilter filter = ImageFilter::Bilinear;
   std::optional<std::array<int64_t, 2>> crop;                ///< width and height of the center
   std::optional<double> scale;                               ///< factor of each value

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Image processing by preprocessor_config.json, with the keys and defaults of the image processors
-// of Transformers (ViT, DeiT, CLIP, BiT and their "Fast" variants), which write most keys into the
+// of Transformers (ViT, DeiT, CLIP, BiT, DETR, YOLOS and their "Fast" variants), which write most keys into the
 // file.
 #include "heddle/Images/Image.h"
 
@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 using namespace heddle;
 using Json = nlohmann::ordered_json;
@@ -73,11 +74,20 @@ public:
 constexpr const char *steps[] = {"do_resize", "do_center_crop", "do_rescale", "do_normalize",
                                  "do_convert_rgb"};
 
-Status refuseOthers(const Keys &keys) {
+/// Steps of a detector that change nothing of an image alone: padding to the largest image of a
+/// batch, and the boxes of training.
+constexpr const char *detectorSteps[] = {"do_pad", "do_convert_annotations"};
+
+Status refuseOthers(const Keys &keys, bool detects) {
+  auto isIn = [](const auto &names, const std::string &key) {
+    return std::ranges::any_of(names, [&](const char *name) { return key == name; });
+  };
   for (const auto &[key, value] : keys.json.items())
-    if (key.starts_with("do_") && value == true &&
-        std::ranges::none_of(steps, [&](const char *step) { return key == step; }))
+    if (key.starts_with("do_") && value == true && !isIn(steps, key) &&
+        !(detects && isIn(detectorSteps, key)))
       return keys.expected(key, "false, for the step is not built", value);
+  if (!keys["pad_size"].is_null())
+    return keys.expected("pad_size", "no such key: it is not built", keys["pad_size"]);
   if (keys["use_square_size"] == true)
     return keys.expected("use_square_size", "false, for the step is not built",
                          keys["use_square_size"]);
@@ -92,12 +102,18 @@ struct Defaults {
   bool shortest; ///< a single number as the size means the shorter edge
   ImageFilter filter;
   bool crops;
+  int64_t multiple = 0; ///< of a detector: edges are multiples of it; 0: not one
 };
-constexpr Defaults defaults[] = {
-    {"CLIP", true, ImageFilter::Bicubic, true},      {"Bit", true, ImageFilter::Bicubic, true},
-    {"DeiT", false, ImageFilter::Bicubic, true},     {"ViT", false, ImageFilter::Bilinear, false},
-    {"Siglip", false, ImageFilter::Bilinear, false}, {"Beit", false, ImageFilter::Bilinear, false},
-    {"DPT", false, ImageFilter::Bilinear, false}};
+constexpr Defaults defaults[] = {{"CLIP", true, ImageFilter::Bicubic, true},
+                                 {"Bit", true, ImageFilter::Bicubic, true},
+                                 {"DeiT", false, ImageFilter::Bicubic, true},
+                                 {"ViT", false, ImageFilter::Bilinear, false},
+                                 {"Siglip", false, ImageFilter::Bilinear, false},
+                                 {"Beit", false, ImageFilter::Bilinear, false},
+                                 {"DPT", false, ImageFilter::Bilinear, false},
+                                 {"Detr", true, ImageFilter::Bilinear, false, 1},
+                                 {"Yolos", true, ImageFilter::Bilinear, false, 16},
+                                 {"ConditionalDetr", true, ImageFilter::Bilinear, false, 1}};
 /// The processor of a file that names none.
 constexpr Defaults unnamed = {"", false, ImageFilter::Bilinear, false};
 
@@ -137,6 +153,52 @@ Image middle(const Image &image, int64_t width, int64_t height) {
   return result;
 }
 
+/// Bounds of the edges of a detector's images: a number has a separate bound of the longer edge.
+Expected<ResizeRule> detectorRule(const Keys &keys, ResizeRule rule) {
+  constexpr int64_t usualShortest = 800, usualLongest = 1333;
+  const Json &size = keys["size"], &most = keys["max_size"];
+  rule.shortest = usualShortest;
+  rule.longest = usualLongest;
+  if (size.is_number_integer())
+    rule.shortest = HEDDLE_TRY(keys.side("size", size));
+  if (size.is_number_integer() && !most.is_null())
+    rule.longest = HEDDLE_TRY(keys.side("max_size", most));
+  return rule;
+}
+
+Expected<ResizeRule> ruleOf(const Keys &keys, const Defaults &otherwise) {
+  ResizeRule rule{.detects = otherwise.multiple > 0,
+                  .multiple = std::max<int64_t>(otherwise.multiple, 1)};
+  const Json &size = keys["size"];
+  auto has = [&](const char *one, const char *other) {
+    return size.is_object() && size.contains(one) && size.contains(other);
+  };
+  if (size.is_object() && size.contains("shortest_edge")) {
+    rule.shortest = HEDDLE_TRY(keys.side("size.shortest_edge", size["shortest_edge"]));
+    if (size.contains("longest_edge"))
+      rule.longest = HEDDLE_TRY(keys.side("size.longest_edge", size["longest_edge"]));
+    return rule;
+  }
+  const bool isWithin = rule.detects && has("max_height", "max_width");
+  if (isWithin || has("height", "width")) {
+    const std::string before = isWithin ? "max_" : "";
+    rule.height = HEDDLE_TRY(keys.side("size." + before + "height", size[before + "height"]));
+    rule.width = HEDDLE_TRY(keys.side("size." + before + "width", size[before + "width"]));
+    rule.within = isWithin;
+    rule.multiple = isWithin ? rule.multiple : 1;
+    return rule;
+  }
+  if (rule.detects && (size.is_null() || size.is_number_integer()))
+    return detectorRule(keys, rule);
+  if (!size.is_number_integer())
+    return keys.expected("size", "a number, or an object with height and width or shortest_edge",
+                         size);
+  const int64_t side = HEDDLE_TRY(keys.side("size", size));
+  (otherwise.shortest ? rule.shortest : rule.width) = side;
+  rule.height = rule.width;
+  return rule;
+}
+
 } // namespace
 
 Expected<ImageProcessor> ImageProcessor::fromJson(std::string_view text,
@@ -145,28 +207,13 @@ Expected<ImageProcessor> ImageProcessor::fromJson(std::string_view text,
   if (!json.is_object())
     return inputError(fileName + ": expected an object, found " + json.type_name());
   const Keys keys(json, fileName);
-  HEDDLE_TRY(refuseOthers(keys));
   const Defaults &otherwise = *HEDDLE_TRY(defaultsOf(keys));
+  HEDDLE_TRY(refuseOthers(keys, otherwise.multiple > 0));
   ImageProcessor processor;
   processor.filter = otherwise.filter;
   processor.resizes = HEDDLE_TRY(keys.flag("do_resize", true));
   if (processor.resizes) {
-    const Json &size = keys["size"];
-    if (size.is_object() && size.contains("shortest_edge")) {
-      processor.shortest = HEDDLE_TRY(keys.side("size.shortest_edge", size["shortest_edge"]));
-      if (size.contains("longest_edge"))
-        processor.longest = HEDDLE_TRY(keys.side("size.longest_edge", size["longest_edge"]));
-    } else if (size.is_object() && size.contains("height") && size.contains("width")) {
-      processor.height = HEDDLE_TRY(keys.side("size.height", size["height"]));
-      processor.width = HEDDLE_TRY(keys.side("size.width", size["width"]));
-    } else if (size.is_number_integer()) {
-      const int64_t side = HEDDLE_TRY(keys.side("size", size));
-      (otherwise.shortest ? processor.shortest : processor.width) = side;
-      processor.height = processor.width;
-    } else {
-      return keys.expected("size", "a number, or an object with height and width or shortest_edge",
-                           size);
-    }
+    processor.rule = HEDDLE_TRY(ruleOf(keys, otherwise));
     const Json &filter = keys["resample"];
     if (!filter.is_null() && !(filter.is_number_integer() && filter >= 0 && filter <= 5))
       return keys.expected("resample", "a filter from 0 to 5", filter);
@@ -191,27 +238,62 @@ Expected<ImageProcessor> ImageProcessor::fromJson(std::string_view text,
   return processor;
 }
 
-std::pair<int64_t, int64_t> ImageProcessor::sizesOf(const Image &image) const {
-  if (!shortest)
-    return {width, height};
+/// Sizes of a detector's image with a bound of its longer edge. Products and quotients are in the
+/// order of Transformers, and rounded as there.
+static std::pair<int64_t, int64_t> detectorSizes(const ResizeRule &rule, const Image &image) {
+  const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
+  const double small = std::min(width, height), large = std::max(width, height);
+  auto edge = static_cast<double>(rule.shortest), exact = edge;
+  if (rule.longest && large / small * edge > static_cast<double>(*rule.longest)) {
+    exact = static_cast<double>(*rule.longest) * small / large;
+    edge = std::nearbyint(exact);
+  }
+  double toWidth = edge, toHeight = edge;
+  if (small == edge)
+    std::tie(toWidth, toHeight) = std::pair(width, height);
+  else if (width < height)
+    toHeight = std::trunc(exact * height / width);
+  else
+    toWidth = std::trunc(exact * width / height);
+  return {static_cast<int64_t>(toWidth), static_cast<int64_t>(toHeight)};
+}
+
+std::pair<int64_t, int64_t> ResizeRule::sizesOf(const Image &image) const {
+  std::pair<int64_t, int64_t> sizes{width, height};
   const int64_t small = std::min(image.width, image.height),
                 large = std::max(image.width, image.height);
-  int64_t edge = shortest, other = shortest * large / small;
-  if (longest && other > *longest) {
-    edge = std::max<int64_t>(1, *longest * edge / other);
-    other = *longest;
+  if (within) {
+    const auto fromWidth = static_cast<double>(image.width),
+               fromHeight = static_cast<double>(image.height);
+    const double scale =
+        std::min(static_cast<double>(height) / fromHeight, static_cast<double>(width) / fromWidth);
+    sizes = {static_cast<int64_t>(fromWidth * scale), static_cast<int64_t>(fromHeight * scale)};
+  } else if (detects && shortest) {
+    sizes = detectorSizes(*this, image);
+  } else if (shortest) {
+    int64_t edge = shortest, other = shortest * large / small;
+    if (longest && other > *longest) {
+      edge = std::max<int64_t>(1, *longest * edge / other);
+      other = *longest;
+    }
+    sizes = image.width <= image.height ? std::pair(edge, other) : std::pair(other, edge);
   }
-  return image.width <= image.height ? std::pair(edge, other) : std::pair(other, edge);
+  return {sizes.first - sizes.first % multiple, sizes.second - sizes.second % multiple};
 }
 
 int64_t ImageProcessor::pixels() const {
   if (crop)
     return (*crop)[0] * (*crop)[1];
-  return resizes && !shortest ? width * height : mostSide * mostSide;
+  return resizes && !rule.shortest ? rule.width * rule.height : mostSide * mostSide;
 }
 
 Expected<ImagePlanes> ImageProcessor::apply(const Image &image) const {
-  const auto [toWidth, toHeight] = resizes ? sizesOf(image) : std::pair(image.width, image.height);
+  const auto [toWidth, toHeight] =
+      resizes ? rule.sizesOf(image) : std::pair(image.width, image.height);
+  if (toWidth < 1 || toHeight < 1)
+    return inputError("expected an image with pixels left when resized, found " +
+                      std::to_string(toWidth) + " by " + std::to_string(toHeight) + " from " +
+                      std::to_string(image.width) + " by " + std::to_string(image.height));
   if (toWidth > mostResizedPixels / toHeight)
     return inputError("expected an image of at most " + std::to_string(mostResizedPixels) +
                       " pixels when resized, found " + std::to_string(toWidth) + " by " +

@@ -94,6 +94,13 @@ struct AnswerCommand {
   std::string question;
 };
 
+/// Options of `detect`.
+struct DetectCommand {
+  TextCommand images;     ///< paths of image files; `batch` and `truncate` are not used
+  double threshold = 0.5; ///< objects with a larger score are written
+  std::string draw;       ///< FILE.png with a copy of the image and its boxes; empty: none
+};
+
 /// Options of all commands that generate text.
 struct WritingOptions {
   std::optional<int64_t> limit; ///< maximum tokens of an answer; none: the model's own limit
@@ -219,6 +226,7 @@ Status checkEncoder(const EncoderCommand &command);
 Status checkEmbed(const EmbedCommand &command);
 Status checkSimilarity(const SimilarityCommand &command);
 Status checkClassify(const ClassifyCommand &command);
+Status checkDetect(const DetectCommand &command);
 
 /// Writes the vector of each text: a line of numbers, a line of JSON, or a row of a file.
 Status embedCommand(Session &session, const EmbedCommand &command, std::istream &in,
@@ -231,6 +239,10 @@ Status similarityCommand(Session &session, const SimilarityCommand &command, std
 /// empty line between texts.
 Status classifyCommand(Session &session, const ClassifyCommand &command, std::istream &in,
                        std::ostream &out, std::ostream &notes);
+/// Writes a line for each object in each image: its label, its score, and the left, top, right and
+/// bottom edge of its box in pixels of the image.
+Status detectCommand(Session &session, const DetectCommand &command, std::istream &in,
+                     std::ostream &out, std::ostream &notes);
 /// Writes a line for each text, "score\ttext". The score says how well the text matches the query.
 Status rerankCommand(Session &session, const RerankCommand &command, std::istream &in,
                      std::ostream &out, std::ostream &notes);

@@ -172,6 +172,52 @@ TEST(Image, ProcessorsHaveDefaultsOfTheirOwn) {
   EXPECT_EQ(sizesOf("CLIPImageProcessorFast"), std::pair(int64_t(5), int64_t(5)));
 }
 
+/// The sizes of get_size_with_aspect_ratio for DETR (800, 1333) and YOLOS (512, 1333).
+TEST(Image, SizesOfDetectorsAreThoseOfTransformers) {
+  constexpr int64_t sizes[][6] = {
+      {1, 1, 800, 800, 512, 512},         {640, 480, 1066, 800, 672, 512},
+      {480, 640, 800, 1066, 512, 672},    {200, 1000, 267, 1333, 256, 1328},
+      {1000, 200, 1333, 267, 1328, 256},  {800, 800, 800, 800, 512, 512},
+      {1200, 800, 1200, 800, 768, 512},   {800, 1200, 800, 1200, 512, 768},
+      {1333, 533, 1333, 533, 1280, 512},  {1599, 2666, 800, 1333, 512, 848},
+      {5, 3, 1333, 800, 848, 512},        {512, 512, 800, 800, 512, 512},
+      {1400, 512, 1333, 487, 1328, 480},  {512, 1400, 487, 1333, 480, 1328},
+      {1243, 967, 1028, 800, 656, 512},   {2955, 423, 1333, 191, 1328, 176},
+      {1962, 1623, 967, 800, 608, 512},   {370, 635, 777, 1332, 512, 864},
+      {82, 273, 400, 1333, 400, 1328},    {2251, 1645, 1094, 800, 688, 512},
+      {1186, 3760, 420, 1333, 416, 1328}, {3135, 3279, 800, 836, 512, 528},
+      {910, 242, 1333, 354, 1328, 352},   {2199, 2132, 825, 800, 528, 512},
+      {1134, 1476, 800, 1041, 512, 656},  {708, 3194, 295, 1333, 288, 1328},
+      {435, 3387, 171, 1333, 160, 1328},  {879, 1073, 800, 976, 512, 624}};
+  const ResizeRule detr{.shortest = 800, .longest = 1333, .detects = true},
+      yolos{.shortest = 512, .longest = 1333, .detects = true, .multiple = 16};
+  for (auto [width, height, detrWidth, detrHeight, yolosWidth, yolosHeight] : sizes) {
+    const Image image{width, height, {}};
+    EXPECT_EQ(detr.sizesOf(image), std::pair(detrWidth, detrHeight)) << width << " " << height;
+    EXPECT_EQ(yolos.sizesOf(image), std::pair(yolosWidth, yolosHeight)) << width << " " << height;
+  }
+}
+
+TEST(Image, DetectorsHaveSizesInEachForm) {
+  const std::string rest = R"("image_mean": [0, 0, 0], "image_std": [1, 1, 1]})";
+  auto sizes = [&](const std::string &keys) {
+    auto processor = ImageProcessor::fromJson("{" + keys + ", " + rest, "steps.json");
+    EXPECT_TRUE(processor) << (processor ? "" : processor.error().message);
+    auto planes = processor->apply({30, 20, std::vector<uint8_t>(1800)});
+    return std::pair(planes->width, planes->height);
+  };
+  const std::string detr = R"("image_processor_type": "DetrImageProcessor", "do_pad": true)";
+  EXPECT_EQ(sizes(detr + R"(, "size": {"shortest_edge": 40, "longest_edge": 50})"),
+            std::pair(int64_t(50), int64_t(33)));
+  EXPECT_EQ(sizes(detr + R"(, "size": 40, "max_size": 50)"), std::pair(int64_t(50), int64_t(33)));
+  EXPECT_EQ(sizes(detr + R"(, "size": {"max_height": 60, "max_width": 50})"),
+            std::pair(int64_t(50), int64_t(33)));
+  EXPECT_EQ(sizes(detr + R"(, "size": {"height": 35, "width": 50})"),
+            std::pair(int64_t(50), int64_t(35)));
+  EXPECT_EQ(sizes(R"("feature_extractor_type": "YolosFeatureExtractor", "size": 40)"),
+            std::pair(int64_t(48), int64_t(32)));
+}
+
 TEST(Image, ProcessorsThatAreNotBuiltSaySo) {
   EXPECT_THAT(processorFailure("["), HasSubstr("p.json"));
   EXPECT_THAT(processorFailure("[]"), HasSubstr("p.json: expected an object"));
